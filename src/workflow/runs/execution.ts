@@ -103,6 +103,7 @@ export class Execution implements RunPorts {
     this.environment = environment
     this.#around = around
     this.#entry = new Entry(this.state, 'execution', beginning)
+    // It stays as it was when the run began.
     new Entry(this.state, 'document', documentOf(workflow))
     this.stopFollowing = environment.scheduler.onMoved((labware_id) => this.#moved(labware_id))
     // An event tells of the end alone.

@@ -15,19 +15,24 @@ const Missing = v.optional(Text, null)
 /** An action that has begun, and may be done or not. */
 const ActionState = v.object({
   action_id: v.string(),
-  path: v.pipe(v.string(), v.description('Of its plan')),
+  /** The path of its plan. */
+  path: v.string(),
   name: v.string(),
   status: statusIn(actionTransitions),
-  has_ended: v.optional(v.pipe(v.boolean(), v.description('That it was cut off was published after the restart')), false),
+  /** That it was cut off was published after a restart. */
+  has_ended: v.optional(v.boolean(), false),
 })
 export type ActionState = v.InferOutput<typeof ActionState>
 
 /** A window that is open: from the end of one action to the beginning of the next. */
 const WindowState = v.object({
-  after: v.pipe(v.string(), v.description('The name of the action after which it opened')),
+  /** The name of the action after which it opened. */
+  after: v.string(),
   allowed_s: v.number(),
-  until: v.pipe(v.number(), v.description('Unix time, s: it runs on while the service does not')),
-  is_told: v.optional(v.pipe(v.boolean(), v.description('Whether it was reported that it was missed')), false),
+  /** Unix time, s: the window runs on while the service does not. */
+  until: v.number(),
+  /** It was reported that the window was missed. */
+  is_told: v.optional(v.boolean(), false),
 })
 export type WindowState = v.InferOutput<typeof WindowState>
 
@@ -37,54 +42,45 @@ export const ThreadState = v.object({
   template: v.string(),
   group_id: Text,
   submission_id: v.string(),
-  starts_at: v.pipe(v.string(), v.description('The position where its labware comes onto the deck')),
+  /** The position where its labware comes onto the deck. */
+  starts_at: v.string(),
   status: statusIn(threadTransitions),
-  since: v.pipe(v.number(), v.description('When it came to its status, Unix time, s')),
+  /** When the thread came to its status, Unix time, s. */
+  since: v.number(),
   last_error: Missing,
-  error_before: v.pipe(Missing, v.description('The error that it had when the service ended, until it goes on')),
+  /** The error that the thread had when the service ended, until it goes on. */
+  error_before: Missing,
   labware: Labware,
-  seat: v.optional(v.pipe(Text, v.description('Where the labware stands; null when it is not on the deck')), null),
-  is_relieved: v.pipe(
-    v.optional(v.boolean(), false),
-    v.description('Another thread of the run has taken its labware over, and says where the labware stands'),
-  ),
+  /** Where the labware stands; null when it is not on the deck. */
+  seat: Missing,
+  /** Another thread of the run has taken its labware over, and says where the labware stands. */
+  is_relieved: v.optional(v.boolean(), false),
   frames: v.array(FrameState),
-  seen: v.pipe(
-    v.optional(v.array(v.object({ event: v.string(), count: v.number() })), () => []),
-    v.description('For each custom event: how often it had been published when this thread last saw it'),
-  ),
-  method_id: v.pipe(Missing, v.description('The method that it owns and is in')),
-  joining_id: v.pipe(Missing, v.description('The method of another thread in which it takes part')),
-  skips: v.pipe(
-    v.optional(v.array(v.string()), () => []),
-    v.description('The keys (`itemKey`) of steps and actions that an operator wants skipped, until the thread comes to them'),
-  ),
-  awaited: v.pipe(
-    v.optional(v.array(v.object({ insert: v.number(), key: v.string(), path: v.string() })), () => []),
-    v.description('Inserts into a lane that is not open yet: the number, what it stands beside, and the path of what is put in'),
-  ),
-  action: v.pipe(v.optional(v.nullable(ActionState), null), v.description('The action that it owns and is in')),
-  interrupted: v.pipe(
-    v.optional(v.nullable(ActionState), null),
-    v.description('The action that the end of the service interrupted: nobody knows whether it was done'),
-  ),
-  move: v.pipe(v.optional(v.nullable(MoveState), null), v.description('The attempt at a hop that is under way')),
-  placing: v.pipe(
-    Missing,
-    v.description(
-      'The position where the labware was being put down when the service ended: it may stand there already. The position stays reserved until somebody says where the labware is',
-    ),
-  ),
-  picking: v.pipe(
-    v.optional(v.boolean(), false),
-    v.description(
-      'The labware was being picked up when the service ended: it is where it stood or in the gripper, until somebody says where',
-    ),
-  ),
-  retry_on: v.pipe(
-    v.optional(v.nullable(v.object({ path: v.string(), device: v.string() })), null),
-    v.description('The device at which an operator wants an action done again, until it is done, or somebody decides otherwise'),
-  ),
+  /** For each custom event: how often it had been published when this thread last saw it. */
+  seen: v.optional(v.array(v.object({ event: v.string(), count: v.number() })), () => []),
+  /** The method that the thread owns and is in. */
+  method_id: Missing,
+  /** The method of another thread in which this one takes part. */
+  joining_id: Missing,
+  /** The keys (`itemKey`) of steps and actions that an operator wants skipped, until the thread comes to them. */
+  skips: v.optional(v.array(v.string()), () => []),
+  /** Inserts into a lane that is not open yet: the number, what it stands beside, and the path of what is put in. */
+  awaited: v.optional(v.array(v.object({ insert: v.number(), key: v.string(), path: v.string() })), () => []),
+  /** The action that the thread owns and is in. */
+  action: v.optional(v.nullable(ActionState), null),
+  /** The action that the end of the service interrupted: nobody knows whether it was done. */
+  interrupted: v.optional(v.nullable(ActionState), null),
+  /** The attempt at a hop that is under way. */
+  move: v.optional(v.nullable(MoveState), null),
+  /**
+   * The position where the labware was being put down when the service ended: it may stand there already. The position stays reserved until somebody
+   * says where the labware is.
+   */
+  placing: Missing,
+  /** The labware was being picked up when the service ended: it is where it stood or in the gripper, until somebody says where. */
+  picking: v.optional(v.boolean(), false),
+  /** The device at which an operator wants an action done again, until it is done, or somebody decides otherwise. */
+  retry_on: v.optional(v.nullable(v.object({ path: v.string(), device: v.string() })), null),
   window: v.optional(v.nullable(WindowState), null),
 })
 export type ThreadState = v.InferOutput<typeof ThreadState>
@@ -94,10 +90,14 @@ export const MethodState = v.object({
   name: v.string(),
   owner_id: v.string(),
   status: statusIn(methodTransitions),
-  next: v.pipe(v.number(), v.description('Of its actions, the first that is not done')),
-  is_whole: v.pipe(v.boolean(), v.description('None of its actions was left out so far')),
-  wanted: v.pipe(v.array(v.string()), v.description('Templates of labware that has been sent for')),
-  is_abandoned: v.optional(v.pipe(v.boolean(), v.description('Its other labware will not come: the owner goes on without it')), false),
+  /** Of its actions, the first that is not done. */
+  next: v.number(),
+  /** None of its actions was left out so far. */
+  is_whole: v.boolean(),
+  /** Templates of labware that has been sent for. */
+  wanted: v.array(v.string()),
+  /** The other labware will not come: the owner goes on without it. */
+  is_abandoned: v.optional(v.boolean(), false),
   inserted: Inserted,
 })
 export type MethodState = v.InferOutput<typeof MethodState>
@@ -106,22 +106,25 @@ export const SlotState = v.object({
   labware: v.string(),
   group_id: Text,
   submission_id: Text,
-  queue: v.pipe(v.array(v.string()), v.description('Methods that wait for the receiver; some of them may have ended')),
-  pending: v.pipe(v.array(v.string()), v.description('Methods for the receiver after this one; some of them may have ended')),
+  /** Methods that wait for the receiver; some of them may have ended. */
+  queue: v.array(v.string()),
+  /** Methods for the receiver after this one; some of them may have ended. */
+  pending: v.array(v.string()),
   receiver_id: Text,
-  contributions: v.pipe(
-    v.number(),
-    v.description('In how many methods the receiver takes part, or is to; when there is none any more, in how many the last one took part'),
-  ),
-  is_closed: v.pipe(v.boolean(), v.description('Nobody is left who could bring the receiver work')),
-  is_orphaned: v.pipe(v.boolean(), v.description('The receiver ended with work in hand: an operator has to look at it')),
+  /** In how many methods the receiver takes part, or is to; when there is none any more, in how many the last one took part. */
+  contributions: v.number(),
+  /** Nobody is left who could bring the receiver work. */
+  is_closed: v.boolean(),
+  /** The receiver ended with work in hand: an operator has to look at it. */
+  is_orphaned: v.boolean(),
 })
 export type SlotState = v.InferOutput<typeof SlotState>
 
 export const SubmissionState = v.object({
   submission_id: v.string(),
   request: SubmissionRequest,
-  submitted_at: v.pipe(v.number(), v.description('Unix time, s')),
+  /** Unix time, s. */
+  submitted_at: v.number(),
   status: statusIn(submissionTransitions),
 })
 export type SubmissionState = v.InferOutput<typeof SubmissionState>
@@ -129,12 +132,11 @@ export type SubmissionState = v.InferOutput<typeof SubmissionState>
 export const GroupState = v.object({
   submission_id: v.string(),
   group_id: v.string(),
-  open: v.pipe(v.number(), v.description('How many of its threads have not ended')),
+  /** How many of its threads have not ended. */
+  open: v.number(),
   is_complete: v.boolean(),
-  ended: v.pipe(
-    v.record(v.string(), v.number()),
-    v.description('How many of its threads ended with each status: an event cannot tell success from failure'),
-  ),
+  /** How many of its threads ended with each status: an event cannot tell success from failure. */
+  ended: v.record(v.string(), v.number()),
 })
 export type GroupState = v.InferOutput<typeof GroupState>
 
@@ -147,28 +149,31 @@ export type ChannelState = v.InferOutput<typeof ChannelState>
 
 /** What an operator put into the run. */
 export const InsertState = v.object({
-  number: v.pipe(v.number(), v.description('They are counted in the order in which they came')),
+  /** They are counted in the order in which they came. */
+  number: v.number(),
   anchor: v.string(),
   where: v.picklist(['before', 'after']),
   item: v.record(v.string(), v.unknown()),
   is_done: v.boolean(),
-  lanes: v.pipe(v.array(v.string()), v.description('The lanes in which it may come to stand: `threads.plate`, `methods.seal_it`')),
+  /** The lanes in which it may come to stand: `threads.plate`, `methods.seal_it`. */
+  lanes: v.array(v.string()),
 })
 export type InsertState = v.InferOutput<typeof InsertState>
 
 export const ExecutionState = v.object({
   execution_id: v.string(),
   workflow: v.string(),
-  hash: v.pipe(v.string(), v.description('Of the workflow: another one cannot take it up')),
+  /** The hash of the workflow: another one cannot take the run up. */
+  hash: v.string(),
   topology: v.string(),
   run_mode: v.picklist(runModes),
-  is_joinable: v.pipe(
-    v.boolean(),
-    v.description('It began with JOIN_EXISTING: labware that may be batched is then shared by all its submissions'),
-  ),
-  started_at: v.pipe(v.number(), v.description('Unix time, s')),
+  /** It began with JOIN_EXISTING: labware that may be batched is then shared by all its submissions. */
+  is_joinable: v.boolean(),
+  /** Unix time, s. */
+  started_at: v.number(),
   status: statusIn(phaseTransitions),
-  names: v.pipe(v.array(v.object({ name: v.string(), count: v.number() })), v.description('How many of each name there were')),
+  /** How many of each name there were. */
+  names: v.array(v.object({ name: v.string(), count: v.number() })),
 })
 export type ExecutionState = v.InferOutput<typeof ExecutionState>
 

@@ -11,17 +11,16 @@ export const Labware = v.object({
   type: v.string(),
   kind: v.picklist(['plate', 'tip_rack', 'trough']),
   barcode: Text,
-  tips_left: v.pipe(v.nullable(v.number()), v.description('Tips that a rack still holds; null if it is no rack, or nobody said')),
+  /** Tips that a rack still holds; null if it is no rack, or nobody said. */
+  tips_left: v.nullable(v.number()),
   tips: v.nullable(v.number()),
   state: v.picklist(['AVAILABLE', 'IN_JOURNEY', 'PARKED', 'ENDED']),
-  held_by: v.pipe(Text, v.description('The transporter that has, or may have, it in its gripper')),
-  last_run: v.pipe(v.optional(v.string()), v.description('The execution that moved it last, or moves it; absent where that is not known')),
-  placing: v.pipe(
-    v.optional(v.string()),
-    v.description(
-      'The position where it may stand already: nothing moves it any more, and its last move was cut off while it was being put down',
-    ),
-  ),
+  /** The transporter that has, or may have, it in its gripper. */
+  held_by: Text,
+  /** The execution that moved it last, or moves it; absent where that is not known. */
+  last_run: v.optional(v.string()),
+  /** The position where it may stand already: nothing moves it any more, and its last move was cut off while it was being put down. */
+  placing: v.optional(v.string()),
 })
 export type Labware = v.InferOutput<typeof Labware>
 

@@ -11,11 +11,11 @@ export const MoveState = v.object({
   from: v.string(),
   to: v.string(),
   transporter: v.string(),
-  is_placing: v.pipe(v.boolean(), v.description('Whether the place was commanded')),
-  has_failed_pick: v.pipe(
-    v.boolean(),
-    v.description('The pick failed in the midst of the motion, and nothing has shown since where the labware is'),
-  ),
+  /** Whether the place was commanded. */
+  /** The place was commanded. */
+  is_placing: v.boolean(),
+  /** The pick failed in the midst of the motion, and nothing has shown since where the labware is. */
+  has_failed_pick: v.boolean(),
 })
 export type MoveState = v.InferOutput<typeof MoveState>
 
