@@ -167,6 +167,31 @@ test('a device on a line may be behind a box on the network, unless its driver c
     await t.rejects(config({ devices: wrong }), { code: 'config', message })
 })
 
+test('the program of a bridge is a command, a socket or a port, and on another computer only where its network is trusted', async (t) => {
+  const at = (place: object) => ({ device_id: 'reader-1', driver: 'bridge', type: 'reader', transport: { kind: 'bridge', ...place } })
+  const good = [
+    { command: ['python3', '/opt/reader.py'] },
+    { socket: '/run/reader.sock' },
+    ...['localhost', '127.0.0.1', '127.8.9.10', '::1'].map((host) => ({ host, port: 4100 })),
+  ]
+  for (const place of good) t.match((await config({ devices: [at(place)] })).devices[0], { kind: 'bridge', transport: place })
+  const far = { host: '192.168.1.20', port: 4100 }
+  t.match((await config({ devices: [at({ ...far, trusted_network: true })] })).devices[0], { transport: far })
+  const refused =
+    /reader-1: \S+ is another computer, and a bridge asks for no key; if the network between is trusted, say "trusted_network": true/
+  for (const host of ['192.168.1.20', '0.0.0.0', '127.0.0.1.lab', 'localhost.lab', '128.0.0.1', '::2', '::ffff:192.168.1.20'])
+    for (const more of [{}, { trusted_network: false }])
+      await t.rejects(config({ devices: [at({ host, port: 4100, ...more })] }), { code: 'config', message: refused }, host)
+  for (const place of [
+    {},
+    { host: '127.0.0.1' },
+    { port: 4100 },
+    { socket: '/run/reader.sock', command: ['reader'] },
+    { ...far, socket: '/x' },
+  ])
+    await t.rejects(config({ devices: [at(place)] }), { code: 'config', message: /reader-1: its transport must be/ }, JSON.stringify(place))
+})
+
 test('an external device takes no transport', async (t) => {
   const robot = { device_id: 'robot-1', driver: 'external' }
   t.match((await config({ devices: [robot] })).devices[0], { kind: 'external' })

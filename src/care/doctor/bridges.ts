@@ -29,7 +29,7 @@ async function underSystemd({ files }: Patient, device_id: string): Promise<Find
 }
 
 function asChild(device_id: string): Finding {
-  const open = `${device_id}: its program runs as a child process of the service and may do whatever the service may`
+  const open = `${device_id}: its program runs as a child process of the service, may do whatever the service may, and may use all memory`
   return warn(open, 'let it run nothing that you do not trust; benchd of the package has systemd run it as a user of its own')
 }
 
