@@ -11,7 +11,7 @@ try {
   const [run] = executions
   if (!run) throw new Error(`the submission ${submission_id} has begun no run`)
   const page = await bench.open(`/#/runs/${run.execution_id}`, { width: 1000, height: 560 })
-  await page.getByRole('list', { name: 'Threads' }).getByText('centrifuge-1').first().waitFor()
+  await page.getByRole('list', { name: 'Threads' }).getByText('worked on at centrifuge-1').first().waitFor()
   await page.screenshot({ path: file })
   console.log(file)
 } finally {

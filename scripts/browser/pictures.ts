@@ -18,7 +18,7 @@ const sizes = [
 const screens: Record<string, (page: Page) => Promise<unknown>> = {
   bench: (page) => page.getByRole('article', { name: 'arm-1' }).getByRole('button', { name: 'Stop' }).waitFor(),
   runs: (page) => page.getByRole('link', { name: 'seal-and-spin' }).first().waitFor(),
-  run: (page) => page.getByRole('list', { name: 'Threads' }).getByText('centrifuge-1').first().waitFor(),
+  run: (page) => page.getByRole('list', { name: 'Threads' }).getByText('centrifuge-1').first().waitFor({ timeout: 30_000 }),
   deck: (page) => page.getByRole('region', { name: 'Positions' }).getByText('pad_1').waitFor(),
   teach: (page) => page.getByRole('button', { name: 'pad_1', exact: true }).click(),
   events: (page) =>

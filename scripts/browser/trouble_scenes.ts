@@ -46,10 +46,10 @@ function tooMuch(): [kind: string, id: string, value: object][] {
   ]
 }
 
-/** In the place of the stream of the service: these values, and a beat each second, until `silent` is called in the page. */
-async function streams(page: Page, values: readonly unknown[]): Promise<void> {
+/** In the place of the stream of the service: these values, and a beat each second unless there are none. */
+async function streams(page: Page, values: readonly unknown[], { beats = true } = {}): Promise<void> {
   await page.addInitScript(
-    (made: [string, string, object][]) => {
+    ({ made, beats }) => {
       const real = globalThis.fetch
       const text = (event: string, data: object) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
       const all = made.map(([kind, id, value]) => text('state', { kind, id, value })).join('') + text('ready', {})
@@ -60,6 +60,7 @@ async function streams(page: Page, values: readonly unknown[]): Promise<void> {
           start(controller) {
             controller.enqueue(encoder.encode(all))
             const beat = () => controller.enqueue(encoder.encode(text('beat', { time: Date.now() / 1000 })))
+            if (!beats) return
             beat()
             setInterval(beat, 1000)
           },
@@ -67,7 +68,7 @@ async function streams(page: Page, values: readonly unknown[]): Promise<void> {
         return new Response(body, { headers: { 'Content-Type': 'text/event-stream' } })
       }
     },
-    values as [string, string, object][],
+    { made: values as [string, string, object][], beats },
   )
 }
 
@@ -136,6 +137,16 @@ export const troubleChecks: Record<string, Check> = {
       assert.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= width)
       await page.context().close()
     }
+  },
+
+  async 'a stream that has just begun does not set the clock back until its first beat'(bench) {
+    const page = await bench.open('/#/runs', { prepare: (page) => streams(page, tooMuch(), { beats: false }) })
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'PURE_SIM' })
+      .getByText(/^1:0\d$/)
+      .waitFor()
+    await page.context().close()
   },
 
   async 'a device call that takes too long is given time, called done, or cut off by its card'(bench) {

@@ -36,6 +36,7 @@ const screens = { bench: 'Bench', runs: 'Runs', deck: 'Deck', teach: 'Teach', ev
 
 export function App() {
   const [screen = '', id] = route.value
+  const shown = screen === 'lab' ? 'system' : screen || 'bench'
   const count = needs.value.length
   useEffect(() => {
     document.title = `${count ? `(${count}) ` : ''}benchd`
@@ -47,7 +48,7 @@ export function App() {
         <h1 class="unseen">benchd</h1>
         <nav aria-label="Screens">
           {Object.entries(screens).map(([name, word]) => (
-            <a key={name} href={`#/${name}`} aria-current={(screen || 'bench') === name ? 'page' : undefined}>
+            <a key={name} href={`#/${name}`} aria-current={shown === name ? 'page' : undefined}>
               {word}
             </a>
           ))}

@@ -90,7 +90,8 @@ effect(() => {
 })
 
 function take(next: State): void {
-  if (next.time !== state.value.time) anchor = { service_ms: next.time * 1000, here_ms: performance.now() }
+  // A stream that has just begun knows no time before its first beat.
+  if (next.time > 0 && next.time !== state.value.time) anchor = { service_ms: next.time * 1000, here_ms: performance.now() }
   const before = state.value.device
   if (next.device !== before) {
     const found: Record<string, number> = {}

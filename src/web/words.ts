@@ -13,6 +13,7 @@ export const deviceWords: Record<DeviceInfo['state'], { word: string; mark: stri
 }
 
 const threadWords: Partial<Record<Thread['status'], string>> = {
+  MOVING: 'is moved',
   AWAITING_MANUAL_PLACE: 'waits until it is placed',
   AWAITING_MANUAL_REMOVE: 'waits until it is removed',
   RESOLVING_ACTION_LOCATION: 'looks for its device',

@@ -11,9 +11,9 @@ import { duration, sentence } from '../words.ts'
 import { WorkflowFiles } from './workflow_files.tsx'
 
 const modes = {
-  PURE_SIM: 'PURE_SIM: no device at all, only the plan',
-  DEVICE_SIM: 'DEVICE_SIM: simulators in the place of the devices',
-  LIVE: 'LIVE: the devices of this bench move',
+  PURE_SIM: 'PURE_SIM: only the plan',
+  DEVICE_SIM: 'DEVICE_SIM: simulated devices',
+  LIVE: 'LIVE: the devices move',
 }
 
 /** The values of the form. */

@@ -114,7 +114,7 @@ function Lane({ thread, blockers }: { thread: Thread; blockers: Blockers }) {
     <li>
       <p class="what">
         <strong>{thread_name}</strong> {threadWord(status)}
-        {device ? ` at ${device}` : ''}
+        {device ? ` ${status === 'MOVING' ? 'to' : 'at'} ${device}` : ''}
         <small>
           {where}
           {waiting && `; waits: ${onPage(waiting.what)}, for ${duration(now.value / 1000 - waiting.since)}`}
