@@ -1,4 +1,4 @@
-// Every command of `benchd help`, once or more, on one bench that all scenes share: what it prints, and the code it ends with.
+// Every command of `benchd help`, once or more, on one bench that all scenes share: what it prints, and the code it ends with. Each is a process.
 
 import { writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
