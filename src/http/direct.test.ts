@@ -100,6 +100,8 @@ test('over a socket both ways write the same bytes', async (t) => {
     ['GET', '/api/devices', { key: 'none' }],
     ['GET', '/api/devices', { host: 'elsewhere' }],
     ['GET', '/api/devices', { host: 'not a host' }],
+    ['GET', '/api/devices', { host: '1.2.3:80' }],
+    ['GET', '/api/devices', { host: 'localhost:99999' }],
     ['GET', '/api/devices/nothing-1', {}],
     ['POST', shake, { body: '{"speed":"fast"}' }],
     ['POST', shake, { key: 'none', body: '{"speed":500,"duration":1}' }],

@@ -91,9 +91,9 @@ const listening = {
   errorHandler: answerUnreadable,
 }
 
-/** Whether the header can be read as a host and its port; any other is refused, in our form, where an address is made of it. */
+/** Whether Hono's server makes an address of this host unseen. It may refuse any other host: no request is carried out before it has looked. */
 function isPlainHost(host: string | undefined): boolean {
-  return host !== undefined && /^[\w.-]+(:\d+)?$/.test(host)
+  return host !== undefined && /^[a-z0-9._-]+(:([1-5]\d{3,4}|[6-9]\d{3}))?$/.test(host)
 }
 
 /** Writes what `json` has made as it is, where all of the request was read. Anything else goes out as Hono's answers do. */
