@@ -93,7 +93,7 @@ export class Instrument {
   #learned: Limits | undefined
   #initialized = false
   #run: Run | undefined
-  /** Aborts the run. The next run has it too unless it was aborted: to make one costs more than all else about a short operation. */
+  /** Aborts the run. The next run has the same controller unless it was aborted: a new one costs more than all else about a short operation. */
   #abort = new AbortController()
   #last: OperationRecord | null = null
   /** Why it is being closed, if it is. */

@@ -7,7 +7,7 @@ import { LineFile } from '../kit/json_lines.ts'
 import { Pause } from '../kit/pause.ts'
 import { OperationRecord } from './records.ts'
 
-/** The oldest is left out when more wait for a slow card. */
+/** When more records than this wait for a slow card, the oldest is left out. */
 const mostWaiting = 4000
 /** The pause between two writes: operations that end one soon after the other are written together. */
 const rest_ms = 10
@@ -42,8 +42,8 @@ export class OperationHistory {
   }
 
   /**
-   * Writes it at once, or at the end of the pause after the last write. `live` answers all that the file is to hold when it begins anew,
-   * once `before` was read.
+   * Writes the record at once, or at the end of the pause after the last write. `live` answers all records that the file is to hold when it
+   * begins anew, once `before` was read.
    */
   add(record: OperationRecord, live: () => Promise<OperationRecord[]>): void {
     this.#waiting.push(record)

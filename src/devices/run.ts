@@ -39,7 +39,7 @@ export class Run {
   /** How far it says that it is. */
   progress: Progress | null = null
 
-  /** `abort` was never aborted. `time_scale` is how many seconds of the instrument go by in one of ours. */
+  /** `abort` is a controller that was never aborted. `time_scale` is how many seconds of the instrument go by in one of ours. */
   constructor(record: OperationRecord, { clock, time_scale, task, execution_id, abort }: Given) {
     this.record = record
     this.execution_id = execution_id
@@ -150,7 +150,7 @@ export class Run {
     return { success: true, message: `${this.record.device_id}: ${this.done ?? this.#task.done(this.record.params)}` }
   }
 
-  /** Rejects a moment after an abort, by when the driver has let go. Not by a listener of the signal, which costs more than the rest. */
+  /** Rejects a moment after an abort, by when the driver has let go. A listener of the signal would cost more than all the rest. */
   #unlessAborted(driving: Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       driving.then(resolve, reject)

@@ -1,11 +1,11 @@
-// What the first and the last line of a segment tell of it: enough to answer readers until somebody has read the whole segment.
+// A segment as its first and its last line tell it: that is enough to answer readers until the whole segment has been read.
 
 import { closeSync, openSync, readSync } from 'node:fs'
 import { isWhole, newline } from './log_line.ts'
 import { notesOf } from './log_scan.ts'
 import { type Noted, note, type Segment } from './log_segment.ts'
 
-/** The first and the last line are looked for in so many bytes. */
+/** The first line is looked for in so many bytes at the beginning of the file, the last line in as many at its end. */
 const edgeBytes = 65_536
 
 /**

@@ -260,8 +260,8 @@ export class States {
   }
 
   /**
-   * Begins another file, with all of this in it, where there is none, or a long one: then nothing is answered. A long one goes on while the card
-   * has no room for the copy.
+   * Returns the file that the transaction is to be added to. Where there is none, or a long one, begins another with the transaction in its copy,
+   * and returns undefined. A long file goes on while the card has no room for the copy.
    */
   async #fileToAddTo(sources: ReadonlyMap<string, StateSource>, numbers: Numbers): Promise<FileHandle | undefined> {
     if (this.#file && !this.#isTooLong()) return this.#file

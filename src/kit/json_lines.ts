@@ -33,7 +33,10 @@ const batch = 500
 const longestTorn = 4096
 /** The first two lines are shorter than this, in bytes. */
 const longestBeginning = 256
-/** A file with more lines or bytes than this, and than so many times those it began with, begins anew: it could not be read, or not soon. */
+/**
+ * A file begins anew when it has more lines or bytes than this, and more than `mostTimes` as many as it began with: a longer file could not be
+ * read, or not soon.
+ */
 const longest = { lines: 4000, bytes: 16 * 1024 * 1024 }
 const mostTimes = 2
 

@@ -12,7 +12,7 @@ export class Pause {
     this.#ms = ms
   }
 
-  /** Resolves when the time is over, or `end` is called. One at a time. */
+  /** Resolves when the time is over, or `end` is called. Only one caller may wait at a time. */
   taken(): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.#clock.after(this.#ms, resolve)
