@@ -1,20 +1,20 @@
 import { bench } from './bench.ts'
-import { besideRaw, httpOptions, rss } from './http_rounds.ts'
+import { besideHono, httpOptions, rss } from './http_rounds.ts'
 import type { Serving } from './servers/serving.ts'
 
 /** Every server checks the key by its SHA-256 and writes the list of four devices anew as JSON. */
 export const httpGet = bench({
   name: 'http-get',
   summary: 'GET /api/devices with a key',
-  limit: 'raw node:http',
+  limit: 'beside',
   options: httpOptions,
   run: (options) =>
-    besideRaw(options, {
+    besideHono(options, {
       devices: 4,
       request: list,
       measures: [
-        { what: 'CPU a request', unit: 'us', of: 'cpu_us', target: { of: 'ratio', most: 1.75 } },
-        { what: 'requests a second', unit: '1/s', of: 'rate', target: { of: 'ratio', least: 0.65, wall: true } },
+        { what: 'CPU a request', unit: 'us', of: 'cpu_us', target: { of: 'ratio', most: 1.15 } },
+        { what: 'requests a second', unit: '1/s', of: 'rate', target: { of: 'ratio', least: 0.85, wall: true } },
         rss,
       ],
     }),

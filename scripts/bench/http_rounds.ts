@@ -35,8 +35,8 @@ export type Measure = {
 
 export const rss: Measure = { what: 'RSS under load', unit: 'MiB', of: 'rss_mib' }
 
-/** A row for each measure of each server but the first, beside the first. */
-export async function besideRaw(options: HttpOptions, { devices, request, measures }: Work): Promise<Row[]> {
+/** A row for each measure of each server but the first, beside the server before it: what Hono adds to Node, and what the service adds to Hono. */
+export async function besideHono(options: HttpOptions, { devices, request, measures }: Work): Promise<Row[]> {
   const { seconds, rounds, connections, profile } = options
   const load = await startChild<object>('./load.js')
   const servers: Server[] = []
@@ -73,14 +73,17 @@ async function oneRound(load: Child<object>, server: Child<Serving>, work: Load 
 
 function rowsOf(servers: readonly Server[], measures: readonly Measure[]): Row[] {
   return measures.flatMap(({ what, unit, of, target }) => {
-    const [raw, ...others] = servers.map(({ name, rounds }) => ({ name, values: rounds.map((round) => round[of]) }))
-    return others.map(({ name, values }) => ({
-      what: `${what}, ${name}`,
-      unit,
-      value: median(values),
-      limit: median(raw!.values),
-      ratio: median(values.map((value, i) => value / raw!.values[i]!)),
-      ...(name === 'benchd' && { target }),
-    }))
+    const all = servers.map(({ name, rounds }) => ({ name, values: rounds.map((round) => round[of]) }))
+    return all.slice(1).map(({ name, values }, i) => {
+      const before = all[i]!
+      return {
+        what: `${what}, ${name} beside ${before.name}`,
+        unit,
+        value: median(values),
+        limit: median(before.values),
+        ratio: median(values.map((value, round) => value / before.values[round]!)),
+        ...(name === 'benchd' && { target }),
+      }
+    })
   })
 }

@@ -33,7 +33,7 @@ export const logStart = bench({
         return [
           row('ready', clean, empty, { of: 'value', most: 300, wall: true }),
           row('ready, torn', torn, empty, { of: 'value', most: 300, wall: true }),
-          row('ready, without sidecars', scanned, empty),
+          row('ready, without sidecars', scanned, empty, { of: 'value', most: 300, wall: true }),
           { what: 'RSS when ready', unit: 'MiB', value: rss(clean), limit: rss(empty), ratio: rss(clean) / rss(empty), target: most },
           { what: 'RSS, streaming everything', unit: 'MiB', value: all.rss_mib, target: most },
           { what: 'events missing', unit: '', value: events - all.events, target: { of: 'value', least: 0, most: 0 } },

@@ -102,11 +102,11 @@ export function routesOf<Rooms>() {
 /** The parts of a JSON answer. The server reads it when it sends the answer, so a header can be added until then. */
 export type PlainAnswer = { status: number; headers: Record<string, string | number>; text: string }
 
-const plainAnswers = new WeakMap<Response, PlainAnswer>()
+const plain = Symbol('plain')
 
-/** Undefined for an answer that `json` did not make. */
-export function plainAnswerOf(answer: Response): PlainAnswer | undefined {
-  return plainAnswers.get(answer)
+/** Undefined for an answer that `json` did not make. Not by a `WeakMap`, which the collector of garbage looks through again and again. */
+export function plainAnswerOf(answer: Response & { [plain]?: PlainAnswer }): PlainAnswer | undefined {
+  return answer[plain]
 }
 
 /**
@@ -116,14 +116,12 @@ export function plainAnswerOf(answer: Response): PlainAnswer | undefined {
 export function json(value: object, status: ContentfulStatusCode = 200, headers: Record<string, string> = {}): Response {
   const all = { 'Content-Type': 'application/json', 'X-API-Version': apiVersion, 'Cache-Control': 'no-store', ...headers }
   const text = `${JSON.stringify(value)}\n`
-  const answer = new Response(text, { status, headers: all })
-  plainAnswers.set(answer, { status, headers: all, text })
-  return answer
+  return Object.assign(new Response(text, { status, headers: all }), { [plain]: { status, headers: all, text } })
 }
 
 /** Adds a header to an answer of `json` that nobody has looked at, at no cost. False for any other answer. */
 export function addHeader(answer: Response, name: string, value: string): boolean {
-  const plain = plainAnswers.get(answer)
-  if (plain) plain.headers[name] = value
-  return plain !== undefined
+  const parts = plainAnswerOf(answer)
+  if (parts) parts.headers[name] = value
+  return parts !== undefined
 }
