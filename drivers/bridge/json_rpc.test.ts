@@ -40,7 +40,7 @@ function opened() {
   })
   const say = (text: string) => heard(Buffer.from(text))
   const answer = (id: number, result: unknown) => say(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`)
-  return { clock, rpc, asked, given_up, notified, say, answer, close: () => closed() }
+  return { clock, rpc, asked, given_up, notified, say, answer, close: () => closed(), lose: (reason: string) => lost(reason) }
 }
 
 test('answers find their questions, in whatever order and pieces they come', async (t) => {
@@ -90,4 +90,33 @@ test('a question without a deadline is waited for without a timer; a line that w
   t.equal(clock.timers, 0)
   await clock.advance(10_000)
   t.same(given_up, [])
+})
+
+test('what a program may write has bounds, and so has a question', async (t) => {
+  const { rpc, given_up, say, asked } = opened()
+  t.throws(() => rpc.request('perform', { text: 'x'.repeat(65_536) }), { code: 'invalid', message: /longer than 64 KiB/ })
+  // With the rest of its line a text of that length has exactly 64 KiB.
+  const rest = `${JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'perform', params: { text: '' } })}\n`.length
+  const longest = t.rejects(rpc.request('perform', { text: 'x'.repeat(65_536 - rest) }), { code: 'disconnected' })
+  t.equal(asked.length, 1)
+  t.throws(() => rpc.request('perform', { text: 'x'.repeat(65_537 - rest) }), { code: 'invalid' })
+  say('x'.repeat(1024 * 1024))
+  t.same(given_up, [])
+  const lost = t.rejects(rpc.request('check', undefined), { code: 'disconnected' })
+  say('x')
+  t.same(given_up, ['it wrote a line of more than 1 MiB'])
+  await Promise.all([lost, longest])
+})
+
+test('a line that is opened again after a loss knows no question and no piece of before', async (t) => {
+  const { rpc, given_up, say, answer, lose } = opened()
+  const before = rpc.request('check', undefined, 5)
+  say('{"id":1,"res')
+  lose('the cable is out')
+  await t.rejects(before, { code: 'disconnected' })
+  const after = rpc.request('check', undefined, 5)
+  answer(2, 'well')
+  t.equal(await after, 'well')
+  answer(1, 'late')
+  t.match(given_up, [/it answered a question that nobody asked, or answered it twice: id 1/])
 })
