@@ -148,6 +148,11 @@ export class RunState implements StateSource {
     this.#made.push([key, text])
   }
 
+  /** Returns the JSON of each value as it is now. Tests compare it with what is written. */
+  present(): Map<string, string> {
+    return new Map([...this.#values.keys()].map((key) => [key, this.#textOf(key)!]))
+  }
+
   /** Lists the keys whose values differ from what is written although nothing marked them: a test fails on each. */
   unmarked(): string[] {
     const isKnown = (key: string) => this.#changed.has(key) || this.#taken.has(key)

@@ -5,7 +5,7 @@ import type { Context, RuntimeEvent } from '../../events/event.ts'
 import { runtimeEvent } from '../../events/event.ts'
 import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
 import type { Sink } from '../../events/sinks.ts'
-import type { StateSource } from '../../events/states.ts'
+import type { Change, StateSource } from '../../events/states.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { VirtualTime } from '../../kit/virtual_time.ts'
 import { PureEquipment } from '../../workflow/equipment/pure_equipment.ts'
@@ -237,26 +237,38 @@ export class Service {
     return event
   }
 
-  /** A transaction was written: of each run the values are these. They must be those that live, which nobody may change without a mark. */
-  wrote(patched: ReadonlyMap<string, ReadonlyMap<string, string>>): void {
-    for (const { execution_id, state, isOver, threads, environment } of this.runtime.executions()) {
-      if (isOver) continue
+  get isLive(): boolean {
+    return this.#options.scene.mode === 'LIVE'
+  }
+
+  /** Answers the values of each open run as they are now. */
+  present(): Values {
+    const open = this.runtime.executions().filter(({ isOver }) => !isOver)
+    for (const { threads, environment } of open)
       for (const { name, labware, state } of threads.values())
         if (!state.is_relieved && state.seat !== (environment.scheduler.whereIs(labware.labware_id) ?? null))
           this.#options.fault(`the state of ${name} has its labware at ${state.seat}`)
-      if (!state.isWritten) continue
-      const unmarked = state.unmarked()
-      if (unmarked.length > 0) this.#options.fault(`the state of ${execution_id} does not know of a change of ${unmarked}`)
-      const lost = [...state.standing].filter(([key, text]) => patched.get(execution_id)?.get(key) !== text)
-      if (lost.length > 0 || patched.get(execution_id)!.size !== state.standing.size)
-        this.#options.fault(`the patches of ${execution_id} do not make its state: ${lost.map(([key]) => key)}`)
+    return new Map(open.flatMap(({ execution_id, state }) => (state.isWritten ? [[execution_id, state.present()]] : [])))
+  }
+
+  /** A transaction was written. It must have left the values as they were when it was taken: nobody may change one without a mark. */
+  wrote(written: Values, present: Values): void {
+    for (const [execution_id, values] of present) {
+      const known = written.get(execution_id)
+      if (!known) continue
+      const keys = new Set([...values.keys(), ...known.keys()])
+      const wrong = [...keys].filter((key) => values.get(key) !== known.get(key))
+      if (wrong.length > 0) this.#options.fault(`what is written of ${execution_id} is not what there was of ${wrong}`)
     }
     if (--this.diesIn <= 0) this.die()
   }
 }
 
+/** Of each run the JSON of each value. */
+type Values = ReadonlyMap<string, ReadonlyMap<string, string>>
+
 /** What is on the card at the end of a turn: of each run the text of each key, and how much of the log. */
-type Transaction = { runs: ReadonlyMap<string, ReadonlyMap<string, string>>; told: number }
+type Transaction = { runs: Values; told: number }
 
 /** The state of all runs. Transactions that were written last may not have come to the card. */
 class Card {
@@ -264,6 +276,11 @@ class Card {
   #sources = new Map<string, StateSource>()
   /** The values of each run, as its patches make them. */
   #patched = new Map<string, Map<string, string>>()
+  /** Runs of which nothing was taken since they were added. */
+  readonly #fresh = new Set<string>()
+  /** The transaction that was written last, or is being written; and the one after it. */
+  #last = Promise.resolve()
+  #next: Promise<void> | undefined
   /** The last that is on the card for certain, and those after it. */
   #transactions: Transaction[] = [{ runs: new Map(), told: 0 }]
 
@@ -278,23 +295,12 @@ class Card {
 
   /** For a service that is not dead. */
   states(isDead: () => boolean): RunStates {
-    let next: Promise<void> | undefined
-    const persist = () => {
-      next ??= new Promise((resolve) => {
-        setImmediate(() => {
-          next = undefined
-          if (isDead()) return
-          this.#write()
-          if (!isDead()) resolve()
-        })
-      })
-      return next
-    }
+    const persist = () => this.#persist(isDead)
     return {
       add: (execution_id, source) => {
         if (isDead()) return
         this.#sources.set(execution_id, source)
-        this.#patched.set(execution_id, new Map())
+        this.#fresh.add(execution_id)
         void persist()
       },
       changed: () => void persist(),
@@ -311,30 +317,62 @@ class Card {
     }
   }
 
+  /** Resolves when a transaction is written that begins after this turn: one after the other. Nobody hears of the dead. */
+  #persist(isDead: () => boolean): Promise<void> {
+    const write = async () => {
+      await turn()
+      if (isDead()) return never
+      this.#next = undefined
+      await this.#write(isDead)
+      if (isDead()) await never
+    }
+    if (isDead()) return never
+    this.#next ??= this.#last.then(write)
+    this.#last = this.#next
+    return this.#next
+  }
+
   /** It begins anew with one of the transactions that may be the last on the card: the log is cut where it tells of more of an open run. */
   die(dice: Dice): void {
     const { told } = this.#service
     const last = this.#transactions[this.#transactions.length - 1 - (dice.oneIn(2) ? 0 : dice.below(this.#transactions.length))]!
     this.#sources = new Map()
+    this.#fresh.clear()
+    this.#next = undefined
+    this.#last = Promise.resolve()
     this.#patched = new Map([...last.runs].map(([id, values]) => [id, new Map(values)]))
     const cut = told.findIndex(({ execution_id }, i) => i >= last.told && last.runs.has(execution_id))
     if (cut !== -1) told.length = cut
     this.#transactions = [{ ...last, told: told.length }]
   }
 
-  #write(): void {
-    for (const [id, source] of this.#sources) {
-      const patched = this.#patched.get(id)!
-      for (const [key, text] of source.changes()) {
-        if (text === null) patched.delete(key)
-        else patched.set(key, text)
-      }
-    }
+  /** Goes through what changed in this turn as the service does: one value now, the others in the next turn, while threads go on. */
+  async #write(isDead: () => boolean): Promise<void> {
+    const { told } = this.#service
+    const [toldBefore, present] = [told.length, this.#service.present()]
+    const taken = [...this.#sources].map(([id, source]) => ({ id, changes: source.changes()[Symbol.iterator]() }))
+    for (const { id } of taken) if (this.#fresh.delete(id)) this.#patched.set(id, new Map())
+    for (const { id, changes } of taken) this.#note(id, changes.next())
+    // Virtual time that jumps by itself would run away meanwhile.
+    if (this.#service.isLive) await turn()
+    if (isDead()) return
+    for (const { id, changes } of taken) for (let next = changes.next(); !next.done; next = changes.next()) this.#note(id, next)
     const runs = new Map([...this.#patched].map(([id, values]) => [id, new Map(values)]))
-    this.#transactions.push({ runs, told: this.#service.told.length })
-    this.#service.wrote(this.#patched)
+    this.#transactions.push({ runs, told: toldBefore })
+    this.#service.wrote(runs, present)
+  }
+
+  /** A run that has ended meanwhile has no values. */
+  #note(id: string, { value, done }: IteratorResult<Change>): void {
+    if (done) return
+    const [key, text] = value
+    if (text === null) this.#patched.get(id)?.delete(key)
+    else this.#patched.get(id)?.set(key, text)
   }
 }
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+const never = new Promise<void>(() => {})
 
 function benchOf({ topology }: Scene): Bench {
   const { devices, transporters } = topology as { devices: object; transporters: object }
