@@ -14,9 +14,11 @@ for (const folder of [web, clients]) mkdirSync(folder, { recursive: true })
 
 const page = await bundled({ input: join(top, 'src/web/main.tsx'), minify: true }, join(web, 'page.js'))
 writeFileSync(join(web, 'licences.txt'), licences(page))
+await bundled({ input: join(top, 'src/web/lab_main.tsx'), minify: true }, join(web, 'lab.js'))
 await bundled({ input: join(top, 'src/web/key_dialog.tsx'), minify: true }, join(web, 'key_dialog.js'))
 for (const [from, to] of [
   ['index.html', 'index.html'],
+  ['lab.html', 'lab.html'],
   ['icon.svg', 'icon.svg'],
   ['style.css', 'style.css'],
   ['page.css', 'page.css'],

@@ -88,6 +88,7 @@ const entries = [
   'src/workflow/plans/author.ts',
   'src/clients/ts/benchd.ts',
   'src/web/main.tsx',
+  'src/web/lab_main.tsx',
 ]
 /** Files from which `npm run generate` makes what ships. */
 const generators = [

@@ -9,6 +9,7 @@ import { type Bench, openBench } from './bench.ts'
 import { benchPageChecks, type Check } from './bench_page.ts'
 import { bridgeChecks } from './bridge_scenes.ts'
 import { dayChecks } from './day_scenes.ts'
+import { journeyChecks, journeySkips } from './journey_scenes.ts'
 import { labChecks, labSkips } from './lab_scenes.ts'
 import { runChecks } from './run_scenes.ts'
 import { serviceChecks } from './service_scenes.ts'
@@ -25,6 +26,7 @@ const checks: Record<string, Check> = {
   ...bridgeChecks,
   ...labChecks,
   ...dayChecks,
+  ...journeyChecks,
 
   async 'the page of the API fits the bench screen, a phone and a desk'(bench) {
     for (const [width, height] of [
@@ -183,5 +185,7 @@ for (const [name, check] of chosen) {
 }
 await bench.close()
 for (const name of labSkips) console.log(`skipped ${name}: there is no nats-server`)
-console.log(`${chosen.length - failed} passed, ${failed} failed${labSkips.length ? `, ${labSkips.length} skipped` : ''}`)
+for (const name of journeySkips) console.log(`skipped ${name}: there is no postgres`)
+const skips = labSkips.length + journeySkips.length
+console.log(`${chosen.length - failed} passed, ${failed} failed${skips ? `, ${skips} skipped` : ''}`)
 process.exitCode = failed ? 1 : 0

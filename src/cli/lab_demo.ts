@@ -165,7 +165,7 @@ DEMO: two simulated benches, a broker, PostgreSQL and the coordinator of the lab
 
 ${pages.join('\n')}
   broker       ${server}
-  coordinator  ${coordinator.url}
+  coordinator  ${coordinator.url}/#k=${coordinator.api_key}
 
 Four things to try, in a second terminal:
 
@@ -174,7 +174,8 @@ Four things to try, in a second terminal:
   export BENCHD_URL=${first?.url} BENCHD_API_KEY=${first?.api_key}
   benchd lab status
 
-2. Send a plate on a journey: it is sealed on prep and spun on read. You are its carrier: confirm each task as it comes, with the barcode where the plate is put down.
+2. Send a plate on a journey: it is sealed on prep and spun on read. You are its carrier: confirm each task as it comes, with the barcode where the plate is put down, on the page of
+the coordinator, or so:
 
   export BENCHD_LAB_URL=${coordinator.url} BENCHD_LAB_KEY=${coordinator.api_key}
   benchd lab simulate assay

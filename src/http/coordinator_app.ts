@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
 import type { Audit } from '../keys/audit.ts'
 import type { Keys } from '../keys/keys.ts'
+import { systemClock } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import { checked } from '../kit/schema.ts'
@@ -16,6 +17,7 @@ import { coordinatorRoutes, type Rooms } from './coordinator_routes.ts'
 import { entrance } from './entrance.ts'
 import { answerError, answerFailure } from './errors.ts'
 import { keyRoutes } from './keys.ts'
+import { publicLabPages, servePages } from './pages.ts'
 
 /** Keys are made and ended as on a bench; nobody asks a coordinator for one. */
 const ownKeys = keyRoutes.filter(({ path }) => !path.startsWith('/api/keys/requests')) as unknown as Route<{ keys: Keys }>[]
@@ -28,7 +30,7 @@ export function coordinatorApp(around: Around): Hono<Env> {
   hono.notFound((c) => answerError(c, new LabError('not_found', `there is nothing at ${c.req.path} of the coordinator`)))
   const routes: readonly Route<Rooms & { keys: Keys }>[] = [...coordinatorRoutes, ...ownKeys]
   const lab = Object.assign(around.rooms, { keys: around.keys })
-  const open = routes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`)
+  const open = [...publicLabPages, ...routes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`)]
   const enter = entrance(around, publicity(open))
   hono.use(async (c, next) => {
     const answer = await enter(c, async () => {
@@ -37,6 +39,7 @@ export function coordinatorApp(around: Around): Hono<Env> {
     })
     if (!c.finalized) c.res = answer
   })
+  servePages(hono, { ...around, clock: systemClock }, 'lab')
   const bodies = new BodyReader(around)
   for (const route of routes)
     hono.on(route.method, route.path, async (c) => {

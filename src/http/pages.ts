@@ -49,8 +49,21 @@ const files: Record<string, [file: string, type: string]> = {
 for (const guide of ['care', 'settings', 'workflows', 'commands', 'api', 'clients', 'drivers', 'lab'])
   files[`/docs/guides/${guide}`] = [`../../web/guides/${guide}.html`, html]
 
+/** The page of a coordinator. */
+const filesOfLab: typeof files = {
+  '/': ['../../web/lab.html', html],
+  '/style.css': files['/style.css']!,
+  '/page.css': files['/page.css']!,
+  '/lab.js': ['../../web/lab.js', javascript],
+  '/icon.svg': files['/icon.svg']!,
+  '/docs/guides/lab': files['/docs/guides/lab']!,
+  '/docs/docs.css': files['/docs/docs.css']!,
+}
+
 /** `GET /path` of each: what needs no key. */
-export const publicPages: readonly string[] = Object.keys(files).map((path) => `GET ${path}`)
+const pathsOf = (files: object): readonly string[] => Object.keys(files).map((path) => `GET ${path}`)
+export const publicPages = pathsOf(files)
+export const publicLabPages = pathsOf(filesOfLab)
 
 /** Everything is from here, nothing stands in the HTML itself, and nobody may put the pages into a frame. */
 const secure: MiddlewareHandler<Env> = secureHeaders({
@@ -71,9 +84,9 @@ type Shipped = { bytes: Uint8Array<ArrayBuffer>; etag: string }
 const piece_bytes = 64 * 1024
 
 /** Each file is read once, when it is first asked for: a bench that no browser looks at holds none of them. */
-export function servePages(hono: Hono<Env>, pacing: Pacing): void {
+export function servePages(hono: Hono<Env>, pacing: Pacing, of: 'bench' | 'lab' = 'bench'): void {
   const mustNotBeMany = rateByAddress(pacing)
-  for (const [path, [file, type]] of Object.entries(files)) {
+  for (const [path, [file, type]] of Object.entries(of === 'bench' ? files : filesOfLab)) {
     const url = new URL(file, import.meta.url)
     let shipped: Promise<Shipped> | undefined
     hono.use(path, versioned, secure)

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -13,6 +13,9 @@ import type { CustodyRow } from '../fleet/coordinator/store.ts'
 import { freePort } from '../kit/ports.ts'
 import { type TestBroker, testBroker } from './broker.ts'
 import { benchd, program } from './cli.ts'
+
+/** Why there can be no lab here, or false. */
+export const noPostgres = !existsSync('/usr/lib/postgresql') && 'there is no postgres'
 
 type Lifetime = { teardown(call: () => unknown): void }
 
@@ -41,7 +44,7 @@ export type TestLab = {
   journey(id: string): Promise<ShownJourney>
   tasks(): Promise<ShownTask[]>
   custody(labware: string): Promise<CustodyRow[]>
-  /** Confirms each task as it comes, and resumes runs that a restart has paused, until it is so. */
+  /** Confirms each task as it comes, and does the work of an operator at the benches, until it is so. */
   carryUntil(isSo: () => Promise<boolean>, refuse?: (task: ShownTask) => boolean): Promise<void>
 }
 
@@ -49,7 +52,7 @@ export type TestLab = {
 type LabFile = any
 
 /** Starts all of it but the coordinator. */
-export async function testLab(t: Lifetime, { scale = 1000 }: { scale?: number } = {}): Promise<TestLab> {
+export async function testLab(t: Lifetime, { scale = 200 }: { scale?: number } = {}): Promise<TestLab> {
   const folder = mkdtempSync(join(tmpdir(), 'benchd-lab-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const [broker, database] = await Promise.all([testBroker(t), startPostgres()])
@@ -94,7 +97,7 @@ export async function testLab(t: Lifetime, { scale = 1000 }: { scale?: number } 
     custody: async (labware) => (await ask<{ custody?: CustodyRow[] }>('GET', `/api/lab/custody/${labware}`)).custody ?? [],
     async carryUntil(isSo, refuse = () => false) {
       while (!(await isSo().catch(() => false))) {
-        for (const bench of [prep, read]) await resumeAll(bench)
+        for (const bench of [prep, read]) await operate(bench).catch(() => undefined)
         for (const task of await tasks()) {
           if (refuse(task)) continue
           const body = task.kind === 'place' || task.kind === 'bring' ? { barcode: task.labware } : {}
@@ -107,13 +110,32 @@ export async function testLab(t: Lifetime, { scale = 1000 }: { scale?: number } 
   return lab
 }
 
-/** What an operator does after a restart: the runs go on. */
-async function resumeAll(bench: TestBench): Promise<void> {
-  const { executions = [] } = await bench
-    .ask<{ executions?: { execution_id: string; paused: unknown }[] }>('GET', '/api/executions?status=IN_PROGRESS')
-    .catch(() => ({ executions: [] }))
-  for (const { execution_id, paused } of executions)
-    if (paused) await bench.ask('POST', `/api/executions/${execution_id}/resume`, {}).catch(() => undefined)
+type Incident = { incident_id: string; detail: { safe_mode?: boolean } }
+type Open = { execution_id: string; paused: unknown }
+type Held = { thread_id: string; decisions: string[] }
+
+/**
+ * The work of an operator: safe mode is ended, runs are resumed, and an operation that was interrupted or failed is done again. On a busy machine
+ * a simulated device may answer too late for the scale of its clock.
+ */
+async function operate({ ask, isRunning }: TestBench): Promise<void> {
+  if (!isRunning) return
+  // After three ends in five minutes a bench is in safe mode until somebody has looked.
+  const { incidents } = await ask<{ incidents: Incident[] }>('GET', '/api/incidents?acknowledged=false')
+  for (const { incident_id, detail } of incidents) if (detail.safe_mode) await ask('POST', `/api/incidents/${incident_id}/acknowledge`, {})
+  const { executions } = await ask<{ executions: Open[] }>('GET', '/api/executions?status=IN_PROGRESS')
+  for (const { execution_id, paused } of executions) {
+    const { threads } = await ask<{ threads: Held[] }>('GET', `/api/executions/${execution_id}`)
+    for (const { thread_id, decisions } of threads) {
+      if (!decisions.includes('RETRY')) continue
+      for (const { device_id } of labBench.devices) {
+        const { state } = await ask<{ state: string }>('GET', `/api/devices/${device_id}`)
+        if (state === 'faulted' || state === 'stopped') await ask('POST', `/api/devices/${device_id}/initialize`, {})
+      }
+      await ask('POST', `/api/threads/${thread_id}/recover`, { decision: 'RETRY' })
+    }
+    if (paused) await ask('POST', `/api/executions/${execution_id}/resume`, {})
+  }
 }
 
 type BenchPlace = { folder: string; server: string; scale: number }

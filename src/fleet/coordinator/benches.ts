@@ -92,8 +92,12 @@ export class Bench {
       // The stream is silent for fifteen seconds at most.
       response.socket.setTimeout(40_000, () => response.destroy())
       response.on('error', () => undefined)
-      response.on('close', again)
-      for (const id of [...this.#waiting.keys()]) this.#tell(id)
+      response.on('close', () => {
+        // Whoever waits for a run is to know that its bench is away.
+        this.#tellAll()
+        again()
+      })
+      this.#tellAll()
       createInterface({ input: response }).on('line', (line) => {
         const [, id] = /^data:.*"execution_id":"([^"]+)"/.exec(line) ?? []
         if (id !== undefined) this.#tell(id)
@@ -116,6 +120,10 @@ export class Bench {
     clearTimeout(this.#again)
     this.#stream?.destroy()
     this.#agents?.agent.destroy()
+  }
+
+  #tellAll(): void {
+    for (const id of [...this.#waiting.keys()]) this.#tell(id)
   }
 
   #tell(execution_id: string): void {

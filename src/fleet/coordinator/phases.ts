@@ -86,7 +86,7 @@ export const looks: Readonly<Record<Exclude<Phase, 'over' | 'person'>, Look>> = 
     if (!('thread' in seen)) return seen
     if (isOver(seen.thread) && seen.thread.status !== 'COMPLETED') return problem(state, failed(seen, state.run!))
     if (isOver(seen.thread) || seen.thread.position !== null) {
-      await give(trip, its, { bench, position: seen.thread.position ?? start })
+      await give(trip, its, { bench, position: start })
       return step(state, 'work', { at: { bench, position: start } })
     }
     return awaitHand(seen, state.run!, 'AWAITING_MANUAL_PLACE', {
@@ -161,7 +161,7 @@ export const looks: Readonly<Record<Exclude<Phase, 'over' | 'person'>, Look>> = 
     const seen = await look(state.run!, its)
     if (!('thread' in seen)) return seen
     if (seen.thread.position !== null || seen.thread.status === 'COMPLETED') {
-      await give(trip, its, { bench, position: seen.thread.position ?? start })
+      await give(trip, its, { bench, position: start })
       await its.release(trip)
       return step(state, 'work', { at: { bench, position: start }, is_carried: false })
     }

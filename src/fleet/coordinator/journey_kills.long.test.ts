@@ -1,0 +1,153 @@
+// The crash table of journeys: each of the five processes dies at each point of a journey. Afterwards the journey has ended, one had the labware at
+// every moment, and each run was ordered once.
+
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { t as file, type Test } from 'tap'
+import { benchd } from '../../testing/cli.ts'
+import { type TestBench, type TestLab, testLab } from '../../testing/lab.ts'
+import { withLab } from '../../testing/with_lab.ts'
+import type { ShownJourney, ShownTask } from './coordinator.ts'
+
+// A slow machine is not a failure.
+file.setTimeout(0)
+
+/** The point of a journey, by the task that waits there; `placed` is right after the labware was put down at the second bench. */
+const points = ['place', 'take', 'bring', 'placed'] as const
+type Point = (typeof points)[number]
+type Kill = (lab: TestLab, t: Test, point: Point, id: string) => Promise<void>
+
+const benchDies =
+  (name: 'prep' | 'read'): Kill =>
+  async (lab, t, point, id) => {
+    await lab[name].kill()
+    const isAsked = { place: 'prep', take: 'prep', bring: 'read', placed: 'read' }[point] === name
+    if (isAsked) {
+      await lab.carryUntil(
+        async () => /does not answer/.test((await lab.journey(id)).waiting ?? ''),
+        () => true,
+      )
+      t.pass(`at ${point} the journey says that ${name} does not answer`)
+    }
+    await lab[name].start()
+  }
+
+const victims: Record<string, Kill> = {
+  'the first bench': benchDies('prep'),
+  'the second bench': benchDies('read'),
+  async 'the broker'(lab) {
+    await lab.broker.kill()
+    await lab.broker.start()
+  },
+  async 'the coordinator'(lab) {
+    await lab.coordinator.kill()
+    await lab.coordinator.start()
+  },
+  async PostgreSQL(lab, t) {
+    await lab.database.kill()
+    while (lab.coordinator.isRunning) await new Promise((resolve) => setTimeout(resolve, 20))
+    t.match(lab.coordinator.words.join('\n'), /PostgreSQL is gone/, 'the coordinator ends without its database')
+    await lab.database.start()
+    await lab.coordinator.start()
+  },
+}
+
+async function until(lab: TestLab, journey_id: string, point: Point): Promise<void> {
+  const kind: ShownTask['kind'] = point === 'placed' ? 'bring' : point
+  const isIt = (task: ShownTask) => task.journey_id === journey_id && task.kind === kind
+  await lab.carryUntil(async () => (await lab.tasks()).some(isIt), isIt)
+  if (point === 'placed') await lab.carryUntil(async () => !(await lab.tasks()).some(isIt))
+}
+
+/** How often each workflow was run on the bench; those of the lab itself are counted together. */
+async function ordered({ ask }: TestBench): Promise<Record<string, number>> {
+  const { executions } = await ask<{ executions: { workflow_name: string }[] }>('GET', '/api/executions?limit=1000')
+  const counts: Record<string, number> = {}
+  for (const { workflow_name } of executions) {
+    const name = workflow_name.replace(/^lab-(\w+)-.*/, '$1')
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return counts
+}
+
+const holders = async (lab: TestLab, labware: string) =>
+  (await lab.custody(labware)).map(({ holder }) => ('bench' in holder ? `${holder.bench}/${holder.position}` : Object.values(holder)[0]))
+
+withLab('each process dies at each point of a journey, and the journey ends as if none had', async (t) => {
+  const lab = await testLab(t)
+  await lab.coordinator.start()
+  const all = Object.entries(victims)
+  for (const [i, [victim, kill]] of all.entries()) {
+    await t.test(victim, async (t) => {
+      const labware = `P-${i}`
+      const { journey_id } = await lab.ask<ShownJourney>('POST', '/api/lab/journeys', { journey: 'assay', labware })
+      for (const point of points) {
+        await until(lab, journey_id, point)
+        await kill(lab, t, point, journey_id)
+      }
+      await lab.carryUntil(async () => (await lab.journey(journey_id)).outcome !== null)
+      t.equal((await lab.journey(journey_id)).outcome, 'done')
+      t.match(await holders(lab, labware), ['prep/pad_1', /^prep\/pad_[234]$/, 'anyone', 'read/in', 'taken away'])
+    })
+  }
+  t.same(await ordered(lab.prep), { seal: all.length, out: all.length })
+  t.same(await ordered(lab.read), { spin: all.length })
+})
+
+withLab('an answer that is lost on the way back is asked for, and the run is not ordered twice', async (t) => {
+  const lab = await testLab(t)
+  const lost = new Set<string>()
+  const proxy = createServer((asked, answered) => {
+    const passed = request(lab.prep.url + asked.url, { method: asked.method, headers: asked.headers }, (answer) => {
+      // The first answer to each order never comes back.
+      if (
+        asked.method === 'POST' &&
+        asked.url === '/api/submissions' &&
+        lost.size < 2 &&
+        !lost.has(String(asked.headers['content-length']))
+      ) {
+        lost.add(String(asked.headers['content-length']))
+        answer.resume()
+        return answered.destroy()
+      }
+      answered.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(answered)
+    })
+    passed.on('error', () => answered.destroy())
+    asked.pipe(passed)
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => {
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+  while (proxy.address() === null) await new Promise((resolve) => setTimeout(resolve, 5))
+  lab.write((file) => (file.benches.prep = { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` }))
+  await lab.coordinator.start()
+  const { journey_id } = await lab.ask<ShownJourney>('POST', '/api/lab/journeys', { journey: 'assay', labware: 'P-1' })
+  await lab.carryUntil(async () => (await lab.journey(journey_id)).outcome === 'done')
+  t.equal(lost.size, 2, 'the orders of the leg and of the move')
+  t.same(await ordered(lab.prep), { seal: 1, out: 1 })
+})
+
+withLab('a bench that was put back from a backup is not ordered from: a person looks, and decides', async (t) => {
+  const lab = await testLab(t)
+  await lab.coordinator.start()
+  const { journey_id } = await lab.ask<ShownJourney>('POST', '/api/lab/journeys', { journey: 'assay', labware: 'P-1' })
+  const backup = `${lab.folder}/before.tar.gz`
+  t.match(await benchd(lab.folder, ['backup', backup, '--data-dir', `${lab.read.folder}/data`]), { code: 0 })
+  await until(lab, journey_id, 'bring')
+  await lab.read.kill()
+  t.match(await benchd(lab.folder, ['restore', backup, '--all', '--yes', '--data-dir', `${lab.read.folder}/data`]), { code: 0 })
+  await lab.read.start()
+  await lab.carryUntil(async () => (await lab.journey(journey_id)).phase === 'person')
+  t.match(await lab.journey(journey_id), {
+    waiting: /read was put back from a backup/,
+    needs_person: true,
+    decisions: ['retry', 'back', 'lost', 'end'],
+  })
+  t.equal((await holders(lab, 'P-1')).at(-1), 'anyone', 'the carrier still has the labware')
+  t.match(await lab.ask('GET', `/api/lab/journeys/${journey_id}/why`), { because: [/put back from a backup/] })
+  await lab.ask('POST', `/api/lab/journeys/${journey_id}/decide`, { decision: 'retry' })
+  await lab.carryUntil(async () => (await lab.journey(journey_id)).outcome === 'done')
+  t.match(await holders(lab, 'P-1'), ['prep/pad_1', /^prep\/pad/, 'anyone', 'read/in', 'taken away'])
+})

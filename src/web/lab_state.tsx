@@ -1,0 +1,115 @@
+// What the page of the lab knows of its coordinator. Each part is asked for by itself, and fails by itself.
+
+import { signal } from '@preact/signals'
+
+export type Journey = {
+  journey_id: string
+  name: string
+  labware: string
+  status: 'queued' | 'open' | 'done' | 'ended'
+  leg: number
+  legs: { bench: string; workflow: string }[]
+  waiting: string | null
+  needs_person: boolean
+  decisions: string[]
+  outcome: string | null
+  since: number
+  bars: { lane: string; what: string; from: number; to: number }[]
+}
+export type Task = { task_id: string; kind: 'place' | 'take' | 'bring' | 'take_away'; labware: string; what: string; since: number }
+export type Holder = { bench: string; position: string } | { carrier: string } | { nobody: string }
+export type Custody = { labware: string; holder: Holder; at: number }
+export type Lab = {
+  name: string
+  journeys: string[]
+  benches: { bench: string; url: string | null; status: string; failure: string | null }[]
+}
+
+/** The answer that came last, and why there is no newer one. */
+type Part<Answer> = { answer: Answer | undefined; failure: string | null }
+
+const look_ms = 2000
+const keptAs = 'benchd-lab-key'
+
+export const api_key = signal(keyOfAddress() ?? localStorage.getItem(keptAs) ?? '')
+/** Why a key is asked for; null where the key is good. */
+export const refused = signal<string | null>(api_key.value ? null : 'Paste a key of the coordinator.')
+/** The outcome of the last thing that somebody asked for here. */
+export const said = signal<{ text: string; isBad: boolean } | null>(null)
+
+const empty = { answer: undefined, failure: null }
+export const lab = signal<Part<Lab>>(empty)
+export const journeys = signal<Part<{ journeys: Journey[] }>>(empty)
+export const tasks = signal<Part<{ tasks: Task[] }>>(empty)
+export const custody = signal<Part<{ custody: Custody[] }>>(empty)
+
+const parts = [
+  ['/api/lab', lab],
+  ['/api/lab/journeys?limit=50', journeys],
+  ['/api/lab/tasks', tasks],
+  ['/api/lab/custody', custody],
+] as const
+
+/** Looks again and again. The answer ends that. */
+export function follow(): () => void {
+  void look()
+  const timer = setInterval(() => void look(), look_ms)
+  return () => clearInterval(timer)
+}
+
+export async function look(): Promise<void> {
+  if (refused.value !== null) return
+  await Promise.all(
+    parts.map(async ([path, part]) => {
+      try {
+        part.value = { answer: (await ask('GET', path)) as never, failure: null }
+      } catch (error) {
+        part.value = { answer: part.value.answer as never, failure: wordsOf(error) }
+      }
+    }),
+  )
+}
+
+/** Asks for something to be done, shows what came of it, and looks again. Answers whether it was done. */
+export async function tell(path: string, body: object, words: (answer: { message?: string }) => string): Promise<boolean> {
+  try {
+    said.value = { text: words((await ask('POST', path, body)) as { message?: string }), isBad: false }
+    return true
+  } catch (error) {
+    said.value = { text: wordsOf(error), isBad: true }
+    return false
+  } finally {
+    await look()
+  }
+}
+
+export function useKey(key: string): void {
+  api_key.value = key
+  refused.value = null
+  localStorage.setItem(keptAs, key)
+  void look()
+}
+
+async function ask(method: string, path: string, body?: object): Promise<unknown> {
+  const headers = { 'X-API-Key': api_key.value, ...(body && { 'Content-Type': 'application/json' }) }
+  const reply = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(() => {
+    throw new Error('The coordinator does not answer.')
+  })
+  const answer = (await reply.json().catch(() => ({}))) as { detail?: string }
+  if (reply.status === 401) refused.value = 'The key is not valid any more.'
+  if (!reply.ok) throw new Error(answer.detail ?? `The coordinator answered ${reply.status}.`)
+  return answer
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** The key of `#k=…`, which then leaves the address. */
+function keyOfAddress(): string | undefined {
+  const [, key] = /^#k=(bk_[\w-]+)$/.exec(location.hash) ?? []
+  if (key === undefined) return undefined
+  history.replaceState(null, '', location.pathname)
+  localStorage.setItem(keptAs, key)
+  return key
+}
