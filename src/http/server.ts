@@ -98,9 +98,10 @@ function isPlainHost(host: string | undefined): boolean {
 
 /** Writes what `json` has made as it is, where all of the request was read. Anything else goes out as Hono's answers do. */
 function send(answer: Response, request: IncomingMessage, response: ServerResponse): Soon<void> {
-  if (response.destroyed) return
   const plain = plainAnswerOf(answer)
   if (!plain || !(request.method === 'GET' || request.readableEnded)) return getRequestListener(() => answer, listening)(request, response)
+  // The client may be gone. A body that is a stream is given up by the way above.
+  if (response.destroyed) return
   plain.headers['Content-Length'] = Buffer.byteLength(plain.text)
   response.writeHead(plain.status, plain.headers)
   response.end(plain.text)
