@@ -50,7 +50,7 @@ const onPage: Record<string, OnPage> = {
   ...{ 'topology list': ['listTopologies', 'Load demo'], 'topology show': ['topology', "'Positions'"] },
   ...{ 'topology load': ['loadTopology', 'Load demo'], 'topology unload': ['unloadTopology', 'Unload the topology'] },
   ...{ 'workflows list': ['listWorkflows', "'Workflow'"], 'workflows show': ['getWorkflow', 'Fetch of-the-day'] },
-  ...{ 'workflows put': ['putWorkflow', 'File of a workflow'], 'workflows delete': ['deleteWorkflow', 'Delete of-the-day'] },
+  ...{ 'workflows put': ['putWorkflow', 'File to take up'], 'workflows delete': ['deleteWorkflow', 'Delete of-the-day'] },
   ...{ 'events tail': ['getEvents', "'Events'"], 'events since': ['getEvents', 'last hour'] },
   'events export': ['getEvents', 'Export the events of this time'],
   ...{ 'incidents list': ['incident', "'Needs you'"], 'incidents show': ['incident', 'started with --safe'] },

@@ -31,12 +31,12 @@ export function WorkflowFiles({ workflow, onChanged }: FilesProps) {
   return (
     <div class="row">
       <label class="button plain">
-        Take up a workflow
+        Take up a file
         <input
           type="file"
           class="unseen"
           accept=".json,application/json"
-          aria-label="File of a workflow"
+          aria-label="File to take up"
           onChange={(event) => {
             void put(event.currentTarget.files?.[0])
             event.currentTarget.value = ''
