@@ -157,3 +157,13 @@ test('who has the state for a home from an earlier version has it no more, and n
   t.match(call('postinst', 'configure', '1.0'), { code: 0, said: /its user still has the home .*sudo usermod --home \/nonexistent benchd/ })
   t.end()
 })
+
+test('the example of a lab file is where the package tells to copy it from, which is not documentation: images of Debian leave that out', (t) => {
+  const [, told = ''] = /sudo cp (\S+)/.exec(text('lab/postinst')) ?? []
+  const put = [...text('../package-lab').matchAll(/^put \d+ \S+ (\S+)$/gm)].map(([, path]) => path)
+  t.ok(put.includes(told), told)
+  t.notMatch(told, /^\/usr\/share\/doc\//)
+  const guide = readFileSync(fileURLToPath(new URL('../../../src/fleet/README.md', import.meta.url)), 'utf8')
+  t.match(guide, `sudo cp ${told} /etc/benchd/lab/lab.jsonc`)
+  t.end()
+})
