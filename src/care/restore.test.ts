@@ -147,8 +147,13 @@ test('an older event log that is put back goes on with ids that were never given
   t.equal(plan.length, 1)
   await restore(opened, data_dir, plan, at)
   await opened.archive.close()
-  const { ids, text } = await happened(3)
-  t.equal(ids.length, 3)
+  const { ids, text, events, counted } = await happened(3)
+  t.match(events[0], {
+    event_name: /^INCIDENT\..*\.STORAGE$/,
+    context: { message: /^the event log ends with event 20, and event 50 was in it before/ },
+  })
+  t.same(counted, [0, 1, 2])
+  t.equal(ids.length, 4)
   t.ok(ids[0]! > 50)
   t.match(text, /^: gap$/m)
 })
