@@ -5,6 +5,7 @@ import { isRefusal } from '../testing/http.ts'
 import { beginRun, plateRun } from '../testing/http_runs.ts'
 
 const submission_id = '5f0c9a1e-8c5d-4f0e-9a51-0d3c7f6a1b2c'
+const other = '5f0c9a1e-8c5d-4f0e-9a51-0d3c7f6a1b2e'
 type Answer = { submission_id: string; execution_id: string; status: string }
 
 test('a submission with an id of the caller is carried out once, whoever repeats it, also after a restart', async (t) => {
@@ -23,9 +24,9 @@ test('a submission with an id of the caller is carried out once, whoever repeats
   const reordered = { variables: { b: [2], a: 1 }, batch_mode: 'STANDALONE' }
   t.match((await submit(reordered)).body, { submission_id, execution_id }, 'what is filled in, and the order, make no other request')
   t.equal(await count(), before + 1)
-  const other = await submit({ variables: { a: 2, b: [2] } })
-  isRefusal(t, other, 409, 'conflict')
-  t.match(other.text, /asked for something else; send what was sent then, or choose another id/)
+  const changed = await submit({ variables: { a: 2, b: [2] } })
+  isRefusal(t, changed, 409, 'conflict')
+  t.match(changed.text, /asked for something else; send what was sent then, or choose another id/)
   isRefusal(t, await submit({ submission_id: 'mine' }), 400, 'invalid')
   t.equal(await count(), before + 1)
 
@@ -49,4 +50,31 @@ test('a run that was under way when the power was cut is the same submission aft
   const json = { submission_id, workflow: 'work', run_mode: 'LIVE' }
   t.match((await run.bench.ask('POST', '/api/submissions', { json })).body, { submission_id, execution_id: first.execution_id })
   isRefusal(t, await run.bench.ask('POST', '/api/submissions', { json: { ...json, operator_id: 'another' } }), 409, 'conflict')
+})
+
+test('a submission that was withdrawn before it came does not begin, also after a restart', async (t) => {
+  const first = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+  const { ask } = first.bench
+  const json = { submission_id, workflow: 'work', run_mode: 'PURE_SIM' }
+  const path = `/api/submissions/${submission_id}`
+  isRefusal(t, await ask('DELETE', '/api/submissions/mine'), 400, 'invalid')
+  isRefusal(t, await ask('DELETE', path, { key: 'read' }), 403, 'forbidden')
+  t.match((await ask('DELETE', path)).body, { success: true })
+  t.equal((await ask('DELETE', path)).status, 200, 'again is the same')
+  const late = await ask('POST', '/api/submissions', { json })
+  isRefusal(t, late, 409, 'conflict')
+  t.match(late.text, /was withdrawn before it came; choose another id/)
+  const { bench } = await first.afterPowerCut()
+  isRefusal(t, await bench.ask('POST', '/api/submissions', { json }), 409, 'conflict')
+
+  const another = '5f0c9a1e-8c5d-4f0e-9a51-0d3c7f6a1b2d'
+  const [submitted, withdrawn] = await Promise.all([
+    bench.ask('POST', '/api/submissions', { json: { ...json, submission_id: another } }),
+    bench.ask('DELETE', `/api/submissions/${another}`),
+  ])
+  t.not(submitted.status === 202, withdrawn.status === 200, 'of two at once one is carried out')
+  const { execution_id } = (await bench.ask('POST', '/api/submissions', { json: { ...json, submission_id: other } })).body as Answer
+  const begun = await bench.ask('DELETE', `/api/submissions/${other}`)
+  isRefusal(t, begun, 409, 'conflict')
+  t.match(begun.text, `has begun as execution ${execution_id}; stop that: POST /api/executions/${execution_id}/stop`)
 })

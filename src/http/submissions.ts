@@ -1,11 +1,13 @@
 // The routes of submissions.
 
 import * as v from 'valibot'
+import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
+import { checked } from '../kit/schema.ts'
 import type { Runs } from '../lab/runs.ts'
 import { SubmissionRecord } from '../workflow/journal/records.ts'
 import { inTheWayOf, LabwareInTheWay } from '../workflow/runs/in_the_way.ts'
-import { SubmissionRequest } from '../workflow/runs/submission_request.ts'
+import { SubmissionId, SubmissionRequest } from '../workflow/runs/submission_request.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 
@@ -78,6 +80,25 @@ export const submissionRoutes: Route<Rooms>[] = [
       const record = lab.runs.runtime.records.submission(param('submission_id'))
       if (!record) throw new LabError('not_found', `there is no submission ${JSON.stringify(param('submission_id'))}`)
       return json(record)
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/submissions/:submission_id',
+    operation_id: 'withdrawSubmission',
+    tag: 'runs',
+    summary: 'Withdraw a submission that may still be on its way',
+    description:
+      'For a caller that got no answer and wants the run no longer: a submission with this id that comes later is refused with 409, also after a restart. ' +
+      'The newest 1,000 withdrawn ids are kept. A run that has begun is not stopped: the answer is 409, and names the execution.',
+    scope: 'operate',
+    success: { status: 200, description: 'A submission with this id does not begin any more', schema: OperationResult },
+    errors: [400, 409, 503],
+    async handle({ lab, param }) {
+      const submission_id = checked(SubmissionId, param('submission_id'), 'submission_id')
+      lab.runs.runtime.withdraw(submission_id)
+      await lab.runs.written()
+      return json({ success: true, message: `the submission ${submission_id} does not begin any more` })
     },
   }),
 ]

@@ -208,11 +208,23 @@ export class Runtime {
   #submitted(request: SubmissionRequest): SubmissionRecord | undefined {
     const { submission_id } = request
     const before = submission_id === undefined ? undefined : this.records.submission(submission_id)
+    if (!before && submission_id !== undefined && this.records.isWithdrawn(submission_id))
+      throw new LabError('conflict', `the submission ${submission_id} was withdrawn before it came; choose another id for a new one`)
     if (before && before.request_sha256 !== requestHash(request)) {
       const sentence = `there is a submission ${submission_id} already, and it asked for something else; send what was sent then, or choose another id`
       throw new LabError('conflict', sentence)
     }
     return before
+  }
+
+  /** A submission with this id that comes later is refused. Throws `conflict` where its run has begun. */
+  withdraw(submission_id: string): void {
+    const begun = this.records.submission(submission_id)
+    if (begun) {
+      const what = `the submission ${submission_id} has begun as execution ${begun.execution_id}`
+      throw new LabError('conflict', `${what}; stop that: POST /api/executions/${begun.execution_id}/stop`)
+    }
+    this.records.withdraw(submission_id)
   }
 
   async #again(request: SubmissionRequest): Promise<SubmissionRecord> {

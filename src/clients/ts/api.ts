@@ -436,6 +436,8 @@ export type Operations = {
   submit: { path: Record<string, never>; query: Record<string, never>; body: SubmissionRequest; answer: SubmitResponse }
   /** Get one submission */
   getSubmission: { path: { submission_id: string }; query: Record<string, never>; body: undefined; answer: SubmissionRecord }
+  /** Withdraw a submission that may still be on its way */
+  withdrawSubmission: { path: { submission_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
   /** Try out a submission on the clock alone */
   simulate: { path: Record<string, never>; query: Record<string, never>; body: SubmissionRequest; answer: SimulateResponse }
   /** List executions */
@@ -591,6 +593,7 @@ export const operations = {
   listSubmissions: ['GET', '/api/submissions'],
   submit: ['POST', '/api/submissions'],
   getSubmission: ['GET', '/api/submissions/{submission_id}'],
+  withdrawSubmission: ['DELETE', '/api/submissions/{submission_id}'],
   simulate: ['POST', '/api/simulations'],
   listExecutions: ['GET', '/api/executions'],
   getExecution: ['GET', '/api/executions/{execution_id}'],

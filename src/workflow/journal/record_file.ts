@@ -108,6 +108,7 @@ export class RecordFile {
 function keyOf({ kind, record }: Change): string {
   if (kind === 'thread') return record.thread_id
   if (kind === 'submission') return record.submission_id
+  if (kind === 'withdrawn') return `withdrawn ${record.submission_id}`
   return `${kind} ${record.execution_id}`
 }
 

@@ -82,6 +82,7 @@ export const Row = v.variant('kind', [
   v.strictObject({ kind: v.literal('submission'), ...SubmissionRecord.entries }),
   v.strictObject({ kind: v.literal('thread'), ...ThreadRecord.entries }),
   v.strictObject({ kind: v.literal('removed'), execution_id: v.string() }),
+  v.strictObject({ kind: v.literal('withdrawn'), submission_id: v.string() }),
 ])
 export type Row = v.InferOutput<typeof Row>
 
@@ -103,17 +104,22 @@ export type Change =
   | { kind: 'submission'; record: SubmissionRecord }
   | { kind: 'thread'; record: ThreadRecord }
   | { kind: 'removed'; record: { execution_id: string } }
+  | { kind: 'withdrawn'; record: { submission_id: string } }
 
 type Held = { execution: ExecutionRow; submissions: Map<string, SubmissionRecord>; threads: Map<string, ThreadRecord> }
 
 /** Of executions that have ended so many are known, the newest; and of their threads so many, but for those of the newest. */
 const mostEnded = 1000
 const mostThreads = 10_000
+/** So many ids are known that are not to begin any more, the newest. */
+const mostWithdrawn = 1000
 
 export class Records implements RecordStore {
   /** In the order they were accepted. */
   readonly #executions = new Map<string, Held>()
   readonly #executionOf = new Map<string, string>()
+  /** Submissions that were withdrawn before they came. */
+  readonly #withdrawn = new Set<string>()
   readonly #changed: (change: Change) => void
 
   constructor(changed: (change: Change) => void = () => {}) {
@@ -122,6 +128,10 @@ export class Records implements RecordStore {
 
   /** Takes up what was kept, in order. What belongs to no execution is passed over. */
   take({ kind, record }: Change): void {
+    if (kind === 'withdrawn') {
+      this.#refuse(record.submission_id)
+      return
+    }
     const held = this.#executions.get(record.execution_id)
     if (kind === 'removed') this.#forget(record.execution_id)
     else if (kind === 'thread') held?.threads.set(record.thread_id, record)
@@ -132,18 +142,20 @@ export class Records implements RecordStore {
 
   /** How many rows there are. */
   get size(): number {
-    let size = 0
+    let size = this.#withdrawn.size
     for (const { submissions, threads } of this.#executions.values()) size += 1 + submissions.size + threads.size
     return size
   }
 
   /** All rows, as if each had just changed. */
   all(): Change[] {
-    return [...this.#executions.values()].flatMap(({ execution, submissions, threads }): Change[] => [
+    const withdrawn = [...this.#withdrawn].map((submission_id): Change => ({ kind: 'withdrawn', record: { submission_id } }))
+    const held = [...this.#executions.values()].flatMap(({ execution, submissions, threads }): Change[] => [
       { kind: 'execution', record: execution },
       ...[...submissions.values()].map((record): Change => ({ kind: 'submission', record })),
       ...[...threads.values()].map((record): Change => ({ kind: 'thread', record })),
     ])
+    return [...withdrawn, ...held]
   }
 
   /** The newest first. */
@@ -176,6 +188,15 @@ export class Records implements RecordStore {
 
   submission(submission_id: string): SubmissionRecord | undefined {
     return this.#executions.get(this.#executionOf.get(submission_id) ?? '')?.submissions.get(submission_id)
+  }
+
+  isWithdrawn(submission_id: string): boolean {
+    return this.#withdrawn.has(submission_id)
+  }
+
+  /** A submission with this id is not to begin any more. */
+  withdraw(submission_id: string): void {
+    if (!this.#withdrawn.has(submission_id)) this.#keep({ kind: 'withdrawn', record: { submission_id } })
   }
 
   /** How the threads of each group ended. */
@@ -236,6 +257,12 @@ export class Records implements RecordStore {
     if (!held) return
     held.submissions.set(submission.submission_id, submission)
     this.#executionOf.set(submission.submission_id, submission.execution_id)
+  }
+
+  #refuse(submission_id: string): void {
+    this.#withdrawn.add(submission_id)
+    const [oldest] = this.#withdrawn
+    if (this.#withdrawn.size > mostWithdrawn) this.#withdrawn.delete(oldest!)
   }
 
   #forget(execution_id: string): void {

@@ -37,11 +37,12 @@ const Variables = v.pipe(
   v.description(`At most ${longestVariables} characters of JSON together`),
 )
 
+export const SubmissionId = v.pipe(v.string(), v.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case'))
+
 export const SubmissionRequest = v.strictObject({
   submission_id: v.optional(
     v.pipe(
-      v.string(),
-      v.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case'),
+      SubmissionId,
       v.description(
         'A UUID that the caller chose: the same request is carried out once, and answered alike for as long as the record of its execution is kept',
       ),
