@@ -13,7 +13,7 @@ import { errors, jwtAuthenticator, type NatsConnection, headers as newHeaders, n
 import type { FleetConfig } from '../config/fleet.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { credentialPath, readText } from '../kit/files.ts'
-import { boundedConnect } from './bounded_transport.ts'
+import { boundedConnect, largestMessage } from './bounded_transport.ts'
 
 export type Place = Pick<FleetConfig, 'servers' | 'credentials' | 'ca'> & {
   /** The name of this client in the lists of the broker, and the first part of the addresses at which it gets answers. */
@@ -109,7 +109,7 @@ export async function connectTo(place: Place): Promise<Link> {
     })
   return {
     server: connection.getServer(),
-    max_payload: connection.info?.max_payload ?? 1_048_576,
+    max_payload: Math.min(connection.info?.max_payload ?? 1_048_576, largestMessage),
     last: (stream, subject) => found(stream, { last_by_subj: subject }),
     at: (stream, seq) => found(stream, { seq }),
     async *messages(stream, from) {
@@ -219,7 +219,7 @@ function isSeed(seed: string): boolean {
 }
 
 /** Sentences for errors of the client: the first whose pattern is found in the words of the error or of its cause. */
-const sentences: readonly (readonly [RegExp, (broker: string, place: Place) => string])[] = [
+const sentences: readonly (readonly [RegExp, (broker: string, place: Place, found: RegExpExecArray) => string])[] = [
   [
     /authoriz|authenticat|credential|nkey/i,
     (broker, { credentials }) =>
@@ -241,10 +241,7 @@ const sentences: readonly (readonly [RegExp, (broker: string, place: Place) => s
     /certificate|self.signed|altname|issuer/i,
     (broker) => `${broker} shows a certificate that is not trusted: name the file that came with it in fleet.ca`,
   ],
-  [
-    /more than a greeting/,
-    (broker) => `${broker} sends more than a broker does before it lets a client in: see that it is the broker of the lab`,
-  ],
+  [/it sends (.*)/, (broker, _, [, what]) => `${broker} sends ${what}: see that it is the broker of the lab`],
   [/timeout|timed out|stale/i, (broker) => `${broker} does not answer`],
 ]
 
@@ -252,8 +249,11 @@ function sentenceOf(error: unknown, place: Place): string {
   const cause = error instanceof Error ? error.cause : undefined
   const said = `${messageOf(error)} ${cause === undefined ? '' : messageOf(cause)}`.trim()
   const known = error instanceof errors.NoRespondersError ? 'no responders' : said
-  const sentence = sentences.find(([pattern]) => pattern.test(known))?.[1]
-  return sentence?.(named(place), place) ?? `${named(place)}: ${said}`
+  for (const [pattern, sentence] of sentences) {
+    const found = pattern.exec(known)
+    if (found) return sentence(named(place), place, found)
+  }
+  return `${named(place)}: ${said}`
 }
 
 function ended(place: Place): string {
