@@ -54,21 +54,19 @@ export const eventNameRule = v.pipe(
   v.check((name) => !name.startsWith('OPERATOR.CONFIRM.'), 'OPERATOR.CONFIRM.* is a wait inside the runtime, not an event'),
 )
 
+const ends = new Set(['COMPLETED', 'FAILED', 'ABORTED'])
+/** By the type of event, whether one is to be synced first. */
+const syncedFirst = new Map<string, (event: RuntimeEvent) => boolean>([
+  ['INCIDENT', () => true],
+  ['DEVICE', ({ status }) => status === 'FAULTED' || status === 'FAULT_CLEARED'],
+  ['OPERATOR', ({ event_name }) => event_name === 'OPERATOR.INSTRUCTION'],
+  ['EXECUTION', ({ status }) => ends.has(status)],
+  ['SUBMISSION', ({ status }) => ends.has(status)],
+])
+
 /** Whether an event must be on the card, not just in the file, before anybody is shown it. */
-export function isSyncedFirst({ entity_type, status, event_name }: RuntimeEvent): boolean {
-  switch (entity_type) {
-    case 'INCIDENT':
-      return true
-    case 'DEVICE':
-      return status === 'FAULTED' || status === 'FAULT_CLEARED'
-    case 'OPERATOR':
-      return event_name === 'OPERATOR.INSTRUCTION'
-    case 'EXECUTION':
-    case 'SUBMISSION':
-      return status === 'COMPLETED' || status === 'FAILED' || status === 'ABORTED'
-    default:
-      return false
-  }
+export function isSyncedFirst(event: RuntimeEvent): boolean {
+  return syncedFirst.get(event.entity_type)?.(event) ?? false
 }
 
 const deepest = 32

@@ -50,7 +50,7 @@ export class Hub {
   readonly #sinks: Sinks
   #cancelLook: () => void = () => {}
   #isTight = false
-  readonly #counts = new Map<string, number>()
+  readonly #counts = new Map<string, { events: number }>()
 
   constructor({ system_id, clock, log, states, streams, incidents, timestamps, warn }: HubOptions) {
     this.system_id = system_id
@@ -130,7 +130,7 @@ export class Hub {
   }
 
   /** How many of each type there were since the service began. */
-  get counts(): ReadonlyMap<string, number> {
+  get counts(): ReadonlyMap<string, { events: number }> {
     return this.#counts
   }
 
@@ -165,9 +165,15 @@ export class Hub {
 
   /** Counts the event by its type. A simulation may name types as it likes, so only so many are counted by name. */
   #count(type: string): void {
-    const known = this.#counts.get(type)
-    const name = known !== undefined || (this.#counts.size < mostTypes && /^[A-Z_]{1,32}$/.test(type)) ? type : 'other'
-    this.#counts.set(name, (known ?? this.#counts.get(name) ?? 0) + 1)
+    const count = this.#counts.get(type) ?? this.#newCount(type)
+    count.events++
+  }
+
+  #newCount(type: string): { events: number } {
+    const name = this.#counts.size < mostTypes && /^[A-Z_]{1,32}$/.test(type) ? type : 'other'
+    const count = this.#counts.get(name) ?? { events: 0 }
+    this.#counts.set(name, count)
+    return count
   }
 
   #onBroken(name: string, error: unknown): void {

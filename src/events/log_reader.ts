@@ -2,11 +2,12 @@
 
 import type { FileHandle } from 'node:fs/promises'
 import { asDamage, Damage } from '../kit/damage.ts'
+import { jsonOf } from './event_texts.ts'
 import type { LogFiles } from './log_files.ts'
 import { eventAt, executionNeedle, executionOf, hasNeedle, type Line, microsecondsOf, newline, nextLine, seqOf } from './log_line.ts'
 import { blocks } from './log_scan.ts'
 import { mayHold, type Segment, seek } from './log_segment.ts'
-import { type Entry, jsonOf } from './log_writer.ts'
+import type { Entry } from './log_writer.ts'
 
 export type Query = {
   /** Events of this time and later, in microseconds. */

@@ -4,8 +4,9 @@ import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { storageError } from '../kit/durable.ts'
 import { isSyncedFirst, type RuntimeEvent } from './event.ts'
+import { jsonOf, makeTexts } from './event_texts.ts'
 import type { LogFiles } from './log_files.ts'
-import { envelope, lineOverhead, wellFormed, writeLine } from './log_line.ts'
+import { envelope, lineOverhead, writeLine } from './log_line.ts'
 import type { Noted } from './log_segment.ts'
 import type { Turn } from './states.ts'
 
@@ -285,7 +286,8 @@ export class LogWriter {
     const { boot, inStep } = this.#options
     const head = envelope(boot, inStep())
     let at = 0
-    for (const entry of this.#queue) {
+    for (const [i, entry] of this.#queue.entries()) {
+      if (entry.json === undefined) makeTexts(this.#queue, i)
       const json = jsonOf(entry)
       const room = json.length * 3 + lineOverhead
       if (entry.seq > this.#through || notes.length === this.#options.burst || (at > 0 && at + room > this.#buffer.length)) break
@@ -390,10 +392,4 @@ function lengthOf(lines: readonly Noted[]): number {
 
 function* executionsOf(queue: readonly Entry[], through: number): Generator<string> {
   for (const { seq, event } of queue) if (seq <= through) yield event.execution_id
-}
-
-/** The one text of the event: in the log, in every stream, in every answer. */
-export function jsonOf(entry: Entry): string {
-  entry.json ??= wellFormed(JSON.stringify(entry.event))
-  return entry.json
 }

@@ -2,9 +2,10 @@
 
 import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
+import { jsonOf } from './event_texts.ts'
 import type { EventLog } from './log.ts'
 import { frame } from './log_reader.ts'
-import { type Entry, jsonOf } from './log_writer.ts'
+import type { Entry } from './log_writer.ts'
 import { Ring } from './ring.ts'
 
 /** Where a stream goes: a socket, for example. */

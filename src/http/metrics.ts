@@ -81,7 +81,7 @@ async function metricsOf(lab: Rooms): Promise<Metric[]> {
       name: 'benchd_events_total',
       type: 'counter',
       help: 'Events since the service began',
-      values: [...counts].map(([type, value]) => ({ labels: { type }, value })),
+      values: [...counts].map(([type, { events }]) => ({ labels: { type }, value: events })),
     },
     one('benchd_event_log_bytes', 'gauge', 'Events on the card', log.bytes),
     one('benchd_event_log_waiting', 'gauge', 'Events that wait to be written', log.waiting),

@@ -13,7 +13,7 @@ import { usage } from './usage.ts'
 
 /** `streamed`: with a subscriber. */
 export type Asked = { do: 'stringify' | 'floor' | 'emit' | 'count' | 'flood'; count: number; streamed?: boolean }
-/** `rss_mib` is the most it was in between. `calls` are those of JSON.stringify with an event. */
+/** `rss_mib` is the most it was in between. `calls` counts how often an event was handed to JSON.stringify. */
 export type Done = { cpu_us: number; seconds: number; rss_mib: number; bytes: number; lost: number; calls: number }
 
 /** So many are fired before others may have the event loop. */
@@ -163,7 +163,7 @@ function countCalls(): () => number {
   const real = JSON.stringify
   let calls = 0
   JSON.stringify = ((...given: Parameters<typeof real>) => {
-    if (typeof given[0] === 'object' && given[0] !== null && 'event_name' in given[0]) calls++
+    for (const one of [given[0]].flat()) if (typeof one === 'object' && one !== null && 'event_name' in one) calls++
     return real(...given)
   }) as typeof real
   return () => {
