@@ -5,7 +5,7 @@ import { wellFormed } from './log_line.ts'
 
 type Written = { readonly event: RuntimeEvent; json: string | undefined }
 
-/** So many texts are made at once. A reader that keeps one of them keeps all of these in memory. */
+/** How many texts are made at once. A reader that keeps one of them keeps all of these in memory. */
 const together = 32
 /** The text that stands between two events. Strings cannot hold it, as their quotes are escaped; an array inside an event can. */
 const between = '},{"event_name":"'
