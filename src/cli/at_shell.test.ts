@@ -22,6 +22,16 @@ test('routes become commands, and paths below them stay', async (t) => {
     ],
     ['armed: it pauses; stop it once more with confirm to abort it', 'armed: it pauses; stop it once more with --confirm to abort it'],
     ['the body.speed is missing', 'speed is missing'],
+    ['the query: execution_id must not be empty', '--execution must not be empty'],
+    ['there is no key of that key_id; the list of keys tells which there are', 'there is no key of that key_id; see: benchd key list'],
+    [
+      'no step x waits to be confirmed; it was confirmed, or its time is over',
+      'no step x waits to be confirmed; it was confirmed, or its time is over; see: benchd runs steps',
+    ],
+    [
+      'there is nothing at /api/lab/journeys/x/why; /docs shows what there is',
+      'no coordinator of a lab answers there, but a bench; name the address of the coordinator by --url',
+    ],
     ['then POST /api/devices/shaker-1/initialize', 'then benchd devices init shaker-1'],
   ] as const)
     t.equal(atShell(said), shown)

@@ -119,6 +119,9 @@ export function parse(
   try {
     const { values, positionals } = parseArgs({ args: numbersJoined(args, options), options: config, allowPositionals: true, strict: true })
     const needed = operands.filter((operand) => !operand.startsWith('[')).length
+    // A variable of the shell that has no value: an address would be made of it that leads elsewhere. Text alone may be empty.
+    const empty = operands.find((operand, i) => i < needed && operand !== 'VALUE' && positionals[i] === '')
+    if (empty) throw new Error(`${empty} is empty`)
     if (!values.help && (positionals.length < needed || positionals.length > operands.length)) {
       throw new Error(
         positionals.length < needed
@@ -129,8 +132,16 @@ export function parse(
     for (const [option, value] of Object.entries(values)) mustBeOneOf(option, value, options[option]?.one_of)
     return { options: values as Record<string, string | boolean | string[]>, operands: positionals, more }
   } catch (error) {
-    throw new CliError('usage', `benchd ${name}: ${(error as Error).message}; see: benchd ${name} --help`, { cause: error })
+    throw new CliError('usage', `benchd ${name}: ${inOurWords(error as Error)}; see: benchd ${name} --help`, { cause: error })
   }
+}
+
+/** Words an error of `parseArgs` in one sentence: `Option '-x, --x <value>' argument missing` is `--x needs a value`. */
+function inOurWords({ message }: Error): string {
+  const [, words = '', option] = /^(Unknown option|Option) '(?:-\w, )?(--?[^ ']+)/.exec(message) ?? []
+  if (!option) return message
+  if (words === 'Unknown option') return `there is no option ${option}`
+  return /does not take/.test(message) ? `${option} takes no value` : `${option} needs a value`
 }
 
 /** Takes the options out that are not among the names, `--x 42` and `--x=42`; one without a value is `true`. */
