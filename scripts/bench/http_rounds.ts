@@ -1,7 +1,9 @@
-// The service beside two servers that do the same with less: node:http by hand, and Hono with nothing but the two routes.
+// The service beside two servers that do the same with less, node:http by hand and Hono with nothing but the two routes; and with the Node flags
+// of the unit beside without.
 
 import { median, type Row, type Target } from './bench.ts'
 import { type Child, startChild } from './child.ts'
+import { unitFlags } from './events/unit.ts'
 import type { Load, Loaded } from './load.ts'
 import type { Serving, Usage } from './servers/serving.ts'
 
@@ -35,14 +37,18 @@ export type Measure = {
 
 export const rss: Measure = { what: 'RSS under load', unit: 'MiB', of: 'rss_mib' }
 
-/** A row for each measure of each server but the first, beside the server before it: what Hono adds to Node, and what the service adds to Hono. */
+/** A row for each measure of each server but the first, beside the server before it: what Hono adds to Node, the service to Hono, and the flags to it. */
 export async function besideHono(options: HttpOptions, { devices, request, measures }: Work): Promise<Row[]> {
   const { seconds, rounds, connections, profile } = options
   const load = await startChild<object>('./load.js')
   const servers: Server[] = []
   try {
-    for (const [name, module] of Object.entries(modules))
-      servers.push({ name, child: await startChild<Serving>(module, { args: [String(devices)], ...(profile && { profile }) }), rounds: [] })
+    for (const { name, module, flags = [] } of kinds)
+      servers.push({
+        name,
+        child: await startChild<Serving>(module, { args: [String(devices)], flags, ...(profile && { profile }) }),
+        rounds: [],
+      })
     const operations = measures.some(({ of }) => of === 'skin_us') ? 6400 : 0
     const work = ({ ready }: Child<Serving>): Omit<Load, 'seconds'> & { operations: number } => {
       const requests = Array.from({ length: connections }, (_, connection) => request(ready, connection))
@@ -58,7 +64,17 @@ export async function besideHono(options: HttpOptions, { devices, request, measu
   return rowsOf(servers, measures)
 }
 
-const modules = { 'raw node:http': './servers/raw.js', 'bare Hono': './servers/bare_hono.js', benchd: './servers/benchd.js' }
+type Kind = { name: string; module: string; flags?: readonly string[] }
+
+const withFlags = 'benchd with the flags of the unit'
+const kinds: readonly Kind[] = [
+  { name: 'raw node:http', module: './servers/raw.js' },
+  { name: 'bare Hono', module: './servers/bare_hono.js' },
+  { name: 'benchd', module: './servers/benchd.js' },
+  { name: withFlags, module: './servers/benchd.js', flags: unitFlags },
+]
+/** What the flags, which save memory, may cost. */
+const mostOfFlags: Target = { of: 'ratio', most: 1.25 }
 
 /** `operations` is how many are done without HTTP afterwards. */
 async function oneRound(load: Child<object>, server: Child<Serving>, work: Load & { operations: number }): Promise<Round> {
@@ -83,6 +99,7 @@ function rowsOf(servers: readonly Server[], measures: readonly Measure[]): Row[]
         limit: median(before.values),
         ratio: median(values.map((value, round) => value / before.values[round]!)),
         ...(name === 'benchd' && { target }),
+        ...(name === withFlags && of === 'cpu_us' && { target: mostOfFlags }),
       }
     })
   })

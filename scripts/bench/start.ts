@@ -32,7 +32,7 @@ export const start = bench({
       process.env.CACHE_DIRECTORY = join(folder, 'cache')
       return [
         ...(await startRows({ 'benchd serve': serve, 'benchd demo': () => ['demo', ...where()] }, rounds)),
-        await idleRow(serve(), idle),
+        ...(await idleRows(serve(), idle, await smallHono(folder))),
       ]
     } finally {
       rmSync(folder, { recursive: true, force: true })
@@ -107,18 +107,42 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
-async function idleRow(serve: readonly string[], seconds: number): Promise<Row> {
+async function idleRows(serve: readonly string[], seconds: number, small: string): Promise<Row[]> {
   const idle = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })
-  const service = spawn(process.execPath, [benchd, ...serve], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const started = [[small], [benchd, ...serve]].map((args) => spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] }))
   try {
-    await firstAnswer(service)
+    for (const child of started) await firstAnswer(child)
     await wait(seconds * 1000)
-    const [value, limit] = [rss(service), rss(idle)]
-    return { what: 'RSS when idle, benchd serve', unit: 'MiB', value, limit, ratio: value / limit, target: { of: 'value', most: 62 } }
+    const [limit, hono, value] = [idle, ...started].map(rss) as [number, number, number]
+    const what = 'RSS when idle, benchd serve'
+    return [
+      { what, unit: 'MiB', value, limit, ratio: value / limit, target: { of: 'value', most: 62 } },
+      {
+        what: `${what} beside a bundle of Hono and valibot`,
+        unit: 'MiB',
+        value,
+        limit: hono,
+        ratio: value / hono,
+        target: { of: 'ratio', most: 1.08 },
+      },
+    ]
   } finally {
-    await killed(idle)
-    await killed(service)
+    for (const child of [idle, ...started]) await killed(child)
   }
+}
+
+/** Makes one file of `servers/small_hono.js` in the folder, as the service is bundled, and answers its path. */
+async function smallHono(folder: string): Promise<string> {
+  const { rolldown } = await import('rolldown')
+  const bundle = await rolldown({
+    input: fileURLToPath(new URL('servers/small_hono.js', import.meta.url)),
+    platform: 'node',
+    logLevel: 'warn',
+  })
+  const file = join(folder, 'small_hono.cjs')
+  await bundle.write({ file, format: 'cjs' })
+  await bundle.close()
+  return file
 }
 
 function rss({ pid }: ChildProcess): number {

@@ -34,8 +34,10 @@ class Reader {
 
   constructor(port: number, request: string, isStalled: boolean) {
     let open = () => {}
-    this.opened = new Promise((resolve) => {
+    let lost = (_error: Error) => {}
+    this.opened = new Promise((resolve, reject) => {
       open = resolve
+      lost = reject
     })
     let isOpen = false
     const callback = (length: number, buffer: Buffer): boolean => {
@@ -54,6 +56,7 @@ class Reader {
     const onread = { buffer: shared, callback: callback as unknown as (length: number) => boolean }
     this.socket = connect({ port, host: '127.0.0.1', onread })
     this.socket.on('error', () => undefined)
+    this.socket.on('close', () => lost(new Error('the service closed the connection of a reader before its stream began')))
     if (request) this.socket.write(request)
   }
 

@@ -20,7 +20,9 @@ const data_dir = mkdtempSync(join(tmpdir(), 'benchd-stop-'))
 process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
 const device = { device_id: 'device-1', driver, transport: { kind: 'serial', path: pty } }
 const fleet = broker && { fleet: { servers: [broker], lab: 'floor-2', name: 'bench-1' } }
-const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [device], ...fleet }, 'the bench')
+// All readers have one key.
+const limits = { long_requests_per_key: 256 }
+const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [device], limits, ...fleet }, 'the bench')
 const { lab, url } = await startService(config, { data_dir, log: silent })
 const { api_key } = await lab.keys.create({ name: 'bench', scope: 'operate' })
 const instrument = lab.registry.find('device-1')
