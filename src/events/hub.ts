@@ -51,6 +51,7 @@ export class Hub {
   #cancelLook: () => void = () => {}
   #isTight = false
   readonly #counts = new Map<string, { events: number }>()
+  #closed: Promise<void> | undefined
 
   constructor({ system_id, clock, log, states, streams, incidents, timestamps, warn }: HubOptions) {
     this.system_id = system_id
@@ -140,7 +141,12 @@ export class Hub {
   }
 
   /** Ends the streams at once and brings all that was emitted onto the card. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
     this.#closing.abort()
     this.#cancelLook()
     this.streams.close()

@@ -11,7 +11,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { open as openOnDisk, rename } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { checksumHead, withChecksum } from '../kit/checksum.ts'
-import { makeFolder, remove, storageError, syncFolder, writeAt } from '../kit/durable.ts'
+import { makeFolder, remove, storageError, writeAt } from '../kit/durable.ts'
 import type { OpenFile } from './log_segment.ts'
 import { format, type LogEnd, nameOf, readStates, type SavedRun, type SavedStates, statesIn } from './states_reader.ts'
 
@@ -175,11 +175,21 @@ export class States {
     } catch (error) {
       // Another file has taken its place, with a copy of all that was in it; or no run is left.
       if (this.#file !== file) return
-      this.#distrusted = error as Error
-      this.#file = undefined
-      await file?.close().catch(() => undefined)
+      await this.#distrust(error as Error)
       throw error
     }
+  }
+
+  async #distrust(error: Error): Promise<void> {
+    const file = this.#file
+    this.#distrusted = error
+    this.#file = undefined
+    await file?.close().catch(() => undefined)
+  }
+
+  async #syncFolder(): Promise<void> {
+    const folder = await this.#open(this.folder, 'r')
+    await folder.sync().finally(() => folder.close())
   }
 
   /** The log is on the card as far as this number: files that only a restart before it would need go. */
@@ -261,7 +271,8 @@ export class States {
 
   /**
    * Returns the file that the transaction is to be added to. Where there is none, or a long one, begins another with the transaction in its copy,
-   * and returns undefined. A long file goes on while the card has no room for the copy.
+   * and returns undefined. A long file goes on while the card has no room for the copy. It does not where the name of the copy may be on the card:
+   * a start after a power cut would read the copy, and nothing that was added to the long file since.
    */
   async #fileToAddTo(sources: ReadonlyMap<string, StateSource>, numbers: Numbers): Promise<FileHandle | undefined> {
     if (this.#file && !this.#isTooLong()) return this.#file
@@ -285,6 +296,7 @@ export class States {
     const damages = new Map([...sources].map(([id, { damage }]) => [id, damage]))
     const file = await this.#open(draft, 'wx', 0o600)
     let bytes = 0
+    let isRenamed = false
     try {
       for (const [i, slice] of slices.entries()) {
         const head = `{"copy":[${i + 1},${slices.length}],${this.#textOf(numbers)},"runs":{`
@@ -296,11 +308,13 @@ export class States {
       }
       await file.datasync()
       await rename(draft, path)
-      await syncFolder(this.folder)
+      isRenamed = true
+      await this.#syncFolder()
     } catch (error) {
       await file.close().catch(() => undefined)
       await remove(draft)
       await remove(path)
+      if (isRenamed) await this.#distrust(error as Error)
       throw error
     }
     this.#number++
@@ -326,7 +340,7 @@ export class States {
     this.#isUnsynced = false
     this.#distrusted = undefined
     for (const name of await statesIn(this.folder)) await remove(`${this.folder}/${name}`)
-    await syncFolder(this.folder).catch(() => undefined)
+    await this.#syncFolder().catch(() => undefined)
   }
 }
 

@@ -12,7 +12,8 @@ import { readStates } from './states_reader.ts'
 const quiet = { info() {}, warn() {}, error() {} }
 const config = { system_id: 'system', events: { segment_mib: 8, commit_ms: 600_000, queue: 1000 }, limits: { subscribers: 1 } }
 
-type Call = 'datasync' | 'write'
+/** `sync` is that of the folder. */
+type Call = 'datasync' | 'write' | 'sync'
 
 /** A card that holds of the files of states what was synced, and whose calls wait or fail on demand. */
 class Card {
@@ -22,6 +23,7 @@ class Card {
 
   readonly open = async (path: string, flags: string, mode?: number): Promise<FileHandle> => {
     const file = await openOnDisk(path, flags, mode)
+    if (basename(path) === 'executions') return this.#waiting(file, path)
     if (!basename(path).startsWith('state-')) return file
     // A file is a draft until its copy is synced.
     const name = path.replace(/\.tmp$/, '')
@@ -36,6 +38,19 @@ class Card {
           await this.until(key, path)
           if (key === 'datasync') this.synced.set(name, now)
           return done
+        }
+      },
+    })
+  }
+
+  #waiting(folder: FileHandle, path: string): FileHandle {
+    return new Proxy(folder, {
+      get: (target, key) => {
+        const value = Reflect.get(target, key)
+        if (key !== 'sync') return typeof value === 'function' ? value.bind(target) : value
+        return async () => {
+          await target.sync()
+          await this.until(key, path)
         }
       },
     })
@@ -134,6 +149,8 @@ async function found(t: Test, folder: string) {
   const hub = await opened(t, folder)
   const { runs, damage } = hub.log.saved
   const incidents = hub.incidents.list().map(({ message }) => message)
+  // The folder goes as soon as the test has ended.
+  await hub.incidents.written()
   return { hub, incidents, found: Object.fromEntries([...runs].map(([id, { keys, damage }]) => [id, damage ?? keys.get('count')])), damage }
 }
 
@@ -384,4 +401,27 @@ test('a sync of the old file that fails when another has taken its place is no f
   await first
   await hub.log.persist()
   t.equal((await killed(t, folder)).found.a, 2)
+})
+
+test('where the card may have the name of a copy though the sync of the folder failed, nothing is added to the file before it', async (t) => {
+  const { folder, hub, card, a, big } = await grown(t)
+  await big(28)
+  let copied: Buffer | undefined
+  card.until = (call) => {
+    if (call !== 'sync') return undefined
+    card.until = () => undefined
+    copied = readFileSync(join(folder, 'executions', 'state-000002.jsonl'))
+    return Promise.reject(new Error('EIO: i/o error'))
+  }
+  a.step()
+  await t.rejects(hub.log.persist(), { code: 'storage' })
+  a.step()
+  await hub.log.persist()
+  const cut = another(t)
+  card.fail(folder, cut)
+  // The card has the name, and not that it was removed.
+  const named = join(cut, 'executions', 'state-000002.jsonl')
+  if (!existsSync(named)) writeFileSync(named, copied!)
+  const after = await found(t, cut)
+  t.same([after.found.a, after.damage, await toldOf(after.hub, 'a')], [3, undefined, 3])
 })

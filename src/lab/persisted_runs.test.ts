@@ -1,9 +1,10 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'tap'
+import { storageError } from '../kit/durable.ts'
 import { begin, Kept, testRuntime, until } from '../testing/workflow.ts'
 import { Records } from '../workflow/journal/records.ts'
-import { takeUp } from './persisted_runs.ts'
+import { takeUp, untilStored } from './persisted_runs.ts'
 
 const topology = { format: 1, name: 'bench', transporters: { arm: { positions: ['pad'] } }, positions: { pad: {} } }
 const plate = { labware: 'plate', start: { at: 'pad' }, end: { at: ['pad'] }, steps: [{ wait_for: 'go' }] }
@@ -132,4 +133,40 @@ test('a run that an older version left open is not taken up: that is said, and i
   t.match(stranded, [/ at (?!null)/])
   t.same([runtime.executions().length, failed], [0, ['an older version of benchd left it open, and its state has another form']])
   t.match(await readdir(folder), [/\.jsonl\.corrupt-/])
+})
+
+/** A card that does not take the log for some time. */
+class Refusing extends Kept {
+  refusals = 0
+  readonly dropped: string[] = []
+
+  override persist(): Promise<void> {
+    if (this.refusals === 0) return super.persist()
+    this.refusals--
+    return Promise.reject(storageError('the event log was not written', new Error('ENOSPC')))
+  }
+
+  override changed(): void {
+    void this.persist().catch(() => undefined)
+  }
+
+  override drop(execution_id: string): void {
+    this.dropped.push(execution_id)
+  }
+}
+
+test('the state of a run that has ended goes once the card has taken the log, also where it refused that for some time', async (t) => {
+  const kept = new Refusing()
+  const clock = { now: () => 0, after: (_: number, ring: () => void) => void setImmediate(ring) as unknown as () => void }
+  const closing = new AbortController().signal
+  const { runtime, warnings } = testRuntime([topology, workflow], {
+    keep: () => kept,
+    atRest: (persist) => untilStored(async () => persist(), { clock, closing }),
+  })
+  const execution = await begin(runtime, { workflow: 'waits' })
+  kept.refusals = 5
+  execution.abort('that was all')
+  await runtime.over(execution)
+  await until(() => kept.dropped.length > 0, 'the end of its state')
+  t.same([kept.dropped, warnings], [[execution.execution_id], []])
 })

@@ -99,7 +99,7 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
         durations: learned,
         keep: keptIn(hub),
         // Until then the state of a run that has ended stays: it is the only one that knows where its labware is.
-        atRest: () => untilStored(() => Promise.all([catalog.keepPlaced(), file.written()]), { clock, closing }),
+        atRest: (persist) => untilStored(() => Promise.all([catalog.keepPlaced(), file.written(), persist()]), { clock, closing }),
         admission: {
           limits: () => rooms.config.limits,
           refused: (bound, message) => refusals.count(bound, `a run is refused: ${message}`),

@@ -109,7 +109,9 @@ export class RunState implements StateSource {
 
   /** Writes the state for the last time; it stands when this resolves. `left` is called when nothing that happens is written any more. */
   async leave(left: () => void): Promise<void> {
-    const { execution_id, states } = this.#written!
+    // The run may have ended since.
+    if (!this.#written) return
+    const { execution_id, states } = this.#written
     states.leave(execution_id, () => {
       this.#written = null
       left()

@@ -43,8 +43,8 @@ export type RuntimeOptions = Omit<RunEnvironmentOptions, 'newId'> & {
   recordService?: RecordStore
   /** Writes the state of executions of this mode, so that they can be taken up again; undefined where they cannot. */
   keep?(mode: RunMode): RunStates | undefined
-  /** Resolves when what stands around is on the card. */
-  atRest?(): Promise<unknown>
+  /** Resolves when what stands around is on the card, and what `persist` writes: it is called until the card has taken it. */
+  atRest?(persist: () => Promise<void> | undefined): Promise<unknown>
   /** How much may run at once; no limit by default. */
   admission?: AdmissionOptions
   /** What bound handlers see as the system. */
@@ -91,7 +91,7 @@ export class Runtime {
       warn: options.warn,
       now: options.now,
       open: () => this.#open(),
-      atRest: () => options.atRest?.() ?? Promise.resolve(),
+      atRest: options.atRest ?? (async (persist) => persist()),
       ended: (execution) => this.#ended(execution),
     }
   }

@@ -46,8 +46,8 @@ export type Surroundings = {
   now(): number
   /** Runs that have not ended. */
   open?(): Execution[]
-  /** Resolves when what stands around is on the card. */
-  atRest?(): Promise<unknown>
+  /** Resolves when what stands around is on the card, and what `persist` writes: it is called until the card has taken it. */
+  atRest?(persist: () => Promise<void> | undefined): Promise<unknown>
   /** Called when an execution has ended. */
   ended(execution: Execution): void
 }
@@ -472,8 +472,7 @@ export class Execution implements RunPorts {
   async #forget(): Promise<void> {
     if (!this.state.isWritten) return this.stopFollowing()
     try {
-      await this.#around.atRest?.()
-      await this.state.persisted()
+      await this.#around.atRest?.(() => this.state.persisted())
       this.state.end()
       this.stopFollowing()
     } catch (error) {
