@@ -28,7 +28,10 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/^the query: execution_id\b/, '--execution'],
   [/; the list of keys tells which there are$/, '; see: benchd key list'],
   [/^(no step .* waits to be confirmed; .* is over)$/, '$1; see: benchd runs steps'],
-  [/^there is nothing at \/api\/lab\/.*$/, 'no coordinator of a lab answers there, but a bench; name the address of the coordinator by --url'],
+  [
+    /^there is nothing at \/api\/lab\/.*$/,
+    'no coordinator of a lab answers there, but a bench; name the address of the coordinator by --url',
+  ],
   // The body that a command sends was typed as operands and options.
   [/^the body(: |\.)/, ''],
   [/^coords\.(\w+) is missing/, '--$1 is missing'],
