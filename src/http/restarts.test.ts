@@ -86,6 +86,28 @@ test('what a thread took off the bench since does not stand there again', async 
   )
 })
 
+test('labware that a person has taken off the bench does not come back with the run that left it there', async (t) => {
+  const waits = { labware: 'plate', ...atPad1, end: { at: ['waste'] }, steps: [{ wait_for: 'end' }] }
+  const leaves = {
+    ...plateRun([]),
+    labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
+    threads: { plate: waits, lid },
+    start: ['plate', 'lid'],
+    methods: {},
+  }
+  const before = await beginRun(t, { workflow: leaves })
+  await before.emits('go')
+  await before.thread('lid', 'COMPLETED')
+  await before.until('that on the card', async () => before.isOnTheCard('"status":"COMPLETED"'), 100)
+  const left = (await before.labware()).find(({ name }) => name === 'lid')!
+  await before.ask('PUT', `/api/labware/${left.labware_id}/location`, { position: null })
+  const run = await before.afterPowerCut()
+  t.same(
+    (await run.labware()).map(({ name }) => name),
+    ['plate'],
+  )
+})
+
 test('a window runs on while the service is away', async (t) => {
   const timed = plateRun([{ method: 'both' }], { methods: { both: [{ ...shake, max_wait_after: 40 }, seal] } })
   const before = await beginRun(t, { workflow: timed })

@@ -216,7 +216,10 @@ export class Catalog {
     return [...runtime.labware().map(whereaboutsOf), ...remembered.map(({ seat: position, ...its }) => rememberedAt(its, position))]
   }
 
-  /** Takes an operator's word for where a labware is, and keeps it; answers its name. Rejects with `not_found`, `conflict`, `storage`. */
+  /**
+   * Takes an operator's word for where a labware is, and keeps it; answers its name. The runs whose threads had the labware know it too, also those
+   * that have ended: none puts the labware back after a restart. Rejects with `not_found`, `conflict`, `storage`.
+   */
   async relocate(labware_id: string, { position }: { position: string | null }): Promise<string> {
     const piece = this.labware().find((one) => one.labware_id === labware_id)
     if (!piece) throw new LabError('not_found', `there is no labware ${JSON.stringify(labware_id)}; /api/labware shows what there is`)
@@ -224,7 +227,8 @@ export class Catalog {
     if (!isThere && position !== null)
       throw new LabError('conflict', `no topology is loaded, so that nobody knows of ${position}; load the one that has it first`)
     if (isThere) this.runtime.relocate(labware_id, { position })
-    await this.keepPlaced((standing) => standing.filter((one) => isThere || one.labware_id !== labware_id))
+    const kept = this.keepPlaced((standing) => standing.filter((one) => isThere || one.labware_id !== labware_id))
+    await Promise.all([kept, this.runtime.persisted()])
     return piece.name
   }
 

@@ -296,6 +296,11 @@ export class Runtime {
     relocate(piece, position)
   }
 
+  /** Resolves when the state of all runs, as it is at the end of this turn, is on the card. Rejects with `storage`. */
+  async persisted(): Promise<void> {
+    await this.#options.keep?.('LIVE')?.persist()
+  }
+
   /** A device call that takes too long, by the id of its incident: it may take so much longer. Answers what call it is. Throws `not_found`, `conflict`. */
   extend(incident_id: string, { seconds }: { seconds: number }): string {
     return this.#lateCall(incident_id).decide(incident_id, { extend: seconds })
