@@ -6,7 +6,7 @@ import type { Serving } from './servers/serving.ts'
 export const httpGet = bench({
   name: 'http-get',
   summary: 'GET /api/devices with a key',
-  limit: 'beside',
+  limit: 'the one before',
   options: httpOptions,
   run: (options) =>
     besideHono(options, {

@@ -10,7 +10,7 @@ import type { Serving } from './servers/serving.ts'
 export const httpPost = bench({
   name: 'http-post',
   summary: 'POST /api/devices/{id}/shake, validated, on an instrument that is done at once',
-  limit: 'beside',
+  limit: 'the one before',
   options: httpOptions,
   run: (options) =>
     besideHono(options, {

@@ -93,7 +93,7 @@ function rowsOf(servers: readonly Server[], measures: readonly Measure[]): Row[]
     return all.slice(1).map(({ name, values }, i) => {
       const before = all[i]!
       return {
-        what: `${what}, ${name} beside ${before.name}`,
+        what: `${what}, ${name}`,
         unit,
         value: median(values),
         limit: median(before.values),

@@ -123,3 +123,85 @@ test('over a socket both ways write the same bytes', async (t) => {
     t.same(linesOf(plain), linesOf(await asked(method, path.replace('/api', '/%61pi'), more)), `${method} ${path}: ${plain.slice(9, 12)}`)
   }
 })
+
+test('requests as no ordinary client sends them get the same answer both ways', async (t) => {
+  const { port, secrets } = await openService(t)
+  const key = `X-API-Key: ${secrets.admin}`
+  const json = 'Content-Type: application/json'
+  const [length, chunked] = [`${json}\r\nContent-Length: 16`, `${json}\r\nTransfer-Encoding: chunked`]
+  const [wrong, inChunks] = ['{"speed":"fast"}', '10\r\n{"speed":"fast"}\r\n0\r\n\r\n']
+  /** Lines of the head, and what follows it. */
+  const odd: readonly (readonly [lines: string, body?: string])[] = [
+    [''],
+    [`${key}\r\n${key}`],
+    [`${key}\r\nAuthorization: Bearer ${secrets.admin}`],
+    [`${key}\r\nAuthorization: Bearer ${secrets.read}`],
+    [`Authorization:   bearer   ${secrets.admin}   `],
+    [`Authorization: Basic ${secrets.admin}`],
+    [`x-aPi-kEy:\t${secrets.admin}\t`],
+    [`X_API_Key: ${secrets.admin}`],
+    [`Cookie: X-API-Key=${secrets.admin}`],
+    [`${key},`],
+    [`${key}\r\nHost: elsewhere`],
+    [`${key}\r\nExpect: 100-continue`],
+    [`${key}\r\nExpect: much`],
+    [`${key}\r\nUpgrade: websocket`],
+    [`${key}\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__`],
+    [`${key}\r\nX-HTTP-Method-Override: DELETE`],
+    [`${key}\r\nOrigin: http://elsewhere`],
+    [`${key}\r\n__proto__: x\r\nconstructor: y`],
+    [`${key}\r\nX-Odd: \xe9\xff`],
+    [`${key}\r\nX-Odd: a\x01b`],
+    [`${key}\r\nX-Odd: a\r\n b`],
+    [`${key}\r\nX-Odd : a`],
+    [`${key}\r\nX-Odd: ${'a'.repeat(17_000)}`],
+    [`${key}\r\nContent-Encoding: gzip`],
+    [`${key}\r\n${length}`, wrong],
+    [`${key}\r\n${length}\r\nExpect: 100-continue`, wrong],
+    [`${key}\r\n${chunked}`, inChunks],
+    [`${key}\r\n${chunked}\r\nTrailer: X-API-Key`, inChunks.replace('\r\n0\r\n', '\r\n0\r\nX-API-Key: none\r\n')],
+    [`${key}\r\n${length}\r\nTransfer-Encoding: chunked`, inChunks],
+    [`${key}\r\n${length}\r\nContent-Length: 3`, wrong],
+    [`${key}\r\n${json}\r\nContent-Length: 16, 16`, wrong],
+    [`${key}\r\n${json}\r\nContent-Length: +16`, wrong],
+    [`${key}\r\n${json}\r\nTransfer-Encoding: chunked, identity`, inChunks],
+    [`${key}\r\n${json}\r\nTransfer-Encoding: gzip, chunked`, inChunks],
+    [`${key}\r\n${json}\r\nContent-Length: 300000`, 'x'.repeat(300_000)],
+  ]
+  const [list, shake] = ['GET /api/devices', 'POST /api/devices/shaker-1/shake']
+  const others = ['HEAD', 'OPTIONS', 'TRACE', 'PROPFIND'].map((method) => `${method} /api/devices`)
+  const long = [
+    '/x'.repeat(4000),
+    `/devices/${'x'.repeat(15_000)}`,
+    '/devices/__proto__',
+    '/devices/shaker-1;x',
+    '/devices/shaker-1\\x',
+    '/devices?',
+  ]
+  const plain = `${key}\r\n`
+  const requests = [
+    ...[list, shake].flatMap((first) => odd.map(([lines, body = '']) => `${first} HTTP/1.1\r\n${lines && `${lines}\r\n`}|${body}`)),
+    ...others.flatMap((first) => ['|', `${length}\r\n|${wrong}`].map((more) => `${first} HTTP/1.1\r\n${plain}${more}`)),
+    ...long.map((path) => `GET /api${path} HTTP/1.1\r\n${plain}|`),
+    `GET /api/devices HTTP/1.0\r\n${plain}Connection: keep-alive\r\n|`,
+    ...['http://localhost', 'http://elsewhere', '//localhost', 'x'].map((start) => `GET ${start}/api/devices HTTP/1.1\r\n${plain}|`),
+  ]
+  /** The same request twice on one connection: what the first leaves there would be taken for the second. */
+  const asked = (text: string) => {
+    const [head, body] = text.split('|')
+    const request = (more: string) => `${head}Host: localhost:${port}\r\nX-Request-Id: mine\r\n${more}\r\n${body}`
+    return said(port, Buffer.from(request('') + request('Connection: close\r\n'), 'latin1'))
+  }
+  const linesOf = (answers: string) =>
+    answers
+      .replaceAll(/date: .*/gi, '')
+      .replaceAll('%61pi', 'api')
+      .toLowerCase()
+      .split('\r\n')
+      .sort()
+  for (const request of requests) {
+    const [answer, throughHono] = [await asked(request), await asked(request.replace('/api', '/%61pi'))]
+    t.match(answer, /^HTTP\/1\.1 \d{3} /, request.slice(0, 80))
+    t.same(linesOf(answer), linesOf(throughHono), request.slice(0, 200))
+  }
+})
