@@ -96,6 +96,24 @@ withBroker('a half-open connection is given up, and what was under way is sent o
   t.same(countedIn(await broker.messages()), upTo(200))
 })
 
+withBroker('messages of which no acknowledgement came are sent once, also when the broker has forgotten their ids meanwhile', async (t) => {
+  // The bench gives the connection up after six seconds, and the broker remembers for a tenth of one.
+  const broker = await testBroker(t, { duplicates_ms: 100 })
+  const proxy = await halfOpenProxy(t, broker.port)
+  const bench = await fleetBench(t, t.testdir({}), proxy.url)
+  emitMany(bench.hub, 100)
+  await sentAll(bench)
+  proxy.swallowAnswers()
+  emitMany(bench.hub, 100, 'run-1', 100)
+  await until(() => bench.fleet.status().state === 'away')
+  t.equal(bench.fleet.status().sent, 100)
+  t.same(countedIn(await broker.messages()), upTo(200))
+  proxy.mend()
+  emitMany(bench.hub, 100, 'run-1', 200)
+  await sentAll(bench)
+  t.same(countedIn(await broker.messages()), upTo(300))
+})
+
 withBroker('a slow broker gets all events in order, and delays no event of the bench', async (t) => {
   const broker = await testBroker(t)
   const proxy = await halfOpenProxy(t, broker.port)

@@ -1,5 +1,7 @@
 // Devices that a configuration describes: the driver of bridges over a simulated program, in workflows and under faults.
 
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { test } from 'tap'
 import { demoBench, demoTeachpoints } from '../examples/demo_bench.ts'
 import { isRefusal, openBench } from '../testing/http.ts'
@@ -47,12 +49,10 @@ const workflow = (step: object) => ({
 })
 
 test('a workflow names an operation that a device describes, is checked when it is loaded, and runs', async (t) => {
-  const folder = t.testdir({ data: {}, topologies: { 'reading.json': JSON.stringify(topology) } })
-  const { ask, lab, clock } = await openBench(
-    t,
-    { devices: [...demoBench.devices, device] },
-    { folder: `${folder}/data`, topologies: `${folder}/topologies` },
-  )
+  const topologies = mkdtempSync(`${tmpdir()}/topologies-`)
+  t.teardown(() => rmSync(topologies, { recursive: true }))
+  writeFileSync(`${topologies}/reading.json`, JSON.stringify(topology))
+  const { ask, lab, clock } = await openBench(t, { devices: [...demoBench.devices, device] }, { topologies })
   await clock.run(lab.teachpoints.importAll(demoTeachpoints, { overwrite: false }))
   t.equal((await ask('POST', '/api/topology/load', { json: { name: 'reading' } })).status, 200)
   const put = (step: object) => ask('PUT', '/api/workflows/read-it', { json: workflow(step) })
@@ -100,6 +100,7 @@ test('every fault of the simulation can be made, and is one of the device', asyn
     ['no_reply', /it has not answered check within 5 s/],
     ['garbage', /it wrote a line that is no message|it has not answered check/],
     ['half_reply', /it has not answered check within 5 s/],
+    ['late_reply', /it has not answered check within 5 s/],
     ['unplug', /unplugged/],
     ['jam', /something is jammed/],
     ['overtemperature', /is too hot/],

@@ -33,10 +33,15 @@ export type TestBroker = {
 
 type Lifetime = { teardown(call: () => unknown): void }
 
-type Settings = { config?: string; isSetUp?: boolean; room?: string; credentials?: string }
+type Settings = { config?: string; isSetUp?: boolean; room?: string; credentials?: string; duplicates_ms?: number }
 
-/** Starts a broker that has the event stream. `config` is more of its configuration file; `credentials` are a file that lets the test read all. */
-export async function testBroker(t: Lifetime, { config = '', isSetUp = true, room = '', credentials }: Settings = {}): Promise<TestBroker> {
+/**
+ * Starts a broker that has the event stream. `config` is more of its configuration file; `credentials` are a file that lets the test read all.
+ * `duplicates_ms` is how long it remembers the ids of messages, 2 minutes where that is not said.
+ */
+export async function testBroker(t: Lifetime, settings: Settings = {}): Promise<TestBroker> {
+  const { config = '', isSetUp = true, credentials, duplicates_ms } = settings
+  let { room = '' } = settings
   const folder = mkdtempSync(join(tmpdir(), 'broker-'))
   const port = await freePort()
   const written = (more: string) =>
@@ -66,6 +71,7 @@ export async function testBroker(t: Lifetime, { config = '', isSetUp = true, roo
   })
   await start()
   if (isSetUp) await whenReady(place)
+  if (duplicates_ms !== undefined) await rememberIds(port, duplicates_ms)
   return {
     url,
     port,
@@ -102,6 +108,22 @@ async function whenReady(place: Place): Promise<void> {
   }
 }
 
+/** Has the broker remember the ids of messages for so long. */
+async function rememberIds(port: number, ms: number): Promise<void> {
+  const stream = { name: eventStream, subjects: ['bd.*.evt.*'], allow_direct: true, storage: 'file', duplicate_window: ms * 1e6 }
+  const asked = JSON.stringify(stream)
+  const socket = connect(port, '127.0.0.1')
+  socket.write(
+    `CONNECT {"verbose":false}\r\nSUB answer 1\r\nPUB $JS.API.STREAM.UPDATE.${eventStream} answer ${asked.length}\r\n${asked}\r\n`,
+  )
+  let answer = ''
+  for await (const bytes of socket) {
+    answer += bytes
+    if (/"type":.*\r\n/.test(answer)) break
+  }
+  if (!answer.includes(`"duplicate_window":${ms * 1e6}`)) throw new Error(answer)
+}
+
 async function messagesAt(place: Place): Promise<Stored[]> {
   const link = await connectTo(place)
   try {
@@ -130,11 +152,11 @@ export async function brokerOn(t: Lifetime, config: string, port: number): Promi
   await answering(port)
 }
 
-/** A TCP proxy that can stop passing bytes on while its connections stay open, or pass each piece on later. */
+/** A TCP proxy that can stop passing bytes on while its connections stay open, in both directions or one, or pass each piece on later. */
 export async function halfOpenProxy(t: Lifetime, to: number) {
   let delay_ms = 0
   const sockets = new Set<Socket>()
-  let isOpen = true
+  let [isOpen, isDeaf] = [true, false]
   const server = createServer((from) => {
     const other = connect(to, '127.0.0.1')
     for (const [one, two] of [
@@ -142,7 +164,11 @@ export async function halfOpenProxy(t: Lifetime, to: number) {
       [other, from],
     ] as const) {
       sockets.add(one)
-      one.on('data', (bytes) => isOpen && (delay_ms === 0 ? two.write(bytes) : setTimeout(() => two.write(bytes), delay_ms)))
+      one.on(
+        'data',
+        (bytes) =>
+          isOpen && !(isDeaf && one === other) && (delay_ms === 0 ? two.write(bytes) : setTimeout(() => two.write(bytes), delay_ms)),
+      )
       one.on('error', () => two.destroy())
       one.on('close', () => two.destroy())
     }
@@ -163,9 +189,14 @@ export async function halfOpenProxy(t: Lifetime, to: number) {
     swallow() {
       isOpen = false
     },
+    /** What the broker answers is swallowed from here on: it takes messages, and nobody hears that it has. */
+    swallowAnswers() {
+      isDeaf = true
+    },
     /** New connections work again; the old ones are cut. */
     mend() {
       isOpen = true
+      isDeaf = false
       for (const socket of sockets) socket.destroy()
     },
   }
