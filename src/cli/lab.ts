@@ -26,8 +26,10 @@ const labStatus = shows({
 })
 
 function linkLine({ lab, name, state, failure, waiting, lag_s }: FleetStatus): string {
-  if (state !== 'connected' || failure) return `${name} in the lab ${lab}: ${colored('yellow', failure ?? state)}`
-  return `${name} in the lab ${lab}: connected, ${waiting ? `${waiting} events wait, the oldest for ${clock(lag_s)}` : 'all events are sent'}`
+  const behind = waiting ? `${waiting} events wait, the oldest for ${clock(lag_s)}` : undefined
+  if (state !== 'connected' || failure)
+    return [`${name} in the lab ${lab}: ${colored('yellow', failure ?? state)}`, ...(behind ? [behind] : [])].join('\n')
+  return `${name} in the lab ${lab}: connected, ${behind ?? 'all events are sent'}`
 }
 
 const stateColors = { here: 'green', silent: 'red', unknown: 'yellow' } as const
@@ -94,26 +96,35 @@ const labInit = command({
     const { name = '', host = `${hostname()}.local`, store = '/var/lib/nats' } = options
     const { lab, added } = await makeLab(folder, options.bench ?? [], isNew ? { name, host, port, store } : undefined)
     await makeCertificate(folder, lab.host)
-    print(options.json ? JSON.stringify({ success: true, folder, lab: lab.name, added }) : nextSteps(folder, isNew, added).join('\n'))
+    print(
+      options.json ? JSON.stringify({ success: true, folder, lab: lab.name, added }) : nextSteps(folder, lab, { isNew, added }).join('\n'),
+    )
     return 0
   },
 })
 
-function nextSteps(folder: string, isNew: boolean, added: readonly string[]): string[] {
+function nextSteps(
+  folder: string,
+  { host, store }: { host: string; store: string },
+  { isNew, added }: { isNew: boolean; added: readonly string[] },
+): string[] {
   const broker = [
-    'On the computer of the broker:',
+    `On ${host}, the computer of the broker:`,
     '  sudo apt install nats-server',
-    `  sudo chown -R nats: ${folder}/tls && sudo install -d -o nats /var/lib/nats`,
+    // The folders of a lab are closed, and its server runs as a user of its own.
+    `  sudo chmod o+x ${folder} ${folder}/tls && sudo chown nats ${folder}/tls/key.pem && sudo install -d -m 0700 -o nats ${store}`,
     `  sudo cp ${folder}/nats.conf /etc/nats-server.conf && sudo systemctl restart nats-server`,
-    `  benchd lab setup ${folder}`,
+    `  sudo benchd lab setup ${folder}`,
   ]
   const again = [
-    'On the computer of the broker:',
+    `On ${host}, the computer of the broker:`,
     `  sudo cp ${folder}/nats.conf /etc/nats-server.conf && sudo systemctl reload nats-server`,
   ]
   const benches = added.flatMap((name) => [
-    `On ${name}: copy ${folder}/keys/${name}.seed and ${folder}/tls/cert.pem into /etc/benchd/fleet, readable for the service alone,`,
-    `  put the member "fleet" of ${folder}/benches/${name}.json into its configuration, then: sudo systemctl restart benchd`,
+    `On ${name}, with ${name}.seed of ${folder}/keys and cert.pem of ${folder}/tls:`,
+    '  sudo install -d -m 0750 -g benchd /etc/benchd/fleet',
+    `  sudo install -m 0640 -g benchd ${name}.seed cert.pem /etc/benchd/fleet`,
+    `  put the member "fleet" of ${folder}/benches/${name}.json into /etc/benchd/config.json, then: sudo systemctl restart benchd`,
   ])
   return [isNew ? `made a lab in ${folder}` : `added ${added.length} benches to ${folder}`, ...(isNew ? broker : again), ...benches]
 }

@@ -17,7 +17,7 @@ export async function coordinatorIsInstalled(t: TestContext): Promise<void> {
   const said = await dpkg('--install', coordinatorPackage)
   const [copy, ...words] = /sudo cp (\S+) (\S+)/.exec(said)?.slice(1) ?? []
   assert.equal(words[0], `${folder}/lab.jsonc`, said)
-  for (const path of [folder, `${folder}/keys`]) assert.equal(statSync(path).mode & 0o7777, 0o2750, path)
+  assert.deepEqual([statSync(folder).mode & 0o7777, statSync(`${folder}/keys`).mode & 0o7777], [0o2751, 0o2750])
   assert.equal(execFileSync('systemd-analyze', ['verify', unit], { encoding: 'utf8', stdio: 'pipe' }), '')
   const secured = execFileSync('systemd-analyze', ['security', '--no-pager', '--threshold=20', unit], { encoding: 'utf8' })
   t.diagnostic(secured.trim().split('\n').at(-1) ?? '')

@@ -23,6 +23,9 @@ test('the connection is told with what waits and what is wrong', async (t) => {
   t.match(await found({ ...well, waiting: 7, lag_s: 3.2 }), [{ level: 'OK', finding: /7 events wait, the oldest for 3 s/ }])
   t.match(await found({ ...well, lost: 5 }), [{ level: 'OK' }, { level: 'WARN', finding: '5 events never reached the lab' }])
   t.match(await found({ ...well, state: 'away', failure: 'it is off' }), [{ level: 'WARN', finding: 'it is off', fix: /broker\.lab/ }])
+  t.match(await found({ ...well, state: 'away', failure: 'it is off', waiting: 7 }), [
+    { level: 'WARN', fix: /kept and sent later: 7 events wait/ },
+  ])
   t.match(await found({ ...well, failure: 'it may not', waiting: 7 }), [{ level: 'WARN', finding: 'it may not', fix: /7 events wait/ }])
   t.match(await found({ ...well, state: 'foreign', failure: 'two boxes' }), [{ level: 'FAIL', finding: 'two boxes', fix: /new-epoch/ }])
 })

@@ -34,7 +34,12 @@ export async function fleet({ config, service, files }: Patient): Promise<Findin
   if (state === 'foreign')
     return [fail(failure ?? '', 'see which of the two boxes is the right one, then on that one: benchd lab new-epoch')]
   if (state === 'away')
-    return [warn(failure ?? 'the broker is away', `events are kept and sent later; see the broker at ${servers.join(', ')}`)]
+    return [
+      warn(
+        failure ?? 'the broker is away',
+        `see the broker at ${servers.join(', ')}; events are kept and sent later${waiting ? `: ${behind}` : ''}`,
+      ),
+    ]
   if (failure) return [warn(failure, `see the broker at ${servers.join(', ')}; ${behind}`)]
   const all = ok(`connected to the lab ${lab}; ${behind}`)
   return lost ? [all, warn(`${lost} events never reached the lab`, 'see the incidents: benchd incidents list')] : [all]
