@@ -26,7 +26,8 @@ export type Options<Frame, Question> = {
   unsolicited?(frame: Frame): boolean
 }
 
-export type Ask<Frame> = {
+/** The answer that a question expects, and how long it is waited for. */
+export type Expected<Frame> = {
   deadline_ms: number
   /** The deadline counts as a pause between frames does, because often nobody answers. */
   isLikelySilent?: boolean
@@ -78,29 +79,29 @@ export class Exchange<Frame, Question> {
   }
 
   /** Asks once: for whatever moves or heats. */
-  command(question: Question, ask: Ask<Frame>): Promise<Frame> {
-    return this.#inTurn((turn) => this.#ask(turn, question, ask))
+  command(question: Question, expected: Expected<Frame>): Promise<Frame> {
+    return this.#inTurn((turn) => this.#ask(turn, question, expected))
   }
 
   /** Asks, and once more after a time-out: for what changes nothing. */
-  query(question: Question, ask: Ask<Frame>): Promise<Frame> {
+  query(question: Question, expected: Expected<Frame>): Promise<Frame> {
     return this.#inTurn(async (turn) => {
       try {
-        return await this.#ask(turn, question, ask)
+        return await this.#ask(turn, question, expected)
       } catch (error) {
         if (!isNoReply(error)) throw error
-        return this.#ask(turn, question, ask)
+        return this.#ask(turn, question, expected)
       }
     })
   }
 
   /** Asks what need not be answered, because it may be deaf yet, and does not look for the line first. Undefined when it was not. */
-  probe(question: Question, ask: Ask<Frame>): Promise<Frame | undefined> {
+  probe(question: Question, expected: Expected<Frame>): Promise<Frame | undefined> {
     return this.#inTurn(async (turn) => {
       await this.#quiet(turn)
       await this.#gap(turn)
       try {
-        return await this.#exchange(turn, question, ask)
+        return await this.#exchange(turn, question, expected)
       } catch (error) {
         if (!isNoReply(error)) throw error
         return undefined
@@ -132,7 +133,7 @@ export class Exchange<Frame, Question> {
    * Interrupts as `interrupt` does; resolves with the frame that acknowledges the question. A frame that may be the answer to the question
    * that was cut off is passed over once. Rejects with `no_reply` after the deadline.
    */
-  interruptFor(question: Question, { deadline_ms, accepts = () => true }: Ask<Frame>): Promise<Frame> {
+  interruptFor(question: Question, { deadline_ms, accepts = () => true }: Expected<Frame>): Promise<Frame> {
     const cutOff = this.#outstanding
     this.interrupt(question)
     let owed = cutOff?.question !== undefined
@@ -153,15 +154,15 @@ export class Exchange<Frame, Question> {
     })
   }
 
-  async #ask(turn: AbortSignal, question: Question, ask: Ask<Frame>): Promise<Frame> {
+  async #ask(turn: AbortSignal, question: Question, expected: Expected<Frame>): Promise<Frame> {
     if (this.#outOfStep) await this.#resync(turn)
     await this.#gap(turn)
-    return this.#exchange(turn, question, ask)
+    return this.#exchange(turn, question, expected)
   }
 
   /** Without a question it only listens. */
-  #exchange(turn: AbortSignal, question: Question | undefined, ask: Ask<Frame>): Promise<Frame> {
-    const { deadline_ms, accepts = () => true, isLikelySilent = false } = ask
+  #exchange(turn: AbortSignal, question: Question | undefined, expected: Expected<Frame>): Promise<Frame> {
+    const { deadline_ms, accepts = () => true, isLikelySilent = false } = expected
     return new Promise((resolve, reject) => {
       turn.throwIfAborted()
       const dropped = this.dropped
@@ -204,19 +205,19 @@ export class Exchange<Frame, Question> {
   /** After a time-out a late answer may still come: let the line fall quiet, then ask what can only be answered in one way. */
   async #resync(turn: AbortSignal): Promise<void> {
     const { question, recognises, deadline_ms = 500 } = this.#options.resync
-    const ask = { deadline_ms, accepts: recognises }
+    const expected = { deadline_ms, accepts: recognises }
     for (let tries = 1; ; tries++) {
       await this.#quiet(turn)
       await this.#gap(turn)
       if (question !== undefined) this.#owed++
       try {
-        await this.#exchange(turn, question, ask)
+        await this.#exchange(turn, question, expected)
         break
       } catch (error) {
         if (!isNoReply(error) || tries === resyncTries) throw error
       }
     }
-    await this.#drain(turn, { ...ask, deadline_ms: deadline_ms + 2 * quiet_ms })
+    await this.#drain(turn, { ...expected, deadline_ms: deadline_ms + 2 * quiet_ms })
     await this.#quiet(turn)
     turn.throwIfAborted()
     this.#outOfStep = false
@@ -226,10 +227,10 @@ export class Exchange<Frame, Question> {
    * Passes over late answers: the recognised one may have answered an earlier try, and then the answers to the later ones are still to
    * come.
    */
-  async #drain(turn: AbortSignal, ask: Ask<Frame>): Promise<void> {
+  async #drain(turn: AbortSignal, expected: Expected<Frame>): Promise<void> {
     while (--this.#owed > 0) {
       try {
-        await this.#exchange(turn, undefined, ask)
+        await this.#exchange(turn, undefined, expected)
       } catch (error) {
         if (!isNoReply(error)) throw error
         break

@@ -29,7 +29,7 @@ export type BridgeLine = Line & {
    * that it may be started again without a pause.
    */
   giveUp(reason: string, atOnce?: 'atOnce'): Promise<void>
-  /** Calls each time the line is closed in order; a lost line is told to `onLost`. */
+  /** Calls each time the line is closed in order; a lost line is reported to `onLost`. */
   onClosed(call: () => void): void
 }
 

@@ -4,7 +4,8 @@
 import { type Part, pack, packedBytes } from '../kit/archive.ts'
 import { parseJsonWithComments } from '../kit/json.ts'
 
-export type Piece = {
+/** A file of the bundle. */
+export type BundleFile = {
   name: string
   /** For people. */
   what: string
@@ -12,7 +13,7 @@ export type Piece = {
 }
 
 export type Bundle = {
-  pieces: readonly Piece[]
+  pieces: readonly BundleFile[]
   /** The parts that could not be had, each with the reason. */
   missing: readonly { name: string; why: string }[]
 }

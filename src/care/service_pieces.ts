@@ -2,10 +2,10 @@
 
 import { messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
-import type { Bundle, Piece } from './bundle.ts'
+import type { Bundle, BundleFile } from './bundle.ts'
 
 /** A piece that is still to be had. */
-export type Wish = Omit<Piece, 'text'> & { get(): Promise<string> }
+export type Wish = Omit<BundleFile, 'text'> & { get(): Promise<string> }
 /** Asks the service with GET, and resolves with the text of its answer. */
 export type Asking = (path: string) => Promise<string>
 
@@ -15,7 +15,7 @@ const windows = [600, 3600, 86_400, 30 * 86_400]
 
 /** Gets what can be had; what cannot is named with the reason, after `missing`. */
 export async function gathered(wishes: readonly Wish[], missing: Bundle['missing']): Promise<Bundle> {
-  const bundle = { pieces: [] as Piece[], missing: [...missing] }
+  const bundle = { pieces: [] as BundleFile[], missing: [...missing] }
   for (const { name, what, get } of wishes) {
     try {
       bundle.pieces.push({ name, what, text: await get() })

@@ -14,7 +14,7 @@ import { howToRestart, isOf, type Reload, reload, todo } from './reload.ts'
 const mostTimes = 10
 
 /** Repeats work when the file was changed between reading and writing it: the work begins anew with what is in the file then. */
-export function again<Asked>(work: (asked: Asked) => Promise<number>): (asked: Asked) => Promise<number> {
+export function again<Input>(work: (asked: Input) => Promise<number>): (asked: Input) => Promise<number> {
   return async (asked) => {
     for (let times = 1; ; times++) {
       try {

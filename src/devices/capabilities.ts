@@ -26,9 +26,9 @@ export function capabilities(
     const described = own.get(name)
     return described ? ownEntry(name, described) : entry(name as OperationName | ReadingName, device.limits, typical)
   }
-  const told = Object.entries(described).map(([name, { unit }]) => ({ name, unit }))
+  const readings = Object.entries(described).map(([name, { unit }]) => ({ name, unit }))
   const operations = can.map((name) => ({ ...entryOf(name), can_end_early: ends_early.includes(name) }))
-  return { ...device, operations, ...(told.length > 0 && { readings: told }), safety }
+  return { ...device, operations, ...(readings.length > 0 && { readings }), safety }
 }
 
 function ownEntry(name: string, { schema, summary, usual_s, longest_s, margin_s, labware_sites }: OwnOperation) {

@@ -789,15 +789,15 @@ const world: Limits = { x: metres, y: metres, z: metres, yaw: turns, pitch: turn
 const none: ReadonlyMap<string, OwnOperation> = new Map()
 
 /** The names besides the operations that a device that is driven here can know, in the order in which they are shown. */
-const told = ['initialized', 'get_temperature', 'pose']
+const inquiries = ['initialized', 'get_temperature', 'pose']
 
 function namesOf(device: Device): string[] {
   const own = device.described?.operations ?? none
-  const all = new Set([...Object.keys(operations), ...own.keys(), ...told])
+  const all = new Set([...Object.keys(operations), ...own.keys(), ...inquiries])
   return [...all].filter((name) => isKnown(device, name))
 }
 
 function isKnown(device: Device, name: string): boolean {
   if (name === 'stop' || name === 'initialized' || device.described?.operations.has(name)) return true
-  return (Object.hasOwn(operations, name) || told.includes(name)) && device[name as Performable] !== undefined
+  return (Object.hasOwn(operations, name) || inquiries.includes(name)) && device[name as Performable] !== undefined
 }

@@ -9,7 +9,7 @@ import type { Report } from '../kit/json_file.ts'
 import type { RuntimeEvent } from './event.ts'
 import { LogFiles } from './log_files.ts'
 import { crcAt, seqOf } from './log_line.ts'
-import { bytesToRead, type Form, type Piece, type Query, readLog } from './log_reader.ts'
+import { bytesToRead, type Chunk, type Form, type Query, readLog } from './log_reader.ts'
 import { LogRemoval } from './log_removal.ts'
 import type { OpenFile } from './log_segment.ts'
 import { type Entry, LogWriter, type WriterState } from './log_writer.ts'
@@ -198,7 +198,7 @@ export class EventLog {
   }
 
   /** The events that may be seen now, as bytes. One read is under way at a time, and only when the next piece is asked for. */
-  read(query: Query, form: Form): AsyncGenerator<Piece> {
+  read(query: Query, form: Form): AsyncGenerator<Chunk> {
     const { removed } = this.#removal
     return readLog(this.#files, query, form, { through: this.#shown.seq, tail: this.#writer.tail, removed })
   }

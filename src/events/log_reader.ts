@@ -24,7 +24,8 @@ export type Query = {
  */
 export type Form = 'array' | 'frames' | 'lines'
 
-export type Piece = {
+/** Some of the events of an answer. */
+export type Chunk = {
   /** Good until the next piece is asked for; may be empty. */
   bytes: Buffer
   /** Events answered so far. */
@@ -38,7 +39,7 @@ export type Piece = {
 /** The end of the log at the moment of the question. */
 export type Snapshot = { through: number; tail: readonly Entry[]; removed: ReadonlyMap<string, number> }
 
-export async function* readLog(files: LogFiles, query: Query, form: Form, { through, tail, removed }: Snapshot): AsyncGenerator<Piece> {
+export async function* readLog(files: LogFiles, query: Query, form: Form, { through, tail, removed }: Snapshot): AsyncGenerator<Chunk> {
   const cutter = new Cutter(query, form, removed, through)
   let number = 0
   while (!cutter.isDone) {
@@ -140,7 +141,7 @@ class Cutter {
     return segment.first_seq <= this.#upTo && concerns(segment, wanted)
   }
 
-  async *segment(segment: Segment, file: FileHandle, onDamage: (damage: { from: number; to: number }) => void): AsyncGenerator<Piece> {
+  async *segment(segment: Segment, file: FileHandle, onDamage: (damage: { from: number; to: number }) => void): AsyncGenerator<Chunk> {
     this.#looksAtTime = segment.first_us < this.#since_us
     this.#looksAtSeq = segment.first_seq <= this.through || segment.last_seq > this.#upTo
     this.#looksAtExecution = [...this.#removed].some(([id, seq]) => seq >= segment.first_seq && mayHold(segment, id))
@@ -153,7 +154,7 @@ class Cutter {
   }
 
   /** Makes a piece of events that are in memory and not in the file yet. */
-  entries(entries: readonly Entry[]): Piece {
+  entries(entries: readonly Entry[]): Chunk {
     if (this.#form === 'lines') return this.#piece(Buffer.alloc(0))
     const isFrames = this.#form === 'frames'
     const chosen = entries.filter((entry) => this.#chooses(entry)).slice(0, Math.max(0, this.#limit - this.#count))
@@ -170,7 +171,7 @@ class Cutter {
     return this.#execution_id === undefined || this.#execution_id === execution_id
   }
 
-  #piece(bytes: Buffer): Piece {
+  #piece(bytes: Buffer): Chunk {
     return { bytes, count: this.#count, last_us: this.#last_us, through: this.through }
   }
 

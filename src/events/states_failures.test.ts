@@ -64,7 +64,7 @@ class Card {
 }
 
 /** Callers of `pass` wait until the gate is opened; `fail` rejects them. */
-class Gate {
+class Barrier {
   #come = () => {}
   #open = () => {}
   #fail = (_error: Error) => {}
@@ -169,7 +169,7 @@ test('a run that begins while a file is begun is found after a kill, and one tha
   const [a, gone] = [new Counting(hub, 'a'), new Counting(hub, 'gone')]
   a.step()
   gone.step()
-  const gate = new Gate()
+  const gate = new Barrier()
   card.until = (call) => (call === 'datasync' ? gate.pass() : undefined)
   const first = hub.log.persist()
   await gate.reached
@@ -187,7 +187,7 @@ test('a run that begins while a file is begun is found after a kill, and one tha
 
 test('where a sync fails while the next line is written, nothing counts as persisted that is not on the card', async (t) => {
   const { folder, card, hub, a } = await begun(t)
-  const [sync, write] = [new Gate(), new Gate()]
+  const [sync, write] = [new Barrier(), new Barrier()]
   card.until = (call) => (call === 'datasync' ? sync.pass() : undefined)
   a.step()
   const second = hub.log.persist()
@@ -217,7 +217,7 @@ test('where a sync fails while the next line is written, nothing counts as persi
 test('a sync that runs while a line is being written does not count for that line', async (t) => {
   const { card, hub, a } = await begun(t)
   let syncs = 0
-  const write = new Gate()
+  const write = new Barrier()
   card.until = (call) => {
     if (call === 'write') return write.pass()
     syncs++
@@ -327,7 +327,7 @@ test('a kill in the very first copy costs nothing, and is no damage', async (t) 
   const folder = join(t.testdir({ bench: {} }), 'bench')
   const card = new Card()
   const hub = await opened(t, folder, card)
-  const gate = new Gate()
+  const gate = new Barrier()
   card.until = () => gate.pass()
   const a = new Counting(hub, 'a')
   a.step()
@@ -391,7 +391,7 @@ test('while the card has no room for a copy, the old file goes on; later it is r
 
 test('a sync of the old file that fails when another has taken its place is no failure', async (t) => {
   const { folder, hub, card, a, big } = await grown(t)
-  const gate = new Gate()
+  const gate = new Barrier()
   card.until = (call, path) => (call === 'datasync' && path.endsWith('1.jsonl.tmp') ? gate.pass() : undefined)
   const first = big(28)
   await gate.reached

@@ -58,7 +58,7 @@ export class Fleet {
   readonly #running: Promise<void>
   #link: Link | undefined
   #failure: string | null = 'the broker was not reached yet'
-  #told = { sentence: '', at_ms: Number.NEGATIVE_INFINITY }
+  #reported = { sentence: '', at_ms: Number.NEGATIVE_INFINITY }
   #tryNow: () => void = () => {}
 
   static async open({ clock = systemClock, ...options }: FleetOptions): Promise<Fleet> {
@@ -165,8 +165,8 @@ export class Fleet {
   #succeed(): void {
     if (this.#failure === null) return
     const { log, config } = this.#options
-    if (this.#told.sentence) log.info(`fleet: connected to ${config.servers.join(', ')}`)
-    this.#told = { sentence: '', at_ms: Number.NEGATIVE_INFINITY }
+    if (this.#reported.sentence) log.info(`fleet: connected to ${config.servers.join(', ')}`)
+    this.#reported = { sentence: '', at_ms: Number.NEGATIVE_INFINITY }
     this.#failure = null
   }
 
@@ -174,9 +174,9 @@ export class Fleet {
     if (this.#closing.signal.aborted) return
     const { log, clock } = this.#options
     this.#failure = sentence
-    const isKnown = this.#told.sentence === sentence && clock.now() - this.#told.at_ms < tellAgain_ms
+    const isKnown = this.#reported.sentence === sentence && clock.now() - this.#reported.at_ms < tellAgain_ms
     if (isKnown) return
-    this.#told = { sentence, at_ms: clock.now() }
+    this.#reported = { sentence, at_ms: clock.now() }
     log.warn(`fleet: ${sentence}; events are kept and sent later`)
   }
 }

@@ -13,7 +13,7 @@ type Rooms = { registry: Registry; ledger: Ledger; readings: Readings }
 export type Sample = { labels?: Record<string, string>; value: number }
 export type Metric = { name: string; help: string; type: 'gauge' | 'counter'; values: Sample[] }
 
-/** A reading that is older is not told: three questions in a row had no answer. */
+/** A reading that is older is left out: three questions in a row had no answer. */
 const oldest_ms = 30_000
 
 /** In any other state a device tells nothing new. */

@@ -8,8 +8,8 @@ import type { Bindings, Exchange, Route, Variables } from './contract.ts'
 import { headerOf } from './headers.ts'
 
 /** Answers a plain request to a route that is there from the start; undefined for any other. `raw` where the request did not come over a socket. */
-export type Direct = (asked: Asked, env: Bindings | undefined) => Soon<Response> | undefined
-type Asked = { method: string; path: string; raw?: Request }
+export type Direct = (asked: PlainRequest, env: Bindings | undefined) => Soon<Response> | undefined
+type PlainRequest = { method: string; path: string; raw?: Request }
 
 type Found<R> = { route: R; params: Readonly<Record<string, string>> }
 
@@ -48,7 +48,7 @@ export class DirectExchange implements Exchange {
   readonly #variables: Partial<Variables> = {}
   #headers: Record<string, string> = {}
 
-  constructor({ method, path, raw }: Asked, env: Bindings | undefined) {
+  constructor({ method, path, raw }: PlainRequest, env: Bindings | undefined) {
     this.env = env
     this.req = { raw, method, url: path, path, header: (name) => headerOf(this, name), query: () => ({}) }
   }

@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import type { LabError } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
-import type { Piece, Query } from '../events/log_reader.ts'
+import type { Chunk, Query } from '../events/log_reader.ts'
 import { type Pacing, pacedBody } from './paced_body.ts'
 
 /** The rooms of the lab that an answer of events uses. */
@@ -68,8 +68,8 @@ async function turn({ hub, refusals }: Rooms, gone: AbortSignal): Promise<() => 
   }
 }
 
-async function* written(query: Query, pieces: AsyncGenerator<Piece>): AsyncGenerator<Buffer, undefined> {
-  let last: Piece | undefined
+async function* written(query: Query, pieces: AsyncGenerator<Chunk>): AsyncGenerator<Buffer, undefined> {
+  let last: Chunk | undefined
   yield Buffer.from('{"events":[')
   for await (const piece of pieces) {
     last = piece

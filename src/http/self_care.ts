@@ -83,13 +83,14 @@ export const selfCareRoutes: Route<Rooms>[] = [
   }),
 ]
 
-type Ask = (path: string) => Promise<string>
+/** Answers the body of a GET. */
+type Get = (path: string) => Promise<string>
 type Findings = v.InferOutput<typeof Finding>[]
 
 /** The examination under way on each lab: it opens files and asks programs, so that one at a time is enough. */
 const underWay = new WeakMap<Rooms['places'], Promise<Findings>>()
 
-function examined({ places }: Rooms, ask: Ask): Promise<Findings> {
+function examined({ places }: Rooms, ask: Get): Promise<Findings> {
   const known = underWay.get(places)
   if (known) return known
   const examination = examine(places, ask).finally(() => underWay.delete(places))
@@ -97,7 +98,7 @@ function examined({ places }: Rooms, ask: Ask): Promise<Findings> {
   return examination
 }
 
-async function examine({ data_dir, config_path }: Rooms['places'], ask: Ask): Promise<Findings> {
+async function examine({ data_dir, config_path }: Rooms['places'], ask: Get): Promise<Findings> {
   const doctor = await import('../care/doctor/doctor.ts')
   const get = async <Answer>(path: string) => JSON.parse(await ask(path)) as Answer
   return (await doctor.examine({ config_path, data_dir, service: { is: 'answering', get } })) as Findings

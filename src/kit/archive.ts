@@ -65,7 +65,7 @@ class FirstFailure {
     return work.catch((error) => this.#keep(error))
   }
 
-  async *of<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
+  async *of<Chunk>(pieces: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
     try {
       yield* pieces
     } catch (error) {

@@ -1,4 +1,4 @@
-// Ports of this computer for programs that have to be told one.
+// Ports of this computer for programs that need the number of one.
 
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'

@@ -96,7 +96,7 @@ export class Catalog {
     this.runtime = begin(library)
     this.#loadAgain()
     this.runtime.registerSink({
-      name: 'Shelf',
+      name: 'Catalog',
       onEvent: ({ entity_type }) => (entity_type === 'EXECUTION' ? this.keepPlaced() : undefined),
     })
   }

@@ -45,7 +45,7 @@ export type CallOptions = {
 type Part<Name extends string, Value> = Value extends Record<string, never> | undefined
   ? { [key in Name]?: Value }
   : { [key in Name]: Value }
-type Asked<Op extends keyof Operations> = Part<'path', Operations[Op]['path']> & {
+type CallInput<Op extends keyof Operations> = Part<'path', Operations[Op]['path']> & {
   query?: Operations[Op]['query']
 } & (undefined extends Operations[Op]['body'] ? { body?: undefined } : { body?: Operations[Op]['body'] }) &
   CallOptions
@@ -79,20 +79,23 @@ export class Bench {
    * Asks for an operation of the API by its `operation_id`. Rejects with `BenchError` for an answer that says no, and with the error of `fetch`
    * where there was no answer.
    */
-  async call<Op extends keyof Operations>(operation: Op, asked: Asked<Op> = {} as Asked<Op>): Promise<Operations[Op]['answer']> {
+  async call<Op extends keyof Operations>(operation: Op, asked: CallInput<Op> = {} as CallInput<Op>): Promise<Operations[Op]['answer']> {
     const response = await this.#ask(operation, asked)
     const text = await response.text()
     return (response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text) as Operations[Op]['answer']
   }
 
   /** Asks for a file: its bytes, and the name that the service gives it. Rejects as `call`. */
-  async download<Op extends keyof Operations>(operation: Op, asked: Asked<Op> = {} as Asked<Op>): Promise<{ name: string; content: Blob }> {
+  async download<Op extends keyof Operations>(
+    operation: Op,
+    asked: CallInput<Op> = {} as CallInput<Op>,
+  ): Promise<{ name: string; content: Blob }> {
     const response = await this.#ask(operation, asked)
     const [, name = operation] = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? []
     return { name, content: await response.blob() }
   }
 
-  async #ask<Op extends keyof Operations>(operation: Op, asked: Asked<Op>): Promise<Response> {
+  async #ask<Op extends keyof Operations>(operation: Op, asked: CallInput<Op>): Promise<Response> {
     const [method, template] = operations[operation]
     const { path = {}, query = {}, body } = asked as { path?: object; query?: object; body?: unknown }
     const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String((path as Record<string, unknown>)[name])))

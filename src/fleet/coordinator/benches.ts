@@ -168,7 +168,7 @@ export class Bench {
 }
 
 /** The benches of a lab file, each with its key. Rejects with `config`, naming the file of a key that is missing. */
-export async function openBenches(lab: Lab, told: (name: string) => Address | undefined): Promise<Map<string, Bench>> {
+export async function openBenches(lab: Lab, addressOf: (name: string) => Address | undefined): Promise<Map<string, Bench>> {
   const benches = new Map<string, Bench>()
   for (const [name, where] of Object.entries(lab.benches)) {
     const path = pathIn(lab, `${lab.keys}/${name}.key`)
@@ -176,7 +176,7 @@ export async function openBenches(lab: Lab, told: (name: string) => Address | un
       const make = `make one on that bench: benchd key create --name lab-${lab.name} --scope admin, and write it into that file`
       throw new LabError('config', `${lab.origin}: benches.${name}: its API key is not in ${path} (${messageOf(error)}); ${make}`)
     })
-    benches.set(name, new Bench(name, key.trim(), typeof where === 'string' ? () => told(where) : () => where))
+    benches.set(name, new Bench(name, key.trim(), typeof where === 'string' ? () => addressOf(where) : () => where))
   }
   return benches
 }
