@@ -21,6 +21,9 @@ const pause_ms = 40
 /** A line counts as quiet when nothing was written for so long. */
 const quiet_ms = 100
 
+/** Begins the stop of a shaker. */
+const emergencyOff = 'shakeEmergencyOff'
+
 type Case = { what: string; beside: Beside; streams?: boolean; flooded?: boolean }
 
 /** The limit is a bare `node:http` that writes the bytes itself, under the same load. */
@@ -119,10 +122,15 @@ export async function farEnd(kind: 'stoppable' | 'raw_stoppable', name: DriverNa
   })
   let arrived = (_at: number) => {}
   let heardAt = Number.NEGATIVE_INFINITY
+  /** The end of what came before: a terminal hands over a command in pieces as it likes. */
+  let heard = ''
   pty.onBytes((bytes) => {
     const at = performance.now()
     heardAt = at
-    if (name !== 'bioshake' || Buffer.from(bytes).includes('shakeEmergencyOff')) arrived(at)
+    heard += Buffer.from(bytes).toString('latin1')
+    const isStop = name !== 'bioshake' || heard.includes(emergencyOff)
+    heard = isStop ? '' : heard.slice(1 - emergencyOff.length)
+    if (isStop) arrived(at)
     simulator.receive(bytes)
   })
   const server = await startChild<Stoppable>(`./servers/${kind}.js`, { args: [pty.path, name, ...more] })
