@@ -41,6 +41,8 @@ const args = [
   '--disable-component-update',
   '--disable-sync',
 ]
+/** Nothing takes so long but on a machine with much else to do. */
+const patience_ms = 60_000
 const executablePath = process.env.BENCHD_CHROMIUM ?? '/usr/bin/chromium'
 
 export function launchChromium(): Promise<Browser> {
@@ -82,7 +84,7 @@ export async function openBench({ data_dir, ...more }: { data_dir?: string } & M
   }
 }
 
-type More = { devices?: readonly object[]; fleet?: object }
+type More = { devices?: readonly object[]; fleet?: object; time_scale?: number }
 type Starting = More & { folder: string; port: number; safe: boolean }
 
 async function startBench({ folder, port, safe, devices = [], ...more }: Starting): Promise<Service> {
@@ -98,7 +100,7 @@ async function open(
   { width = 1280, height = 800, dark = false, withKey = true, ahead_s = 0, prepare }: Opening,
 ): Promise<Page> {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' })
-  context.setDefaultTimeout(10_000)
+  context.setDefaultTimeout(patience_ms)
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   if (withKey) await context.addInitScript(`localStorage.setItem('benchd.api_key', ${JSON.stringify(api_key)})`)
   if (ahead_s) await context.addInitScript(`const now = Date.now; Date.now = () => now() + ${ahead_s * 1000}`)

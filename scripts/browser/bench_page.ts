@@ -139,7 +139,7 @@ export const benchPageChecks: Record<string, Check> = {
     await page.getByText(/devices and the arm will move/).waitFor()
     await button(page, 'Start run').click()
     const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /is held by an error/ })
-    await need.getByRole('button', { name: 'Retry', exact: true }).waitFor({ timeout: 60_000 })
+    await need.getByRole('button', { name: 'Retry', exact: true }).waitFor({ timeout: 180_000 })
     await bench.ask('DELETE', '/api/sim/devices/sealer-1/faults')
     const fault = page.getByRole('article', { name: /Fault on sealer-1/ })
     await fault.getByRole('button', { name: 'Initialize sealer-1' }).click()
@@ -148,7 +148,7 @@ export const benchPageChecks: Record<string, Check> = {
     await page
       .getByRole('region', { name: 'Run of seal-and-spin' })
       .getByText(/completed, LIVE/)
-      .waitFor({ timeout: 90_000 })
+      .waitFor({ timeout: 180_000 })
     await page.getByRole('figure', { name: 'Timeline' }).waitFor()
     await page.getByText('The run of seal-and-spin has completed.').waitFor()
   },
@@ -309,7 +309,7 @@ export const benchPageChecks: Record<string, Check> = {
         )) as string[]
         assert.deepEqual(found, [], `${screen}, ${dark ? 'dark' : 'light'}`)
         const small = (await page.evaluate(
-          '[...document.querySelectorAll("button, nav a, .button")].filter((one) => one.getClientRects().length && (one.getBoundingClientRect().height < 48 || one.getBoundingClientRect().width < 48)).map((one) => one.outerHTML.slice(0, 120))',
+          '[...document.querySelectorAll("button, a, select, summary, input:not([type=file])")].filter((one) => one.getClientRects().length && (one.getBoundingClientRect().height < 48 || one.getBoundingClientRect().width < 48)).map((one) => one.outerHTML.slice(0, 120))',
         )) as string[]
         assert.deepEqual(small, [], screen)
       }

@@ -59,10 +59,10 @@ export const dayChecks: Record<string, Check> = {
     await page.getByText('Skip, insert, add or emit').click()
     await rehearse(page, 'sealer-1', 'jam')
     const held = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /is held by an error/ })
-    await held.getByRole('button', { name: 'Retry', exact: true }).waitFor({ timeout: 60_000 })
+    await held.getByRole('button', { name: 'Retry', exact: true }).waitFor({ timeout: 180_000 })
     await button(page, 'Mend it').click()
     await held.getByRole('button', { name: 'Retry', exact: true }).click()
-    await page.getByText(/completed, DEVICE_SIM/).waitFor({ timeout: 60_000 })
+    await page.getByText(/completed, DEVICE_SIM/).waitFor({ timeout: 180_000 })
     await page.context().close()
   },
 

@@ -1,5 +1,5 @@
 // Takes the pictures of the seven screens for the README: light, on a desk (1280x800) and on the bench screen (800x480).
-//   npm run build && node dist/scripts/browser/pictures.js [FOLDER]     FOLDER: src/web/pictures
+//   npm run build && node dist/scripts/browser/pictures.js [FOLDER [dark]]     FOLDER: src/web/pictures
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
@@ -8,7 +8,7 @@ import { smallPng } from './small_png.ts'
 
 /** The most that all of them may have, in bytes. */
 const most = 600_000
-const folder = process.argv[2] ?? 'src/web/pictures'
+const [, , folder = 'src/web/pictures', look] = process.argv
 const sizes = [
   [1280, 800],
   [800, 480],
@@ -16,9 +16,11 @@ const sizes = [
 
 /** Brings each screen to where its picture is taken. */
 const screens: Record<string, (page: Page) => Promise<unknown>> = {
-  bench: (page) => page.getByRole('article', { name: 'arm-1' }).getByRole('button', { name: 'Stop' }).waitFor(),
+  async bench(page) {
+    for (const name of ['Shake', 'Seal', 'Centrifuge']) await page.getByRole('button', { name, exact: true }).waitFor()
+  },
   runs: (page) => page.getByRole('link', { name: 'seal-and-spin' }).first().waitFor(),
-  run: (page) => page.getByRole('list', { name: 'Threads' }).getByText('centrifuge-1').first().waitFor({ timeout: 30_000 }),
+  run: (page) => page.getByRole('list', { name: 'Threads' }).getByText('worked on at centrifuge-1').first().waitFor({ timeout: 600_000 }),
   deck: (page) => page.getByRole('region', { name: 'Positions' }).getByText('pad_1').waitFor(),
   teach: (page) => page.getByRole('button', { name: 'pad_1', exact: true }).click(),
   events: (page) =>
@@ -27,16 +29,22 @@ const screens: Record<string, (page: Page) => Promise<unknown>> = {
       .getByRole('listitem')
       .first()
       .waitFor(),
-  system: (page) => page.getByRole('region', { name: 'Keys' }).getByText('the demo').waitFor(),
+  async system(page) {
+    await page.getByText(/ UTC, /).waitFor()
+    await page.getByRole('region', { name: 'Keys' }).getByText('the demo').waitFor()
+  },
 }
 
-const bench = await openBench()
+const bench = await openBench({ time_scale: 4 })
 try {
   mkdirSync(folder, { recursive: true })
   const execution_id = await started(bench)
   let bytes = 0
   const pages = await Promise.all(
-    sizes.map(async ([width, height]) => ({ size: `${width}x${height}`, page: await bench.open('/', { width, height }) })),
+    sizes.map(async ([width, height]) => ({
+      size: `${width}x${height}`,
+      page: await bench.open('/', { width, height, dark: look === 'dark' }),
+    })),
   )
   // The run goes on meanwhile: its screen is first.
   for (const screen of ['run', ...Object.keys(screens).filter((name) => name !== 'run')]) {

@@ -6,12 +6,7 @@ type Picture = { width: number; height: number; rgb: Buffer }
 
 /** Takes and answers the bytes of a PNG of 8 bits a channel, as a browser writes it. */
 export function smallPng(png: Buffer): Buffer {
-  const picture = decoded(png)
-  for (let bits = 8; bits > 1; bits--) {
-    const small = withPalette(picture, bits)
-    if (small) return small
-  }
-  return png
+  return withPalette(decoded(png))
 }
 
 function chunksOf(png: Buffer): { type: string; data: Buffer }[] {
@@ -56,26 +51,16 @@ function predicted(filter: number, left: number, up: number, corner: number): nu
   return a <= b && a <= c ? left : b <= c ? up : corner
 }
 
-/** With so many bits of each channel; nothing when that are more than 256 colours. A colour is the first one seen of those that are alike. */
-function withPalette({ width, height, rgb }: Picture, bits: number): Buffer | undefined {
-  const shift = 8 - bits
-  const numbers = new Map<number, number>()
-  const palette: number[] = []
+/** The colours that are there most often stay as they are; each of the others becomes the one of them that is nearest. */
+function withPalette({ width, height, rgb }: Picture): Buffer {
+  const counts = new Map<number, number>()
+  for (let at = 0; at < rgb.length; at += 3) counts.set(rgb.readUIntBE(at, 3), (counts.get(rgb.readUIntBE(at, 3)) ?? 0) + 1)
+  const colours = [...counts].sort((a, b) => b[1] - a[1]).map(([colour]) => colour)
+  const palette = colours.slice(0, 256)
+  const numbers = new Map(colours.map((colour, i) => [colour, i < palette.length ? i : nearest(palette, colour)]))
   const lines = Buffer.alloc(height * (width + 1))
-  for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) {
-      const at = (y * width + x) * 3
-      const [r, g, b] = [rgb[at]!, rgb[at + 1]!, rgb[at + 2]!]
-      const like = ((r >> shift) << 16) | ((g >> shift) << 8) | (b >> shift)
-      const number = numbers.get(like) ?? numbers.size
-      if (number === 256) return undefined
-      if (number === numbers.size) {
-        numbers.set(like, number)
-        palette.push(r, g, b)
-      }
-      lines[y * (width + 1) + 1 + x] = number
-    }
-  }
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < width; x++) lines[y * (width + 1) + 1 + x] = numbers.get(rgb.readUIntBE((y * width + x) * 3, 3))!
   const head = Buffer.alloc(13)
   head.writeUInt32BE(width, 0)
   head.writeUInt32BE(height, 4)
@@ -85,10 +70,19 @@ function withPalette({ width, height, rgb }: Picture, bits: number): Buffer | un
   return Buffer.concat([
     signature,
     chunk('IHDR', head),
-    chunk('PLTE', Buffer.from(palette)),
+    chunk('PLTE', Buffer.from(palette.flatMap(channels))),
     chunk('IDAT', data),
     chunk('IEND', Buffer.alloc(0)),
   ])
+}
+
+function nearest(palette: readonly number[], colour: number): number {
+  const distances = palette.map((other) => channels(other).reduce((sum, value, i) => sum + (value - channels(colour)[i]!) ** 2, 0))
+  return distances.indexOf(Math.min(...distances))
+}
+
+function channels(colour: number): number[] {
+  return [colour >> 16, (colour >> 8) & 255, colour & 255]
 }
 
 function chunk(type: string, data: Buffer): Buffer {

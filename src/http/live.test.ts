@@ -195,6 +195,21 @@ function board() {
   return { clock, sinks, values, source, live, warned, looks: () => looks }
 }
 
+test('whoever comes later is shown the values in their own order, also when some have just changed', (t) => {
+  const { values, source, live } = board()
+  values.set('b', { n: 0 })
+  const [first, later] = [new Socket(), new Socket()]
+  live.show(first, [['thing', source]])
+  values.set('b', { n: 1 })
+  live.show(later, [['thing', source]])
+  t.same(
+    [...later.text.matchAll(/"id":"(\w)"/g)].map(([, id]) => id),
+    ['a', 'b'],
+  )
+  live.close()
+  t.end()
+})
+
 test('a slow reader is shown the newest value alone, and one that takes nothing is cut off', async (t) => {
   const { clock, values, source, live, sinks, looks } = board()
   const [slow, quick] = [new Socket(), new Socket()]

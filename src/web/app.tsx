@@ -14,6 +14,7 @@ import { RunsScreen } from './screens/runs.tsx'
 import { SystemScreen } from './screens/system.tsx'
 import { TeachScreen } from './screens/teach.tsx'
 import {
+  bench,
   connect,
   forgetKey,
   isAllSimulated,
@@ -24,6 +25,7 @@ import {
   notice,
   now,
   route,
+  scope,
   state,
   stopAll,
   stopped,
@@ -57,6 +59,9 @@ export function App() {
         <Stop />
       </header>
       {stopped.value ? <StopNote /> : <StoppedDevices />}
+      {scope.value === 'read' && bench.value && keyWanted.value === undefined && (
+        <p class="notice">This key may only read. STOP ALL works; for the other buttons use a key of scope operate.</p>
+      )}
       {notice.value && (
         <p class={notice.value.bad ? 'notice bad' : 'notice'} role="status">
           <span class="long">{notice.value.text}</span>

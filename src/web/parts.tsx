@@ -52,7 +52,9 @@ export function Act({ label, onPress, kind, name, why, free, twice }: ActProps) 
   )
 }
 
-function Decisions({ decisions }: { decisions: readonly Decision[] }) {
+type DecisionsProps = { decisions: readonly Decision[]; href: string | undefined }
+
+function Decisions({ decisions, href }: DecisionsProps) {
   return (
     <ul class="decisions">
       {decisions.map((decision) => (
@@ -66,6 +68,14 @@ function Decisions({ decisions }: { decisions: readonly Decision[] }) {
           <span>{decision.why ?? decision.consequence}</span>
         </li>
       ))}
+      {href && href !== location.hash && (
+        <li>
+          <a class="button quiet" href={href}>
+            Show it
+          </a>
+          <span>Opens its screen.</span>
+        </li>
+      )}
     </ul>
   )
 }
@@ -80,12 +90,7 @@ export function NeedCard({ need: { id, title, text, since, severe, decisions, hr
         {since !== undefined && <small> since {clockTime(since, now.value / 1000)}</small>}
       </h3>
       <p class="long">{onPage(text)}</p>
-      <Decisions decisions={decisions} />
-      {href && href !== location.hash && (
-        <a class="more" href={href}>
-          Show it
-        </a>
-      )}
+      <Decisions decisions={decisions} href={href} />
     </article>
   )
 }
@@ -138,6 +143,7 @@ export function Form({ fields, submit, prefix, onSend, why, extra }: FormProps) 
         <button type="submit" class="main" disabled={reason !== undefined || busy.value} title={reason}>
           {submit}
         </button>
+        {why && <p class="hint">{why}</p>}
         <p class="trouble" role="alert">
           {trouble}
         </p>

@@ -9,7 +9,8 @@ import { duration, readingWords } from './words.ts'
 const shown_s = 900
 /** The line begins with the first reading, but is never of less. */
 const least_s = 60
-const stale_s = 30
+/** Three readings of the service. */
+const stale_s = 6
 const size = { width: 120, height: 24 }
 
 /** The readings of each device, oldest first: those of its past once they were asked for, then what the stream says. */

@@ -46,6 +46,7 @@ setInterval(() => {
 addEventListener('hashchange', () => {
   const before = runOf(route.value)
   route.value = routeOf(location.hash)
+  scrollTo(0, 0)
   if (runOf(route.value) !== before) follow()
 })
 

@@ -1,10 +1,20 @@
 import { test } from 'tap'
 import type { RuntimeEvent } from '../clients/ts/benchd.ts'
+import {
+  actionTransitions,
+  methodTransitions,
+  submissionTransitions,
+  threadTransitions,
+  workflowTransitions,
+} from '../workflow/statuses.ts'
 import { clockTime, duration, eventSentence, onPage, readingWords, sentence, threadWord } from './words.ts'
 
 function event(entity_type: string, entity_id: string, status: string, context: Record<string, unknown> = {}): RuntimeEvent {
   return { event_name: `${entity_type}.${entity_id}.${status}`, execution_id: 'e', timestamp: 1, entity_type, entity_id, status, context }
 }
+
+/** Statuses of a submission that are no events. */
+const recordOnly = new Set(['PENDING', 'IN_PROGRESS'])
 
 test('an event is a sentence', (t) => {
   const named = { thread_name: 'plate', workflow_name: 'seal' }
@@ -15,7 +25,23 @@ test('an event is a sentence', (t) => {
   t.equal(eventSentence(event('THREAD', 't', 'AWAITING_EVENT', named)), 'plate waits for an event.')
   t.equal(eventSentence(event('INCIDENT', 'i', 'RAISED', { message: 'The clock was set.' })), 'The clock was set.')
   t.equal(eventSentence(event('SLOT', 'plate:*', 'OVERFLOW', named)), 'plate: slot overflow')
-  t.equal(eventSentence(event('CUSTOM', 'go', 'EMITTED')), 'go: custom emitted')
+  t.equal(eventSentence(event('CUSTOM', 'go', 'EMITTED')), 'The event go was emitted.')
+  t.end()
+})
+
+test('every status that a run can come to is a sentence, with a subject, a verb and a full stop', (t) => {
+  const named = { thread_name: 'plate', workflow_name: 'seal', method_name: 'seal_it', action_name: 'seal' }
+  const tables = {
+    ...{ ACTION: actionTransitions, METHOD: methodTransitions, THREAD: threadTransitions },
+    ...{ WORKFLOW: workflowTransitions, SUBMISSION: submissionTransitions },
+  }
+  for (const [kind, table] of Object.entries(tables))
+    for (const status of Object.keys(table).filter((status) => !(kind === 'SUBMISSION' && recordOnly.has(status))))
+      t.match(
+        eventSentence(event(kind, 'x', status, named)),
+        / (is|was|has|waits|looks|failed|begins|runs|ended) ?.*\.$/,
+        `${kind} ${status}`,
+      )
   t.end()
 })
 

@@ -99,6 +99,8 @@ type Words = (context: Record<string, unknown>, event: RuntimeEvent) => string
 const who = ({ thread_name }: Record<string, unknown>) => String(thread_name ?? 'A thread')
 const step = ({ action_name, thread_name }: Record<string, unknown>) =>
   action_name ? `${action_name} of ${thread_name}` : `A move of ${thread_name}`
+/** `: the reason.`, or a full stop. */
+const because = (reason: unknown) => (reason ? `: ${reason}` : '.')
 
 const eventSentences: Record<string, Words> = {
   'DEVICE.FAULTED': ({ error }, { entity_id }) => `${entity_id}: ${error}`,
@@ -107,26 +109,47 @@ const eventSentences: Record<string, Words> = {
   'DEVICE.CHANGED': (_, { entity_id }) => `The settings of ${entity_id} were changed.`,
   'DEVICE.REMOVED': (_, { entity_id }) => `${entity_id} was removed.`,
   'THREAD.CREATED': (its) => `${who(its)} was created.`,
-  'THREAD.MOVING': (its) => `${who(its)} is moved.`,
   'THREAD.COMPLETED': (its) => `${who(its)} has completed.`,
-  'THREAD.ABORTED': (its) => `${who(its)} was aborted.`,
-  'THREAD.PAUSED': (its) => `${who(its)} is held${its['last_error'] ? `: ${its['last_error']}` : '.'}`,
+  'THREAD.STOPPING': (its) => `${who(its)} is being stopped.`,
+  'THREAD.STOPPED': (its) => `${who(its)} was stopped.`,
+  'THREAD.ABORTED': (its) => `${who(its)} was aborted${because(its['last_error'])}`,
+  'THREAD.FAILED': (its) => `${who(its)} failed${because(its['last_error'])}`,
+  'THREAD.PAUSED': (its) => `${who(its)} is held${because(its['last_error'])}`,
   'ACTION.CREATED': (its) => `${step(its)} is next.`,
+  'ACTION.AWAITING_LOCATION_RESERVATION': (its) => `${step(its)} waits for a device.`,
+  'ACTION.RESOLVED': (its) => `${step(its)} has its device.`,
+  'ACTION.AWAITING_CO_THREADS': (its) => `${step(its)} waits until all its labware is there.`,
   'ACTION.EXECUTING_ACTION': (its) => `${step(its)} begins.`,
+  'ACTION.AWAITING_MOVE_RESERVATION': (its) => `${step(its)} waits for its way.`,
+  'ACTION.PREPARING_TO_MOVE': (its) => `${step(its)} is prepared.`,
   'ACTION.PICKING': (its) => `${who(its)} is picked up.`,
   'ACTION.PLACING': (its) => `${who(its)} is put down.`,
   'ACTION.COMPLETED': (its) => `${step(its)} is done.`,
-  'ACTION.ERRORED': (its) => `${step(its)} failed${its['last_error'] ? `: ${its['last_error']}` : '.'}`,
+  'ACTION.ERRORED': (its) => `${step(its)} failed${because(its['last_error'])}`,
   'ACTION.SKIPPED': (its) => `${step(its)} is skipped.`,
+  'ACTION.ABORTED': (its) => `${step(its)} was aborted.`,
+  'METHOD.CREATED': ({ method_name }) => `The method ${method_name} is next.`,
   'METHOD.IN_PROGRESS': ({ method_name }) => `The method ${method_name} begins.`,
   'METHOD.COMPLETED': ({ method_name }) => `The method ${method_name} is done.`,
+  'METHOD.SKIPPED': ({ method_name }) => `The method ${method_name} is skipped.`,
+  'METHOD.PARTIAL_COMPLETE': ({ method_name }) => `The method ${method_name} is done in part.`,
+  'WORKFLOW.CREATED': ({ workflow_name }) => `A run of ${workflow_name} was created.`,
   'WORKFLOW.IN_PROGRESS': ({ workflow_name }) => `${workflow_name} runs.`,
   'WORKFLOW.COMPLETED': ({ workflow_name }) => `${workflow_name} has completed.`,
-  'SUBMISSION.COMPLETED': ({ workflow_name }) => `What was submitted of ${workflow_name} is done.`,
+  'WORKFLOW.ERRORED': ({ workflow_name }) => `${workflow_name} ended with an error.`,
+  'SUBMISSION.ACCEPTED': ({ workflow_name }) => `${workflow_name} was submitted.`,
+  'SUBMISSION.COMPLETED': ({ workflow_name }) => `The submission of ${workflow_name} is done.`,
+  'SUBMISSION.FAILED': ({ workflow_name, reason }) => `The submission of ${workflow_name} failed${because(reason)}`,
+  'SUBMISSION.ABORTED': ({ workflow_name, reason }) => `The submission of ${workflow_name} was aborted${because(reason)}`,
+  'GROUP.COMPLETED': ({ workflow_name }, { entity_id }) => `${entity_id} of ${workflow_name} is done.`,
   'EXECUTION.COMPLETED': ({ workflow_name }) => `The run of ${workflow_name} has completed.`,
-  'EXECUTION.ABORTED': ({ workflow_name, reason }) => `The run of ${workflow_name} was aborted${reason ? `: ${reason}` : '.'}`,
-  'EXECUTION.FAILED': ({ workflow_name, reason }) => `The run of ${workflow_name} failed${reason ? `: ${reason}` : '.'}`,
+  'EXECUTION.ABORTED': ({ workflow_name, reason }) => `The run of ${workflow_name} was aborted${because(reason)}`,
+  'EXECUTION.FAILED': ({ workflow_name, reason }) => `The run of ${workflow_name} failed${because(reason)}`,
   'OPERATOR.INSTRUCTION': ({ instruction }) => `Somebody is asked: ${instruction}`,
+  'CUSTOM.EMITTED': ({ value, message }, { entity_id }) => `The event ${entity_id} was emitted${because(value ?? message)}`,
+  'TIP_RACK.LOW': ({ labware_name, tips_left }) => `${labware_name} has ${tips_left} tips left.`,
+  'TIP_RACK.EMPTY': ({ labware_name }) => `${labware_name} has no tips left.`,
+  'RECORD.REMOVED': () => 'A run was deleted with its events.',
 }
 
 /** Returns one sentence for an event; for a kind without a sentence of its own, what it is about and its status. */

@@ -49,7 +49,6 @@ export function DeckScreen() {
         <Act
           label="Unload the topology"
           twice="Unload the topology: press again"
-          kind="quiet"
           onPress={() => ask('unloadTopology', { body: { force: false } })}
         />
       </p>

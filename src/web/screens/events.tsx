@@ -120,7 +120,7 @@ function Filters({ filter, isOfRun }: { filter: Signal<Filter>; isOfRun: boolean
       <button type="button" class="plain" aria-pressed={held} onClick={() => set({ held: !held })}>
         {held ? 'Follow' : 'Hold the list'}
       </button>
-      {!isOfRun && <Act label="Export" name="Export the events of this time" kind="quiet" free onPress={keep} />}
+      {!isOfRun && <Act label="Export" name="Export the events of this time" free onPress={keep} />}
     </div>
   )
 }

@@ -5,7 +5,7 @@ import { useEffect } from 'preact/hooks'
 import type { ListBlockersResponse, Thread, TimelineRow } from '../../clients/ts/benchd.ts'
 import { type Bar, Gantt } from '../gantt.tsx'
 import { Act, Empty } from '../parts.tsx'
-import { ask, bench, download, ifState, keepFile, now, state } from '../store.tsx'
+import { ask, bench, download, ends, ifState, keepFile, now, state, ticks } from '../store.tsx'
 import { duration, onPage, sentence, threadWord } from '../words.ts'
 import { EventList } from './events.tsx'
 import { Changes } from './run_changes.tsx'
@@ -109,12 +109,15 @@ function Lanes({ threads, blockers }: { threads: readonly Thread[]; blockers: Bl
 function Lane({ thread, blockers }: { thread: Thread; blockers: Blockers }) {
   const { thread_id, thread_name, status, device, held_by, position, waiting, pause_reason } = thread
   const path = { thread_id }
+  // A run on simulators has devices of its own, which the page is not shown.
+  const isOnBench = status === 'EXECUTING_ACTION' && state.value.run[thread.execution_id]?.run_mode === 'LIVE'
   const where = held_by ? `in the gripper of ${held_by}` : position ? `stands at ${position}` : 'not on the bench yet'
   return (
     <li>
       <p class="what">
         <strong>{thread_name}</strong> {threadWord(status)}
         {device ? ` ${status === 'MOVING' ? 'to' : 'at'} ${device}` : ''}
+        {isOnBench && <TimeLeft device_id={device} />}
         <small>
           {where}
           {waiting && `; waits: ${onPage(waiting.what)}, for ${duration(now.value / 1000 - waiting.since)}`}
@@ -149,6 +152,13 @@ function Lane({ thread, blockers }: { thread: Thread; blockers: Blockers }) {
   )
 }
 
+/** The time that the operation of a device still takes. */
+function TimeLeft({ device_id }: { device_id: string | null }) {
+  const end = ends.value[state.value.device[device_id ?? '']?.operation?.operation_id ?? '']
+  const left = end === undefined ? 0 : (end - ticks.value) / 1000
+  return left > 0 ? <>, {duration(left)} left</> : null
+}
+
 /** The files of a run to take home: its events as they are, and its timeline as a table. */
 function Exports({ execution_id, name }: { execution_id: string; name: string }) {
   const file = `${name}-${execution_id.slice(0, 8)}`
@@ -157,13 +167,11 @@ function Exports({ execution_id, name }: { execution_id: string; name: string })
     <p class="row">
       <Act
         label="Export events"
-        kind="quiet"
         free
         onPress={() => download('getEvents', { query: { execution_id, limit: 100_000 } }, `${file}-events.json`)}
       />
       <Act
         label="Export timeline"
-        kind="quiet"
         free
         why={rows.length === 0 ? 'There is no timeline.' : undefined}
         onPress={() => keepFile(`${file}-timeline.csv`, new Blob([tableOf(rows)], { type: 'text/csv' }))}
@@ -179,7 +187,7 @@ function Delete({ execution_id }: { execution_id: string }) {
   }
   return (
     <p class="row">
-      <Act label="Delete run" twice="Delete it and its events: press again" kind="quiet" onPress={remove} />
+      <Act label="Delete run" twice="Delete it and its events: press again" onPress={remove} />
     </p>
   )
 }

@@ -36,7 +36,7 @@ export function RunsScreen() {
               <th scope="col">State</th>
               <th scope="col">Mode</th>
               <th scope="col">Started</th>
-              <th scope="col">Took</th>
+              <th scope="col">Time</th>
             </tr>
           </thead>
           <tbody>

@@ -1,7 +1,7 @@
 // The teachpoints of the robots: a list for each, a form for one, what a change would move, and what was before.
 
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { ListTeachpointVersionsResponse, Teachpoint } from '../../clients/ts/benchd.ts'
 import { Act, Choice, Empty } from '../parts.tsx'
 import { ask, bench, state } from '../store.tsx'
@@ -42,28 +42,34 @@ export function TeachScreen() {
         <Empty>The page reads the teachpoints.</Empty>
       ) : (
         <div class="teach">
-          <ul class="list" aria-label="Teachpoints">
-            {points.value.map(({ name }) => (
-              <li key={name}>
-                <button
-                  type="button"
-                  class={open.value === name ? 'plain open' : 'plain'}
-                  aria-pressed={open.value === name}
-                  onClick={() => (open.value = name)}
-                >
-                  {name}
-                </button>
-              </li>
-            ))}
-            {gone.value && gone.value.device_id === robot.value && (
-              <li>
-                <Deleted its={gone.value} onDone={() => (gone.value = undefined)} onStored={read} />
-              </li>
+          <section aria-label="Teachpoints">
+            {points.value.length > 0 && (
+              <ul class="list">
+                {points.value.map(({ name }) => (
+                  <li key={name}>
+                    <button
+                      type="button"
+                      class={open.value === name ? 'plain open' : 'plain'}
+                      aria-pressed={open.value === name}
+                      onClick={() => (open.value = name)}
+                    >
+                      {name}
+                    </button>
+                  </li>
+                ))}
+              </ul>
             )}
-            <li>
-              <New robot={robot.value} names={points.value.map(({ name }) => name)} from={chosen ?? points.value[0]} onStored={read} />
-            </li>
-          </ul>
+            {gone.value && gone.value.device_id === robot.value && (
+              <Deleted its={gone.value} onDone={() => (gone.value = undefined)} onStored={read} />
+            )}
+            <New
+              robot={robot.value}
+              names={points.value.map(({ name }) => name)}
+              from={chosen ?? points.value[0]}
+              onStored={read}
+              onCreated={(name) => (open.value = name)}
+            />
+          </section>
           {chosen ? (
             <Edit key={JSON.stringify(chosen)} point={chosen} onSaved={read} onGone={(its) => (gone.value = its)} />
           ) : (
@@ -96,10 +102,16 @@ function Deleted({ its: { version, ...path }, onDone, onStored }: DeletedProps) 
 
 const origin = { coord_type: 'cartesian', coords: { x: 0, y: 0, z: 0, yaw: 0, pitch: 0, roll: 0 } } as const
 
-type NewProps = { robot: string; names: readonly string[]; from: Teachpoint | undefined; onStored: () => Promise<void> }
+type NewProps = {
+  robot: string
+  names: readonly string[]
+  from: Teachpoint | undefined
+  onStored: () => Promise<void>
+  onCreated: (name: string) => void
+}
 
 /** A new point begins where another one is, or at the origin; then it is edited. */
-function New({ robot, names, from, onStored }: NewProps) {
+function New({ robot, names, from, onStored, onCreated }: NewProps) {
   const name = useSignal('')
   const wanted = name.value.trim()
   const why = wanted === '' ? 'Give it a name first.' : names.includes(wanted) ? 'There is one of this name.' : undefined
@@ -108,6 +120,7 @@ function New({ robot, names, from, onStored }: NewProps) {
     if (await ask('createTeachpoint', { body: { device_id: robot, name: wanted, coord_type, coords } })) {
       name.value = ''
       await onStored()
+      onCreated(wanted)
     }
   }
   return (
@@ -164,8 +177,10 @@ function Edit({ point, onSaved, onGone }: EditProps) {
       await onSaved()
     }
   }
+  const its = useRef<HTMLElement>(null)
+  useEffect(() => its.current?.scrollIntoView({ block: 'nearest' }), [])
   return (
-    <section aria-label={`Teachpoint ${point.name}`} class="edit">
+    <section aria-label={`Teachpoint ${point.name}`} class="edit" ref={its}>
       <h3>{point.name}</h3>
       <Coords point={point} values={values.value} step={Number(step.value)} onChange={set} />
       {wrong && <p class="trouble">{wrong.name} must be a number.</p>}
