@@ -91,7 +91,7 @@ function asAscii(code) {
   return code.replace(/[^ -~\s]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** What is compiled as a script cannot say `import` itself without Node's warning of an experiment. */
+/** Code that is compiled as a script cannot say `import` itself without Node's warning of an experiment. */
 function asFunction(code) {
   const body = code.replace(/^#!.*/, '').replaceAll('await import(', 'await importing(')
   if (/\bimport\(/.test(body)) throw new Error('an import() without await before it is not found by bundle.mjs')

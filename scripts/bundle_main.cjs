@@ -15,7 +15,7 @@ const cache = process.env.CACHE_DIRECTORY
 /** When a start is over, what it needed has been compiled; what is never called, V8 forgets again. */
 const settled_ms = 10_000
 
-/** What ran and was not in the cache. */
+/** The code that ran and was not in the cache. */
 const fresh = new Map()
 const modules = new Map()
 const headBytes = 12
@@ -68,7 +68,7 @@ function headOf(name, data) {
   return head
 }
 
-/** What cannot be written is compiled again at the next start. */
+/** Code that cannot be written is compiled again at the next start. */
 function keep() {
   try {
     for (const [name, script] of fresh) {

@@ -43,6 +43,25 @@ test('no summary or description of the API, and no help of a command, does eithe
   t.end()
 })
 
+test('no doc comment and no head of a file does either', (t) => {
+  const sources = ['src', 'drivers', 'scripts'].flatMap((folder) =>
+    readdirSync(top + folder, { recursive: true, encoding: 'utf8' })
+      .filter((path) => /\.(?:tsx?|mjs|cjs)$/.test(path) && !/\.test\.|node_modules|guest\/tests|testing\//.test(path))
+      .map((path) => `${folder}/${path}`),
+  )
+  t.ok(sources.length > 400, `${sources.length} files`)
+  for (const source of sources) {
+    const text = read(source)
+    const found = [/^\/\/ (.*)/.exec(text), ...text.matchAll(/\/\*\*\s+(?:\* )?(.*)/g)].flatMap((comment) => comment?.[1] ?? [])
+    t.same(
+      found.filter((words) => vagueAlone.test(words)),
+      [],
+      source,
+    )
+  }
+  t.end()
+})
+
 /** The first words of each paragraph, list item and cell of a table; headings and code are left out. */
 function beginnings(markdown: string): string[] {
   const lines = markdown.replaceAll(/^```[\s\S]*?^```/gm, '').split('\n')

@@ -1,4 +1,4 @@
-// What a client can do to the service that wants to end it, or to keep the stop out: memory, stops, and places while it goes on.
+// Attacks of a client that wants to end the service, or to keep the stop out: memory, stops, and places while they go on.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Attack, Came } from './attacks/attacker.ts'

@@ -1,4 +1,4 @@
-// What a benchmark is: a record that measures something beside its limit, in the same run.
+// A benchmark is a record that measures something beside its limit, in the same run.
 
 import { readFileSync } from 'node:fs'
 
@@ -8,9 +8,9 @@ export type Bench<Its extends Options = Options> = {
   /** As it is called on the command line: `http-get`. */
   name: string
   summary: string
-  /** What stands in the column of the limit. */
+  /** The words for the column of the limit. */
   limit?: string
-  /** What can be asked for, with the values of the short form. */
+  /** The options, with the values of the short form. */
   options: Its
   run(options: Its): Promise<Row[]>
 }

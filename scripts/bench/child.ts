@@ -1,4 +1,4 @@
-// Whatever is measured runs in a process of its own: it says that it is ready, answers questions, and ends with its parent.
+// Each measured program runs in a process of its own: it says that it is ready, answers questions, and ends with its parent.
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -63,7 +63,7 @@ export function descriptorsOf(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length
 }
 
-/** What it gave the disks to write, in MiB; nothing on a file system in memory. */
+/** The data that it gave the disks to write, in MiB; nothing on a file system in memory. */
 export function writtenBy(pid: number): number {
   return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]) / 2 ** 20
 }

@@ -22,7 +22,7 @@ type Server = { name: string; child: Child<Serving>; rounds: Round[] }
 type Work = {
   /** How many devices each server has. */
   devices: number
-  /** What goes over the wire on a connection. */
+  /** The bytes that go over the wire on a connection. */
   request: (serving: Serving, connection: number) => string
   measures: readonly Measure[]
 }
@@ -31,7 +31,7 @@ export type Measure = {
   what: string
   unit: string
   of: keyof Round
-  /** What is asked of the service. */
+  /** The request to the service. */
   target?: Target
 }
 
@@ -73,7 +73,7 @@ const kinds: readonly Kind[] = [
   { name: 'benchd', module: './servers/benchd.js' },
   { name: withFlags, module: './servers/benchd.js', flags: unitFlags },
 ]
-/** What the flags, which save memory, may cost. */
+/** The most that the flags, which save memory, may cost. */
 const mostOfFlags: Target = { of: 'ratio', most: 1.25 }
 
 /** `operations` is how many are done without HTTP afterwards. */

@@ -10,7 +10,7 @@ export type Load = {
   requests: readonly string[]
   /** Every answer must begin with this. */
   expect: string
-  /** It ends after so many seconds, or so many answers. */
+  /** The load ends after so many seconds, or so many answers. */
   seconds: number
   most?: number
 }

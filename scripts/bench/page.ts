@@ -1,4 +1,4 @@
-// What the page of the bench costs, in a real Chromium: its first paint, its STOP, its memory, and the work that it makes for the service.
+// Measures the cost of the page of the bench in a real Chromium: its first paint, its STOP, its memory, and the work that it makes for the service.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

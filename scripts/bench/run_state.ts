@@ -5,9 +5,9 @@ import { unitFlags } from './events/unit.ts'
 import type { Restarted } from './workflow/restart.ts'
 import type { Asked, Done, Moved } from './workflow/runs.ts'
 
-/** So many instruments are at work at once. */
+/** The number of instruments at work at once. */
 const lanes = 50
-/** So many events are written and shown at once. */
+/** The number of events written and shown at once. */
 const burst = 500
 /** A folder of Linux that is no disk. */
 const inMemory = '/dev/shm'

@@ -1,4 +1,4 @@
-// What the service writes: an SD card wears out by it.
+// Measures how much the service writes: an SD card wears out by it.
 
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { unitFlags } from './events/unit.ts'
 import type { Demo } from './servers/demo.ts'
 
 /**
- * What the kernel counts as given to the disks (`write_bytes` of proc(5): whole pages, without the file system's own journal), beside how
+ * The bytes that the kernel counts as given to the disks (`write_bytes` of proc(5): whole pages, without the file system's own journal), beside how
  * much the data folder grew. A run is the demo's workflow; `scale` is how much faster than a real one it goes by, and 1 is the true figure:
  * the faster, the more events share a page.
  */

@@ -122,7 +122,7 @@ const read = [
   '/events?limit=100',
 ]
 
-/** What each kind of client does, and at least how long that takes. */
+/** The work of each kind of client, and at least how long it takes. */
 const loads = {
   reads: { each_ms: 20, act: async (client, _, n) => (await client.ask('GET', read[n % read.length]!)).status },
   operations: {

@@ -23,12 +23,12 @@ export type Bench = {
   api_key: string
   /** A new window, which has not been here before. */
   open(path: string, options?: Opening): Promise<Page>
-  /** What the API answers; fails unless it is what was wanted. */
+  /** Returns the answer of the API; fails for an error. */
   ask(method: string, path: string, body?: object): Promise<Record<string, unknown>>
   /** Ends the service, waits for what is done while it is away, and starts it anew, on the same port and folder, `safe` in safe mode. */
   restart(whileAway: () => Promise<void>, safe?: boolean): Promise<void>
   close(): Promise<void>
-  /** What went wrong inside the pages: errors, refused loads, requests to other hosts. */
+  /** The complaints of the pages: errors, refused loads, requests to other hosts. */
   complaints: string[]
 }
 

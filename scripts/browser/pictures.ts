@@ -20,7 +20,7 @@ const screens: Record<string, (page: Page) => Promise<unknown>> = {
     for (const name of ['Shake', 'Seal', 'Centrifuge']) await page.getByRole('button', { name, exact: true }).waitFor()
   },
   runs: (page) => page.getByRole('link', { name: 'seal-and-spin' }).first().waitFor(),
-  run: (page) => page.getByRole('list', { name: 'Threads' }).getByText('worked on at centrifuge-1').first().waitFor({ timeout: 600_000 }),
+  run: (page) => page.getByRole('list', { name: 'Threads' }).getByText('worked on at sealer-1').first().waitFor({ timeout: 600_000 }),
   deck: (page) => page.getByRole('region', { name: 'Positions' }).getByText('pad_1').waitFor(),
   teach: (page) => page.getByRole('button', { name: 'pad_1', exact: true }).click(),
   events: (page) =>
@@ -35,7 +35,7 @@ const screens: Record<string, (page: Page) => Promise<unknown>> = {
   },
 }
 
-const bench = await openBench({ time_scale: 4 })
+const bench = await openBench({ time_scale: 1 })
 try {
   mkdirSync(folder, { recursive: true })
   const execution_id = await started(bench)

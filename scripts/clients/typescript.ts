@@ -33,7 +33,7 @@ export function typescriptClient({ paths, components }: Document): string {
     '// Made by `npm run generate` from the routes: the bodies of the API, and what can be asked.',
     '',
     ...Object.entries(components.schemas).map(([name, schema]) => `${comment(schema)}export type ${typeName(name)} = ${typeOf(schema)}\n`),
-    '/** What each operation takes and answers. */',
+    '/** The request and the answer of each operation. */',
     'export type Operations = {',
     ...found.map(({ operation }) => `  /** ${operation.summary} */\n  ${operation.operationId}: ${signature(operation)}`),
     '}',

@@ -51,7 +51,7 @@ for (const [name, { words, problems }] of Object.entries(linters)) {
 console.log(`${Object.keys(linters).length - failed} passed, ${failed} failed`)
 process.exitCode = failed ? 1 : 0
 
-/** What the linter prints. It ends with another status than 0 where it found errors, which its output tells. */
+/** Returns the output of the linter. The linter ends with another status than 0 where it found errors, which its output tells. */
 function lint(name: string, words: readonly string[]): string {
   const program = `${folder}/node_modules/.bin/${name}`
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }

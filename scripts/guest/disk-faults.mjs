@@ -407,7 +407,7 @@ async function answered(response) {
   return { status: response.statusCode, body: JSON.parse(await textOf(response)) }
 }
 
-/** What is answered as soon as it is true. */
+/** Resolves as soon as it is true. */
 async function eventually(look) {
   for (let tries = 0; tries < 600; tries++) {
     const found = await look()
@@ -423,7 +423,7 @@ function makeReadOnly(place) {
   writeFileSync(`/sys/fs/ext4/${device[1]}/trigger_fs_error`, 'tried by disk-faults')
 }
 
-/** What happens, on the disk, and what is said about it. */
+/** The events on the disk, and what is said about them. */
 async function happening(place) {
   const told = []
   const say = (message) => told.push(message)

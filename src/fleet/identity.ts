@@ -1,4 +1,4 @@
-// What a bench knows of itself for the lab: the epoch of its event log. A new one is drawn where no history is known, when the data folder is
+// The identity of a bench in the lab: the epoch of its event log. A new one is drawn where no history is known, when the data folder is
 // made or a backup was restored, and when a person says that this bench is to go on after another one of its name.
 
 import { randomBytes } from 'node:crypto'

@@ -1,4 +1,4 @@
-// What the service finds when it looks at itself: the doctor, the configuration in force, and both with much else in a bundle for others.
+// The findings of the service about itself: the doctor, the configuration in force, and both with much else in a bundle for others.
 
 import * as v from 'valibot'
 import { levels } from '../care/doctor/finding.ts'

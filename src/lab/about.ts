@@ -1,4 +1,4 @@
-// What this bench tells the others of its lab.
+// Tells the other benches of the lab about this one.
 
 import { hostname } from 'node:os'
 import type { Config } from '../config.ts'

@@ -1,4 +1,4 @@
-// What the page of the lab knows of its coordinator. Each part is asked for by itself, and fails by itself.
+// The state of the lab's coordinator, as the page of the lab knows it. Each part is asked for by itself, and fails by itself.
 
 import { signal } from '@preact/signals'
 

@@ -77,7 +77,7 @@ export class Admission {
   }
 }
 
-/** Those that it begins with; others come as they are needed. */
+/** Returns the number of threads with which a submission begins; others come as they are needed. */
 function threadsOf({ document }: Workflow, { groups }: SubmissionRequest): number {
   return Math.max(1, groups.length) * document.start.length
 }

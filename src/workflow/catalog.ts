@@ -1,4 +1,4 @@
-// What can be run here: the topologies and workflows there are, and which topology is loaded; over a restart too.
+// The catalog: the topologies and workflows there are, and which topology is loaded; over a restart too.
 
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
@@ -21,7 +21,7 @@ type CatalogOptions = {
   data_dir: string
   /** Of `*.json` and `*.ts`; none, and there is nothing but what is shipped and what came over the API. */
   topologies: string | undefined
-  /** What comes with the program; what of it does not fit the bench is left out. */
+  /** The workflows and topologies that come with the program, without those that do not fit the bench. */
   shipped: readonly Source[]
   bench: Bench
   report: Report
@@ -232,7 +232,7 @@ export class Catalog {
     return piece.name
   }
 
-  /** What a run that does not go on leaves standing; on the card when this resolves. Answers what somebody has to look for. */
+  /** Records the labware that a run leaves standing which does not go on; on the card when this resolves. Returns the labware that somebody has to look for. */
   async strandLabware(threads: readonly ThreadOnBench[]): Promise<Lost[]> {
     const { live } = this.runtime.environments
     const lost = live ? strandLabware(live, threads) : leftInGrippers(threads)
@@ -289,12 +289,12 @@ export class Catalog {
     this.#placeAll(labware)
   }
 
-  /** What stood around, also on another topology, as far as it has the places. */
+  /** Takes up the labware that stood around, also on another topology, as far as it has the places. */
   #placeAll(labware: Placed['labware']): void {
     for (const { seat: position, ...its } of labware) this.#place(its, position)
   }
 
-  /** What cannot be there is known all the same: somebody has to say where it is. */
+  /** Labware that cannot be there is known all the same: somebody has to say where it is. */
   #place({ held_by, ...its }: Omit<PlacedLabware, 'seat'>, position: string | null): void {
     const { live } = this.runtime.environments
     live?.labware.set(its.labware_id, { ...its, state: 'ENDED', held_by: held_by ?? null })
@@ -307,7 +307,7 @@ export class Catalog {
     }
   }
 
-  /** What no thread moves; by force, what threads move too, which are aborted. */
+  /** Returns the labware that no thread moves; by force also that of threads, which are aborted. */
   #placedNow({ force = false } = {}): Placed['labware'] {
     const { live } = this.runtime.environments
     if (!live) return this.#placed.content.labware

@@ -128,7 +128,7 @@ function summed(execution: Execution, { conflicts, isEndless }: { conflicts: rea
   }
 }
 
-/** Of one that has not ended. What is late goes on all the same. */
+/** Returns the verdict on a run that has not ended. A late step goes on all the same. */
 function verdictOf(conflicts: readonly string[]): DryRun['verdict'] {
   if (conflicts.some((conflict) => /^(UNRESOLVABLE_DEADLOCK|SYSTEM_STALL)/.test(conflict))) return 'deadlock'
   return conflicts.every((conflict) => conflict.startsWith('WINDOW_MISSED')) ? 'waits' : 'fails'

@@ -24,12 +24,12 @@ export type RunEnvironmentOptions = {
   simulate?(topology: Topology, clock: Clock, known?: Known): Equipment
   /** Resolves when there is room for more events; undefined while there is. */
   backpressure?(): Promise<unknown> | undefined
-  /** What was learned of how long things take, where something is driven. */
+  /** The durations that were learned, where something is driven. */
   durations?: Partial<Record<RunMode, Durations>>
   newId(): string
 }
 
-/** What a forecast knows: learned durations, and the condition of the devices. */
+/** The knowledge of a forecast: learned durations, and the condition of the devices. */
 type Known = { durations?: Durations | undefined; conditions?: ReadonlyMap<string, Condition> | undefined }
 
 /** An environment that publishes to nobody else, and how its time goes on. */
@@ -68,7 +68,7 @@ export class RunEnvironments {
     return this.#live
   }
 
-  /** Those in which labware stands around between runs. */
+  /** The environments in which labware stands around between runs. */
   shared(): RunEnvironment[] {
     return [this.#live, this.#simulated?.environment].flatMap((environment) => environment ?? [])
   }

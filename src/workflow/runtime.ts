@@ -47,7 +47,7 @@ export type RuntimeOptions = Omit<RunEnvironmentOptions, 'newId'> & {
   atRest?(persist: () => Promise<void> | undefined): Promise<unknown>
   /** How much may run at once; no limit by default. */
   admission?: AdmissionOptions
-  /** What bound handlers see as the system. */
+  /** The system, as bound handlers see it. */
   system?: unknown
   newId?(): string
 }
@@ -233,7 +233,7 @@ export class Runtime {
     return before
   }
 
-  /** Who was answered finds it after a restart. Rejects with `storage`; a run of that one submission is given up then. */
+  /** A caller that was answered finds the submission after a restart. Rejects with `storage`; a run of that one submission is given up then. */
   async #persisted(execution: Execution): Promise<void> {
     try {
       await execution.state.persisted()

@@ -1,4 +1,4 @@
-// What an execution, its threads and the loaded topology look like at this moment, as others are shown them. Of an execution that is no
+// Shows an execution, its threads and the loaded topology as they are at this moment. Of an execution that is no
 // longer known to its depth, what its record says.
 
 import * as v from 'valibot'
@@ -135,7 +135,7 @@ export const ShownTopology = v.strictObject({
 })
 export type ShownTopology = v.InferOutput<typeof ShownTopology>
 
-/** What the runtime has of it now, and what was written down. */
+/** The state of the runtime now, and what was written down. */
 export type Known = { row: ExecutionRow; execution: Execution | undefined; records: Records }
 
 const mostThreads = 1000
@@ -172,7 +172,7 @@ export function snapshotOf(known: Known, now: number): ExecutionSnapshot {
   }
 }
 
-/** Those that are open, in the order they came; then the others, the newest first. */
+/** Returns the open ones in the order in which they came; then the others, the newest first. */
 export function threadsOf({ row, execution, records }: Known, now: number): ShownThread[] {
   const all = records.threads(row.execution_id).map((record) => shownThread(record, execution?.threads.get(record.thread_id), now))
   const isOpen = ({ thread_id }: ShownThread) => execution?.threads.get(thread_id)?.isOver === false

@@ -1,4 +1,4 @@
-// What may follow what. The guard, the events and the diagrams in README.md come from these tables.
+// The status that may follow each status. The guard, the events and the diagrams in README.md come from these tables.
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'

@@ -140,7 +140,7 @@ function takeOff({ labware, environment, thread }: PlacedLabware): void {
   environment.labware.delete(labware.labware_id)
 }
 
-/** Whoever put it elsewhere took it out of the gripper. */
+/** Takes the labware out of the gripper: a person has put it elsewhere. */
 function letGo({ labware, environment, thread }: PlacedLabware): void {
   const { held_by } = labware
   const nowhereElse = { held_by: null, placing: undefined }

@@ -11,7 +11,7 @@ export type Attack = {
   /** Undefined sends plain bytes, `handshake` makes a TLS connection first. */
   tls: boolean
   connections: number
-  /** What each sends when it is connected; `pieces` of `bytes` behind it. */
+  /** The bytes that each sends when it is connected; `pieces` of `bytes` behind it. */
   head: string
   filler: { bytes: number; times: number }
   /** Whether answers are read. */

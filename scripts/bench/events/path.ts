@@ -16,9 +16,9 @@ export type Asked = { do: 'stringify' | 'floor' | 'emit' | 'count' | 'flood'; co
 /** `rss_mib` is the most it was in between. `calls` counts how often an event was handed to JSON.stringify. */
 export type Done = { cpu_us: number; seconds: number; rss_mib: number; bytes: number; lost: number; calls: number }
 
-/** So many are fired before others may have the event loop. */
+/** The number that is fired before others may have the event loop. */
 const turn = 64
-/** Who fires at will waits while so many wait for the card. */
+/** The number of events waiting for the card at which a caller that fires at will waits. */
 const mostWaiting = 1000
 /** Fired one after the other, without the log at work. */
 const burst = 500
@@ -49,7 +49,7 @@ async function measured({ do: what, count, streamed = false }: Asked): Promise<D
   }
 }
 
-/** What a tracking sink does, and two that only look. */
+/** The work of a tracking sink, and of two that only look. */
 function sinksOf() {
   return [
     ({ context, status }: { context: Context; status: string }) => void statuses.set(context.method_id, status),

@@ -1,4 +1,4 @@
-// What a process has used.
+// The CPU and memory that a process has used.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

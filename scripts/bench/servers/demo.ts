@@ -12,7 +12,7 @@ import { startService } from '../../../src/main.ts'
 import { answerParent } from '../child.ts'
 import { collectGarbage, usage } from '../events/usage.ts'
 
-/** What is asked of it over HTTP wants the key, of scope admin. */
+/** The key, of scope admin, for requests over HTTP. */
 export type Demo = { url: string; key: string; pid: number }
 /** `collect`: without what waits to be collected. `leak_bytes`: from now on it keeps so much more each second. */
 export type DemoQuestion = { collect?: true; leak_bytes?: number }

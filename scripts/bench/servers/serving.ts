@@ -1,4 +1,4 @@
-// What each of the servers tells of itself, and what those that stand beside the service have in common with it.
+// The report of each server about itself, and the parts that the servers beside the service have in common with it.
 
 import { hash, timingSafeEqual } from 'node:crypto'
 import { answerParent } from '../child.ts'

@@ -10,7 +10,7 @@ import { answerParent } from '../child.ts'
 import { fillPool } from './thread_pool.ts'
 
 export type Stoppable = { port: number; key: string; path: string }
-/** What goes on beside: questions on the port without a pause, so many events a second, every thread of the pool at work. */
+/** The work that goes on beside: questions on the port without a pause, so many events a second, every thread of the pool at work. */
 export type Beside = { port_busy?: boolean; events?: number; pool_full?: boolean }
 
 /** `broker` is the address of a lab's broker, for a bench with a fleet. */

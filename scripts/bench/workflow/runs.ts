@@ -41,7 +41,7 @@ export type Moved = { ms: number[]; events: number[] }
 
 const mostKept = 10_000
 const movesAlone = 500
-/** So many are fired before others may have the event loop. */
+/** The number that is fired before others may have the event loop. */
 const turn = 64
 
 const [, , lanes = '200', how = 'full'] = process.argv
@@ -188,7 +188,7 @@ async function fire(events: number): Promise<void> {
 const frameEnd = Buffer.from('\n\n')
 const eventBegin = Buffer.from('{"event_name":"')
 
-/** Those behind a sequence number. */
+/** Returns the events behind a sequence number. */
 async function inLog({ log }: Hub, after_seq: number): Promise<number> {
   let count = 0
   for await (const { bytes } of log.read({ after_seq }, 'array')) count += occurrences(bytes, eventBegin)

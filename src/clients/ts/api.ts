@@ -264,7 +264,7 @@ export type RelocateLabwareRequest = { position: string | null }
 
 export type RuntimeEvent = { event_name: string; execution_id: string; timestamp: number; entity_type: string; entity_id: string; status: string; context: CustomEventContext | DeviceFaultContext | DeviceReloadContext | ExecutionLifecycleContext | GroupLifecycleContext | IncidentContext | LocationActionExecutionContext | ManualInterventionContext | MethodExecutionContext | MoveActionExecutionContext | OperatorInstructionContext | RecordRemovalContext | SubmissionExecutionContext | ThreadExecutionContext | TipRackContext | WorkflowExecutionContext | Record<string, unknown> }
 
-/** What each operation takes and answers. */
+/** The request and the answer of each operation. */
 export type Operations = {
   /** List connected devices */
   listDevices: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListDevicesResponse }

@@ -1,4 +1,4 @@
-// Who has each labware: exactly one holder at every moment. The holder stands at the broker, changed by compare-and-set so that a second
+// The custody of each labware: exactly one holder at every moment. The holder stands at the broker, changed by compare-and-set so that a second
 // writer is noticed, and each change is a line in the database. Without a broker the database alone has it.
 
 import { LabError } from '../../errors.ts'

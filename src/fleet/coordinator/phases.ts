@@ -1,4 +1,4 @@
-// What is done in each phase of a journey. A phase asks before it acts: it looks at the bench, and orders only what the bench does not know yet,
+// The work of each phase of a journey. A phase asks before it acts: it looks at the bench, and orders only what the bench does not know yet,
 // under an id that was kept before. So each phase can be repeated after the coordinator, a bench, the broker or the database has died in it.
 
 import { LabError } from '../../errors.ts'

@@ -37,7 +37,7 @@ const before: Partial<Record<Performable, readonly Performable[]>> = {
 const toReachIn: readonly Performable[] = ['unlock_plate', 'open']
 /** Somebody else's operation that is over within so long is waited for. No operation may take longer than that and seem late because of it. */
 const patience_ms = 8000
-/** So many may be about to come to one device. */
+/** The most calls that may wait for one device. */
 const mostWaiting = 1000
 
 export class DrivenEquipment implements Equipment {

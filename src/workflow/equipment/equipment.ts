@@ -11,7 +11,7 @@ export type LatchedFault = {
   since: number
 }
 
-/** What a forecast has to know of a device before a run begins. */
+/** The condition of a device that a forecast has to know before a run begins. */
 export type Condition = {
   initialized: boolean
   /** In °C; null where the device cannot tell it now. */
@@ -60,7 +60,7 @@ export interface Equipment {
 
 export type Performing = {
   signal: AbortSignal
-  /** What it takes where nothing real is driven, s. */
+  /** The duration where nothing real is driven, s. */
   seconds?: number | undefined
   /** Calls when the operation itself begins, after all that had to be before. */
   begun?(): void

@@ -26,7 +26,7 @@ type Options = {
   durations?: Durations | undefined
 }
 
-/** What something simulated has that nobody heats. */
+/** The temperature of a simulated device that nobody heats. */
 const room = { temperature: 25, target: null }
 
 export class PureEquipment implements Equipment {

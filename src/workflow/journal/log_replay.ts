@@ -1,4 +1,4 @@
-// What the log knows of a run that is not taken up: what of it was begun, and has no end.
+// Reads from the log what was begun of a run that is not taken up, and has no end.
 
 import type { Context, RuntimeEvent } from '../../events/event.ts'
 import {
@@ -31,7 +31,7 @@ export class LogReplay {
     this.#last.set(entity_id, event)
   }
 
-  /** It knows nothing of the run: then it says nothing about what is not in it, either. */
+  /** The log knows nothing of the run, and so says nothing about what is not in it. */
   get isEmpty(): boolean {
     return this.#last.size === 0
   }

@@ -13,7 +13,7 @@ type Around = {
   isTakenUp(execution_id: string): boolean
   /** Why one cannot be, where there is more to say than that the service restarted. */
   reasons?: ReadonlyMap<string, string>
-  /** What the log has of it. */
+  /** The part of it that the log has. */
   events(execution_id: string): AsyncIterable<RuntimeEvent>
   emit: Emit
 }
@@ -82,7 +82,7 @@ class Ending {
     }
   }
 
-  /** Those of which there is a record, and those that have events and no record. */
+  /** The runs of which there is a record, and those that have events and no record. */
   #endThreads(): void {
     const known = this.#records.threads(this.#execution_id)
     for (const { thread_id, thread_name, template_name, status } of known) {

@@ -1,4 +1,4 @@
-// What became of each execution, its submissions and its threads: kept in memory, and handed row by row to the file of records.
+// The records of each execution, its submissions and its threads: kept in memory, and handed row by row to the file of records.
 
 import * as v from 'valibot'
 import type { Submission } from '../runs/submission.ts'
@@ -98,7 +98,7 @@ export interface RecordStore {
   executionEnded(execution_id: string, ending: Ending): void
 }
 
-/** What is other than before; rows are never changed, only replaced. */
+/** The rows that are other than before; rows are never changed, only replaced. */
 export type Change =
   | { kind: 'execution'; record: ExecutionRow }
   | { kind: 'submission'; record: SubmissionRecord }
@@ -111,7 +111,7 @@ type Held = { execution: ExecutionRow; submissions: Map<string, SubmissionRecord
 /** Of executions that have ended so many are known, the newest; and of their threads so many, but for those of the newest. */
 const mostEnded = 1000
 const mostThreads = 10_000
-/** So many ids are known that are not to begin any more, the newest. */
+/** The most ids that are known and are not to begin any more, the newest. */
 const mostWithdrawn = 1000
 
 export class Records implements RecordStore {
@@ -242,7 +242,7 @@ export class Records implements RecordStore {
     this.#forgetOldest()
   }
 
-  /** It never was. */
+  /** Removes an execution as if it had never been. */
   remove(execution_id: string): void {
     if (this.#executions.has(execution_id)) this.#keep({ kind: 'removed', record: { execution_id } })
   }
@@ -282,7 +282,7 @@ export class Records implements RecordStore {
   }
 }
 
-/** What a submission is at first in its record. */
+/** The record of a submission at its beginning. */
 export function submissionRow({
   submission_id,
   execution_id,

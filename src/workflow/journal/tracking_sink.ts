@@ -93,7 +93,7 @@ function reasonIn({ reason }: Context): string | null {
   return typeof reason === 'string' ? reason : null
 }
 
-/** What the log tells, for records that are behind it: they are written once in a while, and those of a backup are older. */
+/** Brings records up to date that are behind the log: they are written once in a while, and those of a backup are older. */
 export function catchUp(records: Records, event: RuntimeEvent): void {
   const { execution_id, entity_type, entity_id, status, timestamp, context } = event
   if (entity_type === 'THREAD') {

@@ -18,11 +18,11 @@ export function workflow<Labware extends string, Method extends string, Thread e
   return document
 }
 
-/** What the body of an action is given. All of it ends with a `LabError` when the thread is stopped. */
+/** The argument of the body of an action. Each of its members ends with a `LabError` when the thread is stopped. */
 export interface Doing<Labware extends string = string> {
   readonly execution_id: string
   readonly thread_id: string
-  /** What is at the device, by template. */
+  /** The labware at the device, by template. */
   readonly labware: Readonly<Record<Labware, { readonly labware_id: string; readonly name: string; readonly barcode: string | null }>>
   /** Aborted when the thread is cut off. */
   readonly signal: AbortSignal
@@ -40,7 +40,7 @@ export interface Doing<Labware extends string = string> {
   sleep(seconds: number): Promise<void>
 }
 
-/** What the code is given that emits the events of a method. */
+/** The argument of the code that emits the events of a method. */
 export interface MethodDoing extends Pick<Doing, 'execution_id' | 'thread_id' | 'signal' | 'variable' | 'emit'> {
   readonly method_id: string
 }

@@ -1,4 +1,4 @@
-// What the plans of a workflow are held against: the devices there are, what they can do, and the points that were taught.
+// The bench against which plans are checked: its devices, their operations, and the points that were taught.
 
 import type { OwnOperation } from '../../devices/description.ts'
 import type { Limits } from '../../devices/device.ts'

@@ -1,4 +1,4 @@
-// What must be so of an action at a device: the device can do it, takes its parameters, and has room for its labware.
+// Checks the actions at devices: the device can do it, takes its parameters, and has room for its labware.
 
 import type * as v from 'valibot'
 import { strictObject } from 'valibot'

@@ -1,4 +1,4 @@
-// What must be so of the names in a workflow: of labware, threads, variables and events.
+// Checks the names in a workflow: of labware, threads, variables and events.
 
 import {
   actionTransitions,
@@ -82,7 +82,7 @@ const operatorsOwn = 'names that begin with OPERATOR. are the service’s own; g
 const ends = <Status extends string>(table: Transitions<Status>) =>
   Object.keys(table).filter((status) => isTerminal(table, status as Status))
 
-/** What the bus of an execution tells, by type of entity; null where the status is anything. Incidents and faults go past it. */
+/** The events on the bus of an execution, by type of entity; null where the status is anything. Incidents and faults go past it. */
 const published: Readonly<Record<string, readonly string[] | null>> = {
   ACTION: Object.keys(actionTransitions),
   METHOD: Object.keys(methodTransitions),

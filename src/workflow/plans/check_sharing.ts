@@ -1,4 +1,4 @@
-// What must be so of the methods that several threads take part in: somebody owns them, and all they want is brought.
+// Checks the methods in which several threads take part: each has an owner, and all labware that it wants is brought.
 
 import { didYouMean } from '../../kit/did_you_mean.ts'
 import type { Draft } from './outline.ts'

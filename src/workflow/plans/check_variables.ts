@@ -1,4 +1,4 @@
-// What must be so of the values that a submission gives: the workflow knows them, none is missing, and each device takes what comes of them.
+// Checks the values that a submission gives: the workflow knows them, none is missing, and each device takes the parameters that come of them.
 
 import { LabError } from '../../errors.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'

@@ -1,4 +1,4 @@
-// What must be so of the places of a workflow: what starts, ends and rests there may, and there is a way from each to the next.
+// Checks the places of a workflow: labware may start, end and rest there, and there is a way from each to the next.
 
 import type { Draft } from './outline.ts'
 import { type ActionPlan, type StepPlan, type ThreadPlan, takes } from './plan.ts'
@@ -39,7 +39,7 @@ type Places = ReadonlySet<string>
 
 class Ways {
   readonly #draft: Draft
-  /** Of those that were found. */
+  /** The ways that were found. */
   readonly #known = new Set<string>()
 
   constructor(draft: Draft) {
@@ -76,7 +76,7 @@ class Ways {
     }
   }
 
-  /** Those that want this thread's labware. */
+  /** Returns where the labware may stand after the actions that want it. */
   #actions(actions: readonly ActionPlan[], from: Places, { labware }: ThreadPlan): Places {
     return actions.filter((action) => takes(action, labware, labware)).reduce((places, action) => this.#toDevices(action, places), from)
   }

@@ -1,4 +1,4 @@
-// What must be so of the times between actions: no way from one to the next is longer than the time that is allowed.
+// Checks the times between actions: no way from one to the next is longer than the time that is allowed.
 
 import type { Draft } from './outline.ts'
 import { type ActionPlan, listsIn, type StepPlan, type ThreadPlan, takes } from './plan.ts'
@@ -24,7 +24,7 @@ class Windows {
     this.#hops = new Hops(draft.topology.document)
   }
 
-  /** What comes first of these steps, from the last to the first; `next` comes after them. */
+  /** Returns the first of these steps, from the last to the first; `next` comes after them. */
   before(steps: readonly StepPlan[], next: Nexts): Nexts {
     return steps.reduceRight((after: Nexts, step) => this.#step(step, after), next)
   }

@@ -124,7 +124,7 @@ const Code = v.strictObject({
 
 const WaitAction = v.strictObject({ ...Wait, ...AnyAction })
 
-/** One of several shapes, each known by its first word: so what is wrong is said of the shape that was meant. */
+/** A choice of several shapes, each known by its first word: so what is wrong is said of the shape that was meant. */
 function whicheverHas<Option extends v.GenericSchema>(what: string, shapes: () => Record<string, Option>) {
   let any: v.UnionSchema<Option[], string> | undefined
   let options: Record<string, Option> | undefined
@@ -147,7 +147,7 @@ export type WaitAction = v.InferOutput<typeof WaitAction>
 export type Instruct = v.InferOutput<typeof Instruct>
 export type Action = Do | Emit | WaitAction | Instruct | Code
 
-/** What a thread does, one after the other. */
+/** The steps of a thread, one after the other. */
 export type Step = { name?: string | undefined } & (
   | { method: string }
   | { action: Action }
@@ -295,14 +295,14 @@ export function actionsIn(method: MethodTemplate): Action[] {
   return Array.isArray(method) ? method : method.actions
 }
 
-/** What may come over the API: no code. */
+/** The document as it may come over the API: without code. */
 export const JsonWorkflow = v.strictObject({
   ...shared,
   methods: v.optional(v.record(Id, JsonMethod), {}),
   threads: v.record(Id, thread(JsonStep)),
 })
 
-/** What a module may hold besides: bodies and handlers. */
+/** The members that only a module may have: bodies and handlers. */
 export const WorkflowDocument = v.strictObject({
   ...shared,
   methods: v.optional(v.record(Id, AnyKindOfMethod), {}),

@@ -93,7 +93,7 @@ export class Graph {
     return legs ? filledIn(legs, from, to) : undefined
   }
 
-  /** What a route goes through, and only one can go through at a time: names of translators, and positions between its hops. */
+  /** The parts of a route through which only one can go at a time: names of translators, and positions between its hops. */
   corridors(route: readonly Hop[]): readonly string[] {
     const names = new Set<string>()
     for (const { from, to } of route) {
@@ -119,7 +119,7 @@ export class Graph {
     return passesOn(node) && links(node) > 1
   }
 
-  /** Those that it links stay linked when it is closed too. */
+  /** The positions that it links stay linked when it is closed, too. */
   canDoWithout(position: string, isClosed: (position: string) => boolean): boolean {
     const node = this.#node(position)
     const isOpen = (other: Node) => other !== node && !other.positions.some(({ name }) => isClosed(name))

@@ -22,7 +22,7 @@ export type Library = {
   faults: readonly Fault[]
 }
 
-/** What the modules may import by its name. */
+/** The packages that modules may import by name. */
 const names = { 'benchd/workflow': new URL('./author.js', import.meta.url).href }
 
 /** Reads `*.json` and `*.ts`, but not what lies in folders beneath. Modules are run: who can write there can run code as the service. */

@@ -7,7 +7,7 @@ import { member, mustBeKnown, mustBeOnce, wrong } from './wrong.ts'
 
 export type Outline = { methods: ReadonlyMap<string, MethodPlan>; threads: ReadonlyMap<string, ThreadPlan> }
 
-/** What the checks are given. `where` begins their sentences. */
+/** The input of the checks. `where` begins their sentences. */
 export type Draft = Outline & { document: WorkflowDocument; topology: Topology; where: string }
 
 /** Throws `invalid` for a name of a method, device, pool or position that there is not, and for one given twice. */

@@ -1,4 +1,4 @@
-// What must be so of the positions of a topology: each is reached, and each is one kind of place.
+// Checks the positions of a topology: each is reached, and each is one kind of place.
 
 import type { TopologyDocument } from './documents.ts'
 import { mustBeKnown, mustBeOnce, wrong } from './wrong.ts'

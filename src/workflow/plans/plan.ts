@@ -9,7 +9,7 @@ export type Workflow = {
   topology: Topology
   /** SHA-256 of its canonical JSON, functions as their source. */
   hash: string
-  /** It holds functions, so that only the file it is from can say it again. */
+  /** The document holds functions, so only its own file can give it again. */
   hasCode: boolean
   /** Whether no action takes more than one labware. */
   isAlone: boolean
@@ -61,7 +61,7 @@ export type MethodPlan = {
   owners: readonly string[]
   /** All that its actions want to be there, by template; without what is its owner's own in any case. */
   labware: ReadonlySet<string>
-  /** What the method emits itself, when its first action starts and when all are done. */
+  /** The events that the method emits itself, when its first action starts and when all are done. */
   emits: { on_start?: Emission[] | Emitting | undefined; on_end?: Emission[] | Emitting | undefined }
 }
 
@@ -74,9 +74,9 @@ export type ActionPlan = {
   devices: readonly string[]
   /** These devices, as the scheduler is asked for them. */
   candidates: readonly { device: string }[]
-  /** What must be at the device; `*` is the labware of whoever owns the method. */
+  /** The labware that must be at the device; `*` is the labware of whoever owns the method. */
   labware: readonly string[]
-  /** What the whole action takes where nothing is driven, s, if somebody said so. */
+  /** The duration of the whole action where nothing is driven, s, if somebody gave one. */
   seconds: number | undefined
 } & (
   | { kind: 'do'; action: Do }
@@ -133,7 +133,7 @@ export function kindOf(action: Action): ActionKind {
   return 'instruct' in action ? 'instruct' : 'code'
 }
 
-/** What names a step, or an action in it, for a thread: once, whatever lane it stands in. */
+/** The name of a step, or of an action in it, for a thread: once, whatever lane it stands in. */
 export function itemKey(step: StepPlan, action: ActionPlan | null = null): string {
   return action ? `${step.path} ${action.path}` : step.path
 }

@@ -42,7 +42,7 @@ function durationOf({ params: { duration } }: Known): number {
   return typeof duration === 'number' ? duration : 0
 }
 
-/** What the table says; nothing for what it does not know, and for readings. */
+/** Returns what the table says; undefined for operations that it does not know, and for readings. */
 export function usual(operation: string): number {
   return Object.hasOwn(operations, operation) ? operations[operation as keyof typeof operations].typical_seconds : 0
 }
@@ -70,13 +70,13 @@ export function initializationSeconds(device_id: string, typical: Typical | unde
   return learned?.initialization(device_id) ?? usualSeconds('initialize', typical)
 }
 
-/** What the two halves of a hop take, s. The way there belongs to the place. */
+/** The durations of the two halves of a hop, s. The way there belongs to the place. */
 export type MoveSeconds = { pick: number; move: number; place: number }
 
 /** Of a translator, and of a transporter of which nothing is said. */
 export const usualMove: MoveSeconds = { pick: 5, move: 2, place: 5 }
 
-/** What is learned comes in place of what is only usual. A topology fills that in where nothing was said, so that nobody can tell. */
+/** A learned duration replaces one that is only usual. A topology fills that in where nothing was said, so that nobody can tell. */
 function moveOf(transporter: string, { transporters }: TopologyDocument, learned?: Durations): MoveSeconds {
   const said = transporters[transporter]?.seconds ?? usualMove
   const hop = isUsual(said) ? learned?.hop(transporter) : undefined
@@ -93,7 +93,7 @@ function isUsual({ pick, move, place }: MoveSeconds): boolean {
   return pick === usualMove.pick && move === usualMove.move && place === usualMove.place
 }
 
-/** What the ways on a topology take. */
+/** The durations of the ways on a topology. */
 export class Hops {
   readonly #document: TopologyDocument
   readonly #learned: Durations | undefined

@@ -14,7 +14,7 @@ export type Topology = {
   document: TopologyDocument
   name: string
   graph: Graph
-  /** Those that labware can be brought to. */
+  /** The positions to which labware can be brought. */
   devices: ReadonlyMap<string, KnownDevice>
   pools: ReadonlyMap<string, readonly string[]>
 }
@@ -27,9 +27,9 @@ export type KnownDevice = {
   type: string | null
   /** How many labware it holds. */
   sites: number
-  /** What it can do, and what that takes where nothing is driven, s. */
+  /** The operations that it has, with their durations where nothing is driven, s. */
   operations: ReadonlyMap<string, { seconds?: number | undefined }>
-  /** What it takes of a parameter, as far as that is known. */
+  /** The values that it takes for a parameter, as far as they are known. */
   limits: Limits
   /** The operations that a program behind it describes, with their parameters. */
   own: ReadonlyMap<string, OwnOperation>

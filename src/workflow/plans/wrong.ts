@@ -1,4 +1,4 @@
-// What is wrong with a document, and where: `workflow seal-and-spin: threads.plate.steps[1].method: there is no method shke_it`.
+// Says what is wrong with a document, and where: `workflow seal-and-spin: threads.plate.steps[1].method: there is no method shke_it`.
 
 import { LabError } from '../../errors.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'

@@ -1,4 +1,4 @@
-// What one execution tells: everybody first, then its workflow's handlers, so that what a handler causes comes after its cause.
+// Publishes the events of one execution: to everybody first, then to its workflow's handlers, so that an effect comes after its cause.
 
 import { messageOf } from '../../errors.ts'
 import type { Context } from '../../events/event.ts'

@@ -1,4 +1,4 @@
-// What must be so of a submission before anything of it happens.
+// Checks a submission before anything of it happens.
 
 import { LabError } from '../../errors.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'

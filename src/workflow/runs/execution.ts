@@ -35,11 +35,11 @@ import { Submission } from './submission.ts'
 import { ThreadFactory } from './thread_factory.ts'
 import { Timeline } from './timeline.ts'
 
-/** What all executions of a service have around them. */
+/** The surroundings that all executions of a service share. */
 export type Surroundings = {
   hub: Pick<Hub, 'emit' | 'incident'>
   operator: Operator
-  /** What handlers that are bound to the system get to see. */
+  /** The system, as handlers see it that are bound to it. */
   system: unknown
   warn(message: string): void
   /** Unix time, s. */
@@ -66,7 +66,7 @@ export class Execution implements RunPorts {
   readonly threads = new Map<string, LabwareThread>()
   /** Methods that have not ended. */
   readonly methods = new Map<string, MethodRun>()
-  /** What of the run outlasts the service. */
+  /** The state of the run that outlasts the service. */
   readonly state = new RunState()
   readonly channels: Channels
   readonly slots: Slots

@@ -16,7 +16,7 @@ export const LabwareInTheWay = v.strictObject({
 export type LabwareInTheWay = v.InferOutput<typeof LabwareInTheWay>
 
 /**
- * What stands at a position, or may, and no thread moves; undefined for a free one, and for a storage, which takes as much as is wanted. A place
+ * Returns the labware that stands, or may stand, at a position and that no thread moves; undefined for a free one, and for a storage, which takes as much as is wanted. A place
  * where labware may stand whose move was cut off is reserved in the name of that labware.
  */
 export function inTheWayAt(
@@ -37,7 +37,7 @@ export function inTheWayAt(
   return { position, labware_id, labware_name: name, execution_id: last_run, message }
 }
 
-/** What an operator does about labware that no thread moves. */
+/** The remedies of an operator for labware that no thread moves. */
 export function remedyOf({ labware_id, held_by = null }: Pick<Labware, 'labware_id'> & { held_by?: string | null }): string {
   if (held_by !== null) return `look, and say where it is: benchd labware put ${labware_id} PLACE`
   return `take it away, and ${offTheBench(labware_id)}`

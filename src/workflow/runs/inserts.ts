@@ -1,4 +1,4 @@
-// What an operator puts into a run: a step before or after another in a thread's lane, or an action in a method's. It is held against
+// The inserts of an operator into a run: a step before or after another in a thread's lane, or an action in a method's. It is held against
 // all that a workflow is held against, and goes in where the other one stands, or as soon as a branch, a loop or a new thread brings that.
 
 import { LabError } from '../../errors.ts'
@@ -30,7 +30,7 @@ type Run = RunPorts & { live(): LabwareThread[] }
 export class Inserts {
   readonly #execution: Run
   readonly #all: Insert[] = []
-  /** What was added to each lane, behind all that its document has: so each has a path and a name of its own. */
+  /** The steps that were added to each lane, behind all of its document: so each has a path and a name of its own. */
   readonly #added = new Map<string, Step[]>()
   readonly #steps = new Map<string, StepPlan>()
   readonly #actions = new Map<string, ActionPlan>()
@@ -255,7 +255,7 @@ function actionOf(step: Step): Action {
   throw wrong('item', 'in a method there is room for actions only: {"action": {…}}')
 }
 
-/** It keeps the name that it has, whatever is put in later. */
+/** The step keeps the name that it has, whatever is put in later. */
 function called(item: Step, name: string): Step {
   return 'action' in item ? { ...item, name, action: { ...item.action, name } } : { ...item, name }
 }

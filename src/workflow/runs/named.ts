@@ -1,4 +1,4 @@
-// What lies ahead of the threads of a run, by the names that an operator has for it: `plate/seal_it` is a step, `plate/seal_it/seal` an
+// The steps that lie ahead of the threads of a run, by the names that an operator has for them: `plate/seal_it` is a step, `plate/seal_it/seal` an
 // action of its method. Shorter ones do where they are not ambiguous.
 
 import { LabError } from '../../errors.ts'

@@ -1,4 +1,4 @@
-// What people are asked to do in a run: instructions to confirm, labware to bring and to take away.
+// The requests of a run to people: instructions to confirm, labware to bring and to take away.
 
 import { LabError } from '../../errors.ts'
 import type { Publisher } from '../threads/carrier.ts'

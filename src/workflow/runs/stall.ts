@@ -4,7 +4,7 @@ import { LabError } from '../../errors.ts'
 import { isBlocked, type Publisher, type Waiting } from '../threads/carrier.ts'
 import { inTheWayAt, type LabwareInTheWay } from './in_the_way.ts'
 
-/** What is looked at of a run, and done to one that stands. */
+/** The part of a run that is looked at, and what is done to one that stands. */
 interface Run extends Publisher {
   readonly isOver: boolean
   readonly paused: unknown
@@ -21,7 +21,7 @@ export class Stall {
   /** Threads that wait for others. */
   #blocked = 0
   #isLooking = false
-  /** What nobody could get past, for a run that stands because of it. */
+  /** The obstacle that nobody could get past, for a run that stands because of it. */
   picture: string | null = null
   /** The labware in its way that no thread moves. */
   #left: readonly LabwareInTheWay[] = []
@@ -57,7 +57,7 @@ export class Stall {
     this.#left = []
   }
 
-  /** What has to be taken away before it can go on, in words; undefined as soon as any of it is gone. */
+  /** The labware that has to be taken away before the run can go on, in words; undefined as soon as any of it is gone. */
   get remedy(): string | undefined {
     const { environment } = this.#execution
     const isThere = ({ position, labware_id }: LabwareInTheWay) => inTheWayAt(environment, position)?.labware_id === labware_id

@@ -1,4 +1,4 @@
-// What of a run outlasts the service: where everything stands, and how far each thread has come. Each value is the live one too: see `RunState`.
+// The state of a run that outlasts the service: where everything stands, and how far each thread has come. Each value is the live one too: see `RunState`.
 
 import * as v from 'valibot'
 import { actionTransitions, methodTransitions, phaseTransitions, statusIn, submissionTransitions, threadTransitions } from '../statuses.ts'
@@ -31,7 +31,7 @@ const WindowState = v.object({
   allowed_s: v.number(),
   /** Unix time, s: the window runs on while the service does not. */
   until: v.number(),
-  /** It was reported that the window was missed. */
+  /** Whether the missed window was reported. */
   is_told: v.optional(v.boolean(), false),
 })
 export type WindowState = v.InferOutput<typeof WindowState>
@@ -147,7 +147,7 @@ const Members = v.custom<Record<string, unknown>>((value) => typeof value === 'o
 export const ChannelState = v.object({ name: v.string(), count: v.number(), value: Text, data: Members })
 export type ChannelState = v.InferOutput<typeof ChannelState>
 
-/** What an operator put into the run. */
+/** The steps that an operator put into the run. */
 export const InsertState = v.object({
   /** They are counted in the order in which they came. */
   number: v.number(),
@@ -167,7 +167,7 @@ export const ExecutionState = v.object({
   hash: v.string(),
   topology: v.string(),
   run_mode: v.picklist(runModes),
-  /** It began with JOIN_EXISTING: labware that may be batched is then shared by all its submissions. */
+  /** Whether it began with JOIN_EXISTING: labware that may be batched is then shared by all its submissions. */
   is_joinable: v.boolean(),
   /** Unix time, s. */
   started_at: v.number(),

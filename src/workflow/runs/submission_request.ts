@@ -1,4 +1,4 @@
-// What somebody asks the runtime to run.
+// The schema of a request to run a workflow.
 
 import { hash } from 'node:crypto'
 import * as v from 'valibot'

@@ -72,7 +72,7 @@ export class ThreadFactory {
     return submission?.request.groups.find((group) => group.group_id === group_id)?.members[name]
   }
 
-  /** What is to be used again, if it stands there and nobody moves it. */
+  /** Returns the labware that is to be used again, if it stands there and nobody moves it. */
   #standingAt(position: string, { template, labware: name }: ThreadPlan, barcode: string | null): Labware | undefined {
     if (template.start.mode !== 'REUSE_EXISTING') return undefined
     const { environment, workflow } = this.#execution

@@ -1,4 +1,4 @@
-// What an execution has done and when: a row for each action and each hop, the newest ten thousand of them.
+// The timeline of an execution: a row for each action and each hop, the newest ten thousand of them.
 
 import type { Hop } from '../plans/graph.ts'
 import { type ActionStatus, actionTransitions, isTerminal } from '../statuses.ts'

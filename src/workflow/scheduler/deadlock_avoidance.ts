@@ -177,7 +177,7 @@ function makeRoom(
   return false
 }
 
-/** Who will stand where on an island once all grants are used: the state on which the check runs. */
+/** The occupancy of an island once all grants are used: the state on which the check runs. */
 class Board {
   readonly #takes = new Map<Claimant, readonly Resource[]>()
   readonly #takers = new Map<Resource, Claimant[]>()

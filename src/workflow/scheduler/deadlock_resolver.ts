@@ -22,7 +22,7 @@ export class DeadlockResolver {
   readonly #parking: Parking
   readonly #onDeadlock: OnDeadlock | undefined
   readonly #suspects = new SmallSet<Claimant>()
-  /** Those that idlers keep from a nest, while there is nowhere to put them. */
+  /** The tickets that idlers keep from a nest, while there is nowhere to put them. */
   readonly #cramped = new Set<Ticket>()
   /** Members of deadlocks that are to be resolved, at least one of each. */
   readonly #deadlocked = new Set<Claimant>()

@@ -1,11 +1,11 @@
-// What the scheduler knows of: claimants, zones, devices, where labware stands, tickets and route grants. They refer to each other.
+// The objects that the scheduler knows: claimants, zones, devices, where labware stands, tickets and route grants. They refer to each other.
 
 import { SmallSet } from '../../kit/small_set.ts'
 import type { Hop, Position } from '../plans/graph.ts'
 import { type Ranked, RankedQueue } from './ranked_queue.ts'
 import type { Again, Candidate, Obstacle, Request, RequestHandle } from './request.ts'
 
-/** What a thread can request: a zone, or a device with all its sites. */
+/** The object of a request: a zone, or a device with all its sites. */
 export type Resource = Zone | DeviceSites
 
 /** Called with each obstacle between a claimant and a resource. `placement` is what stands there. */

@@ -7,7 +7,7 @@ import { type Claimant, DeviceSites, type Resource } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { Keep } from './request.ts'
 
-/** What planning ahead needs: the clock, and the durations of hops. */
+/** The input of planning ahead: the clock, and the durations of hops. */
 export type Ahead = { clock: Clock; hops: Hops }
 
 /** Milliseconds. */
@@ -72,7 +72,7 @@ export class Reservations {
     return isGivenUp
   }
 
-  /** It has to come somewhere in time, or another has to come where it is. */
+  /** The claimant has to come somewhere in time, or another has to come where it is. */
   isPressed(claimant: Claimant): boolean {
     if (claimant.hurries) return true
     if (this.#on.size === 0) return false

@@ -1,4 +1,4 @@
-// What a thread has still before it: read from its steps, for those who decide what it may be given.
+// The steps that a thread has still before it, for those who decide what it may be given.
 
 import { type ActionPlan, listsIn, own, type StepPlan, type Workflow } from '../plans/plan.ts'
 import type { Candidate } from '../scheduler/request.ts'

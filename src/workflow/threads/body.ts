@@ -336,7 +336,7 @@ export class BodyRun {
   }
 }
 
-/** What each kind of action does. */
+/** The work of each kind of action. */
 const bodies: Record<ActionPlan['kind'], (run: BodyRun, action: never) => unknown> = {
   do: (run, action: Do) => run.do(action),
   emit: (run, { emit, value, data }: { emit: string; value: string | null; data: Record<string, unknown> }) => run.emit(emit, value, data),

@@ -1,4 +1,4 @@
-// What the code of an action is given to work with.
+// The context in which the code of an action works.
 
 import { operations, readings } from '../../devices/operations.ts'
 import { LabError } from '../../errors.ts'
@@ -8,7 +8,7 @@ import type { ActionRun } from './action.ts'
 import { causing } from './causes.ts'
 import type { LabwareThread } from './thread.ts'
 
-/** What the code may have done, by the body that runs it. */
+/** The requests that the code may make of the body that runs it. */
 type Calls = {
   call(operation: string, params: Record<string, unknown>): Promise<unknown>
   emit(name: string, value: string | null, data: Record<string, unknown>): void

@@ -11,7 +11,7 @@ import type { Status, ThreadStatus } from '../statuses.ts'
 import type { Labware } from './labware.ts'
 import type { RunEnvironment } from './run_environment.ts'
 
-/** What a thread waits for, for those who ask why nothing moves. `peer`: it is for another thread to go on. */
+/** The reason why a thread waits, for those who ask why nothing moves. `peer`: another thread has to go on. */
 export type Waiting = {
   kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'
   what: string
@@ -24,7 +24,7 @@ export function isBlocked({ kind }: Waiting): boolean {
   return kind === 'peer' || kind === 'reservation'
 }
 
-/** What brought a thread into being. */
+/** The origin of a thread. */
 export type ThreadOrigin = { group_id: string | null; submission_id: string }
 
 export type NoteworthyError = Partial<Pick<NewIncident, 'severity' | 'recovery_action' | 'detail'>> & { error?: unknown }

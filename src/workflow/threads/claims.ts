@@ -1,4 +1,4 @@
-// What the owner of an action requests from the scheduler, so that the action and what follows it can be done.
+// The requests of the owner of an action to the scheduler, so that the action and its successors can be done.
 
 import { filledIn } from '../plans/params.ts'
 import { type ActionPlan, type StepPlan, takes } from '../plans/plan.ts'

@@ -3,7 +3,7 @@
 import type { Clock } from '../../kit/clock.ts'
 
 type Outcome = { value: unknown } | { error: unknown }
-/** What the call is given: aborted, the device is halted; `begun` when what was wanted begins, after all that had to be before. */
+/** The argument of the call. When `signal` is aborted the device is halted; `begun` is called when the wanted operation itself begins, after its preparations. */
 type Given = { signal: AbortSignal; begun(): void }
 
 export class DeviceCall {
@@ -41,7 +41,7 @@ export class DeviceCall {
     )
   }
 
-  /** What it came to, or that it is late. Rejects with what went wrong. */
+  /** Resolves with the result, or with the news that the call is late. Rejects with what went wrong. */
   async ended(): Promise<{ value: unknown } | 'late'> {
     if (!this.#outcome && !this.isLate) {
       await new Promise<void>((resolve) => {
@@ -53,7 +53,7 @@ export class DeviceCall {
     return this.#outcome
   }
 
-  /** It may take so long from now on. */
+  /** Lets the call take so long from now on. */
   extend(seconds: number): void {
     this.#cancelDeadline()
     this.isLate = false

@@ -89,7 +89,7 @@ export class MethodRun extends Entry<'method'> implements OwningMethod {
     this.changed.tell()
   }
 
-  /** Who brings this labware, once it has come to take part. */
+  /** Returns the thread that brings this labware, once it has come to take part. */
   carrierOf(labware: string): Carrier | undefined {
     if (this.owner.labware.template === labware) return this.owner
     for (const thread of this.#participants) if (thread.labware.template === labware) return thread

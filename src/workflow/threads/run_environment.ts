@@ -1,4 +1,4 @@
-// What the executions of one run mode share: the places, the instruments, and the time they go by.
+// The environment that the executions of one run mode share: the places, the instruments, and the time they go by.
 
 import type { Clock } from '../../kit/clock.ts'
 import type { StepQueue } from '../../kit/steps.ts'

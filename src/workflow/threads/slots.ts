@@ -1,4 +1,4 @@
-// Who brings the labware that other threads' methods need: a queue of methods for each labware and scope, and one receiver at a time.
+// The slots that bring the labware for other threads' methods: a queue of methods for each labware and scope, and one receiver at a time.
 
 import { LabError } from '../../errors.ts'
 import { Signal } from '../../kit/signal.ts'
@@ -23,7 +23,7 @@ type Receiver = Carrier & {
   pause(reason: 'system'): unknown
 }
 
-/** What slots use of their run. */
+/** The part of a run that slots use. */
 interface Run extends Publisher {
   /** Whether labware that may be batched is shared by all its submissions. */
   readonly isJoinable: boolean
@@ -65,7 +65,7 @@ export class Slots {
     return this.list().filter(({ is_orphaned }) => is_orphaned)
   }
 
-  /** Those of the methods that have not ended. */
+  /** The slots of the methods that have not ended. */
   open(method_ids: readonly string[]): MethodRun[] {
     return method_ids.flatMap((method_id) => this.#execution.methods.get(method_id) ?? [])
   }
@@ -161,7 +161,7 @@ export class Slots {
     return wanting.length > 0 && wanting.every((method) => tipsOf(method, labware.template) > labware.tips_left!)
   }
 
-  /** Who brings this labware to the method, as far as somebody has been sent for. */
+  /** Returns the thread that brings this labware to the method, if one has been sent for. */
   bearers(method: MethodRun, labware: readonly string[]): string[] {
     return labware.flatMap((template) => {
       const thread = method.carrierOf(template) ?? this.#receiver(this.#slot(this.#scope(template, method.owner.origin)))
@@ -169,7 +169,7 @@ export class Slots {
     })
   }
 
-  /** Those that would be sent for if this labware were wanted now, and are there already. */
+  /** Returns the threads that would be sent for if this labware were wanted now, and are there already. */
   likely(method: MethodRun, labware: readonly string[]): Receiver[] {
     return labware.flatMap((template) => {
       const slot = this.#slots.get(scopeKey(this.#scope(template, method.owner.origin)))
@@ -222,7 +222,7 @@ export class Slots {
     }
   }
 
-  /** What was never delivered is said before the execution ends. */
+  /** Reports labware that was never delivered, before the execution ends. */
   abandon(): void {
     for (const slot of this.#slots.values()) {
       const { queue, pending } = slot.state
