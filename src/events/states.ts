@@ -202,8 +202,10 @@ export class States {
   }
 
   async close(): Promise<void> {
-    await this.#file?.close()
+    const file = this.#file
+    // A sync may begin meanwhile.
     this.#file = undefined
+    await file?.close()
   }
 
   /**

@@ -13,7 +13,7 @@ const quiet = { info() {}, warn() {}, error() {} }
 const config = { system_id: 'system', events: { segment_mib: 8, commit_ms: 600_000, queue: 1000 }, limits: { subscribers: 1 } }
 
 /** `sync` is that of the folder. */
-type Call = 'datasync' | 'write' | 'sync'
+type Call = 'datasync' | 'write' | 'close' | 'sync'
 
 /** A card that holds of the files of states what was synced, and whose calls wait or fail on demand. */
 class Card {
@@ -31,6 +31,7 @@ class Card {
     return new Proxy(file, {
       get: (target, key) => {
         const value = Reflect.get(target, key)
+        if (key === 'close') return () => target.close().then(() => this.until(key, path))
         if (key !== 'datasync' && key !== 'write') return typeof value === 'function' ? value.bind(target) : value
         return async (...args: unknown[]) => {
           const done = await value.apply(target, args)
@@ -424,4 +425,17 @@ test('where the card may have the name of a copy though the sync of the folder f
   if (!existsSync(named)) writeFileSync(named, copied!)
   const after = await found(t, cut)
   t.same([after.found.a, after.damage, await toldOf(after.hub, 'a')], [3, undefined, 3])
+})
+
+test('a sync that begins while the file of the last run is closed does not fail', async (t) => {
+  const { hub, card, a } = await begun(t)
+  a.step()
+  await hub.log.until()
+  const closing = new Barrier()
+  card.until = (call) => (call === 'close' ? closing.pass() : undefined)
+  hub.states.drop('a')
+  await closing.reached
+  await t.resolves(hub.states.sync())
+  closing.open()
+  await hub.log.persist()
 })
