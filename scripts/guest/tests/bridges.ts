@@ -8,12 +8,15 @@ import { until } from './waiting.ts'
 
 const slow_ms = 120_000
 const config = '/etc/benchd/config.json'
-const unit = 'benchd-bridge@reader-1'
+const [unit, otherUnit] = ['benchd-bridge@reader-1', 'benchd-bridge@reader-2']
+const home = '/var/lib/benchd-bridges/reader-1'
+/** The users that systemd makes, by `DynamicUser=`. */
+const [firstUser, lastUser] = [61184, 65519]
 
 /** A program that does to its computer what its operations say. */
 const program = `
 import { spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 
@@ -22,6 +25,13 @@ const connected = (path) => new Promise((resolve) => {
   connect(path).on('connect', () => resolve('done')).on('error', ({ code }) => resolve(code))
 })
 const operations = {
+  async disturb({ pid, home }) {
+    const data = {}
+    for (const path of [\`/proc/\${pid}/environ\`, home + '/note']) data[path] = attempt(() => readFileSync(path))
+    data.home = attempt(() => readdirSync(home))
+    data.signal = attempt(() => process.kill(pid, 'SIGTERM'))
+    return { data: { ...data, uid: process.getuid() } }
+  },
   async look() {
     const data = {}
     for (const path of ['/var/lib/benchd/keys.json', '/etc/benchd/config.json', '/etc/benchd/tls/key.pem', '/proc/self/fd/0/../config'])
@@ -39,17 +49,20 @@ const operations = {
     for (const kept = []; ; ) kept.push(Buffer.alloc(16 * 1024 * 1024, 1))
   },
 }
-const describe = { protocol: 1, type: 'reader', model: 'Confined', operations: { look: { seconds: 60 }, spread: { seconds: 60 }, eat: { seconds: 60 } } }
+const other = { properties: { pid: { type: 'integer' }, home: { type: 'string' } }, required: ['pid', 'home'] }
+const seconds = 60
+const describe = { protocol: 1, type: 'reader', model: 'Confined', operations: { look: { seconds }, disturb: { params: other, seconds }, spread: { seconds }, eat: { seconds } } }
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line)
-  const result = method === 'describe' ? describe : method === 'perform' ? await operations[params.operation]() : {}
+  const result = method === 'describe' ? describe : method === 'perform' ? await operations[params.operation](params.params) : {}
   if (result) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }))
 }
 `
 
 type Device = { state: string; fault: { error: string } | null }
-const device = () => service<Device>('GET', '/api/devices/reader-1')
-const call = <Answer>(operation: string, body: object = {}) => service<Answer>('POST', `/api/devices/reader-1/${operation}`, body)
+const device = (device_id = 'reader-1') => service<Device>('GET', `/api/devices/${device_id}`)
+const call = <Answer>(operation: string, body: object = {}, device_id = 'reader-1') =>
+  service<Answer>('POST', `/api/devices/${device_id}/${operation}`, body)
 const perform = <Answer>(operation: string) => call<Answer>('perform', { operation })
 function isThere(pid: number): boolean {
   try {
@@ -68,9 +81,10 @@ export async function bridgesAreConfined(): Promise<void> {
   writeFileSync('/etc/benchd/tls/key.pem', 'a key', { mode: 0o640 })
   const transport = { kind: 'bridge', command: ['/usr/bin/node', '/etc/benchd/bridges/reader.mjs'] }
   const reader = { device_id: 'reader-1', driver: 'bridge', type: 'reader', transport }
+  const other = { ...reader, device_id: 'reader-2' }
   // Read by nobody but root and the service: another bridge has a secret in it.
-  const other = { ...reader, device_id: 'reader-2', transport: { kind: 'bridge', command: ['/bin/cat', 'T0K3N'] } }
-  writeFileSync(config, JSON.stringify({ format: 1, devices: [reader, other] }))
+  const secret = { ...reader, device_id: 'reader-3', transport: { kind: 'bridge', command: ['/bin/cat', 'T0K3N'] } }
+  writeFileSync(config, JSON.stringify({ format: 1, devices: [reader, other, secret] }))
   execFileSync('chgrp', ['benchd', config])
   execFileSync('chmod', ['0640', config])
   mkdirSync(`/etc/systemd/system/${unit}.service.d`)
@@ -84,7 +98,7 @@ export async function bridgesAreConfined(): Promise<void> {
 
   const { data } = await perform<{ data: Record<string, unknown> }>('look')
   const { pid, uid, ...looked } = data as { pid: number; uid: number }
-  assert.equal(uid, Number(execFileSync('id', ['-u', 'benchd-bridge'], { encoding: 'utf8' })))
+  assert.ok(uid >= firstUser && uid <= lastUser, `user ${uid}`)
   assert.deepEqual(looked, {
     '/var/lib/benchd/keys.json': 'EACCES',
     '/etc/benchd/config.json': 'ENOENT',
@@ -96,6 +110,20 @@ export async function bridgesAreConfined(): Promise<void> {
     etc: 'EROFS',
     secret: false,
   })
+
+  // The program of another bridge has another user, and finds nothing of this one.
+  await systemctl('enable', '--now', `${otherUnit}.socket`)
+  await until('the other has described itself', async () => (await device('reader-2')).state === 'not_initialized', slow_ms)
+  await call('initialize', {}, 'reader-2')
+  const disturbing = { operation: 'disturb', params: { pid, home } }
+  const { data: disturbed } = await call<{ data: Record<string, unknown> }>('perform', disturbing, 'reader-2')
+  const { uid: otherUser, ...tried } = disturbed
+  assert.ok(otherUser !== uid, `both are user ${uid}`)
+  const { signal, ...files } = tried
+  assert.equal(signal, 'EPERM')
+  for (const [path, outcome] of Object.entries(files)) assert.match(String(outcome), /^(EACCES|ENOENT)$/, path)
+  assert.ok(isThere(pid))
+  await systemctl('disable', '--now', `${otherUnit}.socket`)
 
   // The program leaves processes behind that only their control group shows, and eats memory.
   await perform('spread')
