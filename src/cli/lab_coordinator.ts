@@ -9,7 +9,7 @@ import { ServiceManager } from '../kit/service_manager.ts'
 import { short } from './at_shell.ts'
 import { ask, patiently, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
-import { CliError, exitCodes } from './exit.ts'
+import { CliError, type Exit, exitCodes } from './exit.ts'
 import { systemFolder } from './places.ts'
 import { gantt } from './runs/gantt.ts'
 import { goOnUnread, signalled } from './serve.ts'
@@ -52,13 +52,18 @@ const labServe = command({
     const { readLabFile } = await import('../fleet/coordinator/lab_file.ts')
     const lab = await readLabFile(resolve(named ?? usualFile))
     const words = log(process.stdout)
-    const service = await startCoordinator(lab, {
+    const starting = startCoordinator(lab, {
       data_dir: resolve(options['data-dir'] ?? process.env.STATE_DIRECTORY ?? process.env.BENCHD_LAB_DATA_DIR ?? usualData),
       host: options.host ?? '127.0.0.1',
       port: portOf(options.port ?? String(usualPort)),
       tls: tlsOf(options),
       log: words,
     })
+    const service = await Promise.race([starting, ended])
+    if (typeof service === 'string') {
+      words.info(`${service}: ending before the start was done`)
+      process.exit(service === 'SIGINT' ? exitCodes.interrupted[0] : exitCodes.ok[0])
+    }
     words.info(`the coordinator of ${lab.name} listens on ${service.url}`)
     if (service.fingerprint) words.info(`the certificate has the SHA-256 fingerprint ${service.fingerprint}`)
     const manager = new ServiceManager()
@@ -180,7 +185,7 @@ const labTasks = showsOfLab({
     return tasks.length
       ? table(
           ['TASK', 'LABWARE', 'WHAT', 'SINCE'],
-          tasks.map((task) => [task.task_id, task.labware, task.what, date(task.since)]),
+          tasks.map((task) => [shortTask(task), task.labware, task.what, date(task.since)]),
         )
       : ''
   },
@@ -245,14 +250,28 @@ const labConfirm = command({
   },
 })
 
+/** A coordinator that is away, or that does not let this user in: the stop is tried all the same. */
+const mayBeAway: readonly Exit[] = ['unreachable', 'not_allowed']
+
 const labStop = command({
   name: 'lab stop',
   summary:
-    'Ask all benches of the lab at once to stop their devices; this is no safety function, and names each bench that does not answer',
-  operands: [],
+    'Ask all benches of the lab at once to stop their devices; this is no safety function, and names each bench that does not answer. Where the coordinator is away, ' +
+    `the benches of the lab file FILE are asked from here, by default ${usualFile}`,
+  operands: ['[FILE]'],
   options: serviceOptions,
-  async run({ options }) {
-    return say(await ask<OperationAnswer>(coordinatorOf(options), 'POST', '/api/lab/stop'), options.json)
+  async run({ options, operands: [named] }) {
+    const coordinator = coordinatorOf(options)
+    try {
+      return say(await ask<OperationAnswer>({ ...coordinator, wait_s: coordinator.wait_s ?? 5 }, 'POST', '/api/lab/stop'), options.json)
+    } catch (error) {
+      if (!(error instanceof CliError) || !mayBeAway.includes(error.exit)) throw error
+      note(`${error.message}; the benches are asked from here`)
+    }
+    const { stopLab } = await import('../fleet/coordinator/check.ts')
+    const stopped = await stopLab(resolve(named ?? usualFile))
+    if (!stopped.success) throw new CliError('failed', stopped.message)
+    return say(stopped, options.json)
   },
 })
 
@@ -301,6 +320,11 @@ function chartOf(bars: readonly LaneBar[]): string {
 function journeyRow({ journey_id, name, labware, status, leg, legs, waiting, needs_person, outcome }: ShownJourney): string[] {
   const what = waiting ?? outcome ?? ''
   return [short(journey_id), name, labware, status, `${leg} of ${legs.length}`, needs_person ? colored('yellow', what) : what]
+}
+
+/** The id of a task with that of its journey cut short, as `lab confirm` takes it. */
+function shortTask({ task_id, journey_id }: ShownTask): string {
+  return `${short(journey_id)}${task_id.slice(journey_id.length)}`
 }
 
 function holderWords(holder: CustodyRow['holder']): string {

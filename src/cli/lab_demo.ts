@@ -112,7 +112,7 @@ async function startCoordinator(benches: readonly Served[], { folder, database, 
   const { labFileOf } = await import('../examples/lab_benches.ts')
   const file = `${folder}/lab.json`
   for (const { name, api_key } of benches) await write(`${folder}/keys/${name}.key`, api_key)
-  await write(file, JSON.stringify(labFileOf({ database, server, benches: { prep: 'prep', read: 'read' } }), undefined, 2))
+  await write(file, JSON.stringify(labFileOf({ database, server, benches: placesOf(benches) }), undefined, 2))
   const data = `${folder}/coordinator`
   let isClosing = false
   let child: ChildProcess
@@ -146,6 +146,11 @@ async function startCoordinator(benches: readonly Served[], { folder, database, 
 }
 
 const again_ms = 500
+
+function placesOf(benches: readonly Served[]) {
+  const [prep, read] = benches.map(({ name, url }) => ({ name, url }))
+  return { prep: prep!, read: read! }
+}
 
 async function stopped(broker: ChildProcess): Promise<void> {
   broker.removeAllListeners('exit')

@@ -100,7 +100,7 @@ export async function prepareLabBench({ keys, teachpoints, openRuns }: Rooms): P
   return (await keys.create({ name: 'the demo', scope: 'admin' })).api_key
 }
 
-type LabPlace = { database: string; server: string; benches: { prep: string | { url: string }; read: string | { url: string } } }
+type LabPlace = { database: string; server: string; benches: { prep: { name: string; url: string }; read: { name: string; url: string } } }
 
 /** The lab file of the demo. */
 export function labFileOf({ database, server, benches }: LabPlace) {

@@ -61,6 +61,8 @@ export type Link = {
   publish(message: Message): Promise<Published>
   /** Writes the newest message of a subject, whatever is there. */
   put(subject: string, payload: Uint8Array): Promise<void>
+  /** Takes the messages of a subject out of the stream. */
+  forget(stream: string, subject: string): Promise<void>
   /** Calls with each message of the subjects that is sent from now on. */
   listen(subjects: string, hear: (subject: string, payload: Uint8Array) => void): void
   /** The subjects that a stream has messages of. */
@@ -146,6 +148,10 @@ export async function connectTo(place: Place): Promise<Link> {
     put: (subject, payload) =>
       asked(async () => {
         await client.publish(subject, payload, { timeout: answer_ms })
+      }),
+    forget: (stream, subject) =>
+      asked(async () => {
+        await streams.streams.purge(stream, { filter: subject })
       }),
     listen(subjects, hear) {
       connection.subscribe(subjects, { callback: (error, { subject, data }) => void (error ?? hear(subject, data)) })

@@ -4,13 +4,15 @@ import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import type { Coordinator } from '../fleet/coordinator/coordinator.ts'
-import { Id } from '../kit/name.ts'
+import type { LabBenches } from '../fleet/coordinator/lab_benches.ts'
+import { Id, Name } from '../kit/name.ts'
 import { packageVersion } from '../kit/package_version.ts'
+import { SubmissionId } from '../workflow/runs/submission_request.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 
 /** `coordinator` is undefined while PostgreSQL is away; `failure` says why then. */
-export type Rooms = { coordinator: Coordinator | undefined; failure: string }
+export type Rooms = { benches: LabBenches; coordinator: Coordinator | undefined; failure: string }
 
 const route = routesOf<Rooms>()
 
@@ -19,7 +21,7 @@ const MaybeSeconds = v.pipe(v.nullable(v.number()), v.description('Unix time'), 
 /** The name of labware: a key at the broker, and the barcode at the benches. */
 const Labware = v.pipe(
   v.string(),
-  v.regex(/^[A-Za-z0-9_=-]{1,64}$/, 'must be 1 to 64 letters, digits, hyphens and underscores'),
+  v.regex(/^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, hyphens and underscores, and not begin with a hyphen'),
   v.description('The barcode of the labware'),
 )
 const verbs = ['retry', 'done', 'back', 'lost', 'end'] as const
@@ -29,6 +31,7 @@ const Journey = v.strictObject({
   name: v.string(),
   labware: v.string(),
   status: v.picklist(['queued', 'open', 'done', 'ended']),
+  step: v.pipe(v.number(), v.description('Counts the states of the journey')),
   phase: v.string(),
   leg: v.pipe(v.number(), v.description('The leg that is under way, from 1')),
   legs: v.array(v.strictObject({ bench: v.string(), workflow: v.string(), execution_id: v.nullable(v.string()) })),
@@ -108,14 +111,25 @@ export const coordinatorRoutes: Route<Rooms>[] = [
         name: v.string(),
         journeys: v.array(v.string()),
         benches: v.array(
-          v.strictObject({ bench: v.string(), url: v.nullable(v.string()), status: v.string(), failure: v.nullable(v.string()) }),
+          v.strictObject({
+            bench: v.string(),
+            url: v.nullable(v.string()),
+            status: v.string(),
+            failure: v.nullable(v.string()),
+            heard_s: v.pipe(
+              v.nullable(v.number()),
+              v.description(
+                'How long ago the broker told of it; null where it has not, or the lab file does not name the bench as the broker does',
+              ),
+              v.metadata({ unit: 's' }),
+            ),
+          }),
         ),
       }),
     },
-    errors: [503],
-    async handle({ lab }) {
-      const coordinator = of(lab)
-      return json({ name: coordinator.lab.name, journeys: [...coordinator.lab.legs.keys()], benches: await coordinator.benches() })
+    errors: [],
+    async handle({ lab: { benches } }) {
+      return json({ name: benches.lab.name, journeys: [...benches.lab.legs.keys()], benches: await benches.shown() })
     },
   }),
   route({
@@ -124,7 +138,8 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     operation_id: 'stopAllBenches',
     tag: 'system',
     summary: 'Ask all benches at once to stop their devices',
-    description: 'It is no safety function: a bench that does not answer goes on, and the answer names it.',
+    description:
+      'It is no safety function: a bench that does not answer goes on, and the answer names it. It needs neither the database nor the broker.',
     scope: 'any',
     success: {
       status: 200,
@@ -134,17 +149,11 @@ export const coordinatorRoutes: Route<Rooms>[] = [
         benches: v.array(v.strictObject({ bench: v.string(), success: v.boolean(), message: v.string() })),
       }),
     },
-    errors: [500, 503],
+    errors: [500],
     async handle({ lab }) {
-      const benches = await of(lab).stopAll()
-      const failed = benches.filter(({ success }) => !success)
-      if (failed.length)
-        throw new LabError(
-          'stop_not_sent',
-          `not stopped, or not known to be: ${failed.map(({ bench, message }) => `${bench} (${message})`).join('; ')}`,
-        )
-      const stopped = benches.map(({ bench, success, message }) => ({ bench, success, message }))
-      return json({ success: true, message: `stopped: ${stopped.map(({ bench }) => bench).join(', ')}`, benches: stopped })
+      const stopped = await lab.benches.stopAll()
+      if (!stopped.success) throw new LabError('stop_not_sent', stopped.message)
+      return json(stopped)
     },
   }),
   route({
@@ -170,7 +179,7 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     body: v.strictObject({
       journey: v.pipe(Id, v.description('Its name in the lab file')),
       labware: Labware,
-      journey_id: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case'))),
+      journey_id: v.optional(SubmissionId),
     }),
     success: {
       status: 202,
@@ -217,12 +226,22 @@ export const coordinatorRoutes: Route<Rooms>[] = [
       '`retry` does the step again with a new run; `done`: the bench has done its part, and the labware stands at `position`; `back`: the carrier has brought it back to where ' +
       'it took it; `lost`: nobody knows where it is, and the journey ends; `end`: the journey ends, and the labware stays with who has it. `decisions` of the journey says which are possible.',
     scope: 'operate',
-    body: v.strictObject({ decision: v.picklist(verbs), position: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(128))) }),
+    body: v.strictObject({
+      decision: v.picklist(verbs),
+      position: v.optional(Name),
+      step: v.optional(
+        v.pipe(
+          v.number(),
+          v.integer(),
+          v.description('The `step` of the journey that was looked at: a decision about an earlier one is refused'),
+        ),
+      ),
+    }),
     success: { status: 200, description: 'The journey takes the decision', schema: Journey },
     errors: [400, 404, 409, 503],
     async handle({ lab, param, body, c }) {
-      const { decision, position } = body()
-      return json(await of(lab).decide(param('journey_id'), { verb: decision, position, by: c.get('principal').name }))
+      const { decision, position, step } = body()
+      return json(await of(lab).decide(param('journey_id'), { verb: decision, position, step, by: c.get('principal').name }))
     },
   }),
   route({
@@ -302,7 +321,7 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     success: { status: 200, description: 'The oldest first', schema: v.strictObject({ custody: v.array(Custody) }) },
     errors: [404, 503],
     async handle({ lab, param }) {
-      const custody = await of(lab).store.custodyOf(param('labware'))
+      const custody = await of(lab).custodyOf(param('labware'))
       if (!custody.length) throw new LabError('not_found', `no journey has had the labware ${JSON.stringify(param('labware'))}`)
       return json({ custody })
     },

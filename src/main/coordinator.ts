@@ -3,6 +3,7 @@
 import { checkConfig, readTls } from '../config.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { Coordinator } from '../fleet/coordinator/coordinator.ts'
+import { LabBenches } from '../fleet/coordinator/lab_benches.ts'
 import type { Lab } from '../fleet/coordinator/lab_file.ts'
 import { claimFolder } from '../http/control_socket.ts'
 import { coordinatorApp } from '../http/coordinator_app.ts'
@@ -46,7 +47,8 @@ export async function startCoordinator(lab: Lab, { data_dir, host, port, tls, ho
   const bounded = { limits: () => config.limits, refusals }
   const report = ({ message }: { message: string }) => log.error(message)
   await makePrivateFolder(data_dir)
-  const rooms: Rooms = { coordinator: undefined, failure: 'PostgreSQL was not reached yet' }
+  const benches = await LabBenches.open(lab)
+  const rooms: Rooms = { benches, coordinator: undefined, failure: 'PostgreSQL was not reached yet' }
   const keys = await Keys.open({ folder: data_dir, report })
   const audit = new Audit({ folder: data_dir, log, report })
   const app = coordinatorApp({ config, keys, refusals, audit, log, rooms })
@@ -57,6 +59,7 @@ export async function startCoordinator(lab: Lab, { data_dir, host, port, tls, ho
     closing.abort()
     await Promise.all([control, server].map((one) => closeServer(one)))
     await rooms.coordinator?.close()
+    await benches.close()
     await keys.close()
     audit.note({ ...byService, what: 'stop' })
     await audit.close()
@@ -65,7 +68,8 @@ export async function startCoordinator(lab: Lab, { data_dir, host, port, tls, ho
     await claimFolder(data_dir, control, (message) => log.warn(message))
     const address = await listen(server, host, port)
     audit.note({ ...byService, what: `start ${packageVersion()}` })
-    const lost = opened(lab, { rooms, log, ended: closing.signal })
+    for (const bench of benches.all.values()) bench.follow()
+    const lost = opened(benches, { rooms, log, ended: closing.signal })
     // A mistake of the file ends the start; a database that is away does not.
     await lost.first
     const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
@@ -84,13 +88,13 @@ export async function startCoordinator(lab: Lab, { data_dir, host, port, tls, ho
 
 /** Opens the coordinator as soon as the database is there. */
 function opened(
-  lab: Lab,
+  benches: LabBenches,
   { rooms, log, ended }: { rooms: Rooms; log: Log; ended: AbortSignal },
 ): { first: Promise<void>; gone: Promise<string> } {
   const attempt = async (): Promise<void> => {
     try {
-      rooms.coordinator = await Coordinator.open(lab, log)
-      log.info(`journeys of the lab ${lab.name} go on`)
+      rooms.coordinator = await Coordinator.open(benches, log)
+      log.info(`journeys of the lab ${benches.lab.name} go on`)
     } catch (error) {
       if (!(error instanceof LabError) || error.code !== 'disconnected') throw error
       if (rooms.failure !== error.message) log.warn(`${error.message}; tried again every ${again_ms / 1000} s`)

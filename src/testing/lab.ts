@@ -20,7 +20,14 @@ export const noPostgres = !existsSync('/usr/lib/postgresql') && 'there is no pos
 type Lifetime = { teardown(call: () => unknown): void }
 
 /** A program that is started, killed as by a power cut, and started again. */
-export type Killable = { start(): Promise<void>; kill(): Promise<void>; readonly words: string[]; readonly isRunning: boolean }
+export type Killable = {
+  start(): Promise<void>
+  kill(): Promise<void>
+  /** Asks it to end, and answers its exit code. */
+  end(): Promise<number | null>
+  readonly words: string[]
+  readonly isRunning: boolean
+}
 
 export type TestBench = Killable & {
   name: string
@@ -65,7 +72,13 @@ export async function testLab(t: Lifetime, { scale = 200 }: { scale?: number } =
   for (const { name, key } of [prep, read]) writeFileSync(`${folder}/keys/${name}.key`, key)
   const file = `${folder}/lab.json`
   const write = (change: (file: LabFile) => void) => {
-    const content = structuredClone(labFileOf({ database: database.url, server: broker.url, benches: { prep: 'prep', read: 'read' } }))
+    const content = structuredClone(
+      labFileOf({
+        database: database.url,
+        server: broker.url,
+        benches: { prep: { name: 'prep', url: prep.url }, read: { name: 'read', url: read.url } },
+      }),
+    )
     change(content)
     writeFileSync(file, JSON.stringify(content))
   }
@@ -195,6 +208,11 @@ function killable(t: Lifetime, args: readonly string[], ready: () => Promise<voi
       return isRunning()
     },
     kill,
+    async end() {
+      const ended = once(child!, 'close')
+      child!.kill('SIGTERM')
+      return (await ended)[0]
+    },
     async start() {
       child = spawn(process.execPath, [program, ...args], {
         stdio: ['ignore', 'pipe', 'pipe'],

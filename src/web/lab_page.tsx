@@ -155,7 +155,7 @@ function Benches() {
       <h2>Benches</h2>
       <Failure of={{ failure }} />
       <ul class="list">
-        {answer?.benches.map(({ bench, url, status, failure }) => (
+        {answer?.benches.map(({ bench, url, status, failure, heard_s }) => (
           <li key={bench}>
             <span>
               <strong>
@@ -167,7 +167,8 @@ function Benches() {
                   </a>
                 )}
               </strong>{' '}
-              <span class={`state ${status === 'ok' ? 'good' : 'bad'}`}>{status}</span> <small>{failure}</small>
+              <span class={`state ${status === 'ok' ? 'good' : 'bad'}`}>{status}</span> <small>{failure}</small>{' '}
+              {heard_s !== null && <small>heard {duration(heard_s)} ago</small>}
             </span>
           </li>
         ))}
@@ -237,10 +238,10 @@ const decisionWords: Readonly<Record<string, string>> = {
 }
 
 function JourneyLine({ journey }: { journey: Journey }) {
-  const { journey_id, name, labware, status, leg, legs, waiting, needs_person, decisions, outcome } = journey
+  const { journey_id, name, labware, status, step, leg, legs, waiting, needs_person, decisions, outcome } = journey
   const { bench } = legs[leg - 1] ?? legs[0]!
   const tone = needs_person ? 'bad' : outcome === 'done' ? 'good' : 'calm'
-  const decide = (decision: string) => tell(`/api/lab/journeys/${journey_id}/decide`, { decision }, () => `${labware}: ${decision}`)
+  const decide = (decision: string) => tell(`/api/lab/journeys/${journey_id}/decide`, { decision, step }, () => `${labware}: ${decision}`)
   return (
     <li>
       <span>

@@ -7,6 +7,7 @@ export type Journey = {
   name: string
   labware: string
   status: 'queued' | 'open' | 'done' | 'ended'
+  step: number
   leg: number
   legs: { bench: string; workflow: string }[]
   waiting: string | null
@@ -22,7 +23,7 @@ export type Custody = { labware: string; holder: Holder; at: number }
 export type Lab = {
   name: string
   journeys: string[]
-  benches: { bench: string; url: string | null; status: string; failure: string | null }[]
+  benches: { bench: string; url: string | null; status: string; failure: string | null; heard_s: number | null }[]
 }
 
 /** The answer that came last, and why there is no newer one. */

@@ -3,7 +3,6 @@
 
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { createInterface } from 'node:readline'
 import { LabError, messageOf } from '../../errors.ts'
 import { readText } from '../../kit/files.ts'
 import { type Lab, pathIn } from './lab_file.ts'
@@ -17,16 +16,23 @@ export class Refused extends LabError {
   readonly status: number
 
   constructor(status: number, message: string) {
-    super(status === 404 ? 'not_found' : 'conflict', message)
+    super(status === 404 ? 'not_found' : 'conflict', message.length > longestSentence ? `${message.slice(0, longestSentence)}…` : message)
     this.status = status
   }
 }
 
+/** A whole answer comes within that time, however it is sent: a bench that drips it holds nobody. */
 const answer_ms = 10_000
 /** A stop is not waited for as long as an ordinary answer. */
 export const stop_ms = 3000
 const longestAnswer = 16 * 1024 * 1024
+/** A sentence of a bench is cut there. */
+const longestSentence = 1000
+/** A line of events is cut there; the id of the run stands before. */
+const longestLine = 1024 * 1024
 const streamAgain_ms = 1000
+
+type Request = { method: string; path: string; body?: object | undefined; wait_ms: number; agent?: HttpAgent }
 
 export class Bench {
   /** The name in the lab file. */
@@ -50,11 +56,40 @@ export class Bench {
   }
 
   /** Rejects with `Refused`, or with `disconnected` where no answer came: the request may have been carried out then. */
-  async ask<Answer>(method: 'GET' | 'POST' | 'PUT', path: string, body?: object, wait_ms = answer_ms): Promise<Answer> {
-    const response = await this.#send(method, path, body, wait_ms)
-    const text = await textOf(response, this.name)
-    const status = response.statusCode ?? 0
-    if (status >= 200 && status < 300) return JSON.parse(text) as Answer
+  async ask<Answer>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<Answer> {
+    return this.#asked<Answer>({ method, path, body, wait_ms: answer_ms })
+  }
+
+  /** Asks on a connection of its own, behind no other request, and does not wait as long. Rejects as `ask`. */
+  async askNow<Answer>(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
+    const agent = this.#newAgent(this.#located())
+    try {
+      return await this.#asked<Answer>({ method, path, body, wait_ms: stop_ms, agent })
+    } finally {
+      agent.destroy()
+    }
+  }
+
+  async #asked<Answer>(request: Request): Promise<Answer> {
+    const ended = new AbortController()
+    const timer = setTimeout(() => ended.abort(new Error(`no whole answer within ${request.wait_ms / 1000} s`)), request.wait_ms)
+    try {
+      const response = await this.#send(request, ended.signal)
+      return this.#answerOf<Answer>(response.statusCode ?? 0, await textOf(response, this.name, ended.signal))
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #answerOf<Answer>(status: number, text: string): Answer {
+    if (status >= 200 && status < 300) {
+      const answer = parsed(text)
+      if (typeof answer === 'object' && answer !== null) return answer as Answer
+      throw new LabError(
+        'disconnected',
+        `the answer of the bench ${this.name} is not what a bench answers; see what listens at ${this.url}`,
+      )
+    }
     const detail = detailOf(text) ?? `it answered ${status}`
     if (status >= 500 && status !== 503) throw new LabError('disconnected', `${this.name}: ${detail}`)
     throw new Refused(status, `${this.name}: ${detail}`)
@@ -83,7 +118,10 @@ export class Bench {
       this.#stream = undefined
       if (!this.#isClosed) this.#again = setTimeout(() => this.follow(), streamAgain_ms)
     }
-    this.#send('GET', '/events/stream', undefined, answer_ms).then((response) => {
+    const ended = new AbortController()
+    const timer = setTimeout(() => ended.abort(new Error('the stream of events does not begin')), answer_ms)
+    this.#send({ method: 'GET', path: '/events/stream', wait_ms: answer_ms }, ended.signal).then((response) => {
+      clearTimeout(timer)
       if (response.statusCode !== 200 || this.#isClosed) {
         response.destroy()
         return again()
@@ -98,10 +136,11 @@ export class Bench {
         again()
       })
       this.#tellAll()
-      createInterface({ input: response }).on('line', (line) => {
+      const lines = new Lines((line) => {
         const [, id] = /^data:.*"execution_id":"([^"]+)"/.exec(line) ?? []
         if (id !== undefined) this.#tell(id)
       })
+      response.setEncoding('utf8').on('data', (text: string) => lines.take(text))
     }, again)
   }
 
@@ -130,12 +169,17 @@ export class Bench {
     for (const call of [...(this.#waiting.get(execution_id) ?? [])]) call()
   }
 
-  #send(method: string, path: string, body: object | undefined, wait_ms: number): Promise<IncomingMessage> {
+  /** Throws `disconnected` where nobody told the address. */
+  #located(): Address {
     const address = this.#address()
-    if (!address)
-      return Promise.reject(
-        new LabError('disconnected', `the bench ${this.name} has not told the broker its address yet; see that it runs`),
-      )
+    if (!address) throw new LabError('disconnected', `the bench ${this.name} has not told the broker its address yet; see that it runs`)
+    if (address.fingerprint && !address.url.startsWith('https:'))
+      throw new LabError('disconnected', `the bench ${this.name} is to be known by its certificate, and ${address.url} has none`)
+    return address
+  }
+
+  async #send({ method, path, body, agent }: Request, ended: AbortSignal): Promise<IncomingMessage> {
+    const address = this.#located()
     const sent = body === undefined ? undefined : JSON.stringify(body)
     const headers = {
       'X-API-Key': this.#api_key,
@@ -144,12 +188,17 @@ export class Bench {
     return new Promise((resolve, reject) => {
       const url = new URL(path, address.url)
       const send = url.protocol === 'https:' ? requestHttps : requestHttp
-      const asking = send(url, { method, headers, agent: this.#agentFor(address) })
+      const asking = send(url, { method, headers, agent: agent ?? this.#agentFor(address) })
       const failed = (error: Error) =>
         reject(
           new LabError('disconnected', `the bench ${this.name} does not answer at ${address.url}: ${messageOf(error)}`, { cause: error }),
         )
-      asking.setTimeout(wait_ms, () => asking.destroy(new Error(`no answer within ${wait_ms / 1000} s`)))
+      const cut = () => {
+        // While there is no connection yet, the request tells nothing of its end.
+        failed(ended.reason as Error)
+        asking.destroy(ended.reason as Error)
+      }
+      ended.addEventListener('abort', cut, { once: true })
       asking.on('error', failed)
       asking.on('response', resolve)
       asking.end(sent)
@@ -160,15 +209,18 @@ export class Bench {
     const of = `${url} ${fingerprint}`
     if (this.#agents?.of !== of) {
       this.#agents?.agent.destroy()
-      const agent = url.startsWith('https:') ? pinnedAgent(fingerprint ?? undefined) : new HttpAgent({ keepAlive: true, maxSockets: 8 })
-      this.#agents = { of, agent }
+      this.#agents = { of, agent: this.#newAgent({ url, fingerprint }) }
     }
     return this.#agents.agent
+  }
+
+  #newAgent({ url, fingerprint }: Address): HttpAgent {
+    return url.startsWith('https:') ? pinnedAgent(fingerprint ?? undefined) : new HttpAgent({ keepAlive: true, maxSockets: 8 })
   }
 }
 
 /** The benches of a lab file, each with its key. Rejects with `config`, naming the file of a key that is missing. */
-export async function openBenches(lab: Lab, addressOf: (name: string) => Address | undefined): Promise<Map<string, Bench>> {
+export async function openBenches(lab: Lab, told: (name: string) => string | undefined): Promise<Map<string, Bench>> {
   const benches = new Map<string, Bench>()
   for (const [name, where] of Object.entries(lab.benches)) {
     const path = pathIn(lab, `${lab.keys}/${name}.key`)
@@ -176,14 +228,50 @@ export async function openBenches(lab: Lab, addressOf: (name: string) => Address
       const make = `make one on that bench: benchd key create --name lab-${lab.name} --scope admin, and write it into that file`
       throw new LabError('config', `${lab.origin}: benches.${name}: its API key is not in ${path} (${messageOf(error)}); ${make}`)
     })
-    benches.set(name, new Bench(name, key.trim(), typeof where === 'string' ? () => addressOf(where) : () => where))
+    const api_key = key.trim()
+    if (!/^bk_[\w-]{1,128}$/.test(api_key))
+      throw new LabError(
+        'config',
+        `${lab.origin}: benches.${name}: ${path} holds no API key, which begins with bk_; write the key of the bench into it`,
+      )
+    benches.set(name, new Bench(name, api_key, () => addressOf(where, told)))
   }
   return benches
 }
 
-async function textOf(response: IncomingMessage, name: string): Promise<string> {
+/** The lines of a stream of text; one that does not end is cut. */
+export class Lines {
+  readonly #tell: (line: string) => void
+  #begun = ''
+
+  constructor(tell: (line: string) => void) {
+    this.#tell = tell
+  }
+
+  take(text: string): void {
+    const [first = '', ...lines] = text.split('\n')
+    if (this.#begun.length < longestLine) this.#begun += first
+    for (const line of lines) {
+      this.#tell(this.#begun)
+      this.#begun = line
+    }
+  }
+}
+
+/**
+ * The lab file says who may have the key of a bench: whoever is at the address that it names, or has the certificate that it names. The broker only
+ * tells where that certificate is now.
+ */
+function addressOf({ url, name, fingerprint }: Lab['benches'][string], told: (name: string) => string | undefined): Address | undefined {
+  const where = url ?? (name === undefined || fingerprint === undefined ? undefined : told(name))
+  return where === undefined ? undefined : { url: where, fingerprint }
+}
+
+async function textOf(response: IncomingMessage, name: string, ended: AbortSignal): Promise<string> {
   const parts: Buffer[] = []
   let length = 0
+  const cut = () => response.destroy(ended.reason as Error)
+  ended.addEventListener('abort', cut, { once: true })
   try {
     for await (const part of response as AsyncIterable<Buffer>) {
       length += part.length
@@ -196,10 +284,15 @@ async function textOf(response: IncomingMessage, name: string): Promise<string> 
   return Buffer.concat(parts).toString()
 }
 
-function detailOf(text: string): string | undefined {
+function parsed(text: string): unknown {
   try {
-    return (JSON.parse(text) as { detail?: string }).detail
+    return JSON.parse(text)
   } catch {
     return undefined
   }
+}
+
+function detailOf(text: string): string | undefined {
+  const detail = (parsed(text) as { detail?: unknown } | null | undefined)?.detail
+  return typeof detail === 'string' ? detail : undefined
 }

@@ -1,10 +1,8 @@
 // The coordinator's connection to the broker: made when it is needed and again after it has ended. It tells the addresses of the benches.
 
-import { LabError } from '../../errors.ts'
 import { type Clock, sleep, systemClock } from '../../kit/clock.ts'
 import { Presence } from '../presence.ts'
 import { connectTo, type Link, type Place } from '../wire.ts'
-import type { Address } from './benches.ts'
 import { type Lab, pathIn } from './lab_file.ts'
 
 const again_ms = 1000
@@ -36,9 +34,14 @@ export class Broker {
     return this.#presence.benches()
   }
 
-  /** The address that a bench told, whoever long ago; undefined where it never did. */
-  address(name: string): Address | undefined {
-    return this.#presence.benches().find((bench) => bench.name === name)
+  /** The address that a bench told, however long ago; undefined where it never did. Anybody at the broker may have told it. */
+  address(name: string): string | undefined {
+    return this.#presence.benches().find((bench) => bench.name === name)?.url
+  }
+
+  /** Seconds since a bench was heard; null where it was not heard since the coordinator began to listen. */
+  heard_s(name: string): number | null {
+    return this.#presence.benches().find((bench) => bench.name === name)?.heard_s ?? null
   }
 
   async close(): Promise<void> {
@@ -69,30 +72,20 @@ export class Broker {
 /** How long a broker may take to tell the addresses of the benches, in steps of a tenth of a second. */
 const mostLooks = 50
 
-/**
- * The broker that the lab file names, once it told the addresses of its benches; a bench without one is away. Throws `config` where the file
- * names benches by their names in the lab, and no broker.
- */
-export async function openLabBroker(lab: Lab): Promise<Broker | undefined> {
-  const named = Object.entries(lab.benches).flatMap(([bench, where]) => (typeof where === 'string' ? [{ bench, name: where }] : []))
-  if (!lab.broker) {
-    const [first] = named
-    if (!first) return undefined
-    const what = `without a "broker" nobody knows the address of ${first.name}; write {"url": …}`
-    throw new LabError('config', `${lab.origin}: benches.${first.bench}: ${what}`)
-  }
-  const { servers, credentials, ca } = lab.broker
-  const broker = new Broker({
+/** The broker that the lab file names, if it does. */
+export function openLabBroker({ broker, ...lab }: Lab): Broker | undefined {
+  if (!broker) return undefined
+  const { servers, credentials, ca } = broker
+  return new Broker({
     servers,
     ...(credentials !== undefined && { credentials: pathIn(lab, credentials) }),
     ...(ca !== undefined && { ca: pathIn(lab, ca) }),
   })
-  for (let looks = 0; looks < mostLooks && !named.every(({ name }) => broker.address(name)); looks++) await sleep(systemClock, 100)
-  return broker
 }
 
-/** Closes the broker, and throws the error. */
-export async function closed(broker: Broker | undefined, error: unknown): Promise<never> {
-  await broker?.close()
-  throw error
+/** Resolves when the broker told the addresses of the benches that the lab file names without one, or after a while: a bench without an address is away. */
+export async function addressesTold(lab: Lab, broker: Broker | undefined, ended?: AbortSignal): Promise<void> {
+  const unknown = Object.values(lab.benches).filter(({ url }) => url === undefined)
+  const isTold = () => unknown.every(({ name = '' }) => broker?.address(name) !== undefined)
+  for (let looks = 0; looks < mostLooks && !isTold() && !ended?.aborted; looks++) await sleep(systemClock, 100)
 }

@@ -1,20 +1,30 @@
-// Holds a lab file against its benches, and starts nothing.
+// What is asked of the benches of a lab file without a coordinator.
 
-import { openBenches } from './benches.ts'
-import { closed, openLabBroker } from './broker.ts'
+import { addressesTold } from './broker.ts'
+import { LabBenches, type StopOfAll } from './lab_benches.ts'
 import { readLabFile } from './lab_file.ts'
 import { planAll } from './plan.ts'
 
-/** Rejects with `config`, naming each mistake and its place in the file. `away` has a sentence for each bench that did not answer. */
-export async function checkLab(path: string): Promise<{ lab: string; journeys: number; away: string[] }> {
-  const lab = await readLabFile(path)
-  const broker = await openLabBroker(lab)
-  const benches = await openBenches(lab, (name) => broker?.address(name)).catch((error) => closed(broker, error))
-  try {
-    const { away } = await planAll(lab, benches)
+/** Holds the file against its benches, and starts nothing. Rejects with `config`, naming each mistake and its place in the file. `away` has a sentence for each bench that did not answer. */
+export function checkLab(path: string): Promise<{ lab: string; journeys: number; away: string[] }> {
+  return withBenches(path, async ({ lab, all }) => {
+    const { away } = await planAll(lab, all)
     return { lab: lab.name, journeys: lab.legs.size, away }
+  })
+}
+
+/** Asks all benches of the file to stop, where no coordinator does. */
+export function stopLab(path: string): Promise<StopOfAll> {
+  return withBenches(path, (benches) => benches.stopAll())
+}
+
+async function withBenches<Answer>(path: string, call: (benches: LabBenches) => Promise<Answer>): Promise<Answer> {
+  const lab = await readLabFile(path)
+  const benches = await LabBenches.open(lab)
+  try {
+    await addressesTold(lab, benches.broker)
+    return await call(benches)
   } finally {
-    for (const bench of benches.values()) bench.close()
-    await broker?.close()
+    await benches.close()
   }
 }

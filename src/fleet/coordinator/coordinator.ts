@@ -1,27 +1,33 @@
 // The coordinator of a lab: plans journeys over its benches, carries them out, and knows who has which labware.
 
 import { randomUUID } from 'node:crypto'
+import * as v from 'valibot'
 import { LabError, messageOf } from '../../errors.ts'
 import { didYouMeanAmong } from '../../kit/did_you_mean.ts'
 import type { Log } from '../../kit/log.ts'
+import { Id } from '../../kit/name.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
-import { type Bench, openBenches, Refused, stop_ms } from './benches.ts'
-import { type Broker, openLabBroker } from './broker.ts'
+import type { Bench } from './benches.ts'
+import { addressesTold } from './broker.ts'
 import { Custody } from './custody.ts'
 import { mustBePossible, possible, type Verb } from './decisions.ts'
 import { dryRun, type JourneyDryRun } from './dry_run.ts'
 import { Journeys } from './journeys.ts'
+import type { LabBenches } from './lab_benches.ts'
 import type { Lab } from './lab_file.ts'
-import type { Task, Trip, Waiting } from './phases.ts'
+import type { Task, Trip } from './phases.ts'
 import { giveWorkflows, type Plan, planAll } from './plan.ts'
-import { begun, phases, type State } from './state.ts'
+import { begun, phases, type Run, type State } from './state.ts'
 import { type CustodyRow, type JourneyRow, Store } from './store.ts'
+import { isWithdrawn } from './withdrawing.ts'
 
 export type ShownJourney = {
   journey_id: string
   name: string
   labware: string
   status: JourneyRow['status']
+  /** Counts the states of the journey; a decision may name the one that it is about. */
+  step: number
   phase: State['phase']
   /** From 1. */
   leg: number
@@ -46,48 +52,43 @@ export type ShownTask = Pick<Task, 'kind' | 'bench' | 'position'> & {
 }
 
 const mostWaiting = 1000
+/** A name that fits more journeys is told to fit these. */
+const mostNamed = 100
 
 export class Coordinator {
   readonly lab: Lab
   readonly store: Store
-  readonly #benches: ReadonlyMap<string, Bench>
-  readonly #broker: Broker | undefined
+  readonly #benches: LabBenches
+  readonly #custody: Custody
   readonly #taking = new SerialQueue(mostWaiting)
   #journeys!: Journeys
 
   /** Rejects with `config` for a lab file that the benches cannot carry out, `in_use` for a second coordinator, `disconnected` without PostgreSQL. */
-  static async open(lab: Lab, log: Log): Promise<Coordinator> {
-    const opened: (() => unknown)[] = []
+  static async open(benches: LabBenches, log: Log): Promise<Coordinator> {
+    const { lab, broker, all } = benches
+    await addressesTold(lab, broker)
+    const { away } = await planAll(lab, all)
+    for (const sentence of away) log.warn(`${sentence}; its part of the lab file is checked when a journey begins there`)
+    const store = await Store.open(lab.database)
+    const coordinator = new Coordinator(benches, store)
     try {
-      const broker = await openLabBroker(lab)
-      opened.push(() => broker?.close())
-      const benches = await openBenches(lab, (name) => broker?.address(name))
-      opened.push(() => closeAll(benches))
-      const { away } = await planAll(lab, benches)
-      for (const sentence of away) log.warn(`${sentence}; its part of the lab file is checked when a journey begins there`)
-      const store = await Store.open(lab.database)
-      opened.push(() => store.close())
-      const coordinator = new Coordinator(lab, { store, benches, broker })
-      for (const bench of benches.values()) bench.follow()
       coordinator.#journeys = await Journeys.open(lab.database, {
-        ...{ store, log, its: coordinator.#surroundings() },
+        ...{ store, log, its: coordinator.#surroundings(), keep: lab.keep_journeys },
         watch: (run, call) => coordinator.#bench(run.bench).watch(run.execution_id ?? '', call),
+        forget: (labware) => coordinator.#custody.forget(labware),
       })
       return coordinator
     } catch (error) {
-      for (const close of opened.reverse()) await Promise.resolve(close()).catch(() => undefined)
+      store.close()
       throw error
     }
   }
 
-  private constructor(
-    lab: Lab,
-    { store, benches, broker }: { store: Store; benches: ReadonlyMap<string, Bench>; broker: Broker | undefined },
-  ) {
-    this.lab = lab
+  private constructor(benches: LabBenches, store: Store) {
+    this.lab = benches.lab
     this.store = store
     this.#benches = benches
-    this.#broker = broker
+    this.#custody = new Custody(store, benches.broker)
   }
 
   /** Begins a journey with this labware. The same journey with the same id begins once. Rejects with `not_found`, `conflict`, `config`, `disconnected`. */
@@ -104,7 +105,7 @@ export class Coordinator {
     const known = await this.store.find(journey_id)
     if (!known) {
       const plan = await this.#planOf(name)
-      await giveWorkflows(plan, this.#benches)
+      await giveWorkflows(plan, this.#benches.all)
       await this.store.add({ journey_id, name, labware, state: begun(plan.legs), begun_at: Date.now() / 1000 })
     } else await this.store.add({ ...known, name, labware })
     const row = (await this.store.find(journey_id))!
@@ -125,8 +126,9 @@ export class Coordinator {
   async why(named: string): Promise<{ journey_id: string; because: string[] }> {
     const row = await this.#row(named)
     const { phase, run, release, problem } = row.state
-    const waiting = this.#journeys.waiting(row.journey_id)
+    const waiting = this.#journeys.waiting(row.journey_id, row.state)
     const because = [waiting?.waiting ?? problem?.what ?? `${row.labware} ${phases[phase]}`]
+    if (row.state.overtaken !== undefined) because.push(row.state.overtaken)
     const asked = ['release', 'ready', 'take', 'back'].includes(phase) ? release : run
     if (asked?.execution_id && phase !== 'over') {
       const bench = this.#bench(asked.bench)
@@ -135,44 +137,57 @@ export class Coordinator {
         .catch((error) => ({ blockers: [{ message: messageOf(error), remedy: '' }] }))
       for (const { message, remedy } of said.blockers ?? []) because.push(`${asked.bench}: ${message}${remedy ? `. ${remedy}` : ''}`)
     }
-    const decisions = possible(row.state)
+    const decisions = this.#decisions(row)
     if (waiting?.needs_person && decisions.includes('retry'))
       because.push(`decide: benchd lab decide ${row.journey_id.slice(0, 8)} ${decisions.join('|')}`)
     return { journey_id: row.journey_id, because }
   }
 
-  /** Rejects with `conflict` for a decision that is not possible where the journey stands. */
-  async decide(named: string, decision: { verb: Verb; position?: string | undefined; by: string }): Promise<ShownJourney> {
+  /** Rejects with `conflict` for a decision that is not possible where the journey stands, or that is about an earlier `step`. */
+  async decide(
+    named: string,
+    { step, ...decision }: { verb: Verb; step?: number | undefined; position?: string | undefined; by: string },
+  ): Promise<ShownJourney> {
     const row = await this.#row(named)
-    mustBePossible(row.state, decision)
-    await this.store.decide(row.journey_id, decision)
-    this.#journeys.wake(row.journey_id)
+    const { number } = row.state
+    const isOvertaken = step !== undefined && step !== number
+    if (!isOvertaken) mustBePossible(this.#decisions(row), decision)
+    const isGivenUp = this.#journeys.isGivenUp(row)
+    if (isGivenUp && !isOvertaken && decision.verb === 'retry') {
+      await this.#journeys.takeUp(row)
+      return this.#shown(row)
+    }
+    if (isOvertaken || !(await this.store.decide(row.journey_id, { ...decision, step: number })))
+      throw new LabError('conflict', `the journey of ${row.labware} has gone on since; look at it again, then decide`)
+    if (isGivenUp) await this.#journeys.takeUp(row)
+    else this.#journeys.wake(row.journey_id)
     return this.#shown((await this.store.find(row.journey_id))!)
   }
 
   /** Lists what people and carriers are to do, the oldest journey first. */
   async tasks(): Promise<ShownTask[]> {
+    return (await this.#openTasks()).map(({ shown }) => shown)
+  }
+
+  async #openTasks(): Promise<{ task: Task; shown: ShownTask }[]> {
     return (await this.store.open()).flatMap((row) => {
-      const waiting = this.#journeys.waiting(row.journey_id)
-      return waiting?.task ? [shownTask(row, waiting as Waiting & { task: Task })] : []
+      const task = this.#journeys.waiting(row.journey_id, row.state)?.task
+      // Somebody has decided otherwise: what was to be done is to be done no longer.
+      const isDecided = row.decision !== null && row.decision.number > row.state.decided
+      return task && !isDecided ? [{ task, shown: shownTask(row, task) }] : []
     })
   }
 
   /** Tells the bench that a task is done. Rejects with the sentence of the bench: the barcode is another, or nobody waits for that any more. */
   async confirm(task_id: string, barcode: string | undefined): Promise<string> {
-    const tasks = await this.tasks()
-    const found = tasks.filter((one) => one.task_id.startsWith(task_id))
-    if (found.length !== 1)
-      throw new LabError(
-        'not_found',
-        `there is no task ${task_id}; it was confirmed, or its time is over${didYouMeanAmong(
-          task_id,
-          tasks.map((one) => one.task_id),
-        )}`,
-      )
-    const { journey_id, kind, bench, position, labware } = found[0]!
-    const task = this.#journeys.waiting(journey_id)?.task
-    if (!task) throw new LabError('not_found', `the task ${task_id} was confirmed just now`)
+    const open = await this.#openTasks()
+    const found = open.filter(({ shown }) => isNamed(shown, task_id))
+    const ids = found.map(({ shown }) => shown.task_id)
+    if (ids.length > 1) throw new LabError('conflict', `${task_id} fits several tasks: ${ids.slice(0, 10).join(', ')}`)
+    if (!found[0])
+      throw new LabError('not_found', `there is no task ${task_id}; it was confirmed, or its time is over; see: benchd lab tasks`)
+    const { journey_id, kind, bench, position, labware } = found[0].shown
+    const { task } = found[0]
     const isPlacing = kind === 'place' || kind === 'bring'
     await this.#bench(bench).ask('POST', `/api/threads/${task.thread_id}/${isPlacing ? 'placed' : 'removed'}`, isPlacing ? { barcode } : {})
     this.#journeys.wake(journey_id)
@@ -183,33 +198,9 @@ export class Coordinator {
     return this.store.holders()
   }
 
-  /** The benches of the lab file, as they answer now; each fails alone. */
-  benches(): Promise<{ bench: string; url: string | null; status: string; failure: string | null }[]> {
-    return Promise.all(
-      [...this.#benches.values()].map(async (bench) => {
-        const its = { bench: bench.name, url: bench.url ?? null }
-        try {
-          const { status } = await bench.ask<{ status: string }>('GET', '/health', undefined, stop_ms)
-          return { ...its, status, failure: null }
-        } catch (error) {
-          return { ...its, status: 'silent', failure: messageOf(error) }
-        }
-      }),
-    )
-  }
-
-  /** Asks all benches at once to stop their devices. It is no safety function: a bench that the network does not reach goes on. */
-  async stopAll(): Promise<{ bench: string; success: boolean; message: string }[]> {
-    return Promise.all(
-      [...this.#benches.values()].map(async (bench) => {
-        try {
-          return { bench: bench.name, ...(await bench.ask<{ success: boolean; message: string }>('POST', '/api/stop', {}, stop_ms)) }
-        } catch (error) {
-          const message = error instanceof Refused ? error.message : `${messageOf(error)}: use its red button`
-          return { bench: bench.name, success: false, message }
-        }
-      }),
-    )
+  /** The oldest first; none for labware that no journey has had. */
+  async custodyOf(labware: string): Promise<CustodyRow[]> {
+    return v.is(Id, labware) ? this.store.custodyOf(labware) : []
   }
 
   /** Tries a journey out on the clock alone. Rejects with `not_found`, `config`, `disconnected`. */
@@ -218,10 +209,9 @@ export class Coordinator {
     return dryRun(name, await this.#planOf(name), (bench) => this.#bench(bench))
   }
 
-  /** Lets go of the benches and of the broker. Journeys go on when a coordinator begins again. */
+  /** Lets go of the database, once what was begun just now is done. Journeys go on when a coordinator begins again. */
   async close(): Promise<void> {
-    closeAll(this.#benches)
-    await this.#broker?.close()
+    await this.#journeys.close()
     this.store.close()
   }
 
@@ -233,20 +223,23 @@ export class Coordinator {
   /** The file is held against the benches anew: they may have changed since. */
   async #planOf(name: string): Promise<Plan> {
     const legs = this.lab.legs.get(name)!
-    const { plans, away } = await planAll({ ...this.lab, legs: new Map([[name, legs]]) }, this.#benches)
+    const { plans, away } = await planAll({ ...this.lab, legs: new Map([[name, legs]]) }, this.#benches.all)
     const plan = plans.get(name)
     if (!plan) throw new LabError('disconnected', `${away.join('; ')}; the journey was not begun`)
     return plan
   }
 
   async #row(named: string): Promise<JourneyRow> {
-    const whole = await this.store.find(named)
+    const isName = v.is(Id, named)
+    const whole = isName ? await this.store.find(named) : undefined
     if (whole) return whole
-    const rows = (await this.store.newest(1000)).filter(({ journey_id, labware }) => journey_id.startsWith(named) || labware === named)
+    const rows = isName ? await this.store.named(named, mostNamed) : []
     const open = rows.filter(({ ended_at }) => ended_at === null)
-    const [one, another] = open.length ? open : rows
+    const fitting = open.length ? open : rows
+    // Labware has had several journeys one after the other; the newest is meant.
+    const [one, another] = fitting.every(({ labware }) => labware === named) ? fitting.slice(0, 1) : fitting
     if (!one) throw new LabError('not_found', `there is no journey ${named}; see: benchd lab journeys`)
-    if (another && one.labware !== named)
+    if (another)
       throw new LabError(
         'conflict',
         `${named} fits several journeys: ${rows
@@ -258,19 +251,25 @@ export class Coordinator {
   }
 
   #shown({ journey_id, name, labware, status, state, begun_at, ended_at }: JourneyRow): ShownJourney {
-    const { phase, leg, legs, problem, outcome, since, bars, run } = state
-    const { waiting = problem?.what, needs_person = problem !== null } = this.#journeys.waiting(journey_id) ?? {}
+    const { number, phase, leg, legs, problem, outcome, since, bars, run } = state
+    const { waiting = problem?.what, needs_person = problem !== null } = this.#journeys.waiting(journey_id, state) ?? {}
     return {
-      ...{ journey_id, name, labware, status, phase, leg: leg + 1 },
+      ...{ journey_id, name, labware, status, step: number, phase, leg: leg + 1 },
       legs: legs.map(({ bench, workflow }, i) => ({ bench, workflow, execution_id: i === leg ? (run?.execution_id ?? null) : null })),
       waiting: phase === 'over' ? null : (waiting ?? `${labware} ${phases[phase]}`),
       needs_person: phase !== 'over' && needs_person,
-      ...{ decisions: possible(state), outcome, begun_at, ended_at, since, bars },
+      ...{ decisions: this.#decisions({ journey_id, state }), outcome, begun_at, ended_at, since, bars },
     }
   }
 
+  /** The decisions that are possible now; one that was given up can be taken up again. */
+  #decisions(row: Pick<JourneyRow, 'journey_id' | 'state'>): Verb[] {
+    const usual = possible(row.state)
+    return this.#journeys.isGivenUp(row) && !usual.includes('retry') ? ['retry', ...usual] : usual
+  }
+
   #bench(name: string): Bench {
-    const bench = this.#benches.get(name)
+    const bench = this.#benches.all.get(name)
     if (!bench)
       throw new LabError(
         'config',
@@ -283,7 +282,7 @@ export class Coordinator {
     const wanting = new Map<string, readonly string[]>()
     return {
       bench: (name: string) => this.#bench(name),
-      custody: new Custody(this.store, this.#broker),
+      custody: this.#custody,
       admit: (trip: Trip) => this.#taking.run(() => this.#admit(trip)),
       claim: (trip: Trip, spots: readonly string[]) =>
         this.#taking.run(async () => {
@@ -301,6 +300,9 @@ export class Coordinator {
       release: (trip: Trip) => {
         wanting.delete(trip.journey_id)
         return this.store.release(trip.journey_id)
+      },
+      withdraw: async ({ journey_id }: Trip, run: Run) => {
+        if (!(await isWithdrawn(() => this.#bench(run.bench), run))) await this.store.owe(journey_id, run)
       },
     }
   }
@@ -324,10 +326,6 @@ export class Coordinator {
   }
 }
 
-function closeAll(benches: ReadonlyMap<string, Bench>): void {
-  for (const bench of benches.values()) bench.close()
-}
-
 const taskWords: Readonly<Record<Task['kind'], (task: Task, labware: string) => string>> = {
   place: ({ bench, position }, labware) => `Put ${labware} at ${position} of ${bench}.`,
   take: ({ bench, position }, labware) => `Take ${labware} from ${position} of ${bench}.`,
@@ -335,8 +333,14 @@ const taskWords: Readonly<Record<Task['kind'], (task: Task, labware: string) => 
   take_away: ({ bench, position }, labware) => `Take ${labware} away from ${position} of ${bench}.`,
 }
 
-function shownTask({ journey_id, labware, state }: JourneyRow, { task }: { task: Task }): ShownTask {
+/** Whether a task is meant: by its whole id, or with the journey's id cut short. The number is always that of the task, since the next one is another. */
+function isNamed({ journey_id, task_id }: ShownTask, named: string): boolean {
+  const at = named.lastIndexOf('-')
+  return task_id === named || (at >= 4 && journey_id.startsWith(named.slice(0, at)) && task_id === journey_id + named.slice(at))
+}
+
+function shownTask({ journey_id, labware, state }: JourneyRow, task: Task): ShownTask {
   const { kind, bench, position } = task
-  const task_id = `${journey_id.slice(0, 8)}-${state.number}`
+  const task_id = `${journey_id}-${state.number}`
   return { task_id, journey_id, labware, kind, bench, position, what: taskWords[kind](task, labware), since: state.since }
 }

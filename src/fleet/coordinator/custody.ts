@@ -30,9 +30,15 @@ export class Custody {
     if (entry) await this.#store.noteCustody({ labware: change.labware, ...entry })
   }
 
+  /** Has the broker forget labware that nobody has any more. Rejects with `disconnected` where it is away. */
+  async forget(labware: string): Promise<void> {
+    const link = await this.#broker?.link()
+    await link?.forget(`KV_${custodyBucket}`, subjectOf(labware))
+  }
+
   async #atBroker({ labware, holder, journey_id, step }: Change, broker: Broker): Promise<Entry> {
     const link = await broker.link()
-    const subject = `$KV.${custodyBucket}.${labware}`
+    const subject = subjectOf(labware)
     const last = await link.last(`KV_${custodyBucket}`, subject)
     const before = last && entryOf(last.payload)
     if (before?.journey_id === journey_id && before.step === step) return before
@@ -52,6 +58,10 @@ export class Custody {
     if (known?.journey_id === journey_id && JSON.stringify(sorted(known.holder)) === JSON.stringify(sorted(holder))) return undefined
     return { number: (known?.number ?? 0) + 1, holder, journey_id, step: '', at: Date.now() / 1000 }
   }
+}
+
+function subjectOf(labware: string): string {
+  return `$KV.${custodyBucket}.${labware}`
 }
 
 function sorted(holder: Holder): object {

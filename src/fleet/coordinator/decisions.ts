@@ -2,8 +2,9 @@
 
 import { LabError } from '../../errors.ts'
 import { give, legDone, type Surroundings, type Trip } from './phases.ts'
-import { newRun, type Phase, type State, step } from './state.ts'
+import { legOf, newRun, type Phase, type State, step } from './state.ts'
 import type { Decision } from './store.ts'
+import { giveBack } from './withdrawing.ts'
 
 export const verbs = {
   retry: 'do the step again, with a new run',
@@ -15,21 +16,24 @@ export const verbs = {
 export type Verb = keyof typeof verbs
 
 /** The decisions that are possible now. */
-export function possible({ phase, problem, run }: State): Verb[] {
+export function possible(state: State): Verb[] {
+  const { phase, problem, run } = state
   if (phase === 'over') return []
   const more: Verb[] = []
   if (phase === 'person') more.push('retry')
-  if (phase === 'person' && run !== null && problem && inRun.includes(problem.phase)) more.push('done')
+  if (phase === 'person' && run !== null && problem && inRun.includes(problem.phase) && !isAtRest(state)) more.push('done')
   if (phase === 'bring' || (phase === 'person' && problem?.phase === 'bring')) more.push('back')
   return [...more, 'lost', 'end']
 }
+
+/** The phases of the run that brings the labware to its carrier. */
+const isOfRelease: readonly Phase[] = ['release_prepare', 'release', 'ready', 'take', 'back']
 
 /** The phases in which the labware is in the run of its leg. */
 const inRun: readonly Phase[] = ['place', 'work', 'order']
 
 /** Throws `conflict` for a decision that is not possible where the journey stands. */
-export function mustBePossible(state: State, { verb, position }: Pick<Decision, 'verb' | 'position'>): void {
-  const now = possible(state)
+export function mustBePossible(now: readonly Verb[], { verb, position }: Pick<Decision, 'verb' | 'position'>): void {
   if (!now.includes(verb)) {
     const words = now.length ? `possible are: ${now.join(', ')}` : 'it has ended'
     throw new LabError('conflict', `${verb} cannot be decided about this journey now; ${words}`)
@@ -39,7 +43,7 @@ export function mustBePossible(state: State, { verb, position }: Pick<Decision, 
 
 /** Carries a decision out. Rejects as a phase does; then it is carried out again. */
 export async function carryOut(trip: Trip, its: Surroundings, { verb, position, number }: Decision): Promise<State> {
-  const state = { ...trip.state, decided: number }
+  const state = { ...trip.state, decided: number, overtaken: undefined }
   const decided = { ...trip, state }
   switch (verb) {
     case 'retry':
@@ -59,10 +63,34 @@ export async function carryOut(trip: Trip, its: Surroundings, { verb, position, 
   }
 }
 
-/** Begins the step anew, with a new run: what became of the old one a person has seen to. */
-async function retried({ state }: Trip, its: Surroundings): Promise<State> {
+/**
+ * Says what becomes of a decision that was made about an earlier state: the end of a journey holds, for it leaves the labware with who has it; all else is
+ * dropped, for it was about a place where the labware is no more.
+ */
+export function overtaken(state: State, { verb, number, by }: Decision): State {
+  return { ...state, decided: number, overtaken: `the decision ${verb} of ${by} came too late: the journey had gone on` }
+}
+
+/** The phases before the hand-over is granted: the labware rests on the bench before. */
+const beforeGrant: readonly Phase[] = ['claim', 'prepare', 'order', 'grant']
+
+/** Whether a problem arose while the labware rested on the bench before, so that nothing is to be kept for it until somebody has decided. */
+export function isAtRest({ problem, at, is_carried, legs, leg }: State): boolean {
+  const isElsewhere = at !== null && at.bench !== legOf({ legs, leg }).bench
+  return problem !== null && beforeGrant.includes(problem.phase) && isElsewhere && !is_carried
+}
+
+/** Begins the step anew, with a new run. What the old one had of its labware a person has seen to; what it only waits with is given back. */
+async function retried(trip: Trip, its: Surroundings): Promise<State> {
+  const { state } = trip
   const from = state.problem!.phase
   const again = { problem: null }
+  if (isAtRest(state)) {
+    await giveBack(trip, its)
+    return step(state, 'claim', { ...again, run: null, release: null })
+  }
+  const old = isOfRelease.includes(from) ? state.release : state.run
+  if (old) await its.withdraw(trip, old)
   if (from === 'release' || from === 'ready' || from === 'release_prepare')
     return step(state, 'release_prepare', { ...again, release: null })
   if (from === 'take' || from === 'back') {
@@ -70,16 +98,4 @@ async function retried({ state }: Trip, its: Surroundings): Promise<State> {
     return step(state, 'back', { ...again, release })
   }
   return step(state, 'prepare', { ...again, run: null })
-}
-
-/** Gives back what the journey holds: the position that the next bench keeps for it, and its claims. */
-async function giveBack(trip: Trip, its: Surroundings): Promise<void> {
-  const { run } = trip.state
-  if (run?.thread_id) {
-    const bench = its.bench(run.bench)
-    const execution = await bench.find<{ threads: { thread_id: string; status: string }[] }>(`/api/executions/${run.execution_id}`)
-    const thread = execution?.threads.find(({ thread_id }) => thread_id === run.thread_id)
-    if (thread?.status === 'AWAITING_MANUAL_PLACE') await bench.ask('POST', `/api/threads/${thread.thread_id}/stop`, {})
-  }
-  await its.release(trip)
 }

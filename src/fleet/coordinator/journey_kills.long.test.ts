@@ -1,11 +1,10 @@
 // The crash table of journeys: each of the five processes dies at each point of a journey. Afterwards the journey has ended, one had the labware at
 // every moment, and each run was ordered once.
 
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { t as file, type Test } from 'tap'
 import { benchd } from '../../testing/cli.ts'
-import { type TestBench, type TestLab, testLab } from '../../testing/lab.ts'
+import { holders, ordered, proxyOf } from '../../testing/journeys.ts'
+import { type TestLab, testLab } from '../../testing/lab.ts'
 import { withLab } from '../../testing/with_lab.ts'
 import type { ShownJourney, ShownTask } from './coordinator.ts'
 
@@ -59,20 +58,6 @@ async function until(lab: TestLab, journey_id: string, point: Point): Promise<vo
   if (point === 'placed') await lab.carryUntil(async () => !(await lab.tasks()).some(isIt))
 }
 
-/** How often each workflow was run on the bench; those of the lab itself are counted together. */
-async function ordered({ ask }: TestBench): Promise<Record<string, number>> {
-  const { executions } = await ask<{ executions: { workflow_name: string }[] }>('GET', '/api/executions?limit=1000')
-  const counts: Record<string, number> = {}
-  for (const { workflow_name } of executions) {
-    const name = workflow_name.replace(/^lab-(\w+)-.*/, '$1')
-    counts[name] = (counts[name] ?? 0) + 1
-  }
-  return counts
-}
-
-const holders = async (lab: TestLab, labware: string) =>
-  (await lab.custody(labware)).map(({ holder }) => ('bench' in holder ? `${holder.bench}/${holder.position}` : Object.values(holder)[0]))
-
 withLab('each process dies at each point of a journey, and the journey ends as if none had', async (t) => {
   const lab = await testLab(t)
   await lab.coordinator.start()
@@ -97,31 +82,16 @@ withLab('each process dies at each point of a journey, and the journey ends as i
 withLab('an answer that is lost on the way back is asked for, and the run is not ordered twice', async (t) => {
   const lab = await testLab(t)
   const lost = new Set<string>()
-  const proxy = createServer((asked, answered) => {
-    const passed = request(lab.prep.url + asked.url, { method: asked.method, headers: asked.headers }, (answer) => {
+  const url = await proxyOf(t, lab.prep, ({ asked, answered, pass }) => {
+    const length = String(asked.headers['content-length'])
+    if (asked.method === 'POST' && asked.url === '/api/submissions' && lost.size < 2 && !lost.has(length)) {
       // The first answer to each order never comes back.
-      if (
-        asked.method === 'POST' &&
-        asked.url === '/api/submissions' &&
-        lost.size < 2 &&
-        !lost.has(String(asked.headers['content-length']))
-      ) {
-        lost.add(String(asked.headers['content-length']))
-        answer.resume()
-        return answered.destroy()
-      }
-      answered.writeHead(answer.statusCode ?? 500, answer.headers)
-      answer.pipe(answered)
-    })
-    passed.on('error', () => answered.destroy())
-    asked.pipe(passed)
-  }).listen(0, '127.0.0.1')
-  t.teardown(() => {
-    proxy.closeAllConnections()
-    proxy.close()
+      lost.add(length)
+      answered.writeHead = () => answered.destroy() as never
+    }
+    pass()
   })
-  while (proxy.address() === null) await new Promise((resolve) => setTimeout(resolve, 5))
-  lab.write((file) => (file.benches.prep = { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` }))
+  lab.write((file) => (file.benches.prep.url = url))
   await lab.coordinator.start()
   const { journey_id } = await lab.ask<ShownJourney>('POST', '/api/lab/journeys', { journey: 'assay', labware: 'P-1' })
   await lab.carryUntil(async () => (await lab.journey(journey_id)).outcome === 'done')

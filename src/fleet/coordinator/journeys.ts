@@ -4,10 +4,11 @@
 import { DBOS } from '@dbos-inc/dbos-sdk'
 import { LabError, messageOf } from '../../errors.ts'
 import type { Log } from '../../kit/log.ts'
-import { carryOut } from './decisions.ts'
-import { looks, problem, Restored, type Surroundings, type Trip, type Waiting } from './phases.ts'
+import { carryOut, isAtRest, overtaken } from './decisions.ts'
+import { cut, looks, observing, problem, Restored, type Surroundings, type Trip, type Waiting } from './phases.ts'
 import { now, type Phase, type Run, type State } from './state.ts'
 import type { JourneyRow, Store } from './store.ts'
+import { giveBack, isWithdrawn } from './withdrawing.ts'
 
 /** DBOS goes on only with workflows of the same version, so this never changes while a phase still means what it meant. */
 const version = 'journeys-1'
@@ -20,7 +21,26 @@ const longestAgain_ms = 10_000
 /** A bench that has not answered for so long is something for a person. */
 const patience_s = 3600
 
-type Options = { store: Store; its: Surroundings; log: Log; watch(run: Run, call: () => void): () => void }
+/** The time between two sweeps, each for journeys that nobody carries out, runs that are to be withdrawn, and old journeys. */
+const sweep_ms = 10_000
+/** A journey that is not under way in so many sweeps one after the other is told. */
+const mostMissed = 6
+/** The time that requests have to end when the coordinator does. */
+const rest_ms = 3000
+
+type Options = {
+  store: Store
+  its: Surroundings
+  log: Log
+  /** The number of journeys that are kept after their end. */
+  keep: number
+  watch(run: Run, call: () => void): () => void
+  /** Has the broker forget labware that nobody has any more. */
+  forget(labware: string): Promise<void>
+}
+
+/** The words of DBOS for a workflow that goes on. */
+const active: ReadonlySet<string> = new Set(['PENDING', 'ENQUEUED', 'DELAYED'])
 
 /** The workflow is registered once in a process, before there is a `Journeys`. */
 let present: Journeys | undefined
@@ -39,9 +59,14 @@ const travel = DBOS.registerWorkflow(
 
 export class Journeys {
   readonly #options: Options
-  /** By journey, the thing that it waits for. */
-  readonly #waiting = new Map<string, Waiting>()
+  /** By journey, the thing that it waits for, and the number of the state in which it does. */
+  readonly #waiting = new Map<string, Waiting & { number: number; given_up?: boolean }>()
   readonly #wakers = new Map<string, { phase: Phase; wake: Wake }>()
+  /** By journey, in how many sweeps it was not under way. */
+  readonly #missed = new Map<string, number>()
+  readonly #looking = new Set<Promise<unknown>>()
+  #isClosing = false
+  #sweeping: NodeJS.Timeout | undefined
 
   /** Goes on with all journeys that have not ended. */
   static async open(database: string, options: Options): Promise<Journeys> {
@@ -51,8 +76,8 @@ export class Journeys {
     const quiet = {
       info() {},
       debug() {},
-      warn: (entry: unknown) => log.warn(`journeys: ${entry}`),
-      error: (entry: unknown) => log.error(`journeys: ${entry}`),
+      warn: (entry: unknown) => journeys.#isClosing || log.warn(`journeys: ${entry}`),
+      error: (entry: unknown) => journeys.#isClosing || log.error(`journeys: ${entry}`),
     }
     DBOS.setConfig({
       ...{
@@ -66,6 +91,7 @@ export class Journeys {
     await DBOS.launch()
     // A journey that was kept, and whose workflow did not begin before the coordinator died.
     for (const row of await options.store.open()) await journeys.begin(row)
+    await journeys.#sweep()
     return journeys
   }
 
@@ -79,8 +105,36 @@ export class Journeys {
     await DBOS.startWorkflow(travel, { workflowID: journey_id })({ journey_id, labware }, state)
   }
 
-  waiting(journey_id: string): Waiting | undefined {
-    return this.#waiting.get(journey_id)
+  /** The thing that a journey waits for in that state; undefined where it has come to another one. */
+  /** Whether DBOS carries the journey out no longer, so that it stands until somebody decides. */
+  isGivenUp({ journey_id, state }: Pick<JourneyRow, 'journey_id' | 'state'>): boolean {
+    return this.waiting(journey_id, state)?.given_up === true
+  }
+
+  /** Takes a journey that was given up from where it stands: its state is kept here, and not only by DBOS. */
+  async takeUp(row: JourneyRow): Promise<void> {
+    await DBOS.deleteWorkflow(row.journey_id)
+    this.#waiting.delete(row.journey_id)
+    this.#missed.delete(row.journey_id)
+    await this.begin((await this.#options.store.find(row.journey_id)) ?? row)
+  }
+
+  /** Resolves when what was begun at the benches has ended, or after a while; nothing new begins. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    clearTimeout(this.#sweeping)
+    for (const { wake } of this.#wakers.values()) wake.tell()
+    let timer: NodeJS.Timeout | undefined
+    const tooLong = new Promise((resolve) => {
+      timer = setTimeout(resolve, rest_ms)
+    })
+    await Promise.race([Promise.allSettled([...this.#looking]), tooLong])
+    clearTimeout(timer)
+  }
+
+  waiting(journey_id: string, { number }: Pick<State, 'number'>): (Waiting & { given_up?: boolean }) | undefined {
+    const waiting = this.#waiting.get(journey_id)
+    return waiting?.number === number ? waiting : undefined
   }
 
   /** Has a journey look again at once: somebody has done or decided something. */
@@ -91,6 +145,7 @@ export class Journeys {
   /** Looks, and acts, until the journey comes to its next phase. Never rejects: a failure is something that the journey waits for. */
   async next(trip: Trip): Promise<State> {
     const { journey_id, state } = trip
+    if (this.#isClosing) return await new Promise<never>(() => {})
     const wake = new Wake()
     const runs = [state.run, state.release].filter((run) => run !== null)
     const ends = runs.map((run) => this.#options.watch(run, () => wake.tell()))
@@ -98,9 +153,12 @@ export class Journeys {
     try {
       for (let again_ms = firstAgain_ms, began = now(); ; ) {
         wake.clear()
-        const found = await this.#look(trip).catch((error) => this.#failed(trip, error, began))
-        if ('phase' in found && (await this.#kept(trip, found))) return found
-        if (!('phase' in found)) this.#waiting.set(journey_id, found)
+        const looking = this.#look(trip).catch((error) => this.#failed(trip, error, began))
+        const found = await this.#untilKept(trip, looking)
+        // The step is taken again at the next start; DBOS is told nothing of it.
+        if (this.#isClosing) return await new Promise<never>(() => {})
+        if (found === undefined) return (await looking) as State
+        if (!('phase' in found)) this.#waiting.set(journey_id, { ...found, waiting: cut(found.waiting), number: state.number })
         const hasFailed = 'phase' in found || 'failed' in found
         again_ms = hasFailed ? Math.min(2 * again_ms, longestAgain_ms) : firstAgain_ms
         await wake.wait(hasFailed ? again_ms : look_ms)
@@ -111,12 +169,68 @@ export class Journeys {
     }
   }
 
+  /** Resolves with undefined when the database has the next state. */
+  async #untilKept(trip: Trip, looking: Promise<State | Waiting>): Promise<State | Waiting | undefined> {
+    const kept = looking.then(async (found) => ('phase' in found && (await this.#kept(trip, found)) ? undefined : found))
+    this.#looking.add(kept)
+    try {
+      return await kept
+    } finally {
+      this.#looking.delete(kept)
+    }
+  }
+
+  /** Looks after what is left over; what fails is tried again in the next round. */
+  async #sweep(): Promise<void> {
+    try {
+      await this.#withdrawOwed()
+      const open = await this.#options.store.open()
+      for (const row of open) await this.#lookAfter(row)
+      for (const id of [...this.#waiting.keys()]) if (!open.some(({ journey_id }) => journey_id === id)) this.#waiting.delete(id)
+      await this.#prune()
+    } catch (error) {
+      if (!this.#isClosing) this.#options.log.warn(`journeys: what is left over could not be looked after: ${messageOf(error)}`)
+    }
+    if (!this.#isClosing) this.#sweeping = setTimeout(() => void this.#sweep(), sweep_ms)
+  }
+
+  async #withdrawOwed(): Promise<void> {
+    const { store, its } = this.#options
+    for (const { run } of await store.owed()) if (await isWithdrawn(() => its.bench(run.bench), run)) await store.settle(run.submission_id)
+  }
+
+  /** Tells of a journey that nobody carries out: DBOS has given it up, or never went on with it. */
+  async #lookAfter(row: JourneyRow): Promise<void> {
+    const { journey_id, state } = row
+    if (this.#isClosing || this.#wakers.has(journey_id)) return void this.#missed.delete(journey_id)
+    const status = (await DBOS.getWorkflowStatus(journey_id))?.status
+    if (status === undefined) return this.begin(row)
+    const missed = (this.#missed.get(journey_id) ?? 0) + 1
+    this.#missed.set(journey_id, missed)
+    if (active.has(status) && missed < mostMissed) return
+    const isTold = this.isGivenUp(row)
+    const waiting = `nobody carries this journey out: DBOS has it as ${status}; retry takes it up where it stands`
+    this.#waiting.set(journey_id, { waiting, needs_person: true, number: state.number, given_up: true })
+    if (!isTold) this.#options.log.error(`journeys: journey ${journey_id} of ${row.labware}: ${waiting}`)
+  }
+
+  /** Forgets the oldest journeys that have ended, where there are more than are kept. */
+  async #prune(): Promise<void> {
+    const { store, keep, forget } = this.#options
+    const old = await store.oldest(keep)
+    if (old.length === 0) return
+    const ids = old.map(({ journey_id }) => journey_id)
+    for (const labware of await store.unheld(ids)) await forget(labware)
+    await DBOS.deleteWorkflows(ids)
+    await store.remove(ids)
+  }
+
   /** Whether the database has the state. */
   async #kept({ journey_id, state }: Trip, found: State): Promise<boolean> {
     try {
       await this.#options.store.keep(journey_id, statusOf(found), found, found.phase === 'over' ? now() : null)
     } catch (error) {
-      this.#options.log.warn(`journeys: the database does not take a step: ${messageOf(error)}`)
+      if (!this.#isClosing) this.#options.log.warn(`journeys: the database does not take a step: ${messageOf(error)}`)
       return false
     }
     this.#waiting.delete(journey_id)
@@ -128,17 +242,41 @@ export class Journeys {
 
   async #look(trip: Trip): Promise<State | Waiting> {
     const { store, its } = this.#options
+    const { state } = trip
+    const { phase } = state
+    if (phase === 'over') return state
     const decision = (await store.find(trip.journey_id))?.decision
-    if (decision && decision.number > trip.state.decided) return carryOut(trip, its, decision)
-    const { phase } = trip.state
-    if (phase === 'over') return trip.state
-    if (phase === 'person') return { waiting: trip.state.problem?.what ?? '', needs_person: true }
-    return looks[phase](trip, its)
+    if (!decision || decision.number <= state.decided) return this.#usual(trip)
+    // After a kill the journey may be a step behind what was shown.
+    if (decision.step > state.number) return this.#usual(trip)
+    if (decision.step < state.number && decision.verb !== 'end') return overtaken(state, decision)
+    // What has happened at the benches counts for more than what somebody decided before it was seen here.
+    if (observing.has(phase)) {
+      const found = await this.#usual(trip).catch((error) => {
+        if (error instanceof LabError) return undefined
+        throw error
+      })
+      if (found && 'phase' in found) return found
+    }
+    return carryOut(trip, its, decision)
+  }
+
+  async #usual(trip: Trip): Promise<State | Waiting> {
+    const { state } = trip
+    const { its } = this.#options
+    if (state.phase === 'over') return state
+    if (state.phase !== 'person') return looks[state.phase](trip, its)
+    if (isAtRest(state) && state.run) {
+      await giveBack(trip, its)
+      return { ...state, run: null }
+    }
+    return { waiting: state.problem?.what ?? '', needs_person: true }
   }
 
   #failed({ state }: Trip, error: unknown, began: number): State | (Waiting & { failed: true }) {
     if (error instanceof Restored && state.phase !== 'person') return problem(state, error.message)
-    if (!(error instanceof LabError)) this.#options.log.error('journeys: a step failed because of a fault of our own', error)
+    if (!(error instanceof LabError) && !this.#isClosing)
+      this.#options.log.error('journeys: a step failed because of a fault of our own', error)
     const isLong = now() - began > patience_s
     return { waiting: `${messageOf(error)}; asked again and again`, needs_person: isLong || !(error instanceof LabError), failed: true }
   }

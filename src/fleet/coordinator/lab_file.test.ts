@@ -4,14 +4,20 @@ import { test } from 'tap'
 import { labFileOf } from '../../examples/lab_benches.ts'
 import { parseLabFile } from './lab_file.ts'
 
-const whole = () => labFileOf({ database: 'postgresql:///lab', server: 'nats://127.0.0.1:4222', benches: { prep: 'pi-1', read: 'pi-2' } })
+const whole = () =>
+  labFileOf({
+    database: 'postgresql:///lab',
+    server: 'nats://127.0.0.1:4222',
+    benches: { prep: { name: 'pi-1', url: 'https://pi-1.lab:8520' }, read: { name: 'pi-2', url: 'https://pi-2.lab:8520' } },
+  })
 
 // biome-ignore lint/suspicious/noExplicitAny: a document that a test takes apart.
 type Loose = any
 
 test('a lab file is read as legs, each with how its labware comes to it', (t) => {
-  const { legs, keys, broker } = parseLabFile(JSON.stringify(whole()), '/etc/lab.json')
+  const { legs, keys, broker, keep_journeys } = parseLabFile(JSON.stringify(whole()), '/etc/lab.json')
   t.equal(keys, 'keys')
+  t.equal(keep_journeys, 10_000)
   t.same(broker?.servers, ['nats://127.0.0.1:4222'])
   const [seal, spin] = legs.get('assay')!
   t.match(seal, { place: 'journeys.assay[0]', bench: 'prep', workflow: 'seal', from: undefined, until: 'out', carried: undefined })
@@ -77,7 +83,47 @@ const mistakes: [what: string, change: (file: Loose) => void, sentence: RegExp][
     /journeys\.assay\[2\]: a carry stands between two runs/,
   ],
   ['a carry at the end', (file) => file.journeys.assay.pop(), /journeys\.assay\[1\]: behind the last carry stands a run/],
-  ['a database of another kind', (file) => (file.database = 'mysql://x'), /database: must be an address like postgresql:/],
+  [
+    'a bench that only the broker would tell of',
+    (file) => (file.benches.prep = 'pi-1'),
+    /benches\.prep: its API key may go only to whom this file names: write its address, "url", or its name in the lab and the "fingerprint"/,
+  ],
+  [
+    'a bench without an address and without a certificate',
+    (file) => (file.benches.prep = { name: 'pi-1' }),
+    /benches\.prep: its API key may go only to/,
+  ],
+  [
+    'a certificate without a name',
+    (file) => (file.benches.prep = { fingerprint: 'AB'.repeat(32) }),
+    /benches\.prep: its API key may go only to/,
+  ],
+  [
+    'a certificate where there is none',
+    (file) => Object.assign(file.benches.prep, { url: 'http://pi-1', fingerprint: 'AB'.repeat(32) }),
+    /benches\.prep: an address that begins with http:\/\/ has no certificate/,
+  ],
+  ['half a certificate', (file) => (file.benches.prep.fingerprint = 'AB:CD'), /benches\.prep\.fingerprint: must be the SHA-256/],
+  [
+    'a password in an address',
+    (file) => (file.benches.prep.url = 'https://ann:sesame-1@pi-1'),
+    /^(?!.*sesame).*benches\.prep\.url: must be an address/,
+  ],
+  [
+    'a bench whose address nobody tells',
+    (file) => {
+      delete file.broker
+      file.benches.prep = { name: 'pi-1', fingerprint: 'AB'.repeat(32) }
+    },
+    /benches\.prep: without a "broker" nobody tells its address/,
+  ],
+  ['a bench that is a path', (file) => (file.benches['../prep'] = file.benches.prep), /benches\..*must be 1 to 64 letters/],
+  ['nothing to keep', (file) => (file.keep_journeys = 0), /keep_journeys/],
+  [
+    'a database of another kind',
+    (file) => (file.database = 'mysql://ann:sesame-1@x'),
+    /^(?!.*sesame).*database: must be an address like postgresql:/,
+  ],
 ]
 
 for (const [what, change, sentence] of mistakes) {

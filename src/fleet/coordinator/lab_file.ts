@@ -38,16 +38,38 @@ const Carry = v.strictObject({
   ),
 })
 
-const Bench = v.union(
-  [
-    v.pipe(Id, v.description('The name of the bench in the lab; its address is that which it tells the broker')),
-    v.strictObject({
-      url: v.pipe(v.string(), v.regex(/^https?:\/\/[^\s"'<>/]+\/?$/, 'must be an address like https://lab-pi-1.local:8520')),
-      fingerprint: v.pipe(v.optional(v.string()), v.description('SHA-256 of its certificate, as `benchd status` prints it')),
-    }),
-  ],
-  'must be the name of a bench in the lab, or {"url": …, "fingerprint": …}',
+const byWhat =
+  'its API key may go only to whom this file names: write its address, "url", or its name in the lab and the "fingerprint" of its certificate'
+
+/** Names the bench that gets the API key: by its address, or by its certificate. The broker is not asked for that. */
+const BenchPlace = v.pipe(
+  v.strictObject({
+    url: v.pipe(
+      v.optional(v.pipe(v.string(), v.regex(/^https?:\/\/[^\s"'<>/@]+\/?$/, 'must be an address like https://lab-pi-1.local:8520'))),
+      v.description('Its address; without it the one that the bench tells the broker'),
+    ),
+    fingerprint: v.pipe(
+      v.optional(v.pipe(v.string(), v.regex(/^([0-9A-Fa-f]{2}:?){32}$/, 'must be the SHA-256 of a certificate, 64 hexadecimal digits'))),
+      v.description('SHA-256 of its certificate, as the service logs it at its start: nothing is sent to a bench that has another'),
+    ),
+    name: v.pipe(v.optional(Id), v.description('Its name in the lab, by which it is known at the broker')),
+  }),
+  v.check(({ url, fingerprint, name }) => url !== undefined || (name !== undefined && fingerprint !== undefined), byWhat),
+  v.check(
+    ({ url = 'https:', fingerprint }) => fingerprint === undefined || url.startsWith('https:'),
+    'an address that begins with http:// has no certificate; write https://',
+  ),
 )
+
+/** A name alone was once enough, as anybody at the broker could tell its address. */
+const NameAlone = v.pipe(
+  v.string(),
+  v.check(() => false, byWhat),
+)
+const Bench = v.lazy((input) => (typeof input === 'string' ? NameAlone : BenchPlace)) as v.GenericSchema<
+  unknown,
+  v.InferOutput<typeof BenchPlace>
+>
 
 export const LabFile = v.strictObject({
   $schema: v.optional(v.string()),
@@ -63,6 +85,10 @@ export const LabFile = v.strictObject({
   broker: v.pipe(
     v.optional(v.strictObject({ servers: FleetConfig.entries.servers, credentials: v.optional(Path), ca: v.optional(Path) })),
     v.description('The broker of the lab: it knows the addresses of the benches, and holds who has which labware'),
+  ),
+  keep_journeys: v.pipe(
+    v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000)), 10_000),
+    v.description('Of journeys that have ended so many are kept, the newest; who had their labware goes with them'),
   ),
   keys: v.pipe(v.optional(Path, 'keys'), v.description('Folder with the API key of each bench, in NAME.key; beside this file by default')),
   benches: v.record(Id, Bench),
@@ -128,6 +154,8 @@ export function parseLabFile(text: string, origin: string): Lab {
   const file = judged(LabFile, content)
   if ('mistakes' in file) throw mistaken(origin, file.mistakes)
   const mistakes: string[] = []
+  for (const [name, { url }] of Object.entries(file.output.benches))
+    if (url === undefined && !file.output.broker) mistakes.push(`benches.${name}: without a "broker" nobody tells its address; write "url"`)
   const legs = new Map(Object.entries(file.output.journeys).map(([name, steps]) => [name, legsOf(name, steps, file.output, mistakes)]))
   checkRoutes(file.output, mistakes)
   if (mistakes.length) throw mistaken(origin, mistakes)

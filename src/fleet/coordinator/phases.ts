@@ -28,11 +28,13 @@ export type Surroundings = {
   /** Takes the positions of a hand-over; a sentence where another journey has them. */
   claim(trip: Trip, spots: readonly string[]): Promise<string | undefined>
   release(trip: Trip): Promise<void>
+  /** Withdraws a run from its bench: now, or as soon as the bench answers. */
+  withdraw(trip: Trip, run: Run): Promise<void>
 }
 
 type Look = (trip: Trip, its: Surroundings) => Promise<State | Waiting>
 
-type Thread = {
+export type Thread = {
   thread_id: string
   template_name: string
   group_id: string | null
@@ -40,6 +42,7 @@ type Thread = {
   pause_reason: string | null
   last_error: string | null
   position: string | null
+  held_by: string | null
 }
 type Execution = {
   status: string
@@ -48,8 +51,12 @@ type Execution = {
   threads: Thread[]
 }
 
-const groupId = 'journey'
+/** The group of a journey's labware in each of its runs. */
+export const groupId = 'journey'
 const endings = ['COMPLETED', 'STOPPED', 'ABORTED', 'FAILED']
+
+/** The phases that only look: what they find has happened, whatever somebody decides meanwhile. */
+export const observing: ReadonlySet<Phase> = new Set<Phase>(['place', 'grant', 'ready', 'take', 'bring', 'work'])
 
 export const looks: Readonly<Record<Exclude<Phase, 'over' | 'person'>, Look>> = {
   async queued(trip, its) {
@@ -201,11 +208,19 @@ export async function legDone(trip: Trip, its: Surroundings, position: string | 
   await give(trip, its, holder)
   const at = position === null ? state.at : { bench, position }
   if (isLast) return step(state, 'over', { at, outcome: 'done' })
+  await its.release(trip)
   return step(state, 'claim', { at, leg: state.leg + 1, run: null, release: null })
 }
 
 export function problem(state: State, what: string): State {
-  return step(state, 'person', { problem: { what, phase: state.phase } })
+  return step(state, 'person', { problem: { what: cut(what), phase: state.phase } })
+}
+
+/** Words of a bench may be of any length. */
+const longestSentence = 1000
+
+export function cut(text: string): string {
+  return text.length > longestSentence ? `${text.slice(0, longestSentence)}…` : text
 }
 
 export function give({ journey_id, labware, state }: Trip, its: Pick<Surroundings, 'custody'>, holder: Holder): Promise<void> {
@@ -288,7 +303,7 @@ async function look(run: Run, its: Surroundings): Promise<Seen | Waiting> {
     : { waiting: `${run.bench} does not show the thread of run ${run.execution_id!.slice(0, 8)}`, needs_person: true }
 }
 
-function isOver({ status }: Thread): boolean {
+export function isOver({ status }: Pick<Thread, 'status'>): boolean {
   return endings.includes(status)
 }
 

@@ -10,6 +10,8 @@ export function pinnedAgent(fingerprint: string | undefined): Agent {
   return fingerprint === undefined ? new Agent(options) : new PinnedAgent(plain(fingerprint), options)
 }
 
+const handshake_ms = 10_000
+
 class PinnedAgent extends Agent {
   readonly #wanted: string
 
@@ -22,8 +24,10 @@ class PinnedAgent extends Agent {
     const socket = connect({ ...options, rejectUnauthorized: false })
     const failed = (error: Error) => done(error, socket)
     socket.once('error', failed)
+    socket.setTimeout(handshake_ms, () => socket.destroy(new Error('it does not finish the TLS handshake')))
     socket.once('secureConnect', () => {
       socket.off('error', failed)
+      socket.setTimeout(0)
       const { fingerprint256 = '' } = socket.getPeerCertificate()
       if (plain(fingerprint256) === this.#wanted) return done(null, socket)
       socket.destroy()

@@ -56,8 +56,10 @@ export type State = {
   at: { bench: string; position: string } | null
   /** Whether a carrier has the labware. */
   is_carried: boolean
-  /** The number of the last decision that was carried out. */
+  /** The number of the last decision that was carried out, or that came too late. */
   decided: number
+  /** A decision that was made about an earlier state, in a sentence. */
+  overtaken?: string | undefined
   /** Why a person is to decide, and where the journey stood. */
   problem: { what: string; phase: Phase } | null
   outcome: 'done' | 'ended' | 'lost' | null
