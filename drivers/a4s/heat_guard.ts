@@ -4,6 +4,7 @@ import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { HeatWatch } from '../heat_watch.ts'
 import { Mounted } from '../mounted.ts'
+import { patient } from '../transports/patient.ts'
 import type { Status } from './protocol.ts'
 import { silence_ms, silent } from './status.ts'
 
@@ -72,7 +73,7 @@ export class HeatGuard extends Mounted<Parts> {
 
   #expectWord(): void {
     this.#cancelSilence()
-    this.#cancelSilence = this.at.wire.after(silence_ms, () => this.#tripWith(silent()))
+    this.#cancelSilence = patient(this.at.wire).after(silence_ms, () => this.#tripWith(silent()))
   }
 
   #tripWith(error: LabError): void {

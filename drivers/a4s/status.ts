@@ -5,6 +5,7 @@ import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { strange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
+import { afterTurns, patient } from '../transports/patient.ts'
 import type { Status } from './protocol.ts'
 
 /** The sealer sends a status about once a second; so many milliseconds without one are silence. */
@@ -21,7 +22,7 @@ export class StatusFeed {
 
   constructor(line: Pick<Line, 'clock' | 'state' | 'onLost'>, dropped: () => number = () => 0) {
     this.#dropped = dropped
-    this.#clock = line.clock
+    this.#clock = patient(line.clock)
     this.#line = line
     line.onLost((reason) => this.#lose(connectionLost(reason)))
   }
@@ -40,7 +41,7 @@ export class StatusFeed {
 
   /** Returns the newest status; throws `no_reply` when it is too old to be acted upon. */
   fresh(): Status {
-    if (!this.#newest || this.#clock.now() - this.#newest.at > silence_ms) throw this.#silent()
+    if (!this.#newest || !this.#isFresh()) throw this.#silent()
     return this.#newest.status
   }
 
@@ -48,9 +49,14 @@ export class StatusFeed {
     return this.#dropped() > this.#droppedBefore ? new LabError('no_reply', strange) : silent()
   }
 
-  /** Returns the newest status; waits for the first when there has been none. */
+  /** Returns the newest status; waits for the first when there has been none. A status that came while the computer was busy is read first. */
   async current(): Promise<Status> {
+    if (this.#newest && !this.#isFresh()) await new Promise<void>((resolve) => afterTurns(this.#clock, resolve))
     return this.#newest ? this.fresh() : this.next()
+  }
+
+  #isFresh(): boolean {
+    return this.#newest !== undefined && this.#clock.now() - this.#newest.at <= silence_ms
   }
 
   /** Returns the next status; rejects with `no_reply` when it does not come, with `disconnected` when it cannot, and with the signal's reason when that is aborted. */

@@ -5,6 +5,7 @@ import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
 import type { Line } from './line.ts'
+import { afterTurns, patient } from './patient.ts'
 
 /** A finding of a framer at the beginning of the buffer: a frame, or nothing but bytes to be skipped. */
 export type Found<Frame> = { used: number; frame?: Frame }
@@ -57,6 +58,7 @@ export class Exchange<Frame, Question> {
   readonly #queue = new SerialQueue(mostWaiting)
   readonly #pacing: Clock
   readonly #silence: Clock
+  readonly #deadlines: Clock
   #buffer = Buffer.alloc(0)
   #outstanding: Outstanding<Frame, Question> | undefined
   #lastWrite = Number.NEGATIVE_INFINITY
@@ -74,6 +76,7 @@ export class Exchange<Frame, Question> {
     this.#options = options
     this.#pacing = line.pacing ?? line.clock
     this.#silence = silenceOf(line)
+    this.#deadlines = patient(line.clock)
     line.onBytes((bytes) => this.#receive(bytes))
     line.onLost((reason) => this.#abandon(connectionLost(reason)))
   }
@@ -170,7 +173,7 @@ export class Exchange<Frame, Question> {
         cancel()
         this.#outstanding = undefined
       }
-      const cancel = (isLikelySilent ? this.#silence : this.#line.clock).after(deadline_ms, () => {
+      const cancel = (isLikelySilent ? this.#silence : this.#deadlines).after(deadline_ms, () => {
         end()
         this.#outOfStep = true
         const isSilent = this.dropped === dropped && this.#buffer.length === 0
@@ -295,23 +298,18 @@ export class Exchange<Frame, Question> {
   }
 }
 
-/** The turns of the timers that an answer of a simulated instrument may take, and a few more. */
-const graceTurns = 10
-
 /**
  * Returns the clock by which silence is measured. A simulated line may be faster than the timers: after the time of the instrument they turn
  * a few times more, so that an answer that is under way arrives first, however slow the computer is.
  */
 function silenceOf({ clock, pacing = clock }: Line): Clock {
-  if (pacing === clock) return clock
+  if (pacing === clock) return patient(clock)
   return {
     now: () => pacing.now(),
     after(ms, call) {
-      const turn = (left: number) => {
-        if (left === 0) call()
-        else cancel = clock.after(1, () => turn(left - 1))
-      }
-      let cancel = pacing.after(ms, () => turn(graceTurns))
+      let cancel = pacing.after(ms, () => {
+        cancel = afterTurns(clock, call)
+      })
       return () => cancel()
     },
   }
