@@ -1,4 +1,4 @@
-// Takes the picture of the README: a run of the demo, shown on the Run screen while the sealer heats and seals.
+// Takes the picture of the README: a run of the demo, shown on the Run screen while the centrifuge spins.
 //   npm run build && node dist/scripts/browser/picture.js
 
 import { writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ try {
   const [run] = executions
   if (!run) throw new Error(`the submission ${submission_id} has begun no run`)
   const page = await bench.open(`/#/runs/${run.execution_id}`, { width: 1000, height: 560 })
-  await page.getByRole('list', { name: 'Threads' }).getByText('worked on at sealer-1').first().waitFor({ timeout: 600_000 })
+  await page.getByRole('list', { name: 'Threads' }).getByText('worked on at centrifuge-1').first().waitFor({ timeout: 600_000 })
   writeFileSync(file, smallPng(await page.screenshot({ animations: 'disabled' })))
   console.log(file)
 } finally {
