@@ -25,7 +25,8 @@ for (const folder of ['src', 'drivers']) {
   cpSync(folder, `dist/${folder}`, { recursive: true, filter: (path) => !/\.(tsx?|md)$/.test(path) && !path.startsWith('src/web') })
 }
 // The committed document is laid out for reviewers; clients get it without white space, which is half of its size.
-writeFileSync('dist/src/http/openapi.json', `${JSON.stringify(JSON.parse(readFileSync('src/http/openapi.json', 'utf8')))}\n`)
+for (const file of ['openapi.json', 'openapi-lab.json'])
+  writeFileSync(`dist/src/http/${file}`, `${JSON.stringify(JSON.parse(readFileSync(`src/http/${file}`, 'utf8')))}\n`)
 tell('step 2 of 3: the page and the documents')
 execFileSync(process.execPath, ['scripts/web.mjs'], { stdio: 'inherit' })
 execFileSync(process.execPath, ['scripts/guides.mjs'], { stdio: 'inherit' })

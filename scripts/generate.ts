@@ -4,6 +4,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { table } from '../src/cli/commands.ts'
 import { overviewOf } from '../src/cli/help.ts'
+import { labOpenapi } from '../src/http/coordinator_openapi.ts'
 import { openapi } from '../src/http/openapi.ts'
 import { routes } from '../src/http/routes.ts'
 import { withDiagrams } from '../src/workflow/diagrams.ts'
@@ -19,6 +20,7 @@ const top = new URL('../..', import.meta.url)
 
 const document = openapi(routes)
 await write('src/http/openapi.json', document)
+await write('src/http/openapi-lab.json', labOpenapi())
 await writeText('src/cli/help.txt', overviewOf(await table()))
 await writeText('src/clients/ts/api.ts', typescriptClient(document as unknown as Document))
 const python = 'src/clients/python/benchd.py'

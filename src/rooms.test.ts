@@ -92,6 +92,7 @@ const entries = [
 ]
 /** Files from which `npm run generate` makes what ships. */
 const generators = [
+  'src/http/coordinator_openapi.ts',
   'src/http/openapi.ts',
   'src/http/openapi_examples.ts',
   'src/http/openapi_words.ts',

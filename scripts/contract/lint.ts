@@ -1,4 +1,4 @@
-// Checks src/http/openapi.json with spectral and redocly. `node dist/scripts/contract/lint.js FOLDER`, where FOLDER is the prefix that npm
+// Checks the OpenAPI documents of the bench and of the coordinator with spectral and redocly. `node dist/scripts/contract/lint.js FOLDER`, where FOLDER is the prefix that npm
 // installed both linters into. Fails for every problem that is not on the list of accepted warnings, and for every entry of the list that no
 // linter reports any more. Prints `N passed, N failed`.
 
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { type Accepted, type Problem, unexpected } from './problems.ts'
 
 const top = fileURLToPath(new URL('../../..', import.meta.url))
-const document = 'src/http/openapi.json'
+const documents = ['src/http/openapi.json', 'src/http/openapi-lab.json']
 
 /** The warnings that stay, each with its reason. */
 const accepted: Record<string, readonly Accepted[]> = {
@@ -25,11 +25,11 @@ type Linter = { words: readonly string[]; problems(said: string): Problem[] }
 
 const linters: Record<string, Linter> = {
   spectral: {
-    words: ['lint', '--ruleset', 'scripts/contract/spectral.json', '--format', 'json', '--quiet', document],
+    words: ['lint', '--ruleset', 'scripts/contract/spectral.json', '--format', 'json', '--quiet', ...documents],
     problems: (said) => (JSON.parse(said) as Spectral[]).map(({ code, path, message }) => ({ rule: code, at: path.join('/'), message })),
   },
   redocly: {
-    words: ['lint', '--config', 'scripts/contract/redocly.yaml', '--format', 'json', document],
+    words: ['lint', '--config', 'scripts/contract/redocly.yaml', '--format', 'json', ...documents],
     problems: (said) =>
       (JSON.parse(said) as Redocly).problems.map(({ ruleId, location, message }) => {
         return { rule: ruleId, at: location[0]?.pointer ?? '', message }
@@ -45,7 +45,7 @@ let failed = 0
 for (const [name, { words, problems }] of Object.entries(linters)) {
   const faults = unexpected(problems(lint(name, words)), accepted[name] ?? [])
   for (const fault of faults) console.log(`NOT OK - ${name}: ${fault}`)
-  if (faults.length === 0) console.log(`ok - ${name}: ${document}`)
+  if (faults.length === 0) console.log(`ok - ${name}: ${documents.join(', ')}`)
   else failed += 1
 }
 console.log(`${Object.keys(linters).length - failed} passed, ${failed} failed`)

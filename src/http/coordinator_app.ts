@@ -13,14 +13,10 @@ import { checked } from '../kit/schema.ts'
 import { bodyOf, mustBeAllowed, mustKnowParameters, publicity, refuseOtherMethods } from './app.ts'
 import { BodyReader, textOf, usualLimit } from './body.ts'
 import type { Env, Route } from './contract.ts'
-import { coordinatorRoutes, type Rooms } from './coordinator_routes.ts'
+import { coordinatorRoutes, ownKeys, type Rooms } from './coordinator_routes.ts'
 import { entrance } from './entrance.ts'
 import { answerError, answerFailure } from './errors.ts'
-import { keyRoutes } from './keys.ts'
 import { publicLabPages, servePages } from './pages.ts'
-
-/** Keys are made and ended as on a bench; nobody asks a coordinator for one. */
-const ownKeys = keyRoutes.filter(({ path }) => !path.startsWith('/api/keys/requests')) as unknown as Route<{ keys: Keys }>[]
 
 export type Around = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; log: Log; rooms: Rooms }
 

@@ -5,16 +5,21 @@ import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import type { Coordinator } from '../fleet/coordinator/coordinator.ts'
 import type { LabBenches } from '../fleet/coordinator/lab_benches.ts'
+import type { Keys } from '../keys/keys.ts'
 import { Id, Name } from '../kit/name.ts'
 import { packageVersion } from '../kit/package_version.ts'
 import { SubmissionId } from '../workflow/runs/submission_request.ts'
 import { json, type Route, routesOf } from './contract.ts'
+import { keyRoutes } from './keys.ts'
 import { Limit } from './numeral.ts'
 
 /** `coordinator` is undefined while PostgreSQL is away; `failure` says why then. */
 export type Rooms = { benches: LabBenches; coordinator: Coordinator | undefined; failure: string }
 
 const route = routesOf<Rooms>()
+
+/** Keys are made and ended as on a bench; nobody asks a coordinator for one. */
+export const ownKeys = keyRoutes.filter(({ path }) => !path.startsWith('/api/keys/requests')) as unknown as Route<{ keys: Keys }>[]
 
 const Seconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
 const MaybeSeconds = v.pipe(v.nullable(v.number()), v.description('Unix time'), v.metadata({ unit: 's' }))
@@ -26,7 +31,7 @@ const Labware = v.pipe(
 )
 const verbs = ['retry', 'done', 'back', 'lost', 'end'] as const
 
-const Journey = v.strictObject({
+export const Journey = v.strictObject({
   journey_id: v.string(),
   name: v.string(),
   labware: v.string(),
@@ -48,7 +53,7 @@ const Journey = v.strictObject({
   ),
 })
 
-const Task = v.strictObject({
+export const Task = v.strictObject({
   task_id: v.string(),
   journey_id: v.string(),
   labware: v.string(),
@@ -59,7 +64,7 @@ const Task = v.strictObject({
   since: Seconds,
 })
 
-const Custody = v.strictObject({
+export const Custody = v.strictObject({
   labware: v.string(),
   number: v.pipe(v.number(), v.description('Counts the holders of this labware')),
   holder: v.union([
@@ -166,7 +171,10 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     query: v.object({ limit: Limit }),
     success: { status: 200, description: 'The newest first', schema: v.strictObject({ journeys: v.array(Journey) }) },
     errors: [400, 503],
-    handle: async ({ lab, query }) => json({ journeys: await of(lab).list(query().limit) }),
+    async handle({ lab, query }) {
+      const { limit } = query()
+      return json({ journeys: await of(lab).list(limit) })
+    },
   }),
   route({
     method: 'POST',
@@ -272,7 +280,10 @@ export const coordinatorRoutes: Route<Rooms>[] = [
       }),
     },
     errors: [400, 404, 409, 500, 503],
-    handle: async ({ lab, body }) => json(await of(lab).simulate(body().journey)),
+    async handle({ lab, body }) {
+      const { journey } = body()
+      return json(await of(lab).simulate(journey))
+    },
   }),
   route({
     method: 'GET',
@@ -298,7 +309,10 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     body_may_be_empty: true,
     success: { status: 200, description: 'The bench has taken it', schema: OperationResult },
     errors: [400, 404, 409, 500, 503],
-    handle: async ({ lab, param, body }) => json({ success: true, message: await of(lab).confirm(param('task_id'), body().barcode) }),
+    async handle({ lab, param, body }) {
+      const { barcode } = body()
+      return json({ success: true, message: await of(lab).confirm(param('task_id'), barcode) })
+    },
   }),
   route({
     method: 'GET',

@@ -2,6 +2,7 @@ import { test } from 'tap'
 import * as v from 'valibot'
 import { operations } from '../devices/operations.ts'
 import { readShipped } from '../kit/shipped.ts'
+import { labRoutes } from './coordinator_openapi.ts'
 import { statuses } from './errors.ts'
 import { openapi } from './openapi.ts'
 import { examples } from './openapi_examples.ts'
@@ -126,13 +127,14 @@ test('what needs no key says so, and everything else needs the key', async (t) =
 })
 
 test('every body has an example, and the service would take it', async (t) => {
-  for (const { operation_id, body } of routes) {
+  const every = [...routes, ...labRoutes]
+  for (const { operation_id, body } of every) {
     const entries = (body as { entries?: object } | undefined)?.entries
     if (!body || (entries && Object.keys(entries).length === 0)) continue
     const { success, issues } = v.safeParse(body, examples[operation_id]?.body)
     t.ok(success, `${operation_id}: ${issues?.[0]?.message}`)
   }
-  const known = routes.map((route) => route.operation_id)
+  const known = every.map((route) => route.operation_id)
   for (const operation_id of Object.keys(examples)) t.ok(known.includes(operation_id), operation_id)
 })
 

@@ -51,7 +51,7 @@ const ErrorBody = v.strictObject({
   detail: v.pipe(v.string(), v.description('A sentence: what happened, to which device or value, and what to do about it')),
 })
 
-const named: Record<string, v.GenericSchema> = {
+export const named = {
   Error: ErrorBody,
   DeviceSummary,
   DeviceInfo,
@@ -106,17 +106,29 @@ const at = '#/components/schemas/'
 /** Bodies that a route takes as they are, and has looked over elsewhere. */
 const bodies: Record<string, v.GenericSchema> = { putWorkflow: JsonWorkflow }
 
+/** The title and the words of a document, and the records that have names of their own in it. */
+export type Subject = {
+  title: string
+  about: string
+  tags: Partial<Record<Route['tag'], string>>
+  named: Record<string, v.GenericSchema>
+  /** Whether requests may carry an `Idempotency-Key`. */
+  is_idempotent: boolean
+}
+
+const bench: Subject = { title: 'benchd', about, tags, named, is_idempotent: true }
+
 /** The document, as the routes say it. */
-export function openapi(routes: readonly Route[]): object {
-  const schemas = allNamed(routes)
+export function openapi(routes: readonly Route[], of = bench): object {
+  const schemas = allNamed(routes, of.named)
   const nameOf = new Map(Object.entries(schemas).map(([name, schema]) => [schema, name]))
   return {
     openapi: '3.1.0',
-    info: { title: 'benchd', version: apiVersion, description: about, license: { name: 'MIT', identifier: 'MIT' } },
+    info: { title: of.title, version: apiVersion, description: of.about, license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: '/', description: 'Where this document was found' }],
     security: [{ ApiKey: [] }, { Bearer: [] }],
-    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
-    paths: paths(routes, nameOf),
+    tags: Object.entries(of.tags).map(([name, description]) => ({ name, description })),
+    paths: paths(routes, nameOf, of),
     components: {
       securitySchemes: {
         ApiKey: {
@@ -128,7 +140,7 @@ export function openapi(routes: readonly Route[]): object {
         },
         Bearer: { type: 'http', scheme: 'bearer', description: 'The same key, for clients that know this header alone' },
       },
-      schemas: withContexts(jsonSchemas(schemas, { at })),
+      schemas: 'RuntimeEvent' in schemas ? withContexts(jsonSchemas(schemas, { at })) : jsonSchemas(schemas, { at }),
       headers: headers(),
       responses: {
         ...Object.fromEntries(statusesOf(routes).map((status) => [responseName(status), errorResponse(status)])),
@@ -147,7 +159,7 @@ function withContexts({ RuntimeEvent: event, ...schemas }: Record<string, JsonSc
 }
 
 /** Names also the bodies that have no name of their own: they are called after their operation. */
-function allNamed(routes: readonly Route[]): Record<string, v.GenericSchema> {
+function allNamed(routes: readonly Route[], named: Subject['named']): Record<string, v.GenericSchema> {
   const all = { ...named }
   const known = new Set(Object.values(all))
   const add = (schema: v.GenericSchema | undefined, name: string) => {
@@ -164,18 +176,18 @@ function allNamed(routes: readonly Route[]): Record<string, v.GenericSchema> {
 
 type Names = ReadonlyMap<v.GenericSchema, string>
 
-function paths(routes: readonly Route[], names: Names): object {
+function paths(routes: readonly Route[], names: Names, of: Subject): object {
   const found: Record<string, Record<string, object>> = {}
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')
-    found[path] = { ...found[path], [route.method.toLowerCase()]: operation(route, names) }
+    found[path] = { ...found[path], [route.method.toLowerCase()]: operation(route, names, of) }
   }
   return found
 }
 
-function operation(route: Route, names: Names): object {
+function operation(route: Route, names: Names, of: Subject): object {
   const { operation_id, tag, summary, description, scope, body } = route
-  const its = [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)]
+  const its = [...pathParameters(route), ...queryParameters(route), ...headerParameters(route, of)]
   return {
     operationId: operation_id,
     tags: [tag],
@@ -231,12 +243,12 @@ function queryParameters({ query, operation_id }: Route): object[] {
   })
 }
 
-function headerParameters(route: Route): object[] {
+function headerParameters(route: Route, { is_idempotent }: Subject): object[] {
   const { accepted, success, errors } = route
   const optional = (name: string, description: string, schema: object) => ({ name, in: 'header', required: false, description, schema })
   return [
     ...(accepted ? [optional('Prefer', 'To be answered at once', { type: 'string', enum: ['respond-async'] })] : []),
-    ...(takesIdempotencyKey(route)
+    ...(is_idempotent && takesIdempotencyKey(route)
       ? [
           optional('Idempotency-Key', 'Done once: asked again with the same key and body within a day, it answers the same again', {
             type: 'string',

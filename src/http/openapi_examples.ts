@@ -28,7 +28,13 @@ const justShake = {
 }
 
 /** By name of parameter. */
-export const usual: Record<string, string | number> = { device_id: 'shaker-1', name: 'pad_1', since: 0, workflow_name: 'seal-and-spin' }
+export const usual: Record<string, string | number> = {
+  device_id: 'shaker-1',
+  name: 'pad_1',
+  since: 0,
+  workflow_name: 'seal-and-spin',
+  labware: 'P-0042',
+}
 
 /** By id of operation. */
 export const examples: Record<string, Example> = {
@@ -73,4 +79,8 @@ export const examples: Record<string, Example> = {
   setFaultOfRun: { body: { fault: 'no_reply', after: 5 } },
   setSimulatedLoad: { body: { rate: 10, seconds: 5 } },
   emitSimulatedEvent: { body: { event_name: 'CUSTOM.qc_done.EMITTED', context: { value: 'complete' } } },
+  startJourney: { body: { journey: 'assay', labware: 'P-0042' } },
+  decideJourney: { body: { decision: 'retry' } },
+  simulateJourney: { body: { journey: 'assay' } },
+  confirmTask: { parameters: { task_id: '1a2b3c4d-12' }, body: { barcode: 'P-0042' } },
 }

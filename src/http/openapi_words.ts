@@ -38,6 +38,9 @@ export const parameters: Record<string, { description: string; schema: v.Generic
   backup_name: { description: 'Name of the backup, as in the list of backups', schema: v.string() },
   request_id: { description: 'Id of the request for a key, as it was answered', schema: v.string() },
   key_id: { description: 'Id of the key, as in the list of keys', schema: v.string() },
+  journey_id: { description: 'Id of the journey, the beginning of it, or the labware of the journey', schema: v.string() },
+  task_id: { description: 'Id of the task, as in the list of tasks', schema: v.string() },
+  labware: { description: 'The barcode of the labware', schema: v.string() },
 }
 
 /** By status. */

@@ -58,6 +58,7 @@ const filesOfLab: typeof files = {
   '/icon.svg': files['/icon.svg']!,
   '/docs/guides/lab': files['/docs/guides/lab']!,
   '/docs/docs.css': files['/docs/docs.css']!,
+  '/openapi.json': ['openapi-lab.json', 'application/json'],
 }
 
 /** `GET /path` of each: what needs no key. */

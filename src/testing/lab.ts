@@ -51,6 +51,8 @@ export type TestLab = {
   journey(id: string): Promise<ShownJourney>
   tasks(): Promise<ShownTask[]>
   custody(labware: string): Promise<CustodyRow[]>
+  /** The number of tasks that were confirmed by `carryUntil`. */
+  hands: number
   /** Confirms each task as it comes, and does the work of an operator at the benches, until it is so. */
   carryUntil(isSo: () => Promise<boolean>, refuse?: (task: ShownTask) => boolean): Promise<void>
 }
@@ -108,14 +110,16 @@ export async function testLab(t: Lifetime, { scale = 200 }: { scale?: number } =
     ...{ folder, broker, database, prep, read, coordinator, write, file, ask, tasks },
     journey: (id) => ask('GET', `/api/lab/journeys/${id}`),
     custody: async (labware) => (await ask<{ custody?: CustodyRow[] }>('GET', `/api/lab/custody/${labware}`)).custody ?? [],
+    hands: 0,
     async carryUntil(isSo, refuse = () => false) {
-      while (!(await isSo().catch(() => false))) {
-        for (const bench of [prep, read]) await operate(bench).catch(() => undefined)
-        for (const task of await tasks()) {
-          if (refuse(task)) continue
-          const body = task.kind === 'place' || task.kind === 'bring' ? { barcode: task.labware } : {}
-          await ask('POST', `/api/lab/tasks/${task.task_id}/confirm`, body).catch(() => undefined)
-        }
+      const confirm = async ({ task_id, kind, labware }: ShownTask) => {
+        const body = kind === 'place' || kind === 'bring' ? { barcode: labware } : {}
+        const { answered } = await ask('POST', `/api/lab/tasks/${task_id}/confirm`, body)
+        if (answered === 200) lab.hands++
+      }
+      for (let turn = 0; !(await isSo().catch(() => false)); turn++) {
+        const tried = (await tasks()).filter((task) => !refuse(task)).map(confirm)
+        await Promise.allSettled([...tried, ...(turn % 5 ? [] : [prep, read].map(operate))])
         await pause(20)
       }
     },
@@ -125,11 +129,18 @@ export async function testLab(t: Lifetime, { scale = 200 }: { scale?: number } =
 
 type Incident = { incident_id: string; detail: { safe_mode?: boolean } }
 type Open = { execution_id: string; paused: unknown }
-type Held = { thread_id: string; decisions: string[] }
+type Held = {
+  thread_id: string
+  decisions: string[]
+  last_error: string | null
+  held_by: string | null
+  position: string | null
+  labware: { labware_id: string } | null
+}
 
 /**
- * The work of an operator: safe mode is ended, runs are resumed, and an operation that was interrupted or failed is done again. On a busy machine
- * a simulated device may answer too late for the scale of its clock.
+ * The work of an operator: safe mode is ended, runs are resumed, labware that an arm may hold is looked at, and an operation that was interrupted or
+ * failed is done again. On a busy machine a simulated device may answer too late for the scale of its clock.
  */
 async function operate({ ask, isRunning }: TestBench): Promise<void> {
   if (!isRunning) return
@@ -139,8 +150,11 @@ async function operate({ ask, isRunning }: TestBench): Promise<void> {
   const { executions } = await ask<{ executions: Open[] }>('GET', '/api/executions?status=IN_PROGRESS')
   for (const { execution_id, paused } of executions) {
     const { threads } = await ask<{ threads: Held[] }>('GET', `/api/executions/${execution_id}`)
-    for (const { thread_id, decisions } of threads) {
+    for (const { thread_id, decisions, last_error, held_by, position, labware } of threads) {
       if (!decisions.includes('RETRY')) continue
+      // The arm was cut off in a move, and the gripper of the new process is empty: the labware is put back to where it was picked up.
+      if (labware && (held_by !== null || /say where it is/.test(last_error ?? '')))
+        await ask('PUT', `/api/labware/${labware.labware_id}/location`, { position })
       for (const { device_id } of labBench.devices) {
         const { state } = await ask<{ state: string }>('GET', `/api/devices/${device_id}`)
         if (state === 'faulted' || state === 'stopped') await ask('POST', `/api/devices/${device_id}/initialize`, {})

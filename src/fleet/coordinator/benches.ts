@@ -31,6 +31,8 @@ const longestSentence = 1000
 /** A line of events is cut there; the id of the run stands before. */
 const longestLine = 1024 * 1024
 const streamAgain_ms = 1000
+/** Stands for a run that the bench may have refused, as its labware comes to where another labware stands. */
+export const notOrdered = ''
 
 type Request = { method: string; path: string; body?: object | undefined; wait_ms: number; agent?: HttpAgent }
 
@@ -139,12 +141,13 @@ export class Bench {
       const lines = new Lines((line) => {
         const [, id] = /^data:.*"execution_id":"([^"]+)"/.exec(line) ?? []
         if (id !== undefined) this.#tell(id)
+        if (/"status":"(PLACING|COMPLETED)"/.test(line)) this.#tell(notOrdered)
       })
       response.setEncoding('utf8').on('data', (text: string) => lines.take(text))
     }, again)
   }
 
-  /** Calls when something has happened in the run. The answer ends that. */
+  /** Calls when something has happened in the run, or, for `notOrdered`, when labware may have left a position. The answer ends that. */
   watch(execution_id: string, call: () => void): () => void {
     const calls = this.#waiting.get(execution_id) ?? new Set()
     this.#waiting.set(execution_id, calls.add(call))

@@ -1,5 +1,6 @@
 // The coordinator's connection to the broker: made when it is needed and again after it has ended. It tells the addresses of the benches.
 
+import { LabError, messageOf } from '../../errors.ts'
 import { type Clock, sleep, systemClock } from '../../kit/clock.ts'
 import { Presence } from '../presence.ts'
 import { connectTo, type Link, type Place } from '../wire.ts'
@@ -27,7 +28,7 @@ export class Broker {
   /** Resolves with the connection. Rejects with `disconnected`, and a sentence. */
   async link(): Promise<Link> {
     if (this.#link) return this.#link
-    throw this.#failure ?? new Error('the broker was not reached yet')
+    throw new LabError('disconnected', messageOf(this.#failure ?? 'the broker was not reached yet'))
   }
 
   benches(): ReturnType<Presence['benches']> {

@@ -7,7 +7,7 @@ import { didYouMeanAmong } from '../../kit/did_you_mean.ts'
 import type { Log } from '../../kit/log.ts'
 import { Id } from '../../kit/name.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
-import type { Bench } from './benches.ts'
+import { type Bench, notOrdered } from './benches.ts'
 import { addressesTold } from './broker.ts'
 import { Custody } from './custody.ts'
 import { mustBePossible, possible, type Verb } from './decisions.ts'
@@ -74,7 +74,7 @@ export class Coordinator {
     try {
       coordinator.#journeys = await Journeys.open(lab.database, {
         ...{ store, log, its: coordinator.#surroundings(), keep: lab.keep_journeys },
-        watch: (run, call) => coordinator.#bench(run.bench).watch(run.execution_id ?? '', call),
+        watch: (run, call) => coordinator.#bench(run.bench).watch(run.execution_id ?? notOrdered, call),
         forget: (labware) => coordinator.#custody.forget(labware),
       })
       return coordinator

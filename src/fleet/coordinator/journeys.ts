@@ -16,7 +16,7 @@ const version = 'journeys-1'
 const mostRecoveries = 1e9
 /** Each bench is looked at so often, also when it told of nothing. */
 const look_ms = 5000
-const firstAgain_ms = 500
+const firstAgain_ms = 100
 const longestAgain_ms = 10_000
 /** A bench that has not answered for so long is something for a person. */
 const patience_s = 3600
@@ -159,9 +159,9 @@ export class Journeys {
         if (this.#isClosing) return await new Promise<never>(() => {})
         if (found === undefined) return (await looking) as State
         if (!('phase' in found)) this.#waiting.set(journey_id, { ...found, waiting: cut(found.waiting), number: state.number })
-        const hasFailed = 'phase' in found || 'failed' in found
-        again_ms = hasFailed ? Math.min(2 * again_ms, longestAgain_ms) : firstAgain_ms
-        await wake.wait(hasFailed ? again_ms : look_ms)
+        const isSoon = 'phase' in found || found.is_soon === true
+        again_ms = isSoon ? Math.min(2 * again_ms, longestAgain_ms) : firstAgain_ms
+        await wake.wait(isSoon ? again_ms : look_ms)
       }
     } finally {
       for (const end of ends) end()
@@ -273,12 +273,12 @@ export class Journeys {
     return { waiting: state.problem?.what ?? '', needs_person: true }
   }
 
-  #failed({ state }: Trip, error: unknown, began: number): State | (Waiting & { failed: true }) {
+  #failed({ state }: Trip, error: unknown, began: number): State | Waiting {
     if (error instanceof Restored && state.phase !== 'person') return problem(state, error.message)
     if (!(error instanceof LabError) && !this.#isClosing)
       this.#options.log.error('journeys: a step failed because of a fault of our own', error)
     const isLong = now() - began > patience_s
-    return { waiting: `${messageOf(error)}; asked again and again`, needs_person: isLong || !(error instanceof LabError), failed: true }
+    return { waiting: `${messageOf(error)}; asked again and again`, needs_person: isLong || !(error instanceof LabError), is_soon: true }
   }
 }
 

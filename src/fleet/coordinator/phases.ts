@@ -18,6 +18,8 @@ export type Waiting = {
   /** Whether somebody has to look. */
   needs_person?: boolean
   task?: Task
+  /** Nothing tells when it is over, so that is asked sooner than usual. */
+  is_soon?: true
 }
 
 export type Surroundings = {
@@ -236,8 +238,8 @@ async function order(bench: Bench, run: Run, wanted: Wanted): Promise<Run | Wait
     const { execution_id } = known ?? (await submitted(bench, run, wanted))
     const { threads } = await bench.ask<Execution>('GET', `/api/executions/${execution_id}`)
     const thread = threads.find(({ template_name, group_id }) => template_name === wanted.thread && group_id === groupId)
-    if (!thread)
-      return { waiting: `${bench.name} does not show the thread ${wanted.thread} of run ${execution_id.slice(0, 8)}`, needs_person: true }
+    // A bench shows a thread when it is on its card.
+    if (!thread) return { waiting: `${bench.name} begins run ${execution_id.slice(0, 8)}`, is_soon: true }
     return { ...run, execution_id, thread_id: thread.thread_id }
   } catch (error) {
     if (!(error instanceof Refused)) throw error
