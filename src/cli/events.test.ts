@@ -76,7 +76,7 @@ test('events since takes seconds, a date and a time ago, and prints what GET /ev
   for (const wrong of ['yesterday', '', '10x', '-5', 'NaN', '1960-01-01']) {
     t.match(
       await benchd(service.home, ['events', 'since', ...service.ways[0]!, '--', wrong]),
-      { code: 2, stdout: '', stderr: /is no time/ },
+      { code: 2, stdout: '', stderr: wrong ? /is no time/ : /TIME is empty/ },
       wrong,
     )
   }
@@ -125,6 +125,8 @@ test('events export --csv has a header, a line for each event, and the context a
     fired.map((event) => ({ ...event, time: Math.floor(event.timestamp * 1000 + 1e-4) })),
   )
   t.match(await benchd(service.home, ['events', 'export', '--csv', '--json', ...service.ways[0]!]), { code: 2, stderr: /not both/ })
+  const unknown = await benchd(service.home, ['events', 'export', '--csv', '--execution', 'run-2', ...service.ways[0]!])
+  t.match(unknown, { code: 3, stdout: '', stderr: /the log has no event of a run run-2/ })
 })
 
 test('events verify says which file is damaged at which byte, and ends with 1', async (t) => {

@@ -81,11 +81,17 @@ const eventsExport = command({
   example: 'benchd events export --execution 7b1c > run.jsonl',
   async run({ options }) {
     if (options.csv && options.json) throw new CliError('usage', 'benchd events export prints --csv or --json, not both')
-    if (options.csv) process.stdout.write(csvLine([...columns]))
+    let isBegun = false
+    const header = () => {
+      if (options.csv && !isBegun) process.stdout.write(csvLine([...columns]))
+      isBegun = true
+    }
     for await (const event of eventsFrom(serviceOf(options), 0, options)) {
+      header()
       if (options.csv) process.stdout.write(csvLine(columns.map((column) => cellOf(event, column))))
       else print(JSON.stringify(event))
     }
+    header()
     return 0
   },
 })
