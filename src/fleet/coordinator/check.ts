@@ -1,4 +1,4 @@
-// What is asked of the benches of a lab file without a coordinator.
+// Questions to the benches of a lab file, and their stop, without a coordinator.
 
 import { addressesTold } from './broker.ts'
 import { LabBenches, type StopOfAll } from './lab_benches.ts'
