@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
 import { bridgeTo, reader, writeProgram } from '../../src/testing/bridges.ts'
-import { openBench } from './bench.ts'
+import { openBench, pressTwice } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 export const bridgeChecks: Record<string, Check> = {
@@ -49,8 +49,7 @@ export const bridgeChecks: Record<string, Check> = {
       await card.getByText('stopped', { exact: true }).waitFor()
       await card.getByRole('button', { name: 'Initialize' }).click()
       await page.getByText(/describes itself otherwise.*“Accept” of reader-1/).waitFor()
-      await card.getByRole('button', { name: 'Accept what reader-1 says of itself' }).click()
-      await card.getByRole('button', { name: /press again$/ }).click()
+      await pressTwice(card, 'Accept what reader-1 says of itself')
       await page.getByText(/accepted/i).waitFor()
       await card.getByRole('button', { name: 'Initialize' }).click()
       await card.getByText('ready', { exact: true }).waitFor()

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import type { Bench } from './bench.ts'
+import { type Bench, pressTwice } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 const workflow = {
@@ -34,12 +34,12 @@ export const dayChecks: Record<string, Check> = {
     await button(page, 'Pause plate').click()
     await button(page, 'Resume plate').click()
     await button(page, 'Pause plate').waitFor()
-    await twice(page, 'Stop plate')
+    await pressTwice(page, 'Stop plate')
     await page.getByText(/(completed|aborted|stopped), DEVICE_SIM/).waitFor()
-    await twice(page, 'Delete run')
+    await pressTwice(page, 'Delete run')
     await page.getByRole('link', { name: 'New run' }).click()
     await page.getByLabel('Workflow', { exact: true }).selectOption('of-the-day')
-    await twice(page, 'Delete of-the-day')
+    await pressTwice(page, 'Delete of-the-day')
     await button(page, 'Delete of-the-day').waitFor({ state: 'detached' })
     await page.context().close()
   },
@@ -77,14 +77,14 @@ export const dayChecks: Record<string, Check> = {
     await page.getByLabel('New teachpoint').fill('pad_day')
     await page.getByRole('button', { name: /^Create/ }).click()
     await button(page, 'pad_day').click()
-    await twice(page, 'Delete pad_day')
+    await pressTwice(page, 'Delete pad_day')
     await button(page, 'Undo the deletion of pad_day').click()
     await button(page, 'pad_day').click()
-    await twice(page, 'Delete pad_day')
+    await pressTwice(page, 'Delete pad_day')
     await button(page, 'pad_day').waitFor({ state: 'detached' })
     await page.evaluate(`location.hash = '#/deck'`)
     await button(page, 'Unload the topology').waitFor()
-    await twice(page, 'Unload the topology')
+    await pressTwice(page, 'Unload the topology')
     await button(page, 'Load demo').click()
     await button(page, 'Unload the topology').waitFor()
     await page.context().close()
@@ -97,7 +97,7 @@ export const dayChecks: Record<string, Check> = {
     await page.getByLabel('Name of a new key').fill('of the day')
     await button(page, 'Create key').click()
     await page.getByText(/^Copy it now, it is shown once: bk_/).waitFor()
-    await twice(page, 'Rotate of the day')
+    await pressTwice(page, 'Rotate of the day')
     // The old key works on until it is revoked.
     const revoke = button(page, 'Revoke of the day')
     await revoke.nth(1).waitFor()
@@ -165,12 +165,6 @@ async function rehearse(page: Page, device_id: string, fault: string): Promise<v
 
 function fileOf(content: { name: unknown }) {
   return { name: 'of-the-day.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(content)) }
-}
-
-/** Presses a button that asks once more. */
-async function twice(page: Page, name: string): Promise<void> {
-  await button(page, name).click()
-  await page.getByRole('button', { name: /press again$/ }).click()
 }
 
 function button(page: Page, name: string) {
