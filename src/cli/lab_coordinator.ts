@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import type { ShownJourney, ShownTask } from '../fleet/coordinator/coordinator.ts'
 import type { JourneyDryRun } from '../fleet/coordinator/dry_run.ts'
 import type { CustodyRow } from '../fleet/coordinator/store.ts'
+import { exists } from '../kit/folder.ts'
 import { log } from '../kit/log.ts'
 import { ServiceManager } from '../kit/service_manager.ts'
 import { short } from './at_shell.ts'
@@ -262,14 +263,19 @@ const labStop = command({
   options: serviceOptions,
   async run({ options, operands: [named] }) {
     const coordinator = coordinatorOf(options)
+    const file = resolve(named ?? usualFile)
     try {
       return say(await ask<OperationAnswer>({ ...coordinator, wait_s: coordinator.wait_s ?? 5 }, 'POST', '/api/lab/stop'), options.json)
     } catch (error) {
       if (!(error instanceof CliError) || !mayBeAway.includes(error.exit)) throw error
+      if (named === undefined && !exists(file))
+        throw new CliError(error.exit, `${error.message}; to ask the benches from here, name the lab file: benchd lab stop FILE`, {
+          cause: error,
+        })
       note(`${error.message}; the benches are asked from here`)
     }
     const { stopLab } = await import('../fleet/coordinator/check.ts')
-    const stopped = await stopLab(resolve(named ?? usualFile))
+    const stopped = await stopLab(file)
     if (!stopped.success) throw new CliError('failed', stopped.message)
     return say(stopped, options.json)
   },
