@@ -102,6 +102,8 @@ export const named = {
 }
 
 const at = '#/components/schemas/'
+/** An operation that goes on after its answer says where its outcome will be. */
+const acceptedHeaders = ['Location', 'Operation-Id'] as const
 
 /** Bodies that a route takes as they are, and has looked over elsewhere. */
 const bodies: Record<string, v.GenericSchema> = { putWorkflow: JsonWorkflow }
@@ -141,7 +143,7 @@ export function openapi(routes: readonly Route[], of = bench): object {
         Bearer: { type: 'http', scheme: 'bearer', description: 'The same key, for clients that know this header alone' },
       },
       schemas: 'RuntimeEvent' in schemas ? withContexts(jsonSchemas(schemas, { at })) : jsonSchemas(schemas, { at }),
-      headers: headers(),
+      headers: headers(routes),
       responses: {
         ...Object.fromEntries(statusesOf(routes).map((status) => [responseName(status), errorResponse(status)])),
         Other: otherResponse(),
@@ -315,10 +317,7 @@ function responses(route: Route, names: Names): object {
   const own = { description: success.description, headers: headerRefs(success.headers ?? []), ...content(success, names) }
   const answers: [number, object][] = [success.status, ...(success.also ?? [])].map((status) => [status, own])
   if (accepted)
-    answers.push([
-      202,
-      { description: accepted.description, headers: headerRefs(['Location', 'Operation-Id']), ...content(accepted, names) },
-    ])
+    answers.push([202, { description: accepted.description, headers: headerRefs(acceptedHeaders), ...content(accepted, names) }])
   for (const status of errorsOf(route)) answers.push([status, { $ref: `#/components/responses/${responseName(status)}` }])
   return { ...Object.fromEntries(answers), default: { $ref: '#/components/responses/Other' } }
 }
@@ -348,8 +347,15 @@ function schemaOf(schema: v.GenericSchema, names: Names): JsonSchema {
   return jsonSchema(schema, { named: Object.fromEntries([...names].map(([its, called]) => [called, its])), at })
 }
 
-function headers(): object {
+/** Headers of answers; of those that belong to some routes, the ones that these routes have. */
+function headers(routes: readonly Route[]): object {
   const text = { type: 'string' }
+  const ofRoutes = {
+    'Operation-Id': { description: 'Id of the operation; its outcome is at `/api/operations/{operation_id}`', schema: text },
+    ETag: { description: 'Another one for another content: give it back as `If-Match`', schema: text },
+    Location: { description: 'Where the new thing is, or the outcome will be', schema: text },
+  }
+  const own = new Set<string>(routes.flatMap(({ success, accepted }) => [...(success.headers ?? []), ...(accepted ? acceptedHeaders : [])]))
   return {
     'X-Request-Id': {
       description: 'The id of this request, in the log and the audit trail of the service too: that of the request, if it had one',
@@ -361,9 +367,7 @@ function headers(): object {
       ...reasonHeader(Object.keys(reasons)),
       'x-meanings': Object.fromEntries(Object.entries(reasons).map(([word, meaning]) => [word, { status: statusOf(word), meaning }])),
     },
-    'Operation-Id': { description: 'Id of the operation; its outcome is at `/api/operations/{operation_id}`', schema: text },
-    ETag: { description: 'Another one for another content: give it back as `If-Match`', schema: text },
-    Location: { description: 'Where the new thing is, or the outcome will be', schema: text },
+    ...Object.fromEntries(Object.entries(ofRoutes).filter(([name]) => own.has(name))),
   }
 }
 
