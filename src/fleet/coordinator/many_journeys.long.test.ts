@@ -1,4 +1,4 @@
-// Six journeys of five short legs over two benches, and each of the five processes is killed once at random. All journeys come to their end,
+// Four journeys of five short legs over two benches, and each of the five processes is killed once at random. All journeys come to their end,
 // each operation of a device is done once, and each labware has one holder at every moment. The seed is printed; BENCHD_SEED=<seed> kills at the
 // same points again, BENCHD_JOURNEYS=100 makes a hundred.
 
@@ -13,7 +13,7 @@ import type { ShownJourney } from './coordinator.ts'
 // A slow machine is not a failure.
 file.setTimeout(0)
 
-const count = Number(process.env.BENCHD_JOURNEYS ?? 6)
+const count = Number(process.env.BENCHD_JOURNEYS ?? 4)
 const seed = Number(process.env.BENCHD_SEED ?? randomInt(2 ** 31))
 /** A journey is placed, carried four times, and taken away. */
 const handsOfJourney = 10
