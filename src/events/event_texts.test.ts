@@ -27,9 +27,8 @@ test('where an event has events in its context, the ends of events cannot be see
   makeTexts(together, 0)
   t.same(
     together.map(({ json }) => json),
-    [undefined, undefined, undefined],
+    alone.map(jsonOf),
   )
-  t.same(together.map(jsonOf), alone.map(jsonOf))
   t.end()
 })
 

@@ -22,7 +22,7 @@ export function makeTexts(entries: readonly Written[], at: number): void {
   for (const [i, text] of texts.entries()) some[i]!.json = text
 }
 
-/** Returns no texts where it cannot be seen where an event ends: events hold others in their contexts. */
+/** Makes the texts with one call, or each by itself where an event has another in its context, so that the end of an event cannot be seen. */
 function textsOf(events: readonly RuntimeEvent[]): string[] {
   const all = wellFormed(JSON.stringify(events))
   const texts: string[] = []
@@ -32,5 +32,5 @@ function textsOf(events: readonly RuntimeEvent[]): string[] {
     from = found + 2
   }
   texts.push(all.slice(from, -1))
-  return texts.length === events.length ? texts : []
+  return texts.length === events.length ? texts : events.map((event) => wellFormed(JSON.stringify(event)))
 }

@@ -11,7 +11,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { open as openOnDisk, rename } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { checksumHead, withChecksum } from '../kit/checksum.ts'
-import { makeFolder, remove, storageError, writeAt } from '../kit/durable.ts'
+import { makeFolder, remove, storageError, syncFolder, writeAt } from '../kit/durable.ts'
 import type { OpenFile } from './log_segment.ts'
 import { format, type LogEnd, nameOf, readStates, type SavedRun, type SavedStates, statesIn } from './states_reader.ts'
 
@@ -187,11 +187,6 @@ export class States {
     await file?.close().catch(() => undefined)
   }
 
-  async #syncFolder(): Promise<void> {
-    const folder = await this.#open(this.folder, 'r')
-    await folder.sync().finally(() => folder.close())
-  }
-
   /** The log is on the card as far as this number: files that only a restart before it would need go. */
   async logSynced(through: number): Promise<void> {
     this.#synced = Math.max(this.#synced, through)
@@ -311,7 +306,7 @@ export class States {
       await file.datasync()
       await rename(draft, path)
       isRenamed = true
-      await this.#syncFolder()
+      await syncFolder(this.folder, this.#open)
     } catch (error) {
       await file.close().catch(() => undefined)
       await remove(draft)
@@ -342,7 +337,7 @@ export class States {
     this.#isUnsynced = false
     this.#distrusted = undefined
     for (const name of await statesIn(this.folder)) await remove(`${this.folder}/${name}`)
-    await this.#syncFolder().catch(() => undefined)
+    await syncFolder(this.folder, this.#open).catch(() => undefined)
   }
 }
 

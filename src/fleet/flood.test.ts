@@ -30,7 +30,7 @@ for (const [what, [beginning, words]] of Object.entries(beginnings)) {
   })
 }
 
-/** What comes once the bench is in: a beginning, and a piece again and again; and what the bench says of it. */
+/** Floods of a broker that has let the bench in: the beginning, the piece that comes again and again, and the words of the bench about it. */
 const later: Record<string, [beginning: string, piece: string, words: string]> = {
   'a message of 60 MB': ['MSG x 1 60000000\r\n', 'x', 'a message that is too large'],
   'a line without an end': ["-ERR '", 'x', 'a line without an end'],

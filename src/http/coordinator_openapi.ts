@@ -8,7 +8,7 @@ import { named, openapi } from './openapi.ts'
 export const labRoutes: readonly Route[] = [...coordinatorRoutes, ...ownKeys]
 
 const about = [
-  'The coordinator of a lab: journeys over its benches, tasks for whoever carries labware, and who has which labware. Every error answers',
+  'The coordinator of a lab: journeys over its benches, tasks for people and carriers, and the holder of each labware. Every error answers',
   '`{"detail": "…"}`, and a word for programs in the header `X-Reason`. Times are in seconds, times of day Unix seconds. While PostgreSQL is away,',
   'requests answer 503, and the benches go on with what they do. The stop of all benches is not a safety function.',
 ].join(' ')

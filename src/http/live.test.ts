@@ -195,7 +195,7 @@ function board() {
   return { clock, sinks, values, source, live, warned, looks: () => looks }
 }
 
-test('whoever comes later is shown the values in their own order, also when some have just changed', (t) => {
+test('a reader that comes later gets the values in their own order, also when some have just changed', (t) => {
   const { values, source, live } = board()
   values.set('b', { n: 0 })
   const [first, later] = [new Socket(), new Socket()]

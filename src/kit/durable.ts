@@ -66,8 +66,8 @@ export async function makeFolder(folder: string): Promise<void> {
   })
 }
 
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
+export async function syncFolder(folder: string, openFile: (path: string, flags: string) => Promise<FileHandle> = open): Promise<void> {
+  const handle = await openFile(folder, 'r')
   try {
     await handle.sync()
   } finally {

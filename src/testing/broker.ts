@@ -189,7 +189,7 @@ export async function halfOpenProxy(t: Lifetime, to: number) {
     swallow() {
       isOpen = false
     },
-    /** What the broker answers is swallowed from here on: it takes messages, and nobody hears that it has. */
+    /** Answers of the broker are swallowed from here on: it takes messages, and the bench does not learn of it. */
     swallowAnswers() {
       isDeaf = true
     },

@@ -13,7 +13,7 @@ export type FakeBench = {
   url: string
   /** By `METHOD path`: a body for 200, a status alone, or who answers; 404 for all else. Tests change it as they go. */
   answers: Record<string, Answer>
-  /** What was asked but for GET, as `METHOD path`, with the body behind it. */
+  /** The requests so far but for GET, as `METHOD path`, with the body behind it. */
   asked: string[]
 }
 

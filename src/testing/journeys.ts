@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import type { TestBench, TestLab } from './lab.ts'
 
-/** Who has had the labware, from the first holder on: `BENCH/POSITION`, a carrier, or why nobody has it. */
+/** Returns the holders of the labware, the first first: `BENCH/POSITION`, a carrier, or the reason why it has none. */
 export async function holders(lab: TestLab, labware: string): Promise<string[]> {
   const all = await lab.custody(labware)
   return all.map(({ holder }) => ('bench' in holder ? `${holder.bench}/${holder.position}` : (Object.values(holder)[0] as string)))

@@ -16,7 +16,7 @@ export class Refused extends LabError {
   readonly status: number
 
   constructor(status: number, message: string) {
-    super(status === 404 ? 'not_found' : 'conflict', message.length > longestSentence ? `${message.slice(0, longestSentence)}…` : message)
+    super(status === 404 ? 'not_found' : 'conflict', cut(message))
     this.status = status
   }
 }
@@ -26,7 +26,6 @@ const answer_ms = 10_000
 /** A stop is not waited for as long as an ordinary answer. */
 export const stop_ms = 3000
 const longestAnswer = 16 * 1024 * 1024
-/** A sentence of a bench is cut there. */
 const longestSentence = 1000
 /** A line of events is cut there; the id of the run stands before. */
 const longestLine = 1024 * 1024
@@ -34,7 +33,7 @@ const streamAgain_ms = 1000
 /** Stands for a run that the bench may have refused, as its labware comes to where another labware stands. */
 export const notOrdered = ''
 
-type Request = { method: string; path: string; body?: object | undefined; wait_ms: number; agent?: HttpAgent }
+type Request = { method: string; path: string; body?: object | undefined; agent?: HttpAgent }
 
 export class Bench {
   /** The name in the lab file. */
@@ -59,22 +58,22 @@ export class Bench {
 
   /** Rejects with `Refused`, or with `disconnected` where no answer came: the request may have been carried out then. */
   async ask<Answer>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<Answer> {
-    return this.#asked<Answer>({ method, path, body, wait_ms: answer_ms })
+    return this.#asked<Answer>({ method, path, body }, answer_ms)
   }
 
   /** Asks on a connection of its own, behind no other request, and does not wait as long. Rejects as `ask`. */
   async askNow<Answer>(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
     const agent = this.#newAgent(this.#located())
     try {
-      return await this.#asked<Answer>({ method, path, body, wait_ms: stop_ms, agent })
+      return await this.#asked<Answer>({ method, path, body, agent }, stop_ms)
     } finally {
       agent.destroy()
     }
   }
 
-  async #asked<Answer>(request: Request): Promise<Answer> {
+  async #asked<Answer>(request: Request, wait_ms: number): Promise<Answer> {
     const ended = new AbortController()
-    const timer = setTimeout(() => ended.abort(new Error(`no whole answer within ${request.wait_ms / 1000} s`)), request.wait_ms)
+    const timer = setTimeout(() => ended.abort(new Error(`no whole answer within ${wait_ms / 1000} s`)), wait_ms)
     try {
       const response = await this.#send(request, ended.signal)
       return this.#answerOf<Answer>(response.statusCode ?? 0, await textOf(response, this.name, ended.signal))
@@ -122,7 +121,7 @@ export class Bench {
     }
     const ended = new AbortController()
     const timer = setTimeout(() => ended.abort(new Error('the stream of events does not begin')), answer_ms)
-    this.#send({ method: 'GET', path: '/events/stream', wait_ms: answer_ms }, ended.signal).then((response) => {
+    this.#send({ method: 'GET', path: '/events/stream' }, ended.signal).then((response) => {
       clearTimeout(timer)
       if (response.statusCode !== 200 || this.#isClosed) {
         response.destroy()
@@ -242,6 +241,11 @@ export async function openBenches(lab: Lab, told: (name: string) => string | und
   return benches
 }
 
+/** Cuts a sentence of a bench, which may be of any length. */
+export function cut(text: string): string {
+  return text.length > longestSentence ? `${text.slice(0, longestSentence)}…` : text
+}
+
 /** The lines of a stream of text; one that does not end is cut. */
 export class Lines {
   readonly #tell: (line: string) => void
@@ -262,8 +266,8 @@ export class Lines {
 }
 
 /**
- * The lab file says who may have the key of a bench: whoever is at the address that it names, or has the certificate that it names. The broker only
- * tells where that certificate is now.
+ * The lab file says which server may have the key of a bench: the one at the address that the file names, or the one with the certificate that it names.
+ * The broker only tells where that certificate is now.
  */
 function addressOf({ url, name, fingerprint }: Lab['benches'][string], told: (name: string) => string | undefined): Address | undefined {
   const where = url ?? (name === undefined || fingerprint === undefined ? undefined : told(name))

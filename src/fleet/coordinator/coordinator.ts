@@ -19,7 +19,7 @@ import type { Task, Trip } from './phases.ts'
 import { giveWorkflows, type Plan, planAll } from './plan.ts'
 import { begun, phases, type Run, type State } from './state.ts'
 import { type CustodyRow, type JourneyRow, Store } from './store.ts'
-import { isWithdrawn } from './withdrawing.ts'
+import { tryToWithdraw } from './withdrawing.ts'
 
 export type ShownJourney = {
   journey_id: string
@@ -302,7 +302,7 @@ export class Coordinator {
         return this.store.release(trip.journey_id)
       },
       withdraw: async ({ journey_id }: Trip, run: Run) => {
-        if (!(await isWithdrawn(() => this.#bench(run.bench), run))) await this.store.owe(journey_id, run)
+        if (!(await tryToWithdraw(() => this.#bench(run.bench), run))) await this.store.owe(journey_id, run)
       },
     }
   }

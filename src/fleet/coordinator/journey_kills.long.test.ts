@@ -3,6 +3,7 @@
 
 import { t as file, type Test } from 'tap'
 import { benchd } from '../../testing/cli.ts'
+import { until } from '../../testing/fleet.ts'
 import { holders, ordered, proxyOf } from '../../testing/journeys.ts'
 import { type TestLab, testLab } from '../../testing/lab.ts'
 import { withLab } from '../../testing/with_lab.ts'
@@ -44,14 +45,14 @@ const victims: Record<string, Kill> = {
   },
   async PostgreSQL(lab, t) {
     await lab.database.kill()
-    while (lab.coordinator.isRunning) await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(() => !lab.coordinator.isRunning)
     t.match(lab.coordinator.words.join('\n'), /PostgreSQL is gone/, 'the coordinator ends without its database')
     await lab.database.start()
     await lab.coordinator.start()
   },
 }
 
-async function until(lab: TestLab, journey_id: string, point: Point): Promise<void> {
+async function untilTask(lab: TestLab, journey_id: string, point: Point): Promise<void> {
   const kind: ShownTask['kind'] = point === 'placed' ? 'bring' : point
   const isIt = (task: ShownTask) => task.journey_id === journey_id && task.kind === kind
   await lab.carryUntil(async () => (await lab.tasks()).some(isIt), isIt)
@@ -67,7 +68,7 @@ withLab('each process dies at each point of a journey, and the journey ends as i
       const labware = `P-${i}`
       const { journey_id } = await lab.ask<ShownJourney>('POST', '/api/lab/journeys', { journey: 'assay', labware })
       for (const point of points) {
-        await until(lab, journey_id, point)
+        await untilTask(lab, journey_id, point)
         await kill(lab, t, point, journey_id)
       }
       await lab.carryUntil(async () => (await lab.journey(journey_id)).outcome !== null)
@@ -105,7 +106,7 @@ withLab('a bench that was put back from a backup is not ordered from: a person l
   const { journey_id } = await lab.ask<ShownJourney>('POST', '/api/lab/journeys', { journey: 'assay', labware: 'P-1' })
   const backup = `${lab.folder}/before.tar.gz`
   t.match(await benchd(lab.folder, ['backup', backup, '--data-dir', `${lab.read.folder}/data`]), { code: 0 })
-  await until(lab, journey_id, 'bring')
+  await untilTask(lab, journey_id, 'bring')
   await lab.read.kill()
   t.match(await benchd(lab.folder, ['restore', backup, '--all', '--yes', '--data-dir', `${lab.read.folder}/data`]), { code: 0 })
   await lab.read.start()

@@ -4,11 +4,12 @@
 import { DBOS } from '@dbos-inc/dbos-sdk'
 import { LabError, messageOf } from '../../errors.ts'
 import type { Log } from '../../kit/log.ts'
+import { cut } from './benches.ts'
 import { carryOut, isAtRest, overtaken } from './decisions.ts'
-import { cut, looks, observing, problem, Restored, type Surroundings, type Trip, type Waiting } from './phases.ts'
+import { looks, observing, problem, Restored, type Surroundings, type Trip, type Waiting } from './phases.ts'
 import { now, type Phase, type Run, type State } from './state.ts'
 import type { JourneyRow, Store } from './store.ts'
-import { giveBack, isWithdrawn } from './withdrawing.ts'
+import { giveBack, tryToWithdraw } from './withdrawing.ts'
 
 /** DBOS goes on only with workflows of the same version, so this never changes while a phase still means what it meant. */
 const version = 'journeys-1'
@@ -105,7 +106,6 @@ export class Journeys {
     await DBOS.startWorkflow(travel, { workflowID: journey_id })({ journey_id, labware }, state)
   }
 
-  /** The thing that a journey waits for in that state; undefined where it has come to another one. */
   /** Whether DBOS carries the journey out no longer, so that it stands until somebody decides. */
   isGivenUp({ journey_id, state }: Pick<JourneyRow, 'journey_id' | 'state'>): boolean {
     return this.waiting(journey_id, state)?.given_up === true
@@ -132,6 +132,7 @@ export class Journeys {
     clearTimeout(timer)
   }
 
+  /** The thing that a journey waits for in that state; undefined where it has come to another one. */
   waiting(journey_id: string, { number }: Pick<State, 'number'>): (Waiting & { given_up?: boolean }) | undefined {
     const waiting = this.#waiting.get(journey_id)
     return waiting?.number === number ? waiting : undefined
@@ -196,7 +197,8 @@ export class Journeys {
 
   async #withdrawOwed(): Promise<void> {
     const { store, its } = this.#options
-    for (const { run } of await store.owed()) if (await isWithdrawn(() => its.bench(run.bench), run)) await store.settle(run.submission_id)
+    for (const { run } of await store.owed())
+      if (await tryToWithdraw(() => its.bench(run.bench), run)) await store.settle(run.submission_id)
   }
 
   /** Tells of a journey that nobody carries out: DBOS has given it up, or never went on with it. */
@@ -250,7 +252,7 @@ export class Journeys {
     // After a kill the journey may be a step behind what was shown.
     if (decision.step > state.number) return this.#usual(trip)
     if (decision.step < state.number && decision.verb !== 'end') return overtaken(state, decision)
-    // What has happened at the benches counts for more than what somebody decided before it was seen here.
+    // An event at a bench counts for more than a decision that a person made before the coordinator had seen that event.
     if (observing.has(phase)) {
       const found = await this.#usual(trip).catch((error) => {
         if (error instanceof LabError) return undefined

@@ -61,7 +61,7 @@ const BenchPlace = v.pipe(
   ),
 )
 
-/** A name alone was once enough, as anybody at the broker could tell its address. */
+/** A name alone is refused with the words that tell what to write: anybody at the broker could tell an address for it. */
 const NameAlone = v.pipe(
   v.string(),
   v.check(() => false, byWhat),

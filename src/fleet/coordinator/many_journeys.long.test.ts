@@ -5,6 +5,7 @@
 import { randomInt } from 'node:crypto'
 import { t as file } from 'tap'
 import { labWorkflows } from '../../examples/lab_benches.ts'
+import { until } from '../../testing/fleet.ts'
 import { type TestBench, type TestLab, testLab } from '../../testing/lab.ts'
 import { randomFrom } from '../../testing/scheduler_runs.ts'
 import { withLab } from '../../testing/with_lab.ts'
@@ -50,7 +51,7 @@ const victims: Readonly<Record<string, (lab: TestLab) => Promise<void>>> = {
   ...Object.fromEntries((['prep', 'read', 'broker', 'coordinator'] as const).map((which) => [which, again(which)])),
   async PostgreSQL(lab) {
     await lab.database.kill()
-    while (lab.coordinator.isRunning) await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(() => !lab.coordinator.isRunning)
     await lab.database.start()
     await lab.coordinator.start()
   },

@@ -2,7 +2,7 @@
 // under an id that was kept before. So each phase can be repeated after the coordinator, a bench, the broker or the database has died in it.
 
 import { LabError } from '../../errors.ts'
-import { type Bench, Refused } from './benches.ts'
+import { type Bench, cut, Refused } from './benches.ts'
 import type { Custody } from './custody.ts'
 import { type Holder, legOf, newRun, now, type Phase, type Run, type State, step } from './state.ts'
 
@@ -216,13 +216,6 @@ export async function legDone(trip: Trip, its: Surroundings, position: string | 
 
 export function problem(state: State, what: string): State {
   return step(state, 'person', { problem: { what: cut(what), phase: state.phase } })
-}
-
-/** Words of a bench may be of any length. */
-const longestSentence = 1000
-
-export function cut(text: string): string {
-  return text.length > longestSentence ? `${text.slice(0, longestSentence)}…` : text
 }
 
 export function give({ journey_id, labware, state }: Trip, its: Pick<Surroundings, 'custody'>, holder: Holder): Promise<void> {

@@ -2,6 +2,7 @@
 
 import { t as file } from 'tap'
 import { benchd, running } from '../../testing/cli.ts'
+import { until } from '../../testing/fleet.ts'
 import { testLab } from '../../testing/lab.ts'
 import { withLab } from '../../testing/with_lab.ts'
 import type { ShownJourney } from './coordinator.ts'
@@ -88,7 +89,7 @@ withLab(
     await t.test('while the database is away no stack is printed, and benches can be stopped and are shown', async (t) => {
       const before = lab.coordinator.words.length
       await lab.database.kill()
-      while (lab.coordinator.isRunning) await new Promise((resolve) => setTimeout(resolve, 20))
+      await until(() => !lab.coordinator.isRunning)
       const words = lab.coordinator.words.slice(before).join('\n')
       t.match(words, /PostgreSQL is gone/)
       t.notMatch(words, /"cause"|\n\s+at /)
@@ -118,7 +119,7 @@ withLab(
       t.match(await lab.journey(journey_id), { outcome: 'ended', status: 'ended' })
       await lab.read.start()
       const open = async () => (await lab.read.ask<{ executions: object[] }>('GET', '/api/executions?status=IN_PROGRESS')).executions.length
-      while ((await open()) > 0) await new Promise((resolve) => setTimeout(resolve, 50))
+      await until(async () => (await open()) === 0)
       t.pass('read keeps nothing for it any more')
     })
   },

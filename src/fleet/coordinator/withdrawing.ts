@@ -31,7 +31,7 @@ async function begun(bench: Bench, { submission_id }: Run): Promise<string | und
     return undefined
   } catch (error) {
     if (!(error instanceof Refused) || error.status !== 409) throw error
-    // It came at this moment.
+    // The order came between the two questions.
     return find()
   }
 }
@@ -42,8 +42,8 @@ export async function giveBack(trip: Trip, its: Surroundings): Promise<void> {
   await its.release(trip)
 }
 
-/** Withdraws now. Answers whether the bench was there, and has done it. */
-export async function isWithdrawn(bench: () => Bench, run: Run): Promise<boolean> {
+/** Withdraws a run now. Answers whether the bench was there, and has done it. */
+export async function tryToWithdraw(bench: () => Bench, run: Run): Promise<boolean> {
   try {
     await withdraw(bench(), run)
     return true

@@ -74,7 +74,7 @@ export type ActionPlan = {
   devices: readonly string[]
   /** These devices, as the scheduler is asked for them. */
   candidates: readonly { device: string }[]
-  /** The labware that must be at the device; `*` is the labware of whoever owns the method. */
+  /** The labware that must be at the device; `*` is the labware of the thread that owns the method. */
   labware: readonly string[]
   /** The duration of the whole action where nothing is driven, s, if somebody gave one. */
   seconds: number | undefined
