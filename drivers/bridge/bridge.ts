@@ -168,13 +168,16 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
   }
 
   async #temperature() {
-    const { value, target } = await this.#read('temperature')
+    const { value, target } = valueIn(await this.#askFor('temperature'))
     return { temperature: value, target }
   }
 
   async #read(reading: string) {
-    const answer = await this.#rpc.request('read', { reading }, answer_s)
-    return checked(Value, answer, 'its answer to read', 'device_failed')
+    return valueIn(await this.#askFor(reading))
+  }
+
+  #askFor(reading: string): Promise<unknown> {
+    return this.#rpc.request('read', { reading }, answer_s)
   }
 
   #notified(method: string, params: unknown): void {
@@ -204,6 +207,10 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
     this.#unaccepted = undefined
     return true
   }
+}
+
+function valueIn(answer: unknown): v.InferOutput<typeof Value> {
+  return checked(Value, answer, 'its answer to read', 'device_failed')
 }
 
 type Halting = { ask(): Promise<unknown>; answered: Promise<unknown> }

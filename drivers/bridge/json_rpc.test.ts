@@ -38,9 +38,10 @@ function opened() {
     lost: (reason) => connectionLost(reason),
     refused: ({ message, hint }) => new LabError('interlock', `${message}; ${hint}`),
   })
-  const say = (text: string) => heard(Buffer.from(text))
+  const sayBytes = (bytes: Uint8Array) => heard(bytes)
+  const say = (text: string) => sayBytes(Buffer.from(text))
   const answer = (id: number, result: unknown) => say(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`)
-  return { clock, rpc, asked, given_up, notified, say, answer, close: () => closed(), lose: (reason: string) => lost(reason) }
+  return { clock, rpc, asked, given_up, notified, say, sayBytes, answer, close: () => closed(), lose: (reason: string) => lost(reason) }
 }
 
 test('answers find their questions, in whatever order and pieces they come', async (t) => {
@@ -106,6 +107,17 @@ test('what a program may write has bounds, and so has a question', async (t) => 
   say('x')
   t.same(given_up, ['it wrote a line of more than 1 MiB'])
   await Promise.all([lost, longest])
+})
+
+test('a line may begin with a byte order mark and hold any character; bytes that are no UTF-8 end its connection', async (t) => {
+  const { rpc, given_up, say, sayBytes } = opened()
+  const first = rpc.request('read', undefined, 5)
+  say('\uFEFF{"id":1,"result":"\uFFFD ä"}\n')
+  t.equal(await first, '\uFFFD ä')
+  const second = t.rejects(rpc.request('read', undefined, 5), { code: 'disconnected' })
+  sayBytes(Buffer.from('{"id":2,"result":"\xe4"}\n', 'latin1'))
+  t.match(given_up, [/^it wrote a line that is no message of JSON-RPC/])
+  await second
 })
 
 test('a line that is opened again after a loss knows no question and no piece of before', async (t) => {

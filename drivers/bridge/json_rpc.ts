@@ -68,7 +68,8 @@ export class JsonRpc {
    */
   request(method: string, params: object | undefined, deadline_s = Number.POSITIVE_INFINITY): Promise<unknown> {
     const id = ++this.#lastId
-    const text = `${JSON.stringify({ jsonrpc: '2.0', id, method, ...(params && { params }) })}\n`
+    const asked = params === undefined ? '' : `,"params":${JSON.stringify(params)}`
+    const text = `{"jsonrpc":"2.0","id":${id},"method":"${method}"${asked}}\n`
     if (text.length > longestQuestion)
       throw new LabError('invalid', `its parameters are longer than ${longestQuestion / 1024} KiB together`)
     this.#line.write(Buffer.from(text))
@@ -99,19 +100,24 @@ export class JsonRpc {
     else void this.#line.giveUp(`it has not answered ${first.method} within ${first.deadline_s} s`)
   }
 
-  #receive(bytes: Uint8Array): void {
+  #receive(received: Uint8Array): void {
     this.isAwake = true
+    const bytes = Buffer.isBuffer(received) ? received : Buffer.from(received)
     let start = 0
     for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
-      const last = bytes.subarray(start, end)
+      const isTaken = this.#size === 0 ? this.#take(bytes, start, end) : this.#takePieces(bytes.subarray(start, end))
+      if (!isTaken) return
       start = end + 1
-      const line = this.#size === 0 ? last : Buffer.concat([...this.#pieces, last])
-      this.#forgetPieces()
-      if (!this.#take(line)) return
     }
     if (start === bytes.length) return
     this.#add(start === 0 ? bytes : bytes.subarray(start))
     if (this.#size > longestLine) this.#line.giveUp(tooLong)
+  }
+
+  #takePieces(last: Uint8Array): boolean {
+    const line = Buffer.concat([...this.#pieces, last])
+    this.#forgetPieces()
+    return this.#take(line, 0, line.length)
   }
 
   #add(piece: Uint8Array): void {
@@ -126,8 +132,8 @@ export class JsonRpc {
   }
 
   /** Returns whether the next line is to be looked at. */
-  #take(line: Uint8Array): boolean {
-    const wrong = this.#wrongWith(line)
+  #take(bytes: Buffer, start: number, end: number): boolean {
+    const wrong = this.#wrongWith(bytes, start, end)
     if (wrong !== undefined) this.#line.giveUp(wrong)
     return wrong === undefined
   }
@@ -139,10 +145,13 @@ export class JsonRpc {
   }
 
   /** Hands a message on; returns what is wrong with it, if anything. */
-  #wrongWith(line: Uint8Array): string | undefined {
-    if (line.length > longestLine) return tooLong
-    const message = messageIn(line)
-    if (!message) return `it wrote a line that is no message of JSON-RPC: ${JSON.stringify(Buffer.from(line).toString('utf8', 0, 80))}`
+  #wrongWith(bytes: Buffer, start: number, end: number): string | undefined {
+    if (end - start > longestLine) return tooLong
+    const message = messageIn(bytes, start, end)
+    if (!message) {
+      const beginning = bytes.toString('utf8', start, Math.min(end, start + 80))
+      return `it wrote a line that is no message of JSON-RPC: ${JSON.stringify(beginning)}`
+    }
     const { id, method, params } = message
     if (typeof method === 'string') {
       if (id !== undefined) return `it asked ${method.slice(0, 40)}, and a bridge only answers`
@@ -170,13 +179,19 @@ export class JsonRpc {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-function messageIn(line: Uint8Array): Message | undefined {
+function messageIn(bytes: Buffer, start: number, end: number): Message | undefined {
   try {
-    const message: unknown = JSON.parse(utf8.decode(line))
+    const message: unknown = JSON.parse(textIn(bytes, start, end))
     return typeof message === 'object' && message !== null && !Array.isArray(message) ? message : undefined
   } catch {
     return undefined
   }
+}
+
+/** Throws where the bytes are no UTF-8, and passes over a byte order mark: the strict decoder does both, and takes much longer. */
+function textIn(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start, end)
+  return text.startsWith('{') && !text.includes('\uFFFD') ? text : utf8.decode(bytes.subarray(start, end))
 }
 
 function refusalIn(error: unknown): Refusal {

@@ -38,6 +38,9 @@ for line in sys.stdin:
 /** The line of a question to a bridge. */
 const question = `${JSON.stringify({ jsonrpc: '2.0', id: 1000, method: 'read', params: { reading: 'temperature' } })}\n`
 
+/** Calls before those that are measured: V8 has not compiled all functions of a call after a thousand of them. */
+const warmUp = 5000
+
 /** A program is in trouble for so long before the first stop. */
 const settle_ms = 500
 
@@ -68,8 +71,7 @@ async function readRows(rounds: number, reads: number): Promise<Row[]> {
   const folder = folderWith(reader)
   const [ours, theirs] = [await bridgeTo(join(folder, 'program.py')), echoing()]
   try {
-    // V8 compiles functions that are called often, so these calls come before those that are measured.
-    for (const { ask } of [ours, theirs]) await timesOf(ask, 500)
+    for (const { ask } of [ours, theirs]) await timesOf(ask, warmUp)
     const found = { ours: [] as number[], theirs: [] as number[] }
     for (let i = 0; i < rounds; i++) {
       found.theirs.push(...(await timesOf(theirs.ask, reads)))

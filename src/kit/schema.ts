@@ -18,7 +18,7 @@ export function checked<Schema extends v.GenericSchema>(
   // All that is wrong with a large input would take many times its own memory.
   const result = first.success || !isSmall(input) ? first : v.safeParse(schema, input)
   if (result.success) {
-    const array = arrayTakenForObject(input, result.output, [])
+    const array = arrayTakenForObject(input, result.output)
     if (array) throw new LabError(code, `${what}: ${array.length ? written(array) : 'it'} must be an object, not an array`)
     return result.output
   }
@@ -49,7 +49,7 @@ export function judged<Schema extends v.GenericSchema>(
     if (found.length === 0) {
       const others = issues.filter((issue) => !(isMissing(issue) && misspelled.has(written(keysOf(issue)))))
       const mistakes = [...unknown, ...others].map((issue) => worded(issue, schema))
-      const array = issues.length === 0 ? arrayTakenForObject(input, output, []) : undefined
+      const array = issues.length === 0 ? arrayTakenForObject(input, output) : undefined
       if (array) mistakes.push(`${array.length ? written(array) : 'it'} must be an object, not an array`)
       return mistakes.length ? { mistakes } : { output: output as v.InferOutput<Schema> }
     }
@@ -97,15 +97,12 @@ function optionFor({ type, options }: Shape & v.GenericSchema, input: unknown): 
 }
 
 /** Where there is one: valibot takes an array for an object that needs no member, and for a record. */
-function arrayTakenForObject(input: unknown, output: unknown, path: readonly (string | number)[]): (string | number)[] | undefined {
+function arrayTakenForObject(input: unknown, output: unknown): (string | number)[] | undefined {
   if (typeof input !== 'object' || input === null || typeof output !== 'object' || output === null) return undefined
-  if (Array.isArray(input) && !Array.isArray(output)) return [...path]
+  if (Array.isArray(input) && !Array.isArray(output)) return []
   for (const key of Object.keys(output)) {
-    const found = arrayTakenForObject((input as Record<string, unknown>)[key], (output as Record<string, unknown>)[key], [
-      ...path,
-      Array.isArray(output) ? Number(key) : key,
-    ])
-    if (found) return found
+    const found = arrayTakenForObject((input as Record<string, unknown>)[key], (output as Record<string, unknown>)[key])
+    if (found) return [Array.isArray(output) ? Number(key) : key, ...found]
   }
   return undefined
 }

@@ -183,6 +183,7 @@ class Bridge:
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._asked = threading.Event()
         self._turn = _Turn()
+        self._read_by_name = {name: getattr(self, name) for name in self._readings()}
         threading.Thread(target=self._stand_by, daemon=True).start()
         self._read()
         threading.Event().wait()
@@ -195,21 +196,20 @@ class Bridge:
             if not line:
                 # The bench has gone. What still runs here is not waited for.
                 os._exit(0)
-            turn.question += 1
-            turn.is_answering = True
+            turn.steps += 1
             if not self._asked.is_set():
                 self._asked.set()
             self._answer(_decode(line.decode())[0])
-            turn.is_answering = False
+            turn.steps += 1
 
     def _stand_by(self) -> None:
         """Waits until an answer takes longer than a moment, and reads on in the place of the thread that makes it: a halt is always read."""
         while True:
             self._asked.wait()
             self._asked.clear()
-            turn, question = self._turn, self._turn.question
+            turn, steps = self._turn, self._turn.steps
             time.sleep(0.003)
-            if turn.is_answering and turn.question == question:
+            if turn.steps == steps and steps % 2 == 1:
                 break
         self._turn = _Turn()
         threading.Thread(target=self._stand_by, daemon=True).start()
@@ -218,7 +218,6 @@ class Bridge:
     def _answer(self, message: Dict[str, Any]) -> None:
         try:
             method, params = message["method"], message.get("params") or {}
-            # Readings are asked for often, and writing JSON by hand takes a quarter of the time.
             answer = '"result":' + (self._reading_of(params["reading"]) if method == "read" else _encode(self._carry_out(method, params)))
         except DeviceFailed as error:
             answer = _failure(str(error), error.reason, error.hint)
@@ -249,12 +248,15 @@ class Bridge:
 
     def _reading_of(self, reading: str) -> str:
         """Returns the answer to `read` as JSON."""
-        method = getattr(self, reading, None)
-        if reading != "temperature" and not hasattr(method, "__reading__"):
+        if reading not in self._read_by_name:
             raise Invalid(f"there is no reading {reading}")
-        value = self._done(method())  # type: ignore[misc]
+        value = self._read_by_name[reading]()
+        # Most readings are plain numbers, and writing such an answer by hand takes a quarter of the time.
+        if type(value) is float and isfinite(value):
+            return '{"value":%r,"target":null}' % value
+        value = self._done(value)
         value, target = value if isinstance(value, tuple) else (value, None)
-        return '{"value":' + _number(value) + ',"target":' + ("null" if target is None else _number(target)) + "}"
+        return _encode({"value": value, "target": target})
 
     def _perform(self, params: Dict[str, Any]) -> Dict[str, Any]:
         method = getattr(self, params["operation"], None)
@@ -302,16 +304,12 @@ class Bridge:
 class _Turn:
     """The turn of a thread at reading."""
 
-    question = 0
-    is_answering = False
+    #: Goes up when a question has come, and when it is answered: odd while an answer is being made.
+    steps = 0
 
 
 _decode = json.JSONDecoder().raw_decode
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
-
-
-def _number(value: Any) -> str:
-    return repr(value) if type(value) is float and isfinite(value) else _encode(value)
 
 
 def _failure(message: str, reason: str, hint: Optional[str]) -> str:
