@@ -55,8 +55,8 @@ const cliMayLoad = [
 ]
 /** The reducer of the live state is that of the client: `top` and `status` show what the page shows. */
 const cliMayImport = ['errors', 'kit', 'config', 'clients']
-/** What devices can do is a table; the commands for that are made from it. */
-const cliMayRead = ['src/devices/operations.ts']
+/** Tables: what devices can do, from which the commands for that are made, and what events are about. */
+const cliMayRead = ['src/devices/operations.ts', 'src/events/entity_types.ts']
 
 /** Which rooms, or folders of them, a package may be imported from. */
 const owners: Record<string, string[]> = {

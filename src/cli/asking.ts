@@ -42,7 +42,10 @@ export function shows<Shown, Own extends Options = Record<never, never>>({
 /** `patient` is for what may take long. */
 type Telling = { method?: 'POST' | 'PUT' | 'DELETE'; path: string; body?: object; headers?: Record<string, string>; patient?: boolean }
 
-/** Tells the service something, and prints what it answers. What cannot be taken back has a `deed`: it is asked about first. */
+/**
+ * Tells the service something, and prints what it answers. What cannot be taken back has a `deed`: it is asked about first.
+ * What is to be deleted is looked up before that, so that nobody is asked about what is not there.
+ */
 export function tells<Own extends Options = Record<never, never>>({
   tell,
   deed,
@@ -55,9 +58,12 @@ export function tells<Own extends Options = Record<never, never>>({
     ...its,
     options: { ...(its.options as Own), ...(deed && yesOption), ...serviceOptions },
     async run({ options, operands }) {
-      if (deed) await mustBeSure(options as Given<typeof yesOption>, deed(operands))
       const service = serviceOf(options)
       const { method = 'POST', path, body, headers, patient } = await tell({ service, options, operands } as CommandInput<Own>)
+      if (deed && !(options as Given<typeof yesOption>).yes) {
+        if (method === 'DELETE') await ask(service, 'GET', path)
+        await mustBeSure(options as Given<typeof yesOption>, deed(operands))
+      }
       return say(
         await ask<OperationAnswer>(patient ? patiently(service) : service, method, path, body, { headers }),
         options.json as boolean | undefined,

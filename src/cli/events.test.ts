@@ -47,6 +47,19 @@ test('events tail prints a line a person can read, of the types that were asked 
   t.match(await tail.line(/.*"n":\d.*/), /^\d{4}-\d\d-\d\dT[\d:.]+Z {2}CUSTOM\.note\.EMITTED {2}run-1 {2}\{"n":2\}$/)
 })
 
+test('a type of event that benchd does not fire is told before events tail waits for it', async (t) => {
+  const service = await serving(t)
+  const tail = running(t, service.home, ['events', 'tail', '--types', 'incidnt,custom', '--data-dir', `${service.home}/data`])
+  const [told] = (await once(tail.child.stderr.setEncoding('utf8'), 'data')) as [string]
+  t.match(
+    told,
+    /^benchd: benchd itself fires no event of the type "INCIDNT", only a simulation may; did you mean "INCIDENT"\?; there is: EXECUTION, /,
+  )
+  await heard(service, [tail])
+  const exported = await benchd(service.home, ['events', 'export', '--csv', '--execution', 'nothing', '--data-dir', `${service.home}/data`])
+  t.match(exported, { code: 3, stdout: '', stderr: /the log has no event of a run nothing; see: benchd runs list/ })
+})
+
 test('events tail that finds no service, or has no key, ends at once', async (t) => {
   const service = await serving(t)
   t.match(await benchd(service.home, ['events', 'tail', '--url', service.url]), {

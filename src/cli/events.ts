@@ -1,7 +1,9 @@
 // `benchd events …`: what happens, what happened, and whether the log of it is whole.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { entityTypes } from '../events/entity_types.ts'
 import type { RuntimeEvent } from '../events/event.ts'
+import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { short } from './at_shell.ts'
 import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
@@ -16,7 +18,7 @@ import { note } from './terminal.ts'
 
 const filters = {
   execution: { type: 'string', value: 'ID', help: 'Of that run alone' },
-  types: { type: 'string', value: 'T,…', help: 'Of these entity types alone: THREAD,INCIDENT' },
+  types: { type: 'string', value: 'T,…', help: `Of these entity types alone, with commas: ${entityTypes.join(', ')}` },
 } as const
 
 const again_ms = 2000
@@ -162,6 +164,9 @@ async function runOf(service: Service, { execution }: Given<typeof filters>): Pr
 function wantedBy({ types }: Given<typeof filters>): (event: RuntimeEvent) => boolean {
   if (types === undefined) return () => true
   const wanted = new Set(types.split(',').map((type) => type.trim().toUpperCase()))
+  for (const type of wanted)
+    if (!entityTypes.some((known) => known === type))
+      note(`benchd itself fires no event of the type ${JSON.stringify(type)}, only a simulation may${didYouMeanAmong(type, entityTypes)}`)
   return ({ entity_type }) => wanted.has(entity_type)
 }
 

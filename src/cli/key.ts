@@ -45,7 +45,7 @@ const keyList = command({
   options: serviceOptions,
   async run({ options }) {
     const keys = await withKeys(options, {
-      online: async (service) => (await ask<{ keys: PublicKey[] }>(service, 'GET', '/api/keys')).keys,
+      online: keysOf,
       offline: (folder) => offline(folder, 'key list', undefined),
       what: 'these are the keys that it holds',
     })
@@ -88,10 +88,22 @@ const keyRevoke = command({
   options: { ...yesOption, ...serviceOptions },
   example: 'benchd key revoke k3v9x2ab',
   async run({ options, operands: [key_id = ''] }) {
-    await mustBeSure(options, `revoke key ${key_id}: whoever uses it is refused from then on`)
+    /** Asks nobody about a key that is not there. */
+    const mustBeSureOf = async (keys: () => Promise<PublicKey[]>) => {
+      // The id is not repeated: people have put whole keys there.
+      if (!options.yes && !(await keys()).some((key) => key.key_id === key_id))
+        throw new CliError('not_found', 'there is no key of that key_id; see: benchd key list')
+      await mustBeSure(options, `revoke key ${key_id}: whoever uses it is refused from then on`)
+    }
     await withKeys<unknown>(options, {
-      online: (service) => ask(service, 'DELETE', `/api/keys/${encodeURIComponent(key_id)}`),
-      offline: (folder) => offline(folder, 'key revoke', { key_id }),
+      online: async (service) => {
+        await mustBeSureOf(() => keysOf(service))
+        return ask(service, 'DELETE', `/api/keys/${encodeURIComponent(key_id)}`)
+      },
+      offline: async (folder) => {
+        await mustBeSureOf(() => offline(folder, 'key list', undefined))
+        return offline(folder, 'key revoke', { key_id })
+      },
       what: 'the key is revoked for the next service that uses it',
     })
     return say({ success: true, message: `key ${key_id} is revoked` }, options.json)
@@ -123,6 +135,10 @@ async function withKeys<Result>(options: Given<typeof serviceOptions>, work: Wor
       throw refusal
     })
   }
+}
+
+async function keysOf(service: Service): Promise<PublicKey[]> {
+  return (await ask<{ keys: PublicKey[] }>(service, 'GET', '/api/keys')).keys
 }
 
 function seconds(text: string): number {

@@ -107,7 +107,7 @@ test('config show tells each value and where it comes from', async (t) => {
   const home = t.testdir({ 'config.json': `// ours\n${JSON.stringify({ format: 1, listen: { host: '127.0.0.1' }, devices })}` })
   const path = `${home}/config.json`
   const show = (args: string[], env = {}) => benchd(home, ['config', 'show', ...args], env)
-  t.match(await show([path, '--port', '1']), {
+  t.match(await show([path, '--port', '1'], { STATE_DIRECTORY: '' }), {
     code: 0,
     stdout:
       /^SETTING +VALUE +FROM\nconfig +\S+ +flag --config\nformat +1 +file\nlisten\.host +127\.0\.0\.1 +file\nlisten\.port +1 +flag --port\n/,

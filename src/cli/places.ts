@@ -5,8 +5,8 @@ import { dirname, join, resolve } from 'node:path'
 import { exists } from '../kit/folder.ts'
 import { CliError } from './exit.ts'
 
-/** Where the configuration of the system's own service is. */
-export const systemFolder = '/etc/benchd'
+/** Where the configuration of the system's own service is; systemd names another folder in the variable. */
+export const systemFolder = process.env.CONFIGURATION_DIRECTORY || '/etc/benchd'
 const systemConfig = join(systemFolder, 'config.json')
 export const systemData = '/var/lib/benchd'
 /** Where systemd listens for the programs of bridges. */

@@ -86,8 +86,13 @@ export async function demo(t: Test, { topologies = {}, scale = 1000 }: { topolog
 function started(home: string, args: readonly string[], env: Record<string, string>, path = program) {
   return spawn(process.execPath, [path, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: linkedPath ?? '', HOME: home, ...env },
+    env: { PATH: linkedPath ?? '', HOME: home, ...apart(home), ...env },
   })
+}
+
+/** Variables that keep a program away from the configuration and the state of a benchd that is installed on this computer. */
+function apart(home: string): Record<string, string> {
+  return { CONFIGURATION_DIRECTORY: `${home}/etc`, STATE_DIRECTORY: `${home}/.local/state/benchd` }
 }
 
 /** A workflow on the demo's bench that asks a person to look at the plate, in one of these steps. */

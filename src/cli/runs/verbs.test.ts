@@ -1,5 +1,6 @@
 // Every word that an operator has for a run, on the demo's bench: what it does, and how it is refused.
 
+import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { t as file, type Test, test } from 'tap'
 import { demo, running } from '../../testing/cli.ts'
@@ -107,6 +108,15 @@ test('close lets a run end and takes no more; stop arms, stop --confirm aborts, 
   t.match(await run('runs', 'stop', id, '--confirm'), { code: 0, stdout: /being aborted/ })
   t.match(await ended(bench, id), { status: 'ABORTED' })
   t.match(await run('runs', 'delete', id), { code: 2, stdout: '', stderr: /delete run .*--yes/ })
+  // Nobody is asked to be sure about what is not there.
+  const absent = [
+    ['runs', 'delete', 'nothing'],
+    ['runs', 'delete', randomUUID()],
+    ['workflows', 'delete', 'nothing'],
+    ['key', 'revoke', 'nobody00'],
+  ]
+  for (const args of [...absent, ['teachpoints', 'rm', 'arm-1', 'nowhere']])
+    t.match(await run(...args), { code: 3, stdout: '', stderr: /^benchd: .*there is/ }, args.join(' '))
   t.match(await run('runs', 'show', id), { code: 0 }, 'it is still there')
   t.match(await run('runs', 'delete', id, '--yes', '--quiet'), { code: 0, stdout: '', stderr: '' })
   t.match(await run('runs', 'show', id), { code: 3 })
