@@ -152,13 +152,13 @@ export async function brokerOn(t: Lifetime, config: string, port: number): Promi
   await answering(port)
 }
 
-/** A TCP proxy that can stop passing bytes on while its connections stay open, in both directions or one, or pass each piece on later. */
-export async function halfOpenProxy(t: Lifetime, to: number) {
+/** A TCP proxy to a port or a Unix socket that can stop passing bytes on while its connections stay open, in both directions or one, or pass each piece on later. */
+export async function halfOpenProxy(t: Lifetime, to: number | string) {
   let delay_ms = 0
   const sockets = new Set<Socket>()
   let [isOpen, isDeaf] = [true, false]
   const server = createServer((from) => {
-    const other = connect(to, '127.0.0.1')
+    const other = typeof to === 'string' ? connect(to) : connect(to, '127.0.0.1')
     for (const [one, two] of [
       [from, other],
       [other, from],

@@ -2,6 +2,7 @@
 
 import { t as file, test } from 'tap'
 import { startPostgres } from '../../cli/local_postgres.ts'
+import { halfOpenProxy } from '../../testing/broker.ts'
 import { noPostgres } from '../../testing/lab.ts'
 import { begun, newRun } from './state.ts'
 import { Store, shown } from './store.ts'
@@ -89,6 +90,18 @@ test('what the database keeps of journeys', { skip: noPostgres }, async (t) => {
     t.same(await store.custodyOf('P-2'), [])
     t.match(await store.custodyOf('P-3'), [{ number: 2, holder: { bench: 'read' } }])
     t.equal((await store.custodyOf('P-6')).length, 1)
+  })
+
+  await t.test('a connection on which nothing comes any more is told, though it stands', async (t) => {
+    store.close()
+    const proxy = await halfOpenProxy(t, `${new URL(database.url).searchParams.get('host')}/.s.PGSQL.5432`)
+    const address = `postgresql://benchd@127.0.0.1:${new URL(proxy.url).port}/postgres`
+    const other = await Store.open(address, { every_ms: 20, within_ms: 2000 })
+    t.teardown(() => other.close())
+    await other.add({ journey_id: 'j-9', name: 'assay', labware: 'P-9', state: begun([]), begun_at: 0 })
+    proxy.swallow()
+    t.equal(await other.gone, 'no answer within 2 s')
+    proxy.mend()
   })
 
   await t.test('a database that is gone is told without a stack', async (t) => {

@@ -1,5 +1,6 @@
 // The database of the coordinator: journeys and where they are, who had which labware, and which positions for hand-over are taken.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { LabError, messageOf } from '../../errors.ts'
 import type { Holder, Run, State } from './state.ts'
@@ -9,6 +10,11 @@ const lockNumber = 0x62656e63
 /** The number of times that the lock is tried. */
 const mostTries = 20
 const again_ms = 100
+/**
+ * How often the connection with the lock is tried, and how long its answer may take. TCP tells only after minutes of a connection whose other end has
+ * vanished; by then PostgreSQL may have given the lock to another coordinator. A PostgreSQL that is only busy answers within that time.
+ */
+const usualPings = { every_ms: 5000, within_ms: 10_000 }
 /** The number of old journeys that are removed at once. */
 const mostAtOnce = 500
 const holders = 'SELECT DISTINCT ON (labware) * FROM benchd_lab.custody ORDER BY labware, number DESC'
@@ -57,9 +63,9 @@ export class Store {
   readonly gone: Promise<string>
 
   /** Rejects with `disconnected` where there is no database, and with `in_use` where another coordinator has it. */
-  static async open(url: string): Promise<Store> {
+  static async open(url: string, pings = usualPings): Promise<Store> {
     const lock = clientOf(url)
-    const gone = new Promise<string>((resolve) => {
+    const ended = new Promise<string>((resolve) => {
       lock.on('error', (error) => resolve(messageOf(error)))
       lock.on('end', () => resolve('the connection has ended'))
     })
@@ -77,7 +83,7 @@ export class Store {
       )
     }
     await lock.query(schema)
-    return new Store(url, lock, gone)
+    return new Store(url, lock, Promise.race([ended, silence(lock, pings)]))
   }
 
   private constructor(url: string, lock: pg.Client, gone: Promise<string>) {
@@ -258,6 +264,19 @@ function clientOf(url: string): pg.Client {
       'config',
       'database: the address of PostgreSQL cannot be read; write special characters of its password as %40, %3A and %2F',
     )
+  }
+}
+
+/** Asks the connection again and again; resolves with a sentence when an answer does not come in time. */
+async function silence(client: pg.Client, { every_ms, within_ms }: typeof usualPings): Promise<string> {
+  for (;;) {
+    await sleep(every_ms, undefined, { ref: false })
+    const asked: pg.QueryConfig & { query_timeout: number } = { text: 'SELECT 1', query_timeout: within_ms }
+    const failed = await client.query(asked).then(
+      () => false,
+      () => true,
+    )
+    if (failed) return `no answer within ${within_ms / 1000} s`
   }
 }
 
