@@ -10,7 +10,22 @@ import type { AddressInfo } from 'node:net'
 import { createServer as createTcpServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { t as file, test } from 'tap'
+import type * as v from 'valibot'
 import { fakeBench } from '../../testing/fake_bench.ts'
+import {
+  Anything,
+  Blockers,
+  DryRun,
+  Execution,
+  Fleet,
+  Health,
+  Labware,
+  Stop,
+  Submission,
+  Topology,
+  Workflow,
+  Workflows,
+} from './answers.ts'
 import { Bench, Lines, Refused } from './benches.ts'
 
 // A slow machine is not a failure.
@@ -33,7 +48,7 @@ test('an answer that is dripped ends the question, and the connection, when its 
     },
     'GET /api/slow': (response) => void setInterval(() => response.socket?.write('H'), 50).unref(),
   })
-  await t.rejects(bench.askNow('POST', '/api/stop', {}), { code: 'disconnected', message: /prep broke off: no whole answer within 3 s/ })
+  await t.rejects(bench.askNow('POST', '/api/stop', Stop), { code: 'disconnected', message: /prep broke off: no whole answer within 3 s/ })
   await closed
   await t.rejects(bench.ask('GET', '/api/slow'), { code: 'disconnected' }, 'a head that is dripped is no better')
 })
@@ -41,7 +56,7 @@ test('an answer that is dripped ends the question, and the connection, when its 
 test('a stop waits behind no other question', async (t) => {
   const { bench } = await fakeBench(t, { 'GET /health': () => {}, 'POST /api/stop': { success: true, message: 'stopped' } })
   const others = Array.from({ length: 20 }, () => bench.ask('GET', '/health').catch((error) => error))
-  t.match(await bench.askNow('POST', '/api/stop', {}), { success: true })
+  t.match(await bench.askNow('POST', '/api/stop', Stop), { success: true })
   bench.close()
   await Promise.all(others)
 })
@@ -111,10 +126,10 @@ test('a key goes only to the bench that shows the certificate of the lab file, w
   const bench = new Bench('prep', 'bk_test', () => ({ url, fingerprint }))
   t.teardown(() => bench.close())
   await t.rejects(bench.ask('POST', '/api/stop', {}), { message: /its certificate is .*, not the one that was named/ })
-  await t.rejects(bench.askNow('POST', '/api/stop', {}), { message: /not the one that was named/ })
+  await t.rejects(bench.askNow('POST', '/api/stop', Stop), { message: /not the one that was named/ })
   t.same(keys, [])
   url = own
-  t.match(await bench.ask('POST', '/api/stop', {}), { success: true })
+  t.same(await bench.ask('POST', '/api/stop', {}), {})
   t.same(keys, [['own', 'bk_test']])
 })
 
@@ -125,7 +140,51 @@ test('a bench that takes the connection and says nothing ends the question, with
   const port = (silent.address() as AddressInfo).port
   for (const url of [`http://127.0.0.1:${port}`, `https://127.0.0.1:${port}`]) {
     const bench = new Bench('prep', 'bk_test', () => ({ url, ...(url.startsWith('https') && { fingerprint: 'AB'.repeat(32) }) }))
-    await t.rejects(bench.askNow('POST', '/api/stop', {}), { code: 'disconnected', message: /within 3 s/ })
+    await t.rejects(bench.askNow('POST', '/api/stop', Stop), { code: 'disconnected', message: /within 3 s/ })
     bench.close()
   }
+})
+
+test('an answer without what is read in it is told with the name of the bench, what is wrong, and where to look', async (t) => {
+  const document = { topology: 't', labware: {}, threads: {}, start: ['plate'] }
+  const thread = { labware: 'plate', start: { at: 'in', mode: 'M' }, end: { at: ['in'], mode: 'M' } }
+  const cases: [v.GenericSchema, unknown, RegExp][] = [
+    [Anything, 7, /must be an object/],
+    [Health, { status: 7 }, /status must be/],
+    [Stop, { success: 'yes', message: '' }, /success must be/],
+    [Fleet, {}, /link is missing/],
+    [Fleet, { link: { epoch: null } }, /link\.epoch must be/],
+    [Submission, { execution_id: {} }, /execution_id must be/],
+    [Execution, { reason: null, paused: null, threads: {} }, /threads must be/],
+    [Execution, { reason: null, paused: null, threads: [{ thread_id: 'a' }] }, /threads\[0\]\.template_name is missing/],
+    [Labware, { labware: [null] }, /labware\[0\] must be/],
+    [Blockers, { blockers: 'none' }, /blockers must be/],
+    [Topology, { name: 't', positions: [{ name: 'in' }] }, /positions\[0\]\.parking is missing/],
+    [Workflow, { document }, /document: must have each thread/],
+    [Workflow, { document: { ...document, threads: { plate: thread } } }, /document: must have the labware/],
+    [
+      Workflow,
+      { document: { ...document, threads: { plate: { ...thread, end: { at: [], mode: 'M' } } } } },
+      /end\.at: must name a position/,
+    ],
+    [Workflows, { workflows: [{}] }, /workflows\[0\]\.name is missing/],
+    [DryRun, { verdict: 'done', conflict: null, makespan_s: '1', gantt: [] }, /makespan_s must be/],
+  ]
+  const { bench, answers, url } = await fakeBench(t)
+  for (const [answer, body, mistake] of cases) {
+    answers['GET /it'] = (response) => response.end(JSON.stringify(body))
+    const told = (await bench.get('/it', answer).catch((error) => error)) as Error
+    t.match(told, { code: 'disconnected', message: /^the answer of the bench prep is not what a bench answers: / }, JSON.stringify(body))
+    t.match(told.message, mistake)
+    t.match(told.message, `; see what listens at ${url}, and its version`)
+  }
+})
+
+test('an address that is none is told', async (t) => {
+  const bench = new Bench('prep', 'bk_test', () => ({ url: 'http://[' }))
+  t.teardown(() => bench.close())
+  await t.rejects(bench.get('/health', Health), {
+    code: 'disconnected',
+    message: /the bench prep has told an address that is none: http:\/\/\[/,
+  })
 })

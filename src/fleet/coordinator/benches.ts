@@ -3,8 +3,11 @@
 
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import type * as v from 'valibot'
 import { LabError, messageOf } from '../../errors.ts'
 import { readText } from '../../kit/files.ts'
+import { checked } from '../../kit/schema.ts'
+import { Anything, Fleet } from './answers.ts'
 import { type Lab, pathIn } from './lab_file.ts'
 import { pinnedAgent } from './pinned_agent.ts'
 
@@ -34,6 +37,7 @@ const streamAgain_ms = 1000
 export const notOrdered = ''
 
 type Request = { method: string; path: string; body?: object | undefined; agent?: HttpAgent }
+type Answers<Answer> = v.GenericSchema<unknown, Answer>
 
 export class Bench {
   /** The name in the lab file. */
@@ -56,40 +60,46 @@ export class Bench {
     return this.#address()?.url
   }
 
-  /** Rejects with `Refused`, or with `disconnected` where no answer came: the request may have been carried out then. */
-  async ask<Answer>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<Answer> {
-    return this.#asked<Answer>({ method, path, body }, answer_ms)
+  /** Rejects with `Refused`, or with `disconnected` where no answer came, or nonsense: the request may have been carried out then. */
+  ask(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<object>
+  ask<Answer>(method: 'POST', path: string, body: object, answer: Answers<Answer>): Promise<Answer>
+  async ask(method: string, path: string, body?: object, answer: Answers<unknown> = Anything): Promise<unknown> {
+    return this.#asked({ method, path, body }, answer, answer_ms)
+  }
+
+  /** Rejects as `ask`. */
+  get<Answer>(path: string, answer: Answers<Answer>): Promise<Answer> {
+    return this.#asked({ method: 'GET', path }, answer, answer_ms)
   }
 
   /** Asks on a connection of its own, behind no other request, and does not wait as long. Rejects as `ask`. */
-  async askNow<Answer>(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
+  async askNow<Answer>(method: 'GET' | 'POST', path: string, answer: Answers<Answer>): Promise<Answer> {
     const agent = this.#newAgent(this.#located())
     try {
-      return await this.#asked<Answer>({ method, path, body, agent }, stop_ms)
+      return await this.#asked({ method, path, agent, ...(method === 'POST' && { body: {} }) }, answer, stop_ms)
     } finally {
       agent.destroy()
     }
   }
 
-  async #asked<Answer>(request: Request, wait_ms: number): Promise<Answer> {
+  async #asked<Answer>(request: Request, answer: Answers<Answer>, wait_ms: number): Promise<Answer> {
     const ended = new AbortController()
     const timer = setTimeout(() => ended.abort(new Error(`no whole answer within ${wait_ms / 1000} s`)), wait_ms)
     try {
       const response = await this.#send(request, ended.signal)
-      return this.#answerOf<Answer>(response.statusCode ?? 0, await textOf(response, this.name, ended.signal))
+      return this.#answerOf(response.statusCode ?? 0, await textOf(response, this.name, ended.signal), answer)
     } finally {
       clearTimeout(timer)
     }
   }
 
-  #answerOf<Answer>(status: number, text: string): Answer {
+  #answerOf<Answer>(status: number, text: string, answer: Answers<Answer>): Answer {
     if (status >= 200 && status < 300) {
-      const answer = parsed(text)
-      if (typeof answer === 'object' && answer !== null) return answer as Answer
-      throw new LabError(
-        'disconnected',
-        `the answer of the bench ${this.name} is not what a bench answers; see what listens at ${this.url}`,
-      )
+      try {
+        return checked(answer, parsed(text), `the answer of the bench ${this.name} is not what a bench answers`)
+      } catch (error) {
+        throw new LabError('disconnected', `${cut(messageOf(error))}; see what listens at ${this.url}, and its version`)
+      }
     }
     const detail = detailOf(text) ?? `it answered ${status}`
     if (status >= 500 && status !== 503) throw new LabError('disconnected', `${this.name}: ${detail}`)
@@ -97,9 +107,9 @@ export class Bench {
   }
 
   /** Asks with GET; resolves with undefined where the bench has no such thing. */
-  async find<Answer>(path: string): Promise<Answer | undefined> {
+  async find<Answer>(path: string, answer: Answers<Answer>): Promise<Answer | undefined> {
     try {
-      return await this.ask<Answer>('GET', path)
+      return await this.get(path, answer)
     } catch (error) {
       if (error instanceof Refused && error.status === 404) return undefined
       throw error
@@ -108,7 +118,7 @@ export class Bench {
 
   /** Names the history of the bench's log; it is another one after a backup was restored. Empty where the bench tells none. */
   async epoch(): Promise<string> {
-    const { link } = await this.ask<{ link: { epoch: string } | null }>('GET', '/api/lab')
+    const { link } = await this.get('/api/lab', Fleet)
     return link?.epoch ?? ''
   }
 
@@ -175,6 +185,8 @@ export class Bench {
   #located(): Address {
     const address = this.#address()
     if (!address) throw new LabError('disconnected', `the bench ${this.name} has not told the broker its address yet; see that it runs`)
+    if (!URL.canParse(address.url))
+      throw new LabError('disconnected', `the bench ${this.name} has told an address that is none: ${address.url}`)
     if (address.fingerprint && !address.url.startsWith('https:'))
       throw new LabError('disconnected', `the bench ${this.name} is to be known by its certificate, and ${address.url} has none`)
     return address

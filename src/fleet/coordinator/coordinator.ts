@@ -7,6 +7,7 @@ import { didYouMeanAmong } from '../../kit/did_you_mean.ts'
 import type { Log } from '../../kit/log.ts'
 import { Id } from '../../kit/name.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
+import { Blockers } from './answers.ts'
 import { type Bench, notOrdered } from './benches.ts'
 import { addressesTold } from './broker.ts'
 import { Custody } from './custody.ts'
@@ -133,9 +134,9 @@ export class Coordinator {
     if (asked?.execution_id && phase !== 'over') {
       const bench = this.#bench(asked.bench)
       const said = await bench
-        .ask<{ blockers?: { message: string; remedy: string }[] }>('GET', `/api/executions/${asked.execution_id}/blockers`)
+        .get(`/api/executions/${asked.execution_id}/blockers`, Blockers)
         .catch((error) => ({ blockers: [{ message: messageOf(error), remedy: '' }] }))
-      for (const { message, remedy } of said.blockers ?? []) because.push(`${asked.bench}: ${message}${remedy ? `. ${remedy}` : ''}`)
+      for (const { message, remedy } of said.blockers) because.push(`${asked.bench}: ${message}${remedy ? `. ${remedy}` : ''}`)
     }
     const decisions = this.#decisions(row)
     if (waiting?.needs_person && decisions.includes('retry'))

@@ -58,8 +58,13 @@ const threads = (...all: object[]) => ({
     position: null,
     held_by: null,
     group_id: 'journey',
+    template_name: 'plate',
+    pause_reason: null,
+    last_error: null,
     ...one,
   })),
+  reason: null,
+  paused: null,
 })
 const trip = (state: State) => ({ journey_id: 'j', labware: 'P-1', state })
 const stopped = 'POST /api/threads/thread-1/stop {}'

@@ -1,14 +1,9 @@
 // A journey tried out before it begins: the dry runs of its benches one after the other, and the times of its carriers between them.
 
+import { DryRun } from './answers.ts'
 import type { Bench } from './benches.ts'
 import type { Plan } from './plan.ts'
 
-type BenchRun = {
-  verdict: string
-  conflict: string | null
-  makespan_s: number
-  gantt: { kind: string; name: string; device: string | null; from_s: number; to_s: number }[]
-}
 type Lane = { lane: string; name: string; from_s: number; to_s: number }
 export type JourneyDryRun = {
   journey: string
@@ -28,7 +23,7 @@ export async function dryRun(journey: string, { legs }: Plan, bench: (name: stri
       at += carried.seconds
     }
     const groups = [{ group_id: 'journey', members: { [thread]: { location: start } } }]
-    const run = await bench(name).ask<BenchRun>('POST', '/api/simulations', { workflow, run_mode: 'PURE_SIM', groups, variables })
+    const run = await bench(name).ask('POST', '/api/simulations', { workflow, run_mode: 'PURE_SIM', groups, variables }, DryRun)
     for (const bar of run.gantt)
       gantt.push({ lane: `${name}/${bar.device ?? ''}`, name: bar.name, from_s: at + bar.from_s, to_s: at + bar.to_s })
     shown.push({ bench: name, workflow, verdict: run.verdict, conflict: run.conflict, makespan_s: run.makespan_s })

@@ -1,6 +1,7 @@
 // The benches of a lab as a process has them open: with their keys, and with the broker that tells where they are. They need no database.
 
 import { messageOf } from '../../errors.ts'
+import { Health, Stop } from './answers.ts'
 import { type Bench, openBenches, Refused } from './benches.ts'
 import { type Broker, openLabBroker } from './broker.ts'
 import type { Lab } from './lab_file.ts'
@@ -39,8 +40,8 @@ export class LabBenches {
         const heard_s = name === undefined ? null : (this.broker?.heard_s(name) ?? null)
         const its = { bench: bench.name, url: bench.url ?? null, heard_s }
         try {
-          const { status } = await bench.askNow<{ status: string }>('GET', '/health')
-          return { ...its, status: String(status), failure: null }
+          const { status } = await bench.askNow('GET', '/health', Health)
+          return { ...its, status, failure: null }
         } catch (error) {
           return { ...its, status: 'silent', failure: messageOf(error) }
         }
@@ -53,8 +54,8 @@ export class LabBenches {
     const benches = await Promise.all(
       [...this.all.values()].map(async (bench) => {
         try {
-          const { success, message } = await bench.askNow<{ success: boolean; message: string }>('POST', '/api/stop', {})
-          return { bench: bench.name, success: success === true, message: String(message) }
+          const { success, message } = await bench.askNow('POST', '/api/stop', Stop)
+          return { bench: bench.name, success, message }
         } catch (error) {
           const message = error instanceof Refused ? error.message : `${messageOf(error)}: use its red button`
           return { bench: bench.name, success: false, message }

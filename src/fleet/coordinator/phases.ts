@@ -2,6 +2,7 @@
 // under an id that was kept before. So each phase can be repeated after the coordinator, a bench, the broker or the database has died in it.
 
 import { LabError } from '../../errors.ts'
+import { Execution, Labware, Submission, type Thread } from './answers.ts'
 import { type Bench, cut, Refused } from './benches.ts'
 import type { Custody } from './custody.ts'
 import { type Holder, legOf, newRun, now, type Phase, type Run, type State, step } from './state.ts'
@@ -35,23 +36,6 @@ export type Surroundings = {
 }
 
 type Look = (trip: Trip, its: Surroundings) => Promise<State | Waiting>
-
-export type Thread = {
-  thread_id: string
-  template_name: string
-  group_id: string | null
-  status: string
-  pause_reason: string | null
-  last_error: string | null
-  position: string | null
-  held_by: string | null
-}
-type Execution = {
-  status: string
-  reason: string | null
-  paused: { reason: string } | null
-  threads: Thread[]
-}
 
 /** The group of a journey's labware in each of its runs. */
 export const groupId = 'journey'
@@ -226,10 +210,10 @@ type Wanted = { workflow: string; thread: string; start: string; labware: string
 
 /** Orders a run unless the bench knows it. A bench that was put back from a backup is not ordered from. */
 async function order(bench: Bench, run: Run, wanted: Wanted): Promise<Run | Waiting> {
-  const known = await bench.find<{ execution_id: string }>(`/api/submissions/${run.submission_id}`)
+  const known = await bench.find(`/api/submissions/${run.submission_id}`, Submission)
   try {
     const { execution_id } = known ?? (await submitted(bench, run, wanted))
-    const { threads } = await bench.ask<Execution>('GET', `/api/executions/${execution_id}`)
+    const { threads } = await bench.get(`/api/executions/${execution_id}`, Execution)
     const thread = threads.find(({ template_name, group_id }) => template_name === wanted.thread && group_id === groupId)
     // A bench shows a thread when it is on its card.
     if (!thread) return { waiting: `${bench.name} begins run ${execution_id.slice(0, 8)}`, is_soon: true }
@@ -251,14 +235,9 @@ async function submitted(
 ): Promise<{ execution_id: string }> {
   const epoch = await bench.epoch()
   if (epoch !== run.epoch) throw new Restored(bench.name)
-  return bench.ask('POST', '/api/submissions', {
-    submission_id: run.submission_id,
-    workflow,
-    run_mode: 'LIVE',
-    groups: [{ group_id: groupId, members: { [thread]: { location: start, barcode: labware } } }],
-    variables,
-    operator_id: 'lab',
-  })
+  const groups = [{ group_id: groupId, members: { [thread]: { location: start, barcode: labware } } }]
+  const order = { submission_id: run.submission_id, workflow, run_mode: 'LIVE', groups, variables, operator_id: 'lab' }
+  return bench.ask('POST', '/api/submissions', order, Submission)
 }
 
 /** The bench has another history than that in which the journey knows it. */
@@ -289,7 +268,7 @@ type Seen = { thread: Thread; execution: Execution }
 /** Throws `Restored` where the bench has another history than the run. */
 async function look(run: Run, its: Surroundings): Promise<Seen | Waiting> {
   const bench = its.bench(run.bench)
-  const execution = await bench.find<Execution>(`/api/executions/${run.execution_id}`)
+  const execution = await bench.find(`/api/executions/${run.execution_id}`, Execution)
   if ((await bench.epoch()) !== run.epoch) throw new Restored(run.bench)
   if (!execution) throw new Restored(run.bench)
   const thread = execution.threads.find(({ thread_id }) => thread_id === run.thread_id)
@@ -334,9 +313,6 @@ function late({ since, legs, leg }: State, waiting: string): Waiting {
 }
 
 async function whereIs(bench: Bench, barcode: string): Promise<string | null> {
-  const { labware } = await bench.ask<{ labware: { barcode: string | null; position: string | null; run_mode: string }[] }>(
-    'GET',
-    '/api/labware',
-  )
+  const { labware } = await bench.get('/api/labware', Labware)
   return labware.find((one) => one.barcode === barcode && one.run_mode === 'LIVE')?.position ?? null
 }

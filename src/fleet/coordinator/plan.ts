@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import { messageOf } from '../../errors.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'
 import { sortedMembers } from '../../kit/sorted_members.ts'
+import { Anything, Topology, Workflow, Workflows, type WorkflowThread } from './answers.ts'
 import { type Bench, Refused } from './benches.ts'
 import { type Lab, type Leg, mistaken } from './lab_file.ts'
 
@@ -25,10 +26,6 @@ export type PlannedLeg = {
   room: number | null
 }
 
-type Topology = { name: string; positions: { name: string; parking: boolean; handover: boolean }[] }
-type Thread = { labware: string; start: { at: string; mode: string }; end: { at: string[]; mode: string } }
-type Workflow = { topology: string; labware: Record<string, { type: string }>; threads: Record<string, Thread>; start: string[] }
-
 /** Workflows that the coordinator gives to a bench: the runs of one move that bring labware to where a carrier takes it. */
 export type OwnWorkflow = { bench: string; document: { name: string } }
 
@@ -44,7 +41,7 @@ export async function planAll(lab: Lab, benches: ReadonlyMap<string, Bench>): Pr
     const plan: Plan = { legs: [], own: [] }
     for (const [i, leg] of legs.entries()) {
       try {
-        const topology = known.get(leg.bench) ?? benches.get(leg.bench)!.find<Topology>('/api/topology')
+        const topology = known.get(leg.bench) ?? benches.get(leg.bench)!.find('/api/topology', Topology)
         known.set(leg.bench, topology)
         const planned = await plannedLeg(leg, legs[i + 1], { bench: benches.get(leg.bench)!, topology: await topology, mistakes })
         if (!planned) continue
@@ -110,9 +107,9 @@ async function plannedLeg(
 type Wrong = (member: string, what: string) => void
 
 async function workflowOf(bench: Bench, leg: Leg, wrong: Wrong): Promise<Workflow | undefined> {
-  const found = await bench.find<{ document: Workflow }>(`/api/workflows/${leg.workflow}`)
+  const found = await bench.find(`/api/workflows/${leg.workflow}`, Workflow)
   if (found) return found.document
-  const { workflows } = await bench.ask<{ workflows: { name: string }[] }>('GET', '/api/workflows')
+  const { workflows } = await bench.get('/api/workflows', Workflows)
   const names = workflows.map(({ name }) => name)
   wrong('.workflow', `${leg.bench} has no workflow ${leg.workflow}${didYouMean(leg.workflow, names)}`)
   return undefined
@@ -131,14 +128,14 @@ function checkHandover(position: string | undefined, member: string, { positions
     wrong(member, `${position} of ${bench} is no position for hand-over; mark it with "handover": true in the topology ${name}`)
 }
 
-function checkStart(leg: Leg, { start }: Thread, wrong: Wrong): void {
+function checkStart(leg: Leg, { start }: WorkflowThread, wrong: Wrong): void {
   if (start.mode === 'DISPENSE') {
     wrong('.workflow', `${leg.workflow} takes its labware out of ${start.at}; labware of a journey is placed, or stands there already`)
   } else if (leg.from !== undefined && start.mode !== 'MANUAL_PLACE')
     wrong('.workflow', `${leg.workflow} begins in ${start.mode}; labware that a carrier brings is placed: "mode": "MANUAL_PLACE"`)
 }
 
-function checkEnd(leg: Leg, { end }: Thread, { positions }: Topology, wrong: Wrong): void {
+function checkEnd(leg: Leg, { end }: WorkflowThread, { positions }: Topology, wrong: Wrong): void {
   if (end.mode !== 'LEAVE_IN_PLACE')
     wrong('.workflow', `${leg.workflow} ends in ${end.mode}; labware that goes on to another bench rests first: "mode": "LEAVE_IN_PLACE"`)
   const passing = end.at.find((at) => !positions.find((one) => one.name === at)?.parking)
@@ -191,7 +188,7 @@ function named(what: string, content: object): OwnWorkflow['document'] {
 export async function giveWorkflows(plan: Plan, benches: ReadonlyMap<string, Bench>): Promise<void> {
   for (const { bench: name, document } of plan.own) {
     const bench = benches.get(name)!
-    if (await bench.find(`/api/workflows/${document.name}`)) continue
+    if (await bench.find(`/api/workflows/${document.name}`, Anything)) continue
     try {
       await bench.ask('PUT', `/api/workflows/${document.name}`, document)
     } catch (error) {

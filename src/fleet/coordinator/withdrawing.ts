@@ -1,8 +1,9 @@
 // Takes back what a bench keeps for a journey: an order that may still be on its way, and a position that waits for labware.
 
 import { LabError } from '../../errors.ts'
+import { Execution, Submission } from './answers.ts'
 import { type Bench, Refused } from './benches.ts'
-import { groupId, isOver, type Surroundings, type Thread, type Trip } from './phases.ts'
+import { groupId, isOver, type Surroundings, type Trip } from './phases.ts'
 import type { Run } from './state.ts'
 
 /**
@@ -12,7 +13,7 @@ import type { Run } from './state.ts'
 export async function withdraw(bench: Bench, run: Run): Promise<void> {
   const execution_id = run.execution_id ?? (await begun(bench, run))
   if (execution_id === undefined) return
-  const execution = await bench.find<{ threads: Thread[] }>(`/api/executions/${execution_id}`)
+  const execution = await bench.find(`/api/executions/${execution_id}`, Execution)
   for (const thread of execution?.threads ?? []) {
     const isOfJourney = run.thread_id === null ? thread.group_id === groupId : thread.thread_id === run.thread_id
     const isEmpty = thread.position === null && thread.held_by === null
@@ -23,7 +24,7 @@ export async function withdraw(bench: Bench, run: Run): Promise<void> {
 /** The run of an order whose answer was not seen; undefined where the bench has none, and will never have one. */
 async function begun(bench: Bench, { submission_id }: Run): Promise<string | undefined> {
   const path = `/api/submissions/${submission_id}`
-  const find = async () => (await bench.find<{ execution_id: string }>(path))?.execution_id
+  const find = async () => (await bench.find(path, Submission))?.execution_id
   const known = await find()
   if (known !== undefined) return known
   try {
