@@ -29,6 +29,9 @@ export type Killable = {
   readonly isRunning: boolean
 }
 
+/** What a stop of all benches says. On a busy machine a simulated instrument may confirm its stop too late. */
+export const stopOfAll = /stopped: prep, read|(prep|read) \(stop sent/
+
 export type TestBench = Killable & {
   name: string
   url: string

@@ -3,7 +3,7 @@
 import { t as file, type Test } from 'tap'
 import { benchd } from '../../testing/cli.ts'
 import { holders } from '../../testing/journeys.ts'
-import { type TestLab, testLab } from '../../testing/lab.ts'
+import { stopOfAll, type TestLab, testLab } from '../../testing/lab.ts'
 import { withLab } from '../../testing/with_lab.ts'
 import type { ShownJourney, ShownTask } from './coordinator.ts'
 
@@ -94,7 +94,8 @@ withLab('a plate is sealed on one bench and spun on the other; one has it at eve
   await t.test('a second coordinator is refused, and all benches are stopped with one command', async (t) => {
     const second = await benchd(lab.folder, ['lab', 'serve', lab.file, '--port', '0', '--data-dir', `${lab.folder}/second`])
     t.match(second, { code: 75, stderr: /another coordinator works with the database .*a lab has one/ })
-    t.match(await run('stop'), { code: 0, stdout: /^stopped: prep, read/ })
+    const stopped = await run('stop')
+    t.match(stopped.stdout + stopped.stderr, stopOfAll)
     await lab.read.kill()
     t.match(await run('stop'), { code: 1, stderr: /not stopped, or not known to be: read \(.*use its red button/ })
     const { incidents } = await lab.prep.ask<{ incidents: object[] }>('GET', '/api/incidents')
