@@ -60,6 +60,10 @@ cable() { # NAME
   printf '%s\n' -chardev "socket,id=$1-a,path=$job/$1.sock,server=on,wait=off" -chardev "socket,id=$1-b,path=$job/$1.sock"
 }
 mapfile -t cables < <(cable crossed; cable usb; cable control)
+# QEMU can miss the moment at which a guest that waits should go on, where its clock counts instructions, and would then wait for ever. Whatever
+# wakes its main loop mends that, so a line at its monitor does, ten times a second.
+mkfifo "$job/pulse"
+exec 8<>"$job/pulse"
 # The guest's clock counts its instructions, 8 ns each, and goes as fast as the host's while it waits: whatever else the host does, a
 # program takes as long by that clock as on a small computer, and limits of time hold or do not hold.
 qemu-system-x86_64 -M q35 -accel tcg -icount shift=3 -smp 1 -cpu max -m "$memory" \
@@ -69,16 +73,19 @@ qemu-system-x86_64 -M q35 -accel tcg -icount shift=3 -smp 1 -cpu max -m "$memory
   -serial "file:$job/console.log" "${cables[@]}" \
   -device pci-serial-2x,chardev1=crossed-a,chardev2=crossed-b -device pci-serial,chardev=usb-b \
   -device qemu-xhci -device usb-serial,id=usb-adapter,serial=BENCHD01,chardev=usb-a \
-  -mon chardev=control-a,mode=control \
+  -mon chardev=control-a,mode=control -chardev stdio,id=pulse,signal=off -mon chardev=pulse \
   -device virtio-serial-pci -device virtserialport,chardev=control-b,name=benchd.qmp \
-  </dev/null >"$job/qemu.log" 2>&1 &
+  <"$job/pulse" >/dev/null 2>"$job/qemu.log" &
 guest_pid=$!
 
 # Show the output as it comes, until the guest is gone or the time is up.
 tail -c +1 -q -s 0.1 --pid="$guest_pid" -f "$job/share/output" &
 tail_pid=$!
 deadline=$((SECONDS + timeout))
-while kill -0 "$guest_pid" 2>/dev/null && ((SECONDS < deadline)); do sleep 0.1; done
+while kill -0 "$guest_pid" 2>/dev/null && ((SECONDS < deadline)); do
+  echo >&8
+  sleep 0.1
+done
 timed_out=''
 if kill -0 "$guest_pid" 2>/dev/null; then timed_out=1; kill -9 "$guest_pid"; fi
 wait "$guest_pid" 2>/dev/null || true

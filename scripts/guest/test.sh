@@ -35,7 +35,7 @@ cp -R --parents node_modules/valibot node_modules/hono node_modules/@hono "$proj
 status=0
 # With job control, to be one group that can be ended.
 set -m
-(scripts/guest/run-in-guest.sh --project "$project" --timeout 2400 ${GUEST_LOGS:+--logs "$GUEST_LOGS"} -- \
+(scripts/guest/run-in-guest.sh --project "$project" --timeout 1200 ${GUEST_LOGS:+--logs "$GUEST_LOGS"} -- \
   node --enable-source-maps --test --test-concurrency=1 --test-timeout=120000 --test-reporter=spec \
   "${files[@]/#/dist/scripts/guest/tests/}" | tee "$log") &
 guest=$!

@@ -203,6 +203,35 @@ for event in bench.events(since="last", file="${data_dir}/cursor.json"):
   await second.ended
 })
 
+withPython('of 5,000 events a second none is lost or repeated, with a cursor', async (t) => {
+  const { url, secrets } = await openService(t)
+  const program = `
+import threading
+def load(): bench.request("POST", "/api/sim/load", {"rate": 5000, "seconds": 1})
+threading.Thread(target=load).start()
+seen = []
+for event in bench.events(file="cursor.json"):
+    if event["event_name"] == "SIM.load.EMITTED": seen.append(event["context"]["n"])
+    if len(seen) == 5000: break
+say(seen == list(range(5000)))
+`
+  t.same(await printed(t, { url, key: secrets.operate }, program), [true])
+})
+
+withPython('the import loads what every client needs, and besides that what makes a random id', async (t) => {
+  const program = `
+import subprocess, sys
+def loaded(what): return set(json.loads(subprocess.check_output([sys.executable, "-c", f"{what}; print(json.dumps(list(sys.modules)))"], text=True)))
+say(sorted(loaded("import sys, json, benchd") - loaded("import sys, json, http.client, ssl")))
+`
+  const [besides] = await printed(t, { url: 'http://127.0.0.1:9', key: undefined }, program)
+  const expected = ['__future__', '_uuid', 'benchd', 'platform', 'uuid']
+  t.same(
+    (besides as string[]).filter((name) => !expected.includes(name)),
+    [],
+  )
+})
+
 withPython('a program that is slower than the events misses none of them', async (t) => {
   const { url, secrets, lab } = await openService(t)
   const slow = python(
