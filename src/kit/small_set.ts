@@ -29,6 +29,11 @@ export class SmallSet<Item> {
     return this.#items.shift()
   }
 
+  /** A list of those that pass the test. */
+  filter(test: (item: Item) => boolean): Item[] {
+    return this.#items.filter(test)
+  }
+
   /** Nothing may be taken out meanwhile. */
   [Symbol.iterator](): Iterator<Item> {
     return this.#items[Symbol.iterator]()

@@ -124,6 +124,7 @@ export class DeviceAccess {
 
   /** Whether an arm of the claimant waits for a device that is at work. */
   isKeptOut(claimant: Claimant): boolean {
+    if (this.#waiting.size === 0) return false
     for (const waiting of this.#waiting) if (waiting.claimant === claimant && !waiting.isWork) return true
     return false
   }

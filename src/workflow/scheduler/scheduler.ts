@@ -37,7 +37,7 @@ export class Scheduler {
     this.#reservations = new Reservations(this.#occupancy, ahead, () => this.#settle())
     this.#transporterQueue = new TransporterQueue((thread_id) => this.#isPressed(thread_id))
     this.#access = new DeviceAccess(this.#occupancy, {
-      isHeldUp: (claimant) => this.#isHeldUp(claimant),
+      isHeldUp: this.#isHeldUp,
       settle: () => this.#settle(),
     })
     this.#requests = new RequestQueue(this.#occupancy, {
@@ -45,7 +45,7 @@ export class Scheduler {
       reservations: this.#reservations,
     })
     this.#routeGrants = new RouteGrants(this.#occupancy, {
-      isHeldUp: (claimant) => this.#isHeldUp(claimant),
+      isHeldUp: this.#isHeldUp,
       withdraw: (routeGrant) => {
         this.#routeGrants.end(routeGrant)
         this.#settle()
@@ -55,7 +55,7 @@ export class Scheduler {
       requests: this.#requests,
       routeGrants: this.#routeGrants,
       reservations: this.#reservations,
-      isHeld: (claimant) => this.#isHeld(claimant),
+      isHeld: this.#isHeld,
       onDeadlock,
     })
   }
@@ -217,7 +217,7 @@ export class Scheduler {
 
   /** Gives to others what was promised to claimants that stand: also to one that waits for a transporter which a held thread has. */
   #breakPromises(): void {
-    for (const claimant of [...this.#occupancy.promised]) if (this.#isHeldUp(claimant)) this.#occupancy.breakPromise(claimant)
+    for (const claimant of this.#occupancy.promised.filter(this.#isHeldUp)) this.#occupancy.breakPromise(claimant)
   }
 
   #isPressed(thread_id: string): boolean {
@@ -355,19 +355,19 @@ export class Scheduler {
   }
 
   /** Whether labware of the claimant that has a route stands all the same: somebody has to come first, or a device to end its work. */
-  #isHeldUp(claimant: Claimant): boolean {
-    return this.#isStopped(claimant, (one) => one.isHeld || this.#access.isKeptOut(one))
-  }
+  readonly #isHeldUp = (claimant: Claimant): boolean => this.#isStopped(claimant, this.#stands)
+  readonly #stands = (claimant: Claimant): boolean => claimant.isHeld || this.#access.isKeptOut(claimant)
 
   /** Whether it does not move before a person comes: it is held, or waits for a transporter that a held thread has. */
-  #isHeld(claimant: Claimant): boolean {
-    return this.#isStopped(claimant, ({ isHeld }) => isHeld)
+  readonly #isHeld = (claimant: Claimant): boolean => this.#isStopped(claimant, isHeld)
+
+  /** Whether the claimant stands, or waits for the transporter of one that does, and so on. Asked of each that has a promise, with every move. */
+  #isStopped(claimant: Claimant, stands: (claimant: Claimant) => boolean, seen: readonly Claimant[] = nobody): boolean {
+    if (stands(claimant)) return true
+    return this.#transporterQueue.isWaiting(claimant.thread_id) && !seen.includes(claimant) && this.#waitsForStopped(claimant, stands, seen)
   }
 
-  /** Whether the claimant stands, or waits for the transporter of one that does, and so on. */
-  #isStopped(claimant: Claimant, stands: (claimant: Claimant) => boolean, seen: readonly Claimant[] = []): boolean {
-    if (stands(claimant)) return true
-    if (seen.includes(claimant)) return false
+  #waitsForStopped(claimant: Claimant, stands: (claimant: Claimant) => boolean, seen: readonly Claimant[]): boolean {
     return this.#transporterQueue.waitsFor(claimant.thread_id, (thread_id) => {
       const holder = this.#occupancy.claimants.get(thread_id)
       return holder !== undefined && this.#isStopped(holder, stands, [...seen, claimant])
@@ -472,6 +472,9 @@ export class Scheduler {
     return this.#access.next() || this.#requests.reconsider() || this.#deadlocks.examine()
   }
 }
+
+const nobody: readonly Claimant[] = []
+const isHeld = ({ isHeld }: Claimant): boolean => isHeld
 
 function stateOf(position: string, { positions, placement, reservedFor, device }: Zone): PositionState {
   return {

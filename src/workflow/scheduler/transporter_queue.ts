@@ -30,6 +30,11 @@ export class TransporterQueue {
     return this.#holders.get(transporter)?.thread_id
   }
 
+  /** Whether the thread waits for any transporter. */
+  isWaiting(thread_id: string): boolean {
+    return this.#waiting.has(thread_id)
+  }
+
   /** Whether the thread waits for a transporter that one of the threads has which `stands` names. */
   waitsFor(thread_id: string, stands: (thread_id: string) => boolean): boolean {
     for (const { transporter } of this.#waiting.get(thread_id) ?? []) {

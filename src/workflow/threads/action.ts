@@ -57,8 +57,10 @@ export class ActionRun {
   #context(action_status: ActionStatus) {
     const { owner, method, plan, action_id } = this
     const { execution, thread_id, name } = owner
+    const { execution_id, workflow_name } = execution.context()
     return {
-      ...execution.context(),
+      execution_id,
+      workflow_name,
       method_id: method?.method_id ?? null,
       method_name: method?.plan.name ?? null,
       thread_id,

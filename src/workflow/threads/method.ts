@@ -62,8 +62,10 @@ export class MethodRun extends Entry<'method'> implements OwningMethod {
   context() {
     const { owner, plan, method_id } = this
     const { execution, thread_id, name } = owner
+    const { execution_id, workflow_name } = execution.context()
     return {
-      ...execution.context(),
+      execution_id,
+      workflow_name,
       method_id,
       method_name: plan.name,
       thread_id,

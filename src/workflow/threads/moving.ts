@@ -5,7 +5,7 @@ import { LabError, messageOf } from '../../errors.ts'
 import type { Hop } from '../plans/graph.ts'
 import { otherDevices } from '../plans/plan.ts'
 import { categoryOf } from './causes.ts'
-import { placeOf } from './labware.ts'
+import { type Labware, placeOf } from './labware.ts'
 import { getReady, openUp } from './learning.ts'
 import { MoveRun } from './move.ts'
 import { reachIn, take } from './reaching.ts'
@@ -275,13 +275,17 @@ async function persisted({ execution }: LabwareThread): Promise<void> {
 
 /** Throws `conflict` when another gripper has the labware, or a thread that has ended left something in this one. */
 function mustBeEmpty(transporter: string, { environment, labware }: LabwareThread): void {
-  const others = [...environment.labware.values()].filter(({ held_by }) => held_by === transporter)
-  const held = labware.held_by ? labware : others[0]
+  const held = labware.held_by ? labware : heldBy(transporter, environment.labware.values())
   if (!held) return
   throw new LabError(
     'conflict',
     `${held.name} is in the gripper of ${held.held_by}; take it out by hand, and say where it is (PUT /api/labware/${held.labware_id}/location)`,
   )
+}
+
+function heldBy(transporter: string, labware: Iterable<Labware>): Labware | undefined {
+  for (const one of labware) if (one.held_by === transporter) return one
+  return undefined
 }
 
 /** The labware is in no gripper: somebody has taken it out. */
