@@ -120,6 +120,10 @@ test('no sentence has the password of the database', async (t) => {
     'postgresql://benchd:ses@me-1@127.0.0.1:1/lab',
     'postgresql://benchd:sesame-1@127.0.0.1:port/lab',
     'postgresql://benchd:sesame-1%zz@127.0.0.1:1/lab',
+    'postgresql://benchd:it@sesame-1/@127.0.0.1:1/lab',
+    'postgresql://benchd:1/sesame-1@127.0.0.1:1/lab',
+    'postgresql://benchd:#sesame-1@127.0.0.1:1/lab',
+    'postgresql://benchd:?sesame-1@127.0.0.1:1/lab',
   ]
   for (const url of urls) {
     t.notMatch(shown(url), /sesame|ses@me|cr:et|ses%40me/, url)

@@ -73,7 +73,7 @@ export class Store {
       await lock.connect()
       await lock.query("SET search_path TO ''")
     } catch (error) {
-      throw new LabError('disconnected', `PostgreSQL does not answer at ${shown(url)}: ${without(url, error)}`)
+      throw new LabError('disconnected', `PostgreSQL does not answer at ${shown(url)}: ${messageOf(error)}`)
     }
     if (!(await isLocked(lock))) {
       await lock.end()
@@ -255,16 +255,24 @@ function jsonOf(value: unknown): string {
   return JSON.stringify(value, (_, member) => (typeof member === 'string' ? member.toWellFormed().replaceAll('\0', '\ufffd') : member))
 }
 
-/** Throws `config` for an address that cannot be read; the error of PostgreSQL's client shows it whole, with its password. */
+/** Throws `config` for an address that cannot be read. The error of PostgreSQL's client is not shown: it has the address with its password. */
 function clientOf(url: string): pg.Client {
   try {
-    return new pg.Client({ connectionString: url, application_name: 'benchd lab', connectionTimeoutMillis: 5000, keepAlive: true })
+    if (!endsEarly(url))
+      return new pg.Client({ connectionString: url, application_name: 'benchd lab', connectionTimeoutMillis: 5000, keepAlive: true })
   } catch {
-    throw new LabError(
-      'config',
-      'database: the address of PostgreSQL cannot be read; write special characters of its password as %40, %3A and %2F',
-    )
+    // Told below.
   }
+  throw new LabError(
+    'config',
+    'database: the address of PostgreSQL cannot be read; write special characters of its password as %40, %3A and %2F',
+  )
+}
+
+/** Whether the password of an address has a character that ends it early. The rest of it would be the name of a host or of a database, which sentences tell. */
+function endsEarly(url: string): boolean {
+  const [, password = ''] = /\/\/[^:/@]*:(.*)@/.exec(url) ?? []
+  return /[@/?#]/.test(password)
 }
 
 /** Asks the connection again and again; resolves with a sentence when an answer does not come in time. */
@@ -292,31 +300,9 @@ async function isLocked(client: pg.Client): Promise<boolean> {
 
 /** An address of a database without its password, wherever it stands; nothing of one that cannot be read. */
 export function shown(url: string): string {
-  if (!URL.canParse(url)) return 'the address that the lab file names'
+  if (endsEarly(url) || !URL.canParse(url)) return 'the address that the lab file names'
   const parts = new URL(url)
   if (parts.password) parts.password = ''
   for (const name of [...parts.searchParams.keys()]) if (/pass|secret|key/i.test(name)) parts.searchParams.delete(name)
   return parts.href
-}
-
-/** The sentence of an error, without the password of the address. */
-function without(url: string, error: unknown): string {
-  const said = messageOf(error)
-  const secrets = secretsOf(url)
-  return secrets.some((secret) => said.includes(secret)) ? 'it refuses the address that the lab file names' : said
-}
-
-function secretsOf(url: string): string[] {
-  const rest = url.slice(url.indexOf('//') + 2)
-  const [, between = ''] = /^[^:/]*:(.*)@/.exec(rest) ?? []
-  const asked = URL.canParse(url) ? [...new URL(url).searchParams].filter(([name]) => /pass/i.test(name)).map(([, value]) => value) : []
-  return [between, decoded(between), ...asked].filter((secret) => secret.length > 2)
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
