@@ -355,24 +355,12 @@ export class Scheduler {
   }
 
   /** Whether labware of the claimant that has a route stands all the same: somebody has to come first, or a device to end its work. */
-  readonly #isHeldUp = (claimant: Claimant): boolean => this.#isStopped(claimant, this.#stands)
+  readonly #isHeldUp = (claimant: Claimant): boolean =>
+    this.#stands(claimant) || this.#transporterQueue.isBehind(claimant, this.#occupancy, this.#stands)
   readonly #stands = (claimant: Claimant): boolean => claimant.isHeld || this.#access.isKeptOut(claimant)
 
   /** Whether it does not move before a person comes: it is held, or waits for a transporter that a held thread has. */
-  readonly #isHeld = (claimant: Claimant): boolean => this.#isStopped(claimant, isHeld)
-
-  /** Whether the claimant stands, or waits for the transporter of one that does, and so on. Asked of each that has a promise, with every move. */
-  #isStopped(claimant: Claimant, stands: (claimant: Claimant) => boolean, seen: readonly Claimant[] = nobody): boolean {
-    if (stands(claimant)) return true
-    return this.#transporterQueue.isWaiting(claimant.thread_id) && !seen.includes(claimant) && this.#waitsForStopped(claimant, stands, seen)
-  }
-
-  #waitsForStopped(claimant: Claimant, stands: (claimant: Claimant) => boolean, seen: readonly Claimant[]): boolean {
-    return this.#transporterQueue.waitsFor(claimant.thread_id, (thread_id) => {
-      const holder = this.#occupancy.claimants.get(thread_id)
-      return holder !== undefined && this.#isStopped(holder, stands, [...seen, claimant])
-    })
-  }
+  readonly #isHeld = (claimant: Claimant): boolean => claimant.isHeld || this.#transporterQueue.isBehind(claimant, this.#occupancy, isHeld)
 
   // Going
 
@@ -473,7 +461,6 @@ export class Scheduler {
   }
 }
 
-const nobody: readonly Claimant[] = []
 const isHeld = ({ isHeld }: Claimant): boolean => isHeld
 
 function stateOf(position: string, { positions, placement, reservedFor, device }: Zone): PositionState {

@@ -1,6 +1,10 @@
 // A queue for each transporter: one thread uses it at a time, first come, first served, threads with a deadline before the others.
 
 import { SmallSet } from '../../kit/small_set.ts'
+import type { Claimant } from './model.ts'
+import type { Occupancy } from './occupancy.ts'
+
+const nobody: readonly Claimant[] = []
 
 type Turn = { readonly transporter: string; readonly thread_id: string; readonly granted: () => void }
 
@@ -30,16 +34,18 @@ export class TransporterQueue {
     return this.#holders.get(transporter)?.thread_id
   }
 
-  /** Whether the thread waits for any transporter. */
-  isWaiting(thread_id: string): boolean {
-    return this.#waiting.has(thread_id)
-  }
-
-  /** Whether the thread waits for a transporter that one of the threads has which `stands` names. */
-  waitsFor(thread_id: string, stands: (thread_id: string) => boolean): boolean {
-    for (const { transporter } of this.#waiting.get(thread_id) ?? []) {
-      const holder = this.#holders.get(transporter)
-      if (holder && stands(holder.thread_id)) return true
+  /**
+   * Whether the claimant waits for the transporter of one that stands, or that waits for the transporter of one that stands, and so on. With every move
+   * this is asked of all that have a promise, and most of them wait for no transporter: so nothing is allocated for those.
+   */
+  isBehind(claimant: Claimant, among: Pick<Occupancy, 'claimants'>, stands: (claimant: Claimant) => boolean, seen = nobody): boolean {
+    const waiting = this.#waiting.get(claimant.thread_id)
+    if (!waiting) return false
+    for (const { transporter } of waiting) {
+      const holder = among.claimants.get(this.#holders.get(transporter)?.thread_id ?? '')
+      if (!holder || seen.includes(holder)) continue
+      if (stands(holder)) return true
+      if (this.#waiting.has(holder.thread_id) && this.isBehind(holder, among, stands, [...seen, claimant])) return true
     }
     return false
   }
