@@ -201,6 +201,22 @@ test('a heater that is too hot, or silent, is switched off by the check that see
   t.notOk(silent.line.simulator.world.heating)
 })
 
+test('a restart while it heats shows when its set point is asked for, within 20 s, and its heater is switched off', async (t) => {
+  const { device, run, clock, line, written } = await bench()
+  await run(device.set_temperature!({ temperature: 60 }, calm))
+  line.simulator.powerOff()
+  byHand({ line } as Bench, 'START_2')
+  await clock.advance(20_000)
+  written.length = 0
+  await t.rejects(run(device.check()), {
+    code: 'device_failed',
+    message: /set to 60 °C and says 1: it has started anew, .*its heater was switched off/,
+  })
+  await clock.advance(100)
+  t.same(written, ['IN_PV_2\r\n', 'IN_SP_2\r\n', 'STOP_2\r\n'])
+  t.notOk(line.simulator.world.heating)
+})
+
 test('a heater that somebody else switched on is switched off when it is too hot for anything', async (t) => {
   const b = await bench()
   byHand(b, 'START_2')

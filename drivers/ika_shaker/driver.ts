@@ -48,6 +48,8 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
   #name: string | undefined
   /** When its watchdog was last armed; undefined when it was not since it was initialized. */
   #armedAt: number | undefined
+  /** The set point of the plate that it was given last, in °C. */
+  #asked = 0
   readonly #exchange = new Exchange<string, string>(this.at.line, {
     framer: nextLine,
     encode,
@@ -145,7 +147,21 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
    * does not start again.
    */
   async #stayArmed(): Promise<void> {
-    if (this.#armedAt !== undefined && this.at.clock.now() - this.#armedAt >= refresh_s * 1000) await this.#arm()
+    if (this.#isToBeArmed) await this.#arm()
+  }
+
+  get #isToBeArmed(): boolean {
+    return this.#armedAt !== undefined && this.at.clock.now() - this.#armedAt >= refresh_s * 1000
+  }
+
+  /** Whether the heater is on cannot be asked. A set point that is another one shows that it has started anew, if it does not keep its set point then. */
+  async #otherSetPoint(): Promise<string | undefined> {
+    const asked = this.#asked
+    if (this.#heat.target === null || !this.#isToBeArmed) return undefined
+    const now = await this.#read('SP', plate)
+    // Meanwhile another temperature may have been set.
+    if (this.#asked !== asked || Math.abs(now - asked) < 0.5) return undefined
+    return `it was set to ${asked} °C and says ${now}: it has started anew, or somebody has changed that at its knob`
   }
 
   /** The shaker does not acknowledge a stop, so the stop is repeated while it turns. */
@@ -162,6 +178,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
     this.#model.temperature &&
     this.#going.operation(async ({ temperature }: { temperature: number }, signal) => {
       const now = await this.#readTemperature()
+      this.#asked = temperature
       await this.#set(plate, temperature, signal)
       signal.throwIfAborted()
       await this.#arm()
@@ -178,7 +195,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
   /** Too hot, not getting warm or not to be asked: the heater is switched off before that is said. */
   async #mustBeWell(): Promise<void> {
     try {
-      const wrong = this.#model.temperature && this.#heat.wrongWith(await this.#readTemperature())
+      const wrong = this.#model.temperature && (this.#heat.wrongWith(await this.#readTemperature()) ?? (await this.#otherSetPoint()))
       if (!wrong) return await this.#stayArmed()
       this.#cool()
       throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)

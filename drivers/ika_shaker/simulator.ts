@@ -20,7 +20,7 @@ class SimulatedIka extends Mounted<InstrumentEnd<Settings>> implements Simulator
   readonly #heater = new Heater(this.at.clock, timeConstant_s)
   readonly #dog = new Timers(this.at.clock)
   readonly #present = new Set<MechanicalFault>()
-  readonly #set: Record<number, number> = { 2: this.#model.temperature?.min ?? 0, 4: this.#model.rpm.min }
+  #set = this.#firstSet()
   #watchdog_s = 0
   #tripped = false
   #direction: 'CW' | 'CCW' = 'CW'
@@ -44,6 +44,12 @@ class SimulatedIka extends Mounted<InstrumentEnd<Settings>> implements Simulator
     this.#table.block()
     this.#heater.heatTo(undefined)
     this.#watchdog_s = 0
+    this.#set = this.#firstSet()
+  }
+
+  /** The set points of channels 2 and 4 after power on. Whether a real shaker keeps those from before is not known. */
+  #firstSet(): Record<number, number> {
+    return { 2: this.#model.temperature?.min ?? 0, 4: this.#model.rpm.min }
   }
 
   get world(): Simulator['world'] {
