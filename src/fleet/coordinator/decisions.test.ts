@@ -2,7 +2,7 @@
 
 import { test } from 'tap'
 import { type FakeBench, fakeBench } from '../../testing/fake_bench.ts'
-import { carryOut, isAtRest, possible } from './decisions.ts'
+import { carryOut, isAtRest, look, possible } from './decisions.ts'
 import type { Surroundings } from './phases.ts'
 import type { PlannedLeg } from './plan.ts'
 import { begun, type Holder, newRun, type Phase, type Run, type State } from './state.ts'
@@ -136,4 +136,32 @@ test('labware at rest on the bench before is not said to be done with at the nex
   t.same(possible(state), ['retry', 'lost', 'end'])
   t.notOk(isAtRest({ ...state, is_carried: true }))
   t.end()
+})
+
+test('what has happened at a bench counts for more than a decision that was made before it was seen', async (t) => {
+  const bench = await fakeBench(t, { 'GET /api/executions/run-1': threads({ status: 'AWAITING_MANUAL_REMOVE', position: 'out' }) })
+  const { its, holders } = surroundings(bench)
+  const taking = trip(between('take', { release: run('prep') }))
+  t.match(await look(taking, its, decision('lost')), { phase: 'over', outcome: 'lost', decided: 1 }, 'nothing has happened')
+  bench.answers['GET /api/executions/run-1'] = threads({ status: 'COMPLETED' })
+  t.match(await look(taking, its, decision('lost')), { phase: 'bring', is_carried: true, decided: 0 })
+  t.match(holders.at(-1), { carrier: 'anyone' })
+  bench.answers['GET /api/executions/run-1'] = 503
+  bench.answers['POST /api/threads/thread-1/stop'] = 503
+  t.match(
+    await look(taking, { ...its, withdraw: async () => {} }, decision('lost')),
+    { phase: 'over' },
+    'a bench that is away tells nothing',
+  )
+})
+
+test('a decision about an earlier state is dropped and told, but for the end; one about a later state waits for it', async (t) => {
+  const stop = { 'POST /api/threads/thread-1/stop': { success: true } }
+  const bench = await fakeBench(t, { 'GET /api/executions/run-1': threads({ status: 'MOVING' }), ...stop })
+  const { its } = surroundings(bench)
+  const working = trip(between('work'))
+  t.match(await look(working, its, decision('lost', { step: 6 })), { phase: 'work', decided: 1, overtaken: /lost of ann came too late/ })
+  t.match(await look(working, its, decision('end', { step: 6 })), { phase: 'over', outcome: 'ended' })
+  t.match(await look(working, its, decision('end', { step: 8 })), { waiting: 'read runs work' })
+  t.match(await look(trip({ ...working.state, decided: 1 }), its, decision('end')), { waiting: 'read runs work' }, 'once')
 })

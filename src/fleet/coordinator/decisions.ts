@@ -1,7 +1,7 @@
 // The decisions of a person about a journey: which are possible where it stands, and what becomes of it.
 
 import { LabError } from '../../errors.ts'
-import { give, legDone, type Surroundings, type Trip } from './phases.ts'
+import { give, legDone, looks, observing, type Surroundings, type Trip, type Waiting } from './phases.ts'
 import { legOf, newRun, type Phase, type State, step } from './state.ts'
 import type { Decision } from './store.ts'
 import { giveBack } from './withdrawing.ts'
@@ -41,6 +41,35 @@ export function mustBePossible(now: readonly Verb[], { verb, position }: Pick<De
   if (verb === 'done' && position === undefined) throw new LabError('invalid', 'done needs the position at which the labware stands')
 }
 
+/** Takes the step of the phase, or carries out what a person has decided about it since. */
+export async function look(trip: Trip, its: Surroundings, decision: Decision | null): Promise<State | Waiting> {
+  const { state } = trip
+  if (!decision || decision.number <= state.decided) return usual(trip, its)
+  // After a kill the journey may be a step behind what was shown.
+  if (decision.step > state.number) return usual(trip, its)
+  if (decision.step < state.number && decision.verb !== 'end') return overtaken(state, decision)
+  // An event at a bench counts for more than a decision that a person made before the coordinator had seen that event.
+  if (observing.has(state.phase)) {
+    const found = await usual(trip, its).catch((error) => {
+      if (error instanceof LabError) return undefined
+      throw error
+    })
+    if (found && 'phase' in found) return found
+  }
+  return carryOut(trip, its, decision)
+}
+
+async function usual(trip: Trip, its: Surroundings): Promise<State | Waiting> {
+  const { state } = trip
+  if (state.phase === 'over') return state
+  if (state.phase !== 'person') return looks[state.phase](trip, its)
+  if (isAtRest(state) && state.run) {
+    await giveBack(trip, its)
+    return { ...state, run: null }
+  }
+  return { waiting: state.problem?.what ?? '', needs_person: true }
+}
+
 /** Carries a decision out. Rejects as a phase does; then it is carried out again. */
 export async function carryOut(trip: Trip, its: Surroundings, { verb, position, number }: Decision): Promise<State> {
   const state = { ...trip.state, decided: number, overtaken: undefined }
@@ -67,7 +96,7 @@ export async function carryOut(trip: Trip, its: Surroundings, { verb, position, 
  * Says what becomes of a decision that was made about an earlier state: the end of a journey holds, for it leaves the labware with who has it; all else is
  * dropped, for it was about a place where the labware is no more.
  */
-export function overtaken(state: State, { verb, number, by }: Decision): State {
+function overtaken(state: State, { verb, number, by }: Decision): State {
   return { ...state, decided: number, overtaken: `the decision ${verb} of ${by} came too late: the journey had gone on` }
 }
 

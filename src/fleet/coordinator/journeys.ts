@@ -5,11 +5,11 @@ import { DBOS } from '@dbos-inc/dbos-sdk'
 import { LabError, messageOf } from '../../errors.ts'
 import type { Log } from '../../kit/log.ts'
 import { cut } from './benches.ts'
-import { carryOut, isAtRest, overtaken } from './decisions.ts'
-import { looks, observing, problem, Restored, type Surroundings, type Trip, type Waiting } from './phases.ts'
+import { look } from './decisions.ts'
+import { problem, Restored, type Surroundings, type Trip, type Waiting } from './phases.ts'
 import { now, type Phase, type Run, type State } from './state.ts'
 import type { JourneyRow, Store } from './store.ts'
-import { giveBack, tryToWithdraw } from './withdrawing.ts'
+import { tryToWithdraw } from './withdrawing.ts'
 
 /** DBOS goes on only with workflows of the same version, so this never changes while a phase still means what it meant. */
 const version = 'journeys-1'
@@ -244,35 +244,8 @@ export class Journeys {
 
   async #look(trip: Trip): Promise<State | Waiting> {
     const { store, its } = this.#options
-    const { state } = trip
-    const { phase } = state
-    if (phase === 'over') return state
-    const decision = (await store.find(trip.journey_id))?.decision
-    if (!decision || decision.number <= state.decided) return this.#usual(trip)
-    // After a kill the journey may be a step behind what was shown.
-    if (decision.step > state.number) return this.#usual(trip)
-    if (decision.step < state.number && decision.verb !== 'end') return overtaken(state, decision)
-    // An event at a bench counts for more than a decision that a person made before the coordinator had seen that event.
-    if (observing.has(phase)) {
-      const found = await this.#usual(trip).catch((error) => {
-        if (error instanceof LabError) return undefined
-        throw error
-      })
-      if (found && 'phase' in found) return found
-    }
-    return carryOut(trip, its, decision)
-  }
-
-  async #usual(trip: Trip): Promise<State | Waiting> {
-    const { state } = trip
-    const { its } = this.#options
-    if (state.phase === 'over') return state
-    if (state.phase !== 'person') return looks[state.phase](trip, its)
-    if (isAtRest(state) && state.run) {
-      await giveBack(trip, its)
-      return { ...state, run: null }
-    }
-    return { waiting: state.problem?.what ?? '', needs_person: true }
+    if (trip.state.phase === 'over') return trip.state
+    return look(trip, its, (await store.find(trip.journey_id))?.decision ?? null)
   }
 
   #failed({ state }: Trip, error: unknown, began: number): State | Waiting {
