@@ -1,4 +1,5 @@
-// What runs on a bench is the bundle: the tests of the command line run on it, those of everything else on what it is made of.
+// What runs on a bench is the bundle. Services and commands that tests start as processes are of it, every command among them
+// (cli/every_command.long.test.ts); all other tests run on what it is made of.
 
 import { cpSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { t as file, type Test, test } from 'tap'
-import { benchd, running } from '../testing/cli.ts'
+import { benchd, running, served, spawned } from '../testing/cli.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -16,9 +16,14 @@ const good = { format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [{ de
 async function serving(t: Test) {
   t.teardown(() => undefined)
   const home = t.testdir({ 'config.json': JSON.stringify(good) })
-  const service = running(t, home, ['serve', '--config', `${home}/config.json`, '--data-dir', `${home}/data`])
-  const url = await service.line(/(http:\/\/[\d.]+:\d+)/)
-  return { home, service, url, here: ['--data-dir', `${home}/data`] }
+  const service = await served(t, home)
+  return { home, service, url: service.url, here: ['--data-dir', `${home}/data`] }
+}
+
+/** Ends the service; answers the hash that its log names. */
+async function headAtEnd({ close, words }: Awaited<ReturnType<typeof served>>, pattern: RegExp): Promise<string> {
+  await close()
+  return pattern.exec(words.join('\n'))![1]!
 }
 
 /** The first line on stderr that matches. */
@@ -34,7 +39,7 @@ test('a laptop asks for a key, somebody at the bench approves its code, and the 
   const { home, url, here, service } = await serving(t)
   const pairing = running(t, home, ['key', 'pair', '--url', url, '--name', 'notebook', '--scope', 'operate'])
   const code = await heard(pairing.child, /the code is (\S+)/)
-  t.match(await service.line(/asks for a key/), 'asks for a key')
+  t.match(service.words.at(-1), 'asks for a key')
   t.match(await benchd(home, ['key', 'requests', ...here]), { code: 0, stdout: new RegExp(`${code} +operate .*notebook`) })
   t.match(await benchd(home, ['key', 'approve', 'AAA-AAA', ...here]), { code: 3, stderr: /nobody who asks for a key shows the code/ })
   t.match(await benchd(home, ['key', 'approve', code.toLowerCase().replace('-', ''), ...here]), { code: 0, stdout: /may fetch a key/ })
@@ -59,8 +64,7 @@ test('a key is rotated in a service that runs, and where none does', async (t) =
   t.match(await benchd(home, ['key', 'rotate', old.slice(3, 11), '--overlap', 'soon', ...here]), { code: 2, stderr: /not a number/ })
   t.match(await benchd(home, ['whoami', '--url', url, '--key', next]), { code: 0, stdout: `a (${next.slice(3, 11)}), scope read\n` })
   t.match(await benchd(home, ['whoami', ...here]), { code: 0, stdout: 'local (local), scope admin\n' })
-  service.child.kill('SIGTERM')
-  await service.ended
+  await service.close()
   t.match(await benchd(home, ['key', 'rotate', next.slice(3, 11), ...here]), { code: 0, stdout: /^bk_/ })
 })
 
@@ -110,7 +114,7 @@ test('the fingerprint of the certificate is printed at the start and by config c
   t.match(await service.line(/fingerprint (\S+?)"/), fingerprint256)
   const key = (await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'read', '--data-dir', `${home}/data`])).stdout.trim()
   t.match(await benchd(home, ['whoami', '--url', url, '--key', key]), { code: 69, stderr: /self-signed certificate.*NODE_EXTRA_CA_CERTS/ })
-  t.match(await benchd(home, ['whoami', '--url', url, '--key', key], { NODE_EXTRA_CA_CERTS: tls.cert }), { code: 0, stdout: /scope read/ })
+  t.match(await spawned(home, ['whoami', '--url', url, '--key', key], { NODE_EXTRA_CA_CERTS: tls.cert }), { code: 0, stdout: /scope read/ })
 
   const far = ['--url', url, '--key', key]
   t.match(await benchd(home, ['status', '--data-dir', `${home}/data`]), { code: 0, stdout: new RegExp(`certificate ${fingerprint256}`) })
@@ -131,9 +135,7 @@ test('who did what is printed, also what was done without the service, and what 
   const { home, here, service } = await serving(t)
   await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'read', ...here])
   t.match(await benchd(home, ['audit', 'tail', ...here]), { code: 0, stdout: /start \d[\s\S]*local +admin +201 +POST \/api\/keys\n/ })
-  service.child.kill('SIGTERM')
-  const head = await service.line(/audit: line \d+ has the hash ([0-9a-f]{64})/)
-  await service.ended
+  const head = await headAtEnd(service, /audit: line \d+ has the hash ([0-9a-f]{64})/)
   const whole = await benchd(home, ['audit', 'verify', '--head', head, ...here])
   t.match(whole, { code: 0, stdout: new RegExp(`1 files, lines 1 to 3, 3 in all, 0 torn, 0 places[\\s\\S]*head ${head}`) })
   await benchd(home, ['key', 'create', '--name', 'b', '--scope', 'read', ...here])
@@ -154,9 +156,7 @@ test('what was refused has a chain of its own, which is shown and followed besid
   t.notMatch((await benchd(home, ['audit', 'tail', '--outcome', 'done', ...here])).stdout, /404/)
   t.notMatch((await benchd(home, ['audit', 'tail', '--outcome', 'refused', ...here])).stdout, /201/)
   t.match(await benchd(home, ['audit', 'tail', '--outcome', 'else', ...here]), { code: 2 })
-  service.child.kill('SIGTERM')
-  const head = await service.line(/audit of refusals: line 1 has the hash ([0-9a-f]{64})/)
-  await service.ended
+  const head = await headAtEnd(service, /audit of refusals: line 1 has the hash ([0-9a-f]{64})/)
   const [done, refused] = ['audit.jsonl', 'audit-refused.jsonl'].map((name) => `${home}/data/${name}`) as [string, string]
   t.match(await benchd(home, ['audit', 'verify', '--head', head, ...here]), {
     code: 0,

@@ -6,17 +6,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'tap'
-import { benchd, fakeProgram, running } from '../testing/cli.ts'
+import { benchd, fakeProgram, running, spawned } from '../testing/cli.ts'
 
 /** Nothing called benchd is on it. */
 const unlinked = { PATH: execFileSync('dirname', [process.execPath], { encoding: 'utf8' }).trim() }
 
 test('in a clone that nobody has linked, commands are named with npx', async (t) => {
   const home = t.testdir({})
-  t.match(await benchd(home, ['frobnicate'], unlinked), { code: 2, stderr: /; see: npx benchd help\n/ })
-  t.match(await benchd(home, ['config', 'check'], unlinked), { code: 78, stderr: /or try: npx benchd demo/ })
-  t.match((await benchd(home, ['runs', 'why', '--help'], unlinked)).stdout, /^Usage: benchd runs why/)
-  t.match((await benchd(home, ['runs', 'recover', '--help'], unlinked)).stdout, /\nExample: npx benchd runs recover/)
+  t.match(await spawned(home, ['frobnicate'], unlinked), { code: 2, stderr: /; see: npx benchd help\n/ })
+  t.match(await spawned(home, ['config', 'check'], unlinked), { code: 78, stderr: /or try: npx benchd demo/ })
+  t.match((await spawned(home, ['runs', 'why', '--help'], unlinked)).stdout, /^Usage: benchd runs why/)
+  t.match((await spawned(home, ['runs', 'recover', '--help'], unlinked)).stdout, /\nExample: npx benchd runs recover/)
 })
 
 test('a pairing names the command that approves it as it is typed there', async (t) => {
@@ -25,7 +25,7 @@ test('a pairing names the command that approves it as it is typed there', async 
   t.teardown(() => server.close())
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const paired = await benchd(t.testdir({}), ['key', 'pair', '--url', url, '--name', 'laptop', '--scope', 'read'], unlinked)
+  const paired = await spawned(t.testdir({}), ['key', 'pair', '--url', url, '--name', 'laptop', '--scope', 'read'], unlinked)
   t.match(paired, { code: 0, stdout: 'bk_made\n', stderr: /\nbenchd: approve it on the bench with: npx benchd key approve K7M-2QX\n/ })
 })
 
@@ -59,7 +59,7 @@ test('where it is on the path they are named without', async (t) => {
   const home = t.testdir({})
   t.match(await benchd(home, ['frobnicate']), { code: 2, stderr: /; see: benchd help\n/ })
   const PATH = fakeProgram(`${home}/bin`, 'benchd', 'exit 1')
-  t.match(await benchd(home, ['frobnicate'], { PATH }), { code: 2, stderr: /; see: benchd help\n/ })
+  t.match(await spawned(home, ['frobnicate'], { PATH }), { code: 2, stderr: /; see: benchd help\n/ })
 })
 
 test('an error is JSON on stdout for who asked for JSON, and a sentence on stderr', async (t) => {

@@ -5,16 +5,14 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { t as file, type Test, test } from 'tap'
-import { benchd, demo, type Outcome, patient } from '../testing/cli.ts'
+import { benchd, demo, type Outcome, patient, program } from '../testing/cli.ts'
 import { frame, type View } from './frame.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
 
-const program = fileURLToPath(new URL('main.js', import.meta.url))
 const waits = patient([{ method: 'ask' }])
 
 /** A bench with a run that waits for somebody. */

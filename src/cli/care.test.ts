@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { t as file, type Test, test } from 'tap'
 import { kindOf } from '../care/backup_files.ts'
 import { verifyChain } from '../kit/chained_lines.ts'
-import { benchd, demo, fakeProgram, running } from '../testing/cli.ts'
+import { benchd, demo, fakeProgram, served, spawned } from '../testing/cli.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -25,15 +25,7 @@ function prepared(t: Test, config: object = good) {
   t.teardown(() => undefined)
   const home = t.testdir({ 'config.json': JSON.stringify(config), stick: {} })
   const places = ['--config', `${home}/config.json`, '--data-dir', `${home}/data`]
-  const serve = async () => {
-    const service = running(t, home, ['serve', ...places])
-    return { service, url: await service.line(/(http:\/\/[\d.]+:\d+)/) }
-  }
-  const end = async ({ service }: Awaited<ReturnType<typeof serve>>) => {
-    service.child.kill('SIGTERM')
-    await service.ended
-  }
-  return { home, places, here: ['--data-dir', `${home}/data`], serve, end }
+  return { home, places, here: ['--data-dir', `${home}/data`], serve: () => served(t, home) }
 }
 
 async function teach(url: string, key: string, name: string): Promise<void> {
@@ -48,7 +40,7 @@ async function taught(url: string, key: string): Promise<string[]> {
 }
 
 test('a backup goes to a stick beside the running service, and comes back when that has ended', async (t) => {
-  const { home, places, here, serve, end } = prepared(t)
+  const { home, places, here, serve } = prepared(t)
   const first = await serve()
   const key = (await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'admin', ...here])).stdout.trim()
   await teach(first.url, key, 'then')
@@ -70,7 +62,7 @@ test('a backup goes to a stick beside the running service, and comes back when t
   t.match(await benchd(home, [...again, '--dry-run']), { code: 0, stdout: /replaced +teachpoints\.json/ })
   t.match(await benchd(home, [...again, '--yes']), { code: 75, stderr: /a benchd runs on the data folder/ })
   t.same(await taught(first.url, key), ['since', 'then'])
-  await end(first)
+  await first.close()
 
   t.match(await benchd(home, again), { code: 2, stderr: /--yes/ })
   const restored = await benchd(home, [...again, '--yes', '--json'])
@@ -87,15 +79,15 @@ test('a backup goes to a stick beside the running service, and comes back when t
   const audit = readFileSync(`${home}/data/audit.jsonl`, 'utf8')
   t.match(audit, /benchd restore of 20/)
   t.match(audit, /POST \/api\/system\/backups/)
-  await end(second)
+  await second.close()
 })
 
 test('a whole bench moves to another machine, keys, runs, events and configuration', async (t) => {
-  const { home, places, here, serve, end } = prepared(t)
+  const { home, places, here, serve } = prepared(t)
   const first = await serve()
   const key = (await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'admin', ...here])).stdout.trim()
   await teach(first.url, key, 'then')
-  await end(first)
+  await first.close()
   const path = `${home}/it.tar.gz`
   t.match(await benchd(home, ['backup', path, '--with-keys', '--with-events', ...places]), { code: 0, stdout: `${path}\n` })
 
@@ -103,8 +95,8 @@ test('a whole bench moves to another machine, keys, runs, events and configurati
   const moved = await benchd(home, ['restore', path, '--all', '--with-keys', '--with-config', '--yes', ...there])
   t.equal(moved.code, 0, moved.stderr)
   t.same(JSON.parse(readFileSync(`${home}/new/config.json`, 'utf8')), good)
-  const service = running(t, home, ['serve', ...there])
-  t.same(await taught(await service.line(/(http:\/\/[\d.]+:\d+)/), key), ['then'])
+  const service = await served(t, `${home}/new`)
+  t.same(await taught(service.url, key), ['then'])
   t.match((await verifyChain(`${home}/new/data/audit.jsonl`)).broken, [])
 })
 
@@ -148,8 +140,7 @@ test('every file that a service makes of its state has a place in backups', asyn
       .filter((entry) => !entry.isDirectory())
       .map((entry) => `${entry.parentPath}/${entry.name}`.slice(`${home}/data/`.length))
   const meanwhile = names()
-  service.child.kill('SIGTERM')
-  await service.ended
+  await service.close()
   const all = new Set([...meanwhile, ...names()])
   t.ok(all.size > 10, [...all].join(' '))
   t.same(
@@ -177,11 +168,11 @@ test('a damaged backup, or none, is refused and changes nothing', async (t) => {
 })
 
 test('a restore that was cut off once it was decided is ended by the next start, and by the next command', async (t) => {
-  const { home, here, serve, end } = prepared(t)
+  const { home, here, serve } = prepared(t)
   const first = await serve()
   const key = (await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'admin', ...here])).stdout.trim()
   await teach(first.url, key, 'then')
-  await end(first)
+  await first.close()
   const cutOff = (text: string, before: string) => {
     mkdirSync(`${home}/data/swap/new`, { recursive: true })
     writeFileSync(`${home}/data/swap/new/teachpoints.json`, text)
@@ -192,7 +183,7 @@ test('a restore that was cut off once it was decided is ended by the next start,
   const second = await serve()
   t.same(await taught(second.url, key), [])
   t.notOk(existsSync(`${home}/data/swap`))
-  await end(second)
+  await second.close()
   cutOff(then, 'before-restore-20260102T000000Z')
   t.match(await benchd(home, ['key', 'list', ...here]), { code: 0 })
   t.equal(readFileSync(`${home}/data/teachpoints.json`, 'utf8'), then)
@@ -207,7 +198,7 @@ test('a restore that was cut off once it was decided is ended by the next start,
 test('many commands on one folder at once, without a service, keep one chain of who did what', async (t) => {
   const { home, here } = prepared(t)
   const made = await Promise.all(
-    Array.from({ length: 6 }, (_, i) => benchd(home, ['key', 'create', '--name', `key ${i}`, '--scope', 'read', ...here])),
+    Array.from({ length: 6 }, (_, i) => spawned(home, ['key', 'create', '--name', `key ${i}`, '--scope', 'read', ...here])),
   )
   for (const { code, stderr } of made) t.equal(code, 0, stderr)
   const found = await verifyChain(`${home}/data/audit.jsonl`)
@@ -218,7 +209,7 @@ test('many commands on one folder at once, without a service, keep one chain of 
 
 test('the bundle holds what helps, and none of the secrets of the folder', async (t) => {
   const config = { ...good, devices: [...good.devices, { device_id: 'shaker-2', driver: 'bioshake', transport: { kind: 'simulated' } }] }
-  const { home, places, here, serve, end } = prepared(t, config)
+  const { home, places, here, serve } = prepared(t, config)
   writeFileSync(`${home}/config.json`, `// door code is 4711-hidden\n${JSON.stringify(config)}`)
   const first = await serve()
   const keys = await Promise.all(
@@ -267,14 +258,14 @@ test('the bundle holds what helps, and none of the secrets of the folder', async
   )
   t.match(online.read('events.jsonl'), /my key is bk_.{8}_\(taken out\)/)
   t.match(JSON.parse(online.read('health.json')), { status: 'ok' })
-  await end(first)
+  await first.close()
   const offline = await texts(`${home}/offline.tar.gz`, [])
   for (const name of ['state.txt', 'config.json', 'incidents.jsonl', 'events.jsonl']) t.ok(offline.names.includes(name), name)
   t.match(offline.read('README.txt'), /Left out:\nhealth\.json +no service answers here/)
 })
 
 test('a bundle of a service elsewhere holds nothing of this computer, and says so', async (t) => {
-  const { home, serve, end, here } = prepared(t)
+  const { home, serve, here } = prepared(t)
   const service = await serve()
   const key = (await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'admin', ...here])).stdout.trim()
   const far = ['--url', service.url, '--key', key, '--config', `${home}/config.json`]
@@ -289,7 +280,7 @@ test('a bundle of a service elsewhere holds nothing of this computer, and says s
     t.match(made.stdout, new RegExp(`\\n${name} +no service gives it over the network`))
   }
   t.match(await benchd(home, ['bundle', path, ...far]), { code: 5, stderr: /is there already/ })
-  await end(service)
+  await service.close()
   t.match(await benchd(home, ['bundle', `${home}/none.tar.gz`, ...far]), { code: 69 })
   t.notOk(existsSync(`${home}/none.tar.gz`))
 })

@@ -5,7 +5,7 @@ import { drivers } from '../../drivers/index.ts'
 import { serveOnPty } from '../../drivers/serve.ts'
 import type { Finding } from '../care/doctor/finding.ts'
 import { layOut, wellPi } from '../testing/care.ts'
-import { benchd, running } from '../testing/cli.ts'
+import { running, spawned } from '../testing/cli.ts'
 
 const models = { 'shaker-1': '3000-T elm', 'shaker-2': 'D30 elm' }
 type Id = keyof typeof models
@@ -32,7 +32,7 @@ async function bench(t: Test, cables: Record<Id, Id>) {
   mkdirSync(`${home}/data`, { mode: 0o700 })
   const places = ['--config', `${home}/config.json`, '--data-dir', `${home}/data`]
   const doctor = async (...args: string[]) => {
-    const { code, stdout, stderr } = await benchd(home, ['doctor', '--json', ...places, ...args])
+    const { code, stdout, stderr } = await spawned(home, ['doctor', '--json', ...places, ...args])
     t.equal(stderr, '')
     const { findings, failed } = JSON.parse(stdout) as { findings: Finding[]; failed: number }
     t.equal(code, failed ? 1 : 0)
@@ -134,7 +134,7 @@ test('beside a service it is the service that is asked, for its ports are not op
     },
     { level: 'WARN', finding: /with: system_id$/, fix: /restart/ },
   ])
-  const reload = await benchd(home, ['config', 'reload', '--data-dir', `${home}/data`])
+  const reload = await spawned(home, ['config', 'reload', '--data-dir', `${home}/data`])
   t.match(reload, {
     code: 0,
     stdout:
@@ -148,7 +148,7 @@ test('beside a service it is the service that is asked, for its ports are not op
     finding: `the service that runs has another one: ${home}/config.json`,
   })
   writeFileSync(`${home}/config.json`, '{')
-  const refused = await benchd(home, ['config', 'reload', '--data-dir', `${home}/data`])
+  const refused = await spawned(home, ['config', 'reload', '--data-dir', `${home}/data`])
   t.match(refused, { code: 2, stdout: '', stderr: /config\.json is not JSON/ })
   service.child.kill('SIGTERM')
   await service.ended
@@ -159,7 +159,7 @@ test('what people read has a line for each finding, one for what to do, and a su
   layOut(root, { ...wellPi, '/sys/class/hwmon/hwmon1/in0_lcrit_alarm': '1\n', '/etc/benchd/config.json': '{"format": 1}' })
   mkdirSync(`${root}/var/lib/benchd`, { recursive: true })
   chmodSync(`${root}/var/lib/benchd`, 0o700)
-  const { code, stdout } = await benchd(root, ['doctor', '--root', root])
+  const { code, stdout } = await spawned(root, ['doctor', '--root', root])
   t.equal(code, 1)
   t.match(stdout, /^OK {4}board {8}Raspberry Pi 4 Model B/m)
   t.match(stdout, /^FAIL {2}power {8}under-voltage, within the last two seconds\n {6}fix: use the power supply/m)

@@ -5,18 +5,17 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { t as file, type Test, test } from 'tap'
 import type { RuntimeEvent } from '../events/event.ts'
 import { freePort } from '../kit/ports.ts'
-import { benchd, type Running, running } from '../testing/cli.ts'
+import { benchd, program, type Running, running, served } from '../testing/cli.ts'
 import { parseCsv } from './csv.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
 
 test('events tail prints what happens, and goes on after the service was killed, without a loss', async (t) => {
-  const service = await serving(t)
+  const service = await killable(t)
   const tails = service.ways.map((way) => running(t, service.home, ['events', 'tail', '--execution', 'run-1', '--json', ...way]))
   const tries = tails.map(({ child }) => triesOf(child.stderr))
   const numbers = () => Promise.all(tails.map(({ line }) => threeOf(line)))
@@ -29,7 +28,7 @@ test('events tail prints what happens, and goes on after the service was killed,
     await service.ended
     // Nobody is there when they come back the first time.
     if (signal === 'SIGKILL') await Promise.all(twice)
-    Object.assign(service, await serving(t, service))
+    Object.assign(service, await killable(t, service))
     // Before they are back: what happens in between is the point.
     const from = signal === 'SIGKILL' ? 3 : 6
     for (let n = from; n < from + 3; n++) await service.emit('THREAD.plate.MOVING', { n })
@@ -145,8 +144,7 @@ test('events export --csv has a header, a line for each event, and the context a
 test('events verify says which file is damaged at which byte, and ends with 1', async (t) => {
   const service = await serving(t)
   for (let n = 0; n < 20; n++) await service.emit('THREAD.plate.MOVING', { n })
-  service.child.kill('SIGTERM')
-  await service.ended
+  await service.close()
   const folder = `${service.home}/data/events`
   const dir = ['--data-dir', `${service.home}/data`]
   t.match(await benchd(service.home, ['events', 'verify', ...dir]), { code: 0, stdout: /^1 files, 20 events, 0 damaged lines\n$/ })
@@ -172,17 +170,27 @@ test('events verify says which file is damaged at which byte, and ends with 1', 
   })
 })
 
-const program = fileURLToPath(new URL('main.js', import.meta.url))
-
 type Known = { home: string; port: number; key: string }
 
-/** A service on a folder and a port of its own, or on those it had before; `ways` are the options to reach it. */
-async function serving(t: Test, known?: Known) {
-  const { home, port, key } = known ?? (await newHome(t))
-  const given = ['serve', '--config', `${home}/config.json`, '--data-dir', `${home}/data`, '--port', String(port)]
-  const { child, line, ended } = running(t, home, given)
+/** A service in this process, on a folder of its own. */
+async function serving(t: Test) {
+  const known = await newHome(t)
+  const { url, close } = await served(t, known.home)
+  return { ...speaking(known, url), close }
+}
+
+/** A service that is a process of its own, on a folder and a port of its own, or on those it had before. */
+async function killable(t: Test, known?: Known) {
+  const its = known ?? (await newHome(t))
+  const dir = ['--data-dir', `${its.home}/data`]
+  const { child, line, ended } = running(t, its.home, ['serve', '--config', `${its.home}/config.json`, ...dir, '--port', String(its.port)])
   const url = await line(/http:\/\/[\d.]+:\d+/)
   child.stdout.resume()
+  return { ...speaking(its, url), child, ended }
+}
+
+/** `ways` are the options to reach the service. */
+function speaking({ home, port, key }: Known, url: string) {
   const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' }
   const post = async (path: string, body: object) => {
     const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -190,7 +198,7 @@ async function serving(t: Test, known?: Known) {
     return answer.json()
   }
   return {
-    ...{ home, port, key, child, ended, url, post },
+    ...{ home, port, key, url, post },
     ways: [
       ['--data-dir', `${home}/data`],
       ['--url', url, '--key', key],
@@ -241,7 +249,7 @@ function ndjson(stdout: string): RuntimeEvent[] {
 async function newHome(t: Test): Promise<Known> {
   t.teardown(() => undefined)
   const devices = [{ device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'simulated' } }]
-  const home = t.testdir({ 'config.json': JSON.stringify({ format: 1, listen: { host: '127.0.0.1' }, devices }) })
+  const home = t.testdir({ 'config.json': JSON.stringify({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices }) })
   const made = await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'operate', '--data-dir', `${home}/data`])
   return { home, port: await freePort(), key: made.stdout.trim() }
 }

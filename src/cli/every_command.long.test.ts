@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { t as file, type Test, test } from 'tap'
-import { benchd, demo, fakeProgram, running } from '../testing/cli.ts'
+import { spawned as benchd, fakeProgram, running, spawnedDemo } from '../testing/cli.ts'
 import { type Awaited, type Called, type Ongoing, type Scene, scenes } from '../testing/cli_scenes.ts'
 import { table } from './commands.ts'
 import { exitCodes } from './exit.ts'
@@ -58,7 +58,7 @@ test('every command of the table has a scene, and so has every exit code', async
 })
 
 test('every scene goes as it is written', async (t) => {
-  const bench = await demo(t, { scale: 300 })
+  const bench = await spawnedDemo(t, { scale: 300 })
   const { home, url } = bench
   writeFileSync(`${home}/config.json`, JSON.stringify({ format: 1, devices: [{ device_id: 'arm-1', driver: 'external' }] }))
   for (const [name, workflow] of Object.entries(workflows)) writeFileSync(`${home}/${name}.json`, JSON.stringify(workflow))
@@ -79,7 +79,7 @@ test('every scene goes as it is written', async (t) => {
 })
 
 type Stage = { t: Test; bench: Demo; known: Map<string, string>; env: Record<string, string> }
-type Demo = ReturnType<typeof demo> extends Promise<infer Bench> ? Bench : never
+type Demo = ReturnType<typeof spawnedDemo> extends Promise<infer Bench> ? Bench : never
 
 async function play(scene: Scene, stage: Stage): Promise<void> {
   if ('until' in scene) return awaited(scene, stage)

@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { parseJsonWithComments } from '../kit/json.ts'
-import { benchd, running } from '../testing/cli.ts'
+import { benchd, program, served } from '../testing/cli.ts'
 
-const program = fileURLToPath(new URL('main.js', import.meta.url))
 const byId = 'dev/serial/by-id/usb-FTDI_A50285BI-if00-port0'
 
 /** A computer with two ports: one has a lasting name. */
@@ -57,9 +55,7 @@ test('a configuration without devices, as the package brings it, is filled in, a
   mkdirSync(`${root}/bench`)
   writeFileSync(path, empty, { mode: 0o644 })
   const data = ['--data-dir', `${root}/data`]
-  const service = running(t, root, ['serve', '--config', path, ...data])
-  await service.line(/listens on/)
-  service.child.stdout.resume()
+  await served(t, root, { config: path })
   const init = (...more: string[]) => benchd(root, ['init', `${root}/bench`, ...data, '--root', root, ...more])
 
   t.match(await init(), { code: 0, stdout: /^\S+config\.json stays as it is: no device was named\nthe first key, scope admin.*: bk_/ })

@@ -1,13 +1,14 @@
 // What every command has in common: quiet, colors, JSON, whose service it asks; and what is made from the table of commands.
 
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { fileURLToPath } from 'node:url'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { t as file, test } from 'tap'
-import { benchd, demo } from '../testing/cli.ts'
+import { benchd, demo, program } from '../testing/cli.ts'
 import { optionsOf } from './command.ts'
 import { table } from './commands.ts'
 import { table as columns, forTerminal } from './table.ts'
@@ -35,13 +36,12 @@ test('colors are for a terminal, unless FORCE_COLOR says otherwise, and never wi
   t.notMatch(await status({}), '\u001b')
   t.match(await status({ FORCE_COLOR: '1' }), '\u001b[32mok\u001b[39m')
   t.notMatch(await status({ FORCE_COLOR: '1' }, '--no-color'), '\u001b')
-  const program = fileURLToPath(new URL('main.js', import.meta.url))
   const onTerminal = (env: object) =>
-    execFileSync('script', ['-qec', [process.execPath, program, 'status', ...dir].join(' '), '/dev/null'], {
+    promisify(execFile)('script', ['-qec', [process.execPath, program, 'status', ...dir].join(' '), '/dev/null'], {
       env: { PATH: process.env.PATH, HOME: home, TERM: 'xterm', ...env },
-    }).toString()
-  t.match(onTerminal({}), '\u001b[32mok')
-  t.notMatch(onTerminal({ NO_COLOR: '1' }), '\u001b')
+    })
+  t.match((await onTerminal({})).stdout, '\u001b[32mok')
+  t.notMatch((await onTerminal({ NO_COLOR: '1' })).stdout, '\u001b')
 })
 
 test('quiet keeps what was asked for and leaves the rest', async (t) => {
@@ -54,7 +54,6 @@ test('quiet keeps what was asked for and leaves the rest', async (t) => {
 
 test('what deletes asks on a terminal, and does it for a y alone', async (t) => {
   const { home, dir, run } = await demo(t)
-  const program = fileURLToPath(new URL('main.js', import.meta.url))
   const answered = async (answer: string) => {
     const words = [process.execPath, program, 'teachpoints', 'rm', 'arm-1', 'waste', ...dir].join(' ')
     const child = spawn('script', ['-qec', words, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, HOME: home } })
@@ -149,20 +148,17 @@ test('what others wrote does not command the terminal, and JSON of it says the s
 
 test('what cannot be printed is told in one line, and ends with 1; a reader who has gone is no failure', async (t) => {
   const { home, dir } = await demo(t)
-  const program = fileURLToPath(new URL('main.js', import.meta.url))
-  const shell = (line: string) => {
-    const { status, stderr } = spawnSync('bash', ['-c', `set -o pipefail; ${line}`], {
-      env: { PATH: process.env.PATH, HOME: home },
-      encoding: 'utf8',
-    })
+  const shell = async (line: string) => {
+    const child = spawn('bash', ['-c', `set -o pipefail; ${line}`], { env: { PATH: process.env.PATH, HOME: home } })
+    const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')])
     return { status, stderr }
   }
   const list = [process.execPath, program, 'devices', 'list', ...dir].join(' ')
-  t.match(shell(`${list} > /dev/full`), {
+  t.match(await shell(`${list} > /dev/full`), {
     status: 1,
     stderr: /^benchd: the output was not written \(ENOSPC\): the disk is full; free some space, then try again\n$/,
   })
-  t.same(shell(`${list} | true`), { status: 0, stderr: '' })
+  t.same(await shell(`${list} | true`), { status: 0, stderr: '' })
 })
 
 test('an address that is no URL is told with the one that was meant', async (t) => {

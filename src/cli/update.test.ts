@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { t as file, type Test, test } from 'tap'
-import { benchd, fakeProgram } from '../testing/cli.ts'
+import { fakeProgram, spawned } from '../testing/cli.ts'
 import { signatureOf } from './package_signature.ts'
 
 // A slow machine is not a failure.
@@ -18,7 +18,7 @@ function prepared(t: Test) {
   const PATH = fakeProgram(`${home}/bin`, 'dpkg-query', 'printf "installed\\n0.5.0"')
   // These tests may be root's, and must install nothing.
   fakeProgram(`${home}/bin`, 'apt-get', 'exit 100')
-  const update = (path: string, ...words: string[]) => benchd(home, ['update', path, ...words], { PATH })
+  const update = (path: string, ...words: string[]) => spawned(home, ['update', path, ...words], { PATH })
   return { home, update, made: (name: string, version: string, of = architecture) => debianPackage(home, name, version, of) }
 }
 
@@ -39,7 +39,7 @@ test('an update refuses what is no newer benchd for this computer, before anythi
   writeFileSync(newer, readFileSync(newer).subarray(0, -8))
   t.match(await update(newer), { code: 1, stderr: /is damaged; copy it again|is no Debian package/ })
   const absent = fakeProgram(`${home}/bin2`, 'dpkg-query', 'exit 1')
-  t.match(await benchd(home, ['update', newer], { PATH: absent }), { code: 1, stderr: /was not installed as a package here/ })
+  t.match(await spawned(home, ['update', newer], { PATH: absent }), { code: 1, stderr: /was not installed as a package here/ })
 })
 
 test('the SHA-256 is said, and must be the one of the list beside it', async (t) => {

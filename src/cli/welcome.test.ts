@@ -3,14 +3,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { t as file, type Test, test } from 'tap'
-import { fakeProgram, running } from '../testing/cli.ts'
+import { fakeProgram, program, running } from '../testing/cli.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
-
-const program = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
 
 /** A demo, the commands of its welcome, and a second terminal that has run the first of them. */
 async function welcomed(t: Test) {

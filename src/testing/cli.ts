@@ -1,19 +1,30 @@
-// `benchd` as a shell runs it: a process of its own, in a home that is empty.
+// `benchd` as a shell runs it, in a home that is empty: as a function in the process of the test, which costs next to nothing, or as a
+// process of its own, where signals, terminals or another user are the point.
 
+import './apart.ts'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { Readable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { run } from '../cli/run.ts'
+import { readConfig } from '../config.ts'
+import { demoConfig, prepareDemo } from '../examples/demo.ts'
+import { silent } from '../kit/log.ts'
+import { startService } from '../main.ts'
 
 /** The program as it ships. */
 export const program = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
 
 /** A path on which there is a `benchd`, as where it is installed or linked: commands in texts are named without `npx`. */
 const linkedPath = `${programFolder(fileURLToPath(new URL('./linked', import.meta.url)), 'benchd', 'exit 1')}:${process.env.PATH}`
+process.env.PATH = linkedPath
 
 export type Outcome = { code: number | null; signal: string | null; stdout: string; stderr: string }
 
@@ -24,14 +35,53 @@ export type Running = {
   ended: Promise<{ code: number | null; signal: string | null; stderr: string }>
 }
 
-/** Runs it to its end. */
+/** The properties of `process` that a command in the process of the test sees instead of those of the test. */
+type Surroundings = Pick<NodeJS.Process, 'argv' | 'env'> & { stdin: Readable; stdout: Writable; stderr: Writable }
+const surroundings = new AsyncLocalStorage<Surroundings>()
+for (const name of ['argv', 'env', 'stdin', 'stdout', 'stderr'] as const) {
+  const own = Object.getOwnPropertyDescriptor(process, name)!
+  const get = () => surroundings.getStore()?.[name] ?? (own.get ? own.get.call(process) : own.value)
+  Object.defineProperty(process, name, { get, configurable: true, enumerable: true })
+}
+// A command does not leave its connection to the next one, which may find another service at the same address.
+http.globalAgent = new http.Agent()
+
+/** Runs a command to its end, in this process. */
 export async function benchd(home: string, args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
+  const out: string[] = []
+  const err: string[] = []
+  const seen = {
+    argv: [process.execPath, program, ...args],
+    env: environmentOf(home, env),
+    stdin: Readable.from([]),
+    stdout: pageOf(out),
+    stderr: pageOf(err),
+  }
+  // Node asks the system for the home, which knows of no surroundings.
+  process.env.HOME = home
+  const code = await surroundings.run(seen, () => run(args))
+  return { code, signal: null, stdout: out.join(''), stderr: err.join('') }
+}
+
+/** A stream that is no terminal and keeps what is written. */
+function pageOf(parts: string[]): Writable {
+  return new Writable({
+    decodeStrings: false,
+    write(part: string | Buffer, _encoding, done) {
+      parts.push(String(part))
+      done()
+    },
+  })
+}
+
+/** Runs a command to its end, as a process of its own. */
+export async function spawned(home: string, args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
   const child = started(home, args, env)
   const [[code, signal], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)])
   return { code, signal, stdout, stderr }
 }
 
-/** Starts it; it is killed at the end of the test. */
+/** Starts it, as a process of its own; it is killed at the end of the test. */
 export function running(t: Test, home: string, args: readonly string[], env: Record<string, string> = {}, path = program): Running {
   const child = started(home, args, env, path)
   const closed = once(child, 'close')
@@ -51,16 +101,45 @@ export function running(t: Test, home: string, args: readonly string[], env: Rec
   }
 }
 
-/** `benchd demo`, and ways to speak to it over its socket, and over the network. `topologies` are files for that folder. */
-export async function demo(t: Test, { topologies = {}, scale = 1000 }: { topologies?: Record<string, string>; scale?: number } = {}) {
+/** `benchd serve` in this process, on the configuration and the data folder of that home. `words` are those of its log. */
+export async function served(t: Test, home: string, { config = `${home}/config.json`, data_dir = `${home}/data` } = {}) {
+  const read = () => readConfig(config)
+  const words: string[] = []
+  const keep = (message: string) => words.push(message)
+  const folders = { data_dir, source: { path: config, read }, topologies: `${dirname(config)}/topologies` }
+  const { url, close } = await startService(await read(), { ...folders, log: { info: keep, warn: keep, error: keep } })
+  t.teardown(() => close())
+  return { url, close, words }
+}
+
+type Demo = { topologies?: Record<string, string>; scale?: number }
+
+/** The bench of `benchd demo` in this process, and ways to speak to it. `topologies` are files for that folder. */
+export async function demo(t: Test, { topologies = {}, scale = 1000 }: Demo = {}) {
   const home = t.testdir({ topologies })
-  const dir = ['--data-dir', `${home}/data`]
-  const args = ['demo', '--port', '0', '--time-scale', String(scale), ...dir, '--topologies', `${home}/topologies`]
+  const config = await demoConfig(scale)
+  const listen = { ...config.listen, port: 0 }
+  const folders = { data_dir: `${home}/data`, topologies: `${home}/topologies` }
+  const service = await startService({ ...config, listen }, { ...folders, log: silent })
+  t.teardown(() => service.close())
+  return { service, ...speaking(home, service.url, await prepareDemo(service.lab), benchd) }
+}
+
+/** `benchd demo` as a process of its own, and commands that are processes too. */
+export async function spawnedDemo(t: Test, { topologies = {}, scale = 1000 }: Demo = {}) {
+  const home = t.testdir({ topologies })
+  const args = ['demo', '--port', '0', '--time-scale', String(scale), '--data-dir', `${home}/data`, '--topologies', `${home}/topologies`]
   const service = running(t, home, args)
   const url = await service.line(/^ +API +(http:\/\/[\d.]+:\d+)/)
   const key = await service.line(/^ +key +(bk_\S+)/)
   service.child.stdout.resume()
-  const run = (...args: string[]) => benchd(home, [...args, ...dir])
+  return { service, ...speaking(home, url, key, spawned) }
+}
+
+/** Ways to speak to a service over its socket, and over the network. */
+function speaking(home: string, url: string, key: string, called: typeof benchd) {
+  const dir = ['--data-dir', `${home}/data`]
+  const run = (...args: string[]) => called(home, [...args, ...dir])
   /** What a command prints with --json. */
   const json = async <Shown>(...args: string[]): Promise<Shown> => {
     const { stdout, stderr } = await run(...args, '--json')
@@ -80,19 +159,20 @@ export async function demo(t: Test, { topologies = {}, scale = 1000 }: { topolog
       since = next_since
     }
   }
-  return { home, dir, service, url, key, run, json, ask, until }
+  return { home, dir, url, key, run, json, ask, until }
 }
 
 function started(home: string, args: readonly string[], env: Record<string, string>, path = program) {
   return spawn(process.execPath, [path, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: linkedPath ?? '', HOME: home, ...apart(home), ...env },
+    env: environmentOf(home, env),
   })
 }
 
-/** Variables that keep a program away from the configuration and the state of a benchd that is installed on this computer. */
-function apart(home: string): Record<string, string> {
-  return { CONFIGURATION_DIRECTORY: `${home}/etc`, STATE_DIRECTORY: `${home}/.local/state/benchd` }
+/** The folders keep a program away from the configuration and the state of a benchd that is installed on this computer. */
+function environmentOf(home: string, more: Record<string, string>): Record<string, string> {
+  const folders = { CONFIGURATION_DIRECTORY: `${home}/etc`, STATE_DIRECTORY: `${home}/.local/state/benchd` }
+  return { PATH: linkedPath, HOME: home, ...folders, ...more }
 }
 
 /** A workflow on the demo's bench that asks a person to look at the plate, in one of these steps. */

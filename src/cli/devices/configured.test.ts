@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { driver } from '../../../drivers/bioshake/driver.ts'
 import { serveOnPty } from '../../../drivers/serve.ts'
 import { systemClock } from '../../kit/clock.ts'
-import { benchd, running } from '../../testing/cli.ts'
+import { benchd, served, spawned } from '../../testing/cli.ts'
 import { openBox } from '../../testing/drivers/box.ts'
 
 const empty = `{
@@ -157,10 +158,10 @@ test('a device is changed in its place, setting by setting, and taken out again'
 })
 
 test('beside a service a change is in force at once, unless the device is in use, and who has the port is asked through it', async (t) => {
-  const { devices, shaker, text, home, places } = await bench(t)
+  const { devices, shaker, text, home } = await bench(t)
   t.equal((await devices('add', 'shaker-1', '--driver', 'bioshake', '--port', shaker.path, '--no-ask')).code, 0)
-  const service = running(t, home, ['serve', ...places])
-  await service.line(/shaker-1: connected/)
+  const service = await served(t, home)
+  while (!service.words.some((word) => word.includes('shaker-1: connected'))) await setImmediate()
   const added = await devices('add', 'sealer-1', '--driver', 'a4s', '--port', 'simulated')
   t.match(added, {
     code: 0,
@@ -175,15 +176,13 @@ test('beside a service a change is in force at once, unless the device is in use
   const { restart_needed, message } = JSON.parse(removed.stdout) as { restart_needed: boolean; message: string }
   t.equal(restart_needed, false)
   t.match(message, /^reload: taken over: devices: sealer-1 is gone; 1 topology/)
-  service.child.kill('SIGTERM')
-  await service.ended
+  await service.close()
 })
 
 test('a reload that the service refuses needs no restart, unless the file changes what only a restart takes over', async (t) => {
-  const { devices, home, places, path } = await bench(t)
+  const { devices, home, path } = await bench(t)
   for (const id of ['robot-1', 'robot-2']) await devices('add', id, '--driver', 'external')
-  const service = running(t, home, ['serve', ...places])
-  await service.line(/(http:\/\/[\d.]+:\d+)/)
+  const service = await served(t, home)
   const lease = await benchd(home, ['devices', 'lock', 'robot-1', '--data-dir', `${home}/data`])
   t.equal(lease.code, 0, lease.stderr)
   const busy = await devices('remove', 'robot-1', '--json')
@@ -191,8 +190,7 @@ test('a reload that the service refuses needs no restart, unless the file change
   const set = (...args: string[]) => benchd(home, ['config', 'set', ...args, '--config', path, '--data-dir', `${home}/data`, '--json'])
   const both = await set('events.queue', '50')
   t.match(JSON.parse(both.stdout), { restart_needed: true, reload_refused: true, message: /robot-1 .*config reload\nwhen nothing runs/ })
-  service.child.kill('SIGTERM')
-  await service.ended
+  await service.close()
 })
 
 test('an instrument that cannot be asked is not taught', async (t) => {
@@ -205,20 +203,26 @@ test('an instrument that cannot be asked is not taught', async (t) => {
 })
 
 test('of devices that are added and removed at once none is lost', async (t) => {
-  const { devices, text } = await bench(t)
+  const { devices, text, home, places } = await bench(t)
   await devices('add', 'old', '--driver', 'external')
   const ids = ['r-1', 'r-2', 'r-3', 'r-4']
-  const all = await Promise.all([devices('remove', 'old'), ...ids.map((id) => devices('add', id, '--driver', 'external'))])
+  const devicesAtOnce = (...args: string[]) => spawned(home, ['devices', ...args, ...places])
+  const all = await Promise.all([devicesAtOnce('remove', 'old'), ...ids.map((id) => devicesAtOnce('add', id, '--driver', 'external'))])
   for (const { code, stderr } of all) t.equal(code, 0, stderr)
   const { devices: written } = JSON.parse(text().replace(/\/\/.*/g, ''))
   t.same(written.map(({ device_id }: { device_id: string }) => device_id).sort(), ids)
 })
 
 test('one value of the configuration is set in its place, checked before it is written, and others at once are not lost', async (t) => {
-  const { devices, home, path, text, copies } = await bench(t)
+  const { devices, home, places, text, copies } = await bench(t)
   await devices('add', 'r-1', '--driver', 'external')
-  const set = (...args: string[]) => benchd(home, ['config', 'set', ...args, '--config', path, '--data-dir', `${home}/data`])
-  const all = await Promise.all([set('devices.r-1.name', 'Left one'), set('listen.port', '8600'), set('events.queue', '50')])
+  const set = (...args: string[]) => benchd(home, ['config', 'set', ...args, ...places])
+  const setAtOnce = (...args: string[]) => spawned(home, ['config', 'set', ...args, ...places])
+  const all = await Promise.all([
+    setAtOnce('devices.r-1.name', 'Left one'),
+    setAtOnce('listen.port', '8600'),
+    setAtOnce('events.queue', '50'),
+  ])
   for (const { code, stderr } of all) t.equal(code, 0, stderr)
   t.match(all[0]!.stdout, /^wrote .*config\.json \(old copy: .*\)\nno service runs/)
   const written = JSON.parse(text().replace(/\/\/.*/g, ''))

@@ -2,11 +2,10 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { t as file, test } from 'tap'
 import { operations, readings } from '../../devices/operations.ts'
 import type { DeviceInfo } from '../../devices/records.ts'
-import { benchd, demo, running } from '../../testing/cli.ts'
+import { benchd, demo, program, running } from '../../testing/cli.ts'
 import { commands } from './devices.ts'
 
 // A slow machine is not a failure.
@@ -109,7 +108,6 @@ test('an operation is ended early with what it came to, and one that cannot end 
 
 test('an operation that somebody stops has failed, and on a terminal the time that is left runs down', async (t) => {
   const { home, dir, run } = await ready(t)
-  const program = fileURLToPath(new URL('../main.js', import.meta.url))
   const words = [process.execPath, program, ...long, ...dir].join(' ')
   const child = spawn('script', ['-qec', words, '/dev/null'], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, HOME: home } })
   t.teardown(() => child.kill('SIGKILL'))

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { t as file, test } from 'tap'
-import { demo, patient, running } from '../../testing/cli.ts'
+import { demo, patient, running, spawnedDemo } from '../../testing/cli.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -90,7 +90,7 @@ test('topologies and workflows are listed, with those that are left out', async 
 })
 
 test('runs are known after the service was killed', async (t) => {
-  const { home, service, run } = await demo(t)
+  const { home, service, run } = await spawnedDemo(t)
   const done = (await run('runs', 'submit', 'seal-and-spin', '--mode', 'PURE_SIM', '--follow')).stdout.split('\n')[0]!
   writeFileSync(`${home}/patient.json`, JSON.stringify(waits))
   await run('workflows', 'put', `${home}/patient.json`)

@@ -1,4 +1,4 @@
-// What the coordinator reads in the answers of benches. Benches may answer more; what is not read is left out.
+// The parts of the answers of benches that the coordinator reads. Benches may answer more; the rest is left out.
 
 import * as v from 'valibot'
 
