@@ -2,6 +2,7 @@
 
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import { textOfUtf8 } from '../../src/kit/utf8.ts'
 import type { BridgeLine } from '../transports/line.ts'
 
 /** In bytes, without the line end. */
@@ -177,21 +178,13 @@ export class JsonRpc {
   }
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
 function messageIn(bytes: Buffer, start: number, end: number): Message | undefined {
   try {
-    const message: unknown = JSON.parse(textIn(bytes, start, end))
+    const message: unknown = JSON.parse(textOfUtf8(bytes, start, end))
     return typeof message === 'object' && message !== null && !Array.isArray(message) ? message : undefined
   } catch {
     return undefined
   }
-}
-
-/** Throws where the bytes are no UTF-8, and passes over a byte order mark: the strict decoder does both, and takes much longer. */
-function textIn(bytes: Buffer, start: number, end: number): string {
-  const text = bytes.toString('utf8', start, end)
-  return text.startsWith('{') && !text.includes('\uFFFD') ? text : utf8.decode(bytes.subarray(start, end))
 }
 
 function refusalIn(error: unknown): Refusal {

@@ -10,12 +10,16 @@ const mostKept = 1000
 const atOnce = 100
 const keptSeconds = 24 * 3600
 
-type OperationCount = { device_id: string; operation: string; result: 'success' | 'failed'; times: number }
+type Ends = Record<'success' | 'failed', number>
+type OperationCount = { device_id: string; operation: string; result: keyof Ends; times: number }
+
+const results = ['success', 'failed'] as const
 
 export class Ledger {
   /** Oldest first. Not a `Map`: one that forgets as it learns keeps the collector of garbage busy. */
   #records: OperationRecord[] = []
-  readonly #counts = new Map<string, OperationCount>()
+  /** By device and operation. */
+  readonly #counts = new Map<string, Map<string, Ends>>()
   readonly #history: OperationHistory | undefined
   readonly #now: () => number
   readonly #steadyNow: () => number
@@ -86,7 +90,11 @@ export class Ledger {
 
   /** How often each ended how, since the service began. */
   get counts(): OperationCount[] {
-    return [...this.#counts.values()]
+    return [...this.#counts].flatMap(([device_id, operations]) =>
+      [...operations].flatMap(([operation, ends]) =>
+        results.flatMap((result) => (ends[result] > 0 ? [{ device_id, operation, result, times: ends[result] }] : [])),
+      ),
+    )
   }
 
   /** Finds an operation of this start, or one that was already read from the history. */
@@ -127,11 +135,11 @@ export class Ledger {
   }
 
   #count({ device_id, operation, result }: OperationRecord): void {
-    const how = result?.success ? 'success' : 'failed'
-    const key = `${device_id} ${operation} ${how}`
-    const known = this.#counts.get(key)
-    if (known) known.times++
-    else this.#counts.set(key, { device_id, operation, result: how, times: 1 })
+    const operations = this.#counts.get(device_id) ?? new Map<string, Ends>()
+    const ends = operations.get(operation) ?? { success: 0, failed: 0 }
+    ends[result?.success ? 'success' : 'failed']++
+    operations.set(operation, ends)
+    this.#counts.set(device_id, operations)
   }
 
   /** Keeps the newest of the last day, and what still runs. */

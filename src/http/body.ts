@@ -6,6 +6,7 @@ import type { ReadableStream } from 'node:stream/web'
 import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
 import type { Refusals } from '../kit/refusals.ts'
+import { textOfUtf8 } from '../kit/utf8.ts'
 import type { Exchange } from './contract.ts'
 
 /** The rooms of the lab that the reader of bodies uses. */
@@ -13,7 +14,6 @@ type Rooms = { config: Config; refusals: Refusals }
 
 export const usualLimit = 256 * 1024
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
 const nothing = new Uint8Array()
 
 /** A body up to this size is read in any case; all larger ones together have a bound. */
@@ -134,7 +134,7 @@ function piecesOf(body: Readable, take: (piece: Uint8Array) => void): Promise<Ui
 /** Throws `invalid` unless the bytes are UTF-8. */
 export function textOf(bytes: Uint8Array): string {
   try {
-    return utf8.decode(bytes)
+    return textOfUtf8(bytes)
   } catch (error) {
     throw new LabError('invalid', 'the body is not UTF-8', { cause: error })
   }

@@ -1,12 +1,12 @@
 // The entrance of every request: it gives the request an id, checks Host, key and address, and at the end records what the request came to.
 
-import { randomUUID } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
 import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
 import type { Audit } from '../keys/audit.ts'
 import type { Keys } from '../keys/keys.ts'
 import { withoutSecrets } from '../keys/secret.ts'
+import { flatId } from '../kit/flat_id.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import { type Soon, whenThere } from '../kit/soon.ts'
 import { addHeader, type Env, type Exchange, type Principal, requestIdHeader } from './contract.ts'
@@ -56,7 +56,7 @@ export function entrance(lab: Rooms, isPublic: (method: string, path: string) =>
  */
 function identified(c: Exchange): (answer: Response) => Response {
   const asked = headerOf(c, 'x-request-id')
-  const id = asked !== undefined && /^[\w.:@+=-]{1,64}$/.test(asked) && withoutSecrets(asked) === asked ? asked : randomUUID()
+  const id = asked !== undefined && /^[\w.:@+=-]{1,64}$/.test(asked) && withoutSecrets(asked) === asked ? asked : flatId()
   c.set('request_id', id)
   return (answer) => {
     // Over a socket: Node sets the headers of an answer one by one where one was set before, and that costs as much as looking for the route.

@@ -36,10 +36,10 @@ function checkDepth(value: unknown, what: string, depth: number): void {
   if (typeof value === 'string') mustBeWellFormed(value, what)
   if (typeof value !== 'object' || value === null) return
   if (depth > deepest) throw new LabError('invalid', `${what} is nested deeper than ${deepest}`)
-  for (const [key, inner] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
     if (reserved.has(key)) throw new LabError('invalid', `${what} has a member called ${key}, which no member may be; give it another name`)
     mustBeWellFormed(key, what)
-    checkDepth(inner, what, depth + 1)
+    checkDepth((value as Record<string, unknown>)[key], what, depth + 1)
   }
 }
 
