@@ -16,6 +16,8 @@ import { Watch } from './watch.ts'
 
 /** How often an operator looks before he gives a run up: he interferes at first, and then he helps. */
 const mostRounds = 60
+/** No action of a scene takes so long. */
+const longest_s = 3600
 
 /** Of the event loop: one that needs more does so for ever. */
 const mostTurns = 20_000
@@ -196,7 +198,9 @@ class Simulation {
 
   #checkExplained(execution: Execution): void {
     const isHanging = this.#scene.faults.some(({ does }) => does === 'hang')
-    const silent = execution.live().filter(({ waiting, carrying }) => !waiting && !carrying)
+    // A run that is given up while it is at work may have a thread in the midst of an operation.
+    const before = execution.now() - longest_s
+    const silent = execution.live().filter(({ waiting, carrying, state }) => !waiting && !carrying && state.since < before)
     if (silent.length > 0 && !isHanging) this.#watch.fault(`${silent.map(({ name }) => name)} wait for nothing: ${this.#picture()}`)
     const named = new Set(blockers(execution).map(({ thread_id }) => thread_id))
     for (const { thread_id, name, waiting } of execution.live())

@@ -50,6 +50,8 @@ const categories = {
   WAIT_EVENT_TIMEOUT: 'RECOVERABLE_TIMEOUT',
 } as const satisfies Partial<Record<PauseSite, IncidentCategory | null>>
 
+export type RetrySite = keyof typeof categories
+
 /** Answers why a decision that the place allows cannot be taken now. */
 type Refuses = (decision: Decision) => string | undefined
 
@@ -325,10 +327,10 @@ export class LabwareThread extends Entry<'thread'> {
     }
   }
 
-  /** Runs `work`, and runs it again after each pause that interrupts it. */
-  async pausable<Value>(work: () => Promise<Value>): Promise<Value> {
+  /** Runs `work`, and runs it again after each pause that interrupts it, from which the thread goes on with the status `then`. */
+  async pausable<Value>(work: () => Promise<Value>, then?: ThreadStatus): Promise<Value> {
     for (;;) {
-      await this.safePoint()
+      await this.safePoint(then)
       try {
         return await work()
       } catch (error) {
@@ -392,7 +394,7 @@ export class LabwareThread extends Entry<'thread'> {
   }
 
   /** Runs `work` until it succeeds. An error holds the thread until somebody decides; then `work` is run again. */
-  async insist<Value>(site: keyof typeof categories, work: () => Promise<Value>): Promise<Value> {
+  async insist<Value>(site: RetrySite, work: () => Promise<Value>): Promise<Value> {
     for (;;) {
       try {
         return await work()
