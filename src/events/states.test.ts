@@ -32,7 +32,7 @@ class Counting implements StateSource {
   }
 
   get count(): number {
-    return Number(this.standing.get('count') ?? this.#changes.get('count') ?? 0)
+    return Number(this.#changes.get('count') ?? this.standing.get('count') ?? 0)
   }
 
   values(values: ReadonlyMap<string, unknown>): void {
@@ -41,7 +41,7 @@ class Counting implements StateSource {
   }
 
   step(events = 1): void {
-    const count = Number(this.#changes.get('count') ?? this.standing.get('count') ?? 0) + 1
+    const count = this.count + 1
     this.#set('count', String(count))
     this.#set(`text ${count % 3}`, JSON.stringify('x'.repeat(count % 50)))
     for (let i = 1; i <= events; i++) this.#hub.emit(`CUSTOM.of_${this.id}.STEP`, { count, last: i === events }, this.id)
@@ -60,6 +60,27 @@ class Counting implements StateSource {
   }
 }
 
+/** What stands beside the runs: how far each has counted, which it says in the same turn. */
+class Bench implements StateSource {
+  readonly standing = new Map<string, string>()
+  #changes = new Map<string, string>()
+
+  constructor(hub: Hub) {
+    hub.states.add('bench', this)
+  }
+
+  note({ id, count }: Counting): void {
+    this.#changes.set(`count ${id}`, String(count))
+  }
+
+  changes(): ReadonlyMap<string, string> {
+    const changes = this.#changes
+    this.#changes = new Map()
+    for (const [key, text] of changes) this.standing.set(key, text)
+    return changes
+  }
+}
+
 /** How far the log tells that the run has counted; undefined where it tells of half a turn. */
 async function countIn(hub: Hub, id: string): Promise<number | undefined> {
   const events = await hub.getEventsForExecution(id)
@@ -70,14 +91,17 @@ async function countIn(hub: Hub, id: string): Promise<number | undefined> {
 const stateIn = (folder: string) => join(folder, 'executions', readdirSync(join(folder, 'executions')).sort().at(-1)!)
 const logIn = (folder: string) => join(folder, 'events', 'events-000001.jsonl')
 
-/** Two runs that have counted in turns of their own and in turns together, as a kill leaves them. */
-async function counted(t: Test): Promise<string> {
+/** Two runs that have counted in turns of their own and in turns together, as a kill leaves them; and what stands beside them. */
+async function counted(t: Test, { isBeside = false } = {}): Promise<string> {
   const folder = join(t.testdir({ bench: {} }), 'bench')
   const hub = await opened(t, folder)
+  const bench = isBeside ? new Bench(hub) : undefined
   const [a, b] = [new Counting(hub, 'a'), new Counting(hub, 'b')]
   for (let i = 0; i < 30; i++) {
     a.step(1 + (i % 3))
     if (i % 4 === 0) b.step(2)
+    bench?.note(a)
+    bench?.note(b)
     if (i % 3 === 0) hub.emit('DEVICE.shaker-1.READY', {})
     if (i % 5 !== 1) await hub.log.until()
   }
@@ -85,13 +109,18 @@ async function counted(t: Test): Promise<string> {
   return fresh(t, folder)
 }
 
-/** The state and the log of each run tell of the same, or the run is refused and says why. */
+/** The state and the log of each run tell of the same, and so does what stands beside it, or the run is refused and says why. */
 async function agrees(t: Test, folder: string, what: string): Promise<{ refused: number; counts: number[] }> {
   const hub = await openEvents({ folder, config, log: quiet })
   const outcome = { refused: 0, counts: [] as number[] }
-  for (const [id, { keys, damage }] of hub.log.saved.runs) {
+  const { runs } = hub.log.saved
+  const bench = runs.get('bench')
+  for (const [id, { keys, damage }] of runs) {
     if (damage !== undefined) outcome.refused++
-    else {
+    else if (id !== 'bench') {
+      const beside = bench?.damage === undefined ? bench?.keys.get(`count ${id}`) : undefined
+      if (beside !== undefined && beside !== keys.get('count'))
+        t.fail(`${what}: ${id} is at ${keys.get('count')}, and beside it at ${beside}`)
       const told = await countIn(hub, id)
       if (told !== keys.get('count')) t.fail(`${what}: the state of ${id} says ${keys.get('count')}, and its log ${told}`)
       outcome.counts.push(told!)
@@ -115,7 +144,7 @@ test('what was written is there after the next start, and goes on there', async 
 
 for (const file of ['state', 'log'] as const) {
   test(`the ${file} is cut at any byte`, async (t) => {
-    const folder = await counted(t)
+    const folder = await counted(t, { isBeside: true })
     const path = file === 'state' ? stateIn(folder) : logIn(folder)
     const bytes = readFileSync(path)
     const step = file === 'state' ? 97 : 307
@@ -133,7 +162,7 @@ for (const file of ['state', 'log'] as const) {
   })
 
   test(`any byte of the ${file} is flipped`, async (t) => {
-    const folder = await counted(t)
+    const folder = await counted(t, { isBeside: true })
     const path = file === 'state' ? stateIn(folder) : logIn(folder)
     const bytes = readFileSync(path)
     let refused = 0
@@ -149,7 +178,7 @@ for (const file of ['state', 'log'] as const) {
 }
 
 test('any page of the state is zeros', async (t) => {
-  const folder = await counted(t)
+  const folder = await counted(t, { isBeside: true })
   const path = stateIn(folder)
   const bytes = readFileSync(path)
   const page = 256
@@ -235,11 +264,11 @@ for (const verb of ['write', 'datasync'] as const) {
 }
 
 test('a newer format is refused with what to do, and left as it is', async (t) => {
-  const text = '{"format":3}\n{"crc":"00000000"}\n'
+  const text = '{"format":4}\n{"crc":"00000000"}\n'
   const folder = t.testdir({ executions: { 'state-000007.jsonl': text } })
   await t.rejects(openEvents({ folder, config, log: quiet }), {
     code: 'config',
-    message: /state-000007\.jsonl has format 3; this version knows up to 2: install a newer version/,
+    message: /state-000007\.jsonl has format 4; this version knows up to 3: install a newer version/,
   })
   t.equal(readFileSync(stateIn(folder), 'utf8'), text)
 })
@@ -321,6 +350,40 @@ test('a transaction with many values delays nobody: between slices of it the oth
   t.ok(most <= 3, `${most} values in one turn`)
   const saved = (await opened(t, fresh(t, folder))).log.saved.runs
   t.same([saved.get('big')?.keys.size, saved.get('big')?.damage, saved.get('a')?.keys.get('count')], [40, undefined, 1])
+})
+
+test('what is dropped and begins anew under its name before the next transaction has nothing of before', async (t) => {
+  const folder = join(t.testdir({ bench: {} }), 'bench')
+  const hub = await opened(t, folder)
+  new Counting(hub, 'a').step()
+  const before = new Counting(hub, 'b')
+  before.values(
+    new Map([
+      ['old', 1],
+      ['both', 1],
+    ]),
+  )
+  await hub.log.persist()
+  before.values(new Map([['late', 1]]))
+  hub.states.drop('b')
+  new Counting(hub, 'b').values(
+    new Map([
+      ['both', 2],
+      ['new', 2],
+    ]),
+  )
+  await hub.log.persist()
+  const { saved } = (await opened(t, fresh(t, folder))).log
+  t.same(
+    [[...saved.runs.get('b')!.keys].sort(), saved.damage],
+    [
+      [
+        ['both', 2],
+        ['new', 2],
+      ],
+      undefined,
+    ],
+  )
 })
 
 test('a run that ends while a transaction is taken leaves nothing; one that begins then is with the next', async (t) => {

@@ -57,11 +57,13 @@ export class States {
   readonly #open: OpenFile
   before: () => Promise<unknown>
   readonly #sources = new Map<string, StateSource>()
-  readonly #leaving = new Map<string, () => void>()
+  #left: (() => void) | undefined
   /** How many patches of each run were written. */
   readonly #counts = new Map<string, number>()
   /** The changes that were taken from the sources and are not in the file; null for a run that is gone. */
   readonly #pending = new Map<string, Patch | null>()
+  /** The keys in the file of runs that were dropped. */
+  readonly #dropped = new Map<string, readonly string[]>()
   #isDirty = false
   #file: FileHandle | undefined
   /** The number of the newest file. */
@@ -120,6 +122,8 @@ export class States {
   /** Writes the state of this run from now on. */
   add(id: string, source: StateSource): void {
     this.#sources.set(id, source)
+    // What was dropped under this name is not gone yet: the line that says so may not be written any more.
+    if (this.#pending.get(id) === null) this.#pending.set(id, new Map(this.#dropped.get(id)!.map((key) => [key, null])))
     this.changed()
   }
 
@@ -130,16 +134,18 @@ export class States {
     this.onDirty()
   }
 
-  /** With the next transaction the state of the run stands as it is then, whatever changes. `left` is called in that very moment. */
-  leave(id: string, left: () => void): void {
-    this.#leaving.set(id, left)
+  /** With the next transaction the state of all runs stands as it is then, whatever changes. `left` is called in that very moment. */
+  leave(left: () => void): void {
+    this.#left = left
     this.changed()
   }
 
   /** The run has ended: its state is gone with the next transaction. */
   drop(id: string): void {
-    if (!this.#sources.delete(id)) return
-    this.#leaving.delete(id)
+    const source = this.#sources.get(id)
+    if (!source) return
+    this.#sources.delete(id)
+    this.#dropped.set(id, [...source.standing.keys(), ...(this.#pending.get(id)?.keys() ?? [])])
     this.#pending.set(id, null)
     this.changed()
   }
@@ -160,7 +166,10 @@ export class States {
       throw storageError('the state of the runs was not written', error)
     }
     // A run may have been dropped meanwhile.
-    for (const [id, patch] of written) if (this.#pending.get(id) === patch) this.#pending.delete(id)
+    for (const [id, patch] of written) {
+      if (this.#pending.get(id) === patch) this.#pending.delete(id)
+      if (!this.#pending.has(id)) this.#dropped.delete(id)
+    }
     return true
   }
 
@@ -211,13 +220,14 @@ export class States {
     this.#isDirty = false
     const taken = new Map([...this.#sources].map(([id, source]) => [id, source.changes()]))
     if (taken.size > 0) for (const id of executions) if (taken.has(id)) this.#patchOf(id)
-    for (const [id, left] of this.#leaving) {
-      const source = this.#sources.get(id)
-      for (const change of taken.get(id) ?? []) this.#note(id, change)
-      if (source) this.#sources.set(id, { standing: new Map(source.standing), changes: () => [] })
-      left()
+    if (this.#left) {
+      for (const [id, changes] of taken) for (const change of changes) this.#note(id, change)
+      for (const [id, { standing, damage }] of this.#sources)
+        this.#sources.set(id, { standing: new Map(standing), damage, changes: () => [] })
+      this.#left()
+      this.#left = undefined
+      return new Map(this.#sources)
     }
-    this.#leaving.clear()
     let length = 0
     for (const [id, changes] of taken) {
       for (const change of changes) {

@@ -90,6 +90,24 @@ class Counting implements StateSource {
   }
 }
 
+/** What stands beside the runs: how far each of them has counted, which changes with them. */
+class Bench implements StateSource {
+  readonly standing = new Map<string, string>()
+  readonly #runs: readonly { id: string; source: Counting }[]
+
+  constructor(runs: readonly { id: string; source: Counting }[]) {
+    this.#runs = runs
+  }
+
+  changes(): [string, string][] {
+    const changed = this.#runs
+      .map(({ id, source }): [string, string] => [id, String(source.count)])
+      .filter(([id, text]) => this.standing.get(id) !== text)
+    for (const [id, text] of changed) this.standing.set(id, text)
+    return changed
+  }
+}
+
 /** `until` ends the trials with the first fault of that kind. */
 type Trial = { lies?: RegExp; until?: RegExp }
 const seeds = 40
@@ -108,6 +126,7 @@ async function faults(t: Test, { lies = /nothing/, until }: Trial): Promise<stri
     const hub = await openEvents({ folder, config, log: quiet, open: card.open })
     const runs = ['a', 'b'].map((id) => ({ id, source: new Counting(), persisted: 0 }))
     for (const { id, source } of runs) hub.states.add(id, source)
+    hub.states.add('bench', new Bench(runs))
     await hub.log.persist()
     const turns = 5 + below(60)
     for (let i = 0; i < turns; i++) {
@@ -123,6 +142,7 @@ async function faults(t: Test, { lies = /nothing/, until }: Trial): Promise<stri
     card.fail(folder, copy, below)
     await hub.close()
     const after = await openEvents({ folder: copy, config, log: quiet })
+    const bench = after.log.saved.runs.get('bench')
     for (const { id, persisted } of runs) {
       const saved = after.log.saved.runs.get(id)
       const events = await after.getEventsForExecution(id)
@@ -131,6 +151,8 @@ async function faults(t: Test, { lies = /nothing/, until }: Trial): Promise<stri
       else if (saved.damage !== undefined) found.push(`seed ${seed}: ${id} is refused: ${saved.damage}`)
       else if (saved.keys.get('count') !== count || !last)
         found.push(`seed ${seed}: ${id} is at ${saved.keys.get('count')}, the log at ${count}`)
+      else if (bench?.damage === undefined && bench?.keys.get(id) !== count)
+        found.push(`seed ${seed}: ${id} is at ${count}, and beside it at ${bench?.keys.get(id)}`)
       else if (count < persisted) found.push(`seed ${seed}: ${id} had ${persisted} on the card, and has ${count}`)
     }
     await after.close()

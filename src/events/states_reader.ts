@@ -6,8 +6,12 @@ import { readOrDamage } from '../kit/damage.ts'
 import { namesIn } from '../kit/files.ts'
 import { isFormatLine, mustKnowFormat } from '../kit/format_line.ts'
 
-/** Versions that had a file for each run know format 1 in this folder: they must not take this file for one of theirs. */
-export const format = 2
+/**
+ * Versions that had a file for each run know format 1 in this folder: they must not take this file for one of theirs. In format 2, nothing said where
+ * labware stands that no run moves.
+ */
+export const format = 3
+
 export type SavedRun = {
   keys: Map<string, unknown>
   /** Why nobody knows whether the values are the last that were written; undefined where they are. */

@@ -170,7 +170,7 @@ test('what stands on a topology that is unloaded is kept whatever else happens i
   const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
   await isIn(run, 'PICKING')
   const { catalog } = run.bench.lab.runs
-  await run.bench.clock.run(Promise.all([catalog.unload({ force: true }), catalog.keepPlaced()]))
+  await run.bench.clock.run(Promise.all([catalog.unload({ force: true }), catalog.runtime.standing.persisted()]))
   await run.over()
   t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1' }])
   await run.bench.clock.run(catalog.load('island'))

@@ -1,5 +1,7 @@
 // Runs that were open when the power was cut: what is taken up from the card, and what is left of those that cannot be.
 
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'tap'
 import { noTypeScript } from '../kit/modules.test.typescript.ts'
 import { isRefusal } from '../testing/http.ts'
@@ -215,3 +217,56 @@ test('a run is taken up on its topology also where nothing else knows which that
   await run.thread('plate', 'PAUSED')
   t.match(await run.labware(), [{ name: 'plate', position: 'shaker_in' }])
 })
+
+test('where labware stands is in labware.json alone at rest: what is edited there counts, and what a person says at once', async (t) => {
+  const before = await beginRun(t, { workflow: plateRun([]) })
+  t.equal(await before.over(), 'COMPLETED')
+  const [plate] = await before.labware()
+  t.match(plate, { name: 'plate', position: 'pad_1' })
+  await before.ask('PUT', `/api/labware/${plate!.labware_id}/location`, { position: 'pad_2' })
+  const run = await before.afterPowerCut()
+  t.match(await run.labware(), [{ name: 'plate', position: 'pad_2' }])
+
+  const folder = join(before.bench.data_dir, 'executions')
+  await before.until('rest', async () => readdirSync(folder).length === 0)
+  const edited = await before.afterPowerCut((copy) => edit(copy.folder, 'pad_2', 'shaker_in'))
+  t.match(await edited.labware(), [{ name: 'plate', position: 'shaker_in' }])
+})
+
+test('while a run is open the state says where labware stands, in DEVICE_SIM too, and labware.json says nothing', async (t) => {
+  for (const run_mode of ['LIVE', 'DEVICE_SIM'] as const) {
+    const waits = { labware: 'plate', ...atPad1, steps: [{ wait_for: 'end' }] }
+    const leaves = {
+      ...plateRun([]),
+      labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
+      threads: { plate: waits, lid },
+      start: ['plate', 'lid'],
+      methods: {},
+    }
+    const before = await beginRun(t, { workflow: leaves, run_mode })
+    await before.emits('go')
+    await before.thread('lid', 'COMPLETED')
+    await before.until('that on the card', async () => before.isOnTheCard(`"${run_mode} `), 100)
+    const run = await before.afterPowerCut(({ folder }) => {
+      const labware = [{ ...piece, seat: 'pad_2', labware_id: 'stale', name: 'stale' }]
+      writeFileSync(join(folder, 'labware.json'), JSON.stringify({ format: 1, topology: 'island', labware }))
+      return ''
+    })
+    t.match(await run.labware(), [
+      { name: 'plate', position: 'pad_1', run_mode },
+      { name: 'lid', position: 'pad_2', run_mode, thread_id: null },
+    ])
+  }
+})
+
+const piece = { template: 'lid', type: 'lid', kind: 'plate', barcode: null, tips: null, tips_left: null }
+
+/** As a person edits it. */
+function edit(folder: string, from: string, to: string): string {
+  const path = join(folder, 'labware.json')
+  const lines = readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => !line.includes('sha256'))
+  writeFileSync(path, lines.join('\n').replaceAll(from, to))
+  return ''
+}

@@ -1,6 +1,6 @@
 // What an operator tells a run over the API beyond pause and stop, and where labware is.
 
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { type Bench, isRefusal, openBench, type Reply } from '../testing/http.ts'
@@ -102,7 +102,8 @@ test('a thread is put in, and its labware, when nobody moves it any more, is put
   isRefusal(t, await put(lid!.labware_id, { position: 'pad_1' }), 409, 'conflict')
   isRefusal(t, await put(plate!.labware_id, { position: null }), 409, 'conflict')
   t.match(await put(lid!.labware_id, { position: 'pad_2' }), { status: 200, body: { message: 'lid stands at pad_2' } })
-  t.match(readFileSync(`${bench.data_dir}/labware.json`, 'utf8'), /"pad_2"/, 'it is on the card when it is answered')
+  const states = readdirSync(`${bench.data_dir}/executions`).map((name) => readFileSync(`${bench.data_dir}/executions/${name}`, 'utf8'))
+  t.match(states.join('\n'), `"LIVE ${lid!.labware_id}":{"seat":"pad_2"`, 'it is on the card when it is answered')
   t.match(await put(plate!.labware_id, { position: 'pad_3' }), { status: 200 })
   t.match(await put(lid!.labware_id, { position: null }), { status: 200, body: { message: 'lid is off the bench' } })
   await ask('POST', `${path}/emit`, { json: { name: 'go' } })

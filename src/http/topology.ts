@@ -146,7 +146,7 @@ export const topologyRoutes: Route<Rooms>[] = [
       body()
       const { catalog } = lab.runs
       const { done, at_once: applied, ...rest } = await lab.reloading.take(() => catalog.read())
-      await catalog.keepPlaced()
+      await catalog.runtime.standing.persisted()
       // The limits are in force only after the files were found right: what was read is held against them once more.
       const library = applied.some((place) => isLimits.test(place)) ? catalog.compileAnew() : done
       const { config_file, needs_restart } = rest

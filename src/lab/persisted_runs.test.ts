@@ -31,7 +31,27 @@ async function waiting() {
   return { execution, keys, log, whole: before.told, last: kept.all.at(-1)! }
 }
 
-type Said = { failed: string[]; damaged: string[]; dropped: string[]; stranded: string[] }
+/** A card that does not take the log for some time. */
+class Refusing extends Kept {
+  refusals = 0
+  readonly dropped: string[] = []
+
+  override persist(): Promise<void> {
+    if (this.refusals === 0) return super.persist()
+    this.refusals--
+    return Promise.reject(storageError('the event log was not written', new Error('ENOSPC')))
+  }
+
+  override changed(): void {
+    void this.persist().catch(() => undefined)
+  }
+
+  override drop(execution_id: string): void {
+    this.dropped.push(execution_id)
+  }
+}
+
+type Said = { failed: string[]; damaged: string[]; stranded: string[] }
 
 /** Takes up what was saved, as the service does when it starts. */
 async function takenUp(
@@ -43,30 +63,36 @@ async function takenUp(
   }: { log: Awaited<ReturnType<typeof waiting>>['log']; saved: Parameters<typeof takeUp>[1]['saved']; records: Records },
 ) {
   const { runtime } = testRuntime([topology, workflow], { records, ids: 1_000_000, log })
-  const said: Said = { failed: [], damaged: [], dropped: [], stranded: [] }
+  const said: Said = { failed: [], damaged: [], stranded: [] }
+  const states = new Refusing()
   await takeUp(
     {
       runtime,
-      async strandLabware(threads) {
+      strandLabware(threads) {
         said.stranded.push(...threads.map(({ labware, seat }) => `${labware.name} at ${seat}`))
         return []
       },
-      loadFor: () => {},
     },
     {
-      ...{ folder, saved },
-      states: { drop: (execution_id) => said.dropped.push(execution_id) },
+      ...{ folder, saved, states },
       failed: (_, reason) => said.failed.push(reason),
       lost: (_, { what }) => said.failed.push(what),
       damaged: (message) => said.damaged.push(message),
     },
   )
   for (const open of runtime.executions()) open.abort('that was all')
-  return { runtime, ...said }
+  return { runtime, ...said, dropped: states.dropped.filter((id) => id !== 'bench') }
 }
+
+type Run = { keys: Map<string, unknown>; damage: string | undefined }
 
 const nothing = { through: 0, damage: undefined, newest: 0, isLeftOut: false, synced: 0 }
 const none = { ...nothing, runs: new Map() }
+const bench: Run = { keys: new Map<string, unknown>([['topology', null]]), damage: undefined }
+
+function runsOf(run: [execution_id: string, Run]): Map<string, Run> {
+  return new Map([['bench', bench], run])
+}
 
 test('a run whose state says that it has ended is not taken up; one that only its record calls ended is', async (t) => {
   const { execution, keys, whole, last } = await waiting()
@@ -76,7 +102,7 @@ test('a run whose state says that it has ended is not taken up; one that only it
     const records = new Records()
     const what = { execution_id, workflow_name: 'waits', workflow_hash: '', topology: 'bench', run_mode: 'PURE_SIM' as const }
     records.take({ kind: 'execution', record: { ...what, reason: null, started_at, status: 'ABORTED', ended_at: 1 } })
-    const saved = { ...nothing, runs: new Map([[execution_id, { keys: isOver ? last : keys, damage: undefined }]]) }
+    const saved = { ...nothing, runs: runsOf([execution_id, { keys: isOver ? last : keys, damage: undefined }]) }
     const { runtime, failed, dropped } = await takenUp(t.testdir(), { log: isOver ? end : [], saved, records })
     t.same(failed, [])
     t.equal(runtime.executions().length, isOver ? 0 : 1)
@@ -105,7 +131,7 @@ test('records that a kill has left behind are brought to what the log tells, of 
   }
   const since = log.findLast(({ entity_type }) => entity_type === 'THREAD')!.timestamp
   t.match(await take(none), [{ status: 'AWAITING_EVENT', since }, { thread_id: 'lost' }], 'there is no state')
-  const taken = await take({ ...nothing, runs: new Map([[execution_id, { keys, damage: undefined }]]) })
+  const taken = await take({ ...nothing, runs: runsOf([execution_id, { keys, damage: undefined }]) })
   t.match(taken, [{ status: 'AWAITING_EVENT', since, group_id: 'g1' }])
   t.equal(taken.length, 1)
 })
@@ -113,7 +139,7 @@ test('records that a kill has left behind are brought to what the log tells, of 
 test('a run whose state is damaged is not taken up, and its file is kept aside', async (t) => {
   const { execution, keys, log } = await waiting()
   const folder = t.testdir({ 'state-000001.jsonl': 'something' })
-  const runs = new Map([[execution.execution_id, { keys, damage: 'a part of its state is missing' }]])
+  const runs = runsOf([execution.execution_id, { keys, damage: 'a part of its state is missing' }])
   const saved = { ...nothing, damage: 'state-000001.jsonl (a line is missing)', runs }
   const { runtime, failed, damaged, dropped } = await takenUp(folder, { log, saved, records: new Records() })
   t.same([runtime.executions().length, failed, dropped], [0, ['a part of its state is missing'], [execution.execution_id]])
@@ -135,25 +161,26 @@ test('a run that an older version left open is not taken up: that is said, and i
   t.match(await readdir(folder), [/\.jsonl\.corrupt-/])
 })
 
-/** A card that does not take the log for some time. */
-class Refusing extends Kept {
-  refusals = 0
-  readonly dropped: string[] = []
+test('a run in whose state nothing says where labware stands that no run moves is not taken up, and its labware is kept', async (t) => {
+  const { execution, keys, log } = await waiting()
+  const live = new Map([...keys].map(([key, value]) => [key, key === 'execution' ? { ...(value as object), run_mode: 'LIVE' } : value]))
+  const runs = new Map([[execution.execution_id, { keys: live, damage: undefined }]])
+  const { runtime, failed, stranded, dropped } = await takenUp(t.testdir(), { log, saved: { ...nothing, runs }, records: new Records() })
+  t.match(stranded, [/ at (?!null)/])
+  t.same([runtime.executions().length, failed], [0, ['an older version of benchd left it open, and its state has another form']])
+  t.same(dropped, [execution.execution_id])
+})
 
-  override persist(): Promise<void> {
-    if (this.refusals === 0) return super.persist()
-    this.refusals--
-    return Promise.reject(storageError('the event log was not written', new Error('ENOSPC')))
-  }
-
-  override changed(): void {
-    void this.persist().catch(() => undefined)
-  }
-
-  override drop(execution_id: string): void {
-    this.dropped.push(execution_id)
-  }
-}
+test('where labware stands is said to be doubtful where a part of that is missing', async (t) => {
+  const { execution, keys, log } = await waiting()
+  const runs = new Map([
+    ['bench', { ...bench, damage: 'a part of its state is missing' }],
+    [execution.execution_id, { keys, damage: undefined }],
+  ])
+  const { runtime, failed } = await takenUp(t.testdir(), { log, saved: { ...nothing, runs }, records: new Records() })
+  t.equal(runtime.executions().length, 1)
+  t.same(failed, ['labware that no run moves may stand elsewhere: a part of the state is missing'])
+})
 
 test('the state of a run that has ended goes once the card has taken the log, also where it refused that for some time', async (t) => {
   const kept = new Refusing()
@@ -161,12 +188,12 @@ test('the state of a run that has ended goes once the card has taken the log, al
   const closing = new AbortController().signal
   const { runtime, warnings } = testRuntime([topology, workflow], {
     keep: () => kept,
-    atRest: (persist) => untilStored(async () => persist(), { clock, closing }),
+    untilStored: (work) => untilStored(work, { clock, closing }),
   })
   const execution = await begin(runtime, { workflow: 'waits' })
   kept.refusals = 5
   execution.abort('that was all')
   await runtime.over(execution)
   await until(() => kept.dropped.length > 0, 'the end of its state')
-  t.same([kept.dropped, warnings], [[execution.execution_id], []])
+  t.same([kept.dropped[0], warnings], [execution.execution_id, []])
 })

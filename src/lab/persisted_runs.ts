@@ -14,6 +14,7 @@ import { catchUp, recordAnew } from '../workflow/journal/tracking_sink.ts'
 import type { RunStates } from '../workflow/run_state.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import { type Checkpoint, checkpointOf, threadsOnBench } from '../workflow/runs/state.ts'
+import { benchId } from '../workflow/standing_labware.ts'
 import { isTerminal, phaseTransitions } from '../workflow/statuses.ts'
 import type { RunMode } from '../workflow/threads/run_environment.ts'
 
@@ -26,7 +27,7 @@ export function keptIn({ log, states }: Pick<Hub, 'log' | 'states'>): (mode: Run
     add: (id, source) => states.add(id, source),
     changed: () => states.changed(),
     persist: () => log.persist(),
-    leave: (id, left) => states.leave(id, left),
+    leave: (left) => states.leave(left),
     drop: (id) => states.drop(id),
   }
   return (mode) => (mode === 'PURE_SIM' ? undefined : written)
@@ -45,19 +46,19 @@ export async function untilStored(work: () => Promise<unknown>, { clock, closing
   }
 }
 
-type Bench = Pick<Catalog, 'runtime' | 'strandLabware' | 'loadFor'>
+type Bench = Pick<Catalog, 'runtime' | 'strandLabware'>
 
 type Around = {
   /** The folder of the states. */
   folder: string
   saved: SavedStates
-  states: Pick<RunStates, 'drop'>
+  states: RunStates
   /** Tells that a run cannot be taken up. */
   failed(execution_id: string, reason: string): void
   /** The file is, and is kept under another name. */
   damaged(message: string): void
   /** Somebody has to look for this. */
-  lost(execution_id: string, lost: Lost): void
+  lost(execution_id: string | null, lost: Lost): void
 }
 
 /**
@@ -65,40 +66,52 @@ type Around = {
  * to what the log tells.
  */
 export async function takeUp(catalog: Bench, around: Around): Promise<void> {
-  const { folder, saved, states, damaged } = around
-  const { records } = catalog.runtime
+  const { folder, saved, states, damaged, lost } = around
+  const { records, standing } = catalog.runtime
   if (saved.damage !== undefined) damaged(`executions/${saved.damage} is damaged: ${await keptAside(folder, saved.damage.split(' ')[0]!)}`)
+  const bench = saved.runs.get(benchId)
+  if (bench?.damage !== undefined)
+    lost(null, {
+      category: 'DECK_RECONCILE_CONFLICT',
+      what: 'labware that no run moves may stand elsewhere: a part of the state is missing',
+    })
+  if (saved.runs.size > 0) standing.writeTo(states)
   for (const [execution_id, { keys, damage }] of saved.runs) {
+    if (execution_id === benchId) continue
     // Nobody knows how old damaged state is: something might be done twice.
-    const checkpoint = damage === undefined ? checkpointOf(keys) : undefined
-    const reason = damage ?? (checkpoint ? undefined : 'it is no whole execution')
+    const checkpoint = bench && damage === undefined ? checkpointOf(keys) : undefined
+    const reason = damage ?? (bench ? 'it is no whole execution' : fromBefore)
     if (!(await isTakenUp(catalog, execution_id, { checkpoint, keys, reason }, around))) states.drop(execution_id)
   }
   await leaveOld(catalog, around)
+  standing.takenUp()
   for (const { execution_id, ended_at } of records.executions()) {
     if (ended_at !== null || catalog.runtime.execution(execution_id)) continue
     for (const event of await lastOf(catalog, execution_id)) catchUp(records, event)
   }
 }
 
-type Found = { checkpoint: Checkpoint | undefined; keys: ReadonlyMap<string, unknown>; reason: string | undefined }
+const fromBefore = 'an older version of benchd left it open, and its state has another form'
+
+type Found = { checkpoint: Checkpoint | undefined; keys: ReadonlyMap<string, unknown>; reason: string }
 
 /** Takes up a run. Where that cannot be, its labware stands where it stood; answers false. */
-async function isTakenUp(catalog: Bench, execution_id: string, { checkpoint, keys, reason }: Found, { failed, lost }: Around) {
-  const { records } = catalog.runtime
-  if (checkpoint) catalog.loadFor(checkpoint.execution)
+async function isTakenUp(catalog: Bench, execution_id: string, { checkpoint, keys, reason }: Found, { saved, failed, lost }: Around) {
+  const { records, standing } = catalog.runtime
   // The service may have ended before the state was gone.
   const isOver = checkpoint ? isTerminal(phaseTransitions, checkpoint.execution.status) : await hasEnded(catalog, execution_id)
   if (!isOver) {
-    const taken = checkpoint ? await restored(catalog, checkpoint) : (reason ?? '')
+    const taken = checkpoint ? await restored(catalog, checkpoint) : reason
     if (typeof taken !== 'string') {
       recordAnew(taken, records)
       return true
     }
     failed(execution_id, taken)
   }
-  // Nothing else knows where its labware is.
-  for (const one of await catalog.strandLabware(threadsOnBench(keys))) lost(execution_id, one)
+  const threads = threadsOnBench(keys)
+  // `labware.json` may say where its labware stood before the run.
+  if (!saved.runs.has(benchId)) for (const { labware } of threads) standing.forget(labware.labware_id)
+  for (const one of catalog.strandLabware(threads)) lost(execution_id, one)
   return false
 }
 
@@ -138,8 +151,9 @@ async function leaveOld(catalog: Bench, around: Around): Promise<void> {
   const names = (await namesIn(folder)).filter((name) => name.endsWith('.jsonl') && !name.startsWith('state-'))
   for (const name of names) {
     const { bytes } = await readOrDamage(join(folder, name))
-    const reason = 'an older version of benchd left it open, and its state has another form'
-    await isTakenUp(catalog, name.slice(0, -'.jsonl'.length), { checkpoint: undefined, keys: oldKeys(`${bytes}`), reason }, around)
+    const found = { checkpoint: undefined, keys: oldKeys(`${bytes}`), reason: fromBefore }
+    await isTakenUp(catalog, name.slice(0, -'.jsonl'.length), found, around)
+    await catalog.runtime.standing.persisted()
     await setAside(join(folder, name)).catch(() => undefined)
   }
 }

@@ -20,6 +20,7 @@ import { benchOf } from '../workflow/plans/bench.ts'
 import type { Source } from '../workflow/plans/library.ts'
 import { hasDevice } from '../workflow/plans/topology.ts'
 import { Runtime, type RuntimeOptions } from '../workflow/runtime.ts'
+import { benchId } from '../workflow/standing_labware.ts'
 import { simulatedBench } from './bench.ts'
 import { openLearned } from './learned.ts'
 import { keptIn, takeUp, untilStored } from './persisted_runs.ts'
@@ -83,9 +84,9 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
   const catalog: Catalog = await Catalog.open(
     {
       ...{ data_dir, topologies, shipped, bench, report, warn },
-      lost: ({ category, what }) => hub.incident(category, `${what}; say where it is`),
+      saved: hub.log.saved.runs.get(benchId)?.keys,
     },
-    (library) =>
+    (library, storeStanding) =>
       new Runtime({
         hub,
         clock,
@@ -98,8 +99,10 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
         records: file.records,
         durations: learned,
         keep: keptIn(hub),
-        // Until then the state of a run that has ended stays: it is the only one that knows where its labware is.
-        atRest: (persist) => untilStored(() => Promise.all([catalog.keepPlaced(), file.written(), persist()]), { clock, closing }),
+        recorded: () => file.written(),
+        untilStored: (work) => untilStored(work, { clock, closing }),
+        storeStanding,
+        lost: ({ category, what }) => hub.incident(category, `${what}; say where it is`),
         admission: {
           limits: () => rooms.config.limits,
           refused: (bound, message) => refusals.count(bound, `a run is refused: ${message}`),
@@ -142,7 +145,7 @@ async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, repo
   await takeUp(catalog, {
     folder: `${data_dir}/executions`,
     saved: hub.log.saved,
-    states: hub.states,
+    states: keptIn(hub)('LIVE')!,
     failed(execution_id, reason) {
       reasons.set(execution_id, reason)
       hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })

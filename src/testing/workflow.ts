@@ -163,7 +163,7 @@ export class Kept implements RunStates {
   readonly all: Map<string, unknown>[] = []
   readonly #keys = new Map<string, unknown>()
   readonly #sources = new Map<string, StateSource>()
-  readonly #leaving = new Map<string, () => void>()
+  #left: (() => void) | undefined
   #next: Promise<void> | undefined
 
   add(execution_id: string, source: StateSource): void {
@@ -187,8 +187,8 @@ export class Kept implements RunStates {
     return this.#next
   }
 
-  leave(execution_id: string, left: () => void): void {
-    this.#leaving.set(execution_id, left)
+  leave(left: () => void): void {
+    this.#left = left
     this.changed()
   }
 
@@ -211,12 +211,18 @@ export class Kept implements RunStates {
       }
     }
     if (changed > 0) this.written(changed)
-    for (const [execution_id, left] of this.#leaving) {
-      this.#sources.delete(execution_id)
-      left()
-    }
-    this.#leaving.clear()
+    if (this.#left) this.#sources.clear()
+    this.#left?.()
+    this.#left = undefined
   }
+}
+
+type Keys = ReadonlyMap<string, unknown>
+
+/** Takes up a run as one transaction has left it, and the labware that stood beside it. */
+export function takeUp(runtime: Runtime, keys: Keys, saved: Checkpoint = checkpointOf(keys)!): Promise<Execution> {
+  runtime.standing.recall(keys)
+  return runtime.restore(saved)
 }
 
 /** Remembers of each transaction how much of `told` had been told at its end. */
@@ -234,7 +240,7 @@ export class KeptBeside extends Kept {
     this.#at.push(this.told.length)
   }
 
-  get saves(): { at: number; saved: Checkpoint }[] {
-    return this.all.map((keys, i) => ({ at: this.#at[i]!, saved: checkpointOf(keys)! }))
+  get saves(): { at: number; keys: Keys; saved: Checkpoint }[] {
+    return this.all.map((keys, i) => ({ at: this.#at[i]!, keys, saved: checkpointOf(keys)! }))
   }
 }

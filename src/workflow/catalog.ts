@@ -1,10 +1,10 @@
 // The catalog: the topologies and workflows there are, and which topology is loaded; over a restart too.
 
 import * as v from 'valibot'
-import { LabError, messageOf } from '../errors.ts'
+import { LabError } from '../errors.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { Id } from '../kit/name.ts'
-import { cannotBe, isOver, type Lost, leftInGrippers, strandLabware } from './journal/stranded_labware.ts'
+import { type Lost, leftInGrippers, strandLabware } from './journal/stranded_labware.ts'
 import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
 import { compileLibrary, type Library, readFolder, type Source } from './plans/library.ts'
@@ -13,8 +13,7 @@ import { hasDevice, type Topology } from './plans/topology.ts'
 import { mustBeKnown } from './plans/wrong.ts'
 import type { ThreadOnBench } from './runs/state.ts'
 import type { Runtime } from './runtime.ts'
-import type { RunMode } from './threads/run_environment.ts'
-import { mayBe } from './threads/uncertain.ts'
+import { pieceOf, type Standing, StandingPiece } from './standing_labware.ts'
 import { rememberedAt, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 type CatalogOptions = {
@@ -26,8 +25,8 @@ type CatalogOptions = {
   bench: Bench
   report: Report
   warn(message: string): void
-  /** Is called with labware that nobody knows a place for. */
-  lost(lost: Lost): void
+  /** The part of the state that says what stands on the bench; undefined where no run was open. */
+  saved?: ReadonlyMap<string, unknown> | undefined
 }
 
 /** Where a workflow is from: a file of the topologies folder, the API, or the program itself. */
@@ -38,24 +37,11 @@ const Document = v.looseObject({ name: Id })
 const Stored = v.strictObject({ workflows: v.array(Document) })
 type Stored = v.InferOutput<typeof Stored>
 
-const PlacedLabware = v.strictObject({
-  seat: v.pipe(v.nullable(v.string()), v.description('null when it is somewhere, and nobody knows where')),
-  labware_id: v.string(),
-  name: v.string(),
-  template: v.string(),
-  type: v.string(),
-  kind: v.picklist(['plate', 'tip_rack', 'trough']),
-  barcode: v.nullable(v.string()),
-  tips: v.nullable(v.number()),
-  tips_left: v.nullable(v.number()),
-  last_run: v.optional(v.pipe(v.string(), v.description('The execution that moved it last'))),
-  held_by: v.optional(v.pipe(v.string(), v.description('The transporter that may have it in its gripper'))),
-  placing: v.optional(v.pipe(v.string(), v.description('The position where it may stand already'))),
-})
-const Placed = v.strictObject({ topology: v.nullable(Id), labware: v.array(PlacedLabware) })
-type PlacedLabware = v.InferOutput<typeof PlacedLabware>
-type Placed = v.InferOutput<typeof Placed>
+/** What stands while no run is open: a copy for people and backups, which is read where the state of runs says nothing of it. */
+const AtRest = v.strictObject({ topology: v.nullable(Id), labware: v.array(StandingPiece) })
 
+/** Makes the runtime on what there is; `store` writes `labware.json`. */
+type Begin = (library: Library, store: (standing: Standing) => Promise<unknown>) => Runtime
 type Files = Awaited<ReturnType<typeof readFolder>>
 
 const storedOrigin = 'workflows.json'
@@ -65,72 +51,49 @@ export class Catalog {
   readonly runtime: Runtime
   readonly #options: CatalogOptions
   readonly #stored: JsonFile<Stored>
-  readonly #placed: JsonFile<Placed>
+  readonly #atRest: JsonFile<Standing>
   #files: Files
 
   /** `begin` makes the runtime on what there is; the topology that was loaded last is loaded again. */
-  static async open(options: CatalogOptions, begin: (library: Library) => Runtime): Promise<Catalog> {
+  static async open(options: CatalogOptions, begin: Begin): Promise<Catalog> {
     const { data_dir, topologies, report } = options
     const file = { format: 1, report }
     const stored = await JsonFile.open({ ...file, path: `${data_dir}/workflows.json`, schema: Stored, empty: { workflows: [] } })
-    const placed = await JsonFile.open({
-      ...file,
-      path: `${data_dir}/labware.json`,
-      schema: Placed,
-      empty: { topology: null, labware: [] },
-    })
+    const empty = { topology: null, labware: [] }
+    const atRest = await JsonFile.open({ ...file, path: `${data_dir}/labware.json`, schema: AtRest, empty })
     const files = topologies === undefined ? { sources: [], faults: [] } : await readFolder(topologies)
-    return new Catalog({ options, stored, placed, files }, begin)
+    return new Catalog({ options, stored, atRest, files }, begin)
   }
 
   private constructor(
-    { options, stored, placed, files }: { options: CatalogOptions; stored: JsonFile<Stored>; placed: JsonFile<Placed>; files: Files },
-    begin: (library: Library) => Runtime,
+    { options, stored, atRest, files }: { options: CatalogOptions; stored: JsonFile<Stored>; atRest: JsonFile<Standing>; files: Files },
+    begin: Begin,
   ) {
     this.#options = options
     this.#stored = stored
-    this.#placed = placed
+    this.#atRest = atRest
     this.#files = files
     const library = this.#compiled()
     for (const { origin, reason } of library.faults) options.warn(`${origin} is left out: ${reason}`)
-    this.runtime = begin(library)
+    this.runtime = begin(library, (standing) => this.#store(standing))
     this.#loadAgain()
-    this.runtime.registerSink({
-      name: 'Catalog',
-      onEvent: ({ entity_type }) => (entity_type === 'EXECUTION' ? this.keepPlaced() : undefined),
-    })
   }
 
   /** Loads a topology, and keeps that it is. Rejects as `Runtime.load` throws, and with `storage` when it is loaded but not kept. */
   async load(name: string, { force = false }: { force?: boolean } = {}): Promise<Topology> {
-    // What stood on the one before may be on its way to the card.
-    if (!this.runtime.environments.live) await this.#placed.settled()
-    const standing = this.#placedNow({ force })
     const topology = this.runtime.load(name, { force })
-    this.#placeAll(standing)
-    await this.keepPlaced()
+    await this.runtime.standing.persisted()
     return topology
   }
 
   async unload({ force = false }: { force?: boolean } = {}): Promise<void> {
-    const standing = this.#placedNow({ force })
     this.runtime.unload({ force })
-    await this.keepPlaced(() => standing)
-  }
-
-  /** Loads the topology that a run was on when the service ended, where another or none was loaded and nothing is open on it. */
-  loadFor({ topology, run_mode }: { topology: string; run_mode: RunMode }): void {
-    const { environments, library } = this.runtime
-    const isOpen = this.runtime.executions().some(({ isOver, environment }) => !isOver && environment.mode !== 'PURE_SIM')
-    if (run_mode === 'PURE_SIM' || isOpen || environments.topology?.name === topology || !library.topologies.has(topology)) return
-    const standing = this.#placedNow()
-    this.runtime.load(topology, { force: true })
-    this.#placeAll(standing)
+    await this.runtime.standing.persisted()
   }
 
   /**
    * Reads the files anew. What this resolves with takes them over, against the bench as it is then; it throws `conflict` while runs are open
-   * on the loaded topology, if that or one of its devices has changed. Nothing has changed then. Call `keepPlaced` afterwards.
+   * on the loaded topology, if that or one of its devices has changed. Nothing has changed then. Call `standing.persisted` afterwards.
    */
   async read(): Promise<(devices: ReadonlySet<string>) => Library> {
     const { topologies } = this.#options
@@ -197,29 +160,14 @@ export class Catalog {
     this.compileAnew()
   }
 
-  /**
-   * Keeps the name of the loaded topology and its LIVE labware that no thread moves, with their places; while no topology is loaded, the labware that
-   * was kept before. `edit` changes that list before it is written. Rejects with `storage`.
-   */
-  async keepPlaced(edit = (standing: Placed['labware']) => standing): Promise<void> {
-    await this.#placed.change((content) => {
-      const topology = this.runtime.environments.topology?.name ?? null
-      const labware = edit(this.#placedNow())
-      return JSON.stringify(content) === JSON.stringify({ topology, labware }) ? content : { topology, labware }
-    })
-  }
-
   /** All labware there is. While no topology is loaded, what stood on the last one stands where it stood. */
   labware(): Whereabouts[] {
     const { runtime } = this
-    const remembered = runtime.environments.live ? [] : this.#placed.content.labware
-    return [...runtime.labware().map(whereaboutsOf), ...remembered.map(({ seat: position, ...its }) => rememberedAt(its, position))]
+    const remembered = runtime.standing.remembered.map(({ seat: position, ...its }) => rememberedAt(its, position))
+    return [...runtime.labware().map(whereaboutsOf), ...remembered]
   }
 
-  /**
-   * Takes an operator's word for where a labware is, and keeps it; answers its name. The runs whose threads had the labware know it too, also those
-   * that have ended: none puts the labware back after a restart. Rejects with `not_found`, `conflict`, `storage`.
-   */
+  /** Takes an operator's word for where a labware is, and keeps it; answers its name. Rejects with `not_found`, `conflict`, `storage`. */
   async relocate(labware_id: string, { position }: { position: string | null }): Promise<string> {
     const piece = this.labware().find((one) => one.labware_id === labware_id)
     if (!piece) throw new LabError('not_found', `there is no labware ${JSON.stringify(labware_id)}; /api/labware shows what there is`)
@@ -227,21 +175,24 @@ export class Catalog {
     if (!isThere && position !== null)
       throw new LabError('conflict', `no topology is loaded, so that nobody knows of ${position}; load the one that has it first`)
     if (isThere) this.runtime.relocate(labware_id, { position })
-    const kept = this.keepPlaced((standing) => standing.filter((one) => isThere || one.labware_id !== labware_id))
-    await Promise.all([kept, this.runtime.persisted()])
+    else this.runtime.standing.forget(labware_id)
+    await this.runtime.standing.persisted()
     return piece.name
   }
 
-  /** Records the labware that a run leaves standing which does not go on; on the card when this resolves. Returns the labware that somebody has to look for. */
-  async strandLabware(threads: readonly ThreadOnBench[]): Promise<Lost[]> {
-    const { live } = this.runtime.environments
-    const lost = live ? strandLabware(live, threads) : leftInGrippers(threads)
-    await this.keepPlaced((standing) => (live ? standing : withStranded(standing, threads)))
-    return lost
+  /** Leaves the labware of a run that does not go on where it stood. Returns the labware that somebody has to look for. */
+  strandLabware(threads: readonly ThreadOnBench[]): Lost[] {
+    const { environments, standing } = this.runtime
+    if (environments.live) return strandLabware(environments.live, threads)
+    // Without a topology nobody can say what cannot be there: that is said when one is loaded.
+    const known = new Set(standing.remembered.map(({ labware_id }) => labware_id))
+    const left = threads.filter(({ seat, labware }) => seat !== null && !known.has(labware.labware_id))
+    standing.remember(left.map(({ labware, seat }) => pieceOf(labware, seat)))
+    return leftInGrippers(left)
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#stored.settled(), this.#placed.settled()])
+    await Promise.all([this.#stored.settled(), this.#atRest.settled()])
   }
 
   #compiled(): Library {
@@ -262,11 +213,9 @@ export class Catalog {
     if (isSame) this.runtime.library = library
     else {
       // Refused while runs are open on it.
-      const standing = this.#placedNow()
       this.runtime.unload()
       this.runtime.library = library
       if (fresh) this.runtime.load(fresh.name)
-      if (fresh) this.#placeAll(standing)
     }
   }
 
@@ -279,61 +228,20 @@ export class Catalog {
   }
 
   #loadAgain(): void {
-    const { topology, labware } = this.#placed.content
+    const { topology: name, labware } = this.#atRest.content
+    const atRest: [string, unknown][] = [['topology', name], ...labware.map((one): [string, unknown] => [`LIVE ${one.labware_id}`, one])]
+    const topology = this.runtime.standing.recall(this.#options.saved ?? new Map(atRest))
     if (topology === null) return
     if (!this.runtime.library.topologies.has(topology)) {
       this.#options.warn(`topology ${topology} was loaded, and is not there any more; load another`)
       return
     }
     this.runtime.load(topology)
-    this.#placeAll(labware)
   }
 
-  /** Takes up the labware that stood around, also on another topology, as far as it has the places. */
-  #placeAll(labware: Placed['labware']): void {
-    for (const { seat: position, ...its } of labware) this.#place(its, position)
+  #store(standing: Standing): Promise<unknown> {
+    return this.#atRest.change((content) => (JSON.stringify(content) === JSON.stringify(standing) ? content : standing))
   }
-
-  /** Labware that cannot be there is known all the same: somebody has to say where it is. */
-  #place({ held_by, ...its }: Omit<PlacedLabware, 'seat'>, position: string | null): void {
-    const { live } = this.runtime.environments
-    live?.labware.set(its.labware_id, { ...its, state: 'ENDED', held_by: held_by ?? null })
-    if (position === null) return
-    try {
-      live?.scheduler.put(its.labware_id, position, null)
-      if (its.placing !== undefined && live?.scheduler.graph.positions.has(its.placing)) live.scheduler.keep(its.labware_id, its.placing)
-    } catch (error) {
-      this.#options.lost(cannotBe(its.name, { position, why: messageOf(error) }))
-    }
-  }
-
-  /** Returns the labware that no thread moves; by force also that of threads, which are aborted. */
-  #placedNow({ force = false } = {}): Placed['labware'] {
-    const { live } = this.runtime.environments
-    if (!live) return this.#placed.content.labware
-    const { scheduler, labware } = live
-    const cutOff = new Map(force ? this.runtime.labware().map(({ labware, thread }) => [labware.labware_id, thread]) : [])
-    return [...labware.values()].flatMap((one) => {
-      const thread = cutOff.get(one.labware_id)
-      const { state, held_by, ...its } = { ...one, ...(thread && mayBe(thread.state)) }
-      const isMoved = scheduler.whose(its.labware_id) !== null || (state !== 'ENDED' && scheduler.whereIs(its.labware_id) === undefined)
-      if (isMoved && !force) return []
-      const held = held_by === null ? {} : { held_by }
-      return { seat: scheduler.whereIs(its.labware_id) ?? null, ...its, ...held }
-    })
-  }
-}
-
-/** Without a topology nobody can say what cannot be there: that is said when one is loaded. */
-function withStranded(standing: Placed['labware'], threads: readonly ThreadOnBench[]): Placed['labware'] {
-  const known = new Map(standing.map((one) => [one.labware_id, one]))
-  for (const thread of threads) {
-    const { state: _, held_by, ...its } = thread.labware
-    if (thread.seat !== null && !(isOver(thread) && known.has(its.labware_id)))
-      known.set(its.labware_id, { ...its, seat: thread.seat, ...(held_by === null ? {} : { held_by }) })
-    else if (isOver(thread) && thread.seat === null) known.delete(its.labware_id)
-  }
-  return [...known.values()]
 }
 
 function nameIn({ input }: Source): unknown {

@@ -12,6 +12,7 @@ import { Hops, movesOf } from './plans/timing.ts'
 import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
 import { Scheduler } from './scheduler/scheduler.ts'
+import { LabwareOnDeck } from './threads/labware.ts'
 import type { RunEnvironment, RunMode } from './threads/run_environment.ts'
 
 export type RunEnvironmentOptions = {
@@ -206,7 +207,7 @@ export class RunEnvironments {
     const onDeadlock =
       mode === 'PURE_SIM' ? undefined : (thread_ids: readonly string[], victim: string) => this.#reportDeadlock(thread_ids, victim)
     const scheduler = new Scheduler(graph, { ahead: { clock, hops: new Hops(document, durations) }, ...(onDeadlock && { onDeadlock }) })
-    return { ...parts, scheduler, labware: new Map(), failedPicks: new Map(), newId: this.#options.newId }
+    return { ...parts, scheduler, labware: new LabwareOnDeck(), failedPicks: new Map(), newId: this.#options.newId }
   }
 }
 

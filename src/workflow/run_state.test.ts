@@ -110,14 +110,3 @@ test('a change that throws in the midst leaves nothing unwritten', (t) => {
   t.same([run.unmarked(), [...run.changes()].length], [[], 1])
   t.end()
 })
-
-test('a run that has ended leaves nothing more when the service ends', async (t) => {
-  const { run } = runOf(1)
-  run.writeTo(new Kept(), 'run')
-  run.end()
-  let isCalled = false
-  await run.leave(() => {
-    isCalled = true
-  })
-  t.equal(isCalled, false)
-})

@@ -15,8 +15,8 @@ export interface RunStates {
   changed(): void
   /** Resolves when all events so far, and the state of all runs as it is at the end of this turn, are on the card. Rejects with `storage`. */
   persist(): Promise<void>
-  /** At the end of this turn the state of the run is written for the last time. `left` is called in that very moment. */
-  leave(execution_id: string, left: () => void): void
+  /** At the end of this turn the state of all runs is written for the last time. `left` is called in that very moment. */
+  leave(left: () => void): void
   /** The run is over: with the next transaction its state is gone. */
   drop(execution_id: string): void
 }
@@ -107,16 +107,9 @@ export class RunState implements StateSource {
     return this.#written?.states.persist()
   }
 
-  /** Writes the state for the last time; it stands when this resolves. `left` is called when nothing that happens is written any more. */
-  async leave(left: () => void): Promise<void> {
-    // The run may have ended since.
-    if (!this.#written) return
-    const { execution_id, states } = this.#written
-    states.leave(execution_id, () => {
-      this.#written = null
-      left()
-    })
-    await states.persist()
+  /** The state stays as it was written last. */
+  leave(): void {
+    this.#written = null
   }
 
   /** Removes the state of a run that has ended: there is nothing to take up. */

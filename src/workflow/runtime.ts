@@ -10,6 +10,7 @@ import { Admission, type AdmissionOptions, unbounded } from './admission.ts'
 import { type DryRun, dryRun } from './dry_run.ts'
 import { type RecordStore, Records, type SubmissionRecord } from './journal/records.ts'
 import { restore } from './journal/restoring.ts'
+import type { Lost } from './journal/stranded_labware.ts'
 import { ExecutionTrackingSink } from './journal/tracking_sink.ts'
 import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
@@ -24,10 +25,11 @@ import { Operator } from './runs/operator.ts'
 import type { Checkpoint, SubmissionState } from './runs/state.ts'
 import type { Submission } from './runs/submission.ts'
 import { requestHash, type SubmissionRequest } from './runs/submission_request.ts'
+import { type Standing, StandingLabware } from './standing_labware.ts'
 import type { LateCalls } from './threads/late_calls.ts'
 import type { RunEnvironment, RunMode } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
-import { type PlacedLabware, placedLabware, relocate } from './whereabouts.ts'
+import { leftOn, type PlacedLabware, placedLabware, relocate } from './whereabouts.ts'
 
 export type RuntimeOptions = Omit<RunEnvironmentOptions, 'newId'> & {
   hub: Pick<Hub, 'emit' | 'incident' | 'registerSink' | 'unregisterSink' | 'getEventsSince' | 'getEventsForExecution' | 'events' | 'remove'>
@@ -43,8 +45,14 @@ export type RuntimeOptions = Omit<RunEnvironmentOptions, 'newId'> & {
   recordService?: RecordStore
   /** Writes the state of executions of this mode, so that they can be taken up again; undefined where they cannot. */
   keep?(mode: RunMode): RunStates | undefined
-  /** Resolves when what stands around is on the card, and what `persist` writes: it is called until the card has taken it. */
-  atRest?(persist: () => Promise<void> | undefined): Promise<unknown>
+  /** Resolves when the records are on the card. Rejects with `storage`. */
+  recorded?(): Promise<unknown>
+  /** Repeats work that writes until the card has taken it. */
+  untilStored?(work: () => Promise<unknown>): Promise<unknown>
+  /** Stores the labware that stands while no run is open. Rejects with `storage`. */
+  storeStanding?(standing: Standing): Promise<unknown>
+  /** Called with labware that somebody has to look for. */
+  lost?(lost: Lost): void
   /** How much may run at once; no limit by default. */
   admission?: AdmissionOptions
   /** The system, as bound handlers see it. */
@@ -70,6 +78,7 @@ export class Runtime {
   readonly records: Records
   library: Library
   readonly environments: RunEnvironments
+  readonly standing: StandingLabware
   readonly #executions = new Map<string, Execution>()
   readonly #submissions = new Map<string, Submission>()
   readonly #idle = new Map<string, () => void>()
@@ -80,6 +89,12 @@ export class Runtime {
     this.library = options.library
     this.#admission = new Admission(options.admission ?? unbounded, () => this.#open())
     this.environments = new RunEnvironments({ ...options, newId: () => this.#newId() }, () => this.#open())
+    this.standing = new StandingLabware({
+      environments: this.environments,
+      store: options.storeStanding ?? (async () => {}),
+      untilStored: (work) => this.#untilStored(work),
+      lost: options.lost ?? (() => {}),
+    })
     this.operator = new Operator(options.now)
     this.records = options.records ?? new Records()
     const stores = options.recordService ? [this.records, options.recordService] : [this.records]
@@ -91,7 +106,6 @@ export class Runtime {
       warn: options.warn,
       now: options.now,
       open: () => this.#open(),
-      atRest: options.atRest ?? (async (persist) => persist()),
       ended: (execution) => this.#ended(execution),
     }
   }
@@ -125,18 +139,22 @@ export class Runtime {
     if (loaded && !force) throw new LabError('conflict', `topology ${loaded.name} is loaded; unload it first, or load ${name} with force`)
     this.unload({ force })
     this.environments.load(topology)
+    if (this.environments.live) this.standing.opened(this.environments.live)
     return topology
   }
 
-  /** Throws `conflict` while runs are open on it, unless `force`, which aborts them. Streams of events live on. */
+  /** Throws `conflict` while runs are open on it, unless `force`, which aborts them. The labware in LIVE is remembered. */
   unload({ force = false }: { force?: boolean } = {}): void {
     const open = this.#open().filter(({ environment }) => environment.mode !== 'PURE_SIM')
     if (open.length > 0 && !force) {
       const many = open.length === 1 ? 'a run is' : `${open.length} runs are`
       throw new LabError('conflict', `${many} open on topology ${open[0]!.workflow.topology.name}; stop that first, or unload with force`)
     }
+    const { live } = this.environments
+    if (live) this.standing.remember(leftOn(live, this.labware()))
     for (const execution of open) execution.abort('the topology was unloaded')
     this.environments.unload()
+    if (live) this.standing.closed(live)
   }
 
   /** Throws `not_found`. */
@@ -259,6 +277,7 @@ export class Runtime {
     const environment = await this.environments.of(workflow, run_mode)
     const execution = new Execution(workflow, environment, { isJoinable: is_joinable, around: this.#around, saved: saved.execution })
     for (const state of saved.submissions) execution.add(state)
+    this.standing.openedFor(execution)
     try {
       restore(execution, saved, this.#options.now())
     } catch (error) {
@@ -294,11 +313,6 @@ export class Runtime {
     const piece = this.labware().find(({ labware }) => labware.labware_id === labware_id)
     if (!piece) throw new LabError('not_found', `there is no labware ${labware_id}`)
     relocate(piece, position)
-  }
-
-  /** Resolves when the state of all runs, as it is at the end of this turn, is on the card. Rejects with `storage`. */
-  async persisted(): Promise<void> {
-    await this.#options.keep?.('LIVE')?.persist()
   }
 
   /** A device call that takes too long, by the id of its incident: it may take so much longer. Answers what call it is. Throws `not_found`, `conflict`. */
@@ -359,11 +373,23 @@ export class Runtime {
   /** Ends all that is open; what is kept stands down, as far as there is patience for it, and is taken up at the next start. */
   async close(patience: Promise<unknown> = Promise.resolve()): Promise<void> {
     this.#isClosing = true
-    const open = this.#open()
-    const standing = open.map((execution) => (execution.state.isWritten ? null : this.over(execution)))
-    const stood = open.map((execution) => execution.standDown(patience).catch((error) => this.#options.warn(messageOf(error))))
-    await Promise.all([...standing, ...stood])
+    await Promise.all(
+      this.#open().map((execution) => {
+        if (execution.state.isWritten) return execution.standDown(patience)
+        execution.abort('the service stops')
+        return this.over(execution)
+      }),
+    )
+    await this.#leave(patience).catch((error) => this.#options.warn(messageOf(error)))
     await this.environments.close()
+  }
+
+  /** The state of all runs stays as it is now. */
+  async #leave(patience: Promise<unknown>): Promise<void> {
+    await Promise.race([this.standing.resting, patience])
+    await this.standing.leave(() => {
+      for (const execution of this.executions()) if (execution.state.isWritten) execution.leave()
+    })
   }
 
   #newId(): string {
@@ -406,7 +432,27 @@ export class Runtime {
   #know(execution: Execution): void {
     this.#executions.set(execution.execution_id, execution)
     const states = this.#options.keep?.(execution.environment.mode)
-    if (states) execution.state.writeTo(states, execution.execution_id)
+    if (!states) return
+    this.standing.began(execution, states)
+    execution.state.writeTo(states, execution.execution_id)
+  }
+
+  #untilStored(work: () => Promise<unknown>): Promise<unknown> {
+    return (this.#options.untilStored ?? ((once) => once()))(work)
+  }
+
+  /** The state of a run that has ended goes once its end is in the records and in the log. */
+  async #dropState(execution: Execution): Promise<void> {
+    const { state, execution_id } = execution
+    if (state.isWritten) {
+      try {
+        await this.#untilStored(() => Promise.all([this.#options.recorded?.(), state.persisted()]))
+      } catch (error) {
+        return this.#options.warn(`the state of ${execution_id} stays: ${messageOf(error)}`)
+      }
+    }
+    state.end()
+    this.standing.ended(execution)
   }
 
   #ended(execution: Execution): void {
@@ -415,6 +461,7 @@ export class Runtime {
     this.#forgetOldest()
     for (const other of this.executions()) if (!other.isOver && other.environment === execution.environment) other.stall.suspect()
     void this.environments.tidy()
+    void this.#dropState(execution)
   }
 
   #forgetOldest(): void {

@@ -2,7 +2,7 @@
 
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'tap'
-import { begin, emptyBench, Kept, liveRuntime, testRuntime, threadIn, until } from '../testing/workflow.ts'
+import { begin, emptyBench, Kept, liveRuntime, takeUp, testRuntime, threadIn, until } from '../testing/workflow.ts'
 import type { TopologyInput } from './plans/documents.ts'
 import { checkpointOf } from './runs/state.ts'
 
@@ -61,10 +61,10 @@ test('a move writes the state of the thread that moves, however many threads hav
   t.ok(kept.most < 10, `a transaction had at most ${kept.most} values`)
 
   const again = testRuntime([topology, workflow], { ids: 1_000_000, keep: () => new Kept() })
-  const taken = await again.runtime.restore(checkpointOf(kept.all.at(-1)!)!)
+  const taken = await takeUp(again.runtime, kept.all.at(-1)!)
   const { labware_id } = first!.labware
   t.equal(taken.environment.scheduler.whereIs(labware_id), 'pad_1')
-  t.equal(taken.environment.labware.get(labware_id), taken.threads.get(others.at(-1)!.thread_id)!.labware)
+  t.same(taken.environment.labware.get(labware_id), others.at(-1)!.labware)
   execution.abort('that was all')
   taken.abort('that was all')
   await runtime.over(execution)

@@ -5,6 +5,7 @@ import { LabError } from '../errors.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { remedyOf } from './runs/in_the_way.ts'
 import { ShownLabware } from './snapshot.ts'
+import { pieceOf, type StandingPiece } from './standing_labware.ts'
 import { type Labware, placeOf } from './threads/labware.ts'
 import { knowsBetter } from './threads/moving.ts'
 import { type RunEnvironment, runModes } from './threads/run_environment.ts'
@@ -65,6 +66,16 @@ export function placedLabware(environments: Iterable<RunEnvironment>, threads: r
     [...environment.labware.values()].map((labware) => ({ labware, environment, thread: null })),
   )
   return [...moved, ...standing.filter(({ labware }) => !ids.has(labware.labware_id))]
+}
+
+/** Lists all labware on a deck as it is when no thread moves it any more. */
+export function leftOn(environment: RunEnvironment, placed: readonly PlacedLabware[]): StandingPiece[] {
+  const { labware: deck, scheduler } = environment
+  return placed.flatMap(({ labware, environment: its, thread }) => {
+    const { labware_id } = labware
+    if (its !== environment || !deck.has(labware_id)) return []
+    return pieceOf({ ...labware, ...(thread && mayBe(thread.state)) }, scheduler.whereIs(labware_id) ?? null)
+  })
 }
 
 /**
@@ -145,7 +156,7 @@ function letGo({ labware, environment, thread }: PlacedLabware): void {
   const { held_by } = labware
   const nowhereElse = { held_by: null, placing: undefined }
   if (thread) thread.setLabware(nowhereElse)
-  else Object.assign(labware, nowhereElse)
+  else if (environment.labware.has(labware.labware_id)) environment.labware.set(labware.labware_id, { ...labware, ...nowhereElse })
   if (held_by !== null && thread) environment.scheduler.giveBack(held_by, thread.thread_id)
 }
 

@@ -120,7 +120,7 @@ export class RestlessOperator {
   #letGo(verb: () => unknown): void {
     if (this.#watch.standing.size > 0) {
       const wrong = putRight(this.#runtime, this.#dice)
-      this.#service.keepPlaced()
+      void this.#runtime.standing.persisted()
       for (const what of wrong) this.#watch.fault(`an operator cannot put it right: ${what}`)
       this.#watch.standing.clear()
     }
@@ -136,7 +136,7 @@ export class RestlessOperator {
     for (const { labware, environment: where, thread } of this.#runtime.labware()) {
       if (thread || where !== environment) continue
       this.#try(() => this.#runtime.relocate(labware.labware_id, { position: null }))
-      this.#service.keepPlaced()
+      void this.#runtime.standing.persisted()
       ;(environment.equipment as Ledger).truth.put(labware.labware_id, undefined)
     }
   }
@@ -297,7 +297,7 @@ export class RestlessOperator {
     }
     const now = environment.scheduler.whereIs(labware.labware_id)
     truth.put(labware.labware_id, now)
-    this.#service.keepPlaced()
+    void this.#runtime.standing.persisted()
     if (thread && now !== position) this.#watch.fault(`${labware.labware_id} was put at ${position}, and is known at ${now}`)
   }
 

@@ -18,7 +18,8 @@ import { movesOf } from '../../workflow/plans/timing.ts'
 import type { RunStates } from '../../workflow/run_state.ts'
 import { checkpointOf } from '../../workflow/runs/state.ts'
 import { Runtime, type RuntimeOptions } from '../../workflow/runtime.ts'
-import type { Labware } from '../../workflow/threads/labware.ts'
+import type { Scheduler } from '../../workflow/scheduler/scheduler.ts'
+import { benchId, type Standing } from '../../workflow/standing_labware.ts'
 import { emptyBench } from '../workflow.ts'
 import { Ledger, Truth } from './bench.ts'
 import type { Dice, Scene } from './scene.ts'
@@ -55,8 +56,8 @@ export class Service {
   #ledgers: Ledger[] = []
   readonly #truthOf = new Map<string, Truth>()
   readonly #liveTruth = new Truth()
-  /** What stands around, as it was kept last. */
-  #placed: { labware: Labware; position: string }[] = []
+  /** What stands while no run is open, as it was stored last. */
+  #atRest: Standing = { topology: null, labware: [] }
   #time = 0
   #ids = 0
 
@@ -90,6 +91,7 @@ export class Service {
     this.isDead = false
     this.runtime = this.#begin()
     for (const [execution_id, keys] of this.#card.runs) {
+      if (execution_id === benchId) continue
       // What has ended is not taken up, though its state may still be there.
       const isOver = this.told.some((event) => event.execution_id === execution_id && event.entity_type === 'EXECUTION')
       const saved = isOver ? undefined : checkpointOf(keys)
@@ -107,6 +109,7 @@ export class Service {
       }
       if (this.isDead) return []
     }
+    this.runtime.standing.takenUp()
     const isOpen = (execution_id: string) => this.runtime.execution(execution_id) !== undefined
     const told = this.told
     await abortOrphanedRuns(this.records, {
@@ -162,9 +165,15 @@ export class Service {
       simulate: (_, clock) => ledger(clock, this.#nextTruth ?? new Truth()),
       ...(isLive && { live: ledger(clock, this.#liveTruth) }),
       ...(scene.restarts > 0 && scene.isKept && { keep: () => this.#card.states(isDead) }),
+      storeStanding: async (standing) => {
+        if (!isDead()) this.#atRest = structuredClone(standing)
+      },
     })
     this.#nextTruth = undefined
-    if (isLive) this.#loadAgain(runtime)
+    const atRest = this.#atRest.labware.map((one) => [`LIVE ${one.labware_id}`, one] as const)
+    runtime.standing.recall(this.#card.runs.get(benchId) ?? new Map(atRest))
+    if (isLive) runtime.load('floor')
+    if (this.#card.runs.size > 0) runtime.standing.writeTo(this.#card.states(isDead))
     return runtime
   }
 
@@ -178,26 +187,6 @@ export class Service {
     const ledger = new Ledger({ equipment, truth, clock, slow: scene.slow, isDead, fault })
     this.#ledgers.push(ledger)
     return ledger
-  }
-
-  #loadAgain(runtime: Runtime): void {
-    runtime.load('floor')
-    const { scheduler, labware } = runtime.environments.live!
-    for (const { labware: its, position } of this.#placed) {
-      scheduler.put(its.labware_id, position, null)
-      labware.set(its.labware_id, { ...its, state: 'ENDED', held_by: null })
-    }
-  }
-
-  /** What stands around is kept; over the API, whenever an operator has carried something. */
-  keepPlaced(): void {
-    const environment = this.runtime.environments.live
-    if (!environment) return
-    const { scheduler, labware } = environment
-    this.#placed = [...labware.values()].flatMap((its) => {
-      const position = scheduler.whereIs(its.labware_id)
-      return position === undefined || scheduler.whose(its.labware_id) !== null ? [] : [{ labware: { ...its }, position }]
-    })
   }
 
   #hub(isDead: () => boolean): RuntimeOptions['hub'] {
@@ -231,7 +220,6 @@ export class Service {
     const event = runtimeEvent(event_name, execution_id, ++this.#time / 1e6, context)
     this.told.push(event)
     for (const sink of this.#sinks) sink.onEvent(event)
-    if (event.entity_type === 'EXECUTION') this.keepPlaced()
     this.#options.onTold(event)
     if (--this.diesAfter <= 0) this.die()
     return event
@@ -245,10 +233,13 @@ export class Service {
   present(): Values {
     const open = this.runtime.executions().filter(({ isOver }) => !isOver)
     for (const { threads, environment } of open)
-      for (const { name, labware, state } of threads.values())
-        if (!state.is_relieved && state.seat !== (environment.scheduler.whereIs(labware.labware_id) ?? null))
+      for (const { thread_id, name, labware, state } of threads.values())
+        if (state.seat !== seatOf(environment.scheduler, { thread_id, labware_id: labware.labware_id }))
           this.#options.fault(`the state of ${name} has its labware at ${state.seat}`)
-    return new Map(open.flatMap(({ execution_id, state }) => (state.isWritten ? [[execution_id, state.present()]] : [])))
+    const runs = open.flatMap(({ execution_id, state }): [string, Map<string, string>][] =>
+      state.isWritten ? [[execution_id, state.present()]] : [],
+    )
+    return new Map([...runs, [benchId, this.runtime.standing.present()]])
   }
 
   /** A transaction was written. It must have left the values as they were when it was taken: nobody may change one without a mark. */
@@ -289,8 +280,9 @@ class Card {
   }
 
   /** As they were read. */
-  get runs(): [string, Map<string, unknown>][] {
-    return [...this.#patched].map(([id, standing]) => [id, new Map([...standing].map(([key, text]) => [key, JSON.parse(text)]))])
+  get runs(): Map<string, Map<string, unknown>> {
+    const parsed = (texts: ReadonlyMap<string, string>) => new Map([...texts].map(([key, text]) => [key, JSON.parse(text)]))
+    return new Map([...this.#patched].map(([id, texts]) => [id, parsed(texts)]))
   }
 
   /** For a service that is not dead. */
@@ -369,6 +361,11 @@ class Card {
     if (text === null) this.#patched.get(id)?.delete(key)
     else this.#patched.get(id)?.set(key, text)
   }
+}
+
+/** Where the labware of a thread stands, if the thread moves it. */
+function seatOf(scheduler: Scheduler, { thread_id, labware_id }: { thread_id: string; labware_id: string }): string | null {
+  return scheduler.whose(labware_id) === thread_id ? (scheduler.whereIs(labware_id) ?? null) : null
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))

@@ -3,9 +3,8 @@
 import { type Test, test } from 'tap'
 import type { RuntimeEvent } from '../../events/event.ts'
 import { Watch } from '../../testing/simulation/watch.ts'
-import { begin, KeptBeside, testRuntime, until } from '../../testing/workflow.ts'
+import { begin, KeptBeside, takeUp, testRuntime, until } from '../../testing/workflow.ts'
 import type { Execution } from '../runs/execution.ts'
-import type { Checkpoint } from '../runs/state.ts'
 import { abortOrphanedRuns } from './orphaned_runs.ts'
 import { Records } from './records.ts'
 import { ExecutionTrackingSink } from './tracking_sink.ts'
@@ -60,7 +59,7 @@ async function recorded() {
 }
 
 /** Takes it up with this much of the log, lets it go on to its end, and answers what must not be. */
-async function faultsAfter(log: readonly RuntimeEvent[], saved: Checkpoint): Promise<string[]> {
+async function faultsAfter(log: readonly RuntimeEvent[], keys: ReadonlyMap<string, unknown>): Promise<string[]> {
   const watch = new Watch((execution_id) => made.runtime.execution(execution_id))
   watch.restarts = 1
   let time = log.length
@@ -71,7 +70,7 @@ async function faultsAfter(log: readonly RuntimeEvent[], saved: Checkpoint): Pro
   log.forEach((event, i) => {
     watch.see({ ...event, timestamp: i + 1 })
   })
-  const execution = await made.runtime.restore(saved)
+  const execution = await takeUp(made.runtime, keys)
   await until(() => execution.isOver || execution.live().every(({ status }) => status.current === 'PAUSED'), 'all PAUSED')
   execution.resume()
   await made.runtime.over(execution)
@@ -87,10 +86,10 @@ async function faultsAfter(log: readonly RuntimeEvent[], saved: Checkpoint): Pro
 
 test('after whatever transaction the service ends: what is told is legal, all that was begun ends once, and the run comes to its end', async (t) => {
   const { told, saves } = await recorded()
-  for (const { at, saved } of saves) {
+  for (const { at, keys } of saves) {
     // Where its end is known it is not taken up.
     if (told[at - 1]!.entity_type === 'EXECUTION') continue
-    const faults = await faultsAfter(told.slice(0, at), saved)
+    const faults = await faultsAfter(told.slice(0, at), keys)
     if (faults.length > 0) return t.same(faults, [], `cut after ${told[at - 1]!.event_name}`)
   }
   t.ok(saves.length > 40, `${saves.length} transactions`)

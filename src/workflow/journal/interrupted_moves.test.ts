@@ -2,7 +2,7 @@
 
 import { test } from 'tap'
 import type { RuntimeEvent } from '../../events/event.ts'
-import { begin, instantBench, Kept, KeptBeside, liveRuntime, until } from '../../testing/workflow.ts'
+import { begin, instantBench, Kept, KeptBeside, liveRuntime, takeUp, until } from '../../testing/workflow.ts'
 import type { TopologyInput } from '../plans/documents.ts'
 import { type Checkpoint, checkpointOf } from '../runs/state.ts'
 import { strandLabware } from './stranded_labware.ts'
@@ -34,7 +34,7 @@ async function ran(options: Pick<NonNullable<Parameters<typeof liveRuntime>[2]>,
   const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
   await act(execution)
   await until(() => kept.saves.at(-1)!.at === told.length)
-  return kept.saves.at(-1)!.saved
+  return kept.saves.at(-1)!
 }
 
 /** What was saved when an arm was about to put p down. */
@@ -49,9 +49,9 @@ async function killedAsItPlaces(bench: TopologyInput, document: object): Promise
   return last()
 }
 
-async function restored(saved: Checkpoint) {
+async function restored({ keys }: { keys: ReadonlyMap<string, unknown> }) {
   const made = liveRuntime(topology, [workflow], { ids: 1_000_000 })
-  const execution = await made.runtime.restore(saved)
+  const execution = await takeUp(made.runtime, keys)
   return { ...made, execution, scheduler: execution.environment.scheduler }
 }
 
@@ -92,7 +92,7 @@ test('a stop that was saved is not forgotten', async (t) => {
     await until(() => named(execution, 'p')?.labware.held_by === 'arm')
     named(execution, 'p').stop()
   })
-  t.equal(run.threads.find(({ name }) => name === 'p')!.status, 'STOPPING')
+  t.equal(run.saved.threads.find(({ name }) => name === 'p')!.status, 'STOPPING')
   const { execution } = await restored(run)
   execution.resume()
   await until(() => named(execution, 'p').isOver)

@@ -1,7 +1,7 @@
 // What only shows when a service is killed more than once, at the worst moment: found by killing the assay (`lab/assay_kills.long.test.ts`).
 
 import { test } from 'tap'
-import { begin, Kept, run, testRuntime, threadIn, trace, until } from '../../testing/workflow.ts'
+import { begin, Kept, run, takeUp, testRuntime, threadIn, trace, until } from '../../testing/workflow.ts'
 import { PureEquipment } from '../equipment/pure_equipment.ts'
 import type { TopologyInput } from '../plans/documents.ts'
 import { checkpointOf } from '../runs/state.ts'
@@ -103,13 +103,13 @@ test('an action that was taken for done is not asked about again once its method
   const isMixing = (keys: Map<string, unknown>) => checkpointOf(keys)!.threads[0]!.interrupted?.status === 'EXECUTING_ACTION'
   const second = new Kept()
   const { runtime, told } = testRuntime([topology, workflow], { ids: 1_000_000, keep: () => second })
-  const taken = await runtime.restore(checkpointOf(first.all.find(isMixing)!)!)
+  const taken = await takeUp(runtime, first.all.find(isMixing)!)
   ;(await threadIn(taken, 'plate', 'PAUSED')).recover('CONTINUE')
   await until(() => trace(told).includes('METHOD mix_it COMPLETED'))
   await second.persist()
 
   const third = testRuntime([topology, workflow], { ids: 2_000_000 })
-  const again = await third.runtime.restore(checkpointOf(second.all.at(-1)!)!)
+  const again = await takeUp(third.runtime, second.all.at(-1)!)
   taken.abort('that was all')
   const thread = await threadIn(again, 'plate', 'PAUSED')
   t.same([thread.state.interrupted, thread.decisions, thread.waiting?.what], [null, [], 'paused (system): resume it'])
@@ -151,7 +151,7 @@ test('what is in a gripper is set back before anything else, and hinders nobody 
   }
   const simulate: RuntimeOptions['simulate'] = ({ document }, clock) => new Watched({ clock, transporters: document.transporters })
   const { runtime, incidents } = testRuntime([topology, both], { ids: 1_000_000, simulate })
-  const execution = await runtime.restore(checkpointOf(keys)!)
+  const execution = await takeUp(runtime, keys)
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
   execution.resume()
   await runtime.over(execution)
@@ -183,7 +183,7 @@ test('what rests on the way of another, and wants to go where that is, is parked
   const keys = structuredClone(kept.all.find((keys) => threadsIn(keys).filter(({ seat }) => seat !== null).length === 2)!)
   for (const thread of threadsIn(keys)) thread.seat = thread.name === 'plate' ? 'pad_3' : 'between'
   const { runtime, incidents } = testRuntime([withRoom, two], { ids: 1_000_000 })
-  const execution = await runtime.restore(checkpointOf(keys)!)
+  const execution = await takeUp(runtime, keys)
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
   execution.resume()
   await until(() => execution.isOver || incidents.length > 0)

@@ -2,9 +2,8 @@
 
 import { test } from 'tap'
 import { smcAssay, smcTopology } from '../../examples/smc_assay.ts'
-import { begin, Kept, liveRuntime, run, testRuntime, trace, until } from '../../testing/workflow.ts'
+import { begin, Kept, run, takeUp, testRuntime, trace, until } from '../../testing/workflow.ts'
 import { PureEquipment } from '../equipment/pure_equipment.ts'
-import type { TopologyInput } from '../plans/documents.ts'
 import type { Execution } from '../runs/execution.ts'
 import { type Checkpoint, checkpointOf } from '../runs/state.ts'
 import type { RuntimeOptions } from '../runtime.ts'
@@ -20,9 +19,9 @@ function endState(execution: Execution): string[] {
     .sort()
 }
 
-async function takenUp(saved: Checkpoint, documents: readonly unknown[] = [smcTopology, smcAssay]) {
+async function takenUp(saved: Checkpoint, documents: readonly unknown[], keys: ReadonlyMap<string, unknown> = new Map()) {
   const { runtime, told, incidents } = testRuntime(documents, { ids: 1_000_000 })
-  return { runtime, told, incidents, execution: await runtime.restore(saved) }
+  return { runtime, told, incidents, execution: await takeUp(runtime, keys, saved) }
 }
 
 test('an assay that is cut at any moment stands still, and comes to the same end when it is resumed', async (t) => {
@@ -33,7 +32,7 @@ test('an assay that is cut at any moment stands still, and comes to the same end
   for (const [i, keys] of kept.all.entries()) {
     const saved = checkpointOf(keys)!
     if (saved.execution.status === 'completed') continue
-    const { runtime, execution, told, incidents } = await takenUp(saved)
+    const { runtime, execution, told, incidents } = await takenUp(saved, [smcTopology, smcAssay], keys)
     await until(() => execution.live().every(({ status, isOver }) => isOver || status.current === 'PAUSED'), `cut ${i}: all threads PAUSED`)
     const moved = told.some(({ event_name }) => /\.(PICKING|EXECUTING_ACTION)$/.test(event_name))
     if (moved) t.fail(`cut ${i}: something moved before it was resumed`)
@@ -223,18 +222,4 @@ test('a thread that is stopped before it is back in its method ends that too', a
   for (const thread of execution.live()) thread.stop()
   await runtime.over(execution)
   t.ok(trace(told).includes('METHOD mix_it PARTIAL_COMPLETE'))
-})
-
-test('labware that was last known to stand where a run has put its own is not there any more', async (t) => {
-  const saved = await waiting()
-  const made = liveRuntime(topology as TopologyInput, [waits], { ids: 1_000_000 })
-  const { scheduler, labware } = made.runtime.environments.live!
-  const at = saved.threads[0]!.seat!
-  scheduler.put('another', at, null)
-  labware.set('another', { ...saved.threads[0]!.labware, labware_id: 'another', state: 'ENDED' })
-  const execution = await made.runtime.restore({ ...saved, execution: { ...saved.execution, run_mode: 'LIVE' } })
-  t.equal(scheduler.position(at).labware_id, saved.threads[0]!.labware.labware_id)
-  t.notOk(labware.has('another'))
-  execution.abort('that was all')
-  await made.runtime.over(execution)
 })

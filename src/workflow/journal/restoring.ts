@@ -50,54 +50,24 @@ function addThread(execution: Execution, saved: ThreadState): void {
   const plan = execution.workflow.threads.get(saved.template)
   if (!plan) throw new LabError('conflict', `there is no thread ${saved.template} any more`)
   const thread = new LabwareThread(execution, plan, saved, { isTakenUp: true })
-  const { seat: position } = saved
   execution.know(thread)
-  if (!thread.isOver && thread.last_error !== restarted) thread.set({ last_error: restarted, error_before: thread.last_error })
-  if (saved.is_relieved) return
-  if (position !== null && thread.isOver) leaveStanding(thread, position)
-  else if (position !== null) putBack(thread, position)
-  else if (thread.isOver) takeOff(thread)
-  thread.set({ seat: execution.environment.scheduler.whereIs(saved.labware.labware_id) ?? null })
+  if (thread.isOver) return
+  if (thread.last_error !== restarted) thread.set({ last_error: restarted, error_before: thread.last_error })
+  if (saved.seat !== null) putBack(thread, saved.seat)
 }
 
-/** Takes labware off the deck that was last known to stand around, and that its thread has taken away. */
-function takeOff({ environment, labware: { labware_id } }: LabwareThread): void {
-  if (environment.scheduler.whereIs(labware_id) === undefined || environment.scheduler.whose(labware_id) !== null) return
-  environment.scheduler.remove(labware_id)
-  environment.labware.delete(labware_id)
-}
-
-/** Leaves labware of a thread that has ended where it stood, unless it is known elsewhere: another run, or a person, may have carried it since. */
-function leaveStanding({ environment, labware }: LabwareThread, position: string): void {
-  const { scheduler } = environment
-  const isKnown = scheduler.whereIs(labware.labware_id) !== undefined
-  if (isKnown || !isFree(environment, position)) return
-  environment.labware.set(labware.labware_id, labware)
-  scheduler.put(labware.labware_id, position, null)
-}
-
-/** Puts labware back where its thread had it. Other labware that was last known to stand around there is gone. */
+/** Puts labware back where its thread had it. */
 function putBack(thread: LabwareThread, position: string): void {
   const { environment, labware, thread_id } = thread
   const { placing } = thread.state
   const { scheduler } = environment
-  for (const { name } of scheduler.graph.sameZone(position)) {
-    const { labware_id } = scheduler.position(name)
-    if (labware_id === null || labware_id === labware.labware_id || scheduler.whose(labware_id) !== null) continue
-    scheduler.remove(labware_id)
-    environment.labware.delete(labware_id)
-  }
-  environment.labware.set(labware.labware_id, labware)
   scheduler.put(labware.labware_id, position, thread_id)
+  environment.labware.set(labware.labware_id, labware)
   // Nobody else uses the transporter before it has set down what it has in its gripper.
   const { held_by } = labware
   if (held_by !== null) scheduler.take(held_by, thread_id, () => {})
   const isKept = held_by !== null && placing !== null && scheduler.graph.positions.has(placing) && scheduler.keep(thread_id, placing)
   if (!isKept) thread.set({ placing: null })
-}
-
-function isFree({ scheduler }: LabwareThread['environment'], position: string): boolean {
-  return scheduler.graph.sameZone(position).every(({ name }) => scheduler.position(name).labware_id === null)
 }
 
 function setOff(execution: Execution, thread: LabwareThread): void {

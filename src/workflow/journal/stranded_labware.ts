@@ -2,7 +2,6 @@
 
 import { messageOf } from '../../errors.ts'
 import type { ThreadOnBench } from '../runs/state.ts'
-import { isTerminal, type ThreadStatus, threadTransitions } from '../statuses.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 
 /** Labware that somebody has to look for: nobody knows where it is, or where it was said to be it cannot be. */
@@ -11,17 +10,15 @@ export type Lost = { category: 'LEDGER_CONTRADICTED' | 'DECK_RECONCILE_CONFLICT'
 export function strandLabware({ scheduler, labware: known }: RunEnvironment, threads: readonly ThreadOnBench[]): Lost[] {
   return threads.flatMap((thread): Lost[] => {
     const { labware, seat: position, thread_id } = thread
-    // It may have been half taken up: an arm, a place.
-    scheduler.forget(thread_id)
     const { labware_id, name, held_by } = labware
-    const isKnown = scheduler.whereIs(labware_id) !== undefined
-    // It has ended there, and others may know better since.
-    if (isOver(thread) ? isKnown && position !== null : position === null) return []
-    if (isKnown) {
+    const isHalfTakenUp = scheduler.whose(labware_id) === thread_id
+    scheduler.forget(thread_id)
+    if (isHalfTakenUp) {
       scheduler.remove(labware_id)
       known.delete(labware_id)
     }
-    if (position === null) return []
+    // It may stand elsewhere since.
+    if (position === null || known.has(labware_id)) return []
     const placing = thread.placing ?? labware.placing
     known.set(labware_id, { ...labware, state: 'ENDED', placing })
     const lost = held_by === null ? [] : [inGripper(name, held_by)]
@@ -38,10 +35,6 @@ export function strandLabware({ scheduler, labware: known }: RunEnvironment, thr
 /** All that can be said without a topology. */
 export function leftInGrippers(threads: readonly ThreadOnBench[]): Lost[] {
   return threads.flatMap(({ labware: { name, held_by }, seat }) => (seat !== null && held_by !== null ? [inGripper(name, held_by)] : []))
-}
-
-export function isOver({ status }: ThreadOnBench): boolean {
-  return isTerminal(threadTransitions, status as ThreadStatus)
 }
 
 export function inGripper(name: string, held_by: string): Lost {

@@ -46,8 +46,6 @@ export type Surroundings = {
   now(): number
   /** Runs that have not ended. */
   open?(): Execution[]
-  /** Resolves when what stands around is on the card, and what `persist` writes: it is called until the card has taken it. */
-  atRest?(persist: () => Promise<void> | undefined): Promise<unknown>
   /** Called when an execution has ended. */
   ended(execution: Execution): void
 }
@@ -84,7 +82,7 @@ export class Execution implements RunPorts {
   reason: string | null = null
   #status: Status<WorkflowStatus> | undefined
   readonly #entry: Entry<'execution'>
-  /** The thread that has each labware, or had it last. */
+  /** The thread that moves each labware, or moved it last. */
   readonly #carriers = new Map<string, LabwareThread>()
   /** Ends that the moves of labware are noted in the state. */
   readonly stopFollowing: () => void
@@ -247,17 +245,18 @@ export class Execution implements RunPorts {
     return thread
   }
 
-  /** Adds a thread, which is new or was taken up after a restart. A thread that had its labware before no longer says where the labware stands. */
+  /** Adds a thread, which is new or was taken up after a restart. */
   know(thread: LabwareThread): void {
-    const { labware_id } = thread.labware
     this.threads.set(thread.thread_id, thread)
-    this.#carriers.get(labware_id)?.set({ seat: null, is_relieved: true })
-    this.#carriers.set(labware_id, thread)
+    if (!thread.isOver) this.#carriers.set(thread.labware.labware_id, thread)
   }
 
-  /** Labware has moved: the state of its thread says where it stands, also after the thread has ended. */
+  /** Labware has moved: the state of its thread says where it stands, until the thread leaves it. */
   #moved(labware_id: string): void {
-    this.#carriers.get(labware_id)?.set({ seat: this.environment.scheduler.whereIs(labware_id) ?? null })
+    const { scheduler } = this.environment
+    const thread = this.#carriers.get(labware_id)
+    const isLeft = scheduler.whose(labware_id) !== thread?.thread_id
+    thread?.set({ seat: isLeft ? null : (scheduler.whereIs(labware_id) ?? null) })
   }
 
   /**
@@ -402,18 +401,20 @@ export class Execution implements RunPorts {
   }
 
   /**
-   * The service ends, and the run goes on after it: nothing new is begun, hops under way are finished as long as there is patience,
-   * then the state stays on the card and nothing more is published. What a device is doing is for the devices to end. Rejects with `storage`.
+   * The service ends, and the run goes on after it: nothing new is begun, and hops under way are finished as long as there is patience. What a
+   * device is doing is for the devices to end.
    */
   async standDown(patience: Promise<unknown>): Promise<void> {
-    if (!this.state.isWritten) return this.abort('the service stops')
     this.#isStandingDown = true
     const hops = this.live().flatMap(({ carrying }) => carrying ?? [])
     await Promise.race([Promise.allSettled(hops), patience])
-    await this.state.leave(() => {
-      this.stopFollowing()
-      this.#isSilent = true
-    })
+  }
+
+  /** The state stays as it was written last, and nothing more is published. */
+  leave(): void {
+    this.state.leave()
+    this.stopFollowing()
+    this.#isSilent = true
   }
 
   /** Resolves when something may move: where everything is, and what is to be done, is on the card. Never, when the service ends. */
@@ -463,21 +464,9 @@ export class Execution implements RunPorts {
     }
     this.phase.become(phase)
     this.emit('EXECUTION', this.execution_id, end, { ...this.#context, reason: this.reason })
-    void this.#forget()
+    this.stopFollowing()
     this.#bus.close()
     this.#around.ended(this)
-  }
-
-  /** Its state is the only one that knows where its labware is, until what stands around is on the card. */
-  async #forget(): Promise<void> {
-    if (!this.state.isWritten) return this.stopFollowing()
-    try {
-      await this.#around.atRest?.(() => this.state.persisted())
-      this.state.end()
-      this.stopFollowing()
-    } catch (error) {
-      this.#around.warn(`the state of ${this.execution_id} stays: ${messageOf(error)}`)
-    }
   }
 
   #onBroken(name: string, eventName: string, error: unknown): void {

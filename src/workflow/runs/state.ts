@@ -51,10 +51,8 @@ export const ThreadState = v.object({
   /** The error that the thread had when the service ended, until it goes on. */
   error_before: Missing,
   labware: Labware,
-  /** Where the labware stands; null when it is not on the deck. */
+  /** Where the labware stands that this thread moves; null when it is not on the deck, or the thread has left it: see `StandingLabware`. */
   seat: Missing,
-  /** Another thread of the run has taken its labware over, and says where the labware stands. */
-  is_relieved: v.optional(v.boolean(), false),
   frames: v.array(FrameState),
   /** For each custom event: how often it had been published when this thread last saw it. */
   seen: v.optional(v.array(v.object({ event: v.string(), count: v.number() })), () => []),
@@ -221,7 +219,7 @@ export function checkpointOf(keys: ReadonlyMap<string, unknown>): Checkpoint | u
 
 /** The members of a thread that say where its labware is: other versions have other ones beside them. */
 const ThreadOnBench = v.object({
-  ...v.pick(ThreadState, ['thread_id', 'status', 'labware', 'seat', 'is_relieved', 'placing', 'picking']).entries,
+  ...v.pick(ThreadState, ['thread_id', 'status', 'labware', 'seat', 'placing', 'picking']).entries,
   move: v.fallback(ThreadState.entries.move, null),
 })
 export type ThreadOnBench = v.InferOutput<typeof ThreadOnBench>
@@ -232,6 +230,6 @@ export function threadsOnBench(keys: ReadonlyMap<string, unknown>): ThreadOnBenc
   if (success && output.run_mode !== 'LIVE') return []
   return [...keys].flatMap(([key, value]) => {
     const thread = v.safeParse(ThreadOnBench, value)
-    return key.startsWith('thread ') && thread.success && !thread.output.is_relieved ? cutOff(thread.output) : []
+    return key.startsWith('thread ') && thread.success ? cutOff(thread.output) : []
   })
 }

@@ -22,7 +22,7 @@ export class Occupancy {
   version = 0
   /** Counts how often a parking position may have become free. */
   vacated = 0
-  /** Called with each labware that arrives at a position or leaves the deck. */
+  /** Called with each labware that arrives at a position, leaves the deck, or is another thread's. */
   readonly watchers = new Set<(labware_id: string) => void>()
   readonly #zones = new Map<string, Zone>()
   readonly #devices = new Map<string, DeviceSites>()
@@ -123,7 +123,7 @@ export class Occupancy {
       before.placement = null
       this.#stand(placement)
       this.touch(before)
-    } else this.#visit(placement)
+    } else this.#report(placement)
   }
 
   #stand(placement: Placement): void {
@@ -136,10 +136,10 @@ export class Occupancy {
     if (claimant && (claimant.goal === zone || claimant.goal === zone.device)) claimant.goal = null
     if (claimant?.parking === zone) claimant.parking = null
     this.version++
-    this.#visit(placement)
+    this.#report(placement)
   }
 
-  #visit({ labware_id }: Placement): void {
+  #report({ labware_id }: Placement): void {
     for (const call of this.watchers) call(labware_id)
   }
 
@@ -147,7 +147,7 @@ export class Occupancy {
     this.placements.delete(placement.labware_id)
     placement.claimant?.placements.delete(placement)
     placement.zone.placement = null
-    this.#visit(placement)
+    this.#report(placement)
     this.touch(placement.zone)
   }
 
@@ -155,6 +155,7 @@ export class Occupancy {
     placement.claimant?.placements.delete(placement)
     placement.claimant = claimant
     claimant?.placements.add(placement)
+    this.#report(placement)
     this.touch(placement.zone)
   }
 

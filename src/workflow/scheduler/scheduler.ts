@@ -60,7 +60,7 @@ export class Scheduler {
     })
   }
 
-  /** Calls `call` with each labware that arrived at a position or left the deck, until the returned function is called. */
+  /** Calls `call` with each labware that arrived at a position, left the deck or became another thread's, until the returned function is called. */
   onMoved(call: (labware_id: string) => void): () => void {
     this.#occupancy.watchers.add(call)
     return () => this.#occupancy.watchers.delete(call)

@@ -24,6 +24,24 @@ export const Labware = v.object({
 })
 export type Labware = v.InferOutput<typeof Labware>
 
+/** The labware on a deck, by id. */
+export class LabwareOnDeck extends Map<string, Labware> {
+  /** Called with the id of labware that is there now, or is another, or is not there any more. */
+  onChanged: (labware_id: string) => void = () => {}
+
+  override set(labware_id: string, labware: Labware): this {
+    super.set(labware_id, labware)
+    this.onChanged(labware_id)
+    return this
+  }
+
+  override delete(labware_id: string): boolean {
+    const wasThere = super.delete(labware_id)
+    this.onChanged(labware_id)
+    return wasThere
+  }
+}
+
 /** Says in words where labware may be that stands at `position` as far as the scheduler knows. */
 export function placeOf({ held_by, placing }: Pick<Labware, 'held_by' | 'placing'>, position: string | null): string {
   const gripper = held_by === null ? [] : [`in the gripper of ${held_by}`]

@@ -5,7 +5,7 @@ import type { StepQueue } from '../../kit/steps.ts'
 import type { Equipment } from '../equipment/equipment.ts'
 import type { Durations } from '../plans/durations.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
-import type { Labware } from './labware.ts'
+import type { LabwareOnDeck } from './labware.ts'
 
 /** LIVE: the devices as they are configured. DEVICE_SIM: each driver over its own simulator. PURE_SIM: no driver, and time that jumps. */
 export const runModes = ['LIVE', 'DEVICE_SIM', 'PURE_SIM'] as const
@@ -17,8 +17,7 @@ export type RunEnvironment = {
   readonly steps: StepQueue
   readonly scheduler: Scheduler
   readonly equipment: Equipment
-  /** The labware on the deck, by id. */
-  readonly labware: Map<string, Labware>
+  readonly labware: LabwareOnDeck
   /** The durations learned so far; learned further where something is driven. */
   readonly durations?: Durations | undefined
   /** For each transporter whose last pick failed: what to call when its gripper is known to be empty. */

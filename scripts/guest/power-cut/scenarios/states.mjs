@@ -19,6 +19,7 @@ export const counting = (spoil = () => {}) => ({
     const hub = await opened(directory)
     for (let round = 1; round <= rounds; round++) {
       const runs = ['a', 'b'].map((name) => new Counting(hub, `${name}-${round}`))
+      hub.states.add('bench', new Bench(runs))
       const persist = async () => {
         const counts = runs.map(({ count }) => count)
         await hub.log.persist()
@@ -32,6 +33,7 @@ export const counting = (spoil = () => {}) => ({
       }
       await acknowledge(`ending ${round}`)
       for (const { id } of runs) hub.states.drop(id)
+      hub.states.drop('bench')
       await hub.log.persist()
       await acknowledge(`ended ${round}`)
     }
@@ -57,12 +59,17 @@ export const counting = (spoil = () => {}) => ({
 /** Returns how far each run has counted. State and log tell of the same; a run that was refused is passed over, for it says why. */
 async function agreed(hub) {
   const counts = new Map()
-  for (const [id, { keys, damage }] of hub.log.saved.runs) {
+  const { runs } = hub.log.saved
+  const bench = runs.get('bench')
+  for (const [id, { keys, damage }] of runs) {
+    if (id === 'bench') continue
     counts.set(id, damage === undefined ? keys.get('count') : Number.POSITIVE_INFINITY)
     if (damage !== undefined) continue
     const { count, last } = (await hub.getEventsForExecution(id)).at(-1)?.context ?? { count: 0, last: true }
     assert.ok(last, 'the log has a part of a turn')
     assert.equal(keys.get('count'), count, 'state and log tell of different turns')
+    if (bench && bench.damage === undefined && bench.keys.has(id))
+      assert.equal(bench.keys.get(id), count, 'what is written beside the runs is of another turn')
   }
   return counts
 }
@@ -71,7 +78,8 @@ async function agreed(hub) {
 async function goesOn(directory) {
   await withHub(directory, async (hub) => {
     for (const [id, { keys, damage }] of hub.log.saved.runs) {
-      if (damage === undefined) new Counting(hub, id, keys.get('count')).step(2)
+      if (id === 'bench') hub.states.drop(id)
+      else if (damage === undefined) new Counting(hub, id, keys.get('count')).step(2)
       else hub.states.drop(id)
     }
     new Counting(hub, 'after').step(1)
@@ -110,6 +118,23 @@ class Counting {
           ]
     for (const [key, value] of changes) this.standing.set(key, value)
     return new Map(changes)
+  }
+}
+
+/** What is written beside the runs: how far each of them has counted. */
+class Bench {
+  standing = new Map()
+  #runs
+
+  constructor(runs) {
+    this.#runs = runs
+  }
+
+  changes() {
+    const now = new Map(this.#runs.map(({ id, count }) => [id, String(count)]))
+    const changes = [...now].filter(([id, text]) => this.standing.get(id) !== text)
+    this.standing = now
+    return changes
   }
 }
 

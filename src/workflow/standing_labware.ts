@@ -1,0 +1,291 @@
+// The labware that no thread moves: where it stands, or that nobody knows where it is. While the state of a run is written, this is written beside
+// it, in the same transactions: the state says of each labware either which thread has it, or where it stands. At rest, while no run is open,
+// `labware.json` has it.
+
+import * as v from 'valibot'
+import { messageOf } from '../errors.ts'
+import type { Change, StateSource } from '../events/states.ts'
+import { cannotBe, type Lost } from './journal/stranded_labware.ts'
+import type { RunEnvironments } from './run_environments.ts'
+import type { RunStates } from './run_state.ts'
+import type { Execution } from './runs/execution.ts'
+import { Labware } from './threads/labware.ts'
+import type { RunEnvironment } from './threads/run_environment.ts'
+
+/** The name of this part of the state, beside the ids of runs. */
+export const benchId = 'bench'
+
+export const StandingPiece = v.strictObject({
+  /** Null when it is somewhere, and nobody knows where. */
+  seat: v.nullable(v.string()),
+  ...v.omit(Labware, ['state', 'held_by']).entries,
+  /** The transporter that may have it in its gripper. */
+  held_by: v.optional(v.string()),
+})
+export type StandingPiece = v.InferOutput<typeof StandingPiece>
+
+/** The labware on the topology that is loaded, in LIVE; while none is loaded, that of the last one. */
+export type Standing = { topology: string | null; labware: StandingPiece[] }
+
+type Options = {
+  environments: Pick<RunEnvironments, 'topology'>
+  /** Stores what stands at rest. Rejects with `storage`. */
+  store(standing: Standing): Promise<unknown>
+  /** Repeats work that writes until the card has taken it. */
+  untilStored(work: () => Promise<unknown>): Promise<unknown>
+  /** Called with labware that cannot be where it stood. */
+  lost(lost: Lost): void
+}
+
+type Run = Pick<Execution, 'execution_id' | 'environment'>
+type Deck = { environment: RunEnvironment; unfollow(): void }
+
+/** The name of the deck of a run. The runs of a mode share one, but each in PURE_SIM has its own. */
+function deckOf({ environment: { mode }, execution_id }: Run): string {
+  return mode === 'PURE_SIM' ? execution_id : mode
+}
+
+export class StandingLabware implements StateSource {
+  readonly standing = new Map<string, string>()
+  readonly #options: Options
+  readonly #decks = new Map<string, Deck>()
+  /** The labware of decks that are not there now. */
+  readonly #remembered = new Map<string, Map<string, StandingPiece>>()
+  /** The runs whose state is written. */
+  readonly #open = new Set<Run>()
+  #states: RunStates | undefined
+  /** Whether it is in the state, and not in `labware.json`. */
+  #isWritten = false
+  #changed = new Set<string>()
+  /** Counts the changes. */
+  #version = 0
+  #hasLeft = false
+  /** Resolves when all is stored where it is at rest, if no run is open. */
+  resting: Promise<void> = Promise.resolve()
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** The labware of LIVE. */
+  get live(): StandingPiece[] {
+    const deck = this.#decks.get('LIVE')
+    if (!deck) return this.remembered
+    return [...deck.environment.labware.keys()].flatMap((labware_id) => standingOn(deck.environment, labware_id) ?? [])
+  }
+
+  /** The labware of LIVE while its topology is not loaded. */
+  get remembered(): StandingPiece[] {
+    return [...(this.#remembered.get('LIVE')?.values() ?? [])]
+  }
+
+  /** Remembers labware of LIVE whose topology is not loaded, or is about to be unloaded. */
+  remember(pieces: Iterable<StandingPiece>): void {
+    const remembered = this.#remembered.get('LIVE') ?? new Map()
+    for (const piece of pieces) remembered.set(piece.labware_id, piece)
+    this.#remembered.set('LIVE', remembered)
+    this.#markAll()
+  }
+
+  /** Takes labware of LIVE off the bench, if it stands there. */
+  forget(labware_id: string): void {
+    const deck = this.#decks.get('LIVE')
+    deck?.environment.scheduler.remove(labware_id)
+    deck?.environment.labware.delete(labware_id)
+    this.#remembered.get('LIVE')?.delete(labware_id)
+    this.#mark(`LIVE ${labware_id}`)
+  }
+
+  // Decks that come and go
+
+  /** Puts what is remembered of a deck in its place. */
+  opened(environment: RunEnvironment, name: string = environment.mode): void {
+    if (this.#decks.get(name)?.environment !== environment) this.#follow(name, environment)
+    for (const piece of this.#remembered.get(name)?.values() ?? []) this.#place(environment, piece)
+    this.#remembered.delete(name)
+    this.#markAll()
+  }
+
+  #follow(name: string, environment: RunEnvironment): void {
+    this.#decks.get(name)?.unfollow()
+    const mark = (labware_id: string) => this.#mark(`${name} ${labware_id}`)
+    const stop = environment.scheduler.onMoved(mark)
+    environment.labware.onChanged = mark
+    const unfollow = () => {
+      stop()
+      environment.labware.onChanged = () => {}
+    }
+    this.#decks.set(name, { environment, unfollow })
+  }
+
+  /** Puts in its place what is remembered of the deck of a run. */
+  openedFor(run: Run): void {
+    this.opened(run.environment, deckOf(run))
+  }
+
+  closed(environment: RunEnvironment): void {
+    for (const [name, deck] of this.#decks) {
+      if (deck.environment !== environment) continue
+      deck.unfollow()
+      this.#decks.delete(name)
+    }
+    this.#markAll()
+  }
+
+  /** Labware that cannot be there is known all the same: somebody has to say where it is. */
+  #place({ labware, scheduler }: RunEnvironment, { seat: position, held_by, ...its }: StandingPiece): void {
+    const { labware_id, name, placing } = its
+    labware.set(labware_id, { ...its, state: 'ENDED', held_by: held_by ?? null })
+    if (position === null) return
+    try {
+      scheduler.put(labware_id, position, null)
+      if (placing !== undefined && scheduler.graph.positions.has(placing)) scheduler.keep(labware_id, placing)
+    } catch (error) {
+      this.#options.lost(cannotBe(name, { position, why: messageOf(error) }))
+    }
+  }
+
+  // On the card
+
+  /** Takes over what was saved, before any deck is there. Returns the topology that was loaded. */
+  recall(keys: ReadonlyMap<string, unknown>): string | null {
+    for (const [key, value] of keys) {
+      const piece = v.safeParse(StandingPiece, value)
+      if (!piece.success) continue
+      const [name = ''] = key.split(' ')
+      const remembered = this.#remembered.get(name) ?? new Map()
+      this.#remembered.set(name, remembered.set(piece.output.labware_id, piece.output))
+    }
+    const topology = keys.get('topology')
+    return typeof topology === 'string' ? topology : null
+  }
+
+  /** All runs that were open are taken up, or never will be: so are the decks that they had for themselves. */
+  takenUp(): void {
+    for (const name of this.#remembered.keys()) if (name !== 'LIVE') this.#remembered.delete(name)
+    this.#markAll()
+    this.#settle()
+  }
+
+  /** Writes it into the state, until no run is open. */
+  writeTo(states: RunStates): void {
+    if (this.#isWritten) return
+    this.#states = states
+    this.#isWritten = true
+    this.#markAll()
+    states.add(benchId, this)
+  }
+
+  /** The state of a run is written from now on. */
+  began(run: Run, states: RunStates): void {
+    this.#open.add(run)
+    this.openedFor(run)
+    this.writeTo(states)
+  }
+
+  /** The state of a run is gone. */
+  ended(run: Run): void {
+    const { environment } = run
+    const wasWritten = this.#open.delete(run)
+    if (environment.mode === 'PURE_SIM' && !wasWritten) return
+    if (environment.mode !== 'LIVE' && ![...this.#open].some((other) => other.environment === environment)) this.closed(environment)
+    this.#settle()
+  }
+
+  /** Resolves when it is on the card. Rejects with `storage`. */
+  async persisted(): Promise<void> {
+    if (!this.#isWritten) await this.#store()
+    // At rest, the state must no longer say where it stood before.
+    await this.#states?.persist()
+  }
+
+  /** With the next transaction all that is written stands as it is then; `left` is called in that very moment. Rejects with `storage`. */
+  async leave(left: () => void): Promise<void> {
+    this.#hasLeft = true
+    if (!this.#isWritten) return
+    this.#states?.leave(left)
+    await this.#states?.persist()
+  }
+
+  #settle(): void {
+    this.resting = this.#rest().catch(() => undefined)
+  }
+
+  /** When no run is open, `labware.json` gets what stands, and then the state has it no longer. */
+  async #rest(): Promise<void> {
+    const isAtRest = () => this.#open.size === 0 && !this.#hasLeft
+    for (let version = -1; isAtRest() && version !== this.#version; ) {
+      version = this.#version
+      await this.#options.untilStored(() => this.#store())
+    }
+    if (!isAtRest()) return
+    this.#states?.drop(benchId)
+    this.#isWritten = false
+    this.#changed.clear()
+    this.standing.clear()
+  }
+
+  #store(): Promise<unknown> {
+    return this.#options.store({ topology: this.#options.environments.topology?.name ?? null, labware: this.live })
+  }
+
+  changes(): Change[] {
+    const keys = this.#changed
+    this.#changed = new Set()
+    return [...keys].flatMap((key): Change[] => {
+      const text = this.#textOf(key)
+      if (text === (this.standing.get(key) ?? null)) return []
+      if (text === null) this.standing.delete(key)
+      else this.standing.set(key, text)
+      return [[key, text]]
+    })
+  }
+
+  #textOf(key: string): string | null {
+    const [name = '', labware_id] = key.split(' ')
+    const deck = this.#decks.get(name)
+    if (labware_id === undefined) return textOf(this.#options.environments.topology?.name)
+    return textOf(deck ? standingOn(deck.environment, labware_id) : this.#remembered.get(name)?.get(labware_id))
+  }
+
+  #mark(key: string): void {
+    this.#version++
+    if (this.#isWritten) this.#changed.add(key)
+  }
+
+  #markAll(): void {
+    for (const key of [...this.#keys(), ...this.standing.keys()]) this.#mark(key)
+  }
+
+  /** The keys that can have values. */
+  *#keys(): Generator<string> {
+    yield 'topology'
+    for (const [name, { environment }] of this.#decks) for (const labware_id of environment.labware.keys()) yield `${name} ${labware_id}`
+    for (const [name, pieces] of this.#remembered) for (const labware_id of pieces.keys()) yield `${name} ${labware_id}`
+  }
+
+  /** Returns the JSON of each value as it is now. Tests compare it with what is written. */
+  present(): Map<string, string> {
+    return new Map(
+      [...this.#keys()].flatMap((key): [string, string][] => {
+        const text = this.#textOf(key)
+        return text === null ? [] : [[key, text]]
+      }),
+    )
+  }
+}
+
+function textOf(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value)
+}
+
+/** The labware with this id, if it is on the deck and no thread moves it. */
+function standingOn({ labware, scheduler }: RunEnvironment, labware_id: string): StandingPiece | undefined {
+  const one = labware.get(labware_id)
+  if (one?.state !== 'ENDED' || scheduler.whose(labware_id) !== null) return undefined
+  return pieceOf(one, scheduler.whereIs(labware_id) ?? null)
+}
+
+export function pieceOf({ state: _, held_by, ...its }: Labware, position: string | null): StandingPiece {
+  return { seat: position, ...its, ...(held_by !== null && { held_by }) }
+}
