@@ -11,6 +11,11 @@ export class SmallSet<Item> {
     return this.#items.length
   }
 
+  /** The one that was put in before all others. */
+  get first(): Item | undefined {
+    return this.#items[0]
+  }
+
   has(item: Item): boolean {
     return this.#items.includes(item)
   }

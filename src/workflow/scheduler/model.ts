@@ -59,8 +59,7 @@ export class Claimant {
 
   /** Where its labware is; undefined if it is not on the deck. */
   get placement(): Placement | undefined {
-    for (const placement of this.placements) return placement
-    return undefined
+    return this.placements.first
   }
 }
 

@@ -93,8 +93,7 @@ export class TransporterQueue {
 
   #firstOf(queue: SmallSet<Turn>): Turn | undefined {
     if (queue.size > 1 && this.#isPressed) for (const turn of queue) if (this.#isPressed(turn.thread_id)) return turn
-    for (const turn of queue) return turn
-    return undefined
+    return queue.first
   }
 
   /** Calls the granted ones in a loop, so that a chain of turns does not become a deep recursion. */
