@@ -1,8 +1,11 @@
 // The union of all benches against a real NATS server: each event once, in order per bench, over restarts of the reader and of the broker.
 
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { test } from 'tap'
 import { LineOutput } from '../kit/line_output.ts'
+import { freePort } from '../kit/ports.ts'
 import { type TestBroker, testBroker } from '../testing/broker.ts'
 import { emitMany, upTo } from '../testing/events.ts'
 import { fleetBench, type Line, sentAll, until } from '../testing/fleet.ts'
@@ -72,6 +75,39 @@ withBroker('events of two benches are written once each, in order, while the bro
   await until(() => written(path).length === 3005)
   following.end()
   await following.running
+})
+
+withBroker('a reader that does not follow reads also the only message, and leaves no connection behind', async (t) => {
+  const broker = await testBroker(t)
+  const one = await fleetBench(t, t.testdir(), broker.url, { name: 'one' })
+  emitMany(one.hub, 1, 'run-1')
+  await sentAll(one)
+  const open = new Set<Socket>()
+  const proxy = createServer((socket) => {
+    const other = connect(Number(new URL(broker.url).port), '127.0.0.1')
+    open.add(socket.on('error', () => undefined).on('close', () => open.delete(socket)))
+    socket.pipe(other.on('error', () => undefined)).pipe(socket)
+    t.teardown(() => other.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  t.teardown(() => proxy.close())
+  const path = `${t.testdir()}/union.jsonl`
+  const there = { ...broker, url: `nats://127.0.0.1:${(proxy.address() as AddressInfo).port}` }
+  await (await reader(there, path, false)).running
+  t.same(countsOf(written(path), 'one'), [0])
+  await until(() => open.size === 0)
+})
+
+test('a reader waits before it tries a broker again that is away', async (t) => {
+  const ending = new AbortController()
+  const at: number[] = []
+  const say = () => {
+    at.push(performance.now())
+    if (at.length === 2) ending.abort()
+  }
+  const place = { servers: [`nats://127.0.0.1:${await freePort()}`], name: 'reader' }
+  for await (const _ of linesOfLab(place, { union: new Union(), follow: true, say, ended: ending.signal }));
+  t.ok(at[1]! - at[0]! >= 490, `${at[1]! - at[0]!} ms`)
 })
 
 test('a line that is no event, and a bench that names itself otherwise, are not believed', (t) => {
