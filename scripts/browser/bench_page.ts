@@ -153,6 +153,24 @@ export const benchPageChecks: Record<string, Check> = {
     await page.getByText('The run of seal-and-spin has completed.').waitFor()
   },
 
+  async 'what came of a press is in view wherever the page is, and goes with its screen; a dry run comes into view'(bench) {
+    const page = await bench.open('/#/system', { width: 800, height: 480 })
+    const said = page.getByRole('status').locator('.notice')
+    await button(page, 'Read it again: the configuration').click()
+    await said.waitFor()
+    const box = await said.boundingBox()
+    assert.ok(box && box.y > 60 && box.y + box.height <= 480, JSON.stringify(box))
+    await page.evaluate(`location.hash = '#/runs/new'`)
+    await said.waitFor({ state: 'detached' })
+    await page.getByLabel('Workflow', { exact: true }).selectOption('seal-and-spin')
+    await button(page, 'Dry run').click()
+    const verdict = page.getByRole('region', { name: 'Dry run' }).getByRole('status')
+    await verdict.waitFor()
+    const at = await verdict.boundingBox()
+    assert.ok(at && at.y > 60 && at.y + at.height <= 480, JSON.stringify(at))
+    await page.context().close()
+  },
+
   async 'labware that somebody carried is put right on the deck'(bench) {
     const page = await bench.open('/#/deck')
     const carried = page.getByRole('region', { name: 'Somebody carried it' })

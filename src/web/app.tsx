@@ -62,14 +62,6 @@ export function App() {
       {scope.value === 'read' && bench.value && keyWanted.value === undefined && (
         <p class="notice">This key may only read. STOP ALL works; for the other buttons use a key of scope operate.</p>
       )}
-      {notice.value && (
-        <p class={notice.value.bad ? 'notice bad' : 'notice'} role="status">
-          <span class="long">{notice.value.text}</span>
-          <button type="button" class="quiet" aria-label="Close this message" onClick={() => (notice.value = undefined)}>
-            ✕
-          </button>
-        </p>
-      )}
       <main>
         {keyWanted.value === undefined ? (
           <>
@@ -80,6 +72,23 @@ export function App() {
           <KeyDialog why={keyWanted.value} />
         )}
       </main>
+      <Said />
+    </div>
+  )
+}
+
+/** What came of the last press, in view wherever the page is scrolled to. A screen reader tells only what changes in an element that was there before. */
+function Said() {
+  return (
+    <div class="said" role="status">
+      {notice.value && (
+        <p class={notice.value.bad ? 'notice bad' : 'notice'}>
+          <span class="long">{notice.value.text}</span>
+          <button type="button" class="quiet" aria-label="Close this message" onClick={() => (notice.value = undefined)}>
+            ✕
+          </button>
+        </p>
+      )}
     </div>
   )
 }
@@ -203,8 +212,18 @@ function StoppedDevices() {
 
 function Needs() {
   const all = needs.value
+  return (
+    <>
+      <p class="unseen" role="status">
+        {all.length > 0 && `Needs you: ${all.map(({ title }) => title).join('; ')}`}
+      </p>
+      {all.length > 0 && <NeedCards all={all} />}
+    </>
+  )
+}
+
+function NeedCards({ all }: { all: typeof needs.value }) {
   const showsAll = useSignal(false)
-  if (all.length === 0) return null
   const few = showsAll.value ? all : all.slice(0, 3)
   return (
     <section class="needs" aria-label="Needs you">

@@ -46,6 +46,8 @@ setInterval(() => {
 addEventListener('hashchange', () => {
   const before = runOf(route.value)
   route.value = routeOf(location.hash)
+  // What was done is of the screen that was left; what was refused stays until somebody has read it.
+  if (!notice.value?.bad) notice.value = undefined
   scrollTo(0, 0)
   if (runOf(route.value) !== before) follow()
 })

@@ -19,6 +19,7 @@ const recordOnly = new Set(['PENDING', 'IN_PROGRESS'])
 test('an event is a sentence', (t) => {
   const named = { thread_name: 'plate', workflow_name: 'seal' }
   t.equal(eventSentence(event('DEVICE', 'shaker-1', 'FAULTED', { error: 'it jammed' })), 'shaker-1: it jammed')
+  t.equal(eventSentence(event('DEVICE', 'shaker-1', 'FAULTED', { error: 'shaker-1 was stopped' })), 'shaker-1 was stopped.')
   t.equal(eventSentence(event('ACTION', 'a', 'PICKING', named)), 'plate is picked up.')
   t.equal(eventSentence(event('ACTION', 'a', 'COMPLETED', { ...named, action_name: 'shake' })), 'shake of plate is done.')
   t.equal(eventSentence(event('EXECUTION', 'e', 'ABORTED', { ...named, reason: 'no power' })), 'The run of seal was aborted: no power')

@@ -103,7 +103,7 @@ const step = ({ action_name, thread_name }: Record<string, unknown>) =>
 const because = (reason: unknown) => (reason ? `: ${reason}` : '.')
 
 const eventSentences: Record<string, Words> = {
-  'DEVICE.FAULTED': ({ error }, { entity_id }) => `${entity_id}: ${error}`,
+  'DEVICE.FAULTED': ({ error }, { entity_id }) => (`${error}`.startsWith(entity_id) ? sentence(`${error}`) : `${entity_id}: ${error}`),
   'DEVICE.FAULT_CLEARED': (_, { entity_id }) => `The fault of ${entity_id} was cleared.`,
   'DEVICE.ADDED': (_, { entity_id }) => `${entity_id} was added.`,
   'DEVICE.CHANGED': (_, { entity_id }) => `The settings of ${entity_id} were changed.`,

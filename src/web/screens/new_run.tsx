@@ -1,7 +1,7 @@
 // A new run: what is run, in which mode, with which values. It can be tried without moving anything before it is started.
 
 import { type Signal, useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { PutWorkflowResponse, SimulateResponse } from '../../clients/ts/benchd.ts'
 import { variableLabel, variableOf } from '../forms.ts'
 import { type Bar, Gantt } from '../gantt.tsx'
@@ -128,7 +128,7 @@ function Begin({ wish }: { wish: Wish }) {
         <Act label="Start run" why={why} kind={asksAgain.value ? 'danger' : 'main'} onPress={start} />
         {why && <p class="trouble">{why}</p>}
       </div>
-      {tried.value && <Forecast its={tried.value} />}
+      {tried.value && <Forecast {...tried.value} />}
     </>
   )
 }
@@ -141,7 +141,7 @@ const verdicts: Record<SimulateResponse['verdict'], { word: string; tone: string
   endless: { word: 'It does not end.', tone: 'bad' },
 }
 
-function Forecast({ its: { verdict, makespan_s, conflict, gantt, waiting, devices, moves, actions } }: { its: SimulateResponse }) {
+function Forecast({ verdict, makespan_s, conflict, gantt, waiting, devices, moves, actions }: SimulateResponse) {
   const { word, tone } = verdicts[verdict]
   const bars = gantt.map(
     ({ thread_name, kind, name, device, from_s, to_s }): Bar => ({
@@ -152,9 +152,11 @@ function Forecast({ its: { verdict, makespan_s, conflict, gantt, waiting, device
       to_s,
     }),
   )
+  const its = useRef<HTMLElement>(null)
+  useEffect(() => its.current?.scrollIntoView({ block: 'nearest' }), [gantt])
   return (
-    <section aria-label="Dry run" class="forecast">
-      <p class={`state ${tone}`}>
+    <section aria-label="Dry run" class="forecast" ref={its}>
+      <p class={`state ${tone}`} role="status">
         <strong>{word}</strong> It takes {duration(makespan_s)}, with {actions} actions and {moves} moves.
       </p>
       {conflict && <p class="fault long">{sentence(conflict)}</p>}
