@@ -77,7 +77,7 @@ export function App() {
   )
 }
 
-/** What came of the last press, in view wherever the page is scrolled to. A screen reader tells only what changes in an element that was there before. */
+/** Shows the outcome of the last press, in view wherever the page is scrolled to. A screen reader tells only what changes in an element that was there before. */
 function Said() {
   return (
     <div class="said" role="status">
