@@ -37,7 +37,7 @@ const Document = v.looseObject({ name: Id })
 const Stored = v.strictObject({ workflows: v.array(Document) })
 type Stored = v.InferOutput<typeof Stored>
 
-/** What stands while no run is open: a copy for people and backups, which is read where the state of runs says nothing of it. */
+/** The labware that stands while no run is open: a copy for people and backups, which is read where the state of runs says nothing of it. */
 const AtRest = v.strictObject({ topology: v.nullable(Id), labware: v.array(StandingPiece) })
 
 /** Makes the runtime on what there is; `store` writes `labware.json`. */

@@ -1,4 +1,4 @@
-// What an action takes from tip racks.
+// The tips that an action takes from its racks.
 
 import type { ActionPlan } from '../plans/plan.ts'
 import { tipsUsed } from './ahead.ts'

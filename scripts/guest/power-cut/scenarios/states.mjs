@@ -121,7 +121,7 @@ class Counting {
   }
 }
 
-/** What is written beside the runs: how far each of them has counted. */
+/** The marks that are written beside the runs: how far each of them has counted. */
 class Bench {
   standing = new Map()
   #runs
