@@ -1,0 +1,23 @@
+// `npm test` runs every test file once, alone or with its neighbours.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'tap'
+import { testFiles } from './together.ts'
+
+const { alone, together } = testFiles()
+const top = new URL('../../', import.meta.url)
+
+test('every test file but the long ones is run once', async (t) => {
+  const all = ['drivers', 'scripts', 'src'].flatMap((folder) =>
+    readdirSync(new URL(folder, top), { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
+  )
+  const tests = all.filter((path) => path.endsWith('.test.ts') && !path.endsWith('.long.test.ts'))
+  t.same([...alone, ...[...together.values()].flat()].sort(), tests.sort())
+})
+
+test('files that change their process, start others or set something for all tests run alone', async (t) => {
+  for (const path of ['src/cli/cli.test.ts', 'src/kit/folder_lock.test.ts', 'src/cli/safe_off.test.ts']) t.ok(alone.includes(path), path)
+  const grouped = [...together.values()].flat()
+  t.ok(grouped.length > alone.length)
+  for (const path of grouped) t.notMatch(readFileSync(new URL(path, top), 'utf8'), /process\.env|from 'node:child_process'/, path)
+})

@@ -1,0 +1,69 @@
+// Prints the files that `npm test` hands to tap. To start tap and to load the code costs a small test file more than its tests, so
+// neighbours run in one process: dist/together/ has a file for each such group. A single test file can still be run by its own name.
+
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The number of files in one process. A larger one saves little more, and the processes would be too few to run beside each other. */
+const atMost = 12
+
+/** A file stays alone if it may change its process, or starts others, or sets something for all tests of its process. */
+const staysAlone = [
+  /\b(process|globalThis)\./,
+  /'node:child_process'/,
+  /\/testing\/(broker|cli|lab|python|with_broker|with_lab)\.ts'/,
+  /import \{[^}]*\b(t|after|afterEach|before|beforeEach)\b[^}]*\} from 'tap'/,
+]
+
+/** Each group does this for all of its files. */
+const forAll = [/\bt as file, /, /^file\.setTimeout\(0\)$/m]
+
+/** Returns all test files but the long ones, as paths of sources: those that run alone, and the groups by name. */
+export function testFiles(): { alone: string[]; together: Map<string, string[]> } {
+  const alone: string[] = []
+  const byRoom = new Map<string, string[]>()
+  for (const path of ['drivers', 'scripts', 'src'].flatMap(testsIn).sort()) {
+    const text = forAll.reduce((rest, done) => rest.replace(done, ''), readFileSync(path, 'utf8'))
+    if (staysAlone.some((pattern) => pattern.test(text))) alone.push(path)
+    else byRoom.set(roomOf(path), [...(byRoom.get(roomOf(path)) ?? []), path])
+  }
+  const together = new Map<string, string[]>()
+  for (const [room, paths] of byRoom) {
+    const count = Math.ceil(paths.length / atMost)
+    for (let i = 0; i < count; i++) {
+      const part = paths.filter((_, n) => n % count === i)
+      if (part.length === 1) alone.push(...part)
+      else together.set(`${room}_${i + 1}`, part)
+    }
+  }
+  return { alone, together }
+}
+
+function testsIn(folder: string): string[] {
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`)
+  return paths.filter((path) => /(?<!\.long)\.test\.ts$/.test(path))
+}
+
+/** `src/workflow/plans/compile.test.ts` is of the room `workflow`. */
+function roomOf(path: string): string {
+  const [top = '', room = top] = dirname(path).split('/')
+  return top === 'src' ? room : top
+}
+
+function compiled(path: string): string {
+  return path.replace(/ts$/, 'js')
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { alone, together } = testFiles()
+  const folder = 'dist/together'
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder)
+  const groups = [...together].map(([name, paths]) => {
+    const lines = ["import { t } from 'tap'", ...paths.map((path) => `import '../${compiled(path)}'`), 't.setTimeout(0)']
+    writeFileSync(`${folder}/${name}.test.js`, `${lines.join('\n')}\n`)
+    return `${folder}/${name}.test.js`
+  })
+  console.log([...groups, ...alone.map((path) => `dist/${compiled(path)}`)].join('\n'))
+}
