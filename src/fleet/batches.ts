@@ -81,14 +81,10 @@ export class Batches {
     this.#count = 0
   }
 
-  /** Writes text, and makes room for so many bytes behind it. */
+  /** Writes text, and makes room for so many bytes behind it. Only an event that is alone in its batch needs more room than there is. */
   #write(text: string, behind = 0): void {
     const needed = this.#length + text.length + behind
-    if (needed > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(needed)
-      this.#buffer.copy(larger, 0, 0, this.#length)
-      this.#buffer = larger
-    }
+    if (needed > this.#buffer.length) this.#buffer = Buffer.allocUnsafeSlow(needed)
     this.#length += this.#buffer.write(text, this.#length, 'latin1')
   }
 }
