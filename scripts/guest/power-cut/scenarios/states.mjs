@@ -121,11 +121,7 @@ class Counting {
   }
 }
 
-<<<<<<< HEAD
-/** The marks that are written beside the runs: how far each of them has counted. */
-=======
 /** The notes that are written beside the runs: how far each of them has counted. */
->>>>>>> 808c4bd (Three comments name their subjects)
 class Bench {
   standing = new Map()
   #runs
