@@ -123,7 +123,7 @@ export async function testLab(t: Lifetime, { scale = 200 }: { scale?: number } =
       for (let turn = 0; !(await isSo().catch(() => false)); turn++) {
         const tried = (await tasks()).filter((task) => !refuse(task)).map(confirm)
         await Promise.allSettled([...tried, ...(turn % 5 ? [] : [prep, read].map(operate))])
-        await pause(20)
+        await pause(100)
       }
     },
   }
