@@ -10,12 +10,12 @@ import type { Driver } from '../../drivers/driver.ts'
 import { drivers, type SerialDriverName } from '../../drivers/index.ts'
 import { serveOnPty } from '../../drivers/serve.ts'
 import { bridgeTo, programFile, reader } from '../testing/bridges.ts'
+import { program } from '../testing/cli.ts'
 import { noPython } from '../testing/python.ts'
 import { ask } from './client.ts'
 
 type Serving = { name?: SerialDriverName; on_restart?: 'halt' | 'leave'; driver?: Driver }
 
-const benchd = new URL('./main.js', import.meta.url).pathname
 const run = promisify(execFile)
 /** All at once: they mostly wait. */
 t.jobs = 8
@@ -35,7 +35,7 @@ async function serving(t: Test, { name = 'bioshake', on_restart = 'halt', driver
   await writeFile(`${folder}/config.json`, JSON.stringify({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [device] }))
   const places = ['--config', `${folder}/config.json`, '--data-dir', `${folder}/data`]
   const start = async () => {
-    const child = spawn(process.execPath, [benchd, 'serve', ...places], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, [program, 'serve', ...places], { stdio: ['ignore', 'pipe', 'inherit'] })
     ending.push(() => child.kill('SIGKILL'))
     for await (const line of createInterface({ input: child.stdout })) if (line.includes('listens on')) break
     child.stdout.resume()
@@ -62,10 +62,10 @@ test('what was left on when the service was killed is switched off, once', { buf
   service.kill('SIGKILL')
   await once(service, 'exit')
   t.equal(served.simulator.world.heating, true)
-  const { stdout } = await run(process.execPath, [benchd, 'safe-off', ...places])
+  const { stdout } = await run(process.execPath, [program, 'safe-off', ...places])
   t.equal(stdout, 'shaker-1 was left on; it is off\n')
   t.equal(served.simulator.world.heating, false)
-  t.equal((await run(process.execPath, [benchd, 'safe-off', ...places])).stdout, '', 'and then there is nothing to do')
+  t.equal((await run(process.execPath, [program, 'safe-off', ...places])).stdout, '', 'and then there is nothing to do')
 })
 
 test('a device that does not answer is named, and stays to be switched off', { buffered: true }, async (t) => {
@@ -75,7 +75,7 @@ test('a device that does not answer is named, and stays to be switched off', { b
   service.kill('SIGKILL')
   await once(service, 'exit')
   served.setFault('unplug')
-  await t.rejects(run(process.execPath, [benchd, 'safe-off', ...places]), {
+  await t.rejects(run(process.execPath, [program, 'safe-off', ...places]), {
     code: 1,
     stdout: /shaker-1 may still be on: use its red button/,
   })
@@ -88,7 +88,7 @@ test('a service that is told to end switches off by itself', { buffered: true },
   service.kill('SIGTERM')
   await once(service, 'exit')
   t.equal(served.simulator.world.heating, false)
-  t.equal((await run(process.execPath, [benchd, 'safe-off', ...places])).stdout, '')
+  t.equal((await run(process.execPath, [program, 'safe-off', ...places])).stdout, '')
 })
 
 test('also when its terminal goes, when it is signalled in another way, and when nobody reads what it says any more', {
@@ -110,7 +110,7 @@ test('beside a service that runs nothing is touched', { buffered: true }, async 
   const { served, start, call, places } = await serving(t)
   const service = await start()
   await heated(call)
-  await t.rejects(run(process.execPath, [benchd, 'safe-off', ...places]), {
+  await t.rejects(run(process.execPath, [program, 'safe-off', ...places]), {
     code: 75,
     stdout: '',
     stderr: /a benchd runs on the data folder/,
@@ -118,7 +118,7 @@ test('beside a service that runs nothing is touched', { buffered: true }, async 
   t.equal(served.simulator.world.heating, true)
   service.kill('SIGKILL')
   await once(service, 'exit')
-  const { stdout } = await run(process.execPath, [benchd, 'safe-off', ...places])
+  const { stdout } = await run(process.execPath, [program, 'safe-off', ...places])
   t.equal(stdout, 'shaker-1 was left on; it is off\n', 'it is written down still that it is on')
 })
 
@@ -139,7 +139,7 @@ async function killedInAShake(t: Test, on_restart: 'halt' | 'leave' = 'halt') {
 
 test('a shaker whose time the host keeps stands after `safe-off` when the service was killed in a run', { buffered: true }, async (t) => {
   const { served, places } = await killedInAShake(t)
-  const { stdout } = await run(process.execPath, [benchd, 'safe-off', ...places])
+  const { stdout } = await run(process.execPath, [program, 'safe-off', ...places])
   t.equal(stdout, 'shaker-1 was left on; it is off\n')
   await until(() => !served.simulator.world.moving)
 })
@@ -190,7 +190,7 @@ test('an instrument that does not hear at first is waited for', { buffered: true
     return performance.now() < hearsAt
   }
   t.equal(served.simulator.world.heating, true)
-  const { stdout } = await run(process.execPath, [benchd, 'safe-off', ...places])
+  const { stdout } = await run(process.execPath, [program, 'safe-off', ...places])
   t.equal(stdout, 'shaker-1 was left on; it is off\n')
   t.equal(served.simulator.world.heating, false)
 })
@@ -200,7 +200,7 @@ test('a program that was left on behind a device is started again, and halted', 
   const folder = t.testdir()
   await writeFile(`${folder}/config.json`, JSON.stringify({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [bridgeTo(path)] }))
   const places = ['--config', `${folder}/config.json`, '--data-dir', `${folder}/data`]
-  const service = spawn(process.execPath, [benchd, 'serve', ...places], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const service = spawn(process.execPath, [program, 'serve', ...places], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => service.kill('SIGKILL'))
   for await (const line of createInterface({ input: service.stdout })) if (line.includes('listens on')) break
   service.stdout.resume()
@@ -213,7 +213,7 @@ test('a program that was left on behind a device is started again, and halted', 
   await until(() => words().includes('wait'))
   service.kill('SIGKILL')
   await once(service, 'exit')
-  const { stdout } = await run(process.execPath, [benchd, 'safe-off', ...places])
+  const { stdout } = await run(process.execPath, [program, 'safe-off', ...places])
   t.equal(stdout, 'reader-1 was left on; it is off\n')
   t.same(words(), ['initialize', 'wait', 'halt'])
 })
