@@ -218,10 +218,10 @@ export class States {
    */
   async #take(executions: Iterable<string>): Promise<ReadonlyMap<string, StateSource>> {
     this.#isDirty = false
-    const taken = new Map([...this.#sources].map(([id, source]) => [id, source.changes()]))
+    const taken = new Map([...this.#sources].map(([id, source]) => [id, { source, changes: source.changes() }]))
     if (taken.size > 0) for (const id of executions) if (taken.has(id)) this.#patchOf(id)
     if (this.#left) {
-      for (const [id, changes] of taken) for (const change of changes) this.#note(id, change)
+      for (const [id, { changes }] of taken) for (const change of changes) this.#note(id, change)
       for (const [id, { standing, damage }] of this.#sources)
         this.#sources.set(id, { standing: new Map(standing), damage, changes: () => [] })
       this.#left()
@@ -229,17 +229,19 @@ export class States {
       return new Map(this.#sources)
     }
     let length = 0
-    for (const [id, changes] of taken) {
+    // The run may be over by now, and its name may be that of another source.
+    const isThere = (id: string) => this.#sources.get(id) === taken.get(id)?.source
+    for (const [id, { changes }] of taken) {
+      if (!isThere(id)) continue
       for (const change of changes) {
         length += this.#note(id, change)
         if (length < sliceLength) continue
         length = 0
         await nextTurn()
-        // The run may be over by now.
-        if (!this.#sources.has(id)) break
+        if (!isThere(id)) break
       }
     }
-    return new Map([...this.#sources].filter(([id]) => taken.has(id)))
+    return new Map([...this.#sources].filter(([id]) => isThere(id)))
   }
 
   /** Answers how long the change is. */

@@ -75,16 +75,23 @@ export async function takeUp(catalog: Bench, around: Around): Promise<void> {
       category: 'DECK_RECONCILE_CONFLICT',
       what: 'labware that no run moves may stand elsewhere: a part of the state is missing',
     })
-  if (saved.runs.size > 0) standing.writeTo(states)
+  if (bench) standing.writeTo(states)
+  const gone: string[] = []
   for (const [execution_id, { keys, damage }] of saved.runs) {
     if (execution_id === benchId) continue
     // Nobody knows how old damaged state is: something might be done twice.
     const checkpoint = bench && damage === undefined ? checkpointOf(keys) : undefined
     const reason = damage ?? (bench ? 'it is no whole execution' : fromBefore)
-    if (!(await isTakenUp(catalog, execution_id, { checkpoint, keys, reason }, around))) states.drop(execution_id)
+    if (await isTakenUp(catalog, execution_id, { checkpoint, keys, reason }, around)) continue
+    if (bench) states.drop(execution_id)
+    else gone.push(execution_id)
   }
+  // In one transaction: where labware stands would be beside runs of an older version otherwise, which would seem to be of this one.
+  if (gone.length > 0) standing.writeTo(states)
+  for (const execution_id of gone) states.drop(execution_id)
   await leaveOld(catalog, around)
   standing.takenUp()
+  await catalog.runtime.environments.tidy()
   for (const { execution_id, ended_at } of records.executions()) {
     if (ended_at !== null || catalog.runtime.execution(execution_id)) continue
     for (const event of await lastOf(catalog, execution_id)) catchUp(records, event)

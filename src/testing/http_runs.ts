@@ -263,6 +263,11 @@ export class Scripted {
     writeFileSync(join(this.#topologies, file), typeof content === 'string' ? content : JSON.stringify(content))
   }
 
+  /** The text of a file of the topologies folder. */
+  reads(file: string): string {
+    return readFileSync(join(this.#topologies, file), 'utf8')
+  }
+
   async labware(): Promise<Whereabouts[]> {
     return (await this.get<{ labware: Whereabouts[] }>('/api/labware')).labware
   }

@@ -154,6 +154,7 @@ export class Runtime {
     if (live) this.standing.remember(leftOn(live, this.labware()))
     for (const execution of open) execution.abort('the topology was unloaded')
     this.environments.unload()
+    this.standing.unloaded()
     if (live) this.standing.closed(live)
   }
 

@@ -45,8 +45,10 @@ function deckOf({ environment: { mode }, execution_id }: Run): string {
   return mode === 'PURE_SIM' ? execution_id : mode
 }
 
-export class StandingLabware implements StateSource {
-  readonly standing = new Map<string, string>()
+/** What is written from one rest to the next. Each time it is another: a copy may still be made of the one before. */
+type Written = StateSource & { readonly standing: Map<string, string> }
+
+export class StandingLabware {
   readonly #options: Options
   readonly #decks = new Map<string, Deck>()
   /** The labware of decks that are not there now. */
@@ -54,8 +56,10 @@ export class StandingLabware implements StateSource {
   /** The runs whose state is written. */
   readonly #open = new Set<Run>()
   #states: RunStates | undefined
-  /** Whether it is in the state, and not in `labware.json`. */
-  #isWritten = false
+  /** What is in the state; null while `labware.json` has it. */
+  #written: Written | null = null
+  /** The topology that was loaded and is not there: it is loaded at the next start at which it is, unless somebody says otherwise. */
+  #missing: string | null = null
   #changed = new Set<string>()
   /** Counts the changes. */
   #version = 0
@@ -91,6 +95,8 @@ export class StandingLabware implements StateSource {
   forget(labware_id: string): void {
     const deck = this.#decks.get('LIVE')
     deck?.environment.scheduler.remove(labware_id)
+    // Where it may have been was kept in its own name.
+    deck?.environment.scheduler.forget(labware_id)
     deck?.environment.labware.delete(labware_id)
     this.#remembered.get('LIVE')?.delete(labware_id)
     this.#mark(`LIVE ${labware_id}`)
@@ -152,28 +158,37 @@ export class StandingLabware implements StateSource {
     for (const [key, value] of keys) {
       const piece = v.safeParse(StandingPiece, value)
       if (!piece.success) continue
-      const [name = ''] = key.split(' ')
+      const { name } = partsOf(key)
       const remembered = this.#remembered.get(name) ?? new Map()
       this.#remembered.set(name, remembered.set(piece.output.labware_id, piece.output))
     }
     const topology = keys.get('topology')
-    return typeof topology === 'string' ? topology : null
+    this.#missing = typeof topology === 'string' ? topology : null
+    return this.#missing
+  }
+
+  /** No topology is to be loaded again. */
+  unloaded(): void {
+    this.#missing = null
+    this.#mark('topology')
   }
 
   /** All runs that were open are taken up, or never will be: so are the decks that they had for themselves. */
   takenUp(): void {
     for (const name of this.#remembered.keys()) if (name !== 'LIVE') this.#remembered.delete(name)
+    for (const { environment } of this.#decks.values()) this.#closeUnlessUsed(environment)
     this.#markAll()
     this.#settle()
   }
 
   /** Writes it into the state, until no run is open. */
   writeTo(states: RunStates): void {
-    if (this.#isWritten) return
+    if (this.#written) return
+    const standing = new Map<string, string>()
     this.#states = states
-    this.#isWritten = true
+    this.#written = { standing, changes: () => this.#changes(standing) }
     this.#markAll()
-    states.add(benchId, this)
+    states.add(benchId, this.#written)
   }
 
   /** The state of a run is written from now on. */
@@ -188,13 +203,18 @@ export class StandingLabware implements StateSource {
     const { environment } = run
     const wasWritten = this.#open.delete(run)
     if (environment.mode === 'PURE_SIM' && !wasWritten) return
-    if (environment.mode !== 'LIVE' && ![...this.#open].some((other) => other.environment === environment)) this.closed(environment)
+    this.#closeUnlessUsed(environment)
     this.#settle()
+  }
+
+  /** What stands in LIVE stays. */
+  #closeUnlessUsed(environment: RunEnvironment): void {
+    if (environment.mode !== 'LIVE' && ![...this.#open].some((run) => run.environment === environment)) this.closed(environment)
   }
 
   /** Resolves when it is on the card. Rejects with `storage`. */
   async persisted(): Promise<void> {
-    if (!this.#isWritten) await this.#store()
+    if (!this.#written) await this.#store()
     // At rest, the state must no longer say where it stood before.
     await this.#states?.persist()
   }
@@ -202,7 +222,7 @@ export class StandingLabware implements StateSource {
   /** With the next transaction all that is written stands as it is then; `left` is called in that very moment. Rejects with `storage`. */
   async leave(left: () => void): Promise<void> {
     this.#hasLeft = true
-    if (!this.#isWritten) return
+    if (!this.#written) return
     this.#states?.leave(left)
     await this.#states?.persist()
   }
@@ -220,41 +240,44 @@ export class StandingLabware implements StateSource {
     }
     if (!isAtRest()) return
     this.#states?.drop(benchId)
-    this.#isWritten = false
+    this.#written = null
     this.#changed.clear()
-    this.standing.clear()
   }
 
   #store(): Promise<unknown> {
-    return this.#options.store({ topology: this.#options.environments.topology?.name ?? null, labware: this.live })
+    return this.#options.store({ topology: this.#topology, labware: this.live })
   }
 
-  changes(): Change[] {
+  get #topology(): string | null {
+    return this.#options.environments.topology?.name ?? this.#missing
+  }
+
+  #changes(standing: Map<string, string>): Change[] {
     const keys = this.#changed
     this.#changed = new Set()
     return [...keys].flatMap((key): Change[] => {
       const text = this.#textOf(key)
-      if (text === (this.standing.get(key) ?? null)) return []
-      if (text === null) this.standing.delete(key)
-      else this.standing.set(key, text)
+      if (text === (standing.get(key) ?? null)) return []
+      if (text === null) standing.delete(key)
+      else standing.set(key, text)
       return [[key, text]]
     })
   }
 
   #textOf(key: string): string | null {
-    const [name = '', labware_id] = key.split(' ')
+    const { name, labware_id } = partsOf(key)
     const deck = this.#decks.get(name)
-    if (labware_id === undefined) return textOf(this.#options.environments.topology?.name)
+    if (labware_id === undefined) return textOf(this.#topology ?? undefined)
     return textOf(deck ? standingOn(deck.environment, labware_id) : this.#remembered.get(name)?.get(labware_id))
   }
 
   #mark(key: string): void {
     this.#version++
-    if (this.#isWritten) this.#changed.add(key)
+    if (this.#written) this.#changed.add(key)
   }
 
   #markAll(): void {
-    for (const key of [...this.#keys(), ...this.standing.keys()]) this.#mark(key)
+    for (const key of [...this.#keys(), ...(this.#written?.standing.keys() ?? [])]) this.#mark(key)
   }
 
   /** The keys that can have values. */
@@ -273,6 +296,12 @@ export class StandingLabware implements StateSource {
       }),
     )
   }
+}
+
+/** The id is undefined for the key of the topology. It may hold spaces: people write `labware.json` too. */
+function partsOf(key: string): { name: string; labware_id: string | undefined } {
+  const at = key.indexOf(' ')
+  return at === -1 ? { name: key, labware_id: undefined } : { name: key.slice(0, at), labware_id: key.slice(at + 1) }
 }
 
 function textOf(value: unknown): string | null {
