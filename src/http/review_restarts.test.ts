@@ -64,5 +64,8 @@ test('labware in a labware.json that a person wrote, with a name that has a spac
   const open = run.of(execution_id)
   await open.thread('plate', 'AWAITING_EVENT')
   const after = await open.afterPowerCut()
-  t.match(await after.labware(), [{ name: 'plate', position: 'pad_1' }, { name: 'lid', position: 'pad_2' }])
+  t.match(await after.labware(), [
+    { name: 'plate', position: 'pad_1' },
+    { name: 'lid', position: 'pad_2' },
+  ])
 })

@@ -40,7 +40,12 @@ test('a copy of the state that is made while the bench comes to rest has all lab
   const folder = join(root, 'data')
   const copy = root
   const hub = await opened(t, folder)
-  const { standing } = standingOf(new Map<string, unknown>([['topology', 'island'], ['LIVE lid-1', lid]]))
+  const { standing } = standingOf(
+    new Map<string, unknown>([
+      ['topology', 'island'],
+      ['LIVE lid-1', lid],
+    ]),
+  )
   let writes = 0
   let isCopied = false
   hub.states.before = async () => {
@@ -59,7 +64,14 @@ test('a copy of the state that is made while the bench comes to rest has all lab
   t.match(readdirSync(join(copy, 'cut', 'executions')), ['state-000001.jsonl'])
   const after = await opened(t, join(copy, 'cut'))
   const bench = after.log.saved.runs.get('bench')
-  if (bench) t.same([...bench.keys], [['topology', 'island'], ['LIVE lid-1', lid]])
+  if (bench)
+    t.same(
+      [...bench.keys],
+      [
+        ['topology', 'island'],
+        ['LIVE lid-1', lid],
+      ],
+    )
 })
 
 const topology = { format: 1, name: 'bench', transporters: { arm: { positions: ['pad'] } }, positions: { pad: {} } }
@@ -84,7 +96,9 @@ test('a run of an older version is not taken up either where the first start of 
   const folder = join(root, 'data')
   const copy = root
   const old = await openEvents({ folder, config, log: quiet })
-  const texts = new Map([...keys].filter(([key]) => !/^(LIVE|topology|PURE_SIM)/.test(key)).map(([key, value]) => [key, JSON.stringify(value)]))
+  const texts = new Map(
+    [...keys].filter(([key]) => !/^(LIVE|topology|PURE_SIM)/.test(key)).map(([key, value]) => [key, JSON.stringify(value)]),
+  )
   const source: StateSource = { standing: texts, changes: () => [...texts] }
   old.states.add(execution.execution_id, source)
   await old.log.persist()
@@ -101,6 +115,7 @@ test('a run of an older version is not taken up either where the first start of 
     const events = async function* () {
       await hub.log.persist()
       onFailed()
+      yield* []
     }
     Object.assign(runtime, { events })
     await takeUp(
