@@ -163,3 +163,56 @@ test('what is dropped while the changes of others are gone through is gone from 
   const after = await opened(t, folder)
   t.same([...after.log.saved.runs.keys()], ['long'])
 })
+
+test('while labware.json cannot be written it is tried once at a time, however many runs end', async (t) => {
+  let tries = 0
+  let next = () => {}
+  let isFull = true
+  const standing = new StandingLabware({
+    environments: { topology: null },
+    store: async () => {
+      tries++
+      if (isFull) throw new Error('full')
+    },
+    untilStored: async (work) => {
+      for (;;) {
+        const isDone = await work().then(
+          () => true,
+          () => false,
+        )
+        if (isDone) return
+        await new Promise<void>((resolve) => {
+          const before = next
+          next = () => {
+            before()
+            resolve()
+          }
+        })
+      }
+    },
+    lost: () => {},
+  })
+  const states = new Kept()
+  const { runtime } = testRuntime([topology, workflow])
+  const { environment } = await begin(runtime, { workflow: 'waits' })
+  for (let i = 0; i < 20; i++) {
+    const run = { execution_id: `run-${i}`, environment }
+    standing.began(run, states)
+    standing.ended(run)
+    await new Promise(setImmediate)
+  }
+  for (const run of runtime.executions()) run.abort('that was all')
+  const tick = async () => {
+    const before = next
+    next = () => {}
+    tries = 0
+    before()
+    await new Promise(setImmediate)
+    return tries
+  }
+  t.equal(await tick(), 1)
+  isFull = false
+  await tick()
+  await standing.resting
+  t.ok(tries > 0)
+})

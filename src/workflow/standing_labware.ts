@@ -228,7 +228,8 @@ export class StandingLabware {
   }
 
   #settle(): void {
-    this.resting = this.#rest().catch(() => undefined)
+    // One at a time: a card that has no room is not asked more often for each run that has ended since.
+    this.resting = this.resting.then(() => this.#rest()).catch(() => undefined)
   }
 
   /** When no run is open, `labware.json` gets what stands, and then the state has it no longer. */
