@@ -348,7 +348,8 @@ export class States {
     this.#old = undefined
     this.#isUnsynced = false
     this.#distrusted = undefined
-    for (const name of await statesIn(this.folder)) await remove(`${this.folder}/${name}`)
+    // The oldest first: one that is left over after a kill must not be read for the newest.
+    for (const name of (await statesIn(this.folder)).toReversed()) await remove(`${this.folder}/${name}`)
     await syncFolder(this.folder, this.#open).catch(() => undefined)
   }
 }

@@ -60,6 +60,7 @@ export class StandingLabware {
   #written: Written | null = null
   /** The topology that was loaded and is not there: it is loaded at the next start at which it is, unless somebody says otherwise. */
   #missing: string | null = null
+  #isToRest = false
   #changed = new Set<string>()
   /** Counts the changes. */
   #version = 0
@@ -227,9 +228,15 @@ export class StandingLabware {
     await this.#states?.persist()
   }
 
+  /** One rest at a time, and at most one that waits: a card that has no room is not asked more often for each run that has ended since. */
   #settle(): void {
-    // One at a time: a card that has no room is not asked more often for each run that has ended since.
-    this.resting = this.resting.then(() => this.#rest()).catch(() => undefined)
+    if (this.#isToRest) return
+    this.#isToRest = true
+    const rest = () => {
+      this.#isToRest = false
+      return this.#rest()
+    }
+    this.resting = this.resting.then(rest).catch(() => undefined)
   }
 
   /** When no run is open, `labware.json` gets what stands, and then the state has it no longer. */
