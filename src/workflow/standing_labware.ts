@@ -45,7 +45,7 @@ function deckOf({ environment: { mode }, execution_id }: Run): string {
   return mode === 'PURE_SIM' ? execution_id : mode
 }
 
-/** What is written from one rest to the next. Each time it is another: a copy may still be made of the one before. */
+/** The part of the state between two rests. Each has a source of its own, because a copy of the one before may still be made. */
 type Written = StateSource & { readonly standing: Map<string, string> }
 
 export class StandingLabware {
