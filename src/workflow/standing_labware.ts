@@ -56,7 +56,7 @@ export class StandingLabware {
   /** The runs whose state is written. */
   readonly #open = new Set<Run>()
   #states: RunStates | undefined
-  /** What is in the state; null while `labware.json` has it. */
+  /** The part of the state; null while `labware.json` says where labware stands. */
   #written: Written | null = null
   /** The topology that was loaded and is not there: it is loaded at the next start at which it is, unless somebody says otherwise. */
   #missing: string | null = null
@@ -208,7 +208,7 @@ export class StandingLabware {
     this.#settle()
   }
 
-  /** What stands in LIVE stays. */
+  /** A deck of LIVE stays. */
   #closeUnlessUsed(environment: RunEnvironment): void {
     if (environment.mode !== 'LIVE' && ![...this.#open].some((run) => run.environment === environment)) this.closed(environment)
   }
