@@ -158,7 +158,10 @@ async function whoIs(id: string, { devices }: Config, service: LocalService, { i
   if (transport.kind !== 'serial' && transport.kind !== 'tcp') return undefined
   const { askWhoItIs, identityInWords } = await import('../../care/identity.ts')
   try {
-    const identity = (await asService(isMoved ? undefined : id, transport, service)) ?? (await askWhoItIs({ ...device, transport }))
+    const known = await asService(isMoved ? undefined : id, transport, service)
+    if (known === null)
+      return { identity: null, words: `the service has the port, and has not heard yet who it is; try again when ${id} is connected` }
+    const identity = known ?? (await askWhoItIs({ ...device, transport }))
     if (!identity) return { identity, words: 'it does not say who it is before it is initialized' }
     return { identity, words: `asked the device: ${identityInWords(identity)}` }
   } catch (error) {
@@ -167,7 +170,8 @@ async function whoIs(id: string, { devices }: Config, service: LocalService, { i
 }
 
 /**
- * Returns the identity that a service knows if it has the device of that id, and so the port; undefined when the port is free to be opened.
+ * Returns the identity that a service knows if it has the device of that id, and so the port: null while it knows none. Undefined when the port is
+ * free to be opened.
  */
 async function asService(id: string | undefined, transport: LineTransport, service: LocalService): Promise<Identity | null | undefined> {
   if (service.is === 'absent') return undefined
