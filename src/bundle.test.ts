@@ -1,5 +1,5 @@
-// What runs on a bench is the bundle. Services and commands that tests start as processes are of it, every command among them
-// (cli/every_command.long.test.ts); all other tests run on what it is made of.
+// A bench runs the bundle. Tests that start a service or a command as a process start the bundle, for every command in
+// cli/every_command.long.test.ts; all other tests run on the modules that it is made of.
 
 import { cpSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -44,7 +44,7 @@ type Telling = { method?: 'POST' | 'PUT' | 'DELETE'; path: string; body?: object
 
 /**
  * Tells the service something, and prints what it answers. What cannot be taken back has a `deed`: it is asked about first.
- * What is to be deleted is looked up before that, so that nobody is asked about what is not there.
+ * Before a DELETE the service is asked for the thing, so that nobody confirms the end of a thing that is not there.
  */
 export function tells<Own extends Options = Record<never, never>>({
   tell,

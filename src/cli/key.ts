@@ -93,7 +93,7 @@ const keyRevoke = command({
       // The id is not repeated: people have put whole keys there.
       if (!options.yes && !(await keys()).some((key) => key.key_id === key_id))
         throw new CliError('not_found', 'there is no key of that key_id; see: benchd key list')
-      await mustBeSure(options, `revoke key ${key_id}: whoever uses it is refused from then on`)
+      await mustBeSure(options, `revoke key ${key_id}: programs and people that use it are refused from then on`)
     }
     await withKeys<unknown>(options, {
       online: async (service) => {

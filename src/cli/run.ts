@@ -1,4 +1,4 @@
-// One command line: finds the command, runs it, and answers the exit code.
+// The way from one command line to its command, and to the exit code.
 
 import { messageOf } from '../errors.ts'
 import { asTyped, nameCommands } from '../kit/as_typed.ts'

@@ -60,7 +60,7 @@ class Counting implements StateSource {
   }
 }
 
-/** What stands beside the runs: how far each has counted, which it says in the same turn. */
+/** A source beside the runs: it notes how far each run has counted, in the same turn as the run. */
 class Bench implements StateSource {
   readonly standing = new Map<string, string>()
   #changes = new Map<string, string>()
@@ -91,7 +91,7 @@ async function countIn(hub: Hub, id: string): Promise<number | undefined> {
 const stateIn = (folder: string) => join(folder, 'executions', readdirSync(join(folder, 'executions')).sort().at(-1)!)
 const logIn = (folder: string) => join(folder, 'events', 'events-000001.jsonl')
 
-/** Two runs that have counted in turns of their own and in turns together, as a kill leaves them; and what stands beside them. */
+/** Makes the folder that a kill leaves of two runs, which have counted in turns of their own and in turns together; with `isBeside`, of the bench beside them too. */
 async function counted(t: Test, { isBeside = false } = {}): Promise<string> {
   const folder = join(t.testdir({ bench: {} }), 'bench')
   const hub = await opened(t, folder)
@@ -109,7 +109,7 @@ async function counted(t: Test, { isBeside = false } = {}): Promise<string> {
   return fresh(t, folder)
 }
 
-/** The state and the log of each run tell of the same, and so does what stands beside it, or the run is refused and says why. */
+/** Checks that the state of each run, its log, and the bench beside it tell the same count, or that the run is refused and says why. */
 async function agrees(t: Test, folder: string, what: string): Promise<{ refused: number; counts: number[] }> {
   const hub = await openEvents({ folder, config, log: quiet })
   const outcome = { refused: 0, counts: [] as number[] }

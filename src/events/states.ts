@@ -122,7 +122,7 @@ export class States {
   /** Writes the state of this run from now on. */
   add(id: string, source: StateSource): void {
     this.#sources.set(id, source)
-    // What was dropped under this name is not gone yet: the line that says so may not be written any more.
+    // The dropped source of this name is still in the file, and its end must not be written after the new one has begun: its keys go instead.
     if (this.#pending.get(id) === null) this.#pending.set(id, new Map(this.#dropped.get(id)!.map((key) => [key, null])))
     this.changed()
   }

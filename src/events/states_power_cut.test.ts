@@ -90,7 +90,7 @@ class Counting implements StateSource {
   }
 }
 
-/** What stands beside the runs: how far each of them has counted, which changes with them. */
+/** A source beside the runs: it notes how far each run has counted, and changes with them. */
 class Bench implements StateSource {
   readonly standing = new Map<string, string>()
   readonly #runs: readonly { id: string; source: Counting }[]

@@ -326,7 +326,7 @@ withBroker('the stop of a bench does not wait for a broker that is away or stand
   broker.pause()
   emitMany(bench.hub, 10, 'run-1', 10)
   await bench.hub.log.until()
-  // It would wait for ever: the broker is woken only afterwards.
+  // A close that waited for the broker would never resolve: the broker is woken only afterwards.
   await bench.close()
   broker.resume()
 })

@@ -1,26 +1,13 @@
-// What is left where runs, or topologies, are not there after a restart.
+// A run that cannot be taken up leaves nothing on a simulated bench; a topology that is missing at one start is loaded at the next.
 
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { noTypeScript } from '../kit/modules.test.typescript.ts'
-import { atPad1, beginRun, plateRun } from '../testing/http_runs.ts'
-
-const lid = {
-  labware: 'lid',
-  start: { at: 'pad_2', mode: 'REUSE_EXISTING' },
-  end: { at: ['pad_2'], mode: 'LEAVE_IN_PLACE' },
-  steps: [{ wait_for: 'go' }],
-}
+import { beginRun, plateAndLid, plateRun } from '../testing/http_runs.ts'
 
 test('a run in DEVICE_SIM that cannot be taken up leaves nothing on the simulated bench', { skip: noTypeScript }, async (t) => {
-  const document = {
-    ...plateRun([]),
-    labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
-    threads: { plate: { labware: 'plate', ...atPad1, steps: [{ wait_for: 'end' }] }, lid },
-    start: ['plate', 'lid'],
-    methods: {},
-  }
+  const document = plateAndLid({ steps: [{ wait_for: 'end' }] })
   const module = (step: string) => `export default { ...${JSON.stringify(document)}, on: { 'WORKFLOW.COMPLETED': [() => '${step}'] } }`
   const before = await beginRun(t, { workflow: module('one'), run_mode: 'DEVICE_SIM' })
   await before.emits('go')

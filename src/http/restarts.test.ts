@@ -5,14 +5,7 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { noTypeScript } from '../kit/modules.test.typescript.ts'
 import { isRefusal } from '../testing/http.ts'
-import { atPad1, beginRun, plateRun, seal, shake } from '../testing/http_runs.ts'
-
-const lid = {
-  labware: 'lid',
-  start: { at: 'pad_2', mode: 'REUSE_EXISTING' },
-  end: { at: ['pad_2'], mode: 'LEAVE_IN_PLACE' },
-  steps: [{ wait_for: 'go' }],
-}
+import { beginRun, plateAndLid, plateRun, seal, shake } from '../testing/http_runs.ts'
 
 test('a run goes on by the workflow as it was when it began, whatever has become of that since', async (t) => {
   const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }, { method: 'seal_it' }]) })
@@ -59,13 +52,7 @@ test('labware in a gripper of a run that cannot be taken up is to be looked for'
 
 test('what a thread took off the bench since does not stand there again', async (t) => {
   const stays = plateRun([{ method: 'shake_it' }], { name: 'besides' })
-  const leaves = {
-    ...plateRun([]),
-    labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
-    threads: { plate: { labware: 'plate', ...atPad1, end: { at: ['waste'], mode: 'LEAVE_IN_PLACE' }, steps: [] }, lid },
-    start: ['plate', 'lid'],
-    methods: {},
-  }
+  const leaves = plateAndLid({ end: { at: ['waste'], mode: 'LEAVE_IN_PLACE' }, steps: [] })
   const first = await beginRun(t, { workflow: leaves, besides: stays })
   await first.emits('go')
   t.equal(await first.over(), 'COMPLETED')
@@ -89,14 +76,7 @@ test('what a thread took off the bench since does not stand there again', async 
 })
 
 test('labware that a person has taken off the bench does not come back with the run that left it there', async (t) => {
-  const waits = { labware: 'plate', ...atPad1, end: { at: ['waste'] }, steps: [{ wait_for: 'end' }] }
-  const leaves = {
-    ...plateRun([]),
-    labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
-    threads: { plate: waits, lid },
-    start: ['plate', 'lid'],
-    methods: {},
-  }
+  const leaves = plateAndLid({ end: { at: ['waste'] }, steps: [{ wait_for: 'end' }] })
   const before = await beginRun(t, { workflow: leaves })
   await before.emits('go')
   await before.thread('lid', 'COMPLETED')
@@ -235,14 +215,7 @@ test('where labware stands is in labware.json alone at rest: what is edited ther
 
 test('while a run is open the state says where labware stands, in DEVICE_SIM too, and labware.json says nothing', async (t) => {
   for (const run_mode of ['LIVE', 'DEVICE_SIM'] as const) {
-    const waits = { labware: 'plate', ...atPad1, steps: [{ wait_for: 'end' }] }
-    const leaves = {
-      ...plateRun([]),
-      labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
-      threads: { plate: waits, lid },
-      start: ['plate', 'lid'],
-      methods: {},
-    }
+    const leaves = plateAndLid({ steps: [{ wait_for: 'end' }] })
     const before = await beginRun(t, { workflow: leaves, run_mode })
     await before.emits('go')
     await before.thread('lid', 'COMPLETED')

@@ -70,6 +70,23 @@ export const plateRun = (steps: object[], more: object = {}) => ({
   ...more,
 })
 
+/** The run of a plate, whose thread has these members, beside a lid that waits for the event `go` and stays at pad_2. */
+export const plateAndLid = (plate: object) => ({
+  ...plateRun([]),
+  labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
+  threads: {
+    plate: { labware: 'plate', ...atPad1, ...plate },
+    lid: {
+      labware: 'lid',
+      start: { at: 'pad_2', mode: 'REUSE_EXISTING' },
+      end: { at: ['pad_2'], mode: 'LEAVE_IN_PLACE' },
+      steps: [{ wait_for: 'go' }],
+    },
+  },
+  start: ['plate', 'lid'],
+  methods: {},
+})
+
 type Opening = {
   /** JSON, or the text of a module. */
   workflow: object | string

@@ -29,7 +29,7 @@ export type Killable = {
   readonly isRunning: boolean
 }
 
-/** What a stop of all benches says. On a busy machine a simulated instrument may confirm its stop too late. */
+/** The answer of a bench in a stop of all benches. On a busy machine a simulated instrument may confirm its stop too late. */
 export const stopOfAll = /stopped: prep, read|(prep|read) \(stop sent/
 
 export type TestBench = Killable & {
