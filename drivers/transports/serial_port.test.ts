@@ -5,6 +5,7 @@ import { type Test, test } from 'tap'
 import { type Clock, systemClock, VirtualClock } from '../../src/kit/clock.ts'
 import type { Line } from './line.ts'
 import { openPty, type Pty } from './pty.ts'
+import type { RealLine } from './real_line.ts'
 import { serialPort } from './serial_port.ts'
 
 const run = promisify(execFile)
@@ -190,6 +191,18 @@ test('opening a port that is open begins anew', async (t) => {
   line.write(Buffer.from('a'))
   t.equal((await there).toString(), 'a')
   t.same(losses, [])
+})
+
+test('a port that is being read when it is given up can be opened again at once', async (t) => {
+  const lines = await Promise.all(Array.from({ length: 4 }, () => plugged(t)))
+  const reopened = lines.map(async ({ pty, line }) => {
+    for (let i = 0; i < 250; i++) {
+      pty.write(Buffer.from('more'))
+      await (line as RealLine<unknown>).giveUp('it did not answer')
+      await line.open()
+    }
+  })
+  await t.resolves(Promise.all(reopened))
 })
 
 test('what came in while the port was closed is not read when it opens', async (t) => {

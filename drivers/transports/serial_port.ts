@@ -151,6 +151,7 @@ async function openPort(path: string, serial: SerialSettings): Promise<SerialPor
     await called((done) => port.open(done))
     // Bytes that came in while nobody listened answer nothing.
     await called((done) => port.flush(done))
+    keepReads(port)
     return port
   } catch (error) {
     await closePort(port)
@@ -167,6 +168,24 @@ async function loadPackage(): Promise<typeof import('serialport')> {
   }
 }
 
+/** The read that each port has under way. */
+const reads = new WeakMap<SerialPort, Promise<unknown>>()
+
+/**
+ * A thread of the pool may be in the midst of a read when the port is closed, and as long as it is, the kernel keeps the lock: the port
+ * could not be opened again.
+ */
+function keepReads(port: SerialPort): void {
+  const binding = port.port
+  if (!binding) return
+  const read = binding.read.bind(binding)
+  binding.read = (...where) => {
+    const bytes = read(...where)
+    reads.set(port, bytes)
+    return bytes
+  }
+}
+
 /** Closes it without sending what still waits in it: half a frame is no good to anybody. */
 async function discardPort(port: SerialPort): Promise<void> {
   if (port.isOpen) await called((done) => port.flush(done)).catch(() => undefined)
@@ -178,6 +197,7 @@ async function closePort(port: SerialPort): Promise<void> {
   port.on('error', () => undefined)
   if (port.isOpen) await called((done) => port.close(done)).catch(() => undefined)
   else if (port.closing) await once(port, 'close').catch(() => undefined)
+  await reads.get(port)?.catch(() => undefined)
 }
 
 function called(work: (done: (error: Error | null | undefined) => void) => void): Promise<void> {

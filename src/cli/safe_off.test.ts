@@ -50,16 +50,7 @@ async function until(passes: () => boolean): Promise<void> {
 }
 
 async function heated(call: (path: string, body?: object) => Promise<unknown>): Promise<void> {
-  // The service may be in the midst of opening the port, and then says that another program has it.
-  const isDone = () =>
-    call('initialize').then(
-      () => true,
-      (error) => {
-        if (!/has .*port open/.test(String(error))) throw error
-        return false
-      },
-    )
-  while (!(await isDone())) await setTimeout(10)
+  await call('initialize')
   await call('set_temperature', { temperature: 60 })
 }
 
