@@ -177,7 +177,8 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
   }
 
   #askFor(reading: string): Promise<unknown> {
-    return this.#rpc.request('read', { reading }, answer_s)
+    // Names of readings need no escapes.
+    return this.#rpc.request('read', `{"reading":"${reading}"}`, answer_s)
   }
 
   #notified(method: string, params: unknown): void {

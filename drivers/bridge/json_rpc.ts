@@ -65,11 +65,12 @@ export class JsonRpc {
   /**
    * Asks, and resolves with the result. Rejects with what `refused` makes of an error that the program answers, and with what `lost` makes when the
    * line is lost.
-   * A program that has not answered after `deadline_s` is given up, with its line. Throws `disconnected` where the line is not open.
+   * A program that has not answered after `deadline_s` is given up, with its line. Throws `disconnected` where the line is not open. `params` may be
+   * given as JSON: a caller that often asks the same makes that text once.
    */
-  request(method: string, params: object | undefined, deadline_s = Number.POSITIVE_INFINITY): Promise<unknown> {
+  request(method: string, params: object | string | undefined, deadline_s = Number.POSITIVE_INFINITY): Promise<unknown> {
     const id = ++this.#lastId
-    const asked = params === undefined ? '' : `,"params":${JSON.stringify(params)}`
+    const asked = params === undefined ? '' : `,"params":${typeof params === 'string' ? params : JSON.stringify(params)}`
     const text = `{"jsonrpc":"2.0","id":${id},"method":"${method}"${asked}}\n`
     if (text.length > longestQuestion)
       throw new LabError('invalid', `its parameters are longer than ${longestQuestion / 1024} KiB together`)

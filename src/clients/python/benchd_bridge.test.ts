@@ -1,0 +1,51 @@
+// The library of bridges as a program that is given lines, without a bench.
+
+import { execFileSync } from 'node:child_process'
+import { withPython } from '../../testing/python.ts'
+
+const library = new URL('../../../../src/clients/python', import.meta.url).pathname
+const program = `
+import sys
+sys.path.insert(0, ${JSON.stringify(library)})
+from benchd_bridge import Bridge, reading
+
+class Reader(Bridge):
+    asked = 0
+
+    def temperature(self):
+        self.asked += 1
+        return self.asked + 0.5
+
+    @reading("mbar")
+    def pressure(self):
+        return 900, 1000
+
+Reader().serve()
+`
+
+withPython('each question gets its own answer, whatever of it was asked before, and in whatever form it is written', async (t) => {
+  const read = (id: unknown, name: string) => `{"jsonrpc":"2.0","id":${id},"method":"read","params":{"reading":"${name}"}}`
+  const lines = [
+    ...[read(1, 'temperature'), read(2, 'temperature'), read(3, 'pressure'), read(4, 'pressure'), read(5, 'humidity'), read(6, 'humidity')],
+    '{"jsonrpc": "2.0", "id": 7, "method": "read", "params": {"reading": "temperature"}}',
+    '{"method":"read","params":{"reading":"temperature"},"id":8,"jsonrpc":"2.0"}',
+    '{"method":"read","params":{"reading":"temperature"},"id":9,"jsonrpc":"2.0"}',
+    read(10, 'temperature'),
+    ...['{"jsonrpc":"2.0","id":11,"method":"check"}', '{"jsonrpc":"2.0","id":12,"method":"check"}'],
+  ]
+  const output = execFileSync('python3', ['-c', program], { input: `${lines.join('\n')}\n`, encoding: 'utf8' })
+  const answers = output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.same(
+    answers.map(({ id, result, error }) => [id, result ?? error.message]),
+    [
+      ...[1, 2].map((id) => [id, { value: id + 0.5, target: null }]),
+      ...[3, 4].map((id) => [id, { value: 900, target: 1000 }]),
+      ...[5, 6].map((id) => [id, 'there is no reading humidity']),
+      ...[7, 8, 9, 10].map((id, i) => [id, { value: i + 3.5, target: null }]),
+      ...[11, 12].map((id) => [id, {}]),
+    ],
+  )
+})
