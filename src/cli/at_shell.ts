@@ -12,6 +12,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/PUT \/api\/labware\/([^/\s]+)\/location, or benchd labware put/g, 'benchd labware put $1 PLACE'],
   [/PUT \/api\/labware\/([^/\s]+)\/location/g, 'benchd labware put $1 PLACE'],
   [/X-Override: true/g, '--override'],
+  [/say what was read as "barcode"/, 'add what was read as --barcode TEXT'],
   [
     /the header X-API-Key, or Authorization: Bearer, must hold a valid key/,
     'the service wants a valid key, in BENCHD_API_KEY or after --key',
@@ -33,6 +34,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
     'no coordinator of a lab answers there, but a bench; name the address of the coordinator by --url',
   ],
   // The body that a command sends was typed as operands and options.
+  [/^the body says either before or after which step the item comes$/, 'say where the step comes: --before ITEM or --after ITEM'],
   [/^the body(: |\.)/, ''],
   [/^coords\.(\w+) is missing/, '--$1 is missing'],
 ]

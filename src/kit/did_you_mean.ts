@@ -8,11 +8,16 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`
 }
 
-/** Adds to the guess all the known words, as far as they fit into a sentence. */
-export function didYouMeanAmong(word: string, known: readonly string[]): string {
-  const more = known.length > mostListed ? `, and ${known.length - mostListed} more` : ''
-  const list = known.length === 0 ? '' : `; there is: ${known.slice(0, mostListed).join(', ')}${more}`
+/** Adds to the guess all the known words, or those that are to be listed, as far as they fit into a sentence. */
+export function didYouMeanAmong(word: string, known: readonly string[], listed = known): string {
+  const more = listed.length > mostListed ? `, and ${listed.length - mostListed} more` : ''
+  const list = listed.length === 0 ? '' : `; there is: ${listed.slice(0, mostListed).join(', ')}${more}`
   return `${didYouMean(word, known)}${list}`
+}
+
+/** The guess, or all the known words where none is near. */
+export function didYouMeanOrAmong(word: string, known: readonly string[]): string {
+  return didYouMean(word, known) || didYouMeanAmong(word, known)
 }
 
 /** The known word that is nearest to this one, if it is near enough. */

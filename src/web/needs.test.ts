@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { emptyState, type State } from '../clients/ts/benchd.ts'
-import { needsOf } from './needs.ts'
+import { needsOf, requestOf } from './needs.ts'
 
 const device = (state: string, fault: object | null = null) => ({ device_id: 'sealer-1', state, fault }) as never
 const fault = { error: 'the lid is open.', since: 1000, may_still_be_moving: true }
@@ -83,6 +83,20 @@ test('manual steps, labware to be placed, pauses of the service, keys and safe m
   const ofThread = { ...incident, detail: {}, thread_id: 't1', category: 'ACTION_FAILED' }
   t.equal(words({ incident: { i: ofThread }, thread: { t1: held } }).length, 1, 'an error is asked about once')
   t.equal(words({ incident: { i: ofThread } }).length, 1)
+  t.end()
+})
+
+test('labware with a barcode is placed with what was read of it', (t) => {
+  const plate = { ...held, decisions: [], retry_on: [], status: 'AWAITING_MANUAL_PLACE', labware: { name: 'plate-1', barcode: 'P-1' } }
+  const [need] = needsOf(stateOf({ thread: { t1: plate } }))
+  t.match(need, { text: 'plate waits until plate-1 is placed. Its barcode must be P-1.' })
+  const [placed, ...others] = need!.decisions
+  t.same(others, [])
+  t.match(placed?.asks, { label: /Barcode/ })
+  t.match(requestOf(placed!, 'P-1'), { operation: 'labwarePlaced', asked: { path: { thread_id: 't1' }, body: { barcode: 'P-1' } } })
+  const [removed] = needsOf(stateOf({ thread: { t1: { ...plate, status: 'AWAITING_MANUAL_REMOVE' } } }))
+  t.notMatch(removed, { text: /barcode/ })
+  t.same(requestOf(removed!.decisions[0]!, 'x'), removed!.decisions[0]!.request)
   t.end()
 })
 

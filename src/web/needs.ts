@@ -15,6 +15,15 @@ export type Decision = {
   danger?: boolean
   /** Why it cannot be decided so now. */
   why?: string
+  /** A text that a person types or scans before pressing: its label, and the member of the body that holds it. */
+  asks?: { label: string; member: string }
+}
+
+/** The request of a decision, with what was typed. */
+export function requestOf({ request, asks }: Decision, typed: string): Request {
+  if (!asks) return request
+  const { body } = request.asked as { body: object }
+  return { ...request, asked: { ...request.asked, body: { ...body, [asks.member]: typed } } } as Request
 }
 
 export type Need = {
@@ -115,20 +124,7 @@ function remediesAt(device: DeviceInfo | undefined): Decision[] {
 
 function threads({ thread, run, device }: State): Need[] {
   return Object.values(thread).flatMap((one): Need[] => {
-    const {
-      thread_id,
-      thread_name,
-      execution_id,
-      status,
-      decisions,
-      retry_on,
-      last_error,
-      since,
-      labware,
-      position,
-      waiting,
-      device: at,
-    } = one
+    const { thread_id, thread_name, execution_id, status, decisions, retry_on, last_error, since, labware, position, device: at } = one
     const href = `#/runs/${execution_id}`
     const where = run[execution_id] ? ` in ${run[execution_id].workflow_name}` : ''
     const plate = labware?.name ?? 'the labware'
@@ -161,34 +157,39 @@ function threads({ thread, run, device }: State): Need[] {
         },
       ]
     }
-    if (status !== 'AWAITING_MANUAL_PLACE' && status !== 'AWAITING_MANUAL_REMOVE') return []
-    const isPlace = status === 'AWAITING_MANUAL_PLACE'
-    return [
-      {
-        id: `thread ${thread_id}`,
-        title: isPlace ? `Place ${plate}` : `Remove ${plate}`,
-        text: waiting
-          ? sentence(waiting.what.replace(/^an operator to /, ''))
-          : `${thread_name} waits until ${plate} is ${isPlace ? 'placed' : 'removed'}.`,
-        since,
-        severe: false,
-        href,
-        decisions: [
-          isPlace
-            ? {
-                label: 'Placed',
-                consequence: 'The run goes on: the arm may take it.',
-                request: { operation: 'labwarePlaced', asked: { path, body: {}, headers } },
-              }
-            : {
-                label: 'Removed',
-                consequence: 'The place counts as free.',
-                request: { operation: 'labwareRemoved', asked: { path, body: {}, headers } },
-              },
-        ],
-      },
-    ]
+    return status === 'AWAITING_MANUAL_PLACE' || status === 'AWAITING_MANUAL_REMOVE' ? [byHand(one, { plate, href })] : []
   })
+}
+
+/** Labware that a person puts on the bench, or takes away. */
+function byHand(
+  { thread_id, thread_name, status, since, labware, waiting }: Thread,
+  { plate, href }: { plate: string; href: string },
+): Need {
+  const isPlace = status === 'AWAITING_MANUAL_PLACE'
+  const barcode = isPlace && labware?.barcode
+  const what = waiting
+    ? sentence(waiting.what.replace(/^an operator to /, ''))
+    : `${thread_name} waits until ${plate} is ${isPlace ? 'placed' : 'removed'}.`
+  const asked = { path: { thread_id }, body: {}, headers: { 'If-State': status } }
+  return {
+    id: `thread ${thread_id}`,
+    title: isPlace ? `Place ${plate}` : `Remove ${plate}`,
+    text: barcode ? `${what} Its barcode must be ${barcode}.` : what,
+    since,
+    severe: false,
+    href,
+    decisions: [
+      isPlace
+        ? {
+            label: 'Placed',
+            consequence: 'The run goes on: the arm may take it.',
+            request: { operation: 'labwarePlaced', asked },
+            ...(barcode && { asks: { label: `Barcode that was read of ${plate}`, member: 'barcode' } }),
+          }
+        : { label: 'Removed', consequence: 'The place counts as free.', request: { operation: 'labwareRemoved', asked } },
+    ],
+  }
 }
 
 function possibleFirst(decisions: readonly Decision[]): Decision[] {

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import type { Field } from './forms.ts'
-import type { Decision, Need } from './needs.ts'
+import { type Decision, type Need, requestOf } from './needs.ts'
 import { now, refusal, send } from './store.tsx'
 import { clockTime, onPage } from './words.ts'
 
@@ -58,15 +58,7 @@ function Decisions({ decisions, href }: DecisionsProps) {
   return (
     <ul class="decisions">
       {decisions.map((decision) => (
-        <li key={decision.label}>
-          <Act
-            label={decision.label}
-            kind={decision.danger ? 'danger' : 'main'}
-            why={decision.why}
-            onPress={() => send(decision.request)}
-          />
-          <span>{decision.why ?? decision.consequence}</span>
-        </li>
+        <li key={decision.label}>{decision.asks ? <Asking decision={decision} /> : <Deciding decision={decision} />}</li>
       ))}
       {href && href !== location.hash && (
         <li>
@@ -77,6 +69,37 @@ function Decisions({ decisions, href }: DecisionsProps) {
         </li>
       )}
     </ul>
+  )
+}
+
+function Deciding({ decision, typed = '', why = decision.why }: { decision: Decision; typed?: string; why?: string | undefined }) {
+  return (
+    <>
+      <Act label={decision.label} kind={decision.danger ? 'danger' : 'main'} why={why} onPress={() => send(requestOf(decision, typed))} />
+      <span>{why ?? decision.consequence}</span>
+    </>
+  )
+}
+
+/** A decision with a field before it: Enter, which a scanner sends too, presses its button. */
+function Asking({ decision }: { decision: Decision }) {
+  const typed = useSignal('')
+  const text = typed.value.trim()
+  const submit = (event: Event) => {
+    event.preventDefault()
+    if (text && !refusal.value) void send(requestOf(decision, text))
+  }
+  return (
+    <form class="row" onSubmit={submit}>
+      <input
+        aria-label={decision.asks?.label}
+        placeholder="Barcode"
+        autocomplete="off"
+        value={typed.value}
+        onInput={(event) => (typed.value = event.currentTarget.value)}
+      />
+      <Deciding decision={decision} typed={text} why={text ? decision.why : 'Scan or type the barcode first.'} />
+    </form>
   )
 }
 

@@ -44,6 +44,7 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   [/: benchd labware put \S+ (?:PLACE|--off)/g, ' on the screen Deck'],
   [/\bbenchd labware put \S+ (?:PLACE|--off)/g, 'on the screen Deck'],
   [/pass with a key of scope admin and X-Override: true/g, 'ask an admin'],
+  [/say what was read as "barcode"/, 'type what was read'],
   [/(GET )?\/api\/devices\b(?!\/)/g, 'the screen Bench'],
   [/(GET )?\/api\/executions\b(?!\/)/g, 'the screen Runs'],
   [/(GET )?\/api\/(labware|topology|topologies)\b(?!\/)/g, 'the screen Deck'],

@@ -80,7 +80,10 @@ test('what has begun is not skipped, nor what is ambiguous, nor what is not ther
   t.throws(() => execution.skip('mix_it'), { code: 'conflict', message: /begun.*actions/ })
   t.throws(() => execution.skip('plate/mix_it/mix'), { code: 'conflict', message: /begun/ })
   t.throws(() => execution.skip('spin'), { code: 'conflict', message: /plate\/mix_it\/spin, plate\/again\/spin/ })
-  t.throws(() => execution.skip('agian'), { code: 'not_found', message: /did you mean "again"/ })
+  t.throws(() => execution.skip('agian'), {
+    code: 'not_found',
+    message: /did you mean "again"\?; there is: plate\/mix_it\/spin, plate\/again, plate\/again\/mix, plate\/again\/spin$/,
+  })
   t.equal(execution.skip('again/spin'), 'plate/again/spin')
   const events = await over()
   t.equal(only(events, /spin COMPLETED/).length, 1)
@@ -355,6 +358,19 @@ test('a thread is put into a run, also while it is paused: then it is held befor
   t.ok(events.includes('THREAD other COMPLETED'))
   t.equal(other.state.starts_at, 'pad_2')
   t.throws(() => execution.spawnNow('other'), { code: 'conflict', message: /completed/ })
+})
+
+test('a thread that is put into a group begins where the group says, and does not want the barcode of the first', async (t) => {
+  const { runtime, execution } = await live(t, { plate: { location: 'pad_2', barcode: 'A-17' }, other: { barcode: 'B-1' } })
+  const plate = await threadIn(execution, 'plate', 'AWAITING_MANUAL_PLACE')
+  runtime.operator.done(plate, 'place', 'A-17')
+  await threadIn(execution, 'plate', 'EXECUTING_ACTION')
+  const again = execution.spawnNow('plate')
+  t.match(again, { state: { starts_at: 'pad_2' }, labware: { barcode: null } })
+  t.equal(execution.spawnNow('other').labware.barcode, 'B-1', 'the first of another plan has its own')
+  t.equal(execution.spawnNow('other').labware.barcode, null)
+  execution.abort('that was all')
+  await runtime.over(execution)
 })
 
 // Late calls

@@ -83,7 +83,7 @@ test('skip, insert, spawn and emit take a run through its steps, and confirm end
   const { run, json, id, until } = bench
   t.match(await run('runs', 'insert', id, '{"method": "note"}', '--before', 'ask'), { code: 0, stdout: /before plate\/ask/ })
   t.match(await run('runs', 'insert', id, '{"method": "nothing"}', '--after', 'ask'), { code: 2, stderr: /nothing/ })
-  t.match(await run('runs', 'insert', id, '{"method": "note"}'), { code: 2, stderr: /before or after/ })
+  t.match(await run('runs', 'insert', id, '{"method": "note"}'), { code: 2, stderr: /--before ITEM or --after ITEM/ })
   t.match(await run('runs', 'insert', id, 'note', '--before', 'ask'), { code: 2, stderr: /is not JSON/ })
   t.match(await run('runs', 'skip', id, 'plate/note'), { code: 0, stdout: 'plate/note is skipped\n' })
   t.match(await run('runs', 'skip', id, 'no_such_step'), { code: 3, stderr: /no_such_step/ })

@@ -480,6 +480,9 @@ class Operation:
         self.record = record
         self.operation_id: str = record["operation_id"]
 
+    def __repr__(self) -> str:
+        return f"<{self.record['operation']} of {self.record['device_id']}, {self.record['status']}, {self.operation_id}>"
+
     def wait(self, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Waits until it has ended and answers its record.
 
@@ -530,14 +533,16 @@ class _Doing:
         self._device = device
         self._name = name
 
-    def start(self, **params: Any) -> Operation:
+    def start(self, *values: Any, **params: Any) -> Operation:
         """Starts it and answers at once. Raises as a call does."""
+        if values:
+            raise TypeError(f"{self._name} takes its parameters by name, as in shake(speed=500, duration=10); capabilities() lists them")
         device = self._device
         path = f"/api/devices/{quote(device.device_id, safe='')}/{self._name}"
         return Operation(device._bench, device._bench.request("POST", path, params, respond_async=True))
 
-    def __call__(self, **params: Any) -> Dict[str, Any]:
-        return self.start(**params).wait()
+    def __call__(self, *values: Any, **params: Any) -> Dict[str, Any]:
+        return self.start(*values, **params).wait()
 
     def __repr__(self) -> str:
         return f"{self._device!r}.{self._name}"
@@ -605,6 +610,9 @@ class Run:
         self.submission = submission
         self._path = f"/api/executions/{quote(execution_id, safe='')}"
 
+    def __repr__(self) -> str:
+        return f"bench.run({self.execution_id!r})"
+
     def info(self) -> Dict[str, Any]:
         """Its status, threads, labware and what each waits for."""
         return self._bench.request("GET", self._path)
@@ -653,6 +661,9 @@ class Bench:
     def __init__(self, url: str, key: Optional[str] = None, *, fingerprint: Optional[str] = None, timeout: float = TIMEOUT_S) -> None:
         self._service = _Service(url, key, fingerprint, timeout)
         self.url = url.rstrip("/")
+
+    def __repr__(self) -> str:
+        return f"Bench({self.url!r})"
 
     @classmethod
     def from_env(cls) -> "Bench":
@@ -857,6 +868,9 @@ class _AsyncProxy:
     def __init__(self, inner: Any) -> None:
         self._inner = inner
 
+    def __repr__(self) -> str:
+        return f"async {self._inner!r}"
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._inner, name)
         if isinstance(found, _Doing):
@@ -875,11 +889,11 @@ class _AsyncDoing:
     def __init__(self, doing: _Doing) -> None:
         self._doing = doing
 
-    async def __call__(self, **params: Any) -> Dict[str, Any]:
-        return await _in_thread(self._doing, **params)
+    async def __call__(self, *values: Any, **params: Any) -> Dict[str, Any]:
+        return await _in_thread(self._doing, *values, **params)
 
-    async def start(self, **params: Any) -> _AsyncProxy:
-        return _AsyncProxy(await _in_thread(self._doing.start, **params))
+    async def start(self, *values: Any, **params: Any) -> _AsyncProxy:
+        return _AsyncProxy(await _in_thread(self._doing.start, *values, **params))
 
 
 class AsyncBench(_AsyncProxy):

@@ -55,6 +55,9 @@ with bench.lock("sealer-1", note="calibration") as sealer: say(sealer.info()["lo
 say(sealer.info()["lock"])
 try: shaker.jump
 except AttributeError as error: say(str(error)[:37])
+try: shaker.shake(500, 1)
+except TypeError as error: say(str(error)[:53])
+say(repr(bench)[:12], repr(shaker), repr(running)[:26], repr(bench.run("x")), repr(AsyncBench("http://x"))[:24])
 `,
   )
   t.match(said, [
@@ -72,6 +75,8 @@ except AttributeError as error: say(str(error)[:37])
     'calibration',
     null,
     "no device has an operation 'jump'; th",
+    'shake takes its parameters by name, as in shake(speed',
+    ...["Bench('http:", "bench['shaker-1']", '<shake of shaker-1, ended,', "bench.run('x')", "async Bench('http://x')"],
   ])
 })
 

@@ -166,7 +166,10 @@ const wrongNames: Mistake[] = [
     (d) => (d.threads.plate.end.at = ['pad_1', 'pad_9']),
     `${at} threads.plate.end.at[1]: there is no position pad_9; did you mean "pad_1"?`,
   ],
-  [(d) => d.threads.plate.steps.push({ park: ['nowhere'] }), `${at} threads.plate.steps[3].park[0]: there is no position nowhere`],
+  [
+    (d) => d.threads.plate.steps.push({ park: ['pad_9'] }),
+    `${at} threads.plate.steps[3].park[0]: there is no position pad_9; did you mean "pad_1"?`,
+  ],
   [(d) => (d.threads.tips.steps[0].join = ['wsh']), `${at} threads.tips.steps[0].join[0]: there is no method wsh; did you mean "wash"?`],
   [(d) => (d.threads.tips.steps[0].join = ['wash', 'wash']), `${at} threads.tips.steps[0].join[1]: wash is there twice`],
   [
@@ -187,7 +190,10 @@ const wrongNames: Mistake[] = [
   [(d) => (d.on = { COMPLETED: [] }), `${at} on.COMPLETED: an event is called THREAD.COMPLETED or THREAD.<id>.COMPLETED`],
   [(d) => (d.on = { 'THREADS.COMPLETED': [] }), `${at} on["THREADS.COMPLETED"]: there is no type of event THREADS; did you mean "THREAD"?`],
   [(d) => (d.on = { 'THREAD.COMPLETE': [] }), `${at} on["THREAD.COMPLETE"]: THREAD has no status COMPLETE; did you mean "COMPLETED"?`],
-  [(d) => (d.on = { 'EXECUTION.CREATED': [] }), `${at} on["EXECUTION.CREATED"]: EXECUTION has no status CREATED`],
+  [
+    (d) => (d.on = { 'EXECUTION.CREATED': [] }),
+    `${at} on["EXECUTION.CREATED"]: EXECUTION has no status CREATED; there is: COMPLETED, FAILED, ABORTED`,
+  ],
 ]
 
 const wrongSharing: Mistake[] = [
@@ -232,9 +238,9 @@ const wrongActions: Mistake[] = [
   [(d) => (d.methods.shake_it[0].do = 'shaek'), `${at} methods.shake_it[0].do: shaker-1 has no operation shaek; did you mean "shake"?`],
   [
     (d) => (d.methods.shake_it[0] = { do: 'lock_plate', on: 'shakers' }),
-    `${at} methods.shake_it[0].do: shaker-2 has no operation lock_plate`,
+    `${at} methods.shake_it[0].do: shaker-2 has no operation lock_plate; there is: initialize, stop, shake`,
   ],
-  [(d) => (d.methods.wash[0].do = 'wash'), `${at} methods.wash[0].do: washer has no operation wash`],
+  [(d) => (d.methods.wash[0].do = 'wash'), `${at} methods.wash[0].do: washer has no operation wash; there is: run_protocol`],
   [
     (d) => (d.methods.seal_it[0].do = 'stop'),
     `${at} methods.seal_it[0].do: a stop is for people: it latches the device until somebody initializes it`,

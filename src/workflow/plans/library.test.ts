@@ -74,7 +74,7 @@ test('what is wrong with one file is said, and hinders no other', { skip: noType
   t.match(said.get('d.ts'), /^\/d\.ts cannot be loaded: .*nowhere\.ts/s)
   t.equal(said.get('e.json'), '/e.json: it has neither positions, as a topology has, nor threads, as a workflow has')
   t.equal(said.get('f.json'), '/f.json: topology: there is no topology dmeo; did you mean "demo"?')
-  t.equal(said.get('g.json'), 'workflow g: start[0]: there is no thread nobody')
+  t.equal(said.get('g.json'), 'workflow g: start[0]: there is no thread nobody; there is: plate, tips')
   t.equal(said.get('h.json'), '/h.json: format must be 1, not 2')
   t.equal(said.get('j.json'), 'topology demo: there is one of this name already; give this one another')
   t.equal(said.get('l.ts'), '/l.ts cannot be loaded: not today')

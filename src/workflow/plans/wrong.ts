@@ -1,7 +1,7 @@
 // Says what is wrong with a document, and where: `workflow seal-and-spin: threads.plate.steps[1].method: there is no method shke_it`.
 
 import { LabError } from '../../errors.ts'
-import { didYouMean } from '../../kit/did_you_mean.ts'
+import { didYouMeanOrAmong } from '../../kit/did_you_mean.ts'
 
 /** `where` is the document and the place in it. */
 export function wrong(where: string, what: string): LabError {
@@ -11,13 +11,13 @@ export function wrong(where: string, what: string): LabError {
 /** Throws unless the word is one of those known. `kind` says what they are. */
 export function mustBeKnown(kind: string, word: string, known: Iterable<string>, where: string): void {
   const words = [...known]
-  if (!words.includes(word)) throw wrong(where, `there is no ${kind} ${word}${didYouMean(word, words)}`)
+  if (!words.includes(word)) throw wrong(where, `there is no ${kind} ${word}${didYouMeanOrAmong(word, words)}`)
 }
 
 /** As `mustBeKnown`, of what somebody has or has not: `shaker-1 has no operation shaek`. */
 export function mustHave(owner: string, kind: string, { word, known }: { word: string; known: Iterable<string> }, where: string): void {
   const words = [...known]
-  if (!words.includes(word)) throw wrong(where, `${owner} has no ${kind} ${word}${didYouMean(word, words)}`)
+  if (!words.includes(word)) throw wrong(where, `${owner} has no ${kind} ${word}${didYouMeanOrAmong(word, words)}`)
 }
 
 /** Throws for a list that names something twice. */

@@ -1,13 +1,12 @@
 // Checks a submission before anything of it happens.
 
 import { LabError } from '../../errors.ts'
-import { didYouMean } from '../../kit/did_you_mean.ts'
 import type { Bench } from '../plans/bench.ts'
 import { checkVariables } from '../plans/check_variables.ts'
 import type { Position } from '../plans/graph.ts'
 import type { Workflow } from '../plans/plan.ts'
 import { refusalFor } from '../plans/refusal.ts'
-import { mustBeKnown } from '../plans/wrong.ts'
+import { mustBeKnown, mustHave } from '../plans/wrong.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import type { Submission } from './submission.ts'
 import type { Acquisition, Group, SubmissionRequest } from './submission_request.ts'
@@ -41,8 +40,7 @@ export function startsMustBeFree(workflow: Workflow, { groups }: SubmissionReque
 function checkMembers({ name: workflow, threads, topology }: Workflow, { group_id, members }: Group): void {
   for (const [name, acquisition] of Object.entries(members)) {
     const where = `groups: ${group_id}.members.${name}`
-    if (!threads.has(name))
-      throw new LabError('invalid', `${where}: workflow ${workflow} has no thread ${name}${didYouMean(name, [...threads.keys()])}`)
+    mustHave(`workflow ${workflow}`, 'thread', { word: name, known: threads.keys() }, where)
     checkPlace(acquisition, [...topology.graph.positions.values()], where)
   }
 }

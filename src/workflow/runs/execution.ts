@@ -84,6 +84,8 @@ export class Execution implements RunPorts {
   readonly #entry: Entry<'execution'>
   /** The thread that moves each labware, or moved it last. */
   readonly #carriers = new Map<string, LabwareThread>()
+  /** The plans of which each group has had a thread. */
+  readonly #had = new Set<string>()
   /** Ends that the moves of labware are noted in the state. */
   readonly stopFollowing: () => void
   readonly #around: Surroundings
@@ -248,7 +250,12 @@ export class Execution implements RunPorts {
   /** Adds a thread, which is new or was taken up after a restart. */
   know(thread: LabwareThread): void {
     this.threads.set(thread.thread_id, thread)
+    this.#had.add(inGroup(thread.plan, thread.origin))
     if (!thread.isOver) this.#carriers.set(thread.labware.labware_id, thread)
+  }
+
+  hasHad(plan: ThreadPlan, origin: ThreadOrigin): boolean {
+    return this.#had.has(inGroup(plan, origin))
   }
 
   /** Labware has moved: the state of its thread says where it stands, until the thread leaves it. */
@@ -268,7 +275,8 @@ export class Execution implements RunPorts {
       throw new LabError('conflict', `execution ${this.execution_id} is ${this.phase.current}; it takes no more threads`)
     if (this.threads.size >= mostThreads)
       throw new LabError('conflict', `execution ${this.execution_id} has had ${this.threads.size} threads; submit what is to come anew`)
-    return this.spawn(this.threadFactory.planOf(name, start), this.#originOfAnother(), start)
+    const origin = this.#originOfAnother()
+    return this.spawn(this.threadFactory.planOf(name, origin, start), origin, start)
   }
 
   /** Of the submission that came last; of its group, if there is but one. */
@@ -478,6 +486,10 @@ export class Execution implements RunPorts {
       error,
     })
   }
+}
+
+function inGroup({ name }: ThreadPlan, { submission_id, group_id }: ThreadOrigin): string {
+  return `${submission_id} ${group_id} ${name}`
 }
 
 function beginningOf(

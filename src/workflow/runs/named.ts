@@ -2,7 +2,7 @@
 // action of its method. Shorter ones do where they are not ambiguous.
 
 import { LabError } from '../../errors.ts'
-import { didYouMean } from '../../kit/did_you_mean.ts'
+import { didYouMeanAmong } from '../../kit/did_you_mean.ts'
 import { type ActionPlan, allSteps, itemKey, listsIn, type StepPlan } from '../plans/plan.ts'
 import type { ActionRun } from '../threads/action.ts'
 import type { LabwareThread } from '../threads/thread.ts'
@@ -68,18 +68,23 @@ export function isCalled({ name }: Item, text: string): boolean {
 export function theOneAhead(threads: readonly LabwareThread[], text: string): Named {
   const all = threads.flatMap(ahead)
   const called = all.filter((item) => isCalled(item, text))
-  mustBeThere(called, text, all)
+  mustBeThere(
+    called,
+    text,
+    all.filter(({ standing }) => standing !== 'begun'),
+  )
   mustBeOne(called, text)
   const one = called[0]!
   if (one.standing === 'begun') throw new LabError('conflict', `${one.name} has begun, and is not skipped any more${insteadOf(one)}`)
   return one
 }
 
-/** Throws `not_found`, with a guess. */
+/** Throws `not_found`, with a guess and the whole names that there are. */
 export function mustBeThere(called: readonly Item[], text: string, all: readonly Item[]): void {
   if (called.length > 0) return
-  const known = [...new Set(all.flatMap(({ name }) => [name.split('/').at(-1)!, name]))]
-  throw new LabError('not_found', `nothing that is called ${JSON.stringify(text)} lies ahead${didYouMean(text, known)}`)
+  const names = [...new Set(all.map(({ name }) => name))]
+  const known = names.flatMap((name) => [name.split('/').at(-1)!, name])
+  throw new LabError('not_found', `nothing that is called ${JSON.stringify(text)} lies ahead${didYouMeanAmong(text, known, names)}`)
 }
 
 /** Throws `conflict`, and says which there are. */

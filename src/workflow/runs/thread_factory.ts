@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { LabError } from '../../errors.ts'
-import { didYouMean, didYouMeanAmong } from '../../kit/did_you_mean.ts'
+import { didYouMeanAmong } from '../../kit/did_you_mean.ts'
 import type { ThreadPlan, Workflow } from '../plans/plan.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
 import type { Labware } from '../threads/labware.ts'
@@ -19,6 +19,8 @@ type Run = RunPorts & {
   readonly submissions: readonly Submission[]
   /** Counts a name once more, and answers how often it was counted. */
   countName(name: string): number
+  /** Whether the group has had a thread of this plan. */
+  hasHad(plan: ThreadPlan, origin: ThreadOrigin): boolean
 }
 
 export class ThreadFactory {
@@ -28,18 +30,20 @@ export class ThreadFactory {
   }
 
   /** Of a thread that can begin now, from its own start or another. Throws `not_found`, `conflict`. */
-  planOf(name: string, start?: string): ThreadPlan {
+  planOf(name: string, origin: ThreadOrigin, start?: string): ThreadPlan {
     const { workflow, environment } = this.#execution
     const { threads, topology } = workflow
     const plan = threads.get(name)
-    if (!plan) throw new LabError('not_found', `workflow ${workflow.name} has no thread ${name}${didYouMean(name, [...threads.keys()])}`)
-    const position = start ?? plan.start.position
+    if (!plan)
+      throw new LabError('not_found', `workflow ${workflow.name} has no thread ${name}${didYouMeanAmong(name, [...threads.keys()])}`)
+    const acquired = this.#acquisition(plan, origin)
+    const position = start ?? positionOf(plan, acquired)
     const { positions } = topology.graph
     if (!positions.has(position))
       throw new LabError('not_found', `the topology has no place ${position}${didYouMeanAmong(position, [...positions.keys()])}`)
     if (!plan.end.positions.some((end) => end === position || topology.graph.route(position, end)))
       throw new LabError('conflict', `there is no way from ${position} to where ${name} ends`)
-    mustBeFree(environment, position, workflow, plan)
+    mustBeFree(environment, position, workflow, plan, barcodeOf(acquired))
     return plan
   }
 
@@ -67,9 +71,12 @@ export class ThreadFactory {
     return thread
   }
 
-  #acquisition({ name }: ThreadPlan, { submission_id, group_id }: ThreadOrigin): Acquisition | undefined {
-    const submission = this.#execution.submissions.find((one) => one.submission_id === submission_id)
-    return submission?.request.groups.find((group) => group.group_id === group_id)?.members[name]
+  /** Returns what the group says of the labware. A barcode belongs to one labware, so only the first thread of the plan has it. */
+  #acquisition(plan: ThreadPlan, origin: ThreadOrigin): Acquisition | undefined {
+    const submission = this.#execution.submissions.find((one) => one.submission_id === origin.submission_id)
+    const acquired = submission?.request.groups.find((group) => group.group_id === origin.group_id)?.members[plan.name]
+    if (!barcodeOf(acquired) || !this.#execution.hasHad(plan, origin)) return acquired
+    return { location: positionOf(plan, acquired) }
   }
 
   /** Returns the labware that is to be used again, if it stands there and nobody moves it. */
