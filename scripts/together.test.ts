@@ -1,6 +1,6 @@
 // `npm test` runs every test file once, alone or with its neighbours.
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { test } from 'tap'
 import { testFiles } from './together.ts'
 
@@ -20,4 +20,12 @@ test('files that change their process, start others or set something for all tes
   const grouped = [...together.values()].flat()
   t.ok(grouped.length > alone.length)
   for (const path of grouped) t.notMatch(readFileSync(new URL(path, top), 'utf8'), /process\.env|from 'node:child_process'/, path)
+})
+
+// The shell goes on where `$(…)` fails, and tap without names runs each file in a process of its own.
+test('npm test hands tap the files that this program prints', async (t) => {
+  const { scripts } = JSON.parse(readFileSync(new URL('package.json', top), 'utf8'))
+  const [, program = ''] = /^tap run \$\(node (\S+)\)$/.exec(scripts.test) ?? []
+  t.equal(new URL(program, top).href, new URL('together.js', import.meta.url).href)
+  t.ok(existsSync(new URL(program, top)))
 })

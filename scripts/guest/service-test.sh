@@ -58,7 +58,7 @@ cp package.json README.md "$project/"
 
 story() {
   local status=0 tests pass
-  in_guest -- node --enable-source-maps --test --test-timeout=1800000 --test-reporter=spec /project/dist/scripts/guest/tests/installed.js |
+  in_guest -- node --test-reporter=spec /project/dist/scripts/guest/tests/installed.js |
     tee "$work/story.tests" || status=$?
   tests=$(sed -n 's/^ℹ tests //p' "$work/story.tests") pass=$(sed -n 's/^ℹ pass //p' "$work/story.tests")
   if [[ -n $tests ]]; then
@@ -77,7 +77,7 @@ cuts() {
   tune2fs -O has_journal "$work/disk" >/dev/null
   for round in 1 2 3; do
     status=0
-    in_guest --disk "$work/disk" -- node --enable-source-maps /project/dist/scripts/guest/tests/cut.js "$round" | tee "$work/cut" || status=$?
+    in_guest --disk "$work/disk" -- node /project/dist/scripts/guest/tests/cut.js "$round" | tee "$work/cut" || status=$?
     # A guest whose power is cut ends without a status.
     if ((round < 3 ? status == 125 : status == 0)) && { ((round == 3)) || grep -q '^CUT ' "$work/cut"; }; then continue; fi
     echo "NOT OK - start $round of the machine ended with $status"

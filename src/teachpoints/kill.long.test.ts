@@ -8,7 +8,8 @@ import { Teachpoints } from './store.ts'
 
 // A slow machine is not a failure.
 tap.setTimeout(0)
-const kills = 100
+/** At random moments; `BENCHD_KILLS=all` for many more. */
+const kills = process.env.BENCHD_KILLS === 'all' ? 100 : 30
 const writers = 4
 
 test('a process that is killed at any moment loses nothing that it acknowledged, and starts again', async (t) => {

@@ -2,7 +2,7 @@
 // Cuts the power under what the service stores: nothing acknowledged may be lost. Then does the same with one fsync or the
 // other taken away, which must be found out, or the check would prove nothing.
 //
-//   check.mjs          on the code in dist/ (or in the folder that $BENCHD_DIST names), built before
+//   check.mjs          on the code in dist/ (or in the folder that $BENCHD_DIST names), built before; BENCHD_KILLS=all cuts more often
 //
 // Needs root, /dev/fuse, loop devices, and Debian's qemu-system-common. Where these are missing it fails, it never passes over.
 import { spawnSync } from 'node:child_process'
@@ -14,16 +14,17 @@ const unforgiving = ['--mount-options', 'noatime,noauto_da_alloc']
 const veryFew = ['--cuts', '20', '--reorder', '20']
 const few = ['--cuts', '60', '--reorder', '40']
 const some = ['--cuts', '150', '--reorder', '60']
+const many = process.env.BENCHD_KILLS === 'all' ? [] : some
 
 const trials = [
-  { scenario: 'teachpoint-store', options: [], holds: true },
+  { scenario: 'teachpoint-store', options: many, holds: true },
   { scenario: 'teachpoint-store', options: [...some, ...unforgiving, '--seed', '2'], holds: true },
   { scenario: 'teachpoint-store-files-unsynced', options: [...few, ...unforgiving], holds: false },
   { scenario: 'teachpoint-store-folders-unsynced', options: few, holds: false },
-  { scenario: 'restore', options: [], holds: true },
+  { scenario: 'restore', options: many, holds: true },
   { scenario: 'restore', options: [...few, ...unforgiving, '--seed', '2'], holds: true },
   { scenario: 'restore-files-unsynced', options: [...few, ...unforgiving], holds: false },
-  { scenario: 'event-log', options: [], holds: true },
+  { scenario: 'event-log', options: many, holds: true },
   { scenario: 'event-log', options: [...some, ...unforgiving, '--seed', '2'], holds: true },
   { scenario: 'event-log', options: [...some, '--syncs', '--seed', '3'], holds: true },
   { scenario: 'event-log-unsynced', options: few, holds: false },

@@ -48,7 +48,8 @@ async function cutWhen(moment: string): Promise<never> {
   writeFileSync('/var/log/dpkg.log', '')
   const upgrade = spawn('dpkg', ['--install', nextPackage], { stdio: 'inherit' })
   upgrade.once('exit', (code) => console.log(`dpkg had ended with ${code} before the power was cut`))
-  await until(moment, () => moments[moment]!(), slow_ms)
+  // The moments are short.
+  await until(moment, () => moments[moment]!(), slow_ms, 10)
   console.log(`CUT when ${moment}, ${newFiles()} of them still beside the old: ${installedVersion()}`)
   // What is said so far gets out to the host first.
   await new Promise((resolve) => process.stdout.write('', resolve))
