@@ -117,6 +117,36 @@ test('that a sink holds everything up is warned of at once, and from then on wit
   await hub.close()
 })
 
+test('each sink is timed until none was slow for ten minutes', async (t) => {
+  const { hub, clock, words } = await onBench(t.testdir())
+  let now = 0
+  let looks = 0
+  let took = 0
+  clock.now = () => {
+    looks++
+    return now
+  }
+  const onEvent = () => {
+    now += took
+  }
+  for (const name of ['a', 'b', 'c']) hub.registerSink({ name, onEvent })
+  const looksAt = (slow_ms: number) => {
+    took = slow_ms
+    looks = 0
+    hub.emit('A.B', {})
+    return looks
+  }
+  const usual = looksAt(0)
+  looksAt(30)
+  t.equal(looksAt(30), usual + 2)
+  now += 599_000
+  t.equal(looksAt(0), usual + 2)
+  now += 2000
+  t.equal(looksAt(0), usual)
+  t.equal(words.length, 4)
+  await hub.close()
+})
+
 test('the lists have everything that was emitted before the call, frozen, in order', async (t) => {
   const { hub } = await onBench(t.testdir())
   emitMany(hub, 1500, 'run-1')
@@ -130,6 +160,16 @@ test('the lists have everything that was emitted before the call, frozen, in ord
   const some: number[] = []
   for await (const { context } of hub.events({ execution_id: 'run-1' })) some.push(context.n as number)
   t.same(some, upTo(1500))
+  await hub.close()
+})
+
+test('whoever makes the name may hand over its parts', async (t) => {
+  const { hub } = await onBench(t.testdir())
+  const parts = { entity_type: 'THREAD', entity_id: 'a', status: 'MOVING' }
+  const event = hub.emit('THREAD.a.MOVING', {}, 'run-1', parts)
+  t.same(event, { event_name: 'THREAD.a.MOVING', execution_id: 'run-1', timestamp: event.timestamp, ...parts, context: {} })
+  t.same(await hub.getEventsSince(), [event])
+  t.equal(hub.counts.get('THREAD')?.events, 1)
   await hub.close()
 })
 

@@ -5,7 +5,7 @@ import { messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { Semaphore } from '../kit/semaphore.ts'
 import type { RecordRemovalContext } from './contexts.ts'
-import { type Context, type RuntimeEvent, runtimeEvent } from './event.ts'
+import { type Context, type NameParts, type RuntimeEvent, runtimeEvent } from './event.ts'
 import type { Incident, IncidentCategory, Incidents, NewIncident } from './incidents.ts'
 import type { EventLog } from './log.ts'
 import { type Sink, Sinks } from './sinks.ts'
@@ -74,12 +74,12 @@ export class Hub {
 
   /**
    * Fires an event. Every sink has heard of it when this returns, unless a sink itself called: then the sinks hear of it next. What is
-   * handed over is frozen. Throws `invalid` for a context that JSON cannot hold.
+   * handed over is frozen. `parts` are those of the name, where the caller has them. Throws `invalid` for a context that JSON cannot hold.
    */
-  emit(event_name: string, context: Context, execution_id: string = this.system_id): RuntimeEvent {
-    const us = this.#timestamps.next()
-    const event = runtimeEvent(event_name, execution_id, us / 1e6, context)
+  emit(event_name: string, context: Context, execution_id: string = this.system_id, parts?: NameParts): RuntimeEvent {
     const now_ms = this.#clock.now()
+    const us = this.#timestamps.next(now_ms)
+    const event = runtimeEvent(event_name, execution_id, us / 1e6, context, parts)
     this.log.add(event, us, now_ms)
     this.#sinks.dispatch(event, now_ms)
     this.#count(event.entity_type)

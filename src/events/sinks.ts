@@ -21,14 +21,16 @@ type SinksOptions = {
 const streak = 3
 const slow_ms = 20
 const warnAgain_ms = 60_000
+/** Each sink is timed until none was slow for so long. */
+const calm_ms = 600_000
 
 export class Sinks {
   readonly #options: SinksOptions
   #sinks: readonly Registered[] = []
   readonly #waiting: RuntimeEvent[] = []
   #dispatching = false
-  /** To read the clock costs more than most sinks: which one is slow is looked into once something was. */
-  #timesEach = false
+  /** To read the clock costs more than most sinks: which one is slow is looked into, until this moment, once something was. */
+  #timesEachUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: SinksOptions) {
     this.#options = options
@@ -54,8 +56,8 @@ export class Sinks {
     }
     this.#dispatching = true
     try {
-      let began = now_ms
-      for (let next: RuntimeEvent | undefined = event; next; next = this.#waiting.shift()) began = this.#tellAll(next, began)
+      let began = this.#tellAll(event, now_ms)
+      while (this.#waiting.length > 0) began = this.#tellAll(this.#waiting.shift()!, began)
     } finally {
       this.#dispatching = false
     }
@@ -63,17 +65,17 @@ export class Sinks {
 
   /** Calls every sink, and returns the time when the last has returned. */
   #tellAll(event: RuntimeEvent, began: number): number {
-    if (this.#timesEach) return this.#tellEachTimed(event, began)
+    if (began < this.#timesEachUntil) return this.#tellEachTimed(event, began)
     for (const one of this.#sinks) this.#tell(one, event)
     const ended = this.#options.clock.now()
-    if (ended - began >= slow_ms) this.#timeEach(event, ended - began)
+    if (ended - began >= slow_ms) this.#timeEach(event, ended, ended - began)
     return ended
   }
 
-  #timeEach({ event_name }: RuntimeEvent, took_ms: number): void {
+  #timeEach({ event_name }: RuntimeEvent, now: number, took_ms: number): void {
     const count = this.#sinks.length
     if (count === 0) return
-    this.#timesEach = true
+    this.#timesEachUntil = now + calm_ms
     this.#options.warn(`one of ${count} sinks held everything up for ${Math.round(took_ms)} ms at ${event_name}; each is timed from now on`)
   }
 
@@ -115,6 +117,7 @@ export class Sinks {
   }
 
   #warnSlow(one: Registered, { event_name }: RuntimeEvent, now: number, took_ms: number): void {
+    this.#timesEachUntil = now + calm_ms
     if (now - one.warnedAt < warnAgain_ms) return
     one.warnedAt = now
     this.#options.warn(`the sink ${nameOf(one.sink)} held everything up for ${Math.round(took_ms)} ms at ${event_name}`)

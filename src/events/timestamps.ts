@@ -18,6 +18,9 @@ export class Timestamps {
   readonly #wall: Wall
   #last: number
   #behind = 0
+  /** The wall clock when it was last asked (µs), and the monotonic clock then (ms). */
+  #asked = 0
+  #askedAt = Number.NEGATIVE_INFINITY
   #isReported = false
   #reportAgainAt = Number.POSITIVE_INFINITY
 
@@ -27,9 +30,21 @@ export class Timestamps {
     this.#last = last
   }
 
-  /** Whole microseconds; the seconds on the wire are these / 1e6. */
-  next(): number {
+  /** Whole microseconds; the seconds on the wire are these / 1e6. `now_ms` is monotonic: within a millisecond of it the wall clock is not asked again. */
+  next(now_ms: number): number {
+    const since_ms = now_ms - this.#askedAt
+    if (since_ms > 0 && since_ms < 1) {
+      // Both clocks run alike for so short a time, and each look at one costs as much as three sinks.
+      this.#last = Math.max(this.#asked + Math.floor(since_ms * 1000), this.#last + 1)
+      return this.#last
+    }
+    return this.#ask(now_ms)
+  }
+
+  #ask(now_ms: number): number {
     const now = this.#wall.now()
+    this.#asked = now
+    this.#askedAt = now_ms
     this.#behind = this.#last - now
     this.#last = Math.max(now, this.#last + 1)
     return this.#last

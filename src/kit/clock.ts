@@ -1,5 +1,7 @@
 // Time as it is handed to whoever needs it: the machine's, a faster one for simulations, and one that tests turn by hand.
 
+import { hrtime } from 'node:process'
+
 /** Monotonic time. Only differences mean anything: a deadline never moves when somebody sets the wall clock. */
 export interface Clock {
   /** Milliseconds since some moment. */
@@ -9,12 +11,19 @@ export interface Clock {
 }
 
 export const systemClock: Clock = {
-  now: () => performance.now(),
+  // It takes less time than performance.now().
+  now: () => {
+    const [seconds, nanoseconds] = hrtime()
+    return (seconds - firstSecond) * 1000 + nanoseconds / 1e6
+  },
   after(ms, call) {
     const timer = setTimeout(call, ms)
     return () => clearTimeout(timer)
   },
 }
+
+/** Times are counted from here. */
+const [firstSecond] = hrtime()
 
 /** Unix time in seconds as of the start of this process: how old something is does not change when somebody sets the wall clock meanwhile. */
 export function steadySeconds(): number {

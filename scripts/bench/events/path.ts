@@ -12,7 +12,7 @@ import { type Sample, sample } from './sample.ts'
 import { usage } from './usage.ts'
 
 /** `streamed`: with a subscriber. */
-export type Asked = { do: 'stringify' | 'floor' | 'emit' | 'count' | 'flood'; count: number; streamed?: boolean }
+export type Asked = { do: 'stringify' | 'floor' | 'emit' | 'named' | 'count' | 'flood'; count: number; streamed?: boolean }
 /** `rss_mib` is the most it was in between. `calls` counts how often an event was handed to JSON.stringify. */
 export type Done = { cpu_us: number; seconds: number; rss_mib: number; bytes: number; lost: number; calls: number }
 
@@ -41,6 +41,7 @@ async function measured({ do: what, count, streamed = false }: Asked): Promise<D
     if (what === 'stringify') return measure(() => stringify(count))
     if (what === 'floor') return await inBursts(count, floor, emit)
     if (what === 'emit') return await inBursts(count, emit)
+    if (what === 'named') return await inBursts(count, emitNamed)
     const calls = what === 'count' ? countCalls() : undefined
     const done = await measureAsync(() => flood(count))
     return { ...done, bytes: sent.bytes, lost: hub.log.lost + (stream?.dropped ?? 0), calls: calls?.() ?? 0 }
@@ -95,7 +96,14 @@ function floor(n: number): void {
   for (const tell of direct) tell(event)
 }
 
+/** As the runtime does, which has the parts of the name. */
 function emit(n: number): void {
+  const { event_name, context, execution_id } = sample(n)
+  hub.emit(event_name, context, execution_id, { entity_type: 'METHOD', entity_id: context.method_id as string, status: 'IN_PROGRESS' })
+}
+
+/** As somebody does who has only the name. */
+function emitNamed(n: number): void {
   const { event_name, context, execution_id } = sample(n)
   hub.emit(event_name, context, execution_id)
 }

@@ -1,12 +1,12 @@
 // Publishes the events of one execution: to everybody first, then to its workflow's handlers, so that an effect comes after its cause.
 
 import { messageOf } from '../../errors.ts'
-import type { Context } from '../../events/event.ts'
+import type { Context, NameParts } from '../../events/event.ts'
 import type { Handler } from '../plans/documents.ts'
 
 type BusOptions = {
-  /** Hears of every event, under its specific name. */
-  forward(eventName: string, context: Context): void
+  /** Hears of every event, under its specific name, which has these parts. */
+  forward(eventName: string, context: Context, parts: NameParts): void
   /** A handler has thrown three times running. This is not reported again before it has succeeded. */
   onBroken(name: string, eventName: string, error: unknown): void
   warn(message: string): void
@@ -45,7 +45,7 @@ export class Bus {
   /** Tells everybody, then those of the specific name, then those of the generalized one. No id makes a name of two parts. */
   emit(type: string, id: string, status: string, context: Context): void {
     const eventName = id === '' ? `${type}.${status}` : `${type}.${id}.${status}`
-    this.#options.forward(eventName, context)
+    this.#options.forward(eventName, context, { entity_type: type, entity_id: id, status })
     if (this.#subscribers.size === 0) return
     this.#tell(eventName, context)
     if (id !== '') this.#tell(`${type}.${status}`, context)

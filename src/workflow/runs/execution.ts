@@ -122,7 +122,7 @@ export class Execution implements RunPorts {
     const began = environment.clock.now()
     this.timeline = new Timeline(() => Math.round(environment.clock.now() - began) / 1000)
     this.#bus = new Bus({
-      forward: (name, context) => around.hub.emit(name, context, this.execution_id),
+      forward: (name, context, parts) => around.hub.emit(name, context, this.execution_id, parts),
       warn: (message) => around.warn(`${workflow.name}: ${message}`),
       onBroken: (name, eventName, error) => this.#onBroken(name, eventName, error),
     })
