@@ -31,8 +31,8 @@ export const estop = bench({
   name: 'estop',
   summary: 'stop: from the request to the first byte on a pseudo-terminal',
   limit: 'node:http',
-  options: { stops: 40, subscribers: 100, rate: 1000, flood: 16 },
-  async run({ stops, subscribers, rate, flood }) {
+  options: { stops: 40, subscribers: 100, rate: 1000, flood: 16, only: '' },
+  async run({ stops, subscribers, rate, flood, only }) {
     const [ours, theirs] = [await farEnd('stoppable'), await farEnd('raw_stoppable')]
     const readers = await startChild<object>('./events/readers.js')
     const cases: Case[] = [
@@ -47,20 +47,23 @@ export const estop = bench({
       if (streams) await readers.ask(opening(server.ready, subscribers))
       await server.ask(beside)
       const calm = flooded ? await flooding(server.ready, flood) : async () => {}
-      await sleep(settle_ms)
       const times: number[] = []
-      while (times.length < stops / turns) {
-        times.push(await stopped())
-        await sleep(pause_ms * (0.5 + Math.random()))
+      try {
+        await sleep(settle_ms)
+        while (times.length < stops / turns) {
+          times.push(await stopped())
+          await sleep(pause_ms * (0.5 + Math.random()))
+        }
+      } finally {
+        await calm()
       }
-      await calm()
       await server.ask({} satisfies Beside)
       await readers.ask({ do: 'close' } satisfies Asked)
       return times
     }
     try {
       const rows: Row[] = []
-      for (const its of cases) {
+      for (const its of cases.filter(({ what }) => what.includes(only))) {
         const found: Found = { ours: [], theirs: [] }
         for (let i = 0; i < turns; i++) {
           found.theirs.push(...(await turn(theirs, its)))

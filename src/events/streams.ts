@@ -49,11 +49,15 @@ type StreamsOptions = {
 export const usualHeartbeat_s = 15
 const stalled_ms = 60_000
 const tick_ms = 1000
+/** The number of readers that are written to before others may have the event loop: a stop waits for so many, however many there are. */
+const mostAtOnce = 64
 
 export class Streams {
   #options: StreamsOptions
   /** By execution; undefined is everything. There is none without a subscriber. */
   readonly #channels = new Map<string | undefined, Channel>()
+  /** The readers to whom the newest events have yet to be written. */
+  #unserved: Iterator<Reader, undefined> | undefined
   #cancelTick: (() => void) | undefined
   #dropped = 0
   #others = 0
@@ -124,6 +128,7 @@ export class Streams {
   /** Ends them all at once. */
   close(): void {
     this.#closed = true
+    this.#serve(Number.POSITIVE_INFINITY)
     for (const reader of this.#all()) this.#end(reader, 'ended')
   }
 
@@ -140,6 +145,9 @@ export class Streams {
   }
 
   #publish(entries: readonly Entry[]): void {
+    // Readers whose turn has not come yet would lose what the new events push out.
+    const isServing = !this.#serve(0)
+    if (isServing) this.#serve(Number.POSITIVE_INFINITY)
     if (this.#channels.size === 0) return
     const common = this.#channels.get(undefined)
     for (const entry of entries) {
@@ -149,12 +157,29 @@ export class Streams {
       common?.ring.push(text, entry.seq)
       own?.ring.push(text, entry.seq)
     }
-    for (const channel of this.#channels.values()) this.#flush(channel)
+    this.#unserved = this.#eachReader()
+    if (!isServing) this.#serveSome()
   }
 
-  #flush(channel: Channel): void {
-    for (const reader of channel.readers) this.#pump(reader)
-    release(channel)
+  *#eachReader(): Generator<Reader, undefined> {
+    for (const channel of this.#channels.values()) {
+      yield* channel.readers
+      release(channel)
+    }
+  }
+
+  #serveSome(): void {
+    if (!this.#serve(mostAtOnce)) setImmediate(() => this.#serveSome())
+  }
+
+  /** Writes to so many readers of those whose turn has not come yet. Answers whether it has come to all. */
+  #serve(most: number): boolean {
+    for (let served = 0; this.#unserved && served < most; served++) {
+      const { value: reader } = this.#unserved.next()
+      if (reader) this.#pump(reader)
+      else this.#unserved = undefined
+    }
+    return !this.#unserved
   }
 
   /** Writes what waits for the reader, as long as it takes more. */
