@@ -41,13 +41,19 @@ const held = {
 
 test('an error that holds a thread has a button for each decision, another device among them', (t) => {
   const [need] = needsOf(stateOf({ thread: { t1: held }, run: { e1: { workflow_name: 'seal', paused: null, ended_at: null } } }))
-  t.match(need, { title: 'plate is held by an error in seal', text: 'it jammed. plate-1 stands at pad_1.', href: '#/runs/e1' })
+  t.match(need, { title: 'plate is held by an error in seal', text: 'It jammed. plate-1 stands at pad_1.', href: '#/runs/e1' })
   t.same(
     need?.decisions.map(({ label }) => label),
     ['Retry', 'Retry on sealer-2', 'Abort thread'],
   )
   t.match(need?.decisions[1]?.request, { operation: 'recoverThread', asked: { body: { decision: 'RETRY', on: 'sealer-2' } } })
   for (const { consequence } of need!.decisions) t.match(consequence, /\.$/)
+  const what = 'the service restarted in the midst of seal: resume it, which does that again; possible decisions: RETRY, ABORT_THREAD'
+  const [after] = needsOf(stateOf({ thread: { t1: { ...held, pause_reason: 'system', waiting: { kind: 'operator', what, since: 5 } } } }))
+  t.match(after, {
+    title: 'plate was interrupted by a restart',
+    text: 'The service restarted in the midst of seal: resume it, which does that again. plate-1 stands at pad_1.',
+  })
   t.end()
 })
 

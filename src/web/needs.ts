@@ -1,7 +1,7 @@
 // Finds what waits for a person, worst first, each with the decisions that there are and what each of them does.
 
 import type { DeviceInfo, Incident, Operations, State, Thread } from '../clients/ts/benchd.ts'
-import { sentence } from './words.ts'
+import { decisionLabels, sentence } from './words.ts'
 
 /** A request to the API, as the client takes it. */
 export type Request = { [Op in keyof Operations]: { operation: Op; asked?: object } }[keyof Operations]
@@ -41,17 +41,13 @@ export type Need = {
 
 const latched = new Set(['faulted', 'stopped'])
 
-const decisionWords: Record<Thread['decisions'][number], { label: string; consequence: string; danger?: boolean }> = {
-  RETRY: { label: 'Retry', consequence: 'The action is done again from its beginning.' },
-  RETRY_OP: { label: 'Retry operation', consequence: 'Only what failed is done again.' },
-  CONTINUE: { label: 'Continue', consequence: 'It counts as done: you did it, or it is not needed.' },
-  ABORT_ACTION: { label: 'Abort action', consequence: 'The action is left out; the thread goes on.', danger: true },
-  ABORT_METHOD: {
-    label: 'Abort method',
-    consequence: 'The rest of the method is left out; the thread goes on.',
-    danger: true,
-  },
-  ABORT_THREAD: { label: 'Abort thread', consequence: 'The thread ends; its labware stays where it is.', danger: true },
+const decisionWords: Record<Thread['decisions'][number], { consequence: string; danger?: boolean }> = {
+  RETRY: { consequence: 'The action is done again from its beginning.' },
+  RETRY_OP: { consequence: 'Only what failed is done again.' },
+  CONTINUE: { consequence: 'It counts as done: you did it, or it is not needed.' },
+  ABORT_ACTION: { consequence: 'The action is left out; the thread goes on.', danger: true },
+  ABORT_METHOD: { consequence: 'The rest of the method is left out; the thread goes on.', danger: true },
+  ABORT_THREAD: { consequence: 'The thread ends; its labware stays where it is.', danger: true },
 }
 
 export function needsOf(state: State): Need[] {
@@ -103,6 +99,11 @@ function faultText({ error, may_still_be_moving }: NonNullable<DeviceInfo['fault
   return `${error}.${may_still_be_moving ? ' It may still be moving.' : ''}`.replace(/\.\./g, '.')
 }
 
+/** The first step that brings back a device, if it is stopped or faulted. */
+export function initializing(device: DeviceInfo | undefined): Decision[] {
+  return remediesAt(device).slice(0, 1)
+}
+
 /** Lists the steps that bring back a device that takes no commands. An instrument that still reports its error keeps it until it is initialized. */
 function remediesAt(device: DeviceInfo | undefined): Decision[] {
   if (!device || !latched.has(device.state)) return []
@@ -124,7 +125,21 @@ function remediesAt(device: DeviceInfo | undefined): Decision[] {
 
 function threads({ thread, run, device }: State): Need[] {
   return Object.values(thread).flatMap((one): Need[] => {
-    const { thread_id, thread_name, execution_id, status, decisions, retry_on, last_error, since, labware, position, device: at } = one
+    const {
+      thread_id,
+      thread_name,
+      execution_id,
+      status,
+      decisions,
+      retry_on,
+      last_error,
+      since,
+      labware,
+      position,
+      waiting,
+      pause_reason,
+      device: at,
+    } = one
     const href = `#/runs/${execution_id}`
     const where = run[execution_id] ? ` in ${run[execution_id].workflow_name}` : ''
     const plate = labware?.name ?? 'the labware'
@@ -138,17 +153,18 @@ function threads({ thread, run, device }: State): Need[] {
         request: { operation: 'recoverThread' as const, asked: { path, body: { decision: 'RETRY', on }, headers } },
       }))
       const here = decisions.map((decision) => ({
+        label: decisionLabels[decision],
         ...decisionWords[decision],
         ...(decision.startsWith('RETRY') && its && latched.has(its.state) && { why: `${its.device_id} must be ready first.` }),
         request: { operation: 'recoverThread' as const, asked: { path, body: { decision }, headers } },
       }))
       const stands = position ? ` ${plate} stands at ${position}.` : ''
-      const text = `${last_error ?? 'An action failed'}.${stands}`.replace(/\.\./g, '.')
+      const text = `${sentence(waiting?.what ?? last_error ?? 'An action failed')}${stands}`
       const because = its?.state === 'faulted' ? `Fault on ${at}: ` : its?.state === 'stopped' ? `${at} was stopped: ` : ''
       return [
         {
           id: `thread ${thread_id}`,
-          title: `${because}${thread_name} is held by an error${where}`,
+          title: `${because}${thread_name} ${pause_reason === 'system' ? 'was interrupted by a restart' : 'is held by an error'}${where}`,
           text,
           since,
           severe: true,
@@ -287,7 +303,7 @@ function incidentNeed(one: Incident): Need {
   return {
     id: `incident ${incident_id}`,
     title: isLateCall(one) ? 'A device takes too long' : 'Incident',
-    text: message,
+    text: sentence(message),
     since: timestamp,
     severe: severity === 'CRITICAL',
     ...(execution_id && { href: `#/runs/${execution_id}` }),

@@ -52,9 +52,9 @@ export function Act({ label, onPress, kind, name, why, free, twice }: ActProps) 
   )
 }
 
-type DecisionsProps = { decisions: readonly Decision[]; href: string | undefined }
+type DecisionsProps = { decisions: readonly Decision[]; href?: string | undefined }
 
-function Decisions({ decisions, href }: DecisionsProps) {
+export function Decisions({ decisions, href }: DecisionsProps) {
   return (
     <ul class="decisions">
       {decisions.map((decision) => (

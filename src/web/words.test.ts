@@ -56,6 +56,16 @@ test('times and durations are short', (t) => {
   t.end()
 })
 
+test('a decision about an error is called as its button is', (t) => {
+  t.equal(sentence('the decision about plate is RETRY_OP at shaker-2'), 'The decision about plate is “Retry operation” at shaker-2.')
+  t.equal(sentence('it jammed; possible decisions: RETRY, RETRY_OP, ABORT_THREAD'), 'It jammed.')
+  t.equal(
+    sentence('recover the thread with one of the decisions; or have it done at b: RETRY with "on"'),
+    'Choose one of the buttons in “Needs you”; or have it done at b: “Retry on …”.',
+  )
+  t.end()
+})
+
 test('a sentence of the API names the buttons and screens of the page', (t) => {
   const id = '0f4b3c52-9d1e-4f0e-8a37-5b1c2d3e4f50'
   t.equal(sentence('plate/ask is skipped'), 'plate/ask is skipped.')

@@ -26,12 +26,29 @@ const threadWords: Partial<Record<Thread['status'], string>> = {
   AWAITING_EVENT: 'waits for an event',
 }
 
+/** The buttons of the decisions about an error. */
+export const decisionLabels: Record<Thread['decisions'][number], string> = {
+  RETRY: 'Retry',
+  RETRY_OP: 'Retry operation',
+  CONTINUE: 'Continue',
+  ABORT_ACTION: 'Abort action',
+  ABORT_METHOD: 'Abort method',
+  ABORT_THREAD: 'Abort thread',
+}
+
 export function threadWord(status: string): string {
   return threadWords[status as Thread['status']] ?? status.toLowerCase().replaceAll('_', ' ')
 }
 
 /** Sentences of the API name its routes; on the page each of them is a button or a screen. */
 const buttons: readonly (readonly [RegExp, string])[] = [
+  [/; possible decisions: [A-Z_, ]+(?=; |$)/, ''],
+  [/\brecover the thread with one of the decisions/, 'choose one of the buttons in “Needs you”'],
+  [/\bthe execution is paused \(system\)/, 'the service has paused the run'],
+  [/\bthe execution is paused \(manual\)/, 'somebody has paused the run'],
+  [/\bresume the thread or the execution\b/, 'resume the thread or the run'],
+  [/\bRETRY with "on"/, '“Retry on …”'],
+  ...Object.entries(decisionLabels).map(([word, label]) => [new RegExp(`\\b${word}\\b`, 'g'), `“${label}”`] as const),
   [/POST \/api\/devices\/([^/\s]+)\/initialize/g, 'press “Initialize” of $1'],
   [/: POST \/api\/devices\/([^/\s]+)\/accept, or benchd devices accept [^\s,]+/g, ' (“Accept” of $1)'],
   [/POST \/api\/devices\/([^/\s]+)\/stop/g, 'press “Stop” of $1'],

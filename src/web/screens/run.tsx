@@ -4,7 +4,8 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { ListBlockersResponse, Thread, TimelineRow } from '../../clients/ts/benchd.ts'
 import { type Bar, Gantt } from '../gantt.tsx'
-import { Act, Empty } from '../parts.tsx'
+import { initializing } from '../needs.ts'
+import { Act, Decisions, Empty } from '../parts.tsx'
 import { ask, bench, download, ends, ifState, keepFile, now, state, ticks } from '../store.tsx'
 import { duration, onPage, sentence, threadWord } from '../words.ts'
 import { EventList } from './events.tsx'
@@ -16,7 +17,9 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
   const blockers = useSignal<ListBlockersResponse['blockers']>([])
   const armed = useSignal(false)
   const threads = Object.values(state.value.thread).filter((thread) => thread.execution_id === execution_id)
-  const signature = threads.map(({ thread_id, status }) => `${thread_id}${status}`).join() + (run?.paused?.at ?? '')
+  // What is in the way changes with these.
+  const devices = Object.values(state.value.device).map(({ device_id, state }) => `${device_id}${state}`)
+  const signature = [...threads.map(({ thread_id, status }) => `${thread_id}${status}`), ...devices, run?.paused?.at].join()
   useEffect(() => {
     bench.value?.call('listBlockers', { path: { execution_id } }).then(
       (found) => {
@@ -91,10 +94,13 @@ function Lanes({ threads, blockers }: { threads: readonly Thread[]; blockers: Bl
   const shown = threads.slice(0, mostShown)
   return (
     <>
-      {general.map(({ message, remedy }) => (
-        <p key={message} class="hint long">
-          {sentence(message)} {sentence(remedy)}
-        </p>
+      {general.map(({ message, remedy, device_id }) => (
+        <div key={message}>
+          <p class="hint long">
+            {sentence(message)} {sentence(remedy)}
+          </p>
+          <Decisions decisions={initializing(state.value.device[device_id ?? ''])} />
+        </div>
       ))}
       <ul class="lanes" aria-label="Threads">
         {shown.map((thread) => (
@@ -111,16 +117,18 @@ function Lane({ thread, blockers }: { thread: Thread; blockers: Blockers }) {
   const path = { thread_id }
   // A run on simulators has devices of its own, which the page is not shown.
   const isOnBench = status === 'EXECUTING_ACTION' && state.value.run[thread.execution_id]?.run_mode === 'LIVE'
+  // Needs you says which error it is.
+  const isHeld = pause_reason === 'error'
   const where = held_by ? `in the gripper of ${held_by}` : position ? `stands at ${position}` : 'not on the bench yet'
   return (
     <li>
       <p class="what">
-        <strong>{thread_name}</strong> {threadWord(status)}
+        <strong>{thread_name}</strong> {isHeld ? 'is held by an error' : threadWord(status)}
         {device ? ` ${status === 'MOVING' ? 'to' : 'at'} ${device}` : ''}
         {isOnBench && <TimeLeft device_id={device} />}
         <small>
           {where}
-          {waiting && `; waits: ${onPage(waiting.what)}, for ${duration(now.value / 1000 - waiting.since)}`}
+          {waiting && !isHeld && `; waits: ${onPage(waiting.what)}, for ${duration(now.value / 1000 - waiting.since)}`}
         </small>
         {blockers
           .filter(({ kind }) => kind !== 'waiting')
@@ -133,7 +141,7 @@ function Lane({ thread, blockers }: { thread: Thread; blockers: Blockers }) {
       {status !== 'PAUSED' && (
         <Act label="Pause" name={`Pause ${thread_name}`} kind="quiet" onPress={() => ask('pauseThread', { path, body: {} })} />
       )}
-      {status === 'PAUSED' && pause_reason !== 'error' && (
+      {status === 'PAUSED' && !isHeld && (
         <Act
           label="Resume"
           name={`Resume ${thread_name}`}

@@ -74,7 +74,7 @@ export class DrivenEquipment implements Equipment {
   faults(): LatchedFault[] {
     return this.#registry.all().flatMap((instrument) => {
       const { device_id, fault } = instrument.info()
-      return fault ? [{ device_id, error: fault.error, since: fault.since }] : []
+      return fault ? [{ device_id, error: fault.error, isStop: fault.error_type === 'Stopped', since: fault.since }] : []
     })
   }
 

@@ -7,6 +7,8 @@ import type { Typical } from '../../devices/device.ts'
 export type LatchedFault = {
   device_id: string
   error: string
+  /** Whether somebody stopped it. */
+  isStop?: boolean
   /** Unix time, s. */
   since: number
 }

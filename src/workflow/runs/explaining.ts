@@ -103,12 +103,12 @@ function faultsOf(execution: Execution): Blocker[] {
 }
 
 const blockerOfFault = {
-  device: ({ device_id, error, since }: LatchedFault, execution: Execution): Blocker => ({
+  device: ({ device_id, error, isStop, since }: LatchedFault, execution: Execution): Blocker => ({
     ...nobody,
     kind: 'device_fault',
     device_id,
-    message: `${device_id} has a fault: ${error}`,
-    remedy: `remove the cause, then initialize ${device_id}`,
+    message: isStop ? error : `${device_id} has a fault: ${error}`,
+    remedy: `${isStop ? 'see that it is safe' : 'remove the cause'}, then initialize ${device_id}`,
     since_s: passed(execution.now() - since),
   }),
   simulator: ({ device_id, error, since }: LatchedFault, execution: Execution): Blocker => ({
