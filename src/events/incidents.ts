@@ -164,6 +164,11 @@ export class Incidents {
     await this.#queue.run(() => this.#file.close())
   }
 
+  /** Whether all is on the card. */
+  get isWritten(): boolean {
+    return this.#unwritten.size === 0 && this.#queue.isIdle
+  }
+
   /** Resolves when all is on the card. Rejects with `storage` when that cannot be. */
   written(): Promise<void> {
     return this.#persist(() => this.#write())

@@ -44,7 +44,7 @@ export async function openEvents({
   const troubles: string[] = []
   let report: Report = ({ message }) => void troubles.push(message)
   // Incidents of a run that is taken up again are known before its state says that they were reported.
-  const before = () => incidents.written().catch(() => undefined)
+  const before = () => (incidents.isWritten ? undefined : incidents.written().catch(() => undefined))
   const states = new States({ folder: `${folder}/executions`, before, ...(open && { open }) })
   const log = await EventLog.open({
     folder: `${folder}/events`,

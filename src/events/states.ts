@@ -9,10 +9,10 @@
 
 import type { FileHandle } from 'node:fs/promises'
 import { open as openOnDisk, rename } from 'node:fs/promises'
-import { crc32 } from 'node:zlib'
-import { checksumHead, withChecksum } from '../kit/checksum.ts'
+import { withChecksum } from '../kit/checksum.ts'
 import { makeFolder, remove, storageError, syncFolder, writeAt } from '../kit/durable.ts'
 import type { OpenFile } from './log_segment.ts'
+import { type Patch, StateLine, sliceLength } from './state_line.ts'
 import { format, type LogEnd, nameOf, readStates, type SavedRun, type SavedStates, statesIn } from './states_reader.ts'
 
 /** A key, and the JSON text of its value; null for a key that is gone. */
@@ -28,8 +28,6 @@ export interface StateSource {
   readonly damage?: string | undefined
 }
 
-type Patch = Map<string, string | null>
-
 type Numbers = { from: number; through: number }
 /** A turn of the event loop: the numbers of its events, and the executions that these are of. */
 export type Turn = Numbers & { executions: Iterable<string> }
@@ -37,8 +35,8 @@ export type Turn = Numbers & { executions: Iterable<string> }
 type StatesOptions = {
   /** The folder of the file. */
   folder: string
-  /** Everything that is written ahead of a transaction. It must not reject. */
-  before?: () => Promise<unknown>
+  /** Everything that is written ahead of a transaction; undefined where there is nothing. It must not reject. */
+  before?: () => Promise<unknown> | undefined
   /** In place of the file system's own, for trying what a failing card does. */
   open?: OpenFile
 }
@@ -49,13 +47,11 @@ const longest = 8 * 1024 * 1024
 /** A card that has no room for the copy is asked again when the old file has grown by so many bytes. */
 const growth = 1024 * 1024
 const mostTimes = 3
-/** The characters that are made at once, of a line of a copy and of the line of a transaction. */
-const sliceLength = 262_144
 
 export class States {
   readonly folder: string
   readonly #open: OpenFile
-  before: () => Promise<unknown>
+  before: () => Promise<unknown> | undefined
   readonly #sources = new Map<string, StateSource>()
   #left: (() => void) | undefined
   /** How many patches of each run were written. */
@@ -64,6 +60,7 @@ export class States {
   readonly #pending = new Map<string, Patch | null>()
   /** The keys in the file of runs that were dropped. */
   readonly #dropped = new Map<string, readonly string[]>()
+  readonly #line = new StateLine()
   #isDirty = false
   #file: FileHandle | undefined
   /** The number of the newest file. */
@@ -84,7 +81,7 @@ export class States {
   /** Called when there is something to write. */
   onDirty: () => void = () => {}
 
-  constructor({ folder, before = async () => {}, open = openOnDisk }: StatesOptions) {
+  constructor({ folder, before = () => undefined, open = openOnDisk }: StatesOptions) {
     this.folder = folder
     this.#open = open
     this.before = before
@@ -156,7 +153,8 @@ export class States {
     if (this.#pending.size === 0 && !this.isDistrusted) return false
     const written = new Map(this.#pending)
     try {
-      await this.before()
+      const ahead = this.before()
+      if (ahead) await ahead
       if (sources.size === 0) await this.#removeAll()
       else {
         const file = await this.#fileToAddTo(sources, { from, through })
@@ -257,9 +255,8 @@ export class States {
   }
 
   async #append(file: FileHandle, patches: ReadonlyMap<string, Patch | null>, numbers: Numbers): Promise<void> {
-    const next = (id: string) => (this.#counts.get(id) ?? 0) + 1
-    const patched = [...patches].map(([id, patch]) => ({ id, n: next(id), patch }))
-    const bytes = await bytesOfLine(lineOf(this.#textOf(numbers), patched))
+    const patched = [...patches].map(([id, patch]) => ({ id, n: (this.#counts.get(id) ?? 0) + 1, patch }))
+    const bytes = await this.#line.of(this.#textOf(numbers), patched)
     if (this.#isTorn) await file.truncate(this.#bytes)
     this.#isTorn = true
     await writeAt(file, bytes, this.#bytes)
@@ -365,43 +362,6 @@ function asRead(run: SavedRun): StateSource {
     changes: () => [],
   }
 }
-
-/** The parts of a line behind its checksum. */
-function* lineOf(numbers: string, patched: readonly { id: string; n: number; patch: Patch | null }[]): Generator<string> {
-  yield `${numbers},"runs":{`
-  for (const [i, { id, n, patch }] of patched.entries()) {
-    yield `${i === 0 ? '' : ','}${JSON.stringify(id)}:{"n":${n},"patch":${patch === null ? 'null' : '{'}`
-    let comma = ''
-    for (const [key, text] of patch ?? []) {
-      yield `${comma}${JSON.stringify(key)}:${text}`
-      comma = ','
-    }
-    yield patch === null ? '}' : '}}'
-  }
-  yield '}}'
-}
-
-/** Puts a line together in slices that delay nobody. */
-async function bytesOfLine(parts: Iterable<string>): Promise<Buffer> {
-  const slices: Buffer[] = []
-  let [crc, text] = [0, '']
-  const add = () => {
-    const slice = Buffer.from(text)
-    crc = crc32(slice, crc)
-    slices.push(slice)
-    text = ''
-  }
-  for (const part of parts) {
-    text += part
-    if (text.length < sliceLength) continue
-    add()
-    await nextTurn()
-  }
-  add()
-  return Buffer.concat([Buffer.from(checksumHead(crc)), ...slices, lineEnd])
-}
-
-const lineEnd = Buffer.from('\n')
 
 function nextTurn(): Promise<void> {
   return new Promise(setImmediate)

@@ -1,6 +1,6 @@
 // Persisted state is on the card, and the next start finds it, whatever fails, and whatever happens while a file is begun.
 
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, watch, writeFileSync } from 'node:fs'
 import { type FileHandle, open as openOnDisk } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Test, test } from 'tap'
@@ -438,4 +438,19 @@ test('a sync that begins while the file of the last run is closed does not fail'
   await t.resolves(hub.states.sync())
   closing.open()
   await hub.log.persist()
+})
+
+test('with the end of the last run the oldest file is removed first: after a kill in between, the next start reads the newest', async (t) => {
+  const { folder, hub } = await begun(t)
+  const states = join(folder, 'executions')
+  for (const number of [0, 2, 3]) copyFileSync(join(states, 'state-000001.jsonl'), join(states, `state-00000${number}.jsonl`))
+  const removed: string[] = []
+  await new Promise<void>((resolve) => {
+    const watcher = watch(states, (_, name) => {
+      if (name && !existsSync(join(states, name)) && !removed.includes(name)) removed.push(name)
+      if (removed.length === 4) resolve(watcher.close())
+    })
+    hub.states.drop('a')
+  })
+  t.same(removed, ['state-000000.jsonl', 'state-000001.jsonl', 'state-000002.jsonl', 'state-000003.jsonl'])
 })

@@ -24,9 +24,7 @@ test('a run that is not written remembers no changes; once it is, all of it is w
   made.length = 0
   t.same([...run.changes()], [])
   entries[7]!.set({ open: 2 })
-  entries[7]!.update((state) => {
-    state.ended.COMPLETED = 1
-  })
+  entries[7]!.setIn(entries[7]!.state.ended, { COMPLETED: 1 })
   const text = '{"submission_id":"s","group_id":"g7","open":2,"is_complete":false,"ended":{"COMPLETED":1}}'
   t.same([...run.changes()], [['group s g7', text]])
   t.same(made, ['g7'], 'however many values there are, the JSON of one is made')
@@ -97,16 +95,17 @@ test('changes of which nobody has taken the rest are not lost', (t) => {
   t.end()
 })
 
-test('a change that throws in the midst leaves nothing unwritten', (t) => {
+test('a change that cannot be made changes nothing, in memory and on the card', (t) => {
   const { run, entries } = runOf(1)
   run.writeTo(new Kept(), 'run')
   for (const _ of run.changes());
-  const change = () =>
-    entries[0]!.update((state) => {
-      state.open = 3
-      throw new Error('no')
-    })
-  t.throws(change, { message: 'no' })
-  t.same([run.unmarked(), [...run.changes()].length], [[], 1])
+  const [entry] = entries
+  const count = (): number => {
+    throw new Error('no')
+  }
+  t.throws(() => entry!.set({ open: 3, is_complete: count() > 0 }), { message: 'no' })
+  t.throws(() => entry!.setIn(entry!.state.ended, { COMPLETED: 1, FAILED: count() }), { message: 'no' })
+  t.match(entry!.state, { open: 0, is_complete: false, ended: {} })
+  t.same([run.unmarked(), [...run.changes()]], [[], []])
   t.end()
 })

@@ -35,17 +35,18 @@ export class Entry<Kind extends keyof Kinds> {
     run.put(this.#key, state)
   }
 
-  /** Changes members of the value, which goes with the next transaction: that of the next event, or sooner where somebody asks for it. */
-  set(members: Partial<Kinds[Kind]>): void {
-    this.#run.mark(this.#key)
-    Object.assign(this.state as object, members)
+  /**
+   * Changes members of the value, which goes with the next transaction: that of the next event, or sooner where somebody asks for it. The new members
+   * are made before the call, so an error while they are made changes nothing.
+   */
+  set(members: Partial<Fixed<Kinds[Kind]>>): void {
+    this.setIn(this.state as object, members)
   }
 
-  /** Changes what lies deeper in the value; written as with `set`. */
-  update(change: (state: Kinds[Kind]) => unknown): void {
-    // Marked first: where the function throws, the part that it has changed is written too.
+  /** Changes members of an object inside the value, as `set` does. */
+  setIn<Part extends object>(part: Part, members: Partial<Part>): void {
     this.#run.mark(this.#key)
-    change(this.state as Kinds[Kind])
+    Object.assign(part, members)
   }
 
   /** Takes the value out of the state of its run. */

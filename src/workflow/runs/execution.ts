@@ -151,10 +151,9 @@ export class Execution implements RunPorts {
 
   /** Counts a name of a thread or a labware once more, and answers how often it was counted. */
   countName(name: string): number {
-    const count = 1 + (this.#entry.state.names.find((one) => one.name === name)?.count ?? 0)
-    this.#entry.update((state) => {
-      state.names = [...state.names.filter((one) => one.name !== name), { name, count }]
-    })
+    const { names } = this.#entry.state
+    const count = 1 + (names.find((one) => one.name === name)?.count ?? 0)
+    this.#entry.set({ names: [...names.filter((one) => one.name !== name), { name, count }] })
     return count
   }
 

@@ -27,12 +27,10 @@ export class Groups {
   ended({ origin, status }: Carrier): void {
     const group = this.#of(origin)
     if (!group) return
-    const isLast = group.state.open === 1 && !group.state.is_complete
-    group.update((state) => {
-      state.open--
-      state.ended[status.current] = (state.ended[status.current] ?? 0) + 1
-      state.is_complete ||= isLast
-    })
+    const { open, is_complete, ended } = group.state
+    const isLast = open === 1 && !is_complete
+    const count = (ended[status.current] ?? 0) + 1
+    group.set({ open: open - 1, is_complete: is_complete || isLast, ended: { ...ended, [status.current]: count } })
     if (isLast) this.#completed(group.state)
   }
 

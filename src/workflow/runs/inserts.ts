@@ -163,7 +163,8 @@ export class Inserts {
   #await(named: Named, insert: Insert): void {
     const { thread, step, action } = named
     const path = insert.paths.get(laneOf(named))!
-    thread.update(({ awaited }) => awaited.push({ insert: insert.entry.state.number, key: itemKey(step, action), path }))
+    const { number } = insert.entry.state
+    thread.set({ awaited: [...thread.state.awaited, { insert: number, key: itemKey(step, action), path }] })
     this.opened(thread)
   }
 

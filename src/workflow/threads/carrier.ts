@@ -45,8 +45,8 @@ export interface Publisher {
   incident(category: IncidentCategory, message: string, thread: { thread_id: string } | null, more?: NoteworthyError): string
 }
 
-/** Its state changes through `set` and `update`. */
-export interface Carrier extends Pick<Entry<'thread'>, 'state' | 'set' | 'update'> {
+/** Its state changes through `set` and `setIn`. */
+export interface Carrier extends Pick<Entry<'thread'>, 'state' | 'set' | 'setIn'> {
   readonly thread_id: string
   readonly name: string
   readonly labware: Labware

@@ -17,15 +17,14 @@ export function withInserted<Plan>(plans: readonly Plan[], inserted: Readonly<In
   return all
 }
 
-/** Notes that a plan was inserted before the one at `at`. */
-export function noteInserted(inserted: Inserted, at: number, path: string): void {
-  for (const other of inserted) if (other.at >= at) other.at++
-  inserted.push({ at, path })
-  inserted.sort((one, other) => one.at - other.at)
+/** The places with one more, of a plan that is inserted before the one at `at`. */
+export function withPlace(inserted: Readonly<Inserted>, at: number, path: string): Inserted {
+  const others = inserted.map((other) => (other.at >= at ? { ...other, at: other.at + 1 } : other))
+  return [...others, { at, path }].sort((one, other) => one.at - other.at)
 }
 
-/** The thread whose steps these are: `update` is the way to change its state. */
-type Goer = { update(change: () => void): void }
+/** The thread whose steps these are: `setIn` is the way to change its state. */
+type Goer = { setIn(part: FrameState, members: Partial<FrameState>): void }
 
 /** Steps that are being gone through; a loop begins anew at its end. A step that an operator inserted is done once. */
 export class Frame {
@@ -50,9 +49,7 @@ export class Frame {
   }
 
   goTo(next: number): void {
-    this.#thread.update(() => {
-      this.#state.next = next
-    })
+    this.#thread.setIn(this.#state, { next })
   }
 
   /** Goes on to the next step. A step that an operator inserted into a loop is gone after it was done. */
@@ -64,20 +61,16 @@ export class Frame {
 
   #remove(gone: number): void {
     this.steps.splice(gone, 1)
-    this.#thread.update(() => {
-      const others = this.#state.inserted.filter(({ at }) => at !== gone)
-      this.#state.inserted = others.map(({ at, path }) => ({ at: at > gone ? at - 1 : at, path }))
-    })
+    const others = this.#state.inserted.filter(({ at }) => at !== gone)
+    this.#thread.setIn(this.#state, { inserted: others.map(({ at, path }) => ({ at: at > gone ? at - 1 : at, path })) })
   }
 
   /** Inserts a step before the one at `at`; `isPast` for a step that comes in the next round. */
   insert(at: number, step: StepPlan, { isPast }: { isPast: boolean }): void {
     this.steps.splice(at, 0, step)
-    this.#thread.update(() => {
-      noteInserted(this.#state.inserted, at, step.path)
-      // What the thread is in moves on by one.
-      if (isPast) this.#state.next++
-    })
+    const { next, inserted } = this.#state
+    // What the thread is in moves on by one.
+    this.#thread.setIn(this.#state, { inserted: withPlace(inserted, at, step.path), next: isPast ? next + 1 : next })
   }
 
   /** The steps that an operator inserted and that are not done. */

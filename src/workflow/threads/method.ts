@@ -7,7 +7,7 @@ import type { MethodState } from '../runs/state.ts'
 import { type MethodStatus, methodTransitions, Status } from '../statuses.ts'
 import type { ActionRun, OwningMethod } from './action.ts'
 import type { Carrier, Publisher } from './carrier.ts'
-import { noteInserted, withInserted } from './frame.ts'
+import { withInserted, withPlace } from './frame.ts'
 
 /** The thread that owns a method; its run knows the actions that an operator put in. */
 type Owner = Carrier & {
@@ -104,13 +104,13 @@ export class MethodRun extends Entry<'method'> implements OwningMethod {
 
   /** Notes that labware has been sent for. */
   sendFor(labware: string): void {
-    this.update(({ wanted }) => wanted.push(labware))
+    this.set({ wanted: [...this.state.wanted, labware] })
   }
 
   /** Inserts an action before the one at `at`. */
   insert(at: number, action: ActionPlan): void {
     this.actions.splice(at, 0, action)
-    this.update(({ inserted }) => noteInserted(inserted, at, action.path))
+    this.set({ inserted: withPlace(this.state.inserted, at, action.path) })
   }
 
   /** The labware that was to come never will: the owner goes on without it. */

@@ -25,7 +25,7 @@ export class MoveRun {
   }
 
   set(members: Partial<MoveState>): void {
-    this.thread.update(() => Object.assign(this.state, members))
+    this.thread.setIn(this.state, members)
   }
 
   #publish(action_status: ActionStatus): void {

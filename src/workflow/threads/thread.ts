@@ -153,7 +153,7 @@ export class LabwareThread extends Entry<'thread'> {
 
   /** Changes members of the labware that the thread carries. */
   setLabware(members: Partial<Labware>): void {
-    this.update(({ labware }) => Object.assign(labware, members))
+    this.setIn(this.labware, members)
   }
 
   get last_error(): string | null {
@@ -351,7 +351,7 @@ export class LabwareThread extends Entry<'thread'> {
 
   /** Skips the step or action with this key: at once if the thread waits in it, else when the thread comes to it. */
   skip(key: string): void {
-    if (!this.isToSkip(key)) this.update(({ skips }) => skips.push(key))
+    if (!this.isToSkip(key)) this.set({ skips: [...this.state.skips, key] })
     if (this.#skippable === key) this.#interrupt?.(new Interrupt('skip'))
   }
 
@@ -383,13 +383,13 @@ export class LabwareThread extends Entry<'thread'> {
   /** Takes up steps inside the present one. */
   enterSteps({ path, steps, isLoop = false }: StepList & { isLoop?: boolean }): void {
     const state = { path, next: 0, is_loop: isLoop, inserted: [] }
-    this.update(({ frames }) => frames.push(state))
+    this.set({ frames: [...this.state.frames, state] })
     this.frames.push(new Frame(this, state, [...steps]))
   }
 
   /** Leaves the innermost steps. */
   leaveSteps(): Frame {
-    this.update(({ frames }) => frames.pop())
+    this.set({ frames: this.state.frames.slice(0, -1) })
     return this.frames.pop()!
   }
 

@@ -1,0 +1,78 @@
+// The line of a transaction in the file of states, put together in a buffer that serves for all of them: a string of the whole line, and the buffer
+// made of it, would cost more than the texts of the values.
+
+import { crc32 } from 'node:zlib'
+import { checksumHead } from '../kit/checksum.ts'
+
+/** The values of a run that have changed, as JSON; null for a key that is gone. */
+export type Patch = Map<string, string | null>
+
+/** A run with its changes; a patch of null ends the run. `n` counts its patches. */
+export type PatchedRun = { id: string; n: number; patch: Patch | null }
+
+/** The characters that are made at once, of a line of a copy and of the line of a transaction. */
+export const sliceLength = 262_144
+const usualLength = 65_536
+/** A buffer that became longer than this goes with its line. */
+const mostKept = 1024 * 1024
+/** A character takes up to so many bytes. */
+const widest = 3
+const newline = 0x0a
+const headLength = checksumHead(0).length
+
+export class StateLine {
+  #buffer = Buffer.allocUnsafeSlow(usualLength)
+  #end = 0
+  /** The checksum of the bytes as far as `#summed`. */
+  #crc = 0
+  #summed = 0
+
+  /** Returns the bytes of the line, in slices that delay nobody. They stay as they are until the next call. */
+  async of(numbers: string, runs: readonly PatchedRun[]): Promise<Buffer> {
+    if (this.#buffer.length > mostKept) this.#buffer = Buffer.allocUnsafeSlow(usualLength)
+    this.#end = this.#summed = headLength
+    this.#crc = 0
+    for (const part of partsOf(numbers, runs)) {
+      this.#add(part)
+      if (this.#end - this.#summed < sliceLength) continue
+      this.#sum()
+      await new Promise(setImmediate)
+    }
+    this.#sum()
+    this.#buffer.write(checksumHead(this.#crc), 'latin1')
+    this.#buffer[this.#end++] = newline
+    return this.#buffer.subarray(0, this.#end)
+  }
+
+  #sum(): void {
+    this.#crc = crc32(this.#buffer.subarray(this.#summed, this.#end), this.#crc)
+    this.#summed = this.#end
+  }
+
+  #add(part: string): void {
+    // One more is for the end of the line.
+    const needed = this.#end + part.length * widest + 1
+    if (needed > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(needed * 2)
+      larger.set(this.#buffer.subarray(0, this.#end))
+      this.#buffer = larger
+    }
+    this.#end += this.#buffer.write(part, this.#end)
+  }
+}
+
+/** The line behind its checksum. */
+function* partsOf(numbers: string, runs: readonly PatchedRun[]): Generator<string> {
+  yield `${numbers},"runs":{`
+  for (const [i, { id, n, patch }] of runs.entries()) {
+    yield `${i === 0 ? '' : ','}${JSON.stringify(id)}:{"n":${n},"patch":${patch === null ? 'null' : '{'}`
+    let comma = ''
+    for (const [key, text] of patch ?? []) {
+      yield `${comma}${JSON.stringify(key)}:`
+      yield `${text}`
+      comma = ','
+    }
+    yield patch === null ? '}' : '}}'
+  }
+  yield '}}'
+}
