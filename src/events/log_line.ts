@@ -136,7 +136,7 @@ export function wellFormed(json: string): string {
 }
 
 /** Writes leftwards from `end`. */
-function writeDecimal(buffer: Buffer, end: number, value: number): void {
+export function writeDecimal(buffer: Buffer, end: number, value: number): void {
   let at = end
   let left = value
   do {

@@ -4,7 +4,18 @@ import type { FileHandle } from 'node:fs/promises'
 import { asDamage, Damage } from '../kit/damage.ts'
 import { jsonOf } from './event_texts.ts'
 import type { LogFiles } from './log_files.ts'
-import { eventAt, executionNeedle, executionOf, hasNeedle, type Line, microsecondsOf, newline, nextLine, seqOf } from './log_line.ts'
+import {
+  eventAt,
+  executionNeedle,
+  executionOf,
+  hasNeedle,
+  type Line,
+  microsecondsOf,
+  newline,
+  nextLine,
+  seqOf,
+  writeDecimal,
+} from './log_line.ts'
 import { blocks } from './log_scan.ts'
 import { mayHold, type Segment, seek } from './log_segment.ts'
 import type { Entry } from './log_writer.ts'
@@ -248,6 +259,23 @@ function frameTail(seq: number): string {
 /** An event as it stands in a stream; the JSON text has no line end in it, whatever a client put into the event. */
 export function frame(json: string, seq: number): string {
   return frameHead + json + frameTail(seq)
+}
+
+const headBytes = Buffer.from(frameHead)
+const idBytes = Buffer.from('\nid: ')
+
+/** Writes such a frame and answers where it ends. There must be room for the bytes of `json`, and 64 more. */
+export function writeFrame(buffer: Buffer, at: number, json: string, seq: number): number {
+  buffer.set(headBytes, at)
+  const end = at + headBytes.length + buffer.write(json, at + headBytes.length)
+  buffer.set(idBytes, end)
+  let digits = 1
+  for (let power = 10; power <= seq; power *= 10) digits++
+  const to = end + idBytes.length + digits
+  writeDecimal(buffer, to, seq)
+  buffer[to] = newline
+  buffer[to + 1] = newline
+  return to + 2
 }
 
 /** The next line of one execution, without looking at those between. */

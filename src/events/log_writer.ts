@@ -237,7 +237,7 @@ export class LogWriter {
   async #showWritten(): Promise<void> {
     const written = this.#written
     this.#written = []
-    const entries = written.flatMap(({ entries }) => entries)
+    const entries = written.length === 1 ? written[0]!.entries : written.flatMap(({ entries }) => entries)
     const held = entries.findIndex(({ event, shown }) => !shown && isSyncedFirst(event))
     this.#show(held === -1 ? entries : entries.slice(0, held))
     if (held !== -1) await this.#showSynced(entries.slice(held), lengthOf(written.flatMap(({ notes }) => notes).slice(held)))

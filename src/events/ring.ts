@@ -3,25 +3,40 @@
 /** Frames joined for one write; readers who stand at the same place share it. */
 type Joined = { bytes: Buffer; next: number }
 
+/** Writes a frame, and answers where it ends. There is room for the bytes of the text, and 64 more. */
+type WriteFrame = (chunk: Buffer, at: number, text: string, seq: number) => number
+
 const joinedBytes = 262_144
 const mostJoined = 4
+const chunkBytes = 65_536
+const overhead = 64
 
 export class Ring {
   readonly #bound: number
   readonly #mask: number
-  readonly #frames: string[]
+  readonly #write: WriteFrame
+  /** The chunk that each frame is in, and where it begins and ends there. Frames stand in their chunk in order, and nothing is between them. */
+  readonly #chunks: (Buffer | undefined)[]
+  readonly #starts: Uint32Array
+  readonly #ends: Uint32Array
   readonly #seqs: Float64Array
   readonly #joined = new Map<number, Joined>()
   #head = 0
   #tail = 0
   #floor: number
+  /** The chunk that is being filled. What was written into it is not changed any more, for readers have it. */
+  #chunk = Buffer.alloc(0)
+  #filled = 0
 
   /** At most `bound` frames are kept for whoever is behind. What comes is behind the sequence number `after`. */
-  constructor(bound: number, after: number) {
+  constructor(bound: number, after: number, write: WriteFrame = (chunk, at, text) => at + chunk.write(text, at)) {
     const size = 2 ** Math.ceil(Math.log2(bound))
     this.#bound = bound
     this.#mask = size - 1
-    this.#frames = new Array<string>(size).fill('')
+    this.#write = write
+    this.#chunks = new Array<Buffer | undefined>(size).fill(undefined)
+    this.#starts = new Uint32Array(size)
+    this.#ends = new Uint32Array(size)
     this.#seqs = new Float64Array(size)
     this.#floor = after
   }
@@ -31,11 +46,19 @@ export class Ring {
     return this.#head
   }
 
-  push(frame: string, seq: number): void {
+  /** Keeps the bytes of a frame, and not its text: a thousand texts would have to be looked through with each collection of garbage. */
+  push(text: string, seq: number): void {
     if (this.#head - this.#tail === this.#bound) this.#dropOldest()
-    this.#frames[this.#head & this.#mask] = frame
-    this.#seqs[this.#head & this.#mask] = seq
-    this.#head++
+    if (this.#filled + text.length * 3 + overhead > this.#chunk.length) {
+      this.#chunk = Buffer.allocUnsafeSlow(Math.max(chunkBytes, Buffer.byteLength(text) + overhead))
+      this.#filled = 0
+    }
+    const slot = this.#head++ & this.#mask
+    this.#chunks[slot] = this.#chunk
+    this.#starts[slot] = this.#filled
+    this.#filled = this.#write(this.#chunk, this.#filled, text, seq)
+    this.#ends[slot] = this.#filled
+    this.#seqs[slot] = seq
     this.#joined.clear()
   }
 
@@ -56,10 +79,15 @@ export class Ring {
   join(place: number): Joined {
     const known = this.#joined.get(place)
     if (known) return known
-    let length = 0
+    const pieces: Buffer[] = []
     let next = place
-    while (next < this.#head && length < joinedBytes) length += this.#frames[next++ & this.#mask]!.length
-    const joined = { bytes: this.#bytes(place, next, length), next }
+    for (let length = 0; next < this.#head && length < joinedBytes; ) {
+      const piece = this.#piece(next, joinedBytes - length)
+      pieces.push(piece.bytes)
+      length += piece.bytes.length
+      next = piece.next
+    }
+    const joined = { bytes: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), next }
     if (this.#joined.size === mostJoined) this.#joined.clear()
     this.#joined.set(place, joined)
     return joined
@@ -71,29 +99,21 @@ export class Ring {
     this.#joined.clear()
   }
 
-  /** Frames of ASCII alone, as most are, go one by one: a text made of them all first would cost twice as much. */
-  #bytes(from: number, to: number, length: number): Buffer {
-    // With room for one more character, a frame of others cannot end where one of ASCII would.
-    const bytes = Buffer.allocUnsafe(length + 4)
-    let at = 0
-    for (let place = from; place < to; place++) {
-      const frame = this.#frames[place & this.#mask]!
-      if (bytes.write(frame, at) !== frame.length) return Buffer.from(this.#text(from, to))
-      at += frame.length
-    }
-    return bytes.subarray(0, at)
-  }
-
-  #text(from: number, to: number): string {
-    let text = ''
-    for (let place = from; place < to; place++) text += this.#frames[place & this.#mask]
-    return text
+  /** The frames from a place on that are in one chunk, up to the one that reaches so many bytes. */
+  #piece(place: number, most: number): Joined {
+    const first = place & this.#mask
+    const chunk = this.#chunks[first]!
+    const start = this.#starts[first]!
+    let next = place
+    let end = start
+    while (next < this.#head && end - start < most && this.#chunks[next & this.#mask] === chunk) end = this.#ends[next++ & this.#mask]!
+    return { bytes: chunk.subarray(start, end), next }
   }
 
   #dropOldest(): void {
     const slot = this.#tail & this.#mask
     this.#floor = this.#seqs[slot]!
-    this.#frames[slot] = ''
+    this.#chunks[slot] = undefined
     this.#tail++
   }
 }

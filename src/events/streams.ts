@@ -4,7 +4,7 @@ import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { jsonOf } from './event_texts.ts'
 import type { EventLog } from './log.ts'
-import { frame } from './log_reader.ts'
+import { writeFrame } from './log_reader.ts'
 import type { Entry } from './log_writer.ts'
 import { Ring } from './ring.ts'
 
@@ -50,7 +50,7 @@ export const usualHeartbeat_s = 15
 const stalled_ms = 60_000
 const tick_ms = 1000
 /** The number of readers that are written to before others may have the event loop: a stop waits for so many, however many there are. */
-const mostAtOnce = 64
+const mostAtOnce = 128
 
 export class Streams {
   #options: StreamsOptions
@@ -139,7 +139,11 @@ export class Streams {
   #channelOf(execution_id: string | undefined): Channel {
     const known = this.#channels.get(execution_id)
     if (known) return known
-    const channel = { execution_id, ring: new Ring(this.#options.queue, this.#options.log.shown.seq), readers: new Set<Reader>() }
+    const channel = {
+      execution_id,
+      ring: new Ring(this.#options.queue, this.#options.log.shown.seq, writeFrame),
+      readers: new Set<Reader>(),
+    }
     this.#channels.set(execution_id, channel)
     return channel
   }
@@ -153,9 +157,9 @@ export class Streams {
     for (const entry of entries) {
       const own = this.#channels.get(entry.event.execution_id)
       if (!common && !own) continue
-      const text = frame(jsonOf(entry), entry.seq)
-      common?.ring.push(text, entry.seq)
-      own?.ring.push(text, entry.seq)
+      const json = jsonOf(entry)
+      common?.ring.push(json, entry.seq)
+      own?.ring.push(json, entry.seq)
     }
     this.#unserved = this.#eachReader()
     if (!isServing) this.#serveSome()
