@@ -9,7 +9,7 @@ const look_ms = 2000
 /** In which an instrument must be seen to slow down after a stop. */
 const halting_ms = 5000
 
-export type Keeping = {
+type Keeping = {
   clock: Clock
   duration: number
   going: AbortSignal
@@ -70,7 +70,7 @@ export async function repeatUntil(obeyed: () => Promise<boolean>, again: () => P
   }
 }
 
-export type Looking = { clock: Clock; going: AbortSignal; within_s: number; every_ms: number }
+type Looking = { clock: Clock; going: AbortSignal; within_s: number; every_ms: number }
 
 /** Looks until `passes`; throws `device_failed` with what `late` says when that takes too long. */
 export async function until<Seen>(

@@ -16,7 +16,7 @@ import { Bridge, type Settings, settings } from './bridge.ts'
 import { simulateBridge } from './simulator.ts'
 
 /** The settings of the driver `simulated`: what it can do, how long that takes, and how often it fails. */
-export const simulatedSettings = v.strictObject({
+const simulatedSettings = v.strictObject({
   model: v.optional(v.pipe(v.string(), v.maxLength(128), v.description('The model that the program tells')), 'simulated'),
   operations: v.optional(v.pipe(Operations, v.description('Its operations by name, as a bridge describes them')), {}),
   readings: v.optional(v.pipe(Readings, v.description('Its readings by name; `temperature` is that of the device, in °C')), {}),

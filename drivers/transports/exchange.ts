@@ -28,7 +28,7 @@ export type Options<Frame, Question> = {
 }
 
 /** The answer that a question expects, and how long it is waited for. */
-export type Expected<Frame> = {
+type Expected<Frame> = {
   deadline_ms: number
   /** The deadline counts as a pause between frames does, because often nobody answers. */
   isLikelySilent?: boolean

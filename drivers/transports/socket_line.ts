@@ -9,7 +9,7 @@ import { RealLine } from './real_line.ts'
 export type SocketPlace = { path: string } | { host: string; port: number }
 
 /** Advice for people: when the program was lost, and when nobody listens there. */
-export type SocketAdvice = { lost: string; unreachable: string }
+type SocketAdvice = { lost: string; unreachable: string }
 
 /** Rejects with `disconnected` when nobody listens there. */
 export function socketLine(place: SocketPlace, advice: SocketAdvice, clock: Clock = systemClock): BridgeLine {

@@ -11,7 +11,7 @@ import { table } from './table.ts'
 import { colored } from './terminal.ts'
 
 export type View = { bench: Shown; runs: readonly RunView[] }
-export type RunView = ExecutionSummary & Pick<ExecutionSnapshot, 'threads' | 'moves'>
+type RunView = ExecutionSummary & Pick<ExecutionSnapshot, 'threads' | 'moves'>
 type Size = { columns: number; rows: number }
 
 /** Without a size, all of it. `trouble` is why it is not of now. */

@@ -16,7 +16,7 @@ const benches = {
   small: { bench: demoBench, points: demoTeachpoints, topology: demoTopology, workflow: sealAndSpin, breaks: 'sealer-1' },
   assay: { bench: assayBench, points: assayTeachpoints, topology: smcTopology, workflow: smcAssay, breaks: 'centrifuge' },
 }
-export type BenchName = keyof typeof benches
+type BenchName = keyof typeof benches
 export const benchNames = Object.keys(benches) as BenchName[]
 
 /** The demo's configuration; throws `config` for a scale that cannot be. */

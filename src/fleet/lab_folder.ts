@@ -35,7 +35,7 @@ export type LabFile = v.InferOutput<typeof LabFile>
 
 const labFile = 'lab.json'
 const brokerFile = 'nats.conf'
-export const certificateFile = 'tls/cert.pem'
+const certificateFile = 'tls/cert.pem'
 const keyFile = (name: string) => `keys/${name}.seed`
 
 /** Reads the folder. Rejects with `not_found` or `config`. */
@@ -66,7 +66,7 @@ export async function makeCertificate(folder: string, host: string): Promise<voi
   }
 }
 
-export type NewLab = { name: string; host: string; port: number; store: string }
+type NewLab = { name: string; host: string; port: number; store: string }
 
 /**
  * Makes a lab, or adds benches to the one that is there; keys that are there stay. Answers the benches that are new. Rejects with `storage`, and

@@ -100,7 +100,7 @@ export function routesOf<Rooms>() {
 }
 
 /** The parts of a JSON answer. The server reads it when it sends the answer, so a header can be added until then. */
-export type PlainAnswer = { status: number; headers: Record<string, string | number>; text: string }
+type PlainAnswer = { status: number; headers: Record<string, string | number>; text: string }
 
 const plain = Symbol('plain')
 

@@ -17,7 +17,7 @@ import type { Log } from '../kit/log.ts'
 import { packageVersion } from '../kit/package_version.ts'
 import { Refusals } from '../kit/refusals.ts'
 
-export type CoordinatorService = {
+type CoordinatorService = {
   url: string
   fingerprint: string | undefined
   keys: Keys

@@ -6,7 +6,7 @@ import type { Execution } from './runs/execution.ts'
 import type { SubmissionRequest } from './runs/submission_request.ts'
 
 /** `open_simulations` counts PURE_SIM runs and dry runs, `open_runs` the others, `open_threads` the labware threads of all of them. */
-export type RunLimits = { open_simulations: number; open_runs: number; open_threads: number }
+type RunLimits = { open_simulations: number; open_runs: number; open_threads: number }
 
 export type AdmissionOptions = {
   /** As they are now. */

@@ -31,7 +31,7 @@ type CatalogOptions = {
 
 /** Where a workflow is from: a file of the topologies folder, the API, or the program itself. */
 export const workflowSources = ['file', 'api', 'example'] as const
-export type WorkflowSource = (typeof workflowSources)[number]
+type WorkflowSource = (typeof workflowSources)[number]
 
 const Document = v.looseObject({ name: Id })
 const Stored = v.strictObject({ workflows: v.array(Document) })

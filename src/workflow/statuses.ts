@@ -203,7 +203,7 @@ export function statusIn<Name extends string>(table: Transitions<Name>) {
 }
 
 /** Where a status is stored; `set` is the only way to change it. */
-export interface StoredStatus<Name extends string> {
+interface StoredStatus<Name extends string> {
   readonly state: { readonly status: Name }
   set(members: { status: Name }): void
 }

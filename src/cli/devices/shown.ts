@@ -82,7 +82,7 @@ export function deviceTable(id: string, devices: readonly DeviceInfo[], readings
 }
 
 /** ID, TYPE, NAME, STATE. */
-export function deviceRow(device: DeviceInfo): string[] {
+function deviceRow(device: DeviceInfo): string[] {
   return [device.device_id, device.type, device.name, stateOf(device)]
 }
 
@@ -95,7 +95,7 @@ const colors: Partial<Record<DeviceState, Parameters<typeof colored>[0]>> = {
 }
 
 /** `37.0 °C (37), pressure 900 mbar`: each with its target where it has one. */
-export function readingText({ temperature, target, others = {} }: Reading): string {
+function readingText({ temperature, target, others = {} }: Reading): string {
   const aim = (target: number | null) => (target === null ? '' : ` (${target})`)
   return [
     ...(temperature === null ? [] : [`${temperature.toFixed(1)} °C${aim(target)}`]),

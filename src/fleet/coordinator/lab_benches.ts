@@ -6,7 +6,7 @@ import { type Bench, openBenches, Refused } from './benches.ts'
 import { type Broker, openLabBroker } from './broker.ts'
 import type { Lab } from './lab_file.ts'
 
-export type ShownBench = { bench: string; url: string | null; status: string; failure: string | null; heard_s: number | null }
+type ShownBench = { bench: string; url: string | null; status: string; failure: string | null; heard_s: number | null }
 /** The outcome of a stop of all benches in a sentence, and that of each. */
 export type StopOfAll = { success: boolean; message: string; benches: { bench: string; success: boolean; message: string }[] }
 

@@ -229,7 +229,7 @@ function mustBeKnown(kind: string, word: string, known: object, place: string, m
 }
 
 /** Splits BENCH/POSITION; a position may have slashes of its own. */
-export function splitSpot(spot: string): [bench: string, position: string] {
+function splitSpot(spot: string): [bench: string, position: string] {
   const at = spot.indexOf('/')
   return [spot.slice(0, at), spot.slice(at + 1)]
 }

@@ -27,7 +27,7 @@ export type PlannedLeg = {
 }
 
 /** Workflows that the coordinator gives to a bench: the runs of one move that bring labware to where a carrier takes it. */
-export type OwnWorkflow = { bench: string; document: { name: string } }
+type OwnWorkflow = { bench: string; document: { name: string } }
 
 export type Plan = { legs: PlannedLeg[]; own: OwnWorkflow[] }
 

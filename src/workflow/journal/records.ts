@@ -61,7 +61,7 @@ export const ExecutionRow = v.strictObject({
 })
 export type ExecutionRow = v.InferOutput<typeof ExecutionRow>
 
-export const groupOutcomes = ['IN_PROGRESS', 'COMPLETED', 'FAILED', 'ABORTED'] as const
+const groupOutcomes = ['IN_PROGRESS', 'COMPLETED', 'FAILED', 'ABORTED'] as const
 type GroupEnd = (typeof groupOutcomes)[number]
 
 export const GroupOutcome = v.strictObject({

@@ -37,7 +37,7 @@ export function leftInGrippers(threads: readonly ThreadOnBench[]): Lost[] {
   return threads.flatMap(({ labware: { name, held_by }, seat }) => (seat !== null && held_by !== null ? [inGripper(name, held_by)] : []))
 }
 
-export function inGripper(name: string, held_by: string): Lost {
+function inGripper(name: string, held_by: string): Lost {
   return { category: 'LEDGER_CONTRADICTED', what: `${name} was in the gripper of ${held_by}` }
 }
 

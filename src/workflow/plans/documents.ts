@@ -240,7 +240,7 @@ const thread = (step: v.GenericSchema<unknown, Step>) =>
 
 /** Called with the name it was registered for and the context; or an object with `handle` that is bound to the system first. */
 export type Handler = ((eventName: string, context: Readonly<Record<string, unknown>>) => void | Promise<void>) | SystemBoundHandler
-export interface SystemBoundHandler {
+interface SystemBoundHandler {
   /** Set when the execution starts. */
   system?: unknown
   handle(eventName: string, context: Readonly<Record<string, unknown>>): void | Promise<void>
@@ -273,7 +273,7 @@ const AnyKindOfEmissions = v.union(
 )
 
 /** Its actions; or these, and what it emits itself. */
-export type MethodTemplate = Action[] | MethodObject
+type MethodTemplate = Action[] | MethodObject
 type MethodObject = { actions: Action[]; on_start?: Emission[] | Emitting | undefined; on_end?: Emission[] | Emitting | undefined }
 
 function methodOf(action: v.GenericSchema<unknown, Action>, emits: v.GenericSchema<unknown, Emission[] | Emitting>) {
@@ -310,5 +310,4 @@ export const WorkflowDocument = v.strictObject({
   on: v.optional(v.record(v.string(), v.array(v.custom<Handler>(isHandler, 'must be a function, or an object with handle()'))), {}),
 })
 export type WorkflowDocument = v.InferOutput<typeof WorkflowDocument>
-export type LabwareTemplate = WorkflowDocument['labware'][string]
 export type ThreadTemplate = WorkflowDocument['threads'][string]

@@ -5,7 +5,7 @@ import { type ActionPlan, kindOf, type MethodPlan, own, type StepList, type Step
 import type { Topology } from './topology.ts'
 import { member, mustBeKnown, mustBeOnce, wrong } from './wrong.ts'
 
-export type Outline = { methods: ReadonlyMap<string, MethodPlan>; threads: ReadonlyMap<string, ThreadPlan> }
+type Outline = { methods: ReadonlyMap<string, MethodPlan>; threads: ReadonlyMap<string, ThreadPlan> }
 
 /** The input of the checks. `where` begins their sentences. */
 export type Draft = Outline & { document: WorkflowDocument; topology: Topology; where: string }

@@ -86,7 +86,7 @@ export type ActionPlan = {
   | { kind: 'code'; action: Code }
 )
 
-export type ActionKind = ActionPlan['kind']
+type ActionKind = ActionPlan['kind']
 
 /** Its own labware, whatever it is. */
 export const own = '*'

@@ -20,7 +20,7 @@ export const MoveState = v.object({
 export type MoveState = v.InferOutput<typeof MoveState>
 
 /** The members of a thread's state that say where its labware is. */
-export type OnBench = {
+type OnBench = {
   readonly labware: Labware
   readonly seat: string | null
   readonly move: Readonly<MoveState> | null
