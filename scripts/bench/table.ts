@@ -31,7 +31,14 @@ export function table(rows: readonly Row[], limit = ''): string {
 
 function aim({ target, unit }: Row): string {
   if (!target) return ''
-  const bound = target.most !== undefined ? `<= ${target.most}` : target.least !== undefined ? `>= ${target.least}` : ''
+  const bound =
+    target.most === target.least
+      ? `= ${target.most}`
+      : target.most !== undefined
+        ? `<= ${target.most}`
+        : target.least !== undefined
+          ? `>= ${target.least}`
+          : ''
   return `${bound}${target.of === 'ratio' ? ' x' : ` ${unit}`}`
 }
 
