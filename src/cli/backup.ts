@@ -1,5 +1,6 @@
 // `benchd backup …`: of the running service, or, when none runs, of the data folder itself.
 
+import { join } from 'node:path'
 import type { Backup, MadeBackup, Making } from '../care/backups.ts'
 import { LabError } from '../errors.ts'
 import type { Report } from '../kit/json_file.ts'
@@ -33,7 +34,7 @@ const backup = command({
     const made = await store.make({ ...wanted, keep: file === undefined })
     const path = file === undefined ? undefined : await takenAway(store, made, file)
     if (options.json) print(JSON.stringify({ ...made, path: path ?? null }))
-    else print(path ?? made.name)
+    else print(path ?? (store.folder ? join(store.folder, 'backups', made.name) : made.name))
     for (const one of made.left_out) note(`left out: ${one}`)
     return 0
   },
@@ -56,6 +57,8 @@ export const commands = [backup, backupList]
 
 /** Where the backups are that a service, or nobody, looks after. */
 type Store = {
+  /** The data folder; undefined for a service at another address. */
+  folder?: string
   make(wanted: Making): Promise<MadeBackup>
   list(): Promise<Backup[]>
   /** Answers what writes it into an open file. */
@@ -68,7 +71,7 @@ export async function storeOf(options: Given<typeof serviceOptions & typeof conf
   const service = serviceOf(options)
   try {
     await ask(service, 'GET', path)
-    return served(service)
+    return { ...served(service), ...('socket_of' in service && { folder: service.socket_of }) }
   } catch (error) {
     if ('url' in service || !(error instanceof CliError) || error.exit !== 'unreachable') throw error
     const isNamed = (options['data-dir'] ?? process.env.BENCHD_DATA_DIR) !== undefined
@@ -96,6 +99,7 @@ async function unserved({ folder, isNamed }: { folder: string; isNamed: boolean 
   const [{ exists }, { report }] = await Promise.all([import('../kit/folder.ts'), import('./offline_tasks.ts')])
   if (!exists(folder)) throw new LabError('not_found', `there is no data folder ${folder}; name another with --data-dir`)
   return {
+    folder,
     async make(wanted) {
       await tellNoService({ folder, isNamed, what: 'the backup is made of what is in it' })
       return madeHere(folder, configOr(named, report), wanted)

@@ -48,6 +48,16 @@ test('a configuration is written whole, for its owner alone, with a first key, a
   t.match(await benchd(root, ['config', 'check', path]), { code: 0 })
 })
 
+test('without a folder the configuration that the environment names is written', async (t) => {
+  const root = computer(t)
+  const config = `${root}/named.json`
+  const made = await benchd(root, ['init', '--data-dir', `${root}/data`, '--root', root, '--device', 's=bioshake@simulated'], {
+    BENCHD_CONFIG: config,
+  })
+  t.match(made, { code: 0, stdout: new RegExp(`^wrote ${config}: devices s\n`) })
+  t.equal(read(config).devices.length, 1)
+})
+
 test('a configuration without devices, as the package brings it, is filled in, and a running service takes it over and makes the key', async (t) => {
   const root = computer(t)
   const path = `${root}/bench/config.json`

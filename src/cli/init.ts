@@ -38,7 +38,7 @@ const init = command({
   },
   example: 'benchd init --device shaker-1=bioshake@simulated',
   async run({ options, operands: [folder] }) {
-    const path = join(folder === undefined ? usualFolder() : resolve(folder), 'config.json')
+    const path = pathOf(folder)
     const before = exists(path) ? await readText(path) : undefined
     if (before !== undefined && hasDevices(before, path)) throw there(path)
     const ports = await portsHere(options.root)
@@ -69,6 +69,13 @@ const init = command({
 })
 
 export const commands = [init]
+
+/** The configuration in the folder that was named, else that of the environment, else the usual one. */
+function pathOf(folder: string | undefined): string {
+  const named = process.env.BENCHD_CONFIG
+  if (folder === undefined && named) return resolve(named)
+  return join(folder === undefined ? usualFolder() : resolve(folder), 'config.json')
+}
 
 function usualFolder(): string {
   return process.geteuid?.() === 0 ? systemFolder : userFolder()

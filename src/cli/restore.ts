@@ -1,8 +1,9 @@
 // `benchd restore`: puts a backup back, on this machine, while no service has the data folder.
 
-import { resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import type { FileChange, Opened, Parts } from '../care/restore.ts'
 import { LabError } from '../errors.ts'
+import { exists } from '../kit/folder.ts'
 import { isServed } from '../kit/folder_lock.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
@@ -13,7 +14,8 @@ import { mustBeSure, note, yesOption } from './terminal.ts'
 
 const restore = command({
   name: 'restore',
-  summary: 'Put a backup back: what people set up; with --all also what ran. What was there before is kept',
+  summary:
+    'Put a backup back, named by its file or as backup list names it: what people set up; with --all also what ran. What was there before is kept',
   operands: ['FILE'],
   options: {
     'dry-run': { type: 'boolean', help: 'Check the backup, and only say what would be done' },
@@ -40,7 +42,7 @@ const restore = command({
     const folder = dataDir(options['data-dir'])
     const parts: Parts = { all: options.all ?? false, keys: options['with-keys'] ?? false }
     const at = new Date()
-    const opened = await openBackup(resolve(file))
+    const opened = await openBackup(pathOf(file, folder))
     try {
       const places = options['with-config'] ? placesOf(options.config) : undefined
       const { manifest } = opened
@@ -63,6 +65,12 @@ const restore = command({
 })
 
 export const commands = [restore]
+
+/** The path of the file that was named, or of the backup in the data folder that has this name. */
+function pathOf(file: string, folder: string): string {
+  const kept = join(folder, 'backups', file)
+  return !exists(resolve(file)) && basename(file) === file && exists(kept) ? kept : resolve(file)
+}
 
 /** Throws `not_allowed` when there are any: the maker of the backup would have this computer run them. */
 function refuseCommands(programs: readonly string[]): void {

@@ -23,7 +23,9 @@ export type Around = { config: Config; keys: Keys; refusals: Refusals; audit: Au
 export function coordinatorApp(around: Around): Hono<Env> {
   const hono = new Hono<Env>({ router: new TrieRouter() })
   hono.onError((error, c) => answerFailure(around.log, c, error))
-  hono.notFound((c) => answerError(c, new LabError('not_found', `there is nothing at ${c.req.path} of the coordinator`)))
+  hono.notFound((c) =>
+    answerError(c, new LabError('not_found', `there is nothing at ${c.req.path} of the coordinator; /docs shows what there is`)),
+  )
   const routes: readonly Route<Rooms & { keys: Keys }>[] = [...coordinatorRoutes, ...ownKeys]
   const lab = Object.assign(around.rooms, { keys: around.keys })
   const open = [...publicLabPages, ...routes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`)]

@@ -39,6 +39,15 @@ test('the coordinator serves its document, and refuses what is not right with a 
   t.equal(served.headers.get('content-type'), 'application/json')
   t.match(await served.json(), { openapi: '3.1.0', info: { title: 'benchd lab' } })
 
+  const page = await (await fetch(`${service.url}/docs`)).text()
+  const module = await (await fetch(`${service.url}/docs/docs.js`)).text()
+  const paths = [
+    ...[...page.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, path]) => new URL(path!, service.url).pathname),
+    ...[...module.matchAll(/from '(\.[^']+)'/g)].map(([, path]) => new URL(path!, `${service.url}/docs/`).pathname),
+  ]
+  t.ok(paths.length > 8, `${paths}`)
+  for (const path of paths.filter((path) => path !== '/docs/guides/care')) t.equal((await fetch(service.url + path)).status, 200, path)
+
   const refused: [method: string, path: string, body: string | undefined, status: number, reason: string, detail: RegExp][] = [
     ['GET', '/api/lab/journeys?limt=3', undefined, 400, 'invalid', /"limt".*did you mean "?limit/],
     ['GET', '/api/lab/tasks?all=1', undefined, 400, 'invalid', /it takes none/],

@@ -55,10 +55,10 @@ const filesOfLab: typeof files = {
   '/style.css': files['/style.css']!,
   '/page.css': files['/page.css']!,
   '/lab.js': ['../../web/lab.js', javascript],
-  '/icon.svg': files['/icon.svg']!,
-  '/docs/guides/lab': files['/docs/guides/lab']!,
-  '/docs/docs.css': files['/docs/docs.css']!,
   '/openapi.json': ['openapi-lab.json', 'application/json'],
+  ...Object.fromEntries(
+    Object.entries(files).filter(([path]) => /^\/(icon\.svg|key_dialog\.js|docs|docs\/\w+\.(js|css)|docs\/guides\/lab)$/.test(path)),
+  ),
 }
 
 /** `GET /path` of each: what needs no key. */

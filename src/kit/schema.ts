@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { type ErrorCode, LabError } from '../errors.ts'
-import { didYouMean, nearest } from './did_you_mean.ts'
+import { didYouMean, didYouMeanOrAmong, nearest } from './did_you_mean.ts'
 
 /**
  * Returns the value that the schema makes of the input. Throws `code`, naming the member and what it must be. `what` begins the sentence.
@@ -111,7 +111,7 @@ function worded(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): string {
   const keys = keysOf(issue)
   const place = keys.length ? written(keys) : 'it'
   if (isUnknownMember(issue))
-    return `there is no member ${place}${didYouMean(String(keys.at(-1)), membersAt(schema as Shape, issue.path as PathStep[]))}`
+    return `there is no member ${place}${didYouMeanOrAmong(String(keys.at(-1)), membersAt(schema as Shape, issue.path as PathStep[]))}`
   if (isMissing(issue)) return `${place} is missing`
   // Which of its shapes was meant nobody can tell: the schema says what there is.
   if (issue.type === 'union' && issue.message.startsWith('must be')) return `${place} ${issue.message}`

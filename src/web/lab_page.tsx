@@ -38,6 +38,14 @@ export function LabPage() {
       <Benches />
       <Journeys />
       <Custodies />
+      <p class="row">
+        <a class="button" href="docs">
+          API and documents
+        </a>
+        <a class="button" href="docs/guides/lab">
+          Guide
+        </a>
+      </p>
     </main>
   )
 }

@@ -30,7 +30,7 @@ export type Lab = {
 type Part<Answer> = { answer: Answer | undefined; failure: string | null }
 
 const look_ms = 2000
-const keptAs = 'benchd-lab-key'
+const keptAs = 'benchd.api_key'
 
 export const api_key = signal(keyOfAddress() ?? localStorage.getItem(keptAs) ?? '')
 /** Why a key is asked for; null where the key is good. */

@@ -17,6 +17,9 @@ const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method })),
 )
 
+const isLab = api.components.schemas.RuntimeEvent === undefined
+if (isLab) fitToLab()
+the('title').textContent = api.info.title
 the('version').textContent = api.info.version
 the('about').append(...prose(api.info.description))
 for (const { name, description } of api.tags) showTag(name, description)
@@ -27,6 +30,16 @@ the('search').addEventListener('input', () => search(the('search').value))
 document.addEventListener('keydown', focusSearch)
 addEventListener('hashchange', openAddressed)
 openAddressed()
+
+/** A coordinator of a lab has no events of its own, and one guide. */
+function fitToLab() {
+  document.title = 'benchd lab API'
+  the('events').remove()
+  the('to-events').remove()
+  the('home').textContent = '← Lab'
+  the('guides').href = 'docs/guides/lab'
+  the('search').placeholder = 'journey, task …  ( / )'
+}
 
 function showTag(name, description) {
   const its = operations.filter(({ tags }) => tags.includes(name))
@@ -257,7 +270,7 @@ function showKey() {
 
 async function giveKey(why) {
   the('key').scrollIntoView({ block: 'center' })
-  await askForKey(the('key'), why)
+  await askForKey(the('key'), why, isLab ? 'api/lab' : 'api/system/whoami')
   showKey()
 }
 

@@ -29,11 +29,11 @@ export async function detailOf(answer) {
   return body?.detail ?? `the service answered ${answer.status}`
 }
 
-/** Shows the dialog in that place, says why, and resolves when a key that is good has been given and stored. */
-export function askForKey(place, why) {
+/** Shows the dialog in that place, says why, and resolves when a key that is good has been given and stored. `path` wants a key of any scope. */
+export function askForKey(place, why, path) {
   return new Promise((resolve) => {
     const connect = async (key) => {
-      const trouble = await tryKey(key)
+      const trouble = await tryKey(key, path)
       if (trouble) return trouble
       place.replaceChildren()
       resolve()
@@ -45,13 +45,13 @@ export function askForKey(place, why) {
   })
 }
 
-async function tryKey(key) {
+async function tryKey(key, path) {
   // A header takes nothing else; fetch would throw.
   if (!/^[\x21-\x7e]+$/.test(key)) return 'This is not a key: it has no spaces and begins with bk_.'
   const before = storedKey()
   localStorage.setItem(place, key)
   try {
-    const { ok, status } = await request('api/system/whoami')
+    const { ok, status } = await request(path)
     if (ok) return ''
     localStorage.setItem(place, before)
     return `The service answered ${status}; try again.`
