@@ -4,7 +4,7 @@
 //
 //   scripts/bundle.mjs [DIST]     DIST: dist/
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -17,8 +17,10 @@ const { dependencies, optionalDependencies } = (await import('../package.json', 
 /** They have compiled parts, or are not always there. All other packages are put in, and are needed only to build. */
 const outside = [...Object.keys({ ...dependencies, ...optionalDependencies }), ...ofCoordinator]
 
+const someOfValibot = '\0some-of-valibot'
 const noHttp2 = '\0no-http2'
 
+const valibot = await usedOfValibot()
 /** The modules that each module imports at once, and those that it imports later. */
 const imports = new Map()
 const laterImports = new Map()
@@ -43,8 +45,11 @@ const bundle = await rolldown({
     {
       name: 'benchd',
       // Nothing here speaks HTTP/2: @hono/node-server asks whether a request is one, and Node would read in all of it for that.
-      resolveId: (id) => (id === 'node:http2' ? noHttp2 : undefined),
-      load: (id) => (id === noHttp2 ? 'export class Http2ServerRequest {}\nexport const constants = {}\n' : undefined),
+      resolveId: (id) => ({ 'node:http2': noHttp2, valibot: someOfValibot })[id],
+      load: (id) => {
+        if (id === someOfValibot) return valibot.code
+        return id === noHttp2 ? 'export class Http2ServerRequest {}\nexport const constants = {}\n' : undefined
+      },
       // Each module goes on to find the files that lie beside it.
       transform: (code, id) => code.replaceAll('import.meta.url', `new URL(${JSON.stringify(relative(dir, id))}, import.meta.url).href`),
       moduleParsed: ({ id, importedIds, dynamicallyImportedIds }) => {
@@ -85,7 +90,27 @@ for (const { fileName, code } of output) {
 const main = readFileSync(new URL('bundle_main.cjs', import.meta.url), 'utf8').replace('BUILD', `'${all.digest('hex').slice(0, 16)}'`)
 writeFileSync(join(dir, 'main.js'), main, { mode: 0o755 })
 writeFileSync(join(dir, 'package.json'), '{"type":"commonjs"}\n')
-writeFileSync(join(dir, 'licences.txt'), licences(output))
+writeFileSync(join(dir, 'licences.txt'), licences([...output, valibot]))
+
+/** Returns a chunk with those functions of valibot that are used, a third of it. Nothing in them is there to throw alone. */
+async function usedOfValibot() {
+  const files = readdirSync(dist, { recursive: true }).filter((path) => /^(src|drivers)\/.*\.js$/.test(path))
+  const code = files.map((path) => readFileSync(join(dist, path), 'utf8')).filter((code) => code.includes("from 'valibot'"))
+  const names = new Set(code.flatMap((text) => [...text.matchAll(/\bv\.(\w+)/g)].map(([, name]) => name)))
+  const used = await rolldown({
+    input: someOfValibot,
+    treeshake: true,
+    plugins: [
+      {
+        name: 'some-of-valibot',
+        resolveId: (id) => (id === someOfValibot ? id : undefined),
+        load: (id) => (id === someOfValibot ? `export { ${[...names].join(', ')} } from 'valibot'` : undefined),
+      },
+    ],
+  })
+  const { output } = await used.generate({ format: 'esm', minify: false })
+  return output[0]
+}
 
 function asAscii(code) {
   return code.replace(/[^ -~\s]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

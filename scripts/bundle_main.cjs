@@ -5,13 +5,14 @@
 
 const { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs')
 const { join } = require('node:path')
-const { cachedDataVersionTag } = require('node:v8')
 const { Script } = require('node:vm')
 const { crc32 } = require('node:zlib')
 
 /** Names the content of all files here. */
 const build = BUILD
 const cache = process.env.CACHE_DIRECTORY
+/** V8 takes no data that were made with other flags: those of the service are not those of a command. `node:v8` knows that too, and is slow to load. */
+const setting = crc32([process.version, process.arch, process.env.NODE_OPTIONS, ...process.execArgv].join(' '))
 /** When a start is over, what it needed has been compiled; what is never called, V8 forgets again. */
 const settled_ms = 10_000
 
@@ -88,7 +89,6 @@ function isBuild(name) {
   return /^[0-9a-f]{16}$/.test(name)
 }
 
-/** V8's flags are part of its tag: those of the service are not those of a command. */
 function keptAs(name) {
-  return join(cache, build, `${name}.${cachedDataVersionTag()}`)
+  return join(cache, build, `${name}.${setting}`)
 }

@@ -29,6 +29,7 @@ import { Keys } from './keys/keys.ts'
 import { LongRequests } from './keys/long_requests.ts'
 import { Pairing } from './keys/pairing.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
+import { askAtOnce } from './kit/disk.ts'
 import type { Report } from './kit/json_file.ts'
 import { saysItsLength } from './kit/json_lines.ts'
 import type { Log } from './kit/log.ts'
@@ -175,6 +176,8 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   const devices = config.devices.map((device) => make(device, simulations))
   const registry = closedOnFailure(new Registry(devices, { clock, hub, ledger, latches, leases, journal, log }))
   opened.push(() => powerOff(simulations))
+  // From now on an instrument may have to be stopped.
+  askAtOnce(false)
   registry.start()
   const input = config.stop_input && closedOnFailure(stopsAll(config.stop_input, { hardware, clock, log, hub, audit, registry }))
   const watch = closedOnFailure(watched(host, clock, hub))

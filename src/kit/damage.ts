@@ -1,8 +1,9 @@
 // Files of the state that are not as the service wrote them: zeros, a folder or a device in their place, rights that were taken away.
 // They keep nobody from starting. They are reported, and kept under another name before anything is written in their place.
 
-import { type FileHandle, link, lstat, open, opendir, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
+import { link, lstat, rename, stat, tryFolder, unlink } from './disk.ts'
 import { errnoOf, storageError, syncFolder } from './durable.ts'
 import type { Report } from './report.ts'
 
@@ -121,7 +122,7 @@ export async function putInPlace(from: string, path: string): Promise<string | u
 
 /** Makes sure that a draft of that name can be begun: what an earlier one left goes. */
 export async function makeRoom(path: string): Promise<void> {
-  await rm(path, { force: true }).catch(() => setAside(path).catch(() => undefined))
+  await unlink(path).catch((error) => (errnoOf(error) === 'ENOENT' ? undefined : setAside(path).catch(() => undefined)))
 }
 
 /** Sets aside, and tells, what stands in the place of a folder of ours and is none, or is closed to us. The folder need not be there. */
@@ -137,7 +138,7 @@ export async function mustBeFolder(path: string, report: Report): Promise<void> 
 
 async function whyNoFolder(path: string): Promise<string | undefined> {
   try {
-    await (await opendir(path)).close()
+    await tryFolder(path)
     return undefined
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return (await isThere(path)) ? nowhere : undefined

@@ -2,20 +2,16 @@
 
 import { randomUUID } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
-import { chmod, type FileHandle, link, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises'
+import { chmod, type FileHandle, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type ErrorCode, LabError, messageOf } from '../errors.ts'
+import { link, mkdir, rename, syncFolder, unlink, writeNew } from './disk.ts'
+
+export { syncFolder } from './disk.ts'
 
 /** A file that was not there before. After an error it is to be thrown away: a second fsync may succeed though the data is gone. */
 export async function writeSynced(path: string, text: string | Uint8Array): Promise<string> {
-  const handle = await open(path, 'wx', 0o600)
-  try {
-    await handle.writeFile(text)
-    await handle.sync()
-    return stampOf(await handle.stat({ bigint: true }))
-  } finally {
-    await handle.close()
-  }
+  return stampOf(await writeNew(path, text))
 }
 
 type Making = { mode: number; isNew?: boolean }
@@ -48,7 +44,7 @@ export async function writeAt(file: FileHandle, bytes: Buffer, at: number): Prom
 
 /** Not by `recursive`: with that Node says ENOENT where the disk is read-only. */
 export async function makeFolder(folder: string): Promise<void> {
-  const make = () => mkdir(folder, { mode: 0o700 })
+  const make = () => mkdir(folder, 0o700)
   try {
     await make().catch(async (error) => {
       if (errnoOf(error) !== 'ENOENT') throw error
@@ -64,15 +60,6 @@ export async function makeFolder(folder: string): Promise<void> {
     await rmdir(folder).catch(() => undefined)
     throw error
   })
-}
-
-export async function syncFolder(folder: string, openFile: (path: string, flags: string) => Promise<FileHandle> = open): Promise<void> {
-  const handle = await openFile(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 /** Removes a file; one that is not there, or cannot be removed, is left as it is. */

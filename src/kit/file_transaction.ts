@@ -1,11 +1,12 @@
 // A transaction over the files of a folder: after a kill or a power cut at any moment, either all of them are changed or none is. The files
 // that were there before are kept in a folder of their own.
 
-import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, link, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
 import { readPlain, setAside } from './damage.ts'
+import { stat } from './disk.ts'
 import { errnoOf, makeFolder, storageError, syncFolder, writeSynced } from './durable.ts'
 
 /** In the folder itself, so that all of it is on one file system. */

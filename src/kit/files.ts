@@ -1,7 +1,8 @@
 // Files that somebody names.
 
 import { readFileSync, statSync } from 'node:fs'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
+import { readdir } from './disk.ts'
 import { readError, storageError } from './durable.ts'
 
 /** The path of a file with a secret: a path as it is, or a name in the folder in which systemd puts credentials. */

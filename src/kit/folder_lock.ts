@@ -1,7 +1,7 @@
 // The lock of a data folder: sockets in it, which the kernel closes however their owner ends. `control.sock` is the service's,
 // `offline.sock` that of a command which works on the folder while no service does.
 
-import { lstatSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, statSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 import { LabError } from '../errors.ts'
 import { type Clock, sleep, systemClock } from './clock.ts'
@@ -83,7 +83,9 @@ async function mustNotBeServed(folder: string): Promise<void> {
 
 async function isHeld(folder: string, name: string): Promise<boolean> {
   try {
-    return await answers(socketPath(folder, name))
+    const path = socketPath(folder, name)
+    // Most often there is no such socket, and to look takes a tenth of the time that a connection takes.
+    return existsSync(path) && (await answers(path))
   } catch {
     // There is no such folder.
     return false

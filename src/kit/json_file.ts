@@ -2,12 +2,13 @@
 // overwritten. The generation before stands beside it as `.bak`.
 
 import { createHash, randomUUID } from 'node:crypto'
-import { chmod, link, readdir, stat } from 'node:fs/promises'
+import { chmod } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from './clock.ts'
 import { asDamage, Damage, openPlain, putInPlace, readWhole, setAside } from './damage.ts'
+import { link, readdir, statOf } from './disk.ts'
 import { errnoOf, makeFolder, remove, stampOf, storageError, syncFolder, writeSynced } from './durable.ts'
 import type { Report } from './report.ts'
 import { SerialQueue } from './serial_queue.ts'
@@ -139,7 +140,7 @@ export class JsonFile<Content extends object> {
 
   /** Looks whether the file is still the one the content is of. */
   async #look(): Promise<void> {
-    const stamp = await stat(this.#path, { bigint: true }).then(stampOf, (error) => {
+    const stamp = await statOf(this.#path).then(stampOf, (error) => {
       if (errnoOf(error) === 'ENOENT') return undefined
       throw this.#failure('could not be looked at', error)
     })
@@ -198,6 +199,8 @@ export class JsonFile<Content extends object> {
   }
 
   async #keepPrevious(): Promise<void> {
+    // There is none yet.
+    if (this.#stamp === undefined) return
     const temporary = this.#temporary()
     try {
       await link(this.#path, temporary)
@@ -224,7 +227,7 @@ export class JsonFile<Content extends object> {
   async #read(path: string): Promise<Found<Content>> {
     let stamp = ''
     try {
-      stamp = await stat(path, { bigint: true }).then(stampOf, () => '')
+      stamp = await statOf(path).then(stampOf, () => '')
       const handle = await openPlain(path)
       try {
         const stats = await handle.stat({ bigint: true })

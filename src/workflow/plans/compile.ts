@@ -21,7 +21,11 @@ import { wrong } from './wrong.ts'
  * `origin` is what messages call a text that is no workflow at all.
  */
 export function compileWorkflow(input: unknown, topology: Topology, origin: string, form: Workflow['form']): Workflow {
-  const document = workflowDocument(input, origin, form)
+  return compileDocument(workflowDocument(input, origin, form), topology, form)
+}
+
+/** Compiles a document that `workflowDocument` has returned. Throws `invalid`, naming the place. */
+export function compileDocument(document: WorkflowDocument, topology: Topology, form: Workflow['form']): Workflow {
   const where = `workflow ${document.name}`
   if (document.topology !== topology.name)
     throw wrong(`${where}: topology`, `it is made for ${document.topology}, and this is ${topology.name}`)

@@ -6,7 +6,7 @@ import { namesIn, readText } from '../../kit/files.ts'
 import { parseJsonWithComments } from '../../kit/json.ts'
 import { loadModule } from '../../kit/modules.ts'
 import type { Bench } from './bench.ts'
-import { compileWorkflow, workflowDocument } from './compile.ts'
+import { compileDocument, workflowDocument } from './compile.ts'
 import type { Workflow } from './plan.ts'
 import { compileTopology, type Topology } from './topology.ts'
 import { mustBeKnown, wrong } from './wrong.ts'
@@ -71,9 +71,9 @@ export function compileLibrary(sources: readonly Source[], bench: Bench): Librar
 
 /** Compiles it for the topology that it names. Throws `invalid`, naming the place. */
 function workflowFrom({ input, origin, form }: Source, topologies: ReadonlyMap<string, Topology>): Workflow {
-  const { topology } = workflowDocument(input, origin, form)
-  mustBeKnown('topology', topology, topologies.keys(), `${origin}: topology`)
-  return compileWorkflow(input, topologies.get(topology)!, origin, form)
+  const document = workflowDocument(input, origin, form)
+  mustBeKnown('topology', document.topology, topologies.keys(), `${origin}: topology`)
+  return compileDocument(document, topologies.get(document.topology)!, form)
 }
 
 type Kind = 'topology' | 'workflow' | 'neither'
