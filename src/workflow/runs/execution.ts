@@ -152,9 +152,10 @@ export class Execution implements RunPorts {
   /** Counts a name of a thread or a labware once more, and answers how often it was counted. */
   countName(name: string): number {
     const { names } = this.#entry.state
-    const count = 1 + (names.find((one) => one.name === name)?.count ?? 0)
-    this.#entry.set({ names: [...names.filter((one) => one.name !== name), { name, count }] })
-    return count
+    const known = names.find((one) => one.name === name)
+    if (!known) this.#entry.set({ names: [...names, { name, count: 1 }] })
+    else this.#entry.setIn(known, { count: known.count + 1 })
+    return known?.count ?? 1
   }
 
   /** Unix time, s. */
