@@ -12,6 +12,8 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/PUT \/api\/labware\/([^/\s]+)\/location, or benchd labware put/g, 'benchd labware put $1 PLACE'],
   [/PUT \/api\/labware\/([^/\s]+)\/location/g, 'benchd labware put $1 PLACE'],
   [/X-Override: true/g, '--override'],
+  // The coordinator of a lab puts the bench before it, and its command takes the barcode as an operand.
+  [/^([\w-]+: .*)say what was read as "barcode"/, '$1add the barcode that was read'],
   [/say what was read as "barcode"/, 'add what was read as --barcode TEXT'],
   [
     /the header X-API-Key, or Authorization: Bearer, must hold a valid key/,

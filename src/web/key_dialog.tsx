@@ -5,6 +5,8 @@ import { benchd, init } from './command_here.tsx'
 export type KeyDialog = {
   /** Why a key is asked for. */
   why: string
+  /** Whether the page is that of the coordinator of a lab, where no program asks for a key. */
+  isLab?: boolean
   /** Tries the key and keeps it if it is good; resolves with what is wrong with it, or with nothing. */
   connect(key: string): Promise<string>
 }
@@ -13,25 +15,21 @@ type PairingRequest = { request_id: string; request_secret: string; code: string
 
 const poll_ms = 1500
 
-export function keyDialog({ why, connect }: KeyDialog): HTMLFormElement {
+export function keyDialog({ why, isLab = false, connect }: KeyDialog): HTMLFormElement {
   const input = made('input', { id: 'api-key', type: 'password', autocomplete: 'off', spellcheck: false, placeholder: 'bk_…' })
   const trouble = made('p', { className: 'trouble', role: 'alert', textContent: why })
   const said = made('p', { className: 'hint', role: 'status' })
   const access = made('button', { type: 'button', className: 'plain', textContent: 'Ask for access' })
-  const form = made('form', { className: 'key-dialog', ariaLabel: 'Connect to the bench' }, [
-    made('h2', { textContent: 'Connect to the bench' }),
+  const title = `Connect to the ${isLab ? 'lab' : 'bench'}`
+  const submit = made('button', { type: 'submit', className: 'main', textContent: 'Connect' })
+  const form = made('form', { className: 'key-dialog', ariaLabel: title }, [
+    made('h2', { textContent: title }),
     made('label', { htmlFor: 'api-key', textContent: 'API key' }),
     input,
     trouble,
-    made('div', { className: 'row' }, [made('button', { type: 'submit', className: 'main', textContent: 'Connect' }), access]),
+    made('div', { className: 'row' }, isLab ? [submit] : [submit, access]),
     said,
-    made('p', { className: 'hint' }, [
-      'The key is kept in this browser. Make one at the bench: ',
-      made('code', { textContent: `${benchd} key create --name browser --scope operate` }),
-      '. On a new bench ',
-      made('code', { textContent: init }),
-      ' makes the first key.',
-    ]),
+    made('p', { className: 'hint' }, ['The key is kept in this browser. ', ...(isLab ? howAtLab() : howAtBench())]),
   ])
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
@@ -52,6 +50,16 @@ export function keyDialog({ why, connect }: KeyDialog): HTMLFormElement {
     }
   })
   return form
+}
+
+function howAtBench(): (Node | string)[] {
+  const create = made('code', { textContent: `${benchd} key create --name browser --scope operate` })
+  return ['Make one at the bench: ', create, '. On a new bench ', made('code', { textContent: init }), ' makes the first key.']
+}
+
+function howAtLab(): (Node | string)[] {
+  const create = `${benchd} key create --name browser --scope operate --data-dir /var/lib/benchd-lab`
+  return ['Make one on the computer of the coordinator: ', made('code', { textContent: create }), '.']
 }
 
 async function askForAccess(): Promise<PairingRequest> {

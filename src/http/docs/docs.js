@@ -270,7 +270,7 @@ function showKey() {
 
 async function giveKey(why) {
   the('key').scrollIntoView({ block: 'center' })
-  await askForKey(the('key'), why, isLab ? 'api/lab' : 'api/system/whoami')
+  await askForKey(the('key'), why, isLab)
   showKey()
 }
 

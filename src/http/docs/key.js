@@ -29,17 +29,17 @@ export async function detailOf(answer) {
   return body?.detail ?? `the service answered ${answer.status}`
 }
 
-/** Shows the dialog in that place, says why, and resolves when a key that is good has been given and stored. `path` wants a key of any scope. */
-export function askForKey(place, why, path) {
+/** Shows the dialog in that place, says why, and resolves when a key that is good has been given and stored. On the page of a lab it says how a key is made there. */
+export function askForKey(place, why, isLab) {
   return new Promise((resolve) => {
     const connect = async (key) => {
-      const trouble = await tryKey(key, path)
+      const trouble = await tryKey(key, isLab ? 'api/lab' : 'api/system/whoami')
       if (trouble) return trouble
       place.replaceChildren()
       resolve()
       return ''
     }
-    const dialog = keyDialog({ why, connect })
+    const dialog = keyDialog({ why, isLab, connect })
     place.replaceChildren(dialog)
     dialog.querySelector('input').focus()
   })
