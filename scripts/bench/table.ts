@@ -31,15 +31,9 @@ export function table(rows: readonly Row[], limit = ''): string {
 
 function aim({ target, unit }: Row): string {
   if (!target) return ''
-  const bound =
-    target.most === target.least
-      ? `= ${target.most}`
-      : target.most !== undefined
-        ? `<= ${target.most}`
-        : target.least !== undefined
-          ? `>= ${target.least}`
-          : ''
-  return `${bound}${target.of === 'ratio' ? ' x' : ` ${unit}`}`
+  const { most, least, of } = target
+  const bound = most === least ? `= ${figure(most)}` : most !== undefined ? `<= ${figure(most)}` : `>= ${figure(least)}`
+  return `${bound}${of === 'ratio' ? ' x' : ` ${unit}`}`
 }
 
 export function figure(value: number | undefined): string {
