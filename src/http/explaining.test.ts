@@ -24,7 +24,7 @@ test('a run on the bench is held up by the devices it uses alone', async (t) => 
   await run.thread('plate', 'AWAITING_EVENT')
   for (const device of ['sealer-1', 'shaker-1', 'arm-2']) await run.post(`/api/devices/${device}/stop`)
   t.match(await run.blockers(), [
-    { kind: 'device_fault', device_id: 'sealer-1', remedy: 'remove the cause, then initialize sealer-1' },
+    { kind: 'device_fault', device_id: 'sealer-1', remedy: 'see that it is safe, then initialize sealer-1' },
     { kind: 'event' },
   ])
 })
