@@ -65,7 +65,7 @@ test('aborted, the call has failed and the device is stopped until it is initial
   })
   t.match(await shaker(run), { state: 'stopped', fault: { error_type: 'Stopped', outcome: 'unknown', command: 'shake' }, lock: null })
   t.match(await run.blockers(), [
-    { kind: 'device_fault', remedy: 'remove the cause, then initialize shaker-1' },
+    { kind: 'device_fault', remedy: 'see that it is safe, then initialize shaker-1' },
     { kind: 'error', thread_name: 'plate' },
   ])
   t.equal((await run.named('DEVICE_OP.shake.FAILED')).length, 1)

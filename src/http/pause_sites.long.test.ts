@@ -304,7 +304,8 @@ for (const [site, scene] of Object.entries(scenes)) {
     if (scene.latched) {
       const [device_id, state] = scene.latched
       t.match(await run.get(`/api/devices/${device_id}`), { state, lock: null, fault: {} })
-      t.match(blockers[0], { kind: 'device_fault', device_id, remedy: `remove the cause, then initialize ${device_id}` })
+      const first = state === 'stopped' ? 'see that it is safe' : 'remove the cause'
+      t.match(blockers[0], { kind: 'device_fault', device_id, remedy: `${first}, then initialize ${device_id}` })
       t.equal((await run.named(`DEVICE.${device_id}.FAULTED`)).length, 1)
     }
     const own = async () => (await run.events()).filter(({ context }) => context.thread_id === thread.thread_id)

@@ -118,7 +118,11 @@ test('code is part of the hash, and of no JSON', async (t) => {
     () => compiled({ workflow: withBody(() => {}), form: 'json' }),
     'the file: methods.seal_it[1] must be an action, with one of do, emit, wait_for, instruct',
   )
-  says(t, () => compiled({ workflow: (d) => (d.on = {}), form: 'json' }), 'the file: there is no member on')
+  says(
+    t,
+    () => compiled({ workflow: (d) => (d.on = {}), form: 'json' }),
+    'the file: there is no member on; there is: $schema, format, name, topology, labware, variables, start, methods, threads',
+  )
 })
 
 test('what is no JSON is no part of a document', async (t) => {
