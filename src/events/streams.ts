@@ -56,8 +56,10 @@ export class Streams {
   #options: StreamsOptions
   /** By execution; undefined is everything. There is none without a subscriber. */
   readonly #channels = new Map<string | undefined, Channel>()
-  /** The readers to whom the newest events have yet to be written. */
+  /** The readers whose turn in this round has not come yet: a round writes to each what it has not had. */
   #unserved: Iterator<Reader, undefined> | undefined
+  /** The events that came before this round and since the one before it began, and those that came since this one began. */
+  #came = { before: 0, since: 0 }
   #cancelTick: (() => void) | undefined
   #dropped = 0
   #others = 0
@@ -149,9 +151,9 @@ export class Streams {
   }
 
   #publish(entries: readonly Entry[]): void {
-    // Readers whose turn has not come yet would lose what the new events push out.
-    const isServing = !this.#serve(0)
-    if (isServing) this.#serve(Number.POSITIVE_INFINITY)
+    const isServing = this.#unserved !== undefined
+    // Readers whose turn has not come yet would lose what the new events push out. Half of the queue is for those who take what they are given in parts.
+    if (this.#came.before + this.#came.since + entries.length > this.#options.queue / 2) this.#serve(Number.POSITIVE_INFINITY)
     if (this.#channels.size === 0) return
     const common = this.#channels.get(undefined)
     for (const entry of entries) {
@@ -161,8 +163,15 @@ export class Streams {
       common?.ring.push(json, entry.seq)
       own?.ring.push(json, entry.seq)
     }
-    this.#unserved = this.#eachReader()
+    this.#came.since += entries.length
+    if (!this.#unserved) this.#beginRound()
     if (!isServing) this.#serveSome()
+  }
+
+  /** Begins another round, if anything came since the one before began. */
+  #beginRound(): void {
+    this.#unserved = this.#came.since > 0 ? this.#eachReader() : undefined
+    this.#came = { before: this.#came.since, since: 0 }
   }
 
   *#eachReader(): Generator<Reader, undefined> {
@@ -176,12 +185,12 @@ export class Streams {
     if (!this.#serve(mostAtOnce)) setImmediate(() => this.#serveSome())
   }
 
-  /** Writes to so many readers of those whose turn has not come yet. Answers whether it has come to all. */
+  /** Writes to so many readers, in turn. Answers whether each has had everything. */
   #serve(most: number): boolean {
     for (let served = 0; this.#unserved && served < most; served++) {
       const { value: reader } = this.#unserved.next()
       if (reader) this.#pump(reader)
-      else this.#unserved = undefined
+      else this.#beginRound()
     }
     return !this.#unserved
   }

@@ -179,7 +179,7 @@ class Bridge:
         # Whatever a library prints must not come between the messages.
         self._out = os.dup(1)
         os.dup2(2, 1)
-        self._writing, self._moving, self._looping = (threading.Lock() for _ in range(3))
+        self._reading, self._writing, self._moving, self._looping = (threading.Lock() for _ in range(4))
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._asked = threading.Event()
         self._turn = _Turn()
@@ -192,7 +192,7 @@ class Bridge:
     def _read(self) -> None:
         """Reads and answers until another thread has taken its turn: to hand each question to a thread takes longer than most answers."""
         turn = self._turn
-        for line in self._lines:
+        for line in iter(self._next_line, None):
             turn.steps += 1
             if not self._asked.is_set():
                 self._asked.set()
@@ -202,6 +202,11 @@ class Bridge:
                 return
         # The bench has gone. What still runs here is not waited for.
         os._exit(0)
+
+    def _next_line(self) -> Optional[bytes]:
+        """Returns the next line; None when the bench has gone. Two threads may ask at once: one that takes its turn, and one that has just answered."""
+        with self._reading:
+            return next(self._lines, None)
 
     def _question_in(self, line: bytes) -> Tuple[int, str, Any]:
         """Returns the id, the method and the parameters. Questions for a reading are the same but for their ids, and are decoded once."""
@@ -327,7 +332,7 @@ _MOST_KNOWN = 100
 
 
 def _lines_of(descriptor: int) -> Iterator[bytes]:
-    """Yields the lines as they come, to one thread at a time. A file object takes several times as long for a short line."""
+    """Yields the lines as they come; only one thread at a time may ask for the next. A file object takes several times as long for a short line."""
     begun = b""
     while True:
         piece = os.read(descriptor, 65536)

@@ -1,12 +1,15 @@
 // The library of bridges as a program that is given lines, without a bench.
 
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { withPython } from '../../testing/python.ts'
 
 const library = new URL('../../../../src/clients/python', import.meta.url).pathname
-const program = `
+const imports = `
 import sys
 sys.path.insert(0, ${JSON.stringify(library)})
+`
+const program = `${imports}
 from benchd_bridge import Bridge, reading
 
 class Reader(Bridge):
@@ -21,6 +24,45 @@ class Reader(Bridge):
         return 900, 1000
 
 Reader().serve()
+`
+
+/** The second thread begins to read in the moment in which the first, whose answer took so long, has released and reads again. */
+const meeting = `${imports}
+import os, threading, benchd_bridge
+from benchd_bridge import Bridge
+
+released, reads, both, read = threading.Event(), threading.Event(), threading.Event(), os.read
+
+def isFirst():
+    return threading.current_thread() is threading.main_thread()
+
+def reading(*where):
+    if isFirst() and released.is_set():
+        reads.set()
+        both.wait()
+    return read(*where)
+
+os.read = reading
+
+class Turn(benchd_bridge._Turn):
+    def __init__(self):
+        if not isFirst():
+            released.set()
+            reads.wait()
+
+benchd_bridge._Turn = Turn
+
+class Slow(Bridge):
+    def temperature(self):
+        released.wait()
+        return 20
+
+    def _read(self):
+        if not isFirst():
+            both.set()
+        super()._read()
+
+Slow().serve()
 `
 
 withPython('each question gets its own answer, whatever of it was asked before, and in whatever form it is written', async (t) => {
@@ -48,4 +90,14 @@ withPython('each question gets its own answer, whatever of it was asked before, 
       ...[11, 12].map((id) => [id, {}]),
     ],
   )
+})
+
+withPython('two threads that read at once, for a moment, answer every question', async (t) => {
+  const child = spawn('python3', ['-c', meeting], { stdio: ['pipe', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  for (const id of [1, 2, 3, 4]) {
+    child.stdin.write(`{"jsonrpc":"2.0","id":${id},"method":"read","params":{"reading":"temperature"}}\n`)
+    t.match(JSON.parse((await lines.next()).value), { id, result: { value: 20 } })
+  }
 })
