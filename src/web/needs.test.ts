@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { emptyState, type State } from '../clients/ts/benchd.ts'
-import { needsOf, requestOf } from './needs.ts'
+import { initializing, needsOf, requestOf } from './needs.ts'
 
 const device = (state: string, fault: object | null = null) => ({ device_id: 'sealer-1', state, fault }) as never
 const fault = { error: 'the lid is open.', since: 1000, may_still_be_moving: true }
@@ -127,6 +127,25 @@ test('a fault and the thread that it holds are one thing, and what is possible c
   t.same(labels('ready', null), ['plate is held by an error', 'Retry', 'Continue', 'Abort thread'])
   const [need] = needsOf(stateOf({ thread: { t1: at } }))
   t.match(need?.decisions[0]?.request, { asked: { headers: { 'If-State': 'PAUSED' } } }, 'for the state that was shown')
+  t.end()
+})
+
+test('a run on simulators offers nothing that would move the instrument of the same name', (t) => {
+  const run = (run_mode: string) => ({ e1: { workflow_name: 'seal', run_mode, paused: null, ended_at: null } })
+  const devices = { 'sealer-1': device('faulted', fault) }
+  const at = { ...held, device: 'sealer-1', retry_on: [] }
+  const labels = (run_mode: string) => {
+    const needs = needsOf(stateOf({ thread: { t1: at }, run: run(run_mode), device: devices }))
+    return needs.map(({ id, decisions }) => [id, ...decisions.map(({ label }) => label)])
+  }
+  t.same(labels('LIVE'), [['thread t1', 'Initialize sealer-1', 'Clear fault', 'Abort thread', 'Retry']])
+  t.same(labels('DEVICE_SIM'), [
+    ['device sealer-1', 'Initialize sealer-1', 'Clear fault'],
+    ['thread t1', 'Retry', 'Abort thread'],
+  ])
+  const inTheWay = (kind: 'device_fault' | 'simulator_fault') => initializing({ kind, device_id: 'sealer-1' }, devices)
+  t.match(inTheWay('device_fault'), [{ label: 'Initialize sealer-1' }])
+  t.same(inTheWay('simulator_fault'), [])
   t.end()
 })
 

@@ -1,6 +1,6 @@
 // Finds what waits for a person, worst first, each with the decisions that there are and what each of them does.
 
-import type { DeviceInfo, Incident, Operations, State, Thread } from '../clients/ts/benchd.ts'
+import type { DeviceInfo, Incident, ListBlockersResponse, Operations, State, Thread } from '../clients/ts/benchd.ts'
 import { decisionLabels, sentence } from './words.ts'
 
 /** A request to the API, as the client takes it. */
@@ -39,6 +39,8 @@ export type Need = {
   href?: string
 }
 
+type Blocker = ListBlockersResponse['blockers'][number]
+
 const latched = new Set(['faulted', 'stopped'])
 
 const decisionWords: Record<Thread['decisions'][number], { consequence: string; danger?: boolean }> = {
@@ -72,8 +74,15 @@ function safeMode({ incident }: State): Need[] {
     .map((one) => ({ ...incidentNeed(one), title: 'Safe mode', decisions: [acknowledge(one, 'Devices may be moved again.')] }))
 }
 
-function devices({ device, thread }: State): Need[] {
-  const holding = new Set(Object.values(thread).flatMap(({ decisions, device: at }) => (decisions.length > 0 && at ? [at] : [])))
+/** The instrument that a thread is at. A run on simulators has devices of its own, which the page is not shown. */
+function instrumentOf({ device: at, execution_id }: Thread, { device, run }: State): DeviceInfo | undefined {
+  return at && (run[execution_id]?.run_mode ?? 'LIVE') === 'LIVE' ? device[at] : undefined
+}
+
+function devices(state: State): Need[] {
+  const { device, thread } = state
+  const held = Object.values(thread).filter(({ decisions }) => decisions.length > 0)
+  const holding = new Set(held.map((one) => instrumentOf(one, state)?.device_id))
   return Object.values(device).flatMap((one): Need[] => {
     const { device_id, state, fault } = one
     if (state === 'faulted' && fault && !holding.has(device_id)) {
@@ -99,9 +108,9 @@ function faultText({ error, may_still_be_moving }: NonNullable<DeviceInfo['fault
   return `${error}.${may_still_be_moving ? ' It may still be moving.' : ''}`.replace(/\.\./g, '.')
 }
 
-/** The first step that brings back a device, if it is stopped or faulted. */
-export function initializing(device: DeviceInfo | undefined): Decision[] {
-  return remediesAt(device).slice(0, 1)
+/** The first step that brings back the device that is in the way. A simulator has the name of an instrument, which must not move for it. */
+export function initializing({ kind, device_id }: Pick<Blocker, 'kind' | 'device_id'>, device: State['device']): Decision[] {
+  return kind === 'device_fault' ? remediesAt(device[device_id ?? '']).slice(0, 1) : []
 }
 
 /** Lists the steps that bring back a device that takes no commands. An instrument that still reports its error keeps it until it is initialized. */
@@ -123,7 +132,8 @@ function remediesAt(device: DeviceInfo | undefined): Decision[] {
   return isFault ? [initialize, clear] : [initialize]
 }
 
-function threads({ thread, run, device }: State): Need[] {
+function threads(state: State): Need[] {
+  const { thread, run } = state
   return Object.values(thread).flatMap((one): Need[] => {
     const {
       thread_id,
@@ -145,7 +155,7 @@ function threads({ thread, run, device }: State): Need[] {
     const plate = labware?.name ?? 'the labware'
     const path = { thread_id }
     const headers = { 'If-State': status }
-    const its = at ? device[at] : undefined
+    const its = instrumentOf(one, state)
     if (decisions.length > 0) {
       const elsewhere = retry_on.map((on) => ({
         label: `Retry on ${on}`,

@@ -94,12 +94,12 @@ function Lanes({ threads, blockers }: { threads: readonly Thread[]; blockers: Bl
   const shown = threads.slice(0, mostShown)
   return (
     <>
-      {general.map(({ message, remedy, device_id }) => (
-        <div key={message}>
+      {general.map((blocker) => (
+        <div key={blocker.message}>
           <p class="hint long">
-            {sentence(message)} {sentence(remedy)}
+            {sentence(blocker.message)} {sentence(blocker.remedy)}
           </p>
-          <Decisions decisions={initializing(state.value.device[device_id ?? ''])} />
+          <Decisions decisions={initializing(blocker, state.value.device)} />
         </div>
       ))}
       <ul class="lanes" aria-label="Threads">
