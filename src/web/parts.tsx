@@ -72,22 +72,31 @@ export function Decisions({ decisions, href }: DecisionsProps) {
   )
 }
 
-function Deciding({ decision, typed = '', why = decision.why }: { decision: Decision; typed?: string; why?: string | undefined }) {
+type DecidingProps = { decision: Decision; why?: string | undefined; onPress?: () => unknown }
+
+function Deciding({ decision, why = decision.why, onPress = () => send(decision.request) }: DecidingProps) {
   return (
     <>
-      <Act label={decision.label} kind={decision.danger ? 'danger' : 'main'} why={why} onPress={() => send(requestOf(decision, typed))} />
+      <Act label={decision.label} kind={decision.danger ? 'danger' : 'main'} why={why} onPress={onPress} />
       <span>{why ?? decision.consequence}</span>
     </>
   )
 }
 
-/** A decision with a field before it: Enter, which a scanner sends too, presses its button. */
+/**
+ * A decision with a field before it: Enter, which a scanner sends too, presses its button. The next scan begins in an empty field, and a second Enter
+ * sends nothing.
+ */
 function Asking({ decision }: { decision: Decision }) {
   const typed = useSignal('')
   const text = typed.value.trim()
+  const press = () => {
+    typed.value = ''
+    return send(requestOf(decision, text))
+  }
   const submit = (event: Event) => {
     event.preventDefault()
-    if (text && !refusal.value) void send(requestOf(decision, text))
+    if (text && !refusal.value) void press()
   }
   return (
     <form class="row" onSubmit={submit}>
@@ -98,7 +107,7 @@ function Asking({ decision }: { decision: Decision }) {
         value={typed.value}
         onInput={(event) => (typed.value = event.currentTarget.value)}
       />
-      <Deciding decision={decision} typed={text} why={text ? decision.why : 'Scan or type the barcode first.'} />
+      <Deciding decision={decision} why={text ? decision.why : 'Scan or type the barcode first.'} onPress={press} />
     </form>
   )
 }
