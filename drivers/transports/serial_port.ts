@@ -172,8 +172,8 @@ async function loadPackage(): Promise<typeof import('serialport')> {
 const reads = new WeakMap<SerialPort, Promise<unknown>>()
 
 /**
- * A thread of the pool may be in the midst of a read when the port is closed, and as long as it is, the kernel keeps the lock: the port
- * could not be opened again.
+ * Remembers the read that the port has under way, for `closePort` to wait for. A thread of the pool may be in the midst of it when the port is
+ * closed. As long as it is, the kernel keeps the lock, and the port cannot be opened again.
  */
 function keepReads(port: SerialPort): void {
   const binding = port.port

@@ -63,7 +63,7 @@ test('no turn of the event loop writes to more than 128 of many readers, and eac
   await hub.close()
 })
 
-test('nor where the next events come before every reader has had the last ones', async (t) => {
+test('a turn writes to no more of them where the next events come before every reader has had the last ones', async (t) => {
   const { hub } = await onBench(t.testdir(), { queue: 1000 })
   hub.streams.allow(600)
   let writes = 0

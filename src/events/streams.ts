@@ -49,7 +49,10 @@ type StreamsOptions = {
 export const usualHeartbeat_s = 15
 const stalled_ms = 60_000
 const tick_ms = 1000
-/** The number of readers that are written to before others may have the event loop: a stop waits for so many, however many there are. */
+/**
+ * The number of readers that are written to before others may have the event loop: a stop waits for so many, however many there are. It waits for all
+ * of them where half a queue of events has come since the first of them was written to.
+ */
 const mostAtOnce = 128
 
 export class Streams {

@@ -11,7 +11,7 @@ export interface Clock {
 }
 
 export const systemClock: Clock = {
-  // It takes less time than performance.now().
+  // `hrtime` takes less time than `performance.now`.
   now: () => {
     const [seconds, nanoseconds] = hrtime()
     return (seconds - firstSecond) * 1000 + nanoseconds / 1e6
