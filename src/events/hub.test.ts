@@ -163,7 +163,7 @@ test('the lists have everything that was emitted before the call, frozen, in ord
   await hub.close()
 })
 
-test('whoever makes the name may hand over its parts', async (t) => {
+test('a caller that makes the name may hand over its parts', async (t) => {
   const { hub } = await onBench(t.testdir())
   const parts = { entity_type: 'THREAD', entity_id: 'a', status: 'MOVING' }
   const event = hub.emit('THREAD.a.MOVING', {}, 'run-1', parts)

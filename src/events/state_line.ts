@@ -50,7 +50,7 @@ export class StateLine {
   }
 
   #add(part: string): void {
-    // One more is for the end of the line.
+    // One byte more is for the end of the line.
     const needed = this.#end + part.length * widest + 1
     if (needed > this.#buffer.length) {
       const larger = Buffer.allocUnsafeSlow(needed * 2)

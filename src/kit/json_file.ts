@@ -199,7 +199,7 @@ export class JsonFile<Content extends object> {
   }
 
   async #keepPrevious(): Promise<void> {
-    // There is none yet.
+    // There is no generation before: the file is new.
     if (this.#stamp === undefined) return
     const temporary = this.#temporary()
     try {

@@ -17,7 +17,7 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
   const blockers = useSignal<ListBlockersResponse['blockers']>([])
   const armed = useSignal(false)
   const threads = Object.values(state.value.thread).filter((thread) => thread.execution_id === execution_id)
-  // What is in the way changes with these.
+  // The obstacles change with the states of threads and devices.
   const devices = Object.values(state.value.device).map(({ device_id, state }) => `${device_id}${state}`)
   const signature = [...threads.map(({ thread_id, status }) => `${thread_id}${status}`), ...devices, run?.paused?.at].join()
   useEffect(() => {
