@@ -45,7 +45,7 @@ import traceback
 import types
 import typing
 from math import isfinite
-from typing import Any, Callable, Dict, Iterator, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
 
 __all__ = ["Bridge", "Busy", "DeviceFailed", "Interlock", "Invalid", "operation", "reading"]
 
@@ -179,7 +179,7 @@ class Bridge:
         # Whatever a library prints must not come between the messages.
         self._out = os.dup(1)
         os.dup2(2, 1)
-        self._reading, self._writing, self._moving, self._looping = (threading.Lock() for _ in range(4))
+        self._writing, self._moving, self._looping = (threading.Lock() for _ in range(3))
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._asked = threading.Event()
         self._turn = _Turn()
@@ -192,21 +192,16 @@ class Bridge:
     def _read(self) -> None:
         """Reads and answers until another thread has taken its turn: to hand each question to a thread takes longer than most answers."""
         turn = self._turn
-        for line in iter(self._next_line, None):
+        for line in self._lines:
             turn.steps += 1
+            turn.answering.append(None)
             if not self._asked.is_set():
                 self._asked.set()
             self._answer(*self._question_in(line))
-            turn.steps += 1
-            if self._turn is not turn:
+            if not turn.take():
                 return
         # The bench has gone. What still runs here is not waited for.
         os._exit(0)
-
-    def _next_line(self) -> Optional[bytes]:
-        """Returns the next line; None when the bench has gone. Two threads may ask at once: one that takes its turn, and one that has just answered."""
-        with self._reading:
-            return next(self._lines, None)
 
     def _question_in(self, line: bytes) -> Tuple[int, str, Any]:
         """Returns the id, the method and the parameters. Questions for a reading are the same but for their ids, and are decoded once."""
@@ -228,7 +223,7 @@ class Bridge:
             self._asked.clear()
             turn, steps = self._turn, self._turn.steps
             time.sleep(0.003)
-            if turn.steps == steps and steps % 2 == 1:
+            if turn.steps == steps and turn.take():
                 break
         self._turn = _Turn()
         threading.Thread(target=self._stand_by, daemon=True).start()
@@ -320,10 +315,21 @@ class Bridge:
 
 
 class _Turn:
-    """The turn of a thread at reading."""
+    """The turn of a thread at reading: two threads must not read at once."""
 
-    #: Goes up when a question has come, and when it is answered: odd while an answer is being made.
-    steps = 0
+    def __init__(self) -> None:
+        #: The number of questions that have come.
+        self.steps = 0
+        #: Holds something while an answer is being made. The one who takes it away reads on: the thread that answered, or another.
+        self.answering: List[None] = []
+
+    def take(self) -> bool:
+        """Returns whether the caller reads on. In Python taking from a list is one step, whatever other threads do."""
+        try:
+            self.answering.pop()
+        except IndexError:
+            return False
+        return True
 
 
 #: How the bench begins a question.

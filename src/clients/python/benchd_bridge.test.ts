@@ -26,7 +26,7 @@ class Reader(Bridge):
 Reader().serve()
 `
 
-/** The second thread begins to read in the moment in which the first, whose answer took so long, has released and reads again. */
+/** The second thread takes the turn of the first in the moment in which the first, whose answer took so long, is about to read again. */
 const meeting = `${imports}
 import os, threading, benchd_bridge
 from benchd_bridge import Bridge
@@ -46,6 +46,7 @@ os.read = reading
 
 class Turn(benchd_bridge._Turn):
     def __init__(self):
+        super().__init__()
         if not isFirst():
             released.set()
             reads.wait()
@@ -61,6 +62,7 @@ class Slow(Bridge):
         if not isFirst():
             both.set()
         super()._read()
+        reads.set()
 
 Slow().serve()
 `
@@ -92,7 +94,7 @@ withPython('each question gets its own answer, whatever of it was asked before, 
   )
 })
 
-withPython('two threads that read at once, for a moment, answer every question', async (t) => {
+withPython('a thread whose turn is taken as it has answered reads no more, and every question is answered', async (t) => {
   const child = spawn('python3', ['-c', meeting], { stdio: ['pipe', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
