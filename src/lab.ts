@@ -64,7 +64,7 @@ export type Lab = {
   hub: Hub
   ledger: Ledger
   registry: Registry
-  /** The readings that devices told of themselves in the last hour. */
+  /** The readings that devices gave of themselves in the last hour. */
   readings: Readings
   teachpoints: Teachpoints
   keys: Keys

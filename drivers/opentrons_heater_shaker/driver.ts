@@ -229,7 +229,7 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
     await this.#heat.check(read, () => this.at.line.state === 'open' && this.#exchange.interrupt('M106'))
   }
 
-  /** Throws `device_failed` when the module does not heat any more though nobody has told it so. */
+  /** Throws `device_failed` when the module does not heat any more though nobody has switched its heater off. */
   #mustStillHeat(target: number | null): void {
     if (this.#heat.target === null || target !== null) return
     const sentence = `it was set to ${this.#heat.target} °C and does not heat any more: it restarted, or was set otherwise; see its power supply, then initialize`

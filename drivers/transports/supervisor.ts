@@ -53,7 +53,7 @@ async function runFor(socket: Socket, command: () => Promise<readonly string[]>)
       })
       await program.open()
       socket.on('data', (bytes: Buffer) => {
-        // A program that reads nothing any more is lost, which has been told by then.
+        // A program that reads nothing any more is lost, and the line has reported that by then.
         if (program.state === 'open') tryTo(() => program.write(bytes))
       })
     }

@@ -151,7 +151,7 @@ export const OwnReading = v.strictObject({
   unit: v.string(),
 })
 
-/** The values that an instrument told at one moment. */
+/** The values that an instrument gave at one moment. */
 export const Reading = v.strictObject({
   at: UnixSeconds,
   temperature: v.pipe(v.nullable(v.number()), v.description('null where the device tells none'), v.metadata({ unit: '°C' })),

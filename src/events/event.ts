@@ -19,6 +19,7 @@ export type RuntimeEvent = v.InferOutput<typeof RuntimeEvent>
 
 export type Context = Readonly<Record<string, unknown>>
 
+/** The parts of the name of an event, as `parseEventName` takes them out of it. */
 export type NameParts = Pick<RuntimeEvent, 'entity_type' | 'entity_id' | 'status'>
 
 /** Three parts are type, id and status; two are type and status; anything else is a type. */

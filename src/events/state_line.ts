@@ -50,7 +50,7 @@ export class StateLine {
   }
 
   #add(part: string): void {
-    // One byte more is for the end of the line.
+    // The end of the line takes one byte more.
     const needed = this.#end + part.length * widest + 1
     if (needed > this.#buffer.length) {
       const larger = Buffer.allocUnsafeSlow(needed * 2)

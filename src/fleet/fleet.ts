@@ -1,5 +1,5 @@
 // A bench among many: keeps a connection to the broker of the lab for as long as the service runs. No event, no stop and no run ever waits
-// for that; whatever fails is told in one sentence and tried again.
+// for that; whatever fails is reported in one sentence and tried again.
 
 import type { FleetConfig } from '../config/fleet.ts'
 import { messageOf } from '../errors.ts'

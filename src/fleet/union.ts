@@ -1,5 +1,5 @@
 // Reads the events of all benches from the broker, each once and those of a bench in order, also where the broker was put back to an older copy
-// of its store. Events are told apart by bench, epoch and sequence number, never by their place in the stream.
+// of its store. Events are distinguished by bench, epoch and sequence number, never by their place in the stream.
 
 import { messageOf } from '../errors.ts'
 import { sleep, systemClock } from '../kit/clock.ts'

@@ -1,4 +1,4 @@
-// Which events are told to people who are not at the bench, and in which words.
+// Which events are reported to people who are not at the bench, and in which words.
 
 import type { NotifyKind } from '../config/notify.ts'
 import type { Context, RuntimeEvent } from '../events/event.ts'

@@ -63,7 +63,7 @@ export type NotifierOptions = {
   report: Report
   /** The receivers of the configuration; `reload` takes others. */
   targets: readonly NotifyTarget[]
-  /** Whether a run has anything to do with the bench: those on the clock alone are told to nobody. */
+  /** Whether a run has anything to do with the bench: those on the clock alone are reported to nobody. */
   isReal(execution_id: string): boolean
   /** Returns what may end soon; asked once a day. */
   ending(): Ending

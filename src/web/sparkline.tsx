@@ -16,7 +16,7 @@ const size = { width: 120, height: 24 }
 /** The readings of each device, oldest first: those of its past once they were asked for, then what the stream says. */
 const past = signal<Record<string, readonly Reading[]>>({})
 
-/** Nothing for a device that has told no reading. */
+/** Nothing for a device that has given no reading. */
 export function Readings({ device_id }: { device_id: string }) {
   const newest = state.value.reading[device_id]
   const known = past.value[device_id]

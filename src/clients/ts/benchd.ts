@@ -188,9 +188,9 @@ export type Message =
   | { event: 'ready' }
   | { event: 'beat'; time: number }
 
-/** The state of the bench as the stream has told it so far. It is never changed: each message makes another. */
+/** The state of the bench as the stream has given it so far. It is never changed: each message makes another. */
 export type State = { readonly [kind in keyof Kinds]: Readonly<Record<string, Kinds[kind]>> } & {
-  /** Whether everything there is has been told. */
+  /** Whether the stream has given everything there is. */
   readonly ready: boolean
   /** Time of the server at its last beat, Unix, s; 0 before the first. */
   readonly time: number

@@ -11,7 +11,7 @@ import { Anything, Fleet } from './answers.ts'
 import { type Lab, pathIn } from './lab_file.ts'
 import { pinnedAgent } from './pinned_agent.ts'
 
-/** Where a bench is, as it told the broker or as the lab file says. */
+/** Where a bench is, as the broker or the lab file says. */
 export type Address = { url: string; fingerprint?: string | null | undefined }
 
 /** A bench has understood the request and refuses it; nothing has happened. */
@@ -181,7 +181,7 @@ export class Bench {
     for (const call of [...(this.#waiting.get(execution_id) ?? [])]) call()
   }
 
-  /** Throws `disconnected` where nobody told the address. */
+  /** Throws `disconnected` where nobody knows the address. */
   #located(): Address {
     const address = this.#address()
     if (!address) throw new LabError('disconnected', `the bench ${this.name} has not told the broker its address yet; see that it runs`)
@@ -234,7 +234,7 @@ export class Bench {
 }
 
 /** The benches of a lab file, each with its key. Rejects with `config`, naming the file of a key that is missing. */
-export async function openBenches(lab: Lab, told: (name: string) => string | undefined): Promise<Map<string, Bench>> {
+export async function openBenches(lab: Lab, announced: (name: string) => string | undefined): Promise<Map<string, Bench>> {
   const benches = new Map<string, Bench>()
   for (const [name, where] of Object.entries(lab.benches)) {
     const path = pathIn(lab, `${lab.keys}/${name}.key`)
@@ -248,7 +248,7 @@ export async function openBenches(lab: Lab, told: (name: string) => string | und
         'config',
         `${lab.origin}: benches.${name}: ${path} holds no API key, which begins with bk_; write the key of the bench into it`,
       )
-    benches.set(name, new Bench(name, api_key, () => addressOf(where, told)))
+    benches.set(name, new Bench(name, api_key, () => addressOf(where, announced)))
   }
   return benches
 }
@@ -281,8 +281,11 @@ export class Lines {
  * The lab file says which server may have the key of a bench: the one at the address that the file names, or the one with the certificate that it names.
  * The broker only tells where that certificate is now.
  */
-function addressOf({ url, name, fingerprint }: Lab['benches'][string], told: (name: string) => string | undefined): Address | undefined {
-  const where = url ?? (name === undefined || fingerprint === undefined ? undefined : told(name))
+function addressOf(
+  { url, name, fingerprint }: Lab['benches'][string],
+  announced: (name: string) => string | undefined,
+): Address | undefined {
+  const where = url ?? (name === undefined || fingerprint === undefined ? undefined : announced(name))
   return where === undefined ? undefined : { url: where, fingerprint }
 }
 

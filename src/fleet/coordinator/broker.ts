@@ -35,7 +35,7 @@ export class Broker {
     return this.#presence.benches()
   }
 
-  /** The address that a bench told, however long ago; undefined where it never did. Anybody at the broker may have told it. */
+  /** The address that a bench announced, however long ago; undefined where it never did. Anybody at the broker may have announced it. */
   address(name: string): string | undefined {
     return this.#presence.benches().find((bench) => bench.name === name)?.url
   }
@@ -84,7 +84,7 @@ export function openLabBroker({ broker, ...lab }: Lab): Broker | undefined {
   })
 }
 
-/** Resolves when the broker told the addresses of the benches that the lab file names without one, or after a while: a bench without an address is away. */
+/** Resolves when the broker has given the addresses of the benches that the lab file names without one, or after a while: a bench without an address is away. */
 export async function addressesTold(lab: Lab, broker: Broker | undefined, ended?: AbortSignal): Promise<void> {
   const unknown = Object.values(lab.benches).filter(({ url }) => url === undefined)
   const isTold = () => unknown.every(({ name = '' }) => broker?.address(name) !== undefined)

@@ -53,7 +53,7 @@ export type ShownTask = Pick<Task, 'kind' | 'bench' | 'position'> & {
 }
 
 const mostWaiting = 1000
-/** A name that fits more journeys is told to fit these. */
+/** For a name that fits more journeys, the message names these. */
 const mostNamed = 100
 
 export class Coordinator {

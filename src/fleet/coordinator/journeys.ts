@@ -15,7 +15,7 @@ import { tryToWithdraw } from './withdrawing.ts'
 const version = 'journeys-1'
 /** Without a limit DBOS would give a journey up after so many starts of the coordinator. */
 const mostRecoveries = 1e9
-/** Each bench is looked at so often, also when it told of nothing. */
+/** Each bench is looked at so often, also when it reported nothing. */
 const look_ms = 5000
 const firstAgain_ms = 100
 const longestAgain_ms = 10_000
@@ -24,7 +24,7 @@ const patience_s = 3600
 
 /** The time between two sweeps, each for journeys that nobody carries out, runs that are to be withdrawn, and old journeys. */
 const sweep_ms = 10_000
-/** A journey that is not under way in so many sweeps one after the other is told. */
+/** A journey that is not under way in so many sweeps one after the other is reported. */
 const mostMissed = 6
 /** The time that requests have to end when the coordinator does. */
 const rest_ms = 3000
@@ -156,7 +156,7 @@ export class Journeys {
         wake.clear()
         const looking = this.#look(trip).catch((error) => this.#failed(trip, error, began))
         const found = await this.#untilKept(trip, looking)
-        // The step is taken again at the next start; DBOS is told nothing of it.
+        // The step is taken again at the next start; DBOS does not hear of it.
         if (this.#isClosing) return await new Promise<never>(() => {})
         if (found === undefined) return (await looking) as State
         if (!('phase' in found)) this.#waiting.set(journey_id, { ...found, waiting: cut(found.waiting), number: state.number })
@@ -257,7 +257,7 @@ export class Journeys {
   }
 }
 
-/** Wakes somebody who waits; also if told before the waiting began. */
+/** Wakes somebody who waits; also if called before the waiting began. */
 class Wake {
   #isTold = false
   #wake = () => {}
@@ -271,7 +271,7 @@ class Wake {
     this.#isTold = false
   }
 
-  /** Resolves when it was told since `clear`, or after the time. */
+  /** Resolves when it was called since `clear`, or after the time. */
   wait(ms: number): Promise<void> {
     if (this.#isTold) return Promise.resolve()
     return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-// The lab file: which benches there are, who carries labware between them, and the journeys over them. Its mistakes are told with their place
+// The lab file: which benches there are, who carries labware between them, and the journeys over them. Its mistakes are reported with their place
 // in the file, as far as the file alone shows them; `check.ts` asks the benches for the rest.
 
 import { dirname, isAbsolute, join } from 'node:path'

@@ -58,7 +58,7 @@ export class LiveBoard {
     if (this.#readers.size === 0) this.#options.hub.registerSink(this)
     const collections = sources.map(([name, source]) => this.#collectionOf(name, source))
     const reader = new Reader(outlet, collections, this.#options.clock)
-    // The others are told first: told with them, the new one would get the values in the order in which they changed.
+    // The others get the changes first: together with them, the new one would get the values in the order in which they changed.
     for (const collection of collections) this.#lookAtAll(collection)
     this.#readers.add(reader)
     for (const collection of collections) for (const [id, { frame }] of refreshed(collection)) reader.changed(keyOf(collection, id), frame)

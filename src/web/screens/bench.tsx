@@ -91,7 +91,7 @@ function DeviceCard({ device }: { device: DeviceInfo }) {
   )
 }
 
-/** Returns the capabilities of the device, once it has told them. */
+/** Returns the capabilities of the device, once it has described them. */
 function useCapabilities(device_id: string): Capabilities | undefined {
   const can = capabilities.value[device_id]
   useEffect(() => {

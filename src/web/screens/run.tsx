@@ -56,7 +56,7 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
             name="Stop run"
             kind="danger"
             onPress={async () => {
-              // The first press has paused it, whether the stream has told that yet or not.
+              // The first press has paused it, whether the stream has shown that yet or not.
               const asked = ifState(armed.value ? 'PAUSED' : shown)
               const answer = await ask('stopExecution', { path, body: { confirm: armed.value }, ...asked })
               armed.value = answer !== undefined && !armed.value

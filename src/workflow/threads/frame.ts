@@ -69,7 +69,7 @@ export class Frame {
   insert(at: number, step: StepPlan, { isPast }: { isPast: boolean }): void {
     this.steps.splice(at, 0, step)
     const { next, inserted } = this.#state
-    // What the thread is in moves on by one.
+    // The step that the thread is in moves on by one place.
     this.#thread.setIn(this.#state, { inserted: withPlace(inserted, at, step.path), next: isPast ? next + 1 : next })
   }
 
