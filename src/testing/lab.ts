@@ -1,6 +1,7 @@
 // For tests: a lab of real processes: two simulated benches, a broker, PostgreSQL and a coordinator. Each of them can be killed and started again.
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -51,6 +52,11 @@ export type TestLab = {
   write(change: (file: LabFile) => void): void
   file: string
   ask<Answer>(method: string, path: string, body?: object): Promise<Answer & { answered: number }>
+  /**
+   * Begins a journey, and answers its id. On a busy machine a bench or the database may answer too late; then it is asked again. Rejects where the
+   * coordinator refuses it.
+   */
+  begin(journey: string, labware: string): Promise<string>
   journey(id: string): Promise<ShownJourney>
   tasks(): Promise<ShownTask[]>
   custody(labware: string): Promise<CustodyRow[]>
@@ -111,6 +117,16 @@ export async function testLab(t: Lifetime, { scale = 200 }: { scale?: number } =
   const tasks = async () => (await ask<{ tasks?: ShownTask[] }>('GET', '/api/lab/tasks').catch(() => ({ tasks: [] }))).tasks ?? []
   const lab: TestLab = {
     ...{ folder, broker, database, prep, read, coordinator, write, file, ask, tasks },
+    async begin(journey, labware) {
+      // The same id is the same journey.
+      const journey_id = randomUUID()
+      for (;;) {
+        const begun = await ask<ShownJourney & { detail?: string }>('POST', '/api/lab/journeys', { journey, labware, journey_id })
+        if (begun.answered === 202) return begun.journey_id
+        if (begun.answered !== 500 && begun.answered !== 503) throw new Error(begun.detail)
+        await pause(100)
+      }
+    },
     journey: (id) => ask('GET', `/api/lab/journeys/${id}`),
     custody: async (labware) => (await ask<{ custody?: CustodyRow[] }>('GET', `/api/lab/custody/${labware}`)).custody ?? [],
     hands: 0,

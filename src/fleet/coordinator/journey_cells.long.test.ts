@@ -6,14 +6,10 @@ import { t as file, type Test } from 'tap'
 import { holders, ordered, proxyOf } from '../../testing/journeys.ts'
 import { type TestBench, type TestLab, testLab } from '../../testing/lab.ts'
 import { withLab } from '../../testing/with_lab.ts'
-import type { ShownJourney, ShownTask } from './coordinator.ts'
+import type { ShownTask } from './coordinator.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
-
-async function begin(lab: TestLab, labware: string): Promise<string> {
-  return (await lab.ask<ShownJourney>('POST', '/api/lab/journeys', { journey: 'assay', labware })).journey_id
-}
 
 /** Waits for the task of that kind, and does all that come before. */
 async function until(lab: TestLab, kind: ShownTask['kind']): Promise<ShownTask> {
@@ -27,7 +23,7 @@ const isDone = (lab: TestLab, id: string) => async () => (await lab.journey(id))
 withLab('before the grant labware rests on the first bench while the second is away', async (t) => {
   const lab = await testLab(t)
   await lab.coordinator.start()
-  const id = await begin(lab, 'P-1')
+  const id = await lab.begin('assay', 'P-1')
   const place = await until(lab, 'place')
   await lab.read.kill()
   await lab.ask('POST', `/api/lab/tasks/${place.task_id}/confirm`, { barcode: 'P-1' })
@@ -54,7 +50,7 @@ async function atBench({ ask }: TestBench, what: 'removed' | 'placed', body: obj
 withLab('without the broker, and without the coordinator, both benches take what a person says at them', async (t) => {
   const lab = await testLab(t)
   await lab.coordinator.start()
-  const id = await begin(lab, 'P-1')
+  const id = await lab.begin('assay', 'P-1')
   await until(lab, 'take')
   await lab.broker.kill()
   t.match(await atBench(lab.prep, 'removed', {}), { success: true })
@@ -76,7 +72,7 @@ withLab('a device call whose outcome is unknown makes the journey wait for a per
   const lab = await testLab(t)
   await lab.coordinator.start()
   await lab.prep.ask('POST', '/api/sim/devices/shaker-1/faults', { fault: 'no_reply' })
-  const id = await begin(lab, 'P-1')
+  const id = await lab.begin('assay', 'P-1')
   const place = await until(lab, 'place')
   await lab.ask('POST', `/api/lab/tasks/${place.task_id}/confirm`, { barcode: 'P-1' })
   while (!(await lab.journey(id)).needs_person) await lab.tasks()
@@ -105,7 +101,7 @@ withLab('an order that comes to the bench after its journey has ended does not b
   })
   lab.write((file) => (file.benches.read.url = url))
   await lab.coordinator.start()
-  const id = await begin(lab, 'P-1')
+  const id = await lab.begin('assay', 'P-1')
   await lab.carryUntil(async () => held.length > 0)
   t.equal((await lab.ask('POST', `/api/lab/journeys/${id}/decide`, { decision: 'end' })).answered, 200)
   while ((await lab.journey(id)).outcome === null) await lab.tasks()
@@ -119,7 +115,7 @@ async function noClaims(t: Test, lab: TestLab): Promise<void> {
   lab.write(() => {})
   await lab.coordinator.kill()
   await lab.coordinator.start()
-  const id = await begin(lab, 'P-2')
+  const id = await lab.begin('assay', 'P-2')
   await lab.carryUntil(isDone(lab, id))
   t.pass('the next journey has its hand-over')
 }

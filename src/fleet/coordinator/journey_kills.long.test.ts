@@ -7,7 +7,7 @@ import { until } from '../../testing/fleet.ts'
 import { holders, ordered, proxyOf } from '../../testing/journeys.ts'
 import { type TestLab, testLab } from '../../testing/lab.ts'
 import { withLab } from '../../testing/with_lab.ts'
-import type { ShownJourney, ShownTask } from './coordinator.ts'
+import type { ShownTask } from './coordinator.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
@@ -66,7 +66,7 @@ withLab('each process dies at each point of a journey, and the journey ends as i
   for (const [i, [victim, kill]] of all.entries()) {
     await t.test(victim, async (t) => {
       const labware = `P-${i}`
-      const { journey_id } = await lab.ask<ShownJourney>('POST', '/api/lab/journeys', { journey: 'assay', labware })
+      const journey_id = await lab.begin('assay', labware)
       for (const point of points) {
         await untilTask(lab, journey_id, point)
         await kill(lab, t, point, journey_id)
@@ -94,7 +94,7 @@ withLab('an answer that is lost on the way back is asked for, and the run is not
   })
   lab.write((file) => (file.benches.prep.url = url))
   await lab.coordinator.start()
-  const { journey_id } = await lab.ask<ShownJourney>('POST', '/api/lab/journeys', { journey: 'assay', labware: 'P-1' })
+  const journey_id = await lab.begin('assay', 'P-1')
   await lab.carryUntil(async () => (await lab.journey(journey_id)).outcome === 'done')
   t.equal(lost.size, 2, 'the orders of the leg and of the move')
   t.same(await ordered(lab.prep), { seal: 1, out: 1 })
@@ -103,7 +103,7 @@ withLab('an answer that is lost on the way back is asked for, and the run is not
 withLab('a bench that was put back from a backup is not ordered from: a person looks, and decides', async (t) => {
   const lab = await testLab(t)
   await lab.coordinator.start()
-  const { journey_id } = await lab.ask<ShownJourney>('POST', '/api/lab/journeys', { journey: 'assay', labware: 'P-1' })
+  const journey_id = await lab.begin('assay', 'P-1')
   const backup = `${lab.folder}/before.tar.gz`
   t.match(await benchd(lab.folder, ['backup', backup, '--data-dir', `${lab.read.folder}/data`]), { code: 0 })
   await untilTask(lab, journey_id, 'bring')

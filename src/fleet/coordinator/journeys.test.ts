@@ -1,20 +1,14 @@
 // Journeys over two benches: real benches, a broker, PostgreSQL and the coordinator, each a process of its own.
 
-import { t as file, type Test } from 'tap'
+import { t as file } from 'tap'
 import { benchd } from '../../testing/cli.ts'
 import { holders } from '../../testing/journeys.ts'
 import { stopOfAll, type TestLab, testLab } from '../../testing/lab.ts'
 import { withLab } from '../../testing/with_lab.ts'
-import type { ShownJourney, ShownTask } from './coordinator.ts'
+import type { ShownTask } from './coordinator.ts'
 
 // A slow machine is not a failure.
 file.setTimeout(0)
-
-async function begin(t: Test, lab: TestLab, labware: string, journey = 'assay'): Promise<string> {
-  const begun = await lab.ask<ShownJourney>('POST', '/api/lab/journeys', { journey, labware })
-  t.equal(begun.answered, 202)
-  return begun.journey_id
-}
 
 /** Waits for the task of that kind of the journey, and confirms all that come before. */
 async function taskOf(lab: TestLab, journey_id: string, kind: ShownTask['kind']): Promise<ShownTask> {
@@ -69,7 +63,7 @@ withLab('a plate is sealed on one bench and spun on the other; one has it at eve
     await lab.coordinator.kill()
     lab.write((file) => (file.journeys.assay[1].max_wait = 0.1))
     await lab.coordinator.start()
-    const id = await begin(t, lab, 'P-2')
+    const id = await lab.begin('assay', 'P-2')
     await taskOf(lab, id, 'take')
     while (!(await lab.journey(id)).needs_person) await lab.ask('GET', '/api/lab/tasks')
     t.match(await lab.journey(id), { phase: 'take', waiting: /waits for longer than 0\.1 s/, decisions: ['lost', 'end'] })

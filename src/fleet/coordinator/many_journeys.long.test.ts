@@ -105,7 +105,7 @@ withLab(`${count} journeys of five legs end as they should, and each of the five
   const labware = Array.from({ length: count }, (_, i) => `P-${i}`)
   const began = performance.now()
   const seconds = () => ((performance.now() - began) / 1000).toFixed(0)
-  for (const one of labware) await lab.ask('POST', '/api/lab/journeys', { journey: 'five', labware: one })
+  for (const one of labware) await lab.begin('five', one)
   let journeys: ShownJourney[] = []
   await lab.carryUntil(async () => {
     if (points[0] && lab.hands >= points[0].at) {

@@ -5,7 +5,6 @@ import { benchd, running } from '../../testing/cli.ts'
 import { until } from '../../testing/fleet.ts'
 import { stopOfAll, testLab } from '../../testing/lab.ts'
 import { withLab } from '../../testing/with_lab.ts'
-import type { ShownJourney } from './coordinator.ts'
 import { Store } from './store.ts'
 
 // A slow machine is not a failure.
@@ -18,7 +17,7 @@ withLab(
     await lab.coordinator.start()
     const env = { BENCHD_LAB_URL: lab.coordinator.url, BENCHD_LAB_KEY: lab.coordinator.key }
     const run = (...args: string[]) => benchd(lab.folder, ['lab', ...args], env)
-    const { journey_id } = await lab.ask<ShownJourney>('POST', '/api/lab/journeys', { journey: 'assay', labware: 'P-1' })
+    const journey_id = await lab.begin('assay', 'P-1')
     await lab.carryUntil(
       async () => (await lab.tasks()).some(({ kind }) => kind === 'place'),
       () => true,
