@@ -119,7 +119,7 @@ test('the right parts of a device that has a wrong shape are checked all the sam
       'config.json has 11 mistakes:',
       '  there is no member devices[2].transprot; did you mean "transport"?',
       '  time_scale must be at least 1, not 0',
-      '  devices[0].name must be string, not 5',
+      '  devices[0].name must be a text, not 5',
       '  devices[0].transport.kind must be one of …, not "serail"; did you mean "serial"?',
       '  devices[1].device_id: must be 1 to 64 letters, digits, hyphens and underscores',
       '  devices[3].on_restart must be one of …, not "stay"',

@@ -98,6 +98,10 @@ export const benchPageChecks: Record<string, Check> = {
     await page.keyboard.up('Enter')
     assert.equal(await initialize.isDisabled(), false)
     assert.equal((await bench.ask('GET', '/api/devices/shaker-1')).state, 'stopped', 'holding the button moves and clears nothing')
+    await button(page, 'Initialize all').click()
+    await button(page, 'Each may move: press again').click()
+    for (const id of ['shaker-1', 'sealer-1', 'centrifuge-1', 'arm-1']) await card(page, id).getByText('ready', { exact: true }).waitFor()
+    await button(page, 'Initialize all').waitFor({ state: 'detached' })
   },
 
   async 'a fault leads to its card, and out again by the page alone'(bench) {

@@ -68,6 +68,29 @@ test('a key is rotated in a service that runs, and where none does', async (t) =
   t.match(await benchd(home, ['key', 'rotate', next.slice(3, 11), ...here]), { code: 0, stdout: /^bk_/ })
 })
 
+test('a key is rotated and revoked by its name, and where several have the name their ids are told', async (t) => {
+  const { home, here, service, url } = await serving(t)
+  const key = (...args: string[]) => benchd(home, ['key', ...args, ...here])
+  const laptop = (await key('create', '--name', 'laptop', '--scope', 'read')).stdout.trim()
+  const next = (await key('rotate', 'laptop', '--overlap', '0')).stdout.trim()
+  const status = async (text: string) => (await fetch(`${url}/api/devices`, { headers: { 'X-API-Key': text } })).status
+  t.same([await status(laptop), await status(next)], [401, 200], 'the one that has ended is not meant any more')
+  const other = (await key('create', '--name', 'laptop', '--scope', 'read')).stdout.trim()
+  const ids = [next, other].map((text) => text.slice(3, 11))
+  const several = await key('revoke', 'laptop', '--yes')
+  t.match(several, { code: 2, stderr: new RegExp(`several keys have that name: ${ids[0]} .*, ${ids[1]} .*; name one by its id`) })
+  t.match(await key('revoke', ids[1]!, '--yes'), { code: 0, stdout: `key ${ids[1]} (laptop) is revoked\n` })
+  t.match(await key('revoke', 'laptop'), { code: 2, stderr: /would revoke key \S+ \(laptop\)/ })
+  t.match(await key('revoke', 'laptop', '--yes'), { code: 0 })
+  t.equal(await status(next), 401)
+  t.match(await key('revoke', 'laptop', '--yes'), { code: 0, stdout: new RegExp(laptop.slice(3, 11)) }, 'one that has ended is left')
+  const again = await key('revoke', 'laptop', '--yes')
+  t.match(again, { code: 3, stderr: /there is no key of that id or name; see: benchd key list/ })
+  await key('create', '--name', 'guest', '--scope', 'read')
+  await service.close()
+  t.match(await key('revoke', 'guest', '--yes'), { code: 0, stdout: /\(guest\) is revoked/ })
+})
+
 test('a key is given an end, and the list says when it has ended, whatever stands there', async (t) => {
   t.teardown(() => undefined)
   const home = t.testdir({ data: {} })
@@ -151,7 +174,7 @@ test('who did what is printed, also what was done without the service, and what 
 test('what was refused has a chain of its own, which is shown and followed beside the other', async (t) => {
   const { home, here, service } = await serving(t)
   await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'read', ...here])
-  t.match(await benchd(home, ['key', 'rotate', 'nobody00', ...here]), { code: 3 })
+  t.match(await benchd(home, ['topology', 'load', 'nobody', ...here]), { code: 3 })
   t.match(await benchd(home, ['audit', 'tail', ...here]), { code: 0, stdout: /201 +POST \/api\/keys\n.*404 +POST [^\n]* \(not_found\)\n/ })
   t.notMatch((await benchd(home, ['audit', 'tail', '--outcome', 'done', ...here])).stdout, /404/)
   t.notMatch((await benchd(home, ['audit', 'tail', '--outcome', 'refused', ...here])).stdout, /201/)

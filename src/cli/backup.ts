@@ -32,9 +32,10 @@ const backup = command({
     const wanted = { with_keys: options['with-keys'] ?? false, with_events: options['with-events'] ?? false }
     const store = await storeOf(options)
     const made = await store.make({ ...wanted, keep: file === undefined })
-    const path = file === undefined ? undefined : await takenAway(store, made, file)
-    if (options.json) print(JSON.stringify({ ...made, path: path ?? null }))
-    else print(path ?? (store.folder ? join(store.folder, 'backups', made.name) : made.name))
+    // The folder of a service at another address is not known here.
+    const kept = store.folder ? join(store.folder, 'backups', made.name) : undefined
+    const path = file === undefined ? kept : await takenAway(store, made, file)
+    print(options.json ? JSON.stringify({ ...made, path: path ?? null }) : (path ?? made.name))
     for (const one of made.left_out) note(`left out: ${one}`)
     return 0
   },

@@ -115,9 +115,12 @@ test('keys are made, listed and revoked where no service runs', async (t) => {
   t.match(listed, { code: 0, stdout: new RegExp(`^ID .*\\n${id} +operate +valid`) })
   t.notMatch(listed.stdout, secret)
   t.match(await benchd(home, ['key', 'create', '--name', 'x', '--scope', 'emperor', ...dir]), { code: 2, stderr: /scope/ })
-  t.match(await benchd(home, ['key', 'revoke', 'nobody00', ...dir]), { code: 3, stderr: /\nbenchd: there is no key of that key_id; see/ })
+  t.match(await benchd(home, ['key', 'revoke', 'nobody00', ...dir]), {
+    code: 3,
+    stderr: /\nbenchd: there is no key of that id or name; see/,
+  })
   t.match(await benchd(home, ['key', 'revoke', id, ...dir]), { code: 2, stderr: /this would revoke key .*--yes/ })
-  t.match(await benchd(home, ['key', 'revoke', id, '--yes', ...dir]), { code: 0, stdout: `key ${id} is revoked\n` })
+  t.match(await benchd(home, ['key', 'revoke', id, '--yes', ...dir]), { code: 0, stdout: `key ${id} (laptop) is revoked\n` })
   const { keys } = JSON.parse((await benchd(home, ['key', 'list', '--json', ...dir])).stdout) as { keys: { revoked_at: number }[] }
   t.type(keys[0]?.revoked_at, 'number')
 })

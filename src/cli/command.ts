@@ -65,7 +65,7 @@ export function optionsOf({ options, no_json }: Command): Options {
   return { ...Object.fromEntries(Object.entries(options).filter(([name]) => name !== 'json')), ...(no_json ? {} : { json }), ...rest }
 }
 
-/** `benchd key revoke KEY_ID [options]` */
+/** `benchd key revoke KEY [options]` */
 function usageOf({ name, operands }: Command): string {
   return ['benchd', name, ...operands, '[options]'].join(' ')
 }

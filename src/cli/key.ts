@@ -58,14 +58,20 @@ const keyList = command({
 const keyRotate = command({
   name: 'key rotate',
   summary: 'Make a new key in the place of one, and print it: the old one works on until it is revoked, or for --overlap',
-  operands: ['KEY_ID'],
+  operands: ['KEY'],
   options: { overlap: { type: 'string', value: 'S', help: 'Seconds that both work' }, ...expiresOption, ...serviceOptions },
-  example: 'benchd key rotate k3v9x2ab --overlap 86400',
-  async run({ options, operands: [key_id = ''] }) {
+  example: 'benchd key rotate laptop --overlap 86400',
+  async run({ options, operands: [named = ''] }) {
     const wish = { ...(options.overlap !== undefined && { overlap_s: seconds(options.overlap) }), ...expiryOf(options) }
     const created = await withKeys(options, {
-      online: (service) => ask<CreatedKey>(service, 'POST', `/api/keys/${encodeURIComponent(key_id)}/rotate`, wish),
-      offline: (folder) => offline(folder, 'key rotate', { key_id, ...wish }),
+      async online(service) {
+        const { key_id } = keyNamed(named, await keysOf(service))
+        return ask<CreatedKey>(service, 'POST', `/api/keys/${key_id}/rotate`, wish)
+      },
+      async offline(folder) {
+        const { key_id } = keyNamed(named, await keysIn(folder))
+        return offline(folder, 'key rotate', { key_id, ...wish })
+      },
       what: 'the new key is made for the next service that uses it',
     })
     print(options.json ? JSON.stringify(created) : created.api_key)
@@ -83,30 +89,31 @@ const whoami = shows({
 
 const keyRevoke = command({
   name: 'key revoke',
-  summary: 'Revoke a key: it opens nothing from now on',
-  operands: ['KEY_ID'],
+  summary: 'Revoke a key, named by its id or its name: it opens nothing from now on',
+  operands: ['KEY'],
   options: { ...yesOption, ...serviceOptions },
-  example: 'benchd key revoke k3v9x2ab',
-  async run({ options, operands: [key_id = ''] }) {
+  example: 'benchd key revoke guest',
+  async run({ options, operands: [named = ''] }) {
     /** Asks nobody about a key that is not there. */
-    const mustBeSureOf = async (keys: () => Promise<PublicKey[]>) => {
-      // The id is not repeated: people have put whole keys there.
-      if (!options.yes && !(await keys()).some((key) => key.key_id === key_id))
-        throw new CliError('not_found', 'there is no key of that key_id; see: benchd key list')
-      await mustBeSure(options, `revoke key ${key_id}: programs and people that use it are refused from then on`)
+    const sureOf = async (keys: readonly PublicKey[]) => {
+      const key = keyNamed(named, keys)
+      await mustBeSure(options, `revoke ${inWords(key)}: programs and people that use it are refused from then on`)
+      return key
     }
-    await withKeys<unknown>(options, {
-      online: async (service) => {
-        await mustBeSureOf(() => keysOf(service))
-        return ask(service, 'DELETE', `/api/keys/${encodeURIComponent(key_id)}`)
+    const revoked = await withKeys<PublicKey>(options, {
+      async online(service) {
+        const key = await sureOf(await keysOf(service))
+        await ask(service, 'DELETE', `/api/keys/${key.key_id}`)
+        return key
       },
-      offline: async (folder) => {
-        await mustBeSureOf(() => offline(folder, 'key list', undefined))
-        return offline(folder, 'key revoke', { key_id })
+      async offline(folder) {
+        const key = await sureOf(await keysIn(folder))
+        await offline(folder, 'key revoke', { key_id: key.key_id })
+        return key
       },
       what: 'the key is revoked for the next service that uses it',
     })
-    return say({ success: true, message: `key ${key_id} is revoked` }, options.json)
+    return say({ success: true, message: `${inWords(revoked)} is revoked` }, options.json)
   },
 })
 
@@ -141,6 +148,34 @@ async function keysOf(service: Service): Promise<PublicKey[]> {
   return (await ask<{ keys: PublicKey[] }>(service, 'GET', '/api/keys')).keys
 }
 
+function keysIn(folder: string): Promise<PublicKey[]> {
+  return offline(folder, 'key list', undefined)
+}
+
+/**
+ * Finds the key of that id, or the one key of that name that is not revoked; one that has expired counts where no other has the name. The name is not
+ * repeated in messages: people have put whole keys there.
+ */
+function keyNamed(named: string, keys: readonly PublicKey[]): PublicKey {
+  const byId = keys.find(({ key_id }) => key_id === named)
+  const byName = keys.filter(({ name, revoked_at }) => name === named && revoked_at === null)
+  const valid = byName.filter(({ expires_at }) => (expires_at ?? Number.POSITIVE_INFINITY) > latest(keys))
+  const [first, ...others] = byId ? [byId] : valid.length > 0 ? valid : byName
+  if (!first) throw new CliError('not_found', 'there is no key of that id or name; see: benchd key list')
+  if (others.length === 0) return first
+  const candidates = [first, ...others].map(({ key_id, created_at }) => `${key_id} (made ${date(created_at)})`)
+  throw new CliError('usage', `several keys have that name: ${candidates.join(', ')}; name one by its id`)
+}
+
+/** Returns the latest moment that is known, in Unix seconds. The clock here may be behind, as that of the service may. */
+function latest(keys: readonly PublicKey[]): number {
+  return Math.max(Date.now() / 1000, ...keys.map(({ created_at, last_used_at }) => Math.max(created_at, last_used_at ?? 0)))
+}
+
+function inWords({ key_id, name }: PublicKey): string {
+  return `key ${key_id} (${name})`
+}
+
 function seconds(text: string): number {
   const value = Number(text)
   if (text.trim() !== '' && value >= 0) return value
@@ -148,8 +183,7 @@ function seconds(text: string): number {
 }
 
 function listed(keys: readonly PublicKey[]): string {
-  // The clock here may be behind, as that of the service may.
-  const now = Math.max(Date.now() / 1000, ...keys.map(({ created_at, last_used_at }) => Math.max(created_at, last_used_at ?? 0)))
+  const now = latest(keys)
   const rows = keys.map(({ key_id, name, scope, created_at, last_used_at, expires_at, revoked_at }) => [
     key_id,
     scope,

@@ -68,8 +68,11 @@ export const commands = [restore]
 
 /** The path of the file that was named, or of the backup in the data folder that has this name. */
 function pathOf(file: string, folder: string): string {
+  const isName = basename(file) === file && !exists(resolve(file))
+  if (!isName) return resolve(file)
   const kept = join(folder, 'backups', file)
-  return !exists(resolve(file)) && basename(file) === file && exists(kept) ? kept : resolve(file)
+  if (exists(kept)) return kept
+  throw new LabError('not_found', `there is no such file ${file}, neither here nor among the backups in ${folder}; see: benchd backup list`)
 }
 
 /** Throws `not_allowed` when there are any: the maker of the backup would have this computer run them. */

@@ -90,7 +90,7 @@ withPython('what a reader cannot take is refused before it hears of it, and what
   for (const [params, words] of [
     [{ wavelength: 100 }, /wavelength must be at least 230, not 100/],
     [{ wavelength: 450.5 }, /wavelength must be a whole number/],
-    [{ wavelength: 'red' }, /wavelength must be number/],
+    [{ wavelength: 'red' }, /wavelength must be a number/],
     [{ wavelenght: 450 }, /there is no member wavelenght; did you mean "wavelength"/],
   ] as const) {
     const refused = await perform('read', params)

@@ -192,7 +192,7 @@ test('a value that the device cannot take is refused, naming field, value and ra
     [{ speed: -500, duration: 5 }, /speed -500 rpm/],
     [{ speed: 500, duration: 1.5 }, /duration 1.5 s.*multiple of 1/],
     [{ speed: 500, duration: 0 }, /duration 0 s/],
-    [{ speed: '500', duration: 5 }, /speed must be number/],
+    [{ speed: '500', duration: 5 }, /speed must be a number/],
     [{ speed: 500 }, /duration is missing/],
     [{ sped: 500, duration: 5 }, /no member sped; did you mean \\"speed\\"/],
   ] as const) {

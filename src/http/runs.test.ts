@@ -176,7 +176,7 @@ test('a submission is refused with its reason, and nothing has happened', async 
     isRefusal(t, reply, status)
     t.match(reply.body, { detail })
   }
-  await refused({ workflow: 'seal-and-spin' }, 400, /run_mode is missing/)
+  await refused({ workflow: 'seal-and-spin' }, 400, /run_mode is missing; it must be one of "LIVE", "DEVICE_SIM", "PURE_SIM"/)
   await refused({ workflow: 'seal-and-sipn', run_mode: 'LIVE' }, 404, /did you mean "seal-and-spin"/)
   await refused({ workflow: 'seal-and-spin', run_mode: 'LIVE' }, 400, /arm-1 was not taught/)
   await lab.teachpoints.importAll(demoTeachpoints, { overwrite: false })

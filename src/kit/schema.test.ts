@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { checked } from './schema.ts'
 
 const Shake = v.strictObject({ speed: v.number(), mode: v.optional(v.picklist(['slow', 'fast'])) })
+const Mode = v.strictObject({ mode: v.picklist(['slow', 'fast']) })
 const Deep = v.strictObject({ runs: v.array(v.variant('kind', [v.strictObject({ kind: v.literal('shake'), ...Shake.entries })])) })
 
 test('what is right is answered as the schema makes it', (t) => {
@@ -18,8 +19,10 @@ const Nested = v.strictObject({ runs: v.array(v.strictObject({ settings: v.recor
 test('a sentence names the place, what was wrong with it, and what was meant', (t) => {
   const cases: [v.GenericSchema, unknown, string][] = [
     [Shake, {}, 'the body: speed is missing'],
+    [Mode, {}, 'the body: mode is missing; it must be one of "slow", "fast"'],
+    [Deep, { runs: [{ kind: 'shake' }] }, 'the body: runs[0].speed is missing'],
     [Shake, { sped: 5 }, 'the body: there is no member sped; did you mean "speed"?'],
-    [Shake, { speed: '5' }, 'the body: speed must be number, not "5"'],
+    [Shake, { speed: '5' }, 'the body: speed must be a number, not "5"'],
     [Shake, { speed: 5, mode: 'fastest' }, 'the body: mode must be one of "slow", "fast", not "fastest"'],
     [Pin, { pin: { bmc: 17 } }, 'the body: pin must be {"bcm": 17} or {"line": 3}'],
     [Shake, [], 'the body: it must be an object, not an array'],
@@ -27,7 +30,7 @@ test('a sentence names the place, what was wrong with it, and what was meant', (
     [v.record(v.string(), v.unknown()), [], 'the body: it must be an object, not an array'],
     [Nested, { runs: [{ settings: [] }] }, 'the body: runs[0].settings must be an object, not an array'],
     [Shake, JSON.parse('{"speed": 5, "__proto__": {}}'), 'the body: there is no member __proto__'],
-    [Shake, { speed: {} }, 'the body: speed must be number, not an object'],
+    [Shake, { speed: {} }, 'the body: speed must be a number, not an object'],
     [Either, { it: { c: 1 } }, 'the body: it has none of the shapes that it may have'],
     [Deep, { runs: [{ kind: 'shake', speeed: 5 }] }, 'the body: there is no member runs[0].speeed; did you mean "speed"?'],
   ]

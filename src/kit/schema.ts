@@ -112,13 +112,16 @@ function worded(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): string {
   const place = keys.length ? written(keys) : 'it'
   if (isUnknownMember(issue))
     return `there is no member ${place}${didYouMeanOrAmong(String(keys.at(-1)), membersAt(schema as Shape, issue.path as PathStep[]))}`
-  if (isMissing(issue)) return `${place} is missing`
+  if (isMissing(issue)) {
+    const { expects } = (issue.path && entryAt(schema as Shape, issue.path as PathStep[])) ?? {}
+    return expects?.startsWith('(') ? `${place} is missing; it must be ${expectation(expects)}` : `${place} is missing`
+  }
   // Which of its shapes was meant nobody can tell: the schema says what there is.
   if (issue.type === 'union' && issue.message.startsWith('must be')) return `${place} ${issue.message}`
   // The value is an object, and fits none of the shapes.
   if (issue.type === 'union' && issue.expected === issue.received) return `${place} has none of the shapes that it may have`
   if (issue.kind === 'schema')
-    return `${place} must be ${expectation(issue)}, not ${inWords(issue.received).slice(0, 80)}${didYouMean(String(issue.input), wordsOf(issue))}`
+    return `${place} must be ${expectation(issue.expected)}, not ${inWords(issue.received).slice(0, 80)}${didYouMean(String(issue.input), wordsOf(issue))}`
   const bound = issue.message.startsWith('Invalid') ? bounds[issue.type] : undefined
   return bound ? `${place} must ${bound(issue)}` : `${place}: ${issue.message}`
 }
@@ -157,16 +160,22 @@ function written(keys: readonly (string | number)[]): string {
   return keys.reduce<string>((path, key) => (typeof key === 'number' ? `${path}[${key}]` : path ? `${path}.${key}` : key), '')
 }
 
-function expectation({ expected }: v.BaseIssue<unknown>): string {
+function expectation(expected: string | null): string {
   if (!expected) return 'something else'
   return expected.startsWith('(') ? `one of ${expected.slice(1, -1).replaceAll(' | ', ', ')}` : inWords(expected)
 }
 
 function inWords(type: string): string {
-  return type === 'Object' ? 'an object' : type === 'Array' ? 'an array' : type
+  return typeWords[type] ?? type
+}
+
+const typeWords: Readonly<Record<string, string>> = {
+  ...{ Object: 'an object', Array: 'an array', number: 'a number', string: 'a text', boolean: 'true or false' },
 }
 
 type Shape = {
+  /** The words of valibot for what it takes: `number`, `("slow" | "fast")`. */
+  expects?: string
   entries?: Record<string, Shape>
   item?: Shape
   value?: Shape
@@ -180,9 +189,21 @@ type PathStep = { key: string | number; input: unknown }
 /** The members that the schema knows where the last step of the path begins. */
 function membersAt(schema: Shape, path: readonly PathStep[]): string[] {
   const [{ key, input }, ...rest] = path as [PathStep, ...PathStep[]]
-  const plain = schema.wrapped ?? schema
-  const shape = plain.getter?.(input) ?? plain
+  const shape = plainOf(schema, input)
   if (rest.length === 0) return Object.keys(shape.entries ?? {}).concat((shape.options ?? []).flatMap((option) => membersAt(option, path)))
   const inner = typeof key === 'number' ? shape.item : (shape.entries?.[key] ?? shape.value)
   return inner ? membersAt(inner, rest) : (shape.options ?? []).flatMap((option) => membersAt(option, path))
+}
+
+/** The schema of the member to which the path leads, where only one shape is possible on the way. */
+function entryAt(schema: Shape, path: readonly PathStep[]): Shape | undefined {
+  const [{ key, input }, ...rest] = path as [PathStep, ...PathStep[]]
+  const shape = plainOf(schema, input)
+  const inner = typeof key === 'number' ? shape.item : (shape.entries?.[key] ?? shape.value)
+  return inner && (rest.length === 0 ? (inner.wrapped ?? inner) : entryAt(inner, rest))
+}
+
+function plainOf(schema: Shape, input: unknown): Shape {
+  const plain = schema.wrapped ?? schema
+  return plain.getter?.(input) ?? plain
 }

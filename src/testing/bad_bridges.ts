@@ -43,7 +43,7 @@ export const badPrograms: Record<string, [program: string, fault: RegExp]> = {
     speaks('initialize', 'subprocess.Popen(["sleep", "4711"], start_new_session=True, stdout=subprocess.DEVNULL); os._exit(0)'),
     /it ended with exit status 0/,
   ],
-  'answers nonsense': [speaks('perform', 'say({"id": id, "result": {"message": 7}})'), /its answer to read: message must be string/],
+  'answers nonsense': [speaks('perform', 'say({"id": id, "result": {"message": 7}})'), /its answer to read: message must be a text/],
   'describes nonsense': [
     speaks('describe', 'say({"id": id, "result": {"protocol": 1, "type": "reader"}})'),
     /its description: model is missing/,

@@ -207,7 +207,7 @@ const accessScenes: readonly Scene[] = [
   said('whoami --url $url --key bk_$id_$secret', /guest/),
   refused('key list --url $url --key bk_$id_$secret', 4, /scope admin/),
   none('key requests', /nobody asks for a key/),
-  refused('key revoke nothing --yes', 3, /no key of that key_id/),
+  refused('key revoke nothing --yes', 3, /no key of that id or name/),
   said('key list', /\n$id +read +valid/),
   said('key rotate $id --overlap 10', /^bk_/),
   said('key revoke $id --yes', /is revoked\n$/),

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { emptyState, type State } from '../clients/ts/benchd.ts'
-import { initializing, needsOf, requestOf } from './needs.ts'
+import { initializing, needsOf, requestOf, uninitialized } from './needs.ts'
 
 const device = (state: string, fault: object | null = null) => ({ device_id: 'sealer-1', state, fault }) as never
 const fault = { error: 'the lid is open.', since: 1000, may_still_be_moving: true }
@@ -12,6 +12,16 @@ function stateOf(parts: object): State {
 test('a bench on which all is well needs nobody', (t) => {
   t.same(needsOf(stateOf({ device: { 'sealer-1': device('ready') } })), [])
   t.same(needsOf(stateOf({ device: { 'sealer-1': device('stopped') } })), [])
+  t.end()
+})
+
+test('devices that are stopped or not initialized are initialized together, and one with a fault is not among them', (t) => {
+  const states = ['stopped', 'faulted', 'not_initialized', 'ready', 'busy', 'disconnected', 'external']
+  const all = Object.fromEntries(states.map((state) => [state, device(state)]))
+  t.same(
+    uninitialized(stateOf({ device: all })).map(({ state }) => state),
+    ['stopped', 'not_initialized'],
+  )
   t.end()
 })
 

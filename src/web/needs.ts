@@ -104,6 +104,15 @@ function devices(state: State): Need[] {
   })
 }
 
+/** Lists the devices that take no commands until they are initialized. One with a fault is looked at first, by itself. */
+export function uninitialized({ device }: State): DeviceInfo[] {
+  return Object.values(device).filter(needsInitializing)
+}
+
+export function needsInitializing({ state }: DeviceInfo): boolean {
+  return state === 'not_initialized' || state === 'stopped'
+}
+
 function faultText({ error, may_still_be_moving }: NonNullable<DeviceInfo['fault']>): string {
   return `${error}.${may_still_be_moving ? ' It may still be moving.' : ''}`.replace(/\.\./g, '.')
 }

@@ -47,7 +47,7 @@ test('code that asks for a variable which is not there is held because of that',
 test('an action that was put in is held where nobody has given its variable a value, or one that its device does not take', async (t) => {
   for (const [given, category, words] of [
     [{}, 'VARIABLE_RESOLUTION', /shake-2 wants a value for time/],
-    [{ time: 'long' }, 'VARIABLE_VALIDATION', /duration must be number, not "long"/],
+    [{ time: 'long' }, 'VARIABLE_VALIDATION', /duration must be a number, not "long"/],
     [{ time: -1 }, 'VARIABLE_VALIDATION', /duration must not be negative/],
   ] as const) {
     const { runtime, incidents } = testRuntime([topology, workflow([shake])])

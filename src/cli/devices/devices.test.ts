@@ -134,6 +134,43 @@ test('a stop that is not confirmed ends with 1, and stop wants to know what', as
   t.match(await json('stop', '--all'), { success: false, devices: [{ device_id: 'shaker-1', success: false }] })
 })
 
+test('after a stop of all, the devices that need it are initialized one after the other, until one fails', async (t) => {
+  const { run, json, ask } = await ready(t)
+  t.match(await run('devices', 'init'), { code: 2, stderr: /the id of a device, or --all/ })
+  t.match(await run('devices', 'init', 'shaker-1', '--all'), { code: 2, stderr: /the id of a device, or --all/ })
+  t.match(await run('stop', '--all'), { code: 0, stderr: /when it is safe: benchd devices init --all/ })
+  const ids = ['shaker-1', 'sealer-1', 'centrifuge-1', 'arm-1']
+  t.match(await run('devices', 'init', '--all'), {
+    code: 2,
+    stderr: /initialize shaker-1, sealer-1, centrifuge-1, arm-1, one after the other: each may move; .* --yes/,
+  })
+  await ask('POST', '/api/sim/devices/centrifuge-1/faults', { fault: 'no_reply' })
+  const cut = await run('devices', 'init', '--all', '--yes')
+  t.match(cut, {
+    code: 1,
+    stdout: /^shaker-1: initialized\nsealer-1: initialized\n$/,
+    stderr: /not initialized: arm-1\n[\s\S]*centrifuge-1/,
+  })
+  await ask('DELETE', '/api/sim/devices/centrifuge-1/faults')
+  t.match(await run('devices', 'init', '--all', '--yes'), { code: 0, stdout: 'centrifuge-1: initialized\narm-1: initialized\n' })
+  await ask('POST', '/api/sim/devices/centrifuge-1/faults', { fault: 'no_reply' })
+  t.match(await run('devices', 'open', 'centrifuge-1'), { code: 1 })
+  await ask('DELETE', '/api/sim/devices/centrifuge-1/faults')
+  await run('stop', 'shaker-1')
+  t.match(await run('devices', 'init', '--all', '--yes'), {
+    code: 0,
+    stdout: 'shaker-1: initialized\n',
+    stderr: /centrifuge-1 has a fault and is left out: look at it first, then: benchd devices init centrifuge-1/,
+  })
+  t.match(await run('devices', 'init', 'centrifuge-1'), { code: 0 })
+  t.match(await run('devices', 'init', '--all'), { code: 0, stdout: 'no device has to be initialized\n' })
+  const { devices } = (await json('devices')) as { devices: DeviceInfo[] }
+  t.same(
+    devices.map(({ device_id, state }) => [device_id, state]),
+    ids.map((id) => [id, 'ready']),
+  )
+})
+
 test('a device that somebody keeps is refused to others, until it is let go or an administrator says so', async (t) => {
   const { home, url, run, json } = await ready(t)
   const key = (await run('key', 'create', '--name', 'other', '--scope', 'operate')).stdout.trim()

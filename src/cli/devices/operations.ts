@@ -6,6 +6,7 @@ import { shows, tells } from '../asking.ts'
 import { serviceOf, serviceOptions } from '../client.ts'
 import { type Command, command, type Option } from '../command.ts'
 import { CliError } from '../exit.ts'
+import { withAll } from './initialize.ts'
 import { pathOf, perform } from './perform.ts'
 
 export const overrideOption = {
@@ -27,7 +28,8 @@ export const stopDevice = tells({
 export const operationCommands: readonly Command[] = [
   ...Object.keys(operations)
     .filter((name) => name !== 'stop')
-    .map((name) => operationCommand(name as Exclude<keyof typeof operations, 'stop'>)),
+    .map((name) => operationCommand(name as Exclude<keyof typeof operations, 'stop'>))
+    .map((one) => (one.name === 'devices initialize' ? withAll(one) : one)),
   ...Object.entries(readings).map(([name, { summary }]) =>
     shows({
       name: `devices ${dashed(name)}`,

@@ -5,7 +5,7 @@ import { ask, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { print } from '../table.ts'
-import { type OperationAnswer, say } from '../terminal.ts'
+import { note, type OperationAnswer, say } from '../terminal.ts'
 import { pathOf } from './perform.ts'
 
 const stop = command({
@@ -21,7 +21,9 @@ const stop = command({
     if (id !== undefined) return say(await ask<OperationAnswer>(service, 'POST', `${pathOf(id)}/stop`), options.json)
     const stopped = await ask<StopAllResult>(service, 'POST', '/api/stop')
     if (!options.json) for (const { message } of stopped.devices) print(message)
-    return say(stopped, options.json)
+    const code = say(stopped, options.json)
+    note('when it is safe: benchd devices init --all')
+    return code
   },
 })
 

@@ -617,18 +617,39 @@ class Run:
         """Its status, threads, labware and what each waits for."""
         return self._bench.request("GET", self._path)
 
-    def wait(self, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Waits until it has ended and answers `info()`. Raises `TimeoutError` after `timeout` seconds; the run goes on then."""
+    def wait(self, timeout: Optional[float] = None, *, until_held: bool = False) -> Dict[str, Any]:
+        """Waits until it has ended and answers `info()`. Raises `TimeoutError` after `timeout` seconds; the run goes on then.
+
+        A run that an error holds waits for a decision, which may come from anybody. With `until_held` it is answered then too: see `held()` and `recover()`.
+        """
         give_up = None if timeout is None else time.monotonic() + timeout
         pause = 0.05
         while True:
             info = self.info()
-            if info["ended_at"] is not None:
+            held = _held_in(info)
+            if info["ended_at"] is not None or (until_held and held):
                 return info
             if give_up is not None and time.monotonic() >= give_up:
-                raise TimeoutError(f"the run of {info['workflow_name']} has not ended after {timeout} s; ask why() what it waits for")
+                names = ", ".join(thread["thread_name"] for thread in held)
+                hint = f"an error holds {names}: decide with recover()" if held else "ask why() what it waits for"
+                raise TimeoutError(f"the run of {info['workflow_name']} has not ended after {timeout} s; {hint}")
             time.sleep(pause)
             pause = min(1.0, pause * 1.5)
+
+    def held(self) -> List[Dict[str, Any]]:
+        """Its threads that an error holds: each with `last_error`, the `decisions` that are possible, and in `retry_on` other devices for a RETRY."""
+        return _held_in(self.info())
+
+    def recover(self, thread: str, decision: str, *, on: Optional[str] = None) -> Dict[str, Any]:
+        """Decides about the error that holds a thread, named by its `thread_name` or `thread_id`: one of its `decisions`, as "RETRY". `on`: the other device for a RETRY."""
+        threads = self.info()["threads"]
+        ids = [one["thread_id"] for one in threads if thread in (one["thread_id"], one["thread_name"])]
+        if len(ids) != 1:
+            names = ", ".join(f"{one['thread_name']} ({one['thread_id']})" for one in threads)
+            problem = f"several threads have the name {thread!r}; name one by its id" if ids else f"the run has no thread {thread!r}"
+            raise Refused(f"{problem}; there is: {names}", reason="not_found")
+        body = {"decision": decision, **({"on": on} if on is not None else {})}
+        return self._bench.request("POST", f"/api/threads/{quote(ids[0], safe='')}/recover", body)
 
     def why(self) -> List[Dict[str, Any]]:
         """What each thread waits for, who holds it, since when."""
@@ -650,6 +671,10 @@ class Run:
         """Aborts it: what devices do for it is halted."""
         self._bench.request("POST", f"{self._path}/stop", {"confirm": False})
         return self._bench.request("POST", f"{self._path}/stop", {"confirm": True})
+
+
+def _held_in(info: Dict[str, Any]) -> List[Dict[str, Any]]:
+    return [thread for thread in info["threads"] if thread["decisions"]]
 
 
 class Bench:

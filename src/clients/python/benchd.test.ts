@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { t as file, type Test, test } from 'tap'
 import { withOperations } from '../../../scripts/clients/python.ts'
 import type { Document } from '../../../scripts/clients/typescript.ts'
+import { demoBench, demoTeachpoints } from '../../examples/demo_bench.ts'
 import { openapi } from '../../http/openapi.ts'
 import { routes } from '../../http/routes.ts'
 import { silent } from '../../kit/log.ts'
@@ -109,6 +110,41 @@ asyncio.run(main())
 `,
   )
   t.match(said, ['completes', 'COMPLETED', [], [], true, 'device', 'initialize', 'python', 'COMPLETED', 'service'])
+})
+
+withPython('a run that an error holds is answered when asked for, and decided about by the name of its thread', async (t) => {
+  const { url, secrets, lab } = await openService(t, { devices: demoBench.devices })
+  await lab.teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  const said = await printed(
+    t,
+    { url, key: secrets.admin },
+    `
+bench.request("POST", "/api/topology/load", {"name": "demo"})
+for device in bench.devices(): bench[device["device_id"]].initialize()
+bench.request("POST", "/api/sim/devices/sealer-1/faults", {"fault": "jam"})
+run = bench.submit("seal-and-spin")
+say(run.wait(until_held=True)["ended_at"])
+thread, = run.held()
+say([thread["thread_name"], "RETRY" in thread["decisions"]])
+def refused(call):
+    try: call()
+    except (BenchError, TimeoutError) as error: return str(error)
+say(refused(lambda: run.wait(timeout=0)))
+say(refused(lambda: run.recover("plaet", "RETRY")))
+bench.request("DELETE", "/api/sim/devices/sealer-1/faults")
+bench["sealer-1"].initialize()
+say(run.recover("plate", "RETRY")["message"])
+say([run.wait(until_held=True)["status"], run.held()])
+`,
+  )
+  t.match(said, [
+    null,
+    ['plate', true],
+    /has not ended after 0 s; an error holds plate: decide with recover\(\)/,
+    /^the run has no thread 'plaet'; there is: plate \(/,
+    'the decision about plate is RETRY',
+    ['COMPLETED', []],
+  ])
 })
 
 /** A line to the service that a test cuts: `cuts` says for each connection, in order, what becomes of it. */

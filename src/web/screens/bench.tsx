@@ -6,9 +6,10 @@ import { useEffect } from 'preact/hooks'
 import type { Capabilities, DeviceInfo, GetDeviceWireResponse } from '../../clients/ts/benchd.ts'
 import { init } from '../command_here.tsx'
 import { bodyOf, fieldsOf, titled } from '../forms.ts'
+import { needsInitializing, uninitialized } from '../needs.ts'
 import { Act, Form } from '../parts.tsx'
 import { Readings } from '../sparkline.tsx'
-import { ask, bench, ends, ifState, isAllSimulated, isSilent, now, scope, state, ticks } from '../store.tsx'
+import { ask, bench, ends, ifState, isAllSimulated, isSilent, now, refusal, scope, state, ticks } from '../store.tsx'
 import { clockTime, deviceWords, duration, onPage, sentence } from '../words.ts'
 
 /** The capabilities of each device, once it was asked. */
@@ -36,11 +37,32 @@ export function BenchScreen() {
       </section>
     )
   return (
-    <section class="cards" aria-label="Devices">
-      {all.map((device) => (
-        <DeviceCard key={device.device_id} device={device} />
-      ))}
-    </section>
+    <>
+      <InitializeAll />
+      <section class="cards" aria-label="Devices">
+        {all.map((device) => (
+          <DeviceCard key={device.device_id} device={device} />
+        ))}
+      </section>
+    </>
+  )
+}
+
+/** Initializes several devices, one after the other, until one fails: one that is stopped meanwhile fails too, and nothing moves after it. */
+function InitializeAll() {
+  const all = uninitialized(state.value)
+  const initialize = async () => {
+    for (const { device_id, state: its } of all) {
+      const answer = await ask('initializeDevice', { path: { device_id }, body: {}, ...ifState(its) })
+      if (!answer?.success || refusal.value) return
+    }
+  }
+  if (all.length < 2) return null
+  return (
+    <div class="row actions">
+      <Act label="Initialize all" twice="Each may move: press again" kind="main" onPress={initialize} />
+      <span class="hint">{all.map(({ device_id }) => device_id).join(', ')}: one after the other, until one fails.</span>
+    </div>
   )
 }
 
@@ -107,9 +129,9 @@ function useCapabilities(device_id: string): Capabilities | undefined {
 }
 
 /** Why an operation cannot be started; undefined when it can. */
-function whyNot({ state: its }: DeviceInfo): string | undefined {
-  if (its === 'busy') return 'It is at work.'
-  return its === 'not_initialized' || its === 'stopped' ? 'Initialize the device first.' : undefined
+function whyNot(device: DeviceInfo): string | undefined {
+  if (device.state === 'busy') return 'It is at work.'
+  return needsInitializing(device) ? 'Initialize the device first.' : undefined
 }
 
 type ButtonsProps = { device: DeviceInfo; can: Capabilities | undefined; operations: readonly string[]; open: Signal<string | undefined> }
@@ -118,7 +140,7 @@ function Buttons({ device, can, operations, open }: ButtonsProps) {
   const { device_id, state: its, operation } = device
   const canEnd = can?.operations.some(({ name, can_end_early }) => name === operation?.name && can_end_early)
   const path = { device_id }
-  const isNext = its === 'not_initialized' || its === 'stopped'
+  const isNext = needsInitializing(device)
   // A fault does not keep it from being initialized: that is what clears an error that the instrument itself holds.
   const why = its === 'busy' ? 'It is at work.' : undefined
   return (
