@@ -2,7 +2,7 @@
 
 import { LabError } from '../../errors.ts'
 import { type Clock, sleep } from '../../kit/clock.ts'
-import type { Equipment, Performing } from '../../workflow/equipment/equipment.ts'
+import type { BeforeMotion, Equipment, Performing } from '../../workflow/equipment/equipment.ts'
 import type { Runtime } from '../../workflow/runtime.ts'
 import type { Scheduler } from '../../workflow/scheduler/scheduler.ts'
 import type { PlacedLabware } from '../../workflow/whereabouts.ts'
@@ -97,6 +97,8 @@ export class Ledger implements Equipment {
   readonly #busy = new Map<string, number>()
   /** The device into which each transporter reaches. */
   readonly #reaching = new Map<string, string>()
+  /** The devices that have been made ready. */
+  readonly #ready = new Set<string>()
   #calls = 0
 
   constructor(options: LedgerOptions) {
@@ -104,12 +106,17 @@ export class Ledger implements Equipment {
     this.truth = options.truth
   }
 
-  async ready(device_id: string, signal: AbortSignal): Promise<void> {
+  async ready(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<void> {
+    const isWaited = this.#ready.has(device_id) ? undefined : beforeMotion?.()
+    this.#ready.add(device_id)
+    if (isWaited) await isWaited
     await this.#options.equipment.ready(device_id, signal)
     if (this.#options.isDead()) await forEver()
   }
 
-  async open(device_id: string, signal: AbortSignal): Promise<void> {
+  async open(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<void> {
+    const isWaited = beforeMotion?.()
+    if (isWaited) await isWaited
     await this.#options.equipment.open(device_id, signal)
     if (this.#options.isDead()) await forEver()
   }

@@ -1,4 +1,5 @@
 import { type Test, test } from 'tap'
+import { LabError } from '../../errors.ts'
 import { demoBench, demoTeachpoints } from '../../examples/demo_bench.ts'
 import { openBench } from '../../testing/http.ts'
 import { DrivenEquipment } from './driven_equipment.ts'
@@ -105,6 +106,31 @@ test('before an operation the device is told what it needs, and before an arm re
     did.splice(0).map((what) => what.split(' ')[1]),
     ['initialize', 'open', 'seal'],
   )
+})
+
+test('before a device is initialized or opened, and only then, what must be on the card first is waited for', async (t) => {
+  const { equipment, run, did } = await bench(t, {
+    more: [{ device_id: 'tray-1', driver: 'ika_shaker', transport: { kind: 'simulated' } }],
+  })
+  const beforeMotion = async () => void did.push('sync')
+  for (const device of ['shaker-1', 'tray-1']) {
+    await run(equipment.ready(device, calm, beforeMotion))
+    await run(equipment.ready(device, calm, beforeMotion))
+    await run(equipment.open(device, calm, beforeMotion))
+  }
+  t.same(did, ['sync', 'shaker-1 initialize', 'sync', 'shaker-1 unlock_plate', 'sync', 'tray-1 initialize'])
+})
+
+test('where that cannot be written, nothing is sent to the device', async (t) => {
+  const { equipment, run, did } = await bench(t)
+  const refused = async () => {
+    throw new LabError('storage', 'the disk is full')
+  }
+  await t.rejects(run(equipment.ready('shaker-1', calm, refused)), { code: 'storage' })
+  await t.rejects(run(equipment.open('shaker-1', calm, refused)), { code: 'storage' })
+  await run(equipment.ready('shaker-1', calm))
+  await t.rejects(run(equipment.open('shaker-1', calm, refused)), { code: 'storage' })
+  t.same(did, ['shaker-1 initialize'])
 })
 
 test('a reading answers what was read, and needs no initialize', async (t) => {

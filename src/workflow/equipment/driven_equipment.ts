@@ -9,7 +9,7 @@ import { type Clock, sleep } from '../../kit/clock.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
-import type { Condition, Equipment, LatchedFault, Performing, SimulatorHand } from './equipment.ts'
+import type { BeforeMotion, Condition, Equipment, LatchedFault, Performing, SimulatorHand } from './equipment.ts'
 
 type Options = {
   registry: Registry
@@ -104,8 +104,8 @@ export class DrivenEquipment implements Equipment {
     return { initialized: false, temperature: null, typical: this.#registry.find(device_id).typical }
   }
 
-  async ready(device_id: string, signal: AbortSignal): Promise<void> {
-    await this.#inTurn(device_id, () => this.#initialized(device_id, signal))
+  async ready(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<void> {
+    await this.#inTurn(device_id, () => this.#initialized(device_id, signal, beforeMotion))
   }
 
   async perform(
@@ -136,9 +136,10 @@ export class DrivenEquipment implements Equipment {
     })
   }
 
-  async open(device_id: string, signal: AbortSignal): Promise<void> {
+  async open(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<void> {
     await this.#inTurn(device_id, async () => {
-      const instrument = await this.#initialized(device_id, signal)
+      const instrument = await this.#initialized(device_id, signal, beforeMotion)
+      if (toReachIn.some((name) => instrument.knows(name))) await beforeMotion?.()
       await this.#tellAll(instrument, toReachIn, signal)
       // A device that has no door and no clamp refuses nothing by itself.
       await this.#patiently(async () => instrument.mustBeIdle(), signal)
@@ -153,10 +154,12 @@ export class DrivenEquipment implements Equipment {
   }
 
   /** The device, brought to where it takes commands. */
-  async #initialized(device_id: string, signal: AbortSignal): Promise<Instrument> {
+  async #initialized(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<Instrument> {
     signal.throwIfAborted()
     const instrument = this.#registry.find(device_id)
-    if (!instrument.initialized) await this.#initialize(instrument, signal)
+    if (instrument.initialized) return instrument
+    await beforeMotion?.()
+    await this.#initialize(instrument, signal)
     return instrument
   }
 

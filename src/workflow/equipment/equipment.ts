@@ -30,10 +30,13 @@ export type SimulatorHand = {
   clearFaults(): void
 }
 
+/** Is waited for before a device gets a command that may move something. Undefined where nothing keeps it; rejects for a motion that must not be. */
+export type BeforeMotion = () => Promise<void> | undefined
+
 /** A run's view of the bench. All calls reject with a `LabError`; an aborted signal halts what it interrupts. */
 export interface Equipment {
   /** Brings a device or transporter to where it takes commands, unless it is there. Rejects for one that is stopped or faulted. */
-  ready(device_id: string, signal: AbortSignal): Promise<void>
+  ready(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<void>
   /** Throws what refuses the device now: `stopped`, `faulted`, `busy`, `locked`, `disconnected`. Absent where nothing can. */
   mustBeUsable?(device_id: string): void
   /** Whether a device is initialized; absent where nothing is driven. Throws `not_found`. */
@@ -55,7 +58,7 @@ export interface Equipment {
   /** Does one operation, or asks one reading, and answers what the device said: `{success, message}`, or the reading. */
   perform(device_id: string, operation: string, params: Readonly<Record<string, unknown>>, how: Performing): Promise<unknown>
   /** Makes the nest of a device such that a transporter can reach in: the door open, the plate free. */
-  open(device_id: string, signal: AbortSignal): Promise<void>
+  open(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<void>
   /** Takes labware up at a position, or sets it down there. The pick of a hop comes before its place. */
   carry(transporter_id: string, verb: 'pick' | 'place', position: string, signal: AbortSignal): Promise<void>
 }

@@ -40,7 +40,12 @@ const workflow = {
     plate: {
       labware: 'plate',
       ...stored,
-      steps: [{ method: 'none' }, { method: 'mix_it' }, { wait_for: 'mixed' }, { action: { do: 'spin', on: 'spinner' } }],
+      steps: [
+        { method: 'none' },
+        { method: 'mix_it' },
+        { wait_for: 'mixed' },
+        ...[{ park: ['pad_1', 'pad_2'] }, { action: { do: 'spin', on: 'spinner' } }],
+      ],
     },
     tips: { labware: 'tips', ...stored, steps: [{ while_more_work: [{ join: ['mix_it'] }] }] },
   },

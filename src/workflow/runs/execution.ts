@@ -425,9 +425,14 @@ export class Execution implements RunPorts {
     this.#isSilent = true
   }
 
+  /** Undefined while something new may be begun; a promise that never resolves when the service ends. */
+  mayBegin(): Promise<void> | undefined {
+    return this.#isStandingDown ? new Promise(() => {}) : undefined
+  }
+
   /** Resolves when something may move: where everything is, and what is to be done, is on the card. Never, when the service ends. */
   beforeMotion(): Promise<void> | undefined {
-    return this.#isStandingDown ? new Promise(() => {}) : this.state.persisted()
+    return this.mayBegin() ?? this.state.persisted()
   }
 
   /** Cuts all threads off; it is aborted when they have unwound. */

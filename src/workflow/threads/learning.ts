@@ -1,22 +1,25 @@
 // Learns how long the devices of a driven environment take to initialize, to heat, and for their operations.
 
+import type { BeforeMotion } from '../equipment/equipment.ts'
 import { degreesToHeat, temperatureFor, usual } from '../plans/timing.ts'
 import { type RunEnvironment, secondsAt } from './run_environment.ts'
 
+type OnTheWay = { signal: AbortSignal; beforeMotion: BeforeMotion }
+
 /** Initializes a device unless it is initialized. Rejects as `Equipment.ready`. */
-export async function getReady(environment: RunEnvironment, device: string, signal: AbortSignal): Promise<void> {
+export async function getReady(environment: RunEnvironment, device: string, { signal, beforeMotion }: OnTheWay): Promise<void> {
   const { equipment, clock, durations, mode } = environment
   const isLearned = mode !== 'PURE_SIM' && equipment.isInitialized?.(device) === false
   const began = clock.now()
-  await equipment.ready(device, signal)
+  await equipment.ready(device, signal, beforeMotion)
   if (isLearned) durations?.initialized(device, secondsAt(device, began, environment))
 }
 
 /** Opens a device so that an arm can reach in. Rejects as `Equipment.open`. */
-export async function openUp(environment: RunEnvironment, device: string, signal: AbortSignal): Promise<void> {
+export async function openUp(environment: RunEnvironment, device: string, { signal, beforeMotion }: OnTheWay): Promise<void> {
   const { equipment, clock, durations, mode } = environment
   const began = clock.now()
-  await equipment.open(device, signal)
+  await equipment.open(device, signal, beforeMotion)
   if (mode !== 'PURE_SIM') durations?.opened(device, secondsAt(device, began, environment))
 }
 

@@ -7,6 +7,7 @@ import { otherDevices } from '../plans/plan.ts'
 import { categoryOf } from './causes.ts'
 import { type Labware, placeOf } from './labware.ts'
 import { getReady, openUp } from './learning.ts'
+import { MotionSync } from './motion_sync.ts'
 import { MoveRun } from './move.ts'
 import { reachIn, take } from './reaching.ts'
 import { Interrupt } from './recovery.ts'
@@ -203,29 +204,31 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     await rest
     await take(thread, transporter)
   }
+  const sync = new MotionSync(thread)
   let letGo: (() => void) | undefined
   try {
-    await thread.execution.beforeMotion()
+    await thread.execution.mayBegin()
     letGo = holdAll(thread, move.hop)
+    const preparing = { signal, beforeMotion: () => sync.beforePreparing() }
     const open = async (position: string) => {
       const device = scheduler.graph.positions.get(position)?.device
-      if (device) await openUp(environment, device, signal)
+      if (device) await openUp(environment, device, preparing)
     }
     if (labware.held_by === transporter) await open(to)
     else {
       mustBeEmpty(transporter, thread)
       move.status.become('PREPARING_TO_MOVE')
-      await getReady(environment, transporter, signal)
+      await getReady(environment, transporter, preparing)
       for (const position of [from, to]) await open(position)
       beginsToPick(thread, move)
+      await sync.beforeMotion()
       move.picked_ms = environment.clock.now()
-      await persisted(thread)
       await equipment.carry(transporter, 'pick', from, signal)
       thread.setLabware({ held_by: transporter })
     }
     move.status.become('PLACING')
     move.set({ is_placing: true })
-    await persisted(thread)
+    await sync.beforeMotion()
     await equipment.carry(transporter, 'place', to, signal)
     // In one turn: a run that is persisted in between would have the labware stand where it was picked.
     thread.setLabware({ held_by: null })
@@ -233,6 +236,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     if (environment.mode !== 'PURE_SIM' && move.picked_ms !== null)
       environment.durations?.carried(transporter, secondsAt(transporter, move.picked_ms, environment))
   } catch (error) {
+    if (!sync.isBegun) move.set({ is_placing: false })
     // This comes before the transporter is given back: no other thread may have it while its gripper may be full.
     if (signal.aborted && move.picked_ms !== null && scheduler.whereIs(labware.labware_id) === from)
       thread.setLabware({ held_by: labware.held_by ?? transporter })
@@ -263,14 +267,6 @@ function holdAll({ environment, execution }: LabwareThread, { from, to, transpor
     throw error
   }
   return letGo
-}
-
-/**
- * Persists the run, so that after a power cut it is known where the labware may be. Where that cannot be written, the motion goes on: nothing
- * else would be better.
- */
-async function persisted({ execution }: LabwareThread): Promise<void> {
-  await execution.state.persisted()?.catch(() => undefined)
 }
 
 /** Throws `conflict` when another gripper has the labware, or a thread that has ended left something in this one. */

@@ -32,7 +32,7 @@ export async function reserve(thread: LabwareThread, action: ActionRun): Promise
     const clear = toGetReady(thread, device)
     if (clear) await clear
     try {
-      await getReady(thread.environment, device, thread.signal)
+      await getReady(thread.environment, device, { signal: thread.signal, beforeMotion: () => thread.execution.beforeMotion() })
     } finally {
       thread.environment.scheduler.worked(device)
     }

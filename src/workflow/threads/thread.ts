@@ -91,7 +91,9 @@ export interface RunPorts extends Publisher {
   placed(thread: LabwareThread): Promise<void>
   /** Resolves when a person has taken the labware away from its end. */
   removed(thread: LabwareThread): Promise<void>
-  /** Resolves when something may move; undefined where nothing keeps it. */
+  /** Undefined while something new may be begun; else a promise that never resolves. */
+  mayBegin(): Promise<void> | undefined
+  /** Resolves when something may move; undefined where nothing keeps it. Rejects with `storage`. */
   beforeMotion(): Promise<void> | undefined
 }
 
