@@ -168,17 +168,13 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
   }
 
   async #temperature() {
-    const { value, target } = valueIn(await this.#askFor('temperature'))
+    const { value, target } = await this.#read('temperature')
     return { temperature: value, target }
   }
 
-  async #read(reading: string) {
-    return valueIn(await this.#askFor(reading))
-  }
-
-  #askFor(reading: string): Promise<unknown> {
+  #read(reading: string) {
     // Names of readings need no escapes.
-    return this.#rpc.request('read', `{"reading":"${reading}"}`, answer_s)
+    return this.#rpc.request('read', `{"reading":"${reading}"}`, answer_s).then(valueIn)
   }
 
   #notified(method: string, params: unknown): void {

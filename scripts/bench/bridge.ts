@@ -71,12 +71,15 @@ async function readRows(rounds: number, reads: number): Promise<Row[]> {
   const folder = folderWith(reader)
   const [ours, theirs] = [await bridgeTo(join(folder, 'program.py')), echoing()]
   try {
-    for (const { ask } of [ours, theirs]) await timesOf(ask, warmUp)
     const found = { ours: [] as number[], theirs: [] as number[] }
-    for (let i = 0; i < rounds; i++) {
-      found.theirs.push(...(await timesOf(theirs.ask, reads)))
-      found.ours.push(...(await timesOf(ours.ask, reads)))
+    const take = async (count: number) => {
+      found.theirs.push(...(await timesOf(theirs.ask, count)))
+      found.ours.push(...(await timesOf(ours.ask, count)))
     }
+    for (let i = 0; i < warmUp / reads; i++) await take(reads)
+    found.ours = []
+    found.theirs = []
+    for (let i = 0; i < rounds; i++) await take(reads)
     const [value, limit] = [median(found.ours) * 1000, median(found.theirs) * 1000]
     return [{ what: 'read, p50', unit: 'us', value, limit, ratio: value / limit, target: { of: 'ratio', most: 2, wall: true } }]
   } finally {

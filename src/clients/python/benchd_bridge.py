@@ -159,7 +159,7 @@ class Bridge:
         """Tells the bench how far the operation is that runs; `fraction` is from 0 to 1."""
         if self.operation_id is not None:
             params = {"operation_id": self.operation_id, "fraction": fraction, "message": message}
-            self._say('"method":"progress","params":' + _encode(params))
+            self._say(b'{"jsonrpc":"2.0","method":"progress","params":%b}\n' % _encode(params).encode())
 
     def describe(self) -> Dict[str, Any]:
         operations = {name: getattr(self, name).__bridge__ for name in sorted(dir(type(self))) if hasattr(getattr(type(self), name), "__bridge__")}
@@ -181,10 +181,12 @@ class Bridge:
         os.dup2(2, 1)
         self._writing, self._moving, self._looping = (threading.Lock() for _ in range(3))
         self._loop: Optional[asyncio.AbstractEventLoop] = None
-        self._asked = threading.Event()
+        #: Released by a question, and taken by the thread that stands by.
+        self._asked = threading.Lock()
         self._turn = _Turn()
         self._read_by_name = {name: getattr(self, name) for name in self._readings()}
-        self._known: Dict[bytes, Tuple[str, Any]] = {}
+        self._known: Dict[bytes, Callable[[], bytes]] = {}
+        self._asked.acquire()
         threading.Thread(target=self._stand_by, daemon=True).start()
         self._read()
         threading.Event().wait()
@@ -195,32 +197,18 @@ class Bridge:
         for line in self._lines:
             turn.steps += 1
             turn.answering.append(None)
-            if not self._asked.is_set():
-                self._asked.set()
-            self._answer(*self._question_in(line))
+            if self._asked.locked():
+                self._asked.release()
+            self._answer(line)
             if not turn.take():
                 return
         # The bench has gone. What still runs here is not waited for.
         os._exit(0)
 
-    def _question_in(self, line: bytes) -> Tuple[int, str, Any]:
-        """Returns the id, the method and the parameters. Questions for a reading are the same but for their ids, and are decoded once."""
-        end = line.find(b",", len(_BEFORE_ID))
-        id_, rest = line[len(_BEFORE_ID) : end], line[end:]
-        known = self._known.get(rest)
-        if known is not None and id_.isdigit() and line.startswith(_BEFORE_ID):
-            return int(id_), *known
-        message = _decode(line.decode())[0]
-        question = message["method"], message.get("params") or {}
-        if message["method"] == "read" and len(self._known) < _MOST_KNOWN and line.startswith(b"%b%d," % (_BEFORE_ID, message["id"])):
-            self._known[rest] = question
-        return message["id"], *question
-
     def _stand_by(self) -> None:
         """Waits until an answer takes longer than a moment, and reads on in the place of the thread that makes it: a halt is always read."""
         while True:
-            self._asked.wait()
-            self._asked.clear()
+            self._asked.acquire()
             turn, steps = self._turn, self._turn.steps
             time.sleep(0.003)
             if turn.steps == steps and turn.take():
@@ -229,15 +217,31 @@ class Bridge:
         threading.Thread(target=self._stand_by, daemon=True).start()
         self._read()
 
-    def _answer(self, id_: int, method: str, params: Any) -> None:
+    def _answer(self, line: bytes) -> None:
+        id_, _, rest = line[_AT_ID:].partition(b",")
+        result = self._known.get(rest)
+        if result is None or not id_.isdigit() or not line.startswith(_BEFORE_ID):
+            id_, result = self._question_in(line)
         try:
-            answer = '"result":' + (self._reading_of(params["reading"]) if method == "read" else _encode(self._carry_out(method, params)))
+            answer = b'"result":' + result()
         except DeviceFailed as error:
             answer = _failure(str(error), error.reason, error.hint)
         except BaseException as error:  # noqa: B902: whatever a library raises is an answer, too
             traceback.print_exc()
             answer = _failure(f"{type(error).__name__}: {error}", "device_failed", None)
-        self._say('"id":%d,%s' % (id_, answer))
+        self._say(_BEFORE_ID + id_ + b"," + answer + b"}\n")
+
+    def _question_in(self, line: bytes) -> Tuple[bytes, Callable[[], bytes]]:
+        """Returns the id, and what makes the result. Questions for a reading are the same but for their ids, and are decoded once."""
+        message = _decode(line.decode())[0]
+        id_, method, params = b"%d" % message["id"], message["method"], message.get("params") or {}
+        if method != "read":
+            return id_, lambda: _encode(self._carry_out(method, params)).encode()
+        result = functools.partial(self._reading_of, params)
+        before = _BEFORE_ID + id_ + b","
+        if len(self._known) < _MOST_KNOWN and line.startswith(before):
+            self._known[line[len(before) :]] = result
+        return id_, result
 
     def _carry_out(self, method: str, params: Dict[str, Any]) -> Any:
         if method == "perform":
@@ -259,17 +263,18 @@ class Bridge:
         told = {"temperature": {"unit": "°C"}} if hasattr(self, "temperature") else {}
         return {**told, **{name: {"unit": method.__reading__} for name, method in marked.items()}}
 
-    def _reading_of(self, reading: str) -> str:
+    def _reading_of(self, params: Dict[str, Any]) -> bytes:
         """Returns the answer to `read` as JSON."""
+        reading = params["reading"]
         if reading not in self._read_by_name:
             raise Invalid(f"there is no reading {reading}")
         value = self._read_by_name[reading]()
         # Most readings are plain numbers, and writing such an answer by hand takes a quarter of the time.
         if type(value) is float and isfinite(value):
-            return '{"value":%r,"target":null}' % value
+            return b'{"value":%a,"target":null}' % value
         value = self._done(value)
         value, target = value if isinstance(value, tuple) else (value, None)
-        return _encode({"value": value, "target": target})
+        return _encode({"value": value, "target": target}).encode()
 
     def _perform(self, params: Dict[str, Any]) -> Dict[str, Any]:
         method = getattr(self, params["operation"], None)
@@ -306,8 +311,7 @@ class Bridge:
                 threading.Thread(target=self._loop.run_forever, daemon=True).start()
             return self._loop
 
-    def _say(self, members: str) -> None:
-        line = ('{"jsonrpc":"2.0",' + members + "}\n").encode()
+    def _say(self, line: bytes) -> None:
         with self._writing:
             sent = os.write(self._out, line)
             while sent < len(line):
@@ -334,6 +338,7 @@ class _Turn:
 
 #: How the bench begins a question.
 _BEFORE_ID = b'{"jsonrpc":"2.0","id":'
+_AT_ID = len(_BEFORE_ID)
 _MOST_KNOWN = 100
 
 
@@ -344,7 +349,8 @@ def _lines_of(descriptor: int) -> Iterator[bytes]:
         piece = os.read(descriptor, 65536)
         if not piece:
             return
-        *lines, begun = (begun + piece).split(b"\n")
+        lines = (begun + piece).split(b"\n")
+        begun = lines.pop()
         yield from lines
 
 
@@ -352,8 +358,8 @@ _decode = json.JSONDecoder().raw_decode
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
-def _failure(message: str, reason: str, hint: Optional[str]) -> str:
-    return '"error":' + _encode({"code": -32000, "message": message, "data": {"reason": reason, "hint": hint}})
+def _failure(message: str, reason: str, hint: Optional[str]) -> bytes:
+    return b'"error":' + _encode({"code": -32000, "message": message, "data": {"reason": reason, "hint": hint}}).encode()
 
 
 _NAMES = {"int": int, "float": float, "str": str, "bool": bool}
