@@ -1,6 +1,6 @@
 // `benchd workflows …`: what can be run.
 
-import { readText } from '../kit/files.ts'
+import { readUtf8 } from '../kit/files.ts'
 import { parseJsonWithComments } from '../kit/json.ts'
 import { shows, tells } from './asking.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
@@ -43,7 +43,7 @@ const workflowsPut = command({
   options: serviceOptions,
   example: 'benchd workflows put ./seal.json',
   async run({ options, operands: [file = ''] }) {
-    const document = parseJsonWithComments(await readText(file), file)
+    const document = parseJsonWithComments(await readUtf8(file), file)
     const { name } = Object(document) as { name?: unknown }
     if (typeof name !== 'string') throw new CliError('usage', `${file} is no workflow: it has no name`)
     const stored = await ask<Workflow>(serviceOf(options), 'PUT', pathOf(name), document as object)

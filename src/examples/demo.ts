@@ -24,17 +24,20 @@ export function demoConfig(time_scale: number, name: BenchName = 'small'): Promi
   return checkConfig({ ...benches[name].bench, time_scale, listen: { host: '127.0.0.1' } }, 'the demo')
 }
 
-/** The name of the demo's own key. */
+/** The name of the demo's own keys. */
 const ownKey = 'the demo'
+/** How many keys of earlier starts on the same folder stay valid: a page that is open and a program go on after a restart. */
+const mostEarlier = 9
 
-/** Puts points into a new folder, loads the demo's topology unless another is loaded, and answers a fresh key; the demo's earlier ones end. */
+/** Puts points into a new folder, loads the demo's topology unless another is loaded, and answers a fresh key; the newest of earlier starts stay valid. */
 export async function prepareDemo({ keys, teachpoints, openRuns }: Rooms, name: BenchName = 'small'): Promise<string> {
   const { points, topology } = benches[name]
   const isNew = keys.list().length === 0 && teachpoints.list(points[0]!.device_id).length === 0
   if (isNew) await teachpoints.importAll(points, { overwrite: false })
   const { catalog } = await openRuns()
   if (!catalog.runtime.environments.topology) await catalog.load(topology.name)
-  for (const { name, key_id, revoked_at } of keys.list()) if (name === ownKey && revoked_at === null) await keys.revoke(key_id)
+  const earlier = keys.list().filter(({ name, revoked_at }) => name === ownKey && revoked_at === null)
+  for (const { key_id } of earlier.slice(0, -mostEarlier)) await keys.revoke(key_id)
   return (await keys.create({ name: ownKey, scope: 'admin' })).api_key
 }
 

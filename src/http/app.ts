@@ -18,6 +18,7 @@ import { type Enter, entrance } from './entrance.ts'
 import { answerError, answerFailure } from './errors.ts'
 import { idempotent, takesIdempotencyKey } from './idempotency.ts'
 import { mustBeAsShown } from './if_state.ts'
+import { nearPath } from './near_paths.ts'
 import { publicPages, servePages } from './pages.ts'
 import { mustNotBeSafeMode } from './safe_mode.ts'
 import { runPaths, serviceRoutes } from './service_routes.ts'
@@ -46,7 +47,7 @@ const forBrowsers = {
 export type App = Pick<Hono<Env>, 'fetch'> & { direct?: Direct }
 
 export function app(lab: Lab): Hono<Env> & App {
-  const hono = plain(lab)
+  const hono = plain(lab, [...serviceRoutes.map(({ path }) => path), ...runPaths.map((path) => path.replace('/*', ''))])
   const isPublic = publicity([
     ...publicPages,
     ...serviceRoutes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`),
@@ -117,11 +118,13 @@ function directly(shared: Shared, enter: Enter, origins: () => readonly string[]
   }
 }
 
-function plain(lab: Lab): Hono<Env> {
+function plain(lab: Lab, paths: readonly string[]): Hono<Env> {
   // The one that Hono comes to by itself for paths like these, after it has built another.
   const hono = new Hono<Env>({ router: new TrieRouter() })
   hono.onError((error, c) => failed(lab, c, error))
-  hono.notFound((c) => answerError(c, new LabError('not_found', `there is nothing at ${c.req.path}; /docs shows what there is`)))
+  hono.notFound((c) =>
+    answerError(c, new LabError('not_found', `there is nothing at ${c.req.path}${nearPath(c.req.path, paths)}; /docs shows what there is`)),
+  )
   return hono
 }
 
@@ -164,7 +167,10 @@ function loadedLater(make: () => Promise<Hono<Env>>): (c: Context<Env>) => Promi
 async function appOfRuns(shared: Shared): Promise<Hono<Env>> {
   const { lab } = shared
   const [{ runRoutes }] = await Promise.all([import('./run_routes.ts'), lab.openRuns()])
-  const hono = plain(lab)
+  const hono = plain(
+    lab,
+    runRoutes.map(({ path }) => path),
+  )
   hono.use((c, next) => {
     c.set('principal', c.env!.principal!)
     c.set('request_id', c.env!.request_id!)

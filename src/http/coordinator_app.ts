@@ -16,6 +16,7 @@ import type { Env, Route } from './contract.ts'
 import { coordinatorRoutes, ownKeys, type Rooms } from './coordinator_routes.ts'
 import { entrance } from './entrance.ts'
 import { answerError, answerFailure } from './errors.ts'
+import { nearPath } from './near_paths.ts'
 import { publicLabPages, servePages } from './pages.ts'
 
 export type Around = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; log: Log; rooms: Rooms }
@@ -23,10 +24,15 @@ export type Around = { config: Config; keys: Keys; refusals: Refusals; audit: Au
 export function coordinatorApp(around: Around): Hono<Env> {
   const hono = new Hono<Env>({ router: new TrieRouter() })
   hono.onError((error, c) => answerFailure(around.log, c, error))
-  hono.notFound((c) =>
-    answerError(c, new LabError('not_found', `there is nothing at ${c.req.path} of the coordinator; /docs shows what there is`)),
-  )
   const routes: readonly Route<Rooms & { keys: Keys }>[] = [...coordinatorRoutes, ...ownKeys]
+  const paths = routes.map(({ path }) => path)
+  hono.notFound((c) => {
+    const guess = nearPath(c.req.path, paths)
+    return answerError(
+      c,
+      new LabError('not_found', `there is nothing at ${c.req.path} of the coordinator${guess}; /docs shows what there is`),
+    )
+  })
   const lab = Object.assign(around.rooms, { keys: around.keys })
   const open = [...publicLabPages, ...routes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`)]
   const enter = entrance(around, publicity(open))

@@ -59,6 +59,7 @@ test('the coordinator serves its document, and refuses what is not right with a 
     ['POST', '/api/lab/journeys/x/decide', '{"decision":"retyr"}', 400, 'invalid', /decision/],
     ['DELETE', '/api/lab/journeys', undefined, 405, 'method_not_allowed', /use GET, HEAD, POST/],
     ['GET', '/api/lab/nothing', undefined, 404, 'not_found', /there is nothing at/],
+    ['GET', '/api/lab/jurneys', undefined, 404, 'not_found', /did you mean \/api\/lab\/journeys\?; \/docs shows/],
     ['GET', '/api/lab/journeys', undefined, 503, 'storage', /PostgreSQL does not answer/],
   ]
   for (const [method, path, body, status, reason, detail] of refused) {

@@ -65,6 +65,7 @@ test('a question that cannot be answered is refused in a sentence', async (t) =>
   ]) {
     isRefusal(t, await ask('GET', `/events?${query}`), 400)
   }
+  t.match((await ask('GET', `/events?since=${Date.now()}`)).body, { detail: /since: it is too large .*; these may be milliseconds/ })
   for (const query of ['heartbeat=0', 'heartbeat=61', 'last_event_id=x', 'last_event_id=-1', 'last_event_id=1.5']) {
     isRefusal(t, await ask('GET', `/events/stream?${query}`), 400)
   }

@@ -24,7 +24,7 @@ const EventParameters = v.object({
   since: v.optional(
     v.pipe(
       Numeral(decimal, 'it is Unix time in seconds, 0 or more'),
-      v.maxValue(9e9, 'it is Unix time in seconds'),
+      v.maxValue(9e9, 'it is too large for Unix time in seconds; these may be milliseconds'),
       v.description('Unix time, itself included'),
       v.metadata({ unit: 's' }),
     ),

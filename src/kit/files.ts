@@ -2,8 +2,10 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
+import { LabError } from '../errors.ts'
 import { readdir } from './disk.ts'
 import { readError, storageError } from './durable.ts'
+import { textOfUtf8 } from './utf8.ts'
 
 /** The path of a file with a secret: a path as it is, or a name in the folder in which systemd puts credentials. */
 export function credentialPath(file: string): string {
@@ -17,6 +19,20 @@ export async function readText(path: string): Promise<string> {
     return await readFile(path, 'utf8')
   } catch (error) {
     throw readError(path, error)
+  }
+}
+
+/** Reads a file as `readText` does, and without a byte order mark. Throws `invalid` where it is not UTF-8: names in it would be other names. */
+export async function readUtf8(path: string): Promise<string> {
+  return utf8Of(await readBytes(path), path)
+}
+
+/** Returns the text of UTF-8 bytes. `what` begins the sentence of the error `invalid`. */
+export function utf8Of(bytes: Uint8Array, what: string): string {
+  try {
+    return textOfUtf8(bytes)
+  } catch (cause) {
+    throw new LabError('invalid', `${what} is not UTF-8 text: save it as UTF-8 (in Excel: "CSV UTF-8")`, { cause })
   }
 }
 

@@ -19,7 +19,7 @@ test('an import is shown as what is new, what changes and by how much, and what 
 test('a file that is none of teachpoints, or of another robot, says so', (t) => {
   const { device_id: _, ...bare } = point('pad_1', 1)
   t.same(pointsIn(JSON.stringify([bare]), 'arm-1'), [point('pad_1', 1)], 'the bare list')
-  t.throws(() => pointsIn('{', 'arm-1'), /no JSON/)
+  t.throws(() => pointsIn('{', 'arm-1'), /it is not JSON.*benchd teachpoints import arm-1 FILE/)
   for (const text of ['{}', 'null', '3', '{"teachpoints":{}}']) t.throws(() => pointsIn(text, 'arm-1'), /no list/)
   for (const text of ['[{}]', '[null]', '[{"name":"a","coords":null}]']) t.throws(() => pointsIn(text, 'arm-1'), /no name or no coords/)
   t.throws(() => pointsIn(JSON.stringify([point('pad_1', 1)]), 'arm-2'), /of arm-1, not of arm-2/)

@@ -11,7 +11,7 @@ export type Compared = {
 
 /** The points of a robot in the text of a file: what an export wrote, or the bare list. Throws a sentence for anything else. */
 export function pointsIn(text: string, robot: string): Teachpoint[] {
-  const content = parsed(text) as { teachpoints?: unknown } | null
+  const content = parsed(text, robot) as { teachpoints?: unknown } | null
   const list = Array.isArray(content) ? content : content?.teachpoints
   if (!Array.isArray(list)) throw new Error('this is no file of teachpoints: it has no list of them')
   const points = list as Partial<Teachpoint>[]
@@ -47,10 +47,10 @@ function difference(before: Teachpoint, after: Teachpoint): string {
     .join(', ')
 }
 
-function parsed(text: string): unknown {
+function parsed(text: string, robot: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Error('this is no JSON')
+    throw new Error(`it is not JSON, as Export writes it; for CSV, type at a shell: benchd teachpoints import ${robot} FILE`)
   }
 }

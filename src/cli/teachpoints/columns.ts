@@ -1,5 +1,6 @@
 // Teachpoints as a table of comma-separated values: a line for each, millimetres and degrees named in the header.
 
+import { didYouMeanAmong } from '../../kit/did_you_mean.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import { type CsvRow, csvLine, parseCsv, separatorOf } from '../csv.ts'
 import { CliError } from '../exit.ts'
@@ -34,9 +35,11 @@ export function pointsOfCsv(text: string, what: string, device_id: string): Writ
   // Excel keeps rows that were emptied.
   const rows = all.filter(({ cells }) => cells.some((cell) => cell.trim() !== ''))
   if (!head) throw new CliError('usage', `${what}: line 1: there is no header`)
-  const unknown = head.cells.find((column, i) => !columns.includes(column) || head.cells.indexOf(column) < i)
-  if (unknown !== undefined)
-    throw new CliError('usage', `${what}: line 1: ${JSON.stringify(unknown)} is no column, or one twice; there is: ${columns.join(', ')}`)
+  for (const [i, column] of head.cells.entries()) {
+    const named = `${what}: line 1: the column ${JSON.stringify(column)}`
+    if (!columns.includes(column)) throw new CliError('usage', `${named} is not known${didYouMeanAmong(column, columns)}`)
+    if (head.cells.indexOf(column) < i) throw new CliError('usage', `${named} is there twice`)
+  }
   for (const column of ['name', 'coord_type']) {
     if (!head.cells.includes(column)) throw new CliError('usage', `${what}: line 1: the column ${column} is missing`)
   }

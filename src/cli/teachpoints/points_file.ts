@@ -1,8 +1,8 @@
 // A file of teachpoints, as JSON or as comma-separated values: what export writes is what import takes.
 
-import { text as textOf } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import * as v from 'valibot'
-import { readText } from '../../kit/files.ts'
+import { readUtf8, utf8Of } from '../../kit/files.ts'
 import { parseJsonWithComments } from '../../kit/json.ts'
 import { checked } from '../../kit/schema.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
@@ -27,7 +27,7 @@ export function written(device_id: string, teachpoints: readonly Teachpoint[], f
 
 /** The points of a file, or of stdin for `-`; all of them good, and of this device. Throws a usage error that says where it is wrong. */
 export async function pointsIn(file: string, format: Format, device_id: string): Promise<Teachpoint[]> {
-  const text = file === '-' ? await textOf(process.stdin) : await readText(file)
+  const text = file === '-' ? utf8Of(await buffer(process.stdin), 'stdin') : await readUtf8(file)
   const { Teachpoint } = await import('../../teachpoints/teachpoint.ts')
   const found = format === 'csv' ? pointsOfCsv(text, file, device_id) : pointsOfJson(text, file, device_id)
   const names = new Set<string>()

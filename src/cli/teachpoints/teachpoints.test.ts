@@ -117,9 +117,12 @@ test('a file with something wrong is refused whole, and says where', async (t) =
   const head = 'name,coord_type,x_mm,y_mm,z_mm,yaw_deg,pitch_deg,roll_deg\n'
   const good = 'new,cartesian,1,2,3,4,5,6\n'
   const point = { name: 'new', coord_type: 'cartesian', coords: { x: 1, y: 2, z: 3, yaw: 4, pitch: 5, roll: 6 } }
-  const wrong: [name: string, text: string, sentence: RegExp][] = [
+  const wrong: [name: string, text: string | Buffer, sentence: RegExp][] = [
     ['a.csv', '', /line 1: there is no header/],
-    ['a.csv', `x,${head}`, /line 1: "x" is no column/],
+    ['a.csv', `x,${head}`, /line 1: the column "x" is not known; there is: device_id, name, /],
+    ['a.csv', `Name,${head}`, /line 1: the column "Name" is not known; did you mean "name"\?/],
+    ['a.csv', `name,${head}`, /line 1: the column "name" is there twice/],
+    ['a.csv', Buffer.from(`${head}M\xfcller,cartesian,1,2,3,4,5,6\n`, 'latin1'), /a\.csv is not UTF-8 text: save it as UTF-8/],
     ['a.csv', 'name,x_mm\n', /line 1: the column coord_type is missing/],
     ['a.csv', `${head}${good}next,cartesian,1,2,"3,5",4,5,6\n`, /line 3, column z_mm: "3,5" is not a number/],
     ['a.csv', `${head}${good}next,cartesian,1,2,,4,5,6\n`, /line 3, column z_mm: .*coords\.z is missing/],
@@ -140,7 +143,7 @@ test('a file with something wrong is refused whole, and says where', async (t) =
   ]
   for (const [name, text, sentence] of wrong) {
     writeFileSync(`${home}/${name}`, text)
-    t.match(await run('teachpoints', 'import', 'arm-1', `${home}/${name}`), { code: 2, stdout: '', stderr: sentence }, text)
+    t.match(await run('teachpoints', 'import', 'arm-1', `${home}/${name}`), { code: 2, stdout: '', stderr: sentence }, String(text))
   }
   t.same(await json('teachpoints', 'export', 'arm-1'), before)
   t.match(await run('teachpoints', 'import', 'arm-1', `${home}/none.csv`), { code: 3, stderr: /none\.csv cannot be read/ })

@@ -61,7 +61,7 @@ function InitializeAll() {
   return (
     <div class="row actions">
       <Act label="Initialize all" twice="Each may move: press again" kind="main" onPress={initialize} />
-      <span class="hint">{all.map(({ device_id }) => device_id).join(', ')}: one after the other, until one fails.</span>
+      <span class="hint">{all.length} devices, one after the other, until one fails.</span>
     </div>
   )
 }
