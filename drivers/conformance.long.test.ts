@@ -1,6 +1,6 @@
 // Every driver of the catalogue, on its simulator, in virtual time.
 
-import { type Test, t, test } from 'tap'
+import { type Test, test } from 'tap'
 import * as v from 'valibot'
 import { conformance, conformanceInVirtualTime, saysWhatToDo } from '../src/testing/drivers/conformance.ts'
 import { conformanceOfHalts } from '../src/testing/drivers/halt_conformance.ts'
@@ -11,9 +11,6 @@ import { onPins, onSimulator } from '../src/testing/drivers.ts'
 import { type AnyDriver, type Driver, isOnPins } from './driver.ts'
 import { type DriverName, driverNames, drivers } from './index.ts'
 import { reports } from './reported.ts'
-
-// All drivers together take long, and on a busy machine several times that, which is no failure.
-t.setTimeout(0)
 
 /** No instrument has an error of this number. */
 const strange = 99_999

@@ -32,7 +32,6 @@ for (const name of [...longest, ...driverNames.filter((name) => !longest.include
 const realClock = stallFreeClock()
 /** All at once: they mostly wait. */
 t.jobs = 16
-t.setTimeout(0)
 
 for (const trial of trials) {
   const names = [operationOf[trial.driver.type]]

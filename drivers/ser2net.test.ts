@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { t as file, test } from 'tap'
+import { test } from 'tap'
 import { Ledger } from '../src/devices/ledger.ts'
 import { noStores } from '../src/devices/no_stores.ts'
 import { Registry } from '../src/devices/registry.ts'
@@ -14,9 +14,6 @@ import { freePort } from '../src/kit/ports.ts'
 import { driver } from './bioshake/driver.ts'
 import { serveOnPty } from './serve.ts'
 import { tcpLine } from './transports/tcp_line.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const scale = 10
 const noSer2net = spawnSync('ser2net', ['-v']).error !== undefined && 'ser2net is not installed here'

@@ -1,12 +1,9 @@
 // The typical times that drivers declare, against their simulators, in the simulators' own time.
 
-import { t as file, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { calm, onPins, onSimulator } from '../src/testing/drivers.ts'
 import { isOnPins } from './driver.ts'
 import { driverNames, drivers } from './index.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const seal = { temperature: 150, duration: 3 }
 

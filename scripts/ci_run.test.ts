@@ -1,7 +1,7 @@
 // What `.ci/run` counts, with programs of the test in the place of those that it calls.
 
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 
@@ -11,7 +11,7 @@ const tested = (left: string) =>
   `#!/bin/sh\ncase "$*" in test* | tap* | *test:long*) ${left} cat "$SAID"; exit "$STATUS" ;; *) echo "1 passed, 0 failed" ;; esac\n`
 
 /** Runs a copy of it, where `npm test` and `npx tap` say this and end so. `maySkip` stands at the beginning of the list of tests that may skip. */
-function run(t: Test, said: string, { status = 0, maySkip = '', service = 'echo "1 passed, 0 failed"', left = '' } = {}) {
+function run(t: Test, said: string, { status = 0, maySkip = '', service = 'echo "1 passed, 0 failed"', left = '', limit = '' } = {}) {
   const top = t.testdir({ '.ci': {}, bin: {}, said, dist: { scripts: { browser: {}, guest: {} } }, scripts: { guest: {} } })
   const text = readFileSync(script, 'utf8')
   writeFileSync(`${top}/.ci/run`, text.replace("may_skip='\n", `may_skip='\n${maySkip}`))
@@ -19,7 +19,12 @@ function run(t: Test, said: string, { status = 0, maySkip = '', service = 'echo 
     writeFileSync(`${top}/bin/${name}`, program, { mode: 0o755 })
   writeFileSync(`${top}/scripts/guest/service-test.sh`, `#!/bin/sh\n${service}\n`, { mode: 0o755 })
   writeFileSync(`${top}/scripts/guest/test.sh`, counts, { mode: 0o755 })
-  const env = { PATH: `${top}/bin:${process.env.PATH}`, SAID: `${top}/said`, STATUS: String(status) }
+  const env = {
+    PATH: `${top}/bin:${process.env.PATH}`,
+    SAID: `${top}/said`,
+    STATUS: String(status),
+    ...(limit && { CI_STEP_LIMIT: limit }),
+  }
   const { status: code, stdout } = spawnSync('bash', [`${top}/.ci/run`], { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'] })
   return { code, stdout, last: stdout.trimEnd().split('\n').at(-1) }
 }
@@ -63,5 +68,17 @@ test('what goes on beside the others counts as they do', (t) => {
 test('a process that a test leaves behind holds nothing up', (t) => {
   const left = run(t, '# { total: 10, pass: 10 }\n', { left: 'sleep 60 &' })
   t.match(left, { code: 0, last: /^\d+ passed, 0 failed$/ })
+  t.end()
+})
+
+test('a step that stands still is ended with all that it has begun, and the others go on', (t) => {
+  // A session of its own is out of reach of what ends a group of processes.
+  const service = 'setsid sleep 4711 & echo $! >"$SAID.started"; echo "3 passed, 0 failed"; exec sleep 4712'
+  const still = run(t, '# { total: 10, pass: 10 }\n', { service, limit: '2' })
+  const why =
+    /== FAILED: the package under systemd, in the guest ended with .*\n[\s\S]*NOT OK - it did not end within 2 s; under way were:\n[\s\S]*sleep 4712 \n/
+  t.match(still, { code: 1, stdout: why, last: /^\d+ passed, 1 failed$/ })
+  const started = readFileSync(`${t.testdirName}/said.started`, 'utf8').trim()
+  t.notOk(existsSync(`/proc/${started}`), 'a process in a session of its own has ended too')
   t.end()
 })

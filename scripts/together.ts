@@ -16,15 +16,12 @@ const staysAlone = [
   /import \{[^}]*\b(t|after|afterEach|before|beforeEach)\b[^}]*\} from 'tap'/,
 ]
 
-/** Each group does this for all of its files. */
-const forAll = [/\bt as file, /, /^file\.setTimeout\(0\)$/m]
-
 /** Returns all test files but the long ones, as paths of sources: those that run alone, and the groups by name. */
 export function testFiles(): { alone: string[]; together: Map<string, string[]> } {
   const alone: string[] = []
   const byRoom = new Map<string, string[]>()
   for (const path of ['drivers', 'scripts', 'src'].flatMap(testsIn).sort()) {
-    const text = forAll.reduce((rest, done) => rest.replace(done, ''), readFileSync(path, 'utf8'))
+    const text = readFileSync(path, 'utf8')
     if (staysAlone.some((pattern) => pattern.test(text))) alone.push(path)
     else byRoom.set(roomOf(path), [...(byRoom.get(roomOf(path)) ?? []), path])
   }
@@ -61,8 +58,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)
   const groups = [...together].map(([name, paths]) => {
-    const lines = ["import { t } from 'tap'", ...paths.map((path) => `import '../${compiled(path)}'`), 't.setTimeout(0)']
-    writeFileSync(`${folder}/${name}.test.js`, `${lines.join('\n')}\n`)
+    const lines = paths.map((path) => `import '../${compiled(path)}'\n`)
+    writeFileSync(`${folder}/${name}.test.js`, lines.join(''))
     return `${folder}/${name}.test.js`
   })
   console.log([...groups, ...alone.map((path) => `dist/${compiled(path)}`)].join('\n'))

@@ -27,6 +27,8 @@ export type Bench = {
   ask(method: string, path: string, body?: object): Promise<Record<string, unknown>>
   /** Ends the service, waits for what is done while it is away, and starts it anew, on the same port and folder, `safe` in safe mode. */
   restart(whileAway: () => Promise<void>, safe?: boolean): Promise<void>
+  /** Closes every window: an open page goes on showing what happens on the bench. */
+  closeWindows(): Promise<void>
   close(): Promise<void>
   /** The complaints of the pages: errors, refused loads, requests to other hosts. */
   complaints: string[]
@@ -88,6 +90,9 @@ export async function openBench({ data_dir, ...more }: { data_dir?: string } & M
       await service.close()
       await whileAway()
       service = await start(port, safe)
+    },
+    async closeWindows() {
+      for (const context of browser.contexts()) await context.close()
     },
     async close() {
       await browser.close()

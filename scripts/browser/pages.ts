@@ -182,6 +182,7 @@ for (const [name, check] of chosen) {
     failed++
     console.log(`FAILED  ${name}\n${error instanceof Error ? error.stack : error}`)
   }
+  await bench.closeWindows()
 }
 await bench.close()
 for (const name of labSkips) console.log(`skipped ${name}: there is no nats-server`)

@@ -3,14 +3,11 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { t as file, test } from 'tap'
+import { test } from 'tap'
 import { finishTransaction } from '../kit/file_transaction.ts'
 import { treeOf } from '../kit/tree.ts'
 import { makeBackup } from './backup.ts'
 import { kindOf } from './backup_files.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const program = fileURLToPath(new URL('restore.test.killed.js', import.meta.url))
 const files = ['teachpoints.json', 'keys.json', 'executions/one.jsonl']

@@ -5,11 +5,8 @@ import { X509Certificate } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { t as file, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { benchd, running, served, spawned } from '../testing/cli.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const good = { format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [{ device_id: 'arm-1', driver: 'external' }] }
 

@@ -20,10 +20,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { t as file, type Test, test } from 'tap'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
+import { type Test, test } from 'tap'
 
 const program = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
 /** Of nobody who is in a list of users. */

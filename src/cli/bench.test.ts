@@ -6,12 +6,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { stripVTControlCharacters } from 'node:util'
-import { t as file, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { benchd, demo, type Outcome, patient, program } from '../testing/cli.ts'
 import { frame, type View } from './frame.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const waits = patient([{ method: 'ask' }])
 

@@ -2,13 +2,10 @@
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { t as file, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { kindOf } from '../care/backup_files.ts'
 import { verifyChain } from '../kit/chained_lines.ts'
 import { benchd, demo, fakeProgram, served, spawned } from '../testing/cli.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const good = {
   format: 1,

@@ -3,15 +3,12 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { t as file, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { freePort } from '../kit/ports.ts'
 import { benchd, running, spawned } from '../testing/cli.ts'
 import { table } from './commands.ts'
 import { overviewOf } from './help.ts'
 import { systemFolder } from './places.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const good = { format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [{ device_id: 'arm-1', driver: 'external' }] }
 

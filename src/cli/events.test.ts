@@ -5,14 +5,11 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { t as file, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import type { RuntimeEvent } from '../events/event.ts'
 import { freePort } from '../kit/ports.ts'
 import { benchd, program, type Running, running, served } from '../testing/cli.ts'
 import { parseCsv } from './csv.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 test('events tail prints what happens, and goes on after the service was killed, without a loss', async (t) => {
   const service = await killable(t)

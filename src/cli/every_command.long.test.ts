@@ -2,14 +2,11 @@
 
 import { writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
-import { t as file, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { spawned as benchd, fakeProgram, running, spawnedDemo } from '../testing/cli.ts'
 import { type Awaited, type Called, type Ongoing, type Scene, scenes } from '../testing/cli_scenes.ts'
 import { table } from './commands.ts'
 import { exitCodes } from './exit.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const journal = JSON.stringify({ MESSAGE: 'started', PRIORITY: '6', __REALTIME_TIMESTAMP: '1795196939121000' })
 const heard = '=;eth0;IPv4;lab-pi-1;_benchd._tcp;local;lab-pi-1.local;192.168.4.21;8520;"tls=0"'

@@ -7,14 +7,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
-import { t as file, test } from 'tap'
+import { test } from 'tap'
 import { benchd, demo, program } from '../testing/cli.ts'
 import { optionsOf } from './command.ts'
 import { table } from './commands.ts'
 import { table as columns, forTerminal } from './table.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 async function all() {
   return (await table()).flatMap(({ commands }) => commands)

@@ -4,12 +4,9 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { t as file, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { fakeProgram, spawned } from '../testing/cli.ts'
 import { signatureOf } from './package_signature.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const architecture = execFileSync('dpkg', ['--print-architecture'], { encoding: 'utf8' }).trim()
 

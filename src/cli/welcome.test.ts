@@ -3,11 +3,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { t as file, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { fakeProgram, program, running } from '../testing/cli.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 /** A demo, the commands of its welcome, and a second terminal that has run the first of them. */
 async function welcomed(t: Test) {

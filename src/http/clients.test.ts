@@ -6,13 +6,10 @@ import { type ClientRequest, get, type IncomingMessage, request } from 'node:htt
 import { connect, createServer as createProxy, type ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { EventSource } from 'eventsource'
-import { t as file, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { freePort } from '../kit/ports.ts'
 import { benchd, running } from '../testing/cli.ts'
 import { atTheEnd } from '../testing/http.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 test('the EventSource of npm reads the stream with the key in a header, and takes it up again after a restart', async (t) => {
   const service = await serving(t)

@@ -19,14 +19,11 @@ import {
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { type Test, t as tap, test } from 'tap'
+import { type Test, test } from 'tap'
 import { OperationJournal } from '../devices/operation_journal.ts'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { startService } from '../main.ts'
 import { type Bench, benchConfig, openBench } from '../testing/http.ts'
-
-// A slow machine is not a failure.
-tap.setTimeout(0)
 
 type Damage = (path: string) => unknown
 

@@ -1,10 +1,7 @@
 // What a run says of why it stands, and what it learned, over the API.
 
-import { t as file, test } from 'tap'
+import { test } from 'tap'
 import { atPad1, beginRun, plateRun, seal } from '../testing/http_runs.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 test('a rehearsal on its own simulators is not held up by what is wrong with the bench', async (t) => {
   const run = await beginRun(t, { workflow: plateRun([{ wait_for: 'go' }, { method: 'seal_it' }]), run_mode: 'DEVICE_SIM' })

@@ -1,11 +1,8 @@
 // A forecast of a run on the demo's bench, and how long the run then takes, both in seconds of the instruments.
 
-import { t as file, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { openBench } from '../testing/http.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const submission = { workflow: 'seal-and-spin', run_mode: 'LIVE', groups: [{ group_id: 'g1', members: {} }] }
 /** No run takes that long: one that does waits for something that never comes. */

@@ -2,15 +2,12 @@
 
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { t as file, test } from 'tap'
+import { test } from 'tap'
 import { scopes } from '../keys/keys.ts'
 import { type Bench, openBench, openService, repliesIn, said } from '../testing/http.ts'
 import type { Route } from './contract.ts'
 import { examples } from './openapi_examples.ts'
 import { routes } from './routes.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const seed = Number(process.env.BENCHD_SEED ?? 20_261_120)
 

@@ -1,13 +1,11 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { t as file, test } from 'tap'
+import { test } from 'tap'
 import { silent } from '../kit/log.ts'
 import type { Lab } from '../lab.ts'
 import { startService } from '../main.ts'
 import { atTheEnd, benchConfig, isRefusal, openBench } from '../testing/http.ts'
 import { routes } from './routes.ts'
 import { mustNotBeSafeMode } from './safe_mode.ts'
-
-file.setTimeout(0)
 
 test('in safe mode it is read and stopped, but nothing moves until somebody has acknowledged why', async (t) => {
   const { ask, lab } = await openBench(t, {}, { safe: 'the service broke off' })

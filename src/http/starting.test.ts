@@ -4,10 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { EventSource } from 'eventsource'
 import { Hono } from 'hono'
-import { t as file, test } from 'tap'
+import { test } from 'tap'
 import { startingApp } from './starting.ts'
-
-file.setTimeout(0)
 
 for (const path of ['/events/stream', '/api/live'])
   test(`an EventSource on ${path} that comes while the service starts comes again until it has started`, async (t) => {

@@ -5,12 +5,9 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { t as file, test } from 'tap'
+import { test } from 'tap'
 import { Keys } from '../keys/keys.ts'
 import { atTheEnd, isRefusal, openBench } from '../testing/http.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const points = '/api/teachpoints'
 const coords = { x: 1, y: -2.5, z: 3e-3, yaw: 0, pitch: 0, roll: 180 }

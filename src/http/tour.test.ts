@@ -4,13 +4,10 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { t as file, test } from 'tap'
+import { test } from 'tap'
 
 const program = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
 const tour = fileURLToPath(new URL('../../../scripts/tour.sh', import.meta.url))
-
-// The instruments' lines are no faster than real ones: the tour takes half a minute.
-file.setTimeout(300_000)
 
 test('the tour finds every row of the demo as it should be', async (t) => {
   const demo = spawn(process.execPath, [program, 'demo', '--port', '0', '--time-scale', '50'], { stdio: ['ignore', 'pipe', 'inherit'] })

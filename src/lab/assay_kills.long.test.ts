@@ -1,16 +1,12 @@
 // The assay on the card of a service that is killed with SIGKILL, and taken up again. `BENCHD_KILLS=all` kills it at every boundary there is.
 
-import { t as tap, test } from 'tap'
+import { test } from 'tap'
 import { Dice } from '../testing/simulation/scene.ts'
 import { chain } from './assay_kills.test.chain.ts'
 
 const isWhole = process.env.BENCHD_KILLS === 'all'
 
-// A slow machine is not a failure.
-tap.setTimeout(0)
-
 test('an assay whose service is killed where each of its actions begins and where each has ended comes to the same end', async (t) => {
-  t.setTimeout(0)
   const folder = t.testdir({ whole: {}, killed: {} })
   const dice = new Dice(2026)
   const whole = await chain(`${folder}/whole`, { dice, groups: 1, every: null })
@@ -24,7 +20,6 @@ test('an assay whose service is killed where each of its actions begins and wher
 })
 
 test('so does one of two groups whose service is killed in the midst of moves too, while what is under way goes on', async (t) => {
-  t.setTimeout(0)
   const folder = t.testdir({ whole: {}, killed: {} })
   const dice = new Dice(20_26)
   const whole = await chain(`${folder}/whole`, { dice, groups: 2, every: null })

@@ -2,18 +2,15 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { t as tap, test } from 'tap'
+import { test } from 'tap'
 import { roundsOf } from '../testing/teachpoints.ts'
 import { Teachpoints } from './store.ts'
 
-// A slow machine is not a failure.
-tap.setTimeout(0)
 /** At random moments; `BENCHD_KILLS=all` for many more. */
 const kills = process.env.BENCHD_KILLS === 'all' ? 100 : 30
 const writers = 4
 
 test('a process that is killed at any moment loses nothing that it acknowledged, and starts again', async (t) => {
-  t.setTimeout(0)
   const folder = `${t.testdir({})}/state`
   const random = seeded(20_26)
   const rounds: number[] = Array(writers).fill(0)

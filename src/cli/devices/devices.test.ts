@@ -2,14 +2,11 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { t as file, test } from 'tap'
+import { test } from 'tap'
 import { operations, readings } from '../../devices/operations.ts'
 import type { DeviceInfo } from '../../devices/records.ts'
 import { benchd, demo, program, running } from '../../testing/cli.ts'
 import { commands } from './devices.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const shaker = '/api/devices/shaker-1'
 const long = ['devices', 'shake', 'shaker-1', '--speed', '500', '--duration', '90000']

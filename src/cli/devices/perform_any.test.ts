@@ -1,11 +1,8 @@
 // `benchd devices perform`: the operations that a device describes, with their parameters as options.
 
-import { t as file, test } from 'tap'
+import { test } from 'tap'
 import { benchd } from '../../testing/cli.ts'
 import { openService } from '../../testing/http.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const properties = {
   wavelength: { type: 'integer', minimum: 230 },

@@ -1,11 +1,8 @@
 // Runs, threads, labware and steps are named by the beginning of an id, by a name, or by a place.
 
 import { writeFileSync } from 'node:fs'
-import { t as file, test } from 'tap'
+import { test } from 'tap'
 import { demo, patient } from '../../testing/cli.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 type Shown = { threads: { thread_id: string; position: string | null }[] }
 const waits = patient([{ branch: 'go', cases: { ask: [{ method: 'ask' }] } }])

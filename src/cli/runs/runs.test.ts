@@ -1,11 +1,8 @@
 // `benchd runs …`, `topology …`, `workflows …` as a person types them, on the demo's bench.
 
 import { writeFileSync } from 'node:fs'
-import { t as file, test } from 'tap'
+import { test } from 'tap'
 import { demo, patient, running, spawnedDemo } from '../../testing/cli.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const waits = patient([{ branch: 'go', cases: { ask: [{ method: 'ask' }] } }])
 

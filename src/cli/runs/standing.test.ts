@@ -1,14 +1,11 @@
 // A run that stands, because a device call takes too long or the service restarted, as an operator deals with it at a shell: over the
 // network, on a service whose time the test lets go by.
 
-import { t as file, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { closeServer, listen, serverOf } from '../../http/server.ts'
 import { benchd, running } from '../../testing/cli.ts'
 import { atTheEnd, usualBounds } from '../../testing/http.ts'
 import { atPad1, beginRun, ended, plateRun, type Scripted, seal, shake } from '../../testing/http_runs.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 /** The shaker answers that it still shakes, for 250 s; it has 200 s and the margin of 30 s. */
 const methods = { shake_it: [{ ...shake, with: { speed: 500, duration: 200 } }], seal_it: [seal] }

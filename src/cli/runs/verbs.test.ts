@@ -2,11 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { t as file, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { demo, running } from '../../testing/cli.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const there = { start: { at: 'pad_1', mode: 'REUSE_EXISTING' }, end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' } }
 const patient = {

@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { t as file, type Test, test } from 'tap'
+import { type Test, test } from 'tap'
 import { withOperations } from '../../../scripts/clients/python.ts'
 import type { Document } from '../../../scripts/clients/typescript.ts'
 import { demoBench, demoTeachpoints } from '../../examples/demo_bench.ts'
@@ -16,9 +16,6 @@ import { silent } from '../../kit/log.ts'
 import { startService } from '../../main.ts'
 import { atTheEnd, benchConfig, openService } from '../../testing/http.ts'
 import { printed, python, source, type Where, withPython } from '../../testing/python.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 test('what is made from the routes is as the routes are', (t) => {
   t.equal(source, withOperations(source, openapi(routes) as Document), 'npm run generate')

@@ -7,16 +7,13 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { t as file, type Test } from 'tap'
+import type { Test } from 'tap'
 import { driver } from '../../../drivers/bioshake/driver.ts'
 import { Keys } from '../../keys/keys.ts'
 import { systemClock } from '../../kit/clock.ts'
 import { openBox } from '../../testing/drivers/box.ts'
 import { atTheEnd } from '../../testing/http.ts'
 import { python, withPython } from '../../testing/python.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 /** What is seen of an operation, in the order in which it usually comes: requests and answers on the way, and frames at the instrument. */
 const phases = [

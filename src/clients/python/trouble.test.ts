@@ -6,15 +6,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { t as file, type Test } from 'tap'
+import type { Test } from 'tap'
 import { demoConfig, prepareDemo } from '../../examples/demo.ts'
 import { silent } from '../../kit/log.ts'
 import { startService } from '../../main.ts'
 import { atTheEnd, openService } from '../../testing/http.ts'
 import { printed, python, source, withPython } from '../../testing/python.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 /** The example of a docstring or of a guide: `text` from its first import on, up to the events, of which one is taken. */
 function asTyped(text: string): string {

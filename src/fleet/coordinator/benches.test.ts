@@ -9,7 +9,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createServer as createTcpServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { t as file, test } from 'tap'
+import { test } from 'tap'
 import type * as v from 'valibot'
 import { fakeBench } from '../../testing/fake_bench.ts'
 import {
@@ -27,9 +27,6 @@ import {
   Workflows,
 } from './answers.ts'
 import { Bench, Lines, Refused } from './benches.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 /** Sends one byte after the other, and never ends. */
 const drips = (response: ServerResponse) => {

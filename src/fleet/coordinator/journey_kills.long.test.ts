@@ -1,16 +1,13 @@
 // The crash table of journeys: each of the five processes dies at each point of a journey. Afterwards the journey has ended, one had the labware at
 // every moment, and each run was ordered once.
 
-import { t as file, type Test } from 'tap'
+import type { Test } from 'tap'
 import { benchd } from '../../testing/cli.ts'
 import { until } from '../../testing/fleet.ts'
 import { holders, ordered, proxyOf } from '../../testing/journeys.ts'
 import { type TestLab, testLab } from '../../testing/lab.ts'
 import { withLab } from '../../testing/with_lab.ts'
 import type { ShownTask } from './coordinator.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 /** The point of a journey, by the task that waits there; `placed` is right after the labware was put down at the second bench. */
 const points = ['place', 'take', 'bring', 'placed'] as const

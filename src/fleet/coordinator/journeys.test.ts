@@ -1,14 +1,10 @@
 // Journeys over two benches: real benches, a broker, PostgreSQL and the coordinator, each a process of its own.
 
-import { t as file } from 'tap'
 import { benchd } from '../../testing/cli.ts'
 import { holders } from '../../testing/journeys.ts'
 import { stopOfAll, type TestLab, testLab } from '../../testing/lab.ts'
 import { withLab } from '../../testing/with_lab.ts'
 import type { ShownTask } from './coordinator.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 /** Waits for the task of that kind of the journey, and confirms all that come before. */
 async function taskOf(lab: TestLab, journey_id: string, kind: ShownTask['kind']): Promise<ShownTask> {

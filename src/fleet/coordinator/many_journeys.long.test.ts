@@ -3,16 +3,12 @@
 // same points again, BENCHD_JOURNEYS=100 makes a hundred.
 
 import { randomInt } from 'node:crypto'
-import { t as file } from 'tap'
 import { labWorkflows } from '../../examples/lab_benches.ts'
 import { until } from '../../testing/fleet.ts'
 import { type TestBench, type TestLab, testLab } from '../../testing/lab.ts'
 import { randomFrom } from '../../testing/scheduler_runs.ts'
 import { withLab } from '../../testing/with_lab.ts'
 import type { ShownJourney } from './coordinator.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 const count = Number(process.env.BENCHD_JOURNEYS ?? 4)
 const seed = Number(process.env.BENCHD_SEED ?? randomInt(2 ** 31))

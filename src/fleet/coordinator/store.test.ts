@@ -1,14 +1,11 @@
 // The database of the coordinator, on a real PostgreSQL.
 
-import { t as file, test } from 'tap'
+import { test } from 'tap'
 import { startPostgres } from '../../cli/local_postgres.ts'
 import { halfOpenProxy } from '../../testing/broker.ts'
 import { noPostgres } from '../../testing/lab.ts'
 import { begun, newRun } from './state.ts'
 import { Store, shown } from './store.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 test('what the database keeps of journeys', { skip: noPostgres }, async (t) => {
   const database = await startPostgres()

@@ -1,14 +1,10 @@
 // A coordinator that ends, is away, or whose database or workflow engine lets a journey down: real processes.
 
-import { t as file } from 'tap'
 import { benchd, running } from '../../testing/cli.ts'
 import { until } from '../../testing/fleet.ts'
 import { stopOfAll, testLab } from '../../testing/lab.ts'
 import { withLab } from '../../testing/with_lab.ts'
 import { Store } from './store.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 withLab(
   'a coordinator ends without a word too many, all benches are stopped without it, and a journey that was given up is told',
