@@ -77,7 +77,7 @@ cuts() {
   tune2fs -O has_journal "$work/disk" >/dev/null
   for round in 1 2 3; do
     status=0
-    in_guest --disk "$work/disk" -- node /project/dist/scripts/guest/tests/cut.js "$round" | tee "$work/cut" || status=$?
+    in_guest --own-node --disk "$work/disk" -- node /project/dist/scripts/guest/tests/cut.js "$round" | tee "$work/cut" || status=$?
     # A guest whose power is cut ends without a status.
     if ((round < 3 ? status == 125 : status == 0)) && { ((round == 3)) || grep -q '^CUT ' "$work/cut"; }; then continue; fi
     echo "NOT OK - start $round of the machine ended with $status"
