@@ -2,14 +2,11 @@
 
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { t as file, type Test } from 'tap'
+import type { Test } from 'tap'
 import { holders, ordered, proxyOf } from '../../testing/journeys.ts'
 import { type TestBench, type TestLab, testLab } from '../../testing/lab.ts'
 import { withLab } from '../../testing/with_lab.ts'
 import type { ShownTask } from './coordinator.ts'
-
-// A slow machine is not a failure.
-file.setTimeout(0)
 
 /** Waits for the task of that kind, and does all that come before. */
 async function until(lab: TestLab, kind: ShownTask['kind']): Promise<ShownTask> {
