@@ -310,7 +310,10 @@ export const benchPageChecks: Record<string, Check> = {
         await page.evaluate(`location.hash = '#/${screen}'`)
         await page.getByRole('main').locator('section, article').first().waitFor()
         assert.ok((await width(page)) <= width_px, `${screen} is wider than ${width_px}`)
-        assert.ok(await page.getByRole('navigation').evaluate((nav) => nav.scrollWidth <= nav.clientWidth), `a screen is hidden at ${width_px}`)
+        assert.ok(
+          await page.getByRole('navigation').evaluate((nav) => nav.scrollWidth <= nav.clientWidth),
+          `a screen is hidden at ${width_px}`,
+        )
         const { x, y, width: wide, height: high } = (await button(page, 'STOP ALL').boundingBox())!
         assert.ok(x >= 0 && y >= 0 && x + wide <= width_px && y + high <= height, `STOP ALL is out of view on ${screen}`)
       }

@@ -32,6 +32,11 @@ test('routes become commands, and paths below them stay', async (t) => {
       'there is nothing at /api/lab/journeys/x/why; /docs shows what there is',
       'no coordinator of a lab answers there, but a bench; name the address of the coordinator by --url',
     ],
+    [
+      'there is nothing at /api/devices of the coordinator; /docs shows what there is',
+      'that is the address of the coordinator of a lab, and the command is for a bench; name the address of a bench by --url',
+    ],
+    ['there is nothing at /api/devices; /docs shows what there is', 'there is nothing at /api/devices; /docs shows what there is'],
     ['read the one at pad_1, and say what was read as "barcode"', 'read the one at pad_1, and add what was read as --barcode TEXT'],
     ['prep: read it, and say what was read as "barcode"', 'prep: read it, and add the barcode that was read'],
     ['the body says either before or after which step the item comes', 'say where the step comes: --before ITEM or --after ITEM'],

@@ -4,6 +4,10 @@
 const id = '([0-9a-f]{8})[0-9a-f-]{28}'
 
 const typed: readonly (readonly [RegExp, string])[] = [
+  [
+    /^there is nothing at \S+ of the coordinator\b.*$/,
+    'that is the address of the coordinator of a lab, and the command is for a bench; name the address of a bench by --url',
+  ],
   [/POST \/api\/devices\/([^/\s]+)\/initialize/g, 'benchd devices init $1'],
   [/POST \/api\/incidents\/([^/\s]+)\/acknowledge/g, 'benchd incidents ack $1'],
   [new RegExp(`POST /api/incidents/${id}/extend \\{"seconds": …\\}`, 'g'), 'benchd runs extend $1 SECONDS'],
@@ -22,9 +26,9 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/\bunload it first, or load (\S+) with force\b/, 'benchd topology unload, or benchd topology load $1 --force'],
   [/\bunload with force\b/, 'benchd topology unload --force'],
   [/stop it once more with confirm\b/, 'stop it once more with --confirm'],
-  [/(?<![A-Z] )\/api\/executions\b(?!\/)/g, 'benchd runs list'],
-  [/(?<![A-Z] )\/api\/topologies\b(?!\/)/g, 'benchd topology list'],
-  [/(?<![A-Z] )\/api\/(devices|labware|incidents|workflows)\b(?!\/)/g, 'benchd $1 list'],
+  [/(?<![A-Z] |nothing at )\/api\/executions\b(?!\/)/g, 'benchd runs list'],
+  [/(?<![A-Z] |nothing at )\/api\/topologies\b(?!\/)/g, 'benchd topology list'],
+  [/(?<![A-Z] |nothing at )\/api\/(devices|labware|incidents|workflows)\b(?!\/)/g, 'benchd $1 list'],
   // An id is shortened to what every command accepts. In a path of the API it stays whole.
   [new RegExp(`(?<![/\\w-])${id}(?![\\w-])`, 'g'), '$1'],
   [/^the query: (\w+): it\b/, '--$1'],

@@ -21,6 +21,9 @@ import { publicLabPages, servePages } from './pages.ts'
 
 export type Around = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; log: Log; rooms: Rooms }
 
+const keys_made =
+  'make one on the computer of the coordinator with: benchd key create --name NAME --scope operate --data-dir /var/lib/benchd-lab'
+
 export function coordinatorApp(around: Around): Hono<Env> {
   const hono = new Hono<Env>({ router: new TrieRouter() })
   hono.onError((error, c) => answerFailure(around.log, c, error))
@@ -35,7 +38,7 @@ export function coordinatorApp(around: Around): Hono<Env> {
   })
   const lab = Object.assign(around.rooms, { keys: around.keys })
   const open = [...publicLabPages, ...routes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`)]
-  const enter = entrance(around, publicity(open))
+  const enter = entrance({ ...around, keys_made }, publicity(open))
   hono.use(async (c, next) => {
     const answer = await enter(c, async () => {
       await next()

@@ -67,4 +67,6 @@ test('the coordinator serves its document, and refuses what is not right with a 
     t.match(answer, { status, reason, id: /./ }, `${method} ${path} ${body ?? ''}`)
     t.match(answer.detail, detail)
   }
+  const stranger = await fetch(`${service.url}/api/lab`)
+  t.match(await stranger.json(), { detail: /must hold a valid key; make one on the computer of the coordinator with: .* --data-dir/ })
 })

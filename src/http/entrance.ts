@@ -14,8 +14,8 @@ import { answerError } from './errors.ts'
 import { headerOf } from './headers.ts'
 import { WrongKeys } from './wrong_keys.ts'
 
-/** The rooms of the lab that the entrance uses. */
-type Rooms = { config: Config; keys: Keys; refusals: Refusals; audit: Audit }
+/** The rooms of the lab that the entrance uses. `keys_made` says how a key is made, where that is not at a bench. */
+type Rooms = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; keys_made?: string }
 
 const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }
 
@@ -93,10 +93,8 @@ function admitted(lab: Rooms, wrongKeys: WrongKeys, header: string | undefined, 
   const key = header === undefined ? undefined : lab.keys.check(header)
   if (key) return key
   if (header !== undefined) wrongKeys.count(address())
-  throw new LabError(
-    'unauthorized',
-    `the header X-API-Key, or Authorization: Bearer, must hold a valid key; make one at the bench with: benchd key create --name NAME --scope operate`,
-  )
+  const { keys_made = 'make one at the bench with: benchd key create --name NAME --scope operate' } = lab
+  throw new LabError('unauthorized', `the header X-API-Key, or Authorization: Bearer, must hold a valid key; ${keys_made}`)
 }
 
 function addressOf(env: Env['Bindings'] | undefined): string {

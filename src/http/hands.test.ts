@@ -44,7 +44,7 @@ const named = { submission: { groups: [{ group_id: 'g1', members: { plate: { bar
 test('another barcode than was submitted is refused and recorded, and the right one is still waited for', async (t) => {
   const run = await beginRun(t, { workflow: byHand, ...named })
   const { thread_id } = await run.thread('plate', 'AWAITING_MANUAL_PLACE')
-  t.match(await run.blockers(), [{ kind: 'manual_place', message: 'an operator to put plate at pad_1', remedy: /say that it is placed/ }])
+  t.match(await run.blockers(), [{ kind: 'manual_place', message: 'waits for an operator to put plate at pad_1', remedy: /say that it is placed/ }])
   const reply = await run.ask('POST', `/api/threads/${thread_id}/placed`, { barcode: 'P-2' })
   isRefusal(t, reply, 409, 'conflict')
   t.match(reply.body, { detail: 'plate wants the plate with the barcode P-1, and P-2 was read at pad_1; put the right one there' })
@@ -56,7 +56,7 @@ test('another barcode than was submitted is refused and recorded, and the right 
   isRefusal(t, await run.ask('POST', `/api/threads/${thread_id}/removed`), 409, 'conflict')
   await run.post(`/api/threads/${thread_id}/placed`, { barcode: 'P-1' })
   await run.thread('plate', 'AWAITING_MANUAL_REMOVE')
-  t.match(await run.blockers(), [{ kind: 'manual_remove', message: 'an operator to take plate away' }])
+  t.match(await run.blockers(), [{ kind: 'manual_remove', message: 'waits for an operator to take plate away' }])
   isRefusal(t, await run.ask('POST', `/api/threads/${thread_id}/placed`, { barcode: 'P-1' }), 409, 'conflict')
   await run.post(`/api/threads/${thread_id}/removed`)
   t.equal(await run.over(), 'COMPLETED')

@@ -136,7 +136,7 @@ export class Coordinator {
       const said = await bench
         .get(`/api/executions/${asked.execution_id}/blockers`, Blockers)
         .catch((error) => ({ blockers: [{ message: messageOf(error), remedy: '' }] }))
-      for (const { message, remedy } of said.blockers) because.push(`${asked.bench}: ${message}${remedy ? `. ${remedy}` : ''}`)
+      for (const { message, remedy } of said.blockers) because.push(`${asked.bench}: ${message}${remedy ? `; ${remedy}` : ''}`)
     }
     const decisions = this.#decisions(row)
     if (waiting?.needs_person && decisions.includes('retry'))

@@ -255,6 +255,10 @@ const wrongActions: Mistake[] = [
   ],
   [(d) => delete d.methods.shake_it[0].with.duration, `${at} methods.shake_it[0].with: shake wants duration too`],
   [(d) => (d.methods.shake_it[0].with.sped = 1), `${at} methods.shake_it[0].with: shake has no parameter sped; did you mean "speed"?`],
+  [
+    (d) => (d.methods.shake_it[0].with.speed = { varable: 'speed' }),
+    `the file: methods.shake_it[0].with.speed must be a text, a number, true, false, null, or {"variable": NAME}`,
+  ],
   [(d) => (d.methods.shake_it[0].with.speed = 'fast'), `${at} methods.shake_it[0].with: speed must be a number, not "fast"`],
   [
     (d) => (d.methods.shake_it[0].with.speed = 5000),

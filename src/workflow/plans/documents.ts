@@ -51,7 +51,10 @@ export type TopologyDocument = v.InferOutput<typeof TopologyDocument>
 export type TopologyInput = v.InferInput<typeof TopologyDocument>
 
 /** A value, or the name of a variable whose value stands here. */
-const Given = v.union([v.strictObject({ variable: Name }), v.string(), v.number(), v.boolean(), v.null()])
+const Given = v.union(
+  [v.strictObject({ variable: Name }), v.string(), v.number(), v.boolean(), v.null()],
+  'must be a text, a number, true, false, null, or {"variable": NAME}',
+)
 
 const AnyAction = {
   name: v.pipe(v.optional(Id), v.description('The name in events, and for an operator; default: the operation')),

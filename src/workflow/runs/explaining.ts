@@ -145,7 +145,8 @@ function blockerOf(thread: LabwareThread): Blocker[] {
   const remedy = (undecidedAt && remediesAt[undecidedAt]?.(thread)) ?? (kind && remedies[kind])
   const others = retriesOn(thread)
   const orThere = others.length > 0 ? `; or have it done at ${others.join(' or ')}: RETRY with "on"` : ''
-  if (kind && remedy) return [{ ...about, kind, message: waiting.what, remedy: `${remedy}${orThere}` }]
+  const message = kind && awaited.has(kind) ? `waits for ${waiting.what}` : waiting.what
+  if (kind && remedy) return [{ ...about, kind, message, remedy: `${remedy}${orThere}` }]
   const inTheWay = waiting.obstacles()
   const obstacles = unique(inTheWay.map((obstacle) => worded(obstacle, execution)))
   const isStuck = obstacles.length > 0 || waiting.kind === 'peer'
@@ -166,6 +167,9 @@ const kinds: Partial<Record<string, keyof typeof remedies>> = {
   AWAITING_MANUAL_PLACE: 'manual_place',
   AWAITING_MANUAL_REMOVE: 'manual_remove',
 }
+
+/** In these kinds of waiting a thread says for what it waits; in others, what has happened. */
+const awaited: ReadonlySet<string> = new Set<Blocker['kind']>(['operator_step', 'manual_place', 'manual_remove', 'event'])
 
 const remedies: Record<Exclude<Blocker['kind'], 'safe_mode' | 'device_fault' | 'simulator_fault'>, string> = {
   error: 'recover the thread with one of the decisions',
