@@ -336,7 +336,8 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     errors: [404, 503],
     async handle({ lab, param }) {
       const custody = await of(lab).custodyOf(param('labware'))
-      if (!custody.length) throw new LabError('not_found', `nobody has had the labware ${JSON.stringify(param('labware'))} on a journey so far`)
+      if (!custody.length)
+        throw new LabError('not_found', `nobody has had the labware ${JSON.stringify(param('labware'))} on a journey so far`)
       return json({ custody })
     },
   }),

@@ -44,7 +44,9 @@ const named = { submission: { groups: [{ group_id: 'g1', members: { plate: { bar
 test('another barcode than was submitted is refused and recorded, and the right one is still waited for', async (t) => {
   const run = await beginRun(t, { workflow: byHand, ...named })
   const { thread_id } = await run.thread('plate', 'AWAITING_MANUAL_PLACE')
-  t.match(await run.blockers(), [{ kind: 'manual_place', message: 'waits for an operator to put plate at pad_1', remedy: /say that it is placed/ }])
+  t.match(await run.blockers(), [
+    { kind: 'manual_place', message: 'waits for an operator to put plate at pad_1', remedy: /say that it is placed/ },
+  ])
   const reply = await run.ask('POST', `/api/threads/${thread_id}/placed`, { barcode: 'P-2' })
   isRefusal(t, reply, 409, 'conflict')
   t.match(reply.body, { detail: 'plate wants the plate with the barcode P-1, and P-2 was read at pad_1; put the right one there' })
