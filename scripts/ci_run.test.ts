@@ -12,7 +12,14 @@ const tested = (left: string) =>
 
 /** Runs a copy of it, where `npm test` and `npx tap` say this and end so. `maySkip` stands at the beginning of the list of tests that may skip. */
 function run(t: Test, said: string, { status = 0, maySkip = '', service = 'echo "1 passed, 0 failed"', left = '', limit = '' } = {}) {
-  const top = t.testdir({ '.ci': {}, bin: {}, said, dist: { scripts: { browser: {}, guest: {} } }, scripts: { guest: {} } })
+  const top = t.testdir({
+    '.ci': {},
+    'package.json': '{}',
+    bin: {},
+    said,
+    dist: { scripts: { browser: {}, guest: {} } },
+    scripts: { guest: {} },
+  })
   const text = readFileSync(script, 'utf8')
   writeFileSync(`${top}/.ci/run`, text.replace("may_skip='\n", `may_skip='\n${maySkip}`))
   for (const [name, program] of Object.entries({ npm: tested(left), npx: tested(left), node: counts, 'apt-get': '#!/bin/sh\n' }))
