@@ -5,7 +5,8 @@ import type { Page } from 'playwright-core'
 import type { Bench } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
-const methods = { note: [{ emit: 'noted' }], ask: [{ instruct: 'look at the plate' }], extra: [{ emit: 'extra' }] }
+const shake = [{ do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 5 } }]
+const methods = { note: [{ emit: 'noted' }], shake, ask: [{ instruct: 'look at the plate' }], extra: [{ emit: 'extra' }] }
 const labware = { plate: { type: '96-well' }, lid: { type: 'lid' } }
 
 /** The plate waits for an event, so that there is time to change what lies ahead. */
@@ -15,6 +16,12 @@ const patient = {
     plate: { labware: 'plate', ...standing('pad_1'), steps: [{ wait_for: 'go' }, { method: 'note' }, { method: 'ask' }] },
     lid: { labware: 'lid', ...standing('pad_3'), steps: [] },
   },
+}
+
+/** The shaker is needed later, so that it can be stopped before. */
+const willShake = {
+  ...{ format: 1, name: 'will-shake', topology: 'demo', labware: { plate: labware.plate }, methods, start: ['plate'] },
+  threads: { plate: { labware: 'plate', ...standing('pad_1'), steps: [{ wait_for: 'go' }, { method: 'shake' }] } },
 }
 
 const byHand = {
@@ -77,6 +84,40 @@ export const runChecks: Record<string, Check> = {
     await page.getByText(/completed, LIVE/).waitFor()
     await page.context().close()
   },
+
+  async 'labware with a barcode is placed with what was scanned; after a wrong one the field is empty for the next'(bench) {
+    const { page } = await begun(bench, byHand, 'LIVE', [{ group_id: 'one', members: { plate: { barcode: 'P-1' } } }])
+    const place = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /Place plate/ })
+    const field = place.getByLabel('Barcode that was read of plate')
+    await place.getByText('Its barcode must be P-1.').waitFor()
+    for (const barcode of ['P-2', 'P-1']) {
+      assert.equal(await field.inputValue(), '', 'the next scan begins in an empty field')
+      await field.fill(barcode)
+      await page.keyboard.press('Enter')
+      if (barcode === 'P-2') await page.getByText(/wants the plate with the barcode P-1, and P-2 was read/).waitFor()
+    }
+    await place.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('button', { name: 'Removed', exact: true }).click()
+    await page.getByText(/completed, LIVE/).waitFor()
+    await page.context().close()
+  },
+
+  async 'a stopped device stands on the screen of the run with its button, and is gone from there when it was initialized'(bench) {
+    await bench.ask('POST', '/api/devices/shaker-1/initialize')
+    const { page, execution_id } = await begun(bench, willShake, 'LIVE')
+    const run = page.getByRole('region', { name: 'Run of will-shake' })
+    await run
+      .getByText(/waits for an event/)
+      .first()
+      .waitFor()
+    await bench.ask('POST', '/api/devices/shaker-1/stop')
+    await run.getByText(/shaker-1 was stopped/).waitFor()
+    await run.getByRole('button', { name: 'Initialize shaker-1' }).click()
+    await run.getByText(/shaker-1 was stopped/).waitFor({ state: 'detached' })
+    for (const confirm of [false, true]) await bench.ask('POST', `/api/executions/${execution_id}/stop`, { confirm })
+    await page.context().close()
+  },
 }
 
 type Shown = { entity_type: string; status: string; context: Record<string, unknown> }
@@ -86,9 +127,14 @@ function standing(at: string) {
 }
 
 /** A run of the workflow, and the page that shows it. */
-async function begun(bench: Bench, workflow: { name: string }, run_mode = 'DEVICE_SIM'): Promise<{ page: Page; execution_id: string }> {
+async function begun(
+  bench: Bench,
+  workflow: { name: string },
+  run_mode = 'DEVICE_SIM',
+  groups?: object[],
+): Promise<{ page: Page; execution_id: string }> {
   await bench.ask('PUT', `/api/workflows/${workflow.name}`, workflow)
-  const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: workflow.name, run_mode })
+  const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: workflow.name, run_mode, ...(groups && { groups }) })
   const page = await bench.open(`/#/runs/${execution_id}`)
   await page.getByRole('region', { name: `Run of ${workflow.name}` }).waitFor()
   return { page, execution_id: execution_id as string }

@@ -134,7 +134,7 @@ function Lane({ thread, blockers }: { thread: Thread; blockers: Blockers }) {
           .filter(({ kind }) => kind !== 'waiting')
           .map(({ message, remedy }) => (
             <small key={message} class="long">
-              {message !== waiting?.what && sentence(message)} {sentence(remedy)}
+              {!(waiting && message.endsWith(waiting.what)) && sentence(message)} {sentence(remedy)}
             </small>
           ))}
       </p>
