@@ -13,6 +13,7 @@ import { Notify } from './config/notify.ts'
 import { BridgeType } from './devices/description.ts'
 import { LabError, messageOf } from './errors.ts'
 import { didYouMean, nearest } from './kit/did_you_mean.ts'
+import { readText } from './kit/disk.ts'
 import { readError } from './kit/durable.ts'
 import { installation } from './kit/installation.ts'
 import { parseJsonWithComments } from './kit/json.ts'
@@ -201,7 +202,7 @@ export type Config = Omit<ConfigFile, 'devices'> & { devices: DeviceConfig[] }
 export async function readConfig(path: string): Promise<Config> {
   let text: string
   try {
-    text = await readFile(path, 'utf8')
+    text = await readText(path)
   } catch (error) {
     throw readError(`the configuration ${path}`, error, 'config')
   }

@@ -88,6 +88,8 @@ export type Lab = {
   readonly runs: Runs
   /** Opens the workflows unless they are open: at the start that is done only where any were used before. */
   openRuns(): Promise<Runs>
+  /** Has the workflows prepared before anybody uses them: now where they are open, else when they are opened. Rejects as `prepare` does. */
+  prepareRuns(prepare: (runs: Runs) => Promise<unknown>): Promise<void>
   /** The hands that break simulated devices, by device. */
   simulations: ReadonlyMap<string, Simulation>
   /** A flow of events to try clients with. */
@@ -227,7 +229,7 @@ type Hidden = {
 /** The rooms that the lab shows as they are. */
 type Shown = Omit<
   Lab,
-  'config' | 'readings' | 'runs' | 'openRuns' | 'host' | 'health' | 'onRefusedWrite' | 'safe_mode' | 'close' | 'simulations'
+  'config' | 'readings' | 'runs' | 'openRuns' | 'prepareRuns' | 'host' | 'health' | 'onRefusedWrite' | 'safe_mode' | 'close' | 'simulations'
 > & {
   simulations: Map<string, Simulation>
 }
@@ -249,6 +251,7 @@ function labOf(rooms: Shown & Hidden): Lab {
       return runs.opened
     },
     openRuns: () => runs.open(),
+    prepareRuns: (prepare) => runs.prepare(prepare),
     get host() {
       return watch.facts
     },

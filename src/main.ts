@@ -10,7 +10,7 @@ import { claimFolder, openToGroup } from './http/control_socket.ts'
 import { closeServer, listen, serverOf } from './http/server.ts'
 import { startingApp } from './http/starting.ts'
 import { systemClock } from './kit/clock.ts'
-import { askAtOnce } from './kit/disk.ts'
+import { atOnce } from './kit/disk.ts'
 import { finishTransaction, giveUpTransaction } from './kit/file_transaction.ts'
 import { makePrivateFolder } from './kit/folder.ts'
 import { whenNoCommandWorks } from './kit/folder_lock.ts'
@@ -43,13 +43,8 @@ type Options = {
 }
 
 /** Rejects with `config`, `in_use` for its folder or `conflict` for its port when it cannot be started; nothing is left running then. */
-export async function startService(config: Config, options: Options): Promise<Service> {
-  askAtOnce(true)
-  try {
-    return await begin(config, options)
-  } finally {
-    askAtOnce(false)
-  }
+export function startService(config: Config, options: Options): Promise<Service> {
+  return atOnce(() => begin(config, options))
 }
 
 async function begin(config: Config, { data_dir, source, topologies, runtime_dir, safe, log }: Options): Promise<Service> {

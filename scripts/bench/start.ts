@@ -29,13 +29,13 @@ export const start = bench({
       // A folder that was left by a kill three times means safe mode.
       const where = () => ['--host', '127.0.0.1', '--port', '0', '--data-dir', join(folder, String(++starts))]
       const serve = () => [benchd, 'serve', '--config', config, ...where()]
-      process.env.CACHE_DIRECTORY = join(folder, 'cache')
       return [
         ...(await startRows(
           { 'benchd serve': serve, 'benchd demo': () => [benchd, 'demo', ...where()], [floor]: () => ['-e', sameModules] },
           rounds,
+          folder,
         )),
-        ...(await idleRows(serve(), idle, await smallHono(folder))),
+        ...(await idleRows(startOf(serve(), cacheOf('benchd serve', folder)), idle, startOf([await smallHono(folder)]))),
       ]
     } finally {
       rmSync(folder, { recursive: true, force: true })
@@ -54,13 +54,23 @@ server.listen(0, '127.0.0.1', () => console.log('http://127.0.0.1:' + server.add
 `
 const most: Record<string, number> = { 'benchd serve': 1.6, 'benchd demo': 2 }
 
-async function startRows(commands: Record<string, () => string[]>, rounds: number): Promise<Row[]> {
+/** Each command keeps its compiled code in a place of its own, as on a bench, where one of them is the service. */
+async function startRows(commands: Record<string, () => string[]>, rounds: number, folder: string): Promise<Row[]> {
   const bare: Spent[] = []
-  const ours = Object.entries(commands).map(([name, args]) => ({ name, args, spent: [] as Spent[] }))
-  for (const { args } of ours) await compiled(args())
+  const ours = Object.entries(commands).map(([name, args]) => ({
+    name,
+    start: () => startOf(args(), cacheOf(name, folder)),
+    spent: [] as Spent[],
+  }))
+  for (const { start } of ours) await compiled(start())
   for (let i = 0; i < rounds; i++) {
-    bare.push(await spentBy(['-e', '0'], (child) => once(child, 'exit')))
-    for (const { args, spent } of ours) spent.push(await spentBy(args(), firstAnswer))
+    bare.push(
+      await spentBy(
+        () => startOf(['-e', '0']),
+        (child) => once(child, 'exit'),
+      ),
+    )
+    for (const { start, spent } of ours) spent.push(await spentBy(start, firstAnswer))
   }
   const limit = { cpu_ms: mean(bare.map(({ cpu_ms }) => cpu_ms)), wall_ms: median(bare.map(({ wall_ms }) => wall_ms)) }
   return ours.flatMap(({ name, spent }): Row[] => {
@@ -75,8 +85,7 @@ async function startRows(commands: Record<string, () => string[]>, rounds: numbe
 }
 
 /** As every start but the first finds it: ended in order, it keeps what was compiled. */
-async function compiled(args: readonly string[]): Promise<void> {
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+async function compiled(child: ChildProcess): Promise<void> {
   await firstAnswer(child)
   const exit = once(child, 'exit')
   child.kill('SIGTERM')
@@ -85,10 +94,17 @@ async function compiled(args: readonly string[]): Promise<void> {
 
 type Spent = { cpu_ms: number; wall_ms: number }
 
-async function spentBy(args: readonly string[], done: (child: ChildProcess) => Promise<unknown>): Promise<Spent> {
+const cacheOf = (command: string, folder: string) => join(folder, `cache of ${command}`)
+
+/** `cache` is where the code is kept that V8 has compiled. */
+function startOf(args: readonly string[], cache?: string): ChildProcess {
+  return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, CACHE_DIRECTORY: cache } })
+}
+
+async function spentBy(start: () => ChildProcess, done: (child: ChildProcess) => Promise<unknown>): Promise<Spent> {
   const before = childrenCpu()
   const began = performance.now()
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = start()
   await done(child)
   const wall_ms = performance.now() - began
   await killed(child)
@@ -119,9 +135,9 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
-async function idleRows(serve: readonly string[], seconds: number, small: string): Promise<Row[]> {
+async function idleRows(serve: ChildProcess, seconds: number, small: ChildProcess): Promise<Row[]> {
   const idle = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })
-  const started = [[small], serve].map((args) => spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] }))
+  const started = [small, serve]
   try {
     for (const child of started) await firstAnswer(child)
     await wait(seconds * 1000)

@@ -84,7 +84,7 @@ async function clockSynced(files: HostFiles): Promise<boolean | null> {
 
 /** The driver asks the firmware every two seconds what was since, and shows the last answer only (raspberrypi-hwmon.c of the kernel). */
 async function underVoltage(files: HostFiles): Promise<boolean | null> {
-  const sensor = await hwmon(files, 'rpi_volt')
+  const sensor = (await sensorsIn(files)).get('rpi_volt')
   const alarm = sensor && (await files.text(`${sensor}/in0_lcrit_alarm`))
   return alarm === undefined ? null : alarm === '1'
 }
@@ -123,16 +123,14 @@ async function thermalZones(files: HostFiles): Promise<{ kind: string; file: str
 }
 
 async function thermometers(files: HostFiles): Promise<{ kind: string; file: string }[]> {
-  const known = Object.keys(hotAt)
-  const sensors = await Promise.all(known.map(async (kind) => ({ kind, folder: await hwmon(files, kind) })))
-  return sensors.flatMap(({ kind, folder }) => (folder ? [{ kind, file: `${folder}/temp1_input` }] : []))
+  const sensors = await sensorsIn(files)
+  const known = Object.keys(hotAt).filter((kind) => sensors.has(kind))
+  return known.map((kind) => ({ kind, file: `${sensors.get(kind)}/temp1_input` }))
 }
 
-/** The folder of the sensor of that name: its number is another one after each start. */
-async function hwmon(files: HostFiles, name: string): Promise<string | undefined> {
-  for (const entry of await files.names('/sys/class/hwmon')) {
-    const folder = `/sys/class/hwmon/${entry}`
-    if ((await files.text(`${folder}/name`)) === name) return folder
-  }
-  return undefined
+/** The folder of each sensor by its name, of the first where two have one name: the numbers of the folders are others after each start. */
+async function sensorsIn(files: HostFiles): Promise<ReadonlyMap<string, string>> {
+  const folders = (await files.names('/sys/class/hwmon')).map((entry) => `/sys/class/hwmon/${entry}`)
+  const named = await Promise.all(folders.map(async (folder) => [(await files.text(`${folder}/name`)) ?? '', folder] as const))
+  return new Map(named.reverse())
 }

@@ -27,6 +27,8 @@ const serve = command({
   no_json: 'where nobody looks its log is lines of JSON',
   async run({ options }) {
     const { readConfig } = await import('../config.ts')
+    const { askAtOnce } = await import('../kit/disk.ts')
+    askAtOnce(true)
     const path = configPath(options.config)
     const read = async () => listening(await readConfig(path), options)
     const config = await read()

@@ -1,11 +1,12 @@
 // The segments of the log in their folder: found at the start, appended to, rotated, and given up when a sync has failed.
 
 import { readdirSync, type Stats, statSync } from 'node:fs'
-import { type FileHandle, mkdir, open as openOnDisk, rm, unlink, writeFile } from 'node:fs/promises'
+import { type FileHandle, open as openOnDisk, rm, unlink, writeFile } from 'node:fs/promises'
 import { messageOf } from '../errors.ts'
 import { systemClock } from '../kit/clock.ts'
 import { asDamage, Damage as Unreadable } from '../kit/damage.ts'
-import { writeAt } from '../kit/durable.ts'
+import { mkdir } from '../kit/disk.ts'
+import { makeFolder, writeAt } from '../kit/durable.ts'
 import { Pause } from '../kit/pause.ts'
 import { glimpse } from './log_glimpse.ts'
 import { blocks, type Damage, notesOf, type Scanned, scan } from './log_scan.ts'
@@ -84,7 +85,7 @@ export class LogFiles {
 
   /** Reads the sidecars, the ends of the segments without one, and the whole of the last segment. */
   async load(): Promise<void> {
-    await mkdir(this.folder, { recursive: true, mode: 0o700 }).catch(() => undefined)
+    await mkdir(this.folder, 0o700).catch(() => undefined)
     const numbers = await this.#tidy()
     const segments: Segment[] = []
     this.#newest = numbers.at(-1) ?? 0
@@ -357,7 +358,7 @@ export class LogFiles {
   async #writable(): Promise<{ file: FileHandle; segment: Segment }> {
     const segment = this.#segments.at(-1)
     if (!segment) {
-      await mkdir(this.folder, { recursive: true, mode: 0o700 })
+      await makeFolder(this.folder)
       await this.#begin()
       return this.#writable()
     }

@@ -2,6 +2,7 @@
 
 import { type Config, checkConfig } from '../config.ts'
 import type { Keys } from '../keys/keys.ts'
+import { atOnce } from '../kit/disk.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
 import type { Catalog } from '../workflow/catalog.ts'
 import { assayBench, assayTeachpoints } from './assay_bench.ts'
@@ -9,7 +10,13 @@ import { demoBench, demoTeachpoints } from './demo_bench.ts'
 import { demoTopology, sealAndSpin } from './seal_and_spin.ts'
 import { smcAssay, smcTopology } from './smc_assay.ts'
 
-type Rooms = { keys: Keys; teachpoints: Teachpoints; openRuns(): Promise<{ catalog: Catalog }>; version: string; config: Config }
+type Rooms = {
+  keys: Keys
+  teachpoints: Teachpoints
+  prepareRuns(prepare: (runs: { catalog: Catalog }) => Promise<unknown>): Promise<void>
+  version: string
+  config: Config
+}
 
 /** The benches of the demo by name: what stands on each, what runs there, and which of its devices is broken for a trial. */
 const benches = {
@@ -29,16 +36,23 @@ const ownKey = 'the demo'
 /** How many keys of earlier starts on the same folder stay valid: a page that is open and a program go on after a restart. */
 const mostEarlier = 9
 
-/** Puts points into a new folder, loads the demo's topology unless another is loaded, and answers a fresh key; the newest of earlier starts stay valid. */
-export async function prepareDemo({ keys, teachpoints, openRuns }: Rooms, name: BenchName = 'small'): Promise<string> {
+/**
+ * Puts points into a new folder, has the demo's topology loaded with the workflows unless another is, and answers a fresh key; the newest of earlier
+ * starts stay valid.
+ */
+export async function prepareDemo({ keys, teachpoints, prepareRuns }: Rooms, name: BenchName = 'small'): Promise<string> {
   const { points, topology } = benches[name]
-  const isNew = keys.list().length === 0 && teachpoints.list(points[0]!.device_id).length === 0
-  if (isNew) await teachpoints.importAll(points, { overwrite: false })
-  const { catalog } = await openRuns()
-  if (!catalog.runtime.environments.topology) await catalog.load(topology.name)
-  const earlier = keys.list().filter(({ name, revoked_at }) => name === ownKey && revoked_at === null)
-  for (const { key_id } of earlier.slice(0, -mostEarlier)) await keys.revoke(key_id)
-  return (await keys.create({ name: ownKey, scope: 'admin' })).api_key
+  await prepareRuns(async ({ catalog }) => {
+    if (!catalog.runtime.environments.topology) await catalog.load(topology.name)
+  })
+  // Every device is simulated: nothing that moves has to wait for the disk.
+  return atOnce(async () => {
+    const isNew = keys.list().length === 0 && teachpoints.list(points[0]!.device_id).length === 0
+    if (isNew) await teachpoints.importAll(points, { overwrite: false })
+    const earlier = keys.list().filter(({ name, revoked_at }) => name === ownKey && revoked_at === null)
+    for (const { key_id } of earlier.slice(0, -mostEarlier)) await keys.revoke(key_id)
+    return (await keys.create({ name: ownKey, scope: 'admin' })).api_key
+  })
 }
 
 type Welcome = { url: string; api_key: string; lab: Rooms; folder: string | undefined; bench?: BenchName }

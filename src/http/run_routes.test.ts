@@ -36,6 +36,23 @@ test('workflows are opened when the first of them is asked for, and at the start
   await again.close()
 })
 
+test('workflows are prepared before anybody uses them, and opened anew where that failed', async (t) => {
+  const lab = await openLab(await benchConfig(), { data_dir: t.testdir({}), log: silent })
+  t.teardown(() => lab.close())
+  let fails = true
+  await lab.prepareRuns(async ({ catalog }) => {
+    t.throws(() => lab.runs, { code: 'internal' }, 'nobody has them yet')
+    if (fails) throw new Error('it failed')
+    await catalog.load('demo')
+  })
+  await t.rejects(lab.openRuns(), { message: 'it failed' })
+  fails = false
+  t.equal((await lab.openRuns()).runtime.environments.topology?.name, 'demo')
+  let prepared = 0
+  await lab.prepareRuns(async () => prepared++)
+  t.equal(prepared, 1, 'at once where they are open')
+})
+
 test('a path of theirs leads to each of the routes about workflows, and to no other', (t) => {
   const isTheirs = (path: string) => runPaths.some((theirs) => `${path}/`.startsWith(theirs.replace(/\*$/, '')))
   t.same(

@@ -12,6 +12,16 @@ export function askAtOnce(yes: boolean): void {
   isAtOnce = yes
 }
 
+/** Asks at once while the work goes on. */
+export async function atOnce<Value>(work: () => Promise<Value>): Promise<Value> {
+  isAtOnce = true
+  try {
+    return await work()
+  } finally {
+    isAtOnce = false
+  }
+}
+
 export async function stat(path: string): Promise<Stats> {
   return isAtOnce ? now.statSync(path) : pool.stat(path)
 }
@@ -23,6 +33,11 @@ export async function statOf(path: string): Promise<BigIntStats> {
 
 export async function lstat(path: string): Promise<Stats> {
   return isAtOnce ? now.lstatSync(path) : pool.lstat(path)
+}
+
+/** Reads a text of UTF-8. */
+export async function readText(path: string): Promise<string> {
+  return isAtOnce ? now.readFileSync(path, 'utf8') : pool.readFile(path, 'utf8')
 }
 
 export async function readdir(folder: string): Promise<string[]> {

@@ -7,10 +7,13 @@ import type { Rooms, Runs } from './runs.ts'
 /** Names of the files that are in the data folder once something was loaded or run. */
 const traces = /^(executions$|records\.jsonl|workflows\.json|labware\.json)/
 
+type Prepare = (runs: Runs) => Promise<unknown>
+
 export class LateRuns {
   readonly #rooms: Rooms
   #opening: Promise<Runs> | undefined
   #opened: Runs | undefined
+  #prepare: Prepare | undefined
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms
@@ -32,6 +35,12 @@ export class LateRuns {
       throw error
     })
     return this.#opening
+  }
+
+  /** Has the workflows prepared before anybody uses them: now where they are open, else when they are opened. Rejects as `prepare` does. */
+  async prepare(prepare: Prepare): Promise<void> {
+    this.#prepare = prepare
+    if (this.#opened) await prepare(this.#opened)
   }
 
   /** The runs, once they were opened. */
@@ -65,8 +74,15 @@ export class LateRuns {
 
   async #open(): Promise<Runs> {
     const { openRuns } = await import('./runs.ts')
-    this.#opened = await openRuns(this.#rooms)
-    return this.#opened
+    const runs = await openRuns(this.#rooms)
+    try {
+      await this.#prepare?.(runs)
+    } catch (error) {
+      await runs.close()
+      throw error
+    }
+    this.#opened = runs
+    return runs
   }
 
   async #settled(): Promise<Runs | undefined> {
