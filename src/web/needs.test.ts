@@ -15,9 +15,10 @@ test('a bench on which all is well needs nobody', (t) => {
   t.end()
 })
 
-test('devices that are stopped or not initialized are initialized together, and one with a fault is not among them', (t) => {
+test('devices that are stopped or not initialized are initialized together, and one with a fault or a lease is not among them', (t) => {
   const states = ['stopped', 'faulted', 'not_initialized', 'ready', 'busy', 'disconnected', 'external']
-  const all = Object.fromEntries(states.map((state) => [state, device(state)]))
+  const leased = { ...(device('stopped') as object), lock: { owner: 'ann', note: null, expires_at: 5 } }
+  const all = { leased, ...Object.fromEntries(states.map((state) => [state, device(state)])) }
   t.same(
     uninitialized(stateOf({ device: all })).map(({ state }) => state),
     ['stopped', 'not_initialized'],

@@ -104,9 +104,13 @@ function devices(state: State): Need[] {
   })
 }
 
-/** Lists the devices that take no commands until they are initialized. One with a fault is looked at first, by itself. */
+/** Lists the devices to initialize together. One with a fault is looked at first, by itself; one that somebody keeps is theirs. */
 export function uninitialized({ device }: State): DeviceInfo[] {
-  return Object.values(device).filter(needsInitializing)
+  return Object.values(device).filter((one) => needsInitializing(one) && !isLeased(one))
+}
+
+function isLeased({ lock }: DeviceInfo): boolean {
+  return typeof lock?.expires_at === 'number'
 }
 
 export function needsInitializing({ state }: DeviceInfo): boolean {

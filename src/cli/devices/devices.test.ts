@@ -132,7 +132,7 @@ test('a stop that is not confirmed ends with 1, and stop wants to know what', as
 })
 
 test('after a stop of all, the devices that need it are initialized one after the other, until one fails', async (t) => {
-  const { run, json, ask } = await ready(t)
+  const { home, url, run, json, ask } = await ready(t)
   t.match(await run('devices', 'init'), { code: 2, stderr: /the id of a device, or --all/ })
   t.match(await run('devices', 'init', 'shaker-1', '--all'), { code: 2, stderr: /the id of a device, or --all/ })
   t.match(await run('stop', '--all'), { code: 0, stderr: /when it is safe: benchd devices init --all/ })
@@ -159,6 +159,13 @@ test('after a stop of all, the devices that need it are initialized one after th
     stdout: 'shaker-1: initialized\n',
     stderr: /centrifuge-1 has a fault and is left out: look at it first, then: benchd devices init centrifuge-1/,
   })
+  const key = (await run('key', 'create', '--name', 'other', '--scope', 'operate')).stdout.trim()
+  const other = (...args: string[]) => benchd(home, args, { BENCHD_URL: url, BENCHD_API_KEY: key })
+  t.match(await other('devices', 'lock', 'shaker-1', '--owner', 'ann'), { code: 0 })
+  for (const id of ['shaker-1', 'sealer-1']) await run('stop', id)
+  const passed = await run('devices', 'init', '--all', '--yes')
+  t.match(passed, { code: 5, stdout: 'sealer-1: initialized\n', stderr: /shaker-1 is leased by ann/ })
+  t.match(await run('devices', 'init', 'shaker-1', '--override'), { code: 0 })
   t.match(await run('devices', 'init', 'centrifuge-1'), { code: 0 })
   t.match(await run('devices', 'init', '--all'), { code: 0, stdout: 'no device has to be initialized\n' })
   const { devices } = (await json('devices')) as { devices: DeviceInfo[] }

@@ -3,12 +3,15 @@
 import type { DeviceInfo } from '../../devices/records.ts'
 import { serviceOf, serviceOptions } from '../client.ts'
 import { type Command, command, type Given } from '../command.ts'
-import { CliError } from '../exit.ts'
+import { CliError, exitCodes } from '../exit.ts'
 import { mustBeSure, note, say, yesOption } from '../terminal.ts'
 import { devicesOf } from './shown.ts'
 
 const allOptions = {
-  all: { type: 'boolean', help: 'Each device that is stopped or not initialized, one after the other, until one fails' },
+  all: {
+    type: 'boolean',
+    help: 'Each device that is stopped or not initialized, one after the other, until one fails; those that others keep are left out',
+  },
   ...yesOption,
 } as const
 
@@ -39,19 +42,28 @@ function needsInitializing({ state }: DeviceInfo): boolean {
   return state === 'stopped' || state === 'not_initialized'
 }
 
-/** Answers the first exit code that is not 0. A stop makes the device fail that is being initialized, so nothing moves after it. */
+/**
+ * Answers the exit code. It ends at the first that fails: a stop makes the device fail that is being initialized, so nothing moves after it. A device that
+ * somebody else keeps or uses has not moved, and is passed over.
+ */
 async function oneByOne(ids: readonly string[], initialize: (id: string) => Promise<number>): Promise<number> {
+  let outcome = 0
   for (const [i, id] of ids.entries()) {
-    const rest = ids.slice(i + 1)
-    const tellRest = () => rest.length > 0 && note(`not initialized: ${rest.join(', ')}`)
+    const tellRest = () => i + 1 < ids.length && note(`not initialized: ${ids.slice(i + 1).join(', ')}`)
     const code = await initialize(id).catch((error) => {
+      if (error instanceof CliError && error.exit === 'busy') return passedOver(error)
       tellRest()
       throw error
     })
-    if (code !== 0) {
-      tellRest()
-      return code
-    }
+    if (code !== 0) outcome = code
+    if (code === 0 || code === exitCodes.busy[0]) continue
+    tellRest()
+    break
   }
-  return 0
+  return outcome
+}
+
+function passedOver({ message }: CliError): number {
+  note(message)
+  return exitCodes.busy[0]
 }

@@ -5,6 +5,7 @@ import * as v from 'valibot'
 const MaybeText = v.nullable(v.string())
 /** Read by nobody: that there is an answer is enough. */
 export const Anything = v.object({})
+export const WhoAmI = v.object({ scope: v.string() })
 export const Health = v.object({ status: v.string() })
 export const Stop = v.object({ success: v.boolean(), message: v.string() })
 /** `link` is null where the bench has no broker. */

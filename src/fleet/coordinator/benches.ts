@@ -233,14 +233,23 @@ export class Bench {
   }
 }
 
+/** The file with the API key of a bench. */
+export function keyPath(lab: Lab, name: string): string {
+  return pathIn(lab, `${lab.keys}/${name}.key`)
+}
+
+/** Says how a key is made that the coordinator can use. */
+export function makeKey({ name }: Lab): string {
+  return `make one on that bench: benchd key create --name lab-${name} --scope admin, and write it into that file`
+}
+
 /** The benches of a lab file, each with its key. Rejects with `config`, naming the file of a key that is missing. */
 export async function openBenches(lab: Lab, announced: (name: string) => string | undefined): Promise<Map<string, Bench>> {
   const benches = new Map<string, Bench>()
   for (const [name, where] of Object.entries(lab.benches)) {
-    const path = pathIn(lab, `${lab.keys}/${name}.key`)
+    const path = keyPath(lab, name)
     const key = await readText(path).catch((error) => {
-      const make = `make one on that bench: benchd key create --name lab-${lab.name} --scope admin, and write it into that file`
-      throw new LabError('config', `${lab.origin}: benches.${name}: its API key is not in ${path} (${messageOf(error)}); ${make}`)
+      throw new LabError('config', `${lab.origin}: benches.${name}: its API key is not in ${path} (${messageOf(error)}); ${makeKey(lab)}`)
     })
     const api_key = key.trim()
     if (!/^bk_[\w-]{1,128}$/.test(api_key))

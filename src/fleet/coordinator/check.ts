@@ -1,13 +1,18 @@
 // Questions to the benches of a lab file, and their stop, without a coordinator.
 
+import { WhoAmI } from './answers.ts'
+import { type Bench, keyPath, makeKey, Refused } from './benches.ts'
 import { addressesTold } from './broker.ts'
 import { LabBenches, type StopOfAll } from './lab_benches.ts'
-import { readLabFile } from './lab_file.ts'
+import { type Lab, mistaken, readLabFile } from './lab_file.ts'
 import { planAll } from './plan.ts'
 
 /** Holds the file against its benches, and starts nothing. Rejects with `config`, naming each mistake and its place in the file. `away` has a sentence for each bench that did not answer. */
 export function checkLab(path: string): Promise<{ lab: string; journeys: number; away: string[] }> {
   return withBenches(path, async ({ lab, all }) => {
+    const wrong = await Promise.all([...all.values()].map((bench) => mistakeOfKey(lab, bench)))
+    const mistakes = wrong.filter((mistake) => mistake !== undefined)
+    if (mistakes.length) throw mistaken(lab.origin, mistakes)
     const { away } = await planAll(lab, all)
     return { lab: lab.name, journeys: lab.legs.size, away }
   })
@@ -16,6 +21,17 @@ export function checkLab(path: string): Promise<{ lab: string; journeys: number;
 /** Asks all benches of the file to stop, where no coordinator does. */
 export function stopLab(path: string): Promise<StopOfAll> {
   return withBenches(path, (benches) => benches.stopAll())
+}
+
+/** Says what is wrong with the API key of a bench; undefined where the bench takes it, or is away. */
+async function mistakeOfKey(lab: Lab, bench: Bench): Promise<string | undefined> {
+  const named = `benches.${bench.name}: the API key in ${keyPath(lab, bench.name)}`
+  try {
+    const { scope } = await bench.get('/api/system/whoami', WhoAmI)
+    return scope === 'admin' ? undefined : `${named} has the scope ${scope}, and the coordinator needs admin; ${makeKey(lab)}`
+  } catch (error) {
+    return error instanceof Refused && error.status === 401 ? `${named} is wrong, expired or revoked; ${makeKey(lab)}` : undefined
+  }
 }
 
 async function withBenches<Answer>(path: string, call: (benches: LabBenches) => Promise<Answer>): Promise<Answer> {

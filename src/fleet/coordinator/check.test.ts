@@ -1,0 +1,32 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { test } from 'tap'
+import { openService } from '../../testing/http.ts'
+import { checkLab } from './check.ts'
+
+test('a key that a bench refuses, or that may too little, is a mistake of the lab file; a bench that is away is told apart', async (t) => {
+  const { url, secrets } = await openService(t)
+  const home = t.testdir({})
+  const path = `${home}/lab.json`
+  mkdirSync(`${home}/keys`)
+  const check = (key: string, address = url) => {
+    writeFileSync(`${home}/keys/prep.key`, `${key}\n`)
+    const journeys = { assay: [{ on: 'prep', workflow: 'seal-and-spin' }] }
+    const database = 'postgresql:///lab'
+    writeFileSync(
+      path,
+      JSON.stringify({ format: 1, name: 'floor-2', database, benches: { prep: { url: address } }, carriers: {}, journeys }),
+    )
+    return checkLab(path)
+  }
+  const make = 'make one on that bench: benchd key create --name lab-floor-2 --scope admin, and write it into that file'
+  await t.rejects(check('bk_wrong'), {
+    code: 'config',
+    message: `benches.prep: the API key in ${home}/keys/prep.key is wrong, expired or revoked; ${make}`,
+  })
+  await t.rejects(check(secrets.operate), {
+    code: 'config',
+    message: /keys\/prep\.key has the scope operate, and the coordinator needs admin/,
+  })
+  await t.rejects(check(secrets.admin), { code: 'config', message: /journeys\.assay\[0\]\.on: no topology is loaded on prep/ })
+  t.match(await check(secrets.admin, 'http://127.0.0.1:9'), { lab: 'floor-2', away: [/prep does not answer/] })
+})
