@@ -118,7 +118,7 @@ const labCheck = command({
     const { checkLab } = await import('../fleet/coordinator/check.ts')
     const { lab, journeys, away } = await checkLab(resolve(named ?? usualFile))
     for (const sentence of away) note(sentence)
-    const message = `${lab} is right, journeys: ${journeys}${away.length ? `; benches that did not answer: ${away.length}` : ''}`
+    const message = `${lab} is right: ${journeys} journeys${away.length ? `; benches that did not answer: ${away.length}` : ''}`
     return say({ success: away.length === 0, message }, options.json)
   },
 })
