@@ -9,6 +9,8 @@ import type { Asked, Done, Moved } from './workflow/runs.ts'
 const lanes = 50
 /** The number of events written and shown at once. */
 const burst = 500
+/** The bytes of an event in the log. */
+const usualEvent = 700
 /** A folder of Linux that is no disk. */
 const inMemory = '/dev/shm'
 
@@ -54,10 +56,18 @@ async function rowsOfRun(threads: number, rounds: number, profile: string): Prom
     const its = { what: `${threads} threads: ${what}`, unit: 'ms', value: of(done.with), limit: of(done.without) }
     return { ...its, ratio: its.value / its.limit, target: { of: 'ratio', most: 1.5, wall: true } }
   }
+  const least = await leastOf(done.with[0]!)
   const lost = Math.max(...done.with.map(({ events, logged }) => events - logged))
   return [
     [
       { ...row, target: { of: 'ratio', most: 1.4 } },
+      {
+        what: 'with a program that only writes such transactions',
+        unit: 'us/event',
+        value: limit + least,
+        limit,
+        ratio: 1 + least / limit,
+      },
       lag('p50', 'a stop waits, p50'),
       lag('p99', 'a stop waits, p99'),
       lag('max', 'longest turn of the event loop'),
@@ -65,6 +75,21 @@ async function rowsOfRun(threads: number, rounds: number, profile: string): Prom
     ],
     value,
   ]
+}
+
+/** The CPU of the least program that writes the transactions of a run, with as many events, in us for each event. */
+async function leastOf({ events, states: { transactions, values, characters } }: Done): Promise<number> {
+  const child = await startChild('./workflow/runs.js', { args: [String(lanes), 'full'], flags: unitFlags })
+  const asked = (times: number): Asked => ({
+    ...{ do: 'least', transactions: times, values: Math.round(values / transactions), characters: Math.round(characters / values) },
+    event_bytes: Math.round(events / transactions) * usualEvent,
+  })
+  try {
+    await child.ask<Done>(asked(500))
+    return (await child.ask<Done>(asked(transactions))).cpu_us / events
+  } finally {
+    await child.end()
+  }
 }
 
 async function rowsOfPause(threads: number): Promise<Row[]> {

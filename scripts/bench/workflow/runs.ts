@@ -8,22 +8,25 @@ import { type Context, type RuntimeEvent, runtimeEvent } from '../../../src/even
 import type { Hub } from '../../../src/events/hub.ts'
 import { openEvents } from '../../../src/events/open.ts'
 import type { Sink } from '../../../src/events/sinks.ts'
+import type { Change } from '../../../src/events/states.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { silent } from '../../../src/kit/log.ts'
 import { keptIn } from '../../../src/lab/persisted_runs.ts'
 import { begin, emptyBench, run } from '../../../src/testing/workflow.ts'
 import { RecordFile } from '../../../src/workflow/journal/record_file.ts'
 import { compileLibrary } from '../../../src/workflow/plans/library.ts'
+import type { RunStates } from '../../../src/workflow/run_state.ts'
 import { Runtime, type RuntimeOptions } from '../../../src/workflow/runtime.ts'
 import { answerParent } from '../child.ts'
 import { usage } from '../events/usage.ts'
 import { laneTopology, laneWorkflow } from './lanes.ts'
+import { type Transactions, writeTransactions } from './least_writer.ts'
 
 /**
  * `run` so many groups of a labware for each lane. `fire` so many events in a plain loop: those of the run before, over and over. `pause` all labware of a
- * run that has just begun. `move` again and again in a run in LIVE, while runs in PURE_SIM of so many groups go on beside it; none of them with 0.
+ * run that has just begun. `least` writes such transactions in a loop. `move` again and again in a run in LIVE, while runs in PURE_SIM of so many groups go on beside it; none of them with 0.
  */
-export type Asked = { do: 'run' | 'pause' | 'move'; groups: number } | { do: 'fire'; events: number }
+export type Asked = { do: 'run' | 'pause' | 'move'; groups: number } | { do: 'fire'; events: number } | ({ do: 'least' } & Transactions)
 /** `logged` and `streamed` is what was found at the far ends. `rss_mib` is the most that the process ever had. */
 export type Done = {
   events: number
@@ -34,6 +37,8 @@ export type Done = {
   seconds: number
   rss_mib: number
   lag_ms: { p50: number; p99: number; max: number }
+  /** What was written with the state. */
+  states: { transactions: number; values: number; characters: number }
 }
 
 /** How long each move waited until its state and its events were on the card, and how many events were written meanwhile. */
@@ -50,7 +55,8 @@ const folder = mkdtempSync(join(tmpdir(), 'benchd-runs-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 
 const kept: RuntimeEvent[] = []
-const counts = { heard: 0, streamed: 0, incidents: 0 }
+const none = { heard: 0, streamed: 0, incidents: 0, transactions: 0, values: 0, characters: 0 }
+const counts = { ...none }
 const counting: Sink = {
   name: 'bench',
   onEvent(event) {
@@ -66,6 +72,7 @@ runtime.registerSink(counting)
 
 answerParent({}, async (asked: Asked) => {
   if (asked.do === 'fire') return measured(() => fire(asked.events))
+  if (asked.do === 'least') return measured(() => writeTransactions(folder, asked))
   if (asked.do === 'run') return measured(() => go(asked.groups))
   if (asked.do === 'move') return moves(hub!, asked.groups)
   const execution = await begin(runtime, { workflow: 'to_and_fro', groups: groupsOf(asked.groups) })
@@ -103,7 +110,26 @@ function around(): Omit<RuntimeOptions, 'hub'> {
 async function recorded(hub: Hub): Promise<RuntimeOptions> {
   const { records } = await RecordFile.open({ folder, clock: systemClock, report: () => {} })
   const backpressure = () => hub.log.backpressure()
-  return { ...around(), hub, records, backpressure, ...(how === 'states' && { keep: () => keptIn(hub)('LIVE') }) }
+  return { ...around(), hub, records, backpressure, ...(how === 'states' && { keep: () => counted(keptIn(hub)('LIVE')!) }) }
+}
+
+function counted(states: RunStates): RunStates {
+  function* counting(changes: Iterable<Change>): Generator<Change> {
+    counts.transactions++
+    for (const change of changes) {
+      counts.values++
+      counts.characters += change[1]?.length ?? 0
+      yield change
+    }
+  }
+  const add: RunStates['add'] = (id, source) =>
+    states.add(id, {
+      get standing() {
+        return source.standing
+      },
+      changes: () => counting(source.changes()),
+    })
+  return { ...states, add }
 }
 
 /** Events are made and told, and that is all. */
@@ -122,7 +148,7 @@ function bare(): RuntimeOptions {
 }
 
 async function measured(work: () => Promise<void>): Promise<Done> {
-  Object.assign(counts, { heard: 0, streamed: 0, incidents: 0 })
+  Object.assign(counts, none)
   const before = { ...usage(), at: performance.now(), shown: hub?.log.shown.seq }
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()
@@ -132,11 +158,11 @@ async function measured(work: () => Promise<void>): Promise<Done> {
   const seconds = (performance.now() - before.at) / 1000
   const cpu_us = usage().cpu_us - before.cpu_us
   const rss_mib = process.resourceUsage().maxRSS / 1024
-  const { heard: events, streamed, incidents } = counts
+  const { heard: events, streamed, incidents, ...states } = counts
   const logged = hub ? await inLog(hub, before.shown!) : 0
   const ms = (nanoseconds: number) => nanoseconds / 1e6
   const lag_ms = { p50: ms(delay.percentile(50)), p99: ms(delay.percentile(99)), max: ms(delay.max) }
-  return { events, logged, streamed, incidents, cpu_us, seconds, rss_mib, lag_ms }
+  return { events, logged, streamed, incidents, cpu_us, seconds, rss_mib, lag_ms, states }
 }
 
 async function go(groups: number): Promise<void> {
