@@ -63,7 +63,9 @@ export function descriptorsOf(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length
 }
 
-/** The data that it gave the disks to write, in MiB; nothing on a file system in memory. */
+/** The data that it gave the disks to write and did not take back before they were, in MiB; nothing on a file system in memory. */
 export function writtenBy(pid: number): number {
-  return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]) / 2 ** 20
+  const io = readFileSync(`/proc/${pid}/io`, 'utf8')
+  const bytes = (name: string) => Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(io)?.[1])
+  return (bytes('write_bytes') - bytes('cancelled_write_bytes')) / 2 ** 20
 }

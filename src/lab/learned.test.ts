@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'tap'
 import { VirtualClock } from '../kit/clock.ts'
 import { openLearned } from './learned.ts'
@@ -36,6 +36,30 @@ test('a file of a version that learned no initialization and no heating is read,
   const { LIVE } = again
   t.same([LIVE.initialization('sealer-1'), LIVE.heating('sealer-1'), LIVE.opening('sealer-1'), LIVE.hop('arm-1')], [3, 1.5, 2, 9])
   await again.close()
+})
+
+test('it is written once a minute while that changes a forecast, and all of it at the end', async (t) => {
+  const data_dir = t.testdir()
+  const clock = new VirtualClock()
+  const open = () => openLearned({ data_dir, clock, report: (trouble) => t.fail(trouble.message) })
+  const learned = await open()
+  const samples = () => JSON.parse(readFileSync(`${data_dir}/durations.json`, 'utf8')).LIVE.hops['arm-1']
+  const carried = async (seconds: number) => {
+    learned.LIVE.carried('arm-1', seconds)
+    await clock.advance(60_000)
+    await learned.settled()
+    return samples()
+  }
+  t.same(await carried(10), [10])
+  t.same(await carried(11), [10])
+  t.same(await carried(10.5), [10])
+  t.same(await carried(14), [10])
+  t.same(await carried(14), [10])
+  t.same(await carried(14), [10, 11, 10.5, 14, 14, 14])
+  await carried(14)
+  await learned.close()
+  t.same(samples(), [10, 11, 10.5, 14, 14, 14, 14])
+  t.equal(clock.timers, 0)
 })
 
 test('it is written once a minute however much is learned, and not at all while nothing is', async (t) => {

@@ -1,4 +1,5 @@
-// Durations that were observed, in `durations.json`. It is written once a minute and at the end: a lost duration is soon observed again.
+// Durations that were observed, in `durations.json`. It is written once a minute while it would change a forecast, and at the end: a lost duration is soon
+// observed again.
 
 import * as v from 'valibot'
 import type { Clock } from '../kit/clock.ts'
@@ -10,7 +11,13 @@ const nothing: LearnedDurations = { operations: {}, hops: {}, initializations: {
 
 const between_ms = 60_000
 
-export type Learned = { LIVE: Durations; DEVICE_SIM: Durations; close(): Promise<void> }
+export type Learned = {
+  LIVE: Durations
+  DEVICE_SIM: Durations
+  /** Resolves when what was begun to be written is written. */
+  settled(): Promise<void>
+  close(): Promise<void>
+}
 
 /** Rejects as `JsonFile.open` does. That it cannot be written harms nothing, and is tried again. */
 export async function openLearned({ data_dir, clock, report }: { data_dir: string; clock: Clock; report: Report }): Promise<Learned> {
@@ -22,15 +29,22 @@ export async function openLearned({ data_dir, clock, report }: { data_dir: strin
     report,
   })
   let cancel: (() => void) | undefined
+  let isUnwritten = false
   const onLearned = () => {
-    cancel ??= clock.after(between_ms, () => void write())
+    cancel ??= clock.after(between_ms, () => void writeNews())
+  }
+  const writeNews = async () => {
+    cancel = undefined
+    isUnwritten = true
+    if (LIVE.isNewsTo(file.content.LIVE) || DEVICE_SIM.isNewsTo(file.content.DEVICE_SIM)) await write()
   }
   const write = async () => {
     cancel?.()
     cancel = undefined
+    isUnwritten = false
     await file.change(() => ({ LIVE: LIVE.toJSON(), DEVICE_SIM: DEVICE_SIM.toJSON() })).catch(() => undefined)
   }
   const LIVE = new Durations(file.content.LIVE, onLearned)
   const DEVICE_SIM = new Durations(file.content.DEVICE_SIM, onLearned)
-  return { LIVE, DEVICE_SIM, close: async () => (cancel ? write() : file.settled()) }
+  return { LIVE, DEVICE_SIM, settled: () => file.settled(), close: async () => (cancel || isUnwritten ? write() : file.settled()) }
 }

@@ -24,7 +24,7 @@ const moved = (plan: object, more: object = {}) => ({
   start: ['plate'],
   ...more,
 })
-/** The run, and the plate on its position. */
+/** The submission, and the plate on its position. */
 const begun = ['sync', 'sync']
 const asked = { workflow: 'moved', run_mode: 'LIVE' } as const
 const toPad = moved({ end: { at: ['pad_2'], mode: 'LEAVE_IN_PLACE' } })

@@ -21,6 +21,7 @@ export type LearnedDurations = v.InferOutput<typeof LearnedDurations>
 /** The middle one of so many: one that was slow for once changes nothing. */
 const samplesKept = 9
 const mostKept = 1000
+const kinds = ['operations', 'hops', 'initializations', 'heating', 'openings'] as const
 
 export class Durations {
   readonly #operations: Map<string, readonly number[]>
@@ -39,6 +40,18 @@ export class Durations {
     this.#initializations = new Map(Object.entries(initializations))
     this.#heating = new Map(Object.entries(heating))
     this.#openings = new Map(Object.entries(openings))
+  }
+
+  /** Whether any duration is forecast now that was not by `earlier`, or was with a difference of more than a fifth. */
+  isNewsTo(earlier: LearnedDurations): boolean {
+    const now = this.toJSON()
+    return kinds.some((kind) => {
+      const forecast = kind === 'openings' ? mean : median
+      return Object.entries(now[kind]).some(([key, samples]) => {
+        const [its, was] = [forecast(samples)!, forecast(earlier[kind][key])]
+        return was === undefined || Math.abs(its - was) > was / 5
+      })
+    })
   }
 
   /** Seconds beyond the `duration`; undefined for what was not seen yet. */
