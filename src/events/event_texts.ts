@@ -15,6 +15,11 @@ export function jsonOf(entry: Written): string {
   return entry.json
 }
 
+/** Returns the text as bytes where there are such, which are to be copied at once. */
+export function textOf(entry: Written & { readonly bytes: Buffer | undefined; from: number; to: number }): string | Buffer {
+  return entry.bytes?.subarray(entry.from, entry.to) ?? jsonOf(entry)
+}
+
 /** Makes the texts of the entries from `at` on that have none: one call of JSON.stringify for many takes a third less time than a call for each. */
 export function makeTexts(entries: readonly Written[], at: number): void {
   const some = entries.slice(at, at + together).filter(({ json }) => json === undefined)

@@ -178,7 +178,8 @@ export class EventLog {
   add(event: RuntimeEvent, us: number, now_ms: number): void {
     if (this.#closed) return
     this.#newest_us = us
-    this.#writer.add({ event, us, seq: this.#numbers.next(), mono_us: Math.round(now_ms * 1000), json: undefined, shown: false })
+    const mono_us = Math.round(now_ms * 1000)
+    this.#writer.add({ event, us, seq: this.#numbers.next(), mono_us, json: undefined, bytes: undefined, from: 0, to: 0, shown: false })
   }
 
   /** Resolves when all up to that time (µs) is in the file, or in memory while that cannot be written; all that was added, if not given. */

@@ -10,8 +10,10 @@ import { crc32 } from 'node:zlib'
 export const newline = 0x0a
 /** Where the event begins. */
 export const eventAt = 100
-/** The length of a line besides its event, the newline included. */
-export const lineOverhead = eventAt + 2
+/** The length of what follows the event: a brace and the newline. */
+export const lineEnd = 2
+/** The length of a line besides its event. */
+export const lineOverhead = eventAt + lineEnd
 const digestAt = 8
 const summedFrom = 18
 const seqAt = 24

@@ -19,6 +19,7 @@ import {
 import { blocks } from './log_scan.ts'
 import { mayHold, type Segment, seek } from './log_segment.ts'
 import type { Entry } from './log_writer.ts'
+import { writeText } from './ring.ts'
 
 export type Query = {
   /** Events of this time and later, in microseconds. */
@@ -265,9 +266,9 @@ const headBytes = Buffer.from(frameHead)
 const idBytes = Buffer.from('\nid: ')
 
 /** Writes such a frame and answers where it ends. There must be room for the bytes of `json`, and 64 more. */
-export function writeFrame(buffer: Buffer, at: number, json: string, seq: number): number {
+export function writeFrame(buffer: Buffer, at: number, json: string | Buffer, seq: number): number {
   buffer.set(headBytes, at)
-  const end = at + headBytes.length + buffer.write(json, at + headBytes.length)
+  const end = writeText(buffer, at + headBytes.length, json)
   buffer.set(idBytes, end)
   let digits = 1
   for (let power = 10; power <= seq; power *= 10) digits++

@@ -6,7 +6,7 @@ import { storageError } from '../kit/durable.ts'
 import { isSyncedFirst, type RuntimeEvent } from './event.ts'
 import { jsonOf, makeTexts } from './event_texts.ts'
 import type { LogFiles } from './log_files.ts'
-import { envelope, lineOverhead, writeLine } from './log_line.ts'
+import { envelope, eventAt, lineEnd, lineOverhead, writeLine } from './log_line.ts'
 import type { Noted } from './log_segment.ts'
 import type { Turn } from './states.ts'
 
@@ -19,6 +19,10 @@ export type Entry = {
   readonly mono_us: number
   /** Made once, when it is first needed: see `jsonOf`. */
   json: string | undefined
+  /** The buffer that has the text, between `from` and `to`: from the moment that the line is made, until the buffer is used again. */
+  bytes: Buffer | undefined
+  from: number
+  to: number
   shown: boolean
 }
 
@@ -77,6 +81,9 @@ export class LogWriter {
   #prepared: Batch | undefined
   #buffer = Buffer.allocUnsafeSlow(batchBytes)
   #otherBuffer = Buffer.allocUnsafeSlow(batchBytes)
+  /** The entries whose lines are in the buffers. */
+  #inBuffer: readonly Entry[] = []
+  #inOtherBuffer: readonly Entry[] = []
   #failing: string | undefined
   #mayRetry = false
   #lost = 0
@@ -279,8 +286,10 @@ export class LogWriter {
 
   /** Takes events from the queue as far as the buffer, and the burst, go. */
   #nextBatch(): Batch {
+    for (const entry of this.#inOtherBuffer) entry.bytes = undefined
     const other = this.#otherBuffer
     this.#otherBuffer = this.#buffer
+    this.#inOtherBuffer = this.#inBuffer
     this.#buffer = other
     const notes: Noted[] = []
     const { boot, inStep } = this.#options
@@ -293,10 +302,17 @@ export class LogWriter {
       if (entry.seq > this.#through || notes.length === this.#options.burst || (at > 0 && at + room > this.#buffer.length)) break
       if (room > this.#buffer.length) this.#buffer = Buffer.allocUnsafeSlow(room)
       const to = writeLine(this.#buffer, at, head, entry, json)
+      // A text that waited for its line to be written would outlive two collections of garbage, and be moved by each.
+      entry.json = undefined
+      entry.bytes = this.#buffer
+      entry.from = at + eventAt
+      entry.to = to - lineEnd
       notes.push({ us: entry.us, seq: entry.seq, execution_id: entry.event.execution_id, from: at, to })
       at = to
     }
-    return { bytes: this.#buffer.subarray(0, at), entries: this.#queue.splice(0, notes.length), notes }
+    const entries = this.#queue.splice(0, notes.length)
+    this.#inBuffer = entries
+    return { bytes: this.#buffer.subarray(0, at), entries, notes }
   }
 
   #show(entries: readonly Entry[]): void {

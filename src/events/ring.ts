@@ -4,12 +4,19 @@
 type Joined = { bytes: Buffer; next: number }
 
 /** Writes a frame, and answers where it ends. There is room for the bytes of the text, and 64 more. */
-type WriteFrame = (chunk: Buffer, at: number, text: string, seq: number) => number
+type WriteFrame = (chunk: Buffer, at: number, text: string | Buffer, seq: number) => number
 
 const joinedBytes = 262_144
 const mostJoined = 4
 const chunkBytes = 65_536
 const overhead = 64
+
+/** Writes a text and answers where it ends. */
+export function writeText(chunk: Buffer, at: number, text: string | Buffer): number {
+  if (typeof text === 'string') return at + chunk.write(text, at)
+  chunk.set(text, at)
+  return at + text.length
+}
 
 export class Ring {
   readonly #bound: number
@@ -29,7 +36,7 @@ export class Ring {
   #filled = 0
 
   /** At most `bound` frames are kept for whoever is behind. What comes is behind the sequence number `after`. */
-  constructor(bound: number, after: number, write: WriteFrame = (chunk, at, text) => at + chunk.write(text, at)) {
+  constructor(bound: number, after: number, write: WriteFrame = writeText) {
     const size = 2 ** Math.ceil(Math.log2(bound))
     this.#bound = bound
     this.#mask = size - 1
@@ -47,7 +54,7 @@ export class Ring {
   }
 
   /** Keeps the bytes of a frame, and not its text: a thousand texts would have to be looked through with each collection of garbage. */
-  push(text: string, seq: number): void {
+  push(text: string | Buffer, seq: number): void {
     if (this.#head - this.#tail === this.#bound) this.#dropOldest()
     if (this.#filled + text.length * 3 + overhead > this.#chunk.length) {
       this.#chunk = Buffer.allocUnsafeSlow(Math.max(chunkBytes, Buffer.byteLength(text) + overhead))

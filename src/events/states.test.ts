@@ -407,3 +407,24 @@ test('a run that ends while a transaction is taken leaves nothing; one that begi
     ['late', 1, undefined],
   ])
 })
+
+test('events of a turn that takes several buffers are shown as they are in the log, though the first buffer is full of others by then', async (t) => {
+  const hub = await opened(t, t.testdir())
+  const run = new Counting(hub, 'run')
+  let streamed = ''
+  const write = (bytes: Buffer | string) => {
+    streamed += bytes
+    return true
+  }
+  hub.streams.subscribe({ outlet: { write, onDrain() {}, end() {} } })
+  // The stream keeps the newest thousand, a hundred events of the first buffer among them. The lines of the third are longer.
+  for (let i = 1; i <= 1400; i++) hub.emit('CUSTOM.long.STEP', { text: 'x'.repeat(i <= 1000 ? 1 : 100) }, 'run')
+  run.step()
+  await hub.log.persist()
+  await hub.log.until()
+  let logged = ''
+  for await (const { bytes } of hub.log.read({ after_seq: 401 }, 'array')) logged += bytes
+  const shown = [...streamed.matchAll(/^data: (.*)$/gm)].map(([, text]) => text)
+  t.equal(shown.length, 1000)
+  t.ok(shown.join() === logged, 'each event has its own text')
+})

@@ -2,7 +2,7 @@
 
 import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
-import { jsonOf } from './event_texts.ts'
+import { textOf } from './event_texts.ts'
 import type { EventLog } from './log.ts'
 import { writeFrame } from './log_reader.ts'
 import type { Entry } from './log_writer.ts'
@@ -162,9 +162,9 @@ export class Streams {
     for (const entry of entries) {
       const own = this.#channels.get(entry.event.execution_id)
       if (!common && !own) continue
-      const json = jsonOf(entry)
-      common?.ring.push(json, entry.seq)
-      own?.ring.push(json, entry.seq)
+      const text = textOf(entry)
+      common?.ring.push(text, entry.seq)
+      own?.ring.push(text, entry.seq)
     }
     this.#came.since += entries.length
     if (!this.#unserved) this.#beginRound()
