@@ -92,7 +92,7 @@ expect 200 "$ok" POST $shaker/initialize
 expect 404 'no operation' GET /api/operations/none
 
 title 'Sealer'
-expect 409 'not initialized' POST $sealer/open
+expect 409 'not initialized|was stopped' POST $sealer/open
 expect 200 "$ok" POST $sealer/initialize
 expect 200 "$ok" POST $sealer/open
 expect 200 "$ok" POST $sealer/close

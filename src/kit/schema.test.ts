@@ -4,6 +4,9 @@ import { checked } from './schema.ts'
 
 const Shake = v.strictObject({ speed: v.number(), mode: v.optional(v.picklist(['slow', 'fast'])) })
 const Mode = v.strictObject({ mode: v.picklist(['slow', 'fast']) })
+const Kinds = v.strictObject({
+  it: v.variant('kind', [v.strictObject({ kind: v.literal('a') }), v.strictObject({ kind: v.literal('b') })]),
+})
 const Deep = v.strictObject({ runs: v.array(v.variant('kind', [v.strictObject({ kind: v.literal('shake'), ...Shake.entries })])) })
 
 test('what is right is answered as the schema makes it', (t) => {
@@ -20,6 +23,7 @@ test('a sentence names the place, what was wrong with it, and what was meant', (
   const cases: [v.GenericSchema, unknown, string][] = [
     [Shake, {}, 'the body: speed is missing'],
     [Mode, {}, 'the body: mode is missing; it must be one of "slow", "fast"'],
+    [Kinds, { it: {} }, 'the body: it.kind is missing; it must be one of "a", "b"'],
     [Deep, { runs: [{ kind: 'shake' }] }, 'the body: runs[0].speed is missing'],
     [Shake, { sped: 5 }, 'the body: there is no member sped; did you mean "speed"?'],
     [Shake, { speed: '5' }, 'the body: speed must be a number, not "5"'],

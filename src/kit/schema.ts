@@ -113,7 +113,8 @@ function worded(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): string {
   if (isUnknownMember(issue))
     return `there is no member ${place}${didYouMeanOrAmong(String(keys.at(-1)), membersAt(schema as Shape, issue.path as PathStep[]))}`
   if (isMissing(issue)) {
-    const { expects } = (issue.path && entryAt(schema as Shape, issue.path as PathStep[])) ?? {}
+    const known = issue.expected?.startsWith('(') ? issue.expected : undefined
+    const expects = known ?? (issue.path && entryAt(schema as Shape, issue.path as PathStep[])?.expects)
     return expects?.startsWith('(') ? `${place} is missing; it must be ${expectation(expects)}` : `${place} is missing`
   }
   // Which of its shapes was meant nobody can tell: the schema says what there is.

@@ -77,8 +77,15 @@ export function App() {
   )
 }
 
-/** Shows the outcome of the last press, in view wherever the page is scrolled to. A screen reader tells only what changes in an element that was there before. */
+/** Shows the outcome of the last press, in view wherever the page is scrolled to, until Escape. A screen reader tells only what changes in an element that was there before. */
 function Said() {
+  useEffect(() => {
+    const close = ({ key }: KeyboardEvent) => {
+      if (key === 'Escape') notice.value = undefined
+    }
+    addEventListener('keydown', close)
+    return () => removeEventListener('keydown', close)
+  }, [])
   return (
     <div class="said" role="status">
       {notice.value && (

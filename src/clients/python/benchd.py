@@ -830,7 +830,7 @@ def _settings() -> Dict[str, Any]:
         if not url or url.rstrip("/") == found["url"].rstrip("/"):
             url, key, fingerprint = url or found["url"], key or found["api_key"], fingerprint or found.get("fingerprint")
     if not url:
-        raise Refused("no bench is named: set BENCHD_URL and BENCHD_API_KEY, or pair this computer with: benchd pair URL", reason="config")
+        raise Refused("no bench is named: set BENCHD_URL and BENCHD_API_KEY, or ask for a key with: benchd key pair --url URL --name NAME --scope operate", reason="config")
     return {"url": url, "key": key, "fingerprint": fingerprint}
 
 

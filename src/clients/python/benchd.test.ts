@@ -306,7 +306,7 @@ withPython('a key that is not good, credentials that others may read, and no ben
   }
   t.match(await failing({ url, key: 'bk_wrong' }), /^benchd\.Refused: the header X-API-Key/)
   t.match(await failing({ url: 'bench-1:8520', key: 'k' }), /is not the address of a bench; write it as http:/)
-  t.match(await failing({ url: '', key: undefined }), /no bench is named: set BENCHD_URL/)
+  t.match(await failing({ url: '', key: undefined }), /no bench is named: set BENCHD_URL .*benchd key pair --url URL/)
 })
 
 withPython('a certificate is known by its fingerprint; with another, or without one, no key is sent', async (t) => {
