@@ -66,7 +66,7 @@ type Content = v.InferOutput<typeof Content>
 
 export type Rotation = { overlap_s?: number | undefined; expires_at?: number | null | undefined }
 
-type Known = { key: StoredKey; digest: Buffer }
+type Known = { key: StoredKey; shown: PublicKey; digest: Buffer }
 
 const mostKeys = 1000
 const lookEveryMs = 2000
@@ -122,19 +122,19 @@ export class Keys {
     const same = timingSafeEqual(digestOf(parts.secret), known?.digest ?? nobody)
     if (!known || !same || known.key.revoked_at !== null) return undefined
     this.#noteUse(known.key)
-    return isValid(known.key, this.#time()) ? publicRecord(known.key) : undefined
+    return this.#isValid(known.key) ? known.shown : undefined
   }
 
   /** Whether there is such a key, and it still opens what it is for. */
   opens(key_id: string): boolean {
     const known = this.#index().get(key_id)
-    return known !== undefined && isValid(known.key, this.#time())
+    return known !== undefined && this.#isValid(known.key)
   }
 
   /** Whether there is such a key, and it opens nothing any more. */
   isOver(key_id: string): boolean {
     const known = this.#index().get(key_id)
-    return known !== undefined && !isValid(known.key, this.#time())
+    return known !== undefined && !this.#isValid(known.key)
   }
 
   /** Lists all keys, also the expired and the revoked ones, the oldest first. */
@@ -207,6 +207,11 @@ export class Keys {
     return { ...publicRecord(found(content.keys, key_id)), api_key }
   }
 
+  /** Most keys have no end: for those nobody asks what time it is, nor the disk whether the clock is right. */
+  #isValid({ expires_at, revoked_at }: PublicKey): boolean {
+    return revoked_at === null && (expires_at === null || this.#time() < expires_at)
+  }
+
   /**
    * Returns the time by which keys end: the clock of a board without a battery begins in the past, and a key that has ended does not begin
    * anew with it.
@@ -220,7 +225,9 @@ export class Keys {
   #index(): Map<string, Known> {
     if (this.#file.content !== this.#indexed) {
       this.#indexed = this.#file.content
-      this.#known = new Map(this.#indexed.keys.map((key) => [key.key_id, { key, digest: Buffer.from(key.sha256, 'hex') }]))
+      this.#known = new Map(
+        this.#indexed.keys.map((key) => [key.key_id, { key, shown: publicRecord(key), digest: Buffer.from(key.sha256, 'hex') }]),
+      )
       for (const key_id of this.#noted.keys()) if (!this.#known.has(key_id)) this.#noted.delete(key_id)
       this.#newest = this.#indexed.keys.reduce((newest, key) => Math.max(newest, key.created_at, key.last_used_at ?? 0), 0)
     }
@@ -239,10 +246,6 @@ export class Keys {
       .change(({ keys }) => ({ keys: keys.map((key) => (key.key_id === key_id ? { ...key, last_used_at: now } : key)) }))
       .catch((error) => this.#report({ kind: 'storage', message: `the last use of a key was not noted: ${messageOf(error)}` }))
   }
-}
-
-function isValid({ expires_at, revoked_at }: PublicKey, now: number): boolean {
-  return revoked_at === null && (expires_at === null || now < expires_at)
 }
 
 function found(keys: readonly StoredKey[], key_id: string): StoredKey {
