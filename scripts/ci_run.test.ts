@@ -24,7 +24,9 @@ function run(t: Test, said: string, { status = 0, maySkip = '', service = 'echo 
   writeFileSync(`${top}/.ci/run`, text.replace("may_skip='\n", `may_skip='\n${maySkip}`))
   for (const [name, program] of Object.entries({ npm: tested(left), npx: tested(left), node: counts, 'apt-get': '#!/bin/sh\n' }))
     writeFileSync(`${top}/bin/${name}`, program, { mode: 0o755 })
-  writeFileSync(`${top}/scripts/guest/service-test.sh`, `#!/bin/sh\n${service}\n`, { mode: 0o755 })
+  writeFileSync(`${top}/scripts/guest/service-test.sh`, `#!/bin/sh\n[ "$1" = story ] || exec echo "1 passed, 0 failed"\n${service}\n`, {
+    mode: 0o755,
+  })
   writeFileSync(`${top}/scripts/guest/test.sh`, counts, { mode: 0o755 })
   const env = {
     PATH: `${top}/bin:${process.env.PATH}`,
@@ -81,9 +83,9 @@ test('a process that a test leaves behind holds nothing up', (t) => {
 test('a step that stands still is ended with all that it has begun, and the others go on', (t) => {
   // A session of its own is out of reach of what ends a group of processes.
   const service = 'setsid sleep 4711 & echo $! >"$SAID.started"; echo "3 passed, 0 failed"; exec sleep 4712'
-  const still = run(t, '# { total: 10, pass: 10 }\n', { service, limit: '2' })
+  const still = run(t, '# { total: 10, pass: 10 }\n', { service, limit: '8' })
   const why =
-    /== FAILED: the package under systemd, in the guest ended with .*\n[\s\S]*NOT OK - it did not end within 2 s; under way were:\n[\s\S]*sleep 4712 \n/
+    /== FAILED: the package under systemd, in the guest ended with .*\n[\s\S]*NOT OK - it did not end within 8 s; under way were:\n[\s\S]*sleep 4712 \n/
   t.match(still, { code: 1, stdout: why, last: /^\d+ passed, 1 failed$/ })
   const started = readFileSync(`${t.testdirName}/said.started`, 'utf8').trim()
   t.notOk(existsSync(`/proc/${started}`), 'a process in a session of its own has ended too')

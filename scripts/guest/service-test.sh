@@ -25,7 +25,7 @@ failed() { echo "test:service: $*" >&2; echo "0 passed, 1 failed"; exit 1; }
 [[ -e $BENCHD_DIST/scripts/guest/tests/installed.js ]] || failed "$BENCHD_DIST is not built; npm run build"
 
 in_guest() { # OPTION… -- COMMAND…
-  scripts/guest/run-in-guest.sh --project "$project" --timeout 1800 ${GUEST_LOGS:+--logs "$GUEST_LOGS-$part"} "$@" 2>&1
+  scripts/guest/run-in-guest.sh --project "$project" --timeout 1400 ${GUEST_LOGS:+--logs "$GUEST_LOGS-$part"} "$@" 2>&1
 }
 
 # This version, the next, and one whose service breaks off soon after it said that it is ready; and the package of a lab's coordinator.
