@@ -1,9 +1,10 @@
-// Every command of `benchd help`, once or more, on one bench that all scenes share: what it prints, and the code it ends with. Each is a process.
+// Every command of `benchd help`, once or more, on one bench that all scenes share: what it prints, and the code it ends with. The
+// first with each code is a process, and so is one that goes on until it is interrupted.
 
 import { writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { type Test, test } from 'tap'
-import { spawned as benchd, fakeProgram, running, spawnedDemo } from '../testing/cli.ts'
+import { benchd, fakeProgram, running, spawned, spawnedDemo } from '../testing/cli.ts'
 import { type Awaited, type Called, type Ongoing, type Scene, scenes } from '../testing/cli_scenes.ts'
 import { table } from './commands.ts'
 import { exitCodes } from './exit.ts'
@@ -70,12 +71,14 @@ test('every scene goes as it is written', async (t) => {
         ['url', url],
       ]),
     },
+    codes: new Set(),
     env: { PATH, BENCHD_DATA_DIR: `${home}/data`, BENCHD_CONFIG: `${home}/config.json` },
   }
   for (const scene of scenes) await play(scene, stage)
 })
 
-type Stage = { t: Test; bench: Demo; known: Map<string, string>; env: Record<string, string> }
+/** `codes`: those that a process has ended with. */
+type Stage = { t: Test; bench: Demo; known: Map<string, string>; env: Record<string, string>; codes: Set<number> }
 type Demo = ReturnType<typeof spawnedDemo> extends Promise<infer Bench> ? Bench : never
 
 async function play(scene: Scene, stage: Stage): Promise<void> {
@@ -83,8 +86,10 @@ async function play(scene: Scene, stage: Stage): Promise<void> {
   return 'interrupted' in scene ? ongoing(scene, stage) : once(scene, stage)
 }
 
-async function once({ line, code, out = /^$/, err = /(?:)/ }: Called, { t, bench, known, env }: Stage): Promise<void> {
-  const ended = await benchd(bench.home, wordsOf(line, known), env)
+async function once({ line, code, out = /^$/, err = /(?:)/ }: Called, { t, bench, known, env, codes }: Stage): Promise<void> {
+  const call = codes.has(code) ? benchd : spawned
+  codes.add(code)
+  const ended = await call(bench.home, wordsOf(line, known), env)
   const [stdout, stderr] = [filledPattern(out, known), filledPattern(err, known)]
   t.match(ended, { code, stdout, stderr }, line)
   learn(stdout.exec(ended.stdout), known)
