@@ -44,7 +44,7 @@ test('a wrong command line ends with 2, on stderr, and says what was meant', asy
     [['serve', '--port'], /serve: --port needs a value; see/],
     [['serve', '--port', '--safe'], /serve: --port needs a value; see/],
     [['serve', '--safe=1'], /serve: --safe takes no value; see/],
-    [['key', 'revoke'], /KEY_ID is missing/],
+    [['key', 'revoke'], /KEY is missing/],
     [['devices', 'stop', ''], /devices stop: ID is empty; see/],
     [['version', 'now'], /one word too many/],
     [['runs', 'submit', 'w', '--mode', 'life'], /--mode life is none of LIVE, DEVICE_SIM, PURE_SIM; did you mean "LIVE"/],

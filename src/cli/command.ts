@@ -114,7 +114,7 @@ export function parse(
   if (unknown) {
     const word = unknown.slice(2).split('=')[0] ?? ''
     const instead = word === 'json' && no_json ? `: ${no_json}` : didYouMean(word, Object.keys(options))
-    throw new CliError('usage', `benchd ${name}: there is no option --${word}${instead}`)
+    throw new CliError('usage', `benchd ${name}: there is no option --${word}${instead || `; see: benchd ${name} --help`}`)
   }
   try {
     const { values, positionals } = parseArgs({ args: numbersJoined(args, options), options: config, allowPositionals: true, strict: true })

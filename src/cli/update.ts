@@ -30,6 +30,7 @@ const look_ms = 500
 
 const update = command({
   name: 'update',
+  aliases: ['upgrade'],
   summary: 'Install another version of benchd from a package file, on a stick as an example; what does not become healthy is undone',
   operands: ['FILE.deb'],
   options: {

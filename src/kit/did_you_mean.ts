@@ -1,6 +1,8 @@
 // A guess at what somebody meant to write.
 
 const mostListed = 20
+/** Fewer letters begin too much. */
+const shortestBeginning = 3
 
 /** `; did you mean "speed"?` when a known word is near enough, else nothing. */
 export function didYouMean(word: string, known: readonly string[]): string {
@@ -20,10 +22,16 @@ export function didYouMeanOrAmong(word: string, known: readonly string[]): strin
   return didYouMean(word, known) || didYouMeanAmong(word, known)
 }
 
-/** The known word that is nearest to this one, if it is near enough. */
+/** The known word that is nearest to this one, if it is near enough, or the only one of which one of the two is the beginning: `variables` means `var`. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const [best] = known.map((other) => ({ other, away: distance(word.toLowerCase(), other.toLowerCase()) })).sort((a, b) => a.away - b.away)
-  return best && best.away <= Math.ceil(Math.min(word.length, best.other.length) / 3) ? best.other : undefined
+  if (best && best.away <= Math.ceil(Math.min(word.length, best.other.length) / 3)) return best.other
+  const [begun, ...others] = known.filter((other) => isBeginning(word, other) || isBeginning(other, word))
+  return others.length === 0 ? begun : undefined
+}
+
+function isBeginning(part: string, whole: string): boolean {
+  return part.length >= shortestBeginning && whole.toLowerCase().startsWith(part.toLowerCase())
 }
 
 /** Returns the Levenshtein distance over the first 64 characters. */
