@@ -5,7 +5,7 @@ import { open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { writeAt } from '../../../src/kit/durable.ts'
 
-/** So many transactions; in each the JSON texts of so many values of `characters`, and `event_bytes` of events whose texts are there. */
+/** The number of transactions, the values in each with the `characters` of their JSON texts, and the `event_bytes` of events whose texts are there. */
 export type Transactions = { transactions: number; values: number; characters: number; event_bytes: number }
 
 export async function writeTransactions(folder: string, { transactions, values, characters, event_bytes }: Transactions): Promise<void> {

@@ -37,7 +37,7 @@ export type Done = {
   seconds: number
   rss_mib: number
   lag_ms: { p50: number; p99: number; max: number }
-  /** What was written with the state. */
+  /** The transactions of the state, and the values and characters in them. */
   states: { transactions: number; values: number; characters: number }
 }
 
