@@ -6,12 +6,13 @@ import { begin, instantBench, Kept, liveRuntime, run, threadIn, until } from '..
 import type { BeforeMotion, Equipment } from './equipment/equipment.ts'
 import type { TopologyInput } from './plans/documents.ts'
 import { checkpointOf } from './runs/state.ts'
+import { mayBe } from './threads/uncertain.ts'
 
 const topology: TopologyInput = {
   format: 1,
   name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest'] } },
-  positions: { pad_1: {}, pad_2: {}, nest: { device: 'mixer' } },
+  transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'pad_4', 'nest'] } },
+  positions: { pad_1: {}, pad_2: {}, pad_3: {}, pad_4: {}, nest: { device: 'mixer' } },
   devices: { mixer: { operations: { mix: { seconds: 60 } } } },
 }
 
@@ -39,6 +40,8 @@ class Card extends Kept {
   isFull = false
   /** Is called when nothing has moved, and all that is before the first motion is on the card. */
   onBegun = () => {}
+  /** Is called with the number of each sync, before it ends. */
+  onSync: (n: number) => void = () => {}
 
   constructor(deeds: string[]) {
     super()
@@ -53,6 +56,7 @@ class Card extends Kept {
     await super.persist()
     if (this.isFull) throw new LabError('storage', 'the state of the runs was not written (ENOSPC): the disk is full')
     this.deeds.push('sync')
+    this.onSync(this.deeds.filter((deed) => deed === 'sync').length)
     if (this.deeds.length === begun.length) this.onBegun()
   }
 
@@ -72,6 +76,7 @@ function opened(document: object, { hasDoor = false, isReady = true }: Bench = {
   const deeds: string[] = []
   const card = new Card(deeds)
   const onCarry: ((verb: string) => unknown)[] = []
+  const onPrepared: (() => unknown)[] = []
   let isInitialized = isReady
   const live: Equipment = instantBench({
     async ready(device, _signal, beforeMotion?: BeforeMotion) {
@@ -79,11 +84,13 @@ function opened(document: object, { hasDoor = false, isReady = true }: Bench = {
       await beforeMotion?.()
       isInitialized = true
       deeds.push(`initialize ${device}`)
+      for (const hear of onPrepared) hear()
     },
     async open(device, _signal, beforeMotion?: BeforeMotion) {
       if (!hasDoor) return
       await beforeMotion?.()
       deeds.push(`open ${device}`)
+      for (const hear of onPrepared) hear()
     },
     async carry(_arm, verb) {
       deeds.push(verb)
@@ -93,7 +100,7 @@ function opened(document: object, { hasDoor = false, isReady = true }: Bench = {
       deeds.push(operation)
     },
   })
-  return { deeds, card, onCarry, ...liveRuntime(topology, [document], { live, keep: () => card }) }
+  return { deeds, card, onCarry, onPrepared, ...liveRuntime(topology, [document], { live, keep: () => card }) }
 }
 
 const runs: [what: string, bench: Bench, document: object, deeds: string[]][] = [
@@ -144,6 +151,66 @@ for (const [what, bench] of [
     t.equal(execution.phase.current, 'completed')
     t.equal(deeds.at(-1), 'place')
   })
+
+for (const [what, bench, document, prepared] of [
+  ['an arm is ready', { isReady: false }, toPad, 'initialize arm'],
+  ['a door is open', { hasDoor: true }, toMixer, 'open mixer'],
+] as const)
+  test(`where the card is full once ${what}, nothing is picked before the card has that it is`, async (t) => {
+    const { deeds, card, runtime, incidents, onPrepared } = opened(document, bench)
+    onPrepared.push(() => card.fill())
+    const execution = await begin(runtime, asked)
+    await until(() => incidents.length > 0)
+    t.same(deeds, [...begun, 'sync', prepared])
+    t.match(incidents, [{ message: /not brought.*disk is full.*stands at pad_1/ }])
+    const thread = await threadIn(execution, 'plate', 'PAUSED')
+    t.equal(thread.labware.held_by, null)
+    onPrepared.length = 0
+    card.isFull = false
+    thread.recover('RETRY')
+    await runtime.over(execution)
+    t.equal(execution.phase.current, 'completed')
+  })
+
+test('labware of a run that is aborted before the arm was sent is nowhere but where it stood', async (t) => {
+  const { deeds, card, runtime, incidents } = opened(toPad)
+  card.onSync = (n) => n === begun.length + 1 && runtime.executions()[0]!.abort('it is enough')
+  const execution = await begin(runtime, asked)
+  await runtime.over(execution)
+  t.same(deeds.includes('pick'), false)
+  t.same(incidents, [])
+  t.match([...execution.threads.values()][0]!.labware, { held_by: null, placing: undefined })
+})
+
+test('a pick that the card refuses does not show that the gripper is empty: labware whose pick failed may be in it still', async (t) => {
+  const plan = (labware: string, at: string, end: string) => ({
+    labware,
+    start: { at, mode: 'REUSE_EXISTING' },
+    end: { at: [end], mode: 'LEAVE_IN_PLACE' },
+    steps: [],
+  })
+  const two = {
+    labware: { plate: { type: '96-well' }, other: { type: '96-well' } },
+    threads: { first: plan('plate', 'pad_1', 'pad_2'), second: plan('other', 'pad_3', 'pad_4') },
+    start: ['first', 'second'],
+  }
+  const { deeds, card, runtime, incidents, onCarry } = opened(moved({}, two))
+  onCarry.push(() => {
+    card.fill()
+    throw new LabError('device_failed', 'arm broke off')
+  })
+  const execution = await begin(runtime, asked)
+  await until(() => incidents.length === 2)
+  t.equal(deeds.filter((deed) => deed === 'pick').length, 1)
+  const [first, second] = [await threadIn(execution, 'first', 'PAUSED'), await threadIn(execution, 'second', 'PAUSED')]
+  t.same(mayBe(first.state), { held_by: 'arm' })
+  onCarry.length = 0
+  card.isFull = false
+  second.recover('RETRY')
+  await until(() => second.isOver)
+  t.same(mayBe(first.state), { held_by: null }, 'it has picked')
+  execution.abort('that was all')
+})
 
 test('labware that the card lets nobody move is nowhere but where it stood when its thread is given up', async (t) => {
   const { card, runtime, deeds } = opened(toPad)

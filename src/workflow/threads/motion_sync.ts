@@ -5,26 +5,35 @@ import type { LabwareThread } from './thread.ts'
 /** The motions of one move. */
 export class MotionSync {
   readonly #thread: LabwareThread
+  #isPreparing = false
   #isBegun = false
 
   constructor(thread: LabwareThread) {
     this.#thread = thread
   }
 
-  /** Whether something may have moved. */
+  /** Whether the labware may have moved. */
   get isBegun(): boolean {
     return this.#isBegun
   }
 
-  /** Resolves when the present state is on the card. Rejects with `storage` before the first motion. After it the move goes on: nothing else would be better. */
+  /**
+   * Resolves when the present state is on the card. Rejects with `storage` as long as the labware has not moved. After that the move goes on: nothing else
+   * would be better. Rejects with the reason of the thread's signal once that is aborted.
+   */
   async beforeMotion(): Promise<void> {
-    const persisted = this.#thread.execution.state.persisted()
+    const { execution, signal } = this.#thread
+    const persisted = execution.state.persisted()
     await (this.#isBegun ? persisted?.catch(() => undefined) : persisted)
+    signal.throwIfAborted()
     this.#isBegun = true
   }
 
-  /** The same where a device has to be prepared, which changes nothing of where the labware may be: the first motion alone needs a sync. */
+  /** The same where a device has to be prepared, which changes nothing of where the labware may be: the first time alone needs a sync. */
   beforePreparing(): Promise<void> | undefined {
-    return this.#isBegun || !this.#thread.execution.state.isWritten ? undefined : this.beforeMotion()
+    if (this.#isPreparing) return undefined
+    return this.#thread.execution.state.persisted()?.then(() => {
+      this.#isPreparing = true
+    })
   }
 }

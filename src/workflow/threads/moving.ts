@@ -116,14 +116,23 @@ function failedToPick(thread: LabwareThread, move: MoveRun): void {
   // Without drivers there is no gripper that could be full.
   if (thread.environment.mode === 'PURE_SIM') return
   move.set({ has_failed_pick: true })
-  thread.environment.failedPicks.set(move.hop.transporter, () => move.set({ has_failed_pick: false }))
+  thread.environment.failedPicks.set(move.hop.transporter, (has_failed_pick) => move.set({ has_failed_pick }))
 }
 
-/** Begins to pick. The gripper is empty then: labware that another thread failed to pick with it stands where it stood. */
-function beginsToPick({ environment }: LabwareThread, { hop, status }: MoveRun): void {
-  environment.failedPicks.get(hop.transporter)?.()
-  environment.failedPicks.delete(hop.transporter)
+/**
+ * Begins to pick. The gripper is empty then: labware that another thread failed to pick with it stands where it stood. The returned function takes that
+ * back, for a pick that is not commanded.
+ */
+function beginsToPick({ environment }: LabwareThread, { hop, status }: MoveRun): () => void {
+  const { failedPicks } = environment
+  const failed = failedPicks.get(hop.transporter)
+  failed?.(false)
+  failedPicks.delete(hop.transporter)
   status.become('PICKING')
+  return () => {
+    if (failed) failedPicks.set(hop.transporter, failed)
+    failed?.(true)
+  }
 }
 
 /**
@@ -206,6 +215,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
   }
   const sync = new MotionSync(thread)
   let letGo: (() => void) | undefined
+  let takeBack: (() => void) | undefined
   try {
     await thread.execution.mayBegin()
     letGo = holdAll(thread, move.hop)
@@ -220,7 +230,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       move.status.become('PREPARING_TO_MOVE')
       await getReady(environment, transporter, preparing)
       for (const position of [from, to]) await open(position)
-      beginsToPick(thread, move)
+      takeBack = beginsToPick(thread, move)
       await sync.beforeMotion()
       move.picked_ms = environment.clock.now()
       await equipment.carry(transporter, 'pick', from, signal)
@@ -236,7 +246,10 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     if (environment.mode !== 'PURE_SIM' && move.picked_ms !== null)
       environment.durations?.carried(transporter, secondsAt(transporter, move.picked_ms, environment))
   } catch (error) {
-    if (!sync.isBegun) move.set({ is_placing: false })
+    if (!sync.isBegun) {
+      takeBack?.()
+      move.set({ is_placing: false })
+    }
     // This comes before the transporter is given back: no other thread may have it while its gripper may be full.
     if (signal.aborted && move.picked_ms !== null && scheduler.whereIs(labware.labware_id) === from)
       thread.setLabware({ held_by: labware.held_by ?? transporter })

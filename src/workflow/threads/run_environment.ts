@@ -20,8 +20,8 @@ export type RunEnvironment = {
   readonly labware: LabwareOnDeck
   /** The durations learned so far; learned further where something is driven. */
   readonly durations?: Durations | undefined
-  /** For each transporter whose last pick failed: what to call when its gripper is known to be empty. */
-  readonly failedPicks: Map<string, () => void>
+  /** For each transporter whose last pick failed: a function that notes whether the labware of that pick may be in its gripper. */
+  readonly failedPicks: Map<string, (mayBeIn: boolean) => void>
   newId(): string
 }
 

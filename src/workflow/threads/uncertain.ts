@@ -12,7 +12,6 @@ export const MoveState = v.object({
   to: v.string(),
   transporter: v.string(),
   /** Whether the place was commanded. */
-  /** The place was commanded. */
   is_placing: v.boolean(),
   /** The pick failed in the midst of the motion, and nothing has shown since where the labware is. */
   has_failed_pick: v.boolean(),
