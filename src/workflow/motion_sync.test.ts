@@ -238,3 +238,15 @@ test('when the service stands down, no move is begun, and the state does not say
   t.same(deeds, begun)
   t.equal(checkpointOf(card.all.at(-1)!)!.threads[0]!.move?.status, 'AWAITING_MOVE_RESERVATION')
 })
+
+test('an operation that waits for an arm to be out of the device is not begun when the service stands down meanwhile', async (t) => {
+  const { deeds, runtime, onCarry } = opened(toMixer)
+  onCarry.push((verb) => verb === 'place' && runtime.environments.live!.scheduler.reachIn('another', ['nest']))
+  const execution = await begin(runtime, asked)
+  const [thread] = execution.threads.values()
+  await until(() => thread!.waiting?.what === 'all arms to be out of mixer')
+  void execution.standDown(Promise.resolve())
+  execution.environment.scheduler.reachedIn('another')
+  for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
+  t.notOk(deeds.includes('mix'))
+})

@@ -2,7 +2,9 @@ import { test } from 'tap'
 import { sleep } from '../../kit/clock.ts'
 import { VirtualTime } from '../../kit/virtual_time.ts'
 import { begin, testRuntime, until } from '../../testing/workflow.ts'
-import type { Equipment } from '../equipment/equipment.ts'
+import type { BeforeMotion, Equipment } from '../equipment/equipment.ts'
+import { getReady, openUp } from '../threads/learning.ts'
+import type { RunEnvironment } from '../threads/run_environment.ts'
 import type { Bench } from './bench.ts'
 import { Durations, type LearnedDurations } from './durations.ts'
 
@@ -55,6 +57,24 @@ const documents = [
     start: ['plate'],
   },
 ]
+
+test('what a card takes before a device begins is no time of the device', async (t) => {
+  const durations = new Durations()
+  let now = 0
+  const takes = async (ms: number) => {
+    now += ms
+  }
+  const driven = (ms: number) => async (_device: string, _signal: AbortSignal, beforeMotion?: BeforeMotion) => {
+    await beforeMotion?.()
+    await takes(ms)
+  }
+  const equipment = { ready: driven(3_000), open: driven(2_000), isInitialized: () => false }
+  const environment = { mode: 'LIVE', clock: { now: () => now }, equipment, durations } as unknown as RunEnvironment
+  const onTheWay = { signal: new AbortController().signal, beforeMotion: () => takes(50_000) }
+  await getReady(environment, 'mixer', onTheWay)
+  await openUp(environment, 'mixer', onTheWay)
+  t.match(durations.toJSON(), { initializations: { mixer: [3] }, openings: { mixer: [2] } })
+})
 
 test('a LIVE run teaches how long its operations and hops take, and the next dry run goes by that', async (t) => {
   const clock = new VirtualTime()

@@ -86,6 +86,9 @@ export class BodyRun {
           await this.#thread.execution.beforeMotion()
           const clear = toWork(this.#thread, device)
           if (clear) await clear
+          // The service may have begun to end while arms were in the way.
+          const never = this.#thread.execution.mayBegin()
+          if (never) await never
           try {
             const perform = (given: Pick<Performing, 'signal' | 'begun'>) =>
               equipment.perform(device, operation, params, { ...given, seconds })
