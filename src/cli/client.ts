@@ -108,7 +108,8 @@ export async function open(
   const response = await exchange(service, method, path, asking)
   const status = response.statusCode ?? 0
   if ((status >= 200 && status < 300) || status === asking.also) return response
-  throw new CliError(exitOfStatus(status), detailOf(await text(response)) ?? `the service answered ${status}`)
+  const [reason] = [response.headers['x-reason']].flat()
+  throw new CliError(exitOfStatus(status), detailOf(await text(response)) ?? `the service answered ${status}`, { reason })
 }
 
 async function exchange(

@@ -21,10 +21,13 @@ export type Exit = keyof typeof exitCodes
 /** A failure that the command line words itself. */
 export class CliError extends Error {
   readonly exit: Exit
+  /** The code of the service for its refusal, where it has refused something. */
+  readonly reason: string | undefined
 
-  constructor(exit: Exit, message: string, options: { cause?: unknown } = {}) {
+  constructor(exit: Exit, message: string, { reason, ...options }: { cause?: unknown; reason?: string | undefined } = {}) {
     super(message, options)
     this.exit = exit
+    this.reason = reason
   }
 }
 

@@ -2,6 +2,8 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'tap'
 import { operations, readings } from '../../devices/operations.ts'
 import type { DeviceInfo } from '../../devices/records.ts'
@@ -173,6 +175,44 @@ test('after a stop of all, the devices that need it are initialized one after th
     devices.map(({ device_id, state }) => [device_id, state]),
     ids.map((id) => [id, 'ready']),
   )
+})
+
+test('all are initialized as they were shown: nothing moves after one that is not so any more, or that refuses', async (t) => {
+  const refusals: Record<string, [status: number, reason: string]> = {}
+  const asked: string[] = []
+  const ids = ['shaker-1', 'sealer-1', 'arm-1']
+  const server = createServer(({ method, url = '', headers }, response) => {
+    const [, device_id] = /devices\/([^/]+)/.exec(url) ?? []
+    const [status = 200, reason] = (method === 'POST' && refusals[device_id!]) || []
+    if (method === 'POST') asked.push(`${device_id} ${headers['if-state']}`)
+    const device = (id: string) => ({ device_id: id, state: 'stopped' })
+    const shown = device_id ? device(device_id) : { devices: ids.map(device) }
+    const told = reason ? { detail: `it refuses: ${reason}` } : { success: true, message: 'done' }
+    response.writeHead(status, { 'Content-Type': 'application/json', ...(reason && { 'X-Reason': reason }) })
+    response.end(JSON.stringify(method === 'POST' ? told : shown))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const all = () => benchd(t.testdir({}), ['devices', 'init', '--all', '--yes'], { BENCHD_URL: url, BENCHD_API_KEY: 'bk_1_2' })
+  for (const refusal of [
+    [409, 'conflict'],
+    [409, 'interlock'],
+    [409, 'safe_mode'],
+  ] as const) {
+    refusals['sealer-1'] = [...refusal]
+    asked.length = 0
+    t.match(await all(), { code: 5, stderr: new RegExp(`not initialized: arm-1\n[\\s\\S]*it refuses: ${refusal[1]}`) })
+    t.same(asked, ['shaker-1 stopped', 'sealer-1 stopped'])
+  }
+  for (const refusal of [
+    [423, 'locked'],
+    [409, 'busy'],
+  ] as const) {
+    refusals['sealer-1'] = [...refusal]
+    t.match(await all(), { code: 5, stdout: /^shaker-1: done\narm-1: done\n$/, stderr: new RegExp(`it refuses: ${refusal[1]}`) })
+  }
 })
 
 test('a device that somebody keeps is refused to others, until it is let go or an administrator says so', async (t) => {

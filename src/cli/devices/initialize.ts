@@ -5,6 +5,7 @@ import { serviceOf, serviceOptions } from '../client.ts'
 import { type Command, command, type Given } from '../command.ts'
 import { CliError, exitCodes } from '../exit.ts'
 import { mustBeSure, note, say, yesOption } from '../terminal.ts'
+import { perform } from './perform.ts'
 import { devicesOf } from './shown.ts'
 
 const allOptions = {
@@ -15,25 +16,34 @@ const allOptions = {
   ...yesOption,
 } as const
 
-/** Returns the command that initializes one device, with --all added to it. */
-export function withAll(one: Command): Command {
+type Options = Given<typeof allOptions & typeof serviceOptions> & { json?: boolean; 'stop-on-interrupt'?: boolean; override?: boolean }
+
+/** Returns the command that initializes one device, with --all added to it. `headersOf` makes the headers of its options. */
+export function withAll(one: Command, headersOf: (options: Options) => Record<string, string>): Command {
   return command({
     ...one,
     operands: ['[ID]'],
     options: { ...allOptions, ...one.options, ...serviceOptions },
     example: 'benchd devices init --all',
     async run(given) {
-      const options = given.options as Given<typeof allOptions & typeof serviceOptions> & { json?: boolean }
+      const options = given.options as Options
       if ((given.operands[0] === undefined) !== (options.all === true))
         throw new CliError('usage', 'benchd devices init wants the id of a device, or --all')
       if (!options.all) return one.run(given)
-      const devices = await devicesOf(serviceOf(options))
-      const ids = devices.filter(needsInitializing).map(({ device_id }) => device_id)
+      const service = serviceOf(options)
+      const devices = await devicesOf(service)
+      const all = devices.filter(needsInitializing)
+      const ids = all.map(({ device_id }) => device_id)
       for (const { device_id, state } of devices)
         if (state === 'faulted') note(`${device_id} has a fault and is left out: look at it first, then: benchd devices init ${device_id}`)
       if (ids.length === 0) return say({ success: true, message: 'no device has to be initialized' }, options.json)
       await mustBeSure(options, `initialize ${ids.join(', ')}, one after the other: each may move`)
-      return oneByOne(ids, (id) => one.run({ ...given, operands: [id] }))
+      return oneByOne(all, ({ device_id, state }) =>
+        perform(service, {
+          ...{ device_id, operation: 'initialize', body: {}, headers: { ...headersOf(options), 'If-State': state } },
+          ...{ stops: options['stop-on-interrupt'] ?? false, asJson: options.json ?? false },
+        }),
+      )
     },
   })
 }
@@ -43,15 +53,16 @@ function needsInitializing({ state }: DeviceInfo): boolean {
 }
 
 /**
- * Answers the exit code. It ends at the first that fails: a stop makes the device fail that is being initialized, so nothing moves after it. A device that
- * somebody else keeps or uses has not moved, and is passed over.
+ * Answers the exit code. It ends at the first that fails: a stop makes the device fail that is being initialized, so nothing moves after it. It ends too at
+ * one that is no longer as it was shown, for somebody else is at work. A device that somebody else keeps or uses has not moved, and is passed over.
  */
-async function oneByOne(ids: readonly string[], initialize: (id: string) => Promise<number>): Promise<number> {
+async function oneByOne(devices: readonly DeviceInfo[], initialize: (device: DeviceInfo) => Promise<number>): Promise<number> {
   let outcome = 0
-  for (const [i, id] of ids.entries()) {
-    const tellRest = () => i + 1 < ids.length && note(`not initialized: ${ids.slice(i + 1).join(', ')}`)
-    const code = await initialize(id).catch((error) => {
-      if (error instanceof CliError && error.exit === 'busy') return passedOver(error)
+  for (const [i, device] of devices.entries()) {
+    const rest = devices.slice(i + 1).map(({ device_id }) => device_id)
+    const tellRest = () => rest.length > 0 && note(`not initialized: ${rest.join(', ')}`)
+    const code = await initialize(device).catch((error) => {
+      if (error instanceof CliError && (error.reason === 'locked' || error.reason === 'busy')) return passedOver(error)
       tellRest()
       throw error
     })

@@ -29,7 +29,7 @@ export const operationCommands: readonly Command[] = [
   ...Object.keys(operations)
     .filter((name) => name !== 'stop')
     .map((name) => operationCommand(name as Exclude<keyof typeof operations, 'stop'>))
-    .map((one) => (one.name === 'devices initialize' ? withAll(one) : one)),
+    .map((one) => (one.name === 'devices initialize' ? withAll(one, overriding) : one)),
   ...Object.entries(readings).map(([name, { summary }]) =>
     shows({
       name: `devices ${dashed(name)}`,
