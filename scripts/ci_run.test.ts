@@ -74,6 +74,13 @@ test('what goes on beside the others counts as they do', (t) => {
   t.end()
 })
 
+test('a chain of steps whose shell is killed fails with its name', (t) => {
+  const killed = run(t, '# { total: 10, pass: 10 }\n', { service: 'echo "it begins"; kill -KILL $PPID' })
+  const why = /== FAILED: the chain guest broke off with 137; its steps after this one were not run\n-- its last lines\nit begins\n/
+  t.match(killed, { code: 1, last: /, 1 failed$/, stdout: why })
+  t.end()
+})
+
 test('a process that a test leaves behind holds nothing up', (t) => {
   const left = run(t, '# { total: 10, pass: 10 }\n', { left: 'sleep 60 &' })
   t.match(left, { code: 0, last: /^\d+ passed, 0 failed$/ })
