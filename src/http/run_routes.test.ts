@@ -45,7 +45,14 @@ test('workflows are prepared before anybody uses them, and opened anew where tha
     if (fails) throw new Error('it failed')
     await catalog.load('demo')
   })
+  const unregistered: (string | undefined)[] = []
+  const unregister = lab.hub.unregisterSink.bind(lab.hub)
+  lab.hub.unregisterSink = (sink) => {
+    unregistered.push(sink.name)
+    unregister(sink)
+  }
   await t.rejects(lab.openRuns(), { message: 'it failed' })
+  t.same(unregistered, ['ExecutionTrackingSink'], 'nothing of the first opening stays')
   fails = false
   t.equal((await lab.openRuns()).runtime.environments.topology?.name, 'demo')
   let prepared = 0

@@ -131,6 +131,7 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
     },
     async close() {
       closed.abort()
+      runtime.stopTracking()
       await catalog.close()
       await file.close()
       await learned.close()

@@ -76,6 +76,7 @@ export class Runtime {
   readonly #admission: Admission
   readonly operator: Operator
   readonly records: Records
+  readonly #tracking: Sink
   library: Library
   readonly environments: RunEnvironments
   readonly standing: StandingLabware
@@ -98,7 +99,8 @@ export class Runtime {
     this.operator = new Operator(options.now)
     this.records = options.records ?? new Records()
     const stores = options.recordService ? [this.records, options.recordService] : [this.records]
-    this.registerSink(new ExecutionTrackingSink({ stores, find: (execution_id) => this.execution(execution_id) }))
+    this.#tracking = new ExecutionTrackingSink({ stores, find: (execution_id) => this.execution(execution_id) })
+    this.registerSink(this.#tracking)
     this.#around = {
       hub: options.hub,
       operator: this.operator,
@@ -383,6 +385,11 @@ export class Runtime {
     )
     await this.#leave(patience).catch((error) => this.#options.warn(messageOf(error)))
     await this.environments.close()
+  }
+
+  /** Ends that events change the records. */
+  stopTracking(): void {
+    this.unregisterSink(this.#tracking)
   }
 
   /** The state of all runs stays as it is now. */
