@@ -674,7 +674,8 @@ class Run:
 
 
 def _held_in(info: Dict[str, Any]) -> List[Dict[str, Any]]:
-    return [thread for thread in info["threads"] if thread["decisions"]]
+    # A thread that takes part in the action of another shows the decisions of that one: one decision is for both.
+    return [thread for thread in info["threads"] if thread["decisions"] and (thread["waiting"] or {}).get("kind") != "peer"]
 
 
 class Bench:

@@ -130,6 +130,10 @@ say(refused(lambda: run.wait(timeout=0)))
 say(refused(lambda: run.recover("plaet", "RETRY")))
 bench.request("DELETE", "/api/sim/devices/sealer-1/faults")
 bench["sealer-1"].initialize()
+info = run.info()
+run.info = lambda: {"threads": [*info["threads"], {**thread, "thread_name": "lid", "waiting": {"kind": "peer", "what": "plate to end seal"}}]}
+say([thread["thread_name"] for thread in run.held()])
+del run.info
 say(run.recover("plate", "RETRY")["message"])
 say([run.wait(until_held=True)["status"], run.held()])
 `,
@@ -139,6 +143,7 @@ say([run.wait(until_held=True)["status"], run.held()])
     ['plate', true],
     /has not ended after 0 s; an error holds plate: decide with recover\(\)/,
     /^the run has no thread 'plaet'; there is: plate \(/,
+    ['plate'],
     'the decision about plate is RETRY',
     ['COMPLETED', []],
   ])
