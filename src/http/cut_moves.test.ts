@@ -201,6 +201,21 @@ test('labware whose pick failed is where it stood or in the gripper when its thr
   t.match(await run.labware(), [{ position: 'pad_1', held_by: null, place: 'at pad_1' }])
 })
 
+test('labware that an arm was picking when somebody stopped the arm is where it stood or in the gripper', async (t) => {
+  const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+  await run.does('arm-1', 'pick')
+  await run.post('/api/devices/arm-1/stop')
+  const { thread_id } = await run.heldAgain('plate', 'MOVE')
+  const place = 'at pad_1 or in the gripper of arm-1'
+  t.match(await run.labware(), [{ position: 'pad_1', held_by: null, place }])
+  t.ok(
+    (await run.incidents()).some(({ message }) => message.includes('arm-1 was stopped during pick') && message.endsWith(`it is ${place}`)),
+  )
+  await run.recover(thread_id, 'ABORT_THREAD')
+  await run.over()
+  t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1', place }])
+})
+
 test('labware about which somebody has said where it is since its pick failed is there', async (t) => {
   const { run, thread_id } = await failedPick(t)
   await run.carries('plate', 'pad_1')

@@ -182,35 +182,37 @@ test('labware of a run that is aborted before the arm was sent is nowhere but wh
   t.match([...execution.threads.values()][0]!.labware, { held_by: null, placing: undefined })
 })
 
-test('a pick that the card refuses does not show that the gripper is empty: labware whose pick failed may be in it still', async (t) => {
-  const plan = (labware: string, at: string, end: string) => ({
-    labware,
-    start: { at, mode: 'REUSE_EXISTING' },
-    end: { at: [end], mode: 'LEAVE_IN_PLACE' },
-    steps: [],
+for (const refuser of ['card', 'arm'])
+  test(`a pick that the ${refuser} refuses does not show that the gripper is empty: labware whose pick failed may be in it still`, async (t) => {
+    const plan = (labware: string, at: string, end: string) => ({
+      labware,
+      start: { at, mode: 'REUSE_EXISTING' },
+      end: { at: [end], mode: 'LEAVE_IN_PLACE' },
+      steps: [],
+    })
+    const two = {
+      labware: { plate: { type: '96-well' }, other: { type: '96-well' } },
+      threads: { first: plan('plate', 'pad_1', 'pad_2'), second: plan('other', 'pad_3', 'pad_4') },
+      start: ['first', 'second'],
+    }
+    const { deeds, card, runtime, incidents, onCarry } = opened(moved({}, two))
+    onCarry.push(() => {
+      const isFirst = incidents.length === 0
+      if (refuser === 'card') card.fill()
+      throw isFirst ? new LabError('device_failed', 'arm broke off') : new LabError('interlock', 'the cover of arm is open')
+    })
+    const execution = await begin(runtime, asked)
+    await until(() => incidents.length === 2)
+    t.equal(deeds.filter((deed) => deed === 'pick').length, refuser === 'card' ? 1 : 2)
+    const [first, second] = [await threadIn(execution, 'first', 'PAUSED'), await threadIn(execution, 'second', 'PAUSED')]
+    t.same(mayBe(first.state), { held_by: 'arm' })
+    onCarry.length = 0
+    card.isFull = false
+    second.recover('RETRY')
+    await until(() => second.isOver)
+    t.same(mayBe(first.state), { held_by: null }, 'it has picked')
+    execution.abort('that was all')
   })
-  const two = {
-    labware: { plate: { type: '96-well' }, other: { type: '96-well' } },
-    threads: { first: plan('plate', 'pad_1', 'pad_2'), second: plan('other', 'pad_3', 'pad_4') },
-    start: ['first', 'second'],
-  }
-  const { deeds, card, runtime, incidents, onCarry } = opened(moved({}, two))
-  onCarry.push(() => {
-    card.fill()
-    throw new LabError('device_failed', 'arm broke off')
-  })
-  const execution = await begin(runtime, asked)
-  await until(() => incidents.length === 2)
-  t.equal(deeds.filter((deed) => deed === 'pick').length, 1)
-  const [first, second] = [await threadIn(execution, 'first', 'PAUSED'), await threadIn(execution, 'second', 'PAUSED')]
-  t.same(mayBe(first.state), { held_by: 'arm' })
-  onCarry.length = 0
-  card.isFull = false
-  second.recover('RETRY')
-  await until(() => second.isOver)
-  t.same(mayBe(first.state), { held_by: null }, 'it has picked')
-  execution.abort('that was all')
-})
 
 test('labware that the card lets nobody move is nowhere but where it stood when its thread is given up', async (t) => {
   const { card, runtime, deeds } = opened(toPad)

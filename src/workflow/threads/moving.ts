@@ -111,6 +111,11 @@ function mayBeInGripper(thread: LabwareThread, { hop: { transporter } }: MoveRun
   thread.setLabware({ held_by: transporter })
 }
 
+/** Whether the arm has not moved. One that was stopped was ready a moment before: somebody may have stopped it in the midst of the motion. */
+function isRefusedPick(error: unknown): boolean {
+  return isHarmless(error) && error.code !== 'stopped'
+}
+
 /** Notes that a pick failed in the midst of the motion, until a pick of another thread begins with the transporter. */
 function failedToPick(thread: LabwareThread, move: MoveRun): void {
   // Without drivers there is no gripper that could be full.
@@ -246,16 +251,15 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     if (environment.mode !== 'PURE_SIM' && move.picked_ms !== null)
       environment.durations?.carried(transporter, secondsAt(transporter, move.picked_ms, environment))
   } catch (error) {
-    if (!sync.isBegun) {
-      takeBack?.()
-      move.set({ is_placing: false })
-    }
+    if (!sync.isBegun) move.set({ is_placing: false })
     // This comes before the transporter is given back: no other thread may have it while its gripper may be full.
     if (signal.aborted && move.picked_ms !== null && scheduler.whereIs(labware.labware_id) === from)
       thread.setLabware({ held_by: labware.held_by ?? transporter })
     if (signal.aborted) mayStandThere(thread, move)
-    // An arm that refused has not moved.
-    if (!signal.aborted && move.status.current === 'PICKING' && !isHarmless(error)) failedToPick(thread, move)
+    if (move.status.current === 'PICKING') {
+      if (!sync.isBegun || isRefusedPick(error)) takeBack?.()
+      else if (!signal.aborted) failedToPick(thread, move)
+    }
     throw error
   } finally {
     letGo?.()
