@@ -216,6 +216,27 @@ test('labware that an arm was picking when somebody stopped the arm is where it 
   t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1', place }])
 })
 
+for (const [verb, place] of [
+  ['pick', 'at pad_1 or in the gripper of arm-1'],
+  ['place', 'at pad_1 or in the gripper of arm-1 or at shaker_in'],
+] as const)
+  test(`after a ${verb} that failed, a RETRY that is refused before anything moves does not settle where the labware is`, async (t) => {
+    const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+    await run.does('arm-1', verb)
+    await run.breaks('arm-1', 'jam')
+    const { thread_id } = await run.heldAgain('plate', 'MOVE')
+    t.match(await run.labware(), [{ place }])
+    await run.recover(thread_id, 'RETRY')
+    const refusals = async () => (await run.incidents()).filter(({ message }) => message.startsWith('plate was not brought'))
+    await run.until('the second refusal', async () => (await refusals()).length === 2, 100)
+    await run.heldAgain('plate', 'MOVE')
+    t.match((await refusals()).map(({ message }) => message).join(), /arm-1 has a fault/)
+    t.match(await run.labware(), [{ place }])
+    await run.recover(thread_id, 'ABORT_THREAD')
+    await run.over()
+    t.match(await run.labware(), [{ held_by: 'arm-1', place }])
+  })
+
 test('labware about which somebody has said where it is since its pick failed is there', async (t) => {
   const { run, thread_id } = await failedPick(t)
   await run.carries('plate', 'pad_1')

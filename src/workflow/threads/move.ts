@@ -5,6 +5,8 @@ import { type ActionStatus, actionTransitions, Status } from '../statuses.ts'
 import type { Carrier } from './carrier.ts'
 import type { MoveState } from './uncertain.ts'
 
+const nothing = { is_placing: false, has_failed_pick: false }
+
 export class MoveRun {
   readonly action_id: string
   readonly thread: Carrier
@@ -15,11 +17,13 @@ export class MoveRun {
   readonly state: MoveState
   readonly status: Status<ActionStatus>
 
-  constructor(thread: Carrier, hop: Hop) {
+  /** `before`: what an earlier attempt at the hop has left open: whether the labware is in the gripper, or stands there already. */
+  constructor(thread: Carrier, hop: Hop, before: Pick<MoveState, 'is_placing' | 'has_failed_pick'> = nothing) {
     this.action_id = thread.environment.newId()
     this.thread = thread
     this.hop = hop
-    this.state = { action_id: this.action_id, status: 'CREATED', ...hop, is_placing: false, has_failed_pick: false }
+    const { is_placing, has_failed_pick } = before
+    this.state = { action_id: this.action_id, status: 'CREATED', ...hop, is_placing, has_failed_pick }
     this.status = new Status<ActionStatus>(actionTransitions, this, (status) => this.#publish(status))
     this.status.become('AWAITING_MOVE_RESERVATION')
   }

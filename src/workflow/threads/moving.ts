@@ -38,7 +38,7 @@ export function knowsBetter(thread: LabwareThread): void {
   const { environment, thread_id } = thread
   const { placing } = thread.state
   thread.set({ placing: null, picking: false })
-  thread.move?.set({ has_failed_pick: false })
+  thread.move?.set({ is_placing: false, has_failed_pick: false })
   if (placing !== null) environment.scheduler.letGo(thread_id, placing)
 }
 
@@ -49,8 +49,10 @@ export async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
   const isSetBack = hop.from === hop.to
   const isThere = () => (isSetBack ? labware.held_by === null : scheduler.whereIs(labware.labware_id) === hop.to)
   let isAsked = false
+  let before: MoveRun | undefined
   for (;;) {
-    const move = new MoveRun(thread, hop)
+    const move = new MoveRun(thread, hop, before?.state)
+    before = move
     thread.move = move
     try {
       if (isSetBack && !isAsked) mayGoBack(thread, hop)
@@ -121,7 +123,11 @@ function failedToPick(thread: LabwareThread, move: MoveRun): void {
   // Without drivers there is no gripper that could be full.
   if (thread.environment.mode === 'PURE_SIM') return
   move.set({ has_failed_pick: true })
-  thread.environment.failedPicks.set(move.hop.transporter, (has_failed_pick) => move.set({ has_failed_pick }))
+  const { hop } = move
+  thread.environment.failedPicks.set(hop.transporter, (has_failed_pick) => {
+    // Another attempt at the hop may have been refused since.
+    if (thread.move?.hop === hop) thread.move.set({ has_failed_pick })
+  })
 }
 
 /**
@@ -219,6 +225,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     await take(thread, transporter)
   }
   const sync = new MotionSync(thread)
+  const wasPlacing = move.state.is_placing
   let letGo: (() => void) | undefined
   let takeBack: (() => void) | undefined
   try {
@@ -240,6 +247,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       move.picked_ms = environment.clock.now()
       await equipment.carry(transporter, 'pick', from, signal)
       thread.setLabware({ held_by: transporter })
+      move.set({ is_placing: false, has_failed_pick: false })
     }
     move.status.become('PLACING')
     move.set({ is_placing: true })
@@ -251,7 +259,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     if (environment.mode !== 'PURE_SIM' && move.picked_ms !== null)
       environment.durations?.carried(transporter, secondsAt(transporter, move.picked_ms, environment))
   } catch (error) {
-    if (!sync.isBegun) move.set({ is_placing: false })
+    if (!sync.isBegun) move.set({ is_placing: wasPlacing })
     // This comes before the transporter is given back: no other thread may have it while its gripper may be full.
     if (signal.aborted && move.picked_ms !== null && scheduler.whereIs(labware.labware_id) === from)
       thread.setLabware({ held_by: labware.held_by ?? transporter })
