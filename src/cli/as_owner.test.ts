@@ -216,13 +216,25 @@ test('root is asked at its terminal', { skip: cannot }, async (t) => {
   done(run('key', 'create', '--name', 'a', '--scope', 'read', ...here))
   const path = done(run('backup', `${top}/stick`, '--with-keys', ...places))
   done(run('key', 'create', '--name', 'b', '--scope', 'read', ...here))
-  const answered = (answer: string) => {
+  const answered = async (answer: string) => {
     const line = ['env', ...words, 'restore', path, '--with-keys', ...places].join(' ')
-    return spawnSync('script', ['-qec', line, '/dev/null'], { encoding: 'utf8', input: answer })
+    const child = spawn('script', ['-qec', line, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const ended = once(child, 'close')
+    let stdout = ''
+    let isAnswered = false
+    for await (const part of child.stdout.setEncoding('utf8')) {
+      stdout += part
+      // An answer that comes while the terminal is set up may be lost.
+      if (isAnswered || !stdout.includes('[y/N] ')) continue
+      child.stdin.write(answer)
+      isAnswered = true
+    }
+    const [status] = await ended
+    return { status, stdout }
   }
   const count = () => JSON.parse(done(run('key', 'list', '--json', ...here))).keys.length
-  t.match(answered('n\n'), { status: 1, stdout: /\? \[y\/N\] [\s\S]*it was left as it is/ })
+  t.match(await answered('n\n'), { status: 1, stdout: /\? \[y\/N\] [\s\S]*it was left as it is/ })
   t.equal(count(), 2)
-  t.match(answered('y\n'), { status: 0, stdout: /is as it was on/ })
+  t.match(await answered('y\n'), { status: 0, stdout: /is as it was on/ })
   t.equal(count(), 1)
 })
