@@ -127,7 +127,7 @@ root_disk() {
     dev-mqueue.mount dev-hugepages.mount sys-kernel-{debug,tracing}.mount sys-fs-fuse-connections.mount \
     apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer fstrim.timer \
     e2scrub_all.timer e2scrub_reap.service systemd-timesyncd.service
-  # Each costs the guest a sixth of a second at each start and each `systemctl daemon-reload`, and finds nothing there.
+  # A generator of systemd costs the guest a sixth of a second at each start and each `systemctl daemon-reload`, and finds nothing there.
   mkdir -p root/etc/systemd/system-generators
   local generator
   for generator in root/usr/lib/systemd/system-generators/*; do

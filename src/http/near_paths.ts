@@ -5,7 +5,7 @@ import { nearest } from '../kit/did_you_mean.ts'
 /** Returns `; did you mean /api/devices?` where the path is that of a route but for its slashes or for one of its words, else nothing. */
 export function nearPath(path: string, patterns: readonly string[]): string {
   const given = path.split('/').filter(Boolean)
-  /** By the index of the word that differs: what stands there in routes that are alike otherwise. */
+  /** The words that routes have at an index, for each index at which alone a route differs from the path. */
   const words = new Map<number, string[]>()
   for (const pattern of patterns) {
     const parts = pattern.split('/').filter(Boolean)

@@ -130,7 +130,7 @@ test('the doctor finds nothing that fails on it, and a stranger is told what he 
     [],
   )
   assert.match(findings.find(({ check }) => check === 'tls')?.fix ?? '', /^sudo \/usr\/lib\/benchd\/make-cert\.sh /)
-  // Those in the package were compiled on another machine than the guest.
+  // The native modules in the package were compiled on another machine than the guest.
   const native = findings.filter(({ check }) => check === 'modules')
   assert.deepEqual(
     native.map(({ level, finding }) => [level, finding]),

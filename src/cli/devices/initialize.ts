@@ -53,8 +53,9 @@ function needsInitializing({ state }: DeviceInfo): boolean {
 }
 
 /**
- * Answers the exit code. It ends at the first that fails: a stop makes the device fail that is being initialized, so nothing moves after it. It ends too at
- * one that is no longer as it was shown, for somebody else is at work. A device that somebody else keeps or uses has not moved, and is passed over.
+ * Returns the exit code. The command ends at the first device that fails: a stop makes the device fail that is being initialized, so nothing moves after
+ * the stop. The command also ends at a device whose state is no longer the listed one, because somebody else is at work. A device that somebody else
+ * keeps or uses has not moved, and is passed over.
  */
 async function oneByOne(devices: readonly DeviceInfo[], initialize: (device: DeviceInfo) => Promise<number>): Promise<number> {
   let outcome = 0

@@ -56,7 +56,7 @@ function watched(options: Parameters<typeof testRuntime>[1], onDeed = () => {}) 
   return { deeds, ...testRuntime([topology, workflow], { simulate, ...options }) }
 }
 
-test('whenever something moves, the card has the state of that moment and all that was told', async (t) => {
+test('before a device or an arm moves, the state of that moment and all published events are on the card', async (t) => {
   const told: RuntimeEvent[] = []
   const kept = new KeptBeside(told)
   const behind: unknown[] = []

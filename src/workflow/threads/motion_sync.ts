@@ -29,7 +29,10 @@ export class MotionSync {
     this.#isBegun = true
   }
 
-  /** The same where a device has to be prepared, which changes nothing of where the labware may be: the first time alone needs a sync. */
+  /**
+   * Syncs the state before the first device is prepared. Later devices need no sync, for preparing changes nothing of where the labware may be. Rejects
+   * with `storage`.
+   */
   beforePreparing(): Promise<void> | undefined {
     if (this.#isPreparing) return undefined
     return this.#thread.execution.state.persisted()?.then(() => {

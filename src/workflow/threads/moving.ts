@@ -113,7 +113,10 @@ function mayBeInGripper(thread: LabwareThread, { hop: { transporter } }: MoveRun
   thread.setLabware({ held_by: transporter })
 }
 
-/** Whether the arm has not moved. One that was stopped was ready a moment before: somebody may have stopped it in the midst of the motion. */
+/**
+ * Tells whether the arm refused the pick before it moved. An arm that is stopped now was ready a moment before, so the stop may have come in the midst
+ * of the motion.
+ */
 function isRefusedPick(error: unknown): boolean {
   return isHarmless(error) && error.code !== 'stopped'
 }
