@@ -32,6 +32,7 @@ import type {
   OperationResult,
   PerformResult,
   Reading,
+  Stopped,
 } from './records.ts'
 import { Run } from './run.ts'
 import { taskOf } from './task.ts'
@@ -157,6 +158,11 @@ export class Instrument {
     return this.#initialized ? 'ready' : 'not_initialized'
   }
 
+  /** The first and the last stop; null unless a stop is latched. */
+  get stop(): Stopped | null {
+    return this.#latch.stop
+  }
+
   summary(): DeviceSummary {
     const { device_id, type, name } = this.#configured
     return { device_id, type, name, is_initialized: this.#initialized }
@@ -183,7 +189,7 @@ export class Instrument {
         : null,
       last_operation: this.#last,
       fault: this.#latch.fault,
-      stopped: this.#latch.stop,
+      stopped: this.stop,
       heard_at: this.#configured.driven?.wire.heard_at ?? null,
       identity: this.#presence?.identity ?? null,
       lock: this.#lock.shown,

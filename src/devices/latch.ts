@@ -3,7 +3,7 @@
 import type { Context } from '../events/event.ts'
 import type { Log } from '../kit/log.ts'
 import type { Latch, LatchStore } from './latches.ts'
-import type { Fault, Stopped } from './records.ts'
+import type { Fault, Stopped, StopRequest } from './records.ts'
 import type { WireLog } from './wire_log.ts'
 
 /** Fires the events of a device: the hub, or a stage before it. */
@@ -39,10 +39,10 @@ export class DeviceLatch {
     return this.#latch?.stopped ?? false
   }
 
-  /** The first stop: who, and when; null unless the device is stopped. */
+  /** The first and the last stop: who, and when; null unless the device is stopped. */
   get stop(): Stopped | null {
     if (!this.#latch?.stopped) return null
-    return this.#latch.stop ?? { by: null, at: this.#latch.fault.since }
+    return this.#latch.stop ?? { by: null, at: this.#latch.fault.since, again: null }
   }
 
   /** A fault that is latched already stays the first. */
@@ -52,12 +52,12 @@ export class DeviceLatch {
 
   /** `command` is what was under way, `by` the name of whoever stops it. */
   setStopped(command: string | null, by: string | null): void {
-    const stop = this.stop ?? { by, at: Date.now() / 1000 }
+    const request: StopRequest = { by, at: Date.now() / 1000 }
     if (this.#latch) {
-      this.#latch = { ...this.#latch, stopped: true, stop }
-      this.#keep()
+      this.#setStoppedToo(this.#latch, request)
       return
     }
+    const stop: Stopped = { ...request, again: null }
     const fault: Fault = {
       command,
       outcome: command === null ? 'failed' : 'unknown',
@@ -67,6 +67,21 @@ export class DeviceLatch {
       since: stop.at,
     }
     this.#set({ fault, stopped: true, stop })
+  }
+
+  /** A stop of a device that is latched already: an event tells of it, so that nobody who looked before takes it for nothing. */
+  #setStoppedToo(latch: Latch, request: StopRequest): void {
+    const { stop } = this
+    this.#latch = { ...latch, stopped: true, stop: stop ? { ...stop, again: request } : { ...request, again: null } }
+    if (!isRepeat(request, stop?.again ?? stop)) this.#emitStopped(request)
+    this.#keep()
+  }
+
+  #emitStopped({ by }: StopRequest): void {
+    const execution_id = this.#around.execution()
+    const context = { device_name: this.#device_id, by, execution_id }
+    this.#around.hub.emit(`DEVICE.${this.#device_id}.STOPPED`, context, execution_id ?? undefined)
+    this.#around.log.warn(`${this.#device_id}: stopped${by === null ? '' : ` by ${by}`}`)
   }
 
   /** The device has acknowledged that it was halted: the fault stays, and says that nothing moves any more. */
@@ -109,4 +124,9 @@ export class DeviceLatch {
       this.#around.log.error(`${this.#device_id}: the latch could not be kept over a restart`, error)
     })
   }
+}
+
+/** Whether one caller asks again within a second, as a button that is held down does: such requests have one event. */
+function isRepeat({ by, at }: StopRequest, last: StopRequest | null): boolean {
+  return last !== null && last.by === by && Math.abs(at - last.at) < 1
 }

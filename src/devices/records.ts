@@ -72,10 +72,19 @@ export const Fault = v.strictObject({
 })
 export type Fault = v.InferOutput<typeof Fault>
 
-/** A stop that is latched: the first one since the device was initialized. */
-export const Stopped = v.strictObject({
+const StopRequest = v.strictObject({
   by: v.pipe(Nullable.text, v.description('The name of the key, or `stop input`; null where nobody knows')),
   at: UnixSeconds,
+})
+export type StopRequest = v.InferOutput<typeof StopRequest>
+
+/** A stop that is latched: the first one since the device was initialized, and the last. */
+export const Stopped = v.strictObject({
+  ...StopRequest.entries,
+  again: v.optional(
+    v.pipe(v.nullable(StopRequest), v.description('The last stop of a device that was stopped already; null without one')),
+    null,
+  ),
 })
 export type Stopped = v.InferOutput<typeof Stopped>
 
@@ -127,7 +136,10 @@ export const DeviceInfo = v.strictObject({
   ),
   last_operation: v.nullable(OperationRecord),
   fault: v.nullable(Fault),
-  stopped: v.pipe(v.nullable(Stopped), v.description('The caller who stopped the device, and when; null unless a stop is latched')),
+  stopped: v.pipe(
+    v.nullable(Stopped),
+    v.description('The callers who stopped the device first and last, and when; null unless a stop is latched'),
+  ),
   heard_at: v.pipe(
     v.nullable(UnixSeconds),
     v.description('When the instrument last answered, in whole seconds; null before it has, and where no words go over a wire'),

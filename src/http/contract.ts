@@ -81,7 +81,7 @@ export type Route<Rooms = never, Body = unknown, Query = unknown> = {
   }
   /** Takes `If-Match`. */
   conditional?: true
-  /** Takes `If-State`: the state of the thing that the path names, as its own resource shows it; undefined when it is not there. */
+  /** Takes `If-State`: the state of the thing that the path names, as its own resource shows it, and after a space the time of its last stop; undefined when it is not there. */
   state_of?: (lab: Rooms, param: (name: string) => string) => string | undefined
   /** The answer holds a secret, and is written down nowhere. */
   is_secret?: true

@@ -494,7 +494,7 @@ test('who stopped a device, and when, is shown until it is initialized, over a r
   await ask('POST', `${shaker}/stop`, { key: 'read' })
   await ask('POST', '/api/stop', { key: 'operate' })
   const first = await stopped()
-  t.match(first, { by: 'key to read', at: Number })
+  t.match(first, { by: 'key to read', at: Number, again: { by: 'key to operate', at: Number } })
   await clock.run(lab.close())
   const again = await openBench(t, {}, { folder: data_dir })
   t.same(await stopped(again.ask), first)

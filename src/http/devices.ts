@@ -393,8 +393,12 @@ function notPerformed(device_id: string, name: string): LabError {
 /** `isPlain`: the answer is that of the published API, which has no values. */
 type Wanted = { name: string; params(): Record<string, unknown>; isPlain?: boolean }
 
+/** The state; where a stop is latched, with the time of the last stop. */
 function stateOf({ registry }: Rooms, param: (name: string) => string): string | undefined {
-  return registry.all().find(({ device_id }) => device_id === param('device_id'))?.state
+  const instrument = registry.all().find(({ device_id }) => device_id === param('device_id'))
+  if (!instrument) return undefined
+  const { state, stop } = instrument
+  return stop ? `${state} ${(stop.again ?? stop).at}` : state
 }
 
 async function operate(c: Exchange, instrument: Instrument, { name, params, isPlain = false }: Wanted): Promise<Response> {

@@ -22,6 +22,30 @@ test('a request for a state that is gone is refused with the present one and who
   t.match((await ask('POST', '/api/threads/nobody/pause', shown('PAUSED'))).status, 404)
 })
 
+test('a device that was stopped again since it was shown is not initialized, and an event tells of that stop', async (t) => {
+  const { ask } = await openBench(t)
+  type Shown = { stopped: { at: number; again: { by: string; at: number } | null } }
+  const shown = async () => ((await ask('GET', '/api/devices/shaker-1')).body as Shown).stopped
+  const initialize = (state: string) => ask('POST', '/api/devices/shaker-1/initialize', { headers: { 'If-State': state } })
+  await ask('POST', '/api/devices/shaker-1/stop')
+  const { at, again } = await shown()
+  t.equal(again, null)
+  await ask('POST', '/api/devices/shaker-1/stop', { key: 'read' })
+  await ask('POST', '/api/devices/shaker-1/stop', { key: 'read' })
+  const late = await initialize(`stopped ${at}`)
+  isRefusal(t, late, 409, 'conflict')
+  t.match(late.body, { detail: /^shaker-1 was stopped again; key to read asked it to stop at [\d:]+ UTC; look again, then decide$/ })
+  const last = await shown()
+  t.match(last, { at, again: { by: 'key to read', at: Number } })
+  const { events } = (await ask('GET', '/events?since=0')).body as { events: { event_name: string; context: object }[] }
+  const stops = events.filter(({ event_name }) => event_name === 'DEVICE.shaker-1.STOPPED')
+  t.match(stops, [{ context: { device_name: 'shaker-1', by: 'key to read', execution_id: null } }], 'one for repeats within a second')
+  t.equal((await initialize(`stopped ${last.again!.at}`)).status, 200)
+  isRefusal(t, await initialize(`stopped ${last.again!.at}`), 409, 'conflict')
+  await ask('POST', '/api/devices/shaker-1/stop')
+  t.equal((await initialize('stopped')).status, 200, 'without the time any stop is meant')
+})
+
 test('the verbs of a run are held against its status, or PAUSED', async (t) => {
   const { ask, lab } = await openBench(t)
   await lab.teachpoints.importAll(demoTeachpoints, { overwrite: false })

@@ -281,7 +281,8 @@ function headerParameters(route: Route, { is_idempotent }: Subject): object[] {
       ? [
           optional(
             'If-State',
-            'The state that somebody was shown (`state` of a device, `status` of a thread; of a run its `status`, or `PAUSED`): refused with 409 `conflict` if it is another one by now',
+            'The state that somebody was shown (`state` of a device, `status` of a thread; of a run its `status`, or `PAUSED`): refused with 409 `conflict` if it is another one by now. ' +
+              'After the state of a device that is stopped, a space and `at` of its last stop (`stopped.again`, or `stopped`): refused too if it was stopped again',
             {
               type: 'string',
             },

@@ -32,7 +32,7 @@ import {
   ticks,
   timeScale,
 } from './store.tsx'
-import { clockTime } from './words.ts'
+import { clockTime, stopText } from './words.ts'
 
 const screens = { bench: 'Bench', runs: 'Runs', deck: 'Deck', teach: 'Teach', events: 'Events', system: 'System' } as const
 
@@ -199,18 +199,17 @@ function StopNote() {
   )
 }
 
-/** Says who stopped what and when, on every screen, until the devices are initialized. */
+/** Says who stopped what, and last when, on every screen, until the devices are initialized. */
 function StoppedDevices() {
   const all = Object.values(state.value.device).filter(({ stopped }) => stopped !== null)
-  const [first] = all
-  if (!first?.stopped || !state.value.ready || keyWanted.value !== undefined) return null
-  const { by, at } = first.stopped
+  if (all.length === 0 || !state.value.ready || keyWanted.value !== undefined) return null
+  const last = all.map(({ stopped }) => stopped!.again ?? stopped!).reduce((one, other) => (other.at > one.at ? other : one))
   const shown = all.length > 4 ? `${all.length} devices` : all.map(({ device_id }) => device_id).join(', ')
   return (
     <p class="stop-note" role="status">
       <span>
         <span aria-hidden="true">■ </span>
-        {shown} stopped{by && ` by ${by}`}, {clockTime(at, now.value / 1000)}. Initialize when it is safe.
+        {shown} stopped{stopText(last, now.value / 1000)}. Initialize when it is safe.
       </span>
       {(route.value[0] || 'bench') !== 'bench' && <a href="#/bench">Show</a>}
     </p>

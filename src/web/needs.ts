@@ -1,6 +1,14 @@
 // Finds what waits for a person, worst first, each with the decisions that there are and what each of them does.
 
-import type { DeviceInfo, Incident, ListBlockersResponse, Operations, State, Thread } from '../clients/ts/benchd.ts'
+import {
+  type DeviceInfo,
+  type Incident,
+  ifState,
+  type ListBlockersResponse,
+  type Operations,
+  type State,
+  type Thread,
+} from '../clients/ts/benchd.ts'
 import { decisionLabels, sentence } from './words.ts'
 
 /** A request to the API, as the client takes it. */
@@ -130,7 +138,7 @@ export function initializing({ kind, device_id }: Pick<Blocker, 'kind' | 'device
 function remediesAt(device: DeviceInfo | undefined): Decision[] {
   if (!device || !latched.has(device.state)) return []
   const { device_id, state } = device
-  const asked = { path: { device_id }, body: {}, headers: { 'If-State': state } }
+  const asked = { path: { device_id }, body: {}, headers: ifState(device) }
   const isFault = state === 'faulted'
   const initialize: Decision = {
     label: `Initialize ${device_id}`,

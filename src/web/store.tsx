@@ -1,7 +1,16 @@
 // The state of the page: the live state, the link to the service, the key, and whether buttons that move something may be pressed.
 
 import { computed, effect, signal } from '@preact/signals'
-import { Bench, BenchError, type DeviceInfo, emptyState, type Live, type Operations, type State } from '../clients/ts/benchd.ts'
+import {
+  Bench,
+  BenchError,
+  type DeviceInfo,
+  emptyState,
+  type Live,
+  type Operations,
+  type State,
+  ifState as stateHeader,
+} from '../clients/ts/benchd.ts'
 import { needsOf, type Request } from './needs.ts'
 import { ring } from './sound.tsx'
 import { Tabs } from './tabs.tsx'
@@ -259,9 +268,9 @@ export function isSilent({ state: its, heard_at }: DeviceInfo): boolean {
   return state.value.time - heard_at > silent_s
 }
 
-/** The header by which the service refuses what was pressed for another state than the present one. */
-export function ifState(shown: string): { headers: Record<string, string> } {
-  return { headers: { 'If-State': shown } }
+/** The header by which the service refuses what was pressed for another state than the present one, or before the last stop of a device. */
+export function ifState(shown: string | DeviceInfo): { headers: Record<string, string> } {
+  return { headers: typeof shown === 'string' ? { 'If-State': shown } : stateHeader(shown) }
 }
 
 /** Whether nothing on this bench is real. */

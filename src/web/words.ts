@@ -112,6 +112,11 @@ export function clockTime(seconds: number, now = Date.now() / 1000): string {
   return date.toDateString() === today.toDateString() ? time : `${date.toISOString().slice(0, 10)} ${time}`
 }
 
+/** Formats the caller and the time of a stop as ` by ann, 14:03:07`. */
+export function stopText({ by, at }: { by: string | null; at: number }, now: number): string {
+  return `${by === null ? '' : ` by ${by}`}, ${clockTime(at, now)}`
+}
+
 type Words = (context: Record<string, unknown>, event: RuntimeEvent) => string
 
 const who = ({ thread_name }: Record<string, unknown>) => String(thread_name ?? 'A thread')
@@ -122,6 +127,7 @@ const because = (reason: unknown) => (reason ? `: ${reason}` : '.')
 
 const eventSentences: Record<string, Words> = {
   'DEVICE.FAULTED': ({ error }, { entity_id }) => (`${error}`.startsWith(entity_id) ? sentence(`${error}`) : `${entity_id}: ${error}`),
+  'DEVICE.STOPPED': ({ by }, { entity_id }) => `${entity_id} was stopped${by ? ` by ${by}` : ''}.`,
   'DEVICE.FAULT_CLEARED': (_, { entity_id }) => `The fault of ${entity_id} was cleared.`,
   'DEVICE.ADDED': (_, { entity_id }) => `${entity_id} was added.`,
   'DEVICE.CHANGED': (_, { entity_id }) => `The settings of ${entity_id} were changed.`,

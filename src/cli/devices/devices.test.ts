@@ -185,7 +185,8 @@ test('all are initialized as they were shown: nothing moves after one that is no
     const [, device_id] = /devices\/([^/]+)/.exec(url) ?? []
     const [status = 200, reason] = (method === 'POST' && refusals[device_id!]) || []
     if (method === 'POST') asked.push(`${device_id} ${headers['if-state']}`)
-    const device = (id: string) => ({ device_id: id, state: 'stopped' })
+    const stopped = { by: 'ann', at: 5.25, again: device_id === 'sealer-1' ? { by: 'bob', at: 7 } : null }
+    const device = (id: string) => ({ device_id: id, state: 'stopped', stopped })
     const shown = device_id ? device(device_id) : { devices: ids.map(device) }
     const told = reason ? { detail: `it refuses: ${reason}` } : { success: true, message: 'done' }
     response.writeHead(status, { 'Content-Type': 'application/json', ...(reason && { 'X-Reason': reason }) })
@@ -204,7 +205,7 @@ test('all are initialized as they were shown: nothing moves after one that is no
     refusals['sealer-1'] = [...refusal]
     asked.length = 0
     t.match(await all(), { code: 5, stderr: new RegExp(`not initialized: arm-1\n[\\s\\S]*it refuses: ${refusal[1]}`) })
-    t.same(asked, ['shaker-1 stopped', 'sealer-1 stopped'])
+    t.same(asked, ['shaker-1 stopped 5.25', 'sealer-1 stopped 7'])
   }
   for (const refusal of [
     [423, 'locked'],

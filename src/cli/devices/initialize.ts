@@ -1,5 +1,6 @@
 // `benchd devices initialize`: one device, or with --all each device that must be initialized before it can be used.
 
+import { ifState } from '../../clients/ts/benchd.ts'
 import type { DeviceInfo } from '../../devices/records.ts'
 import { serviceOf, serviceOptions } from '../client.ts'
 import { type Command, command, type Given } from '../command.ts'
@@ -38,9 +39,9 @@ export function withAll(one: Command, headersOf: (options: Options) => Record<st
         if (state === 'faulted') note(`${device_id} has a fault and is left out: look at it first, then: benchd devices init ${device_id}`)
       if (ids.length === 0) return say({ success: true, message: 'no device has to be initialized' }, options.json)
       await mustBeSure(options, `initialize ${ids.join(', ')}, one after the other: each may move`)
-      return oneByOne(all, ({ device_id, state }) =>
+      return oneByOne(all, (device) =>
         perform(service, {
-          ...{ device_id, operation: 'initialize', body: {}, headers: { ...headersOf(options), 'If-State': state } },
+          ...{ device_id: device.device_id, operation: 'initialize', body: {}, headers: { ...headersOf(options), ...ifState(device) } },
           ...{ stops: options['stop-on-interrupt'] ?? false, asJson: options.json ?? false },
         }),
       )
@@ -54,7 +55,7 @@ function needsInitializing({ state }: DeviceInfo): boolean {
 
 /**
  * Returns the exit code. The command ends at the first device that fails: a stop makes the device fail that is being initialized, so nothing moves after
- * the stop. The command also ends at a device whose state is no longer the listed one, because somebody else is at work. A device that somebody else
+ * the stop. The command also ends at a device whose state is no longer the listed one or that was stopped again, because somebody else is at work. A device that somebody else
  * keeps or uses has not moved, and is passed over.
  */
 async function oneByOne(devices: readonly DeviceInfo[], initialize: (device: DeviceInfo) => Promise<number>): Promise<number> {

@@ -116,7 +116,7 @@ export function stateOf({ state, operation, fault, lock, simulated }: DeviceInfo
 }
 
 function described(device: DeviceInfo): string {
-  const { device_id, type, name, driver, identity, lock, fault, last_operation: last } = device
+  const { device_id, type, name, driver, identity, lock, fault, stopped, last_operation: last } = device
   const facts = {
     state: stateOf(device),
     driver,
@@ -125,6 +125,11 @@ function described(device: DeviceInfo): string {
     fault:
       fault &&
       `${fault.error} (${fault.command ?? 'by itself'}, ${date(fault.since)})${fault.may_still_be_moving ? '; may still be moving' : ''}`,
+    stopped:
+      stopped &&
+      [stopped, stopped.again]
+        .flatMap((stop) => (stop ? [`${date(stop.at)}${stop.by === null ? '' : ` by ${stop.by}`}`] : []))
+        .join(', again '),
     last: last && `${last.operation}, ${date(last.started)}: ${last.result?.message ?? last.detail ?? last.status}`,
   }
   const lines = Object.entries(facts).flatMap(([fact, value]) => (value ? [`${fact.padEnd(10)}${value}`] : []))

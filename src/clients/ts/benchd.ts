@@ -38,8 +38,13 @@ export type CallOptions = {
   idempotencyKey?: string
   /** Answers as soon as the operation runs; its record is what comes back. */
   respondAsync?: boolean
-  /** Other headers, as `If-State`. */
+  /** Other headers, as those of `ifState`. */
   headers?: Record<string, string>
+}
+
+/** The header by which a bench refuses what is asked of a device that is not as it was shown any more, or was stopped again since. */
+export function ifState({ state, stopped }: Pick<DeviceInfo, 'state' | 'stopped'>): { 'If-State': string } {
+  return { 'If-State': stopped ? `${state} ${(stopped.again ?? stopped).at}` : state }
 }
 
 type Part<Name extends string, Value> = Value extends Record<string, never> | undefined

@@ -10,7 +10,7 @@ import { needsInitializing, uninitialized } from '../needs.ts'
 import { Act, Form } from '../parts.tsx'
 import { Readings } from '../sparkline.tsx'
 import { ask, bench, ends, ifState, isAllSimulated, isSilent, now, refusal, scope, state, ticks } from '../store.tsx'
-import { clockTime, deviceWords, duration, onPage, sentence } from '../words.ts'
+import { clockTime, deviceWords, duration, onPage, sentence, stopText } from '../words.ts'
 
 /** The capabilities of each device, once it was asked. */
 const capabilities = signal<Record<string, Capabilities>>({})
@@ -52,8 +52,8 @@ export function BenchScreen() {
 function InitializeAll() {
   const all = uninitialized(state.value)
   const initialize = async () => {
-    for (const { device_id, state: its } of all) {
-      const answer = await ask('initializeDevice', { path: { device_id }, body: {}, ...ifState(its) })
+    for (const device of all) {
+      const answer = await ask('initializeDevice', { path: { device_id: device.device_id }, body: {}, ...ifState(device) })
       if (!answer?.success || refusal.value) return
     }
   }
@@ -94,7 +94,8 @@ function DeviceCard({ device }: { device: DeviceInfo }) {
       )}
       {stopped && (
         <p class="fault">
-          Stopped{stopped.by && ` by ${stopped.by}`}, {clockTime(stopped.at, now.value / 1000)}.
+          Stopped{stopText(stopped, now.value / 1000)}
+          {stopped.again && `; again${stopText(stopped.again, now.value / 1000)}`}.
         </p>
       )}
       {fault && fault.error_type !== 'Stopped' && (
@@ -148,7 +149,7 @@ function Buttons({ device, can, operations, open }: ButtonsProps) {
       <Act
         label="Initialize"
         kind={isNext ? 'main' : undefined}
-        onPress={() => ask('initializeDevice', { path, body: {}, ...ifState(its) })}
+        onPress={() => ask('initializeDevice', { path, body: {}, ...ifState(device) })}
         why={why}
       />
       <button
@@ -160,7 +161,7 @@ function Buttons({ device, can, operations, open }: ButtonsProps) {
         Stop
       </button>
       {its === 'faulted' && (
-        <Act label="Clear fault" kind="main" onPress={() => ask('clearDeviceFault', { path, body: {}, ...ifState(its) })} />
+        <Act label="Clear fault" kind="main" onPress={() => ask('clearDeviceFault', { path, body: {}, ...ifState(device) })} />
       )}
       {device.driver === 'bridge' && latched.has(its) && (
         <Act
@@ -199,7 +200,7 @@ function OperationForm({ device, operation, limits }: OperationProps) {
     const body = bodyOf(fields, values)
     lastParams.value = { ...lastParams.value, [key]: body }
     const wish = { operation: operation.name, params: body }
-    await ask('performOperation', { path: { device_id }, body: wish, respondAsync: true, ...ifState(device.state) })
+    await ask('performOperation', { path: { device_id }, body: wish, respondAsync: true, ...ifState(device) })
   }
   return <Form prefix={`${device_id}-${operation.name}`} fields={fields} submit="Start" why={whyNot(device)} onSend={start} />
 }
