@@ -241,6 +241,14 @@ test('when the service stands down, no move is begun, and the state does not say
   t.equal(checkpointOf(card.all.at(-1)!)!.threads[0]!.move?.status, 'AWAITING_MOVE_RESERVATION')
 })
 
+test('when the patience with a move is over and the state is written no more, the arm does not go on', async (t) => {
+  const { runtime, deeds, onCarry } = opened(toPad)
+  onCarry.push((verb) => verb === 'pick' && runtime.executions()[0]!.leave())
+  await begin(runtime, asked)
+  for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
+  t.same(deeds, [...begun, 'sync', 'pick'])
+})
+
 test('an operation that waits for an arm to be out of the device is not begun when the service stands down meanwhile', async (t) => {
   const { deeds, runtime, onCarry } = opened(toMixer)
   onCarry.push((verb) => verb === 'place' && runtime.environments.live!.scheduler.reachIn('another', ['nest']))

@@ -432,7 +432,12 @@ export class Execution implements RunPorts {
 
   /** Resolves when something may move: where everything is, and what is to be done, is on the card. Never, when the service ends. */
   beforeMotion(): Promise<void> | undefined {
-    return this.mayBegin() ?? this.state.persisted()
+    return this.mayBegin() ?? this.synced()
+  }
+
+  /** Resolves when a move that has begun may go on: the present state is on the card. Never, once the state is written no more. Rejects with `storage`. */
+  synced(): Promise<void> | undefined {
+    return this.#isSilent ? new Promise(() => {}) : this.state.persisted()
   }
 
   /** Cuts all threads off; it is aborted when they have unwound. */

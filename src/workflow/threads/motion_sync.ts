@@ -23,7 +23,7 @@ export class MotionSync {
    */
   async beforeMotion(): Promise<void> {
     const { execution, signal } = this.#thread
-    const persisted = execution.state.persisted()
+    const persisted = execution.synced()
     await (this.#isBegun ? persisted?.catch(() => undefined) : persisted)
     signal.throwIfAborted()
     this.#isBegun = true
@@ -35,7 +35,7 @@ export class MotionSync {
    */
   beforePreparing(): Promise<void> | undefined {
     if (this.#isPreparing) return undefined
-    return this.#thread.execution.state.persisted()?.then(() => {
+    return this.#thread.execution.synced()?.then(() => {
       this.#isPreparing = true
     })
   }

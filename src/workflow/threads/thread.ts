@@ -95,6 +95,7 @@ export interface RunPorts extends Publisher {
   mayBegin(): Promise<void> | undefined
   /** Resolves when something may move; undefined where nothing keeps it. Rejects with `storage`. */
   beforeMotion(): Promise<void> | undefined
+  synced(): Promise<void> | undefined
 }
 
 export class LabwareThread extends Entry<'thread'> {
