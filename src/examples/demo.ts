@@ -1,6 +1,7 @@
 // The additions of `benchd demo` to the service: its bench, its points, a key, and a word of welcome.
 
 import { type Config, checkConfig } from '../config.ts'
+import { LabError } from '../errors.ts'
 import type { Keys } from '../keys/keys.ts'
 import { atOnce } from '../kit/disk.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
@@ -43,7 +44,7 @@ const mostEarlier = 9
 export async function prepareDemo({ keys, teachpoints, prepareRuns }: Rooms, name: BenchName = 'small'): Promise<string> {
   const { points, topology } = benches[name]
   await prepareRuns(async ({ catalog }) => {
-    if (!catalog.runtime.environments.topology) await catalog.load(topology.name)
+    if (!catalog.runtime.environments.topology) await catalog.load(topology.name).catch(mustBeFull)
   })
   // Every device is simulated: nothing that moves has to wait for the disk.
   return atOnce(async () => {
@@ -53,6 +54,11 @@ export async function prepareDemo({ keys, teachpoints, prepareRuns }: Rooms, nam
     for (const { key_id } of earlier.slice(0, -mostEarlier)) await keys.revoke(key_id)
     return (await keys.create({ name: ownKey, scope: 'admin' })).api_key
   })
+}
+
+/** Throws the error again unless the disk was full: the topology is loaded then, and the next start loads it anew. */
+function mustBeFull(error: unknown): void {
+  if (!(error instanceof LabError && error.code === 'storage')) throw error
 }
 
 type Welcome = { url: string; api_key: string; lab: Rooms; folder: string | undefined; bench?: BenchName }
