@@ -21,7 +21,7 @@ import { mustBeAsShown } from './if_state.ts'
 import { nearPath } from './near_paths.ts'
 import { publicPages, servePages } from './pages.ts'
 import { mustNotBeSafeMode } from './safe_mode.ts'
-import { runPaths, serviceRoutes } from './service_routes.ts'
+import { runPaths, runRoots, serviceRoutes } from './service_routes.ts'
 
 /** For pages of other origins, where the configuration names any. */
 const forBrowsers = {
@@ -47,7 +47,7 @@ const forBrowsers = {
 export type App = Pick<Hono<Env>, 'fetch'> & { direct?: Direct }
 
 export function app(lab: Lab): Hono<Env> & App {
-  const hono = plain(lab, [...serviceRoutes.map(({ path }) => path), ...runPaths.map((path) => path.replace('/*', ''))])
+  const hono = plain(lab, [...serviceRoutes.map(({ path }) => path), ...runRoots])
   const isPublic = publicity([
     ...publicPages,
     ...serviceRoutes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`),

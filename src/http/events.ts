@@ -18,7 +18,12 @@ type Rooms = { hub: Hub; long_requests: LongRequests } & Pacing
 
 const route = routesOf<Rooms>()
 
-const ExecutionId = v.pipe(v.string(), v.nonEmpty(), v.maxLength(256), v.description('Only events of this execution'))
+const ExecutionId = v.pipe(
+  v.string(),
+  v.nonEmpty(),
+  v.maxLength(256),
+  v.description('Only events of this execution; there are none of an id that is not known, as of an execution that was deleted'),
+)
 
 const EventParameters = v.object({
   since: v.optional(

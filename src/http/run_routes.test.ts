@@ -4,7 +4,7 @@ import { openLab } from '../lab.ts'
 import { benchConfig } from '../testing/http.ts'
 import { app } from './app.ts'
 import { runRoutes } from './run_routes.ts'
-import { runPaths, serviceRoutes } from './service_routes.ts'
+import { runPaths, runRoots, serviceRoutes } from './service_routes.ts'
 
 test('workflows are opened when the first of them is asked for, and at the start where they were used before', async (t) => {
   const folder = t.testdir({ data: {}, topologies: {} })
@@ -69,6 +69,12 @@ test('a path of theirs leads to each of the routes about workflows, and to no ot
   t.same(
     serviceRoutes.filter(({ path }) => isTheirs(path)),
     [],
+  )
+  const known = new Set(runRoutes.map(({ path }) => path))
+  t.same(
+    runRoots.filter((path) => !known.has(path)),
+    [],
+    'a path that a refusal names is that of a route',
   )
   t.end()
 })

@@ -43,3 +43,6 @@ export const runPaths = [
   '/api/labware/*',
   '/api/live',
 ] as const
+
+/** The paths of `run_routes.ts` without parameters that a refusal may name before that file is loaded. */
+export const runRoots = runPaths.map((path) => path.replace('/*', '')).filter((path) => path !== '/api/threads' && path !== '/api/operator')
