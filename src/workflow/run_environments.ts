@@ -192,9 +192,10 @@ export class RunEnvironments {
     const isHeld = (thread_id: string) => threads.get(thread_id)?.waiting?.kind === 'operator'
     const namesOf = (ids: readonly string[]) => ids.map((thread_id) => threads.get(thread_id)?.name ?? thread_id).join(', ')
     const held = thread_ids.filter(isHeld)
-    const waiting = namesOf(thread_ids.filter((thread_id) => !isHeld(thread_id)))
-    const forWhom = held.length > 0 ? `for ${namesOf(held)}, which a person has to let go on, or for each other` : 'for each other'
-    const what = `${waiting} wait ${forWhom}; ${victim?.name} is put out of the way`
+    const waiting = thread_ids.filter((thread_id) => !isHeld(thread_id))
+    const forPerson = held.length > 0 ? `for ${namesOf(held)}, which a person has to let go on` : ''
+    const forWhom = [forPerson, waiting.length > 1 ? 'for each other' : ''].filter(Boolean).join(', or ')
+    const what = `${namesOf(waiting)} ${waiting.length > 1 ? 'wait' : 'waits'} ${forWhom}; ${victim?.name} is put out of the way`
     victim?.execution.incident('RESERVATION_DEADLOCK', what, victim, { severity: 'INFO' })
   }
 

@@ -1,7 +1,8 @@
 // A storage that much labware comes out of and goes back to, where there is little room or none to put anything aside.
 
 import { test } from 'tap'
-import { run, testRuntime } from '../testing/workflow.ts'
+import { begin, run, testRuntime, threadIn } from '../testing/workflow.ts'
+import { whereaboutsOf } from './whereabouts.ts'
 
 type Bench = { pads: number; devices: number; groups: number; tips: boolean }
 
@@ -82,4 +83,13 @@ test('one that waits for an event does not keep back who is to emit it', async (
   const execution = await run(runtime, { workflow: 'work' })
   t.equal(execution.phase.current, 'completed')
   t.same(incidents, [])
+})
+
+test('labware that the storage has not given yet is not said to be lost', async (t) => {
+  const { runtime } = testRuntime(documents({ pads: 0, devices: 1, groups: 3, tips: false }))
+  const execution = await begin(runtime, { workflow: 'work', groups: ['g1', 'g2', 'g3'].map((group_id) => ({ group_id, members: {} })) })
+  await threadIn(execution, 'plate', 'MOVING')
+  const places = runtime.labware().map((labware) => whereaboutsOf(labware).place)
+  t.same(places, ['at store', 'not there yet: it begins at store', 'not there yet: it begins at store'])
+  await runtime.over(execution)
 })

@@ -39,7 +39,9 @@ export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): 
     run_mode: environment.mode,
     position,
     held_by,
-    place: placeOf(thread ? mayBe(thread.state) : labware, position),
+    place: thread
+      ? placeOf(mayBe(thread.state), position, `not there yet: it begins at ${thread.state.starts_at}`)
+      : placeOf(labware, position),
     execution_id: thread?.execution.execution_id ?? null,
     thread_id: thread?.thread_id ?? null,
     thread_name: thread?.name ?? null,

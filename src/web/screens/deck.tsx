@@ -86,7 +86,10 @@ function Transporter({ device_id, positions }: Topology['transporters'][number])
 }
 
 function Carried({ topology }: { topology: Topology }) {
-  const labware = Object.values(state.value.labware).filter(({ run_mode }) => run_mode === 'LIVE')
+  // Labware that its thread is yet to bring cannot be carried.
+  const labware = Object.values(state.value.labware).filter(
+    ({ run_mode, thread_id, position }) => run_mode === 'LIVE' && (thread_id === null || position !== null),
+  )
   const chosen = useSignal('')
   const place = useSignal('')
   if (labware.length === 0) return <Empty>No labware stands on the bench.</Empty>

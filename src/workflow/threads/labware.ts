@@ -42,11 +42,15 @@ export class LabwareOnDeck extends Map<string, Labware> {
   }
 }
 
-/** Says in words where labware may be that stands at `position` as far as the scheduler knows. */
-export function placeOf({ held_by, placing }: Pick<Labware, 'held_by' | 'placing'>, position: string | null): string {
+/** Says in words where labware may be that stands at `position` as far as the scheduler knows; `otherwise` where it knows no place. */
+export function placeOf(
+  { held_by, placing }: Pick<Labware, 'held_by' | 'placing'>,
+  position: string | null,
+  otherwise = 'nobody knows where',
+): string {
   const gripper = held_by === null ? [] : [`in the gripper of ${held_by}`]
   const places = [...(position === null ? [] : [`at ${position}`]), ...gripper, ...(placing === undefined ? [] : [`at ${placing}`])]
-  return places.join(' or ') || 'nobody knows where'
+  return places.join(' or ') || otherwise
 }
 
 export function isSpent({ tips_left }: Labware): boolean {
