@@ -11,27 +11,20 @@ import { apiVersion } from './version.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { backups: Backups } & Pacing
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('system')
 
 const path = '/api/system/backups'
 
 export const backupRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path,
+  route('GET', path, {
     operation_id: 'listBackups',
-    tag: 'system',
     summary: 'List the backups in the data folder',
     scope: 'admin',
-    success: { status: 200, description: 'The newest first', schema: v.strictObject({ backups: v.array(Backup) }) },
-    errors: [],
+    success: { description: 'The newest first', schema: v.strictObject({ backups: v.array(Backup) }) },
     handle: async ({ lab }) => json({ backups: await lab.backups.list() }),
   }),
-  route({
-    method: 'POST',
-    path,
+  route('POST', path, {
     operation_id: 'createBackup',
-    tag: 'system',
     summary: 'Make a backup of the configuration and the state',
     description:
       'Beside the daily one; the newest seven are kept. Keys, which are hashed, and the event log are in it only when they are asked for.',
@@ -52,14 +45,11 @@ export const backupRoutes: Route<Rooms>[] = [
       return json(backup, 201, { Location: `${path}/${backup.name}` })
     },
   }),
-  route({
-    method: 'GET',
-    path: `${path}/:backup_name`,
+  route('GET', `${path}/:backup_name`, {
     operation_id: 'fetchBackup',
-    tag: 'system',
     summary: 'Fetch a backup, as a .tar.gz',
     scope: 'admin',
-    success: { status: 200, description: 'The archive', media_type: 'application/gzip' },
+    success: { description: 'The archive', media_type: 'application/gzip' },
     errors: [404],
     async handle({ lab, c, param }) {
       const backup = await lab.backups.get(param('backup_name'))
@@ -73,14 +63,11 @@ export const backupRoutes: Route<Rooms>[] = [
       return new Response(pacedBody(lab, { pieces: lab.backups.read(backup), response: c.env?.outgoing }).body, { headers })
     },
   }),
-  route({
-    method: 'DELETE',
-    path: `${path}/:backup_name`,
+  route('DELETE', `${path}/:backup_name`, {
     operation_id: 'deleteBackup',
-    tag: 'system',
     summary: 'Delete a backup',
     scope: 'admin',
-    success: { status: 200, description: 'The backup is deleted', schema: OperationResult },
+    success: { description: 'The backup is deleted', schema: OperationResult },
     errors: [404, 503],
     async handle({ lab, param }) {
       await lab.backups.remove(param('backup_name'))

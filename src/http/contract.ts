@@ -51,13 +51,19 @@ export type Call<Rooms, Body, Query> = {
   body(): Body
 }
 
-/** `Rooms` are the rooms of the lab that its handler uses; without them it can be described, and not called. */
-export type Route<Rooms = never, Body = unknown, Query = unknown> = {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** With Hono's `:name` for parameters. */
-  path: string
+type Success = {
+  status: 200 | 201 | 202
+  description: string
+  schema?: v.GenericSchema
+  media_type?: string
+  /** Besides those that every answer has. */
+  headers?: readonly ('Location' | 'Operation-Id' | 'ETag')[]
+  /** Statuses that have the same body. */
+  also?: readonly ContentfulStatusCode[]
+}
+
+type Description<Rooms, Body, Query> = {
   operation_id: string
-  tag: 'devices' | 'teachpoints' | 'workflows' | 'runs' | 'events' | 'keys' | 'system' | 'simulation'
   summary: string
   description?: string
   /** The smallest scope that may call the route, `any` for every valid key, or `public` without one. */
@@ -69,16 +75,6 @@ export type Route<Rooms = never, Body = unknown, Query = unknown> = {
   body_may_be_empty?: boolean
   /** In bytes; 256 KiB by default. */
   body_limit?: number
-  success: {
-    status: 200 | 201 | 202
-    description: string
-    schema?: v.GenericSchema
-    media_type?: string
-    /** Besides those that every answer has. */
-    headers?: readonly ('Location' | 'Operation-Id' | 'ETag')[]
-    /** Statuses that have the same body. */
-    also?: readonly ContentfulStatusCode[]
-  }
   /** Takes `If-Match`. */
   conditional?: true
   /** Takes `If-State`: the state of the thing that the path names, as its own resource shows it, and after a space the time of its last stop; undefined when it is not there. */
@@ -87,16 +83,39 @@ export type Route<Rooms = never, Body = unknown, Query = unknown> = {
   is_secret?: true
   /** The answer with 202 and a `Location` to a request with `Prefer: respond-async`. */
   accepted?: { description: string; schema: v.GenericSchema }
+  handle(call: Call<Rooms, Body, Query>): Response | Promise<Response>
+}
+
+type Tag = 'devices' | 'teachpoints' | 'workflows' | 'runs' | 'events' | 'keys' | 'system' | 'simulation'
+
+/** `Rooms` are the rooms of the lab that its handler uses; without them it can be described, and not called. */
+export type Route<Rooms = never, Body = unknown, Query = unknown> = Description<Rooms, Body, Query> & {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** With Hono's `:name` for parameters. */
+  path: string
+  tag: Tag
+  success: Success
   /** The statuses it answers besides those that every route can. */
   errors: readonly ContentfulStatusCode[]
-  handle(call: Call<Rooms, Body, Query>): Response | Promise<Response>
+}
+
+/** A route as its file declares it: the tag is that of the file, the answer has status 200, and no other errors are answered, unless it says so. */
+type Declaration<Rooms, Body, Query> = Description<Rooms, Body, Query> & {
+  tag?: Tag
+  success: Omit<Success, 'status'> & Partial<Success>
+  errors?: readonly ContentfulStatusCode[]
 }
 
 export const requestIdHeader = 'X-Request-Id'
 
 /** Makes the function that declares the routes of one file. It keeps the types of a route's body and query for the route's handler. */
-export function routesOf<Rooms>() {
-  return <Body = unknown, Query = unknown>(definition: Route<Rooms, Body, Query>): Route<Rooms> => definition as Route<Rooms>
+export function routesOf<Rooms>(tag: Tag) {
+  return <Body = unknown, Query = unknown>(
+    method: Route['method'],
+    path: string,
+    { success, ...its }: Declaration<Rooms, Body, Query>,
+  ): Route<Rooms> =>
+    ({ method, path, tag, errors: [], ...its, success: { status: 200, ...success } }) as Route<Rooms, Body, Query> as Route<Rooms>
 }
 
 /** The parts of a JSON answer. The server reads it when it sends the answer, so a header can be added until then. */

@@ -16,7 +16,7 @@ import { Limit } from './numeral.ts'
 /** `coordinator` is undefined while PostgreSQL is away; `failure` says why then. */
 export type Rooms = { benches: LabBenches; coordinator: Coordinator | undefined; failure: string }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('runs')
 
 /** Keys are made and ended as on a bench; nobody asks a coordinator for one. */
 export const ownKeys = keyRoutes.filter(({ path }) => !path.startsWith('/api/keys/requests')) as unknown as Route<{ keys: Keys }>[]
@@ -83,34 +83,27 @@ function of({ coordinator, failure }: Rooms): Coordinator {
 }
 
 export const coordinatorRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/health',
+  route('GET', '/health', {
     operation_id: 'getHealth',
     tag: 'system',
     summary: 'Say whether journeys go on',
     scope: 'public',
     success: {
-      status: 200,
       description: 'ok, or what is wrong',
       schema: v.strictObject({ status: v.picklist(['ok', 'degraded']), version: v.string(), reasons: v.array(v.string()) }),
       also: [503],
     },
-    errors: [],
     handle({ lab }) {
       const reasons = lab.coordinator ? [] : ['database']
       return json({ status: reasons.length ? 'degraded' : 'ok', version: packageVersion(), reasons }, reasons.length ? 503 : 200)
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/lab',
+  route('GET', '/api/lab', {
     operation_id: 'getLab',
     tag: 'system',
     summary: 'Show the lab file and how its benches answer now',
     scope: 'read',
     success: {
-      status: 200,
       description: 'Each bench fails alone',
       schema: v.strictObject({
         name: v.string(),
@@ -132,14 +125,11 @@ export const coordinatorRoutes: Route<Rooms>[] = [
         ),
       }),
     },
-    errors: [],
     async handle({ lab: { benches } }) {
       return json({ name: benches.lab.name, journeys: [...benches.lab.legs.keys()], benches: await benches.shown() })
     },
   }),
-  route({
-    method: 'POST',
-    path: '/api/lab/stop',
+  route('POST', '/api/lab/stop', {
     operation_id: 'stopAllBenches',
     tag: 'system',
     summary: 'Ask all benches at once to stop their devices',
@@ -147,7 +137,6 @@ export const coordinatorRoutes: Route<Rooms>[] = [
       'It is no safety function: a bench that does not answer goes on, and the answer names it. It needs neither the database nor the broker.',
     scope: 'any',
     success: {
-      status: 200,
       description: 'All benches have stopped; 500 names those that did not say so',
       schema: v.strictObject({
         ...OperationResult.entries,
@@ -161,26 +150,20 @@ export const coordinatorRoutes: Route<Rooms>[] = [
       return json(stopped)
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/lab/journeys',
+  route('GET', '/api/lab/journeys', {
     operation_id: 'listJourneys',
-    tag: 'runs',
     summary: 'List journeys',
     scope: 'read',
     query: v.object({ limit: Limit }),
-    success: { status: 200, description: 'The newest first', schema: v.strictObject({ journeys: v.array(Journey) }) },
+    success: { description: 'The newest first', schema: v.strictObject({ journeys: v.array(Journey) }) },
     errors: [400, 503],
     async handle({ lab, query }) {
       const { limit } = query()
       return json({ journeys: await of(lab).list(limit) })
     },
   }),
-  route({
-    method: 'POST',
-    path: '/api/lab/journeys',
+  route('POST', '/api/lab/journeys', {
     operation_id: 'startJourney',
-    tag: 'runs',
     summary: 'Begin a journey',
     description: 'The lab file is held against the benches first. With a `journey_id` that was begun before, nothing begins again.',
     scope: 'operate',
@@ -202,33 +185,24 @@ export const coordinatorRoutes: Route<Rooms>[] = [
       return json(shown, 202, { Location: `/api/lab/journeys/${shown.journey_id}` })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/lab/journeys/:journey_id',
+  route('GET', '/api/lab/journeys/:journey_id', {
     operation_id: 'getJourney',
-    tag: 'runs',
     summary: 'Get one journey by its id, the beginning of it, or its labware',
     scope: 'read',
-    success: { status: 200, description: 'The journey at this moment', schema: Journey },
+    success: { description: 'The journey at this moment', schema: Journey },
     errors: [404, 409, 503],
     handle: async ({ lab, param }) => json(await of(lab).journey(param('journey_id'))),
   }),
-  route({
-    method: 'GET',
-    path: '/api/lab/journeys/:journey_id/why',
+  route('GET', '/api/lab/journeys/:journey_id/why', {
     operation_id: 'whyJourney',
-    tag: 'runs',
     summary: 'Say what a journey waits for, with the words of its bench',
     scope: 'read',
-    success: { status: 200, description: 'Sentences', schema: v.strictObject({ journey_id: v.string(), because: v.array(v.string()) }) },
+    success: { description: 'Sentences', schema: v.strictObject({ journey_id: v.string(), because: v.array(v.string()) }) },
     errors: [404, 409, 503],
     handle: async ({ lab, param }) => json(await of(lab).why(param('journey_id'))),
   }),
-  route({
-    method: 'POST',
-    path: '/api/lab/journeys/:journey_id/decide',
+  route('POST', '/api/lab/journeys/:journey_id/decide', {
     operation_id: 'decideJourney',
-    tag: 'runs',
     summary: 'Decide about a journey that cannot go on by itself',
     description:
       '`retry` does the step again with a new run; `done`: the bench has done its part, and the labware stands at `position`; `back`: the carrier has brought it back to where ' +
@@ -245,24 +219,20 @@ export const coordinatorRoutes: Route<Rooms>[] = [
         ),
       ),
     }),
-    success: { status: 200, description: 'The journey takes the decision', schema: Journey },
+    success: { description: 'The journey takes the decision', schema: Journey },
     errors: [400, 404, 409, 503],
     async handle({ lab, param, body, c }) {
       const { decision, position, step } = body()
       return json(await of(lab).decide(param('journey_id'), { verb: decision, position, step, by: c.get('principal').name }))
     },
   }),
-  route({
-    method: 'POST',
-    path: '/api/lab/simulations',
+  route('POST', '/api/lab/simulations', {
     operation_id: 'simulateJourney',
-    tag: 'runs',
     summary: 'Try a journey out on the clock alone',
     description: "Each leg is a dry run of its bench; between them are the carriers' times of the lab file. Nothing moves.",
     scope: 'operate',
     body: v.strictObject({ journey: Id }),
     success: {
-      status: 200,
       description: 'How long the journey takes, and who does what when',
       schema: v.strictObject({
         journey: v.string(),
@@ -285,54 +255,42 @@ export const coordinatorRoutes: Route<Rooms>[] = [
       return json(await of(lab).simulate(journey))
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/lab/tasks',
+  route('GET', '/api/lab/tasks', {
     operation_id: 'listTasks',
-    tag: 'runs',
     summary: 'List what people and carriers are to do',
     scope: 'read',
-    success: { status: 200, description: 'The oldest journey first', schema: v.strictObject({ tasks: v.array(Task) }) },
+    success: { description: 'The oldest journey first', schema: v.strictObject({ tasks: v.array(Task) }) },
     errors: [503],
     handle: async ({ lab }) => json({ tasks: await of(lab).tasks() }),
   }),
-  route({
-    method: 'POST',
-    path: '/api/lab/tasks/:task_id/confirm',
+  route('POST', '/api/lab/tasks/:task_id/confirm', {
     operation_id: 'confirmTask',
-    tag: 'runs',
     summary: 'Say that a task is done',
     description:
       'The bench is told; what the bench refuses, as another barcode, is a conflict, and the task stays. Labware that is placed wants its `barcode`.',
     scope: 'operate',
     body: v.strictObject({ barcode: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(128))) }),
     body_may_be_empty: true,
-    success: { status: 200, description: 'The bench has taken it', schema: OperationResult },
+    success: { description: 'The bench has taken it', schema: OperationResult },
     errors: [400, 404, 409, 500, 503],
     async handle({ lab, param, body }) {
       const { barcode } = body()
       return json({ success: true, message: await of(lab).confirm(param('task_id'), barcode) })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/lab/custody',
+  route('GET', '/api/lab/custody', {
     operation_id: 'listCustody',
-    tag: 'runs',
     summary: 'Show who has which labware',
     scope: 'read',
-    success: { status: 200, description: 'One holder for each labware', schema: v.strictObject({ custody: v.array(Custody) }) },
+    success: { description: 'One holder for each labware', schema: v.strictObject({ custody: v.array(Custody) }) },
     errors: [503],
     handle: async ({ lab }) => json({ custody: await of(lab).custody() }),
   }),
-  route({
-    method: 'GET',
-    path: '/api/lab/custody/:labware',
+  route('GET', '/api/lab/custody/:labware', {
     operation_id: 'getCustody',
-    tag: 'runs',
     summary: 'Show who has had a labware, from the first holder on',
     scope: 'read',
-    success: { status: 200, description: 'The oldest first', schema: v.strictObject({ custody: v.array(Custody) }) },
+    success: { description: 'The oldest first', schema: v.strictObject({ custody: v.array(Custody) }) },
     errors: [404, 503],
     async handle({ lab, param }) {
       const custody = await of(lab).custodyOf(param('labware'))

@@ -32,7 +32,7 @@ import { decimal, Numeral } from './numeral.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { registry: Registry; ledger: Ledger; readings: Readings }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('devices')
 
 const path = '/api/devices/:device_id'
 
@@ -41,29 +41,21 @@ const answersLate =
 const ended = 'Ended; `success` is false when it was stopped'
 
 export const deviceRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/api/devices',
+  route('GET', '/api/devices', {
     operation_id: 'listDevices',
-    tag: 'devices',
     summary: 'List connected devices',
     scope: 'read',
     success: {
-      status: 200,
       description: 'The devices, in the order of the configuration',
       schema: v.strictObject({ devices: v.array(DeviceSummary) }),
     },
-    errors: [],
     handle: ({ lab }) => json({ devices: lab.registry.all().map((instrument) => instrument.summary()) }),
   }),
-  route({
-    method: 'GET',
-    path,
+  route('GET', path, {
     operation_id: 'getDevice',
-    tag: 'devices',
     summary: 'Get device info',
     scope: 'read',
-    success: { status: 200, description: 'The device, what it is doing, and what is latched on it', schema: DeviceInfo },
+    success: { description: 'The device, what it is doing, and what is latched on it', schema: DeviceInfo },
     errors: [404],
     async handle({ lab, param }) {
       const instrument = lab.registry.find(param('device_id'))
@@ -71,69 +63,53 @@ export const deviceRoutes: Route<Rooms>[] = [
       return json(instrument.info())
     },
   }),
-  route({
-    method: 'GET',
-    path: `${path}/capabilities`,
+  route('GET', `${path}/capabilities`, {
     operation_id: 'getDeviceCapabilities',
-    tag: 'devices',
     summary: 'Get device capabilities',
     scope: 'read',
     success: {
-      status: 200,
       description: 'The operations of the device, with a JSON Schema for each body, and its limits',
       schema: Capabilities,
     },
     errors: [404],
     handle: ({ lab, param }) => json(lab.registry.find(param('device_id')).capabilities()),
   }),
-  route({
-    method: 'GET',
-    path: `${path}/initialized`,
+  route('GET', `${path}/initialized`, {
     operation_id: 'getDeviceInitialized',
-    tag: 'devices',
     summary: readings.initialized.summary,
     scope: 'read',
-    success: { status: 200, description: 'Whether it takes operations', schema: Initialized },
+    success: { description: 'Whether it takes operations', schema: Initialized },
     errors: [404],
     handle({ lab, param }) {
       const { device_id, is_initialized } = lab.registry.find(param('device_id')).summary()
       return json({ device_id, is_initialized })
     },
   }),
-  route({
-    method: 'GET',
-    path: `${path}/get_temperature`,
+  route('GET', `${path}/get_temperature`, {
     operation_id: 'getDeviceTemperature',
-    tag: 'devices',
     summary: readings.get_temperature.summary,
     scope: 'read',
-    success: { status: 200, description: 'The temperature now', schema: Temperature },
+    success: { description: 'The temperature now', schema: Temperature },
     errors: [400, 404, 409, 500],
     async handle({ lab, param }) {
       const device_id = param('device_id')
       return json({ device_id, ...(await lab.registry.find(device_id).getTemperature()) })
     },
   }),
-  route({
-    method: 'GET',
-    path: `${path}/pose`,
+  route('GET', `${path}/pose`, {
     operation_id: 'getDevicePose',
-    tag: 'devices',
     summary: readings.pose.summary,
     description: 'Of a transporter that can tell it: `capabilities` lists `pose` then. Refused while it moves.',
     scope: 'read',
-    success: { status: 200, description: 'Where it is', schema: DevicePose },
+    success: { description: 'Where it is', schema: DevicePose },
     errors: [400, 404, 409, 500],
     async handle({ lab, param }) {
       const device_id = param('device_id')
       return json({ device_id, coord_type: 'cartesian', coords: await lab.registry.find(device_id).getPose() })
     },
   }),
-  route({
-    method: 'GET',
-    path: `${path}/readings`,
+  route('GET', `${path}/readings`, {
     operation_id: 'getDeviceReadings',
-    tag: 'devices',
     summary: 'Get the readings of the last hour: temperatures, and what the program behind a device tells',
     description:
       'A device that has readings is asked every 10 s, and every 2 s while somebody follows `GET /api/live`; never while it is not ' +
@@ -145,7 +121,6 @@ export const deviceRoutes: Route<Rooms>[] = [
       ),
     }),
     success: {
-      status: 200,
       description: 'The readings, oldest first; at most 1,800',
       schema: v.strictObject({ device_id: v.string(), readings: v.array(Reading) }),
     },
@@ -155,15 +130,12 @@ export const deviceRoutes: Route<Rooms>[] = [
       return json({ device_id, readings: lab.readings.since(device_id, query().since) })
     },
   }),
-  route({
-    method: 'GET',
-    path: `${path}/readings/:reading`,
+  route('GET', `${path}/readings/:reading`, {
     operation_id: 'getDeviceReading',
-    tag: 'devices',
     summary: 'Get a reading that the program behind a device has described',
     description: '`capabilities` lists them under `readings`. Answered at once, also while an operation runs.',
     scope: 'read',
-    success: { status: 200, description: 'The value now', schema: OwnReading },
+    success: { description: 'The value now', schema: OwnReading },
     errors: [400, 404, 409, 500],
     async handle({ lab, param }) {
       const [device_id, reading] = [param('device_id'), param('reading')]
@@ -171,11 +143,8 @@ export const deviceRoutes: Route<Rooms>[] = [
     },
   }),
   ...(Object.keys(operations) as OperationName[]).filter((name) => name !== 'stop').map(operationRoute),
-  route({
-    method: 'POST',
-    path: `${path}/perform`,
+  route('POST', `${path}/perform`, {
     operation_id: 'performOperation',
-    tag: 'devices',
     summary: 'Perform any operation of a device by its name',
     description:
       'For the operations that the program behind a device describes; those of the table may be named too. `data` has the values that came of it. ' +
@@ -183,7 +152,7 @@ export const deviceRoutes: Route<Rooms>[] = [
     scope: 'operate',
     body: PerformWish,
     state_of: stateOf,
-    success: { status: 200, description: ended, schema: PerformResult, headers: ['Operation-Id'] },
+    success: { description: ended, schema: PerformResult, headers: ['Operation-Id'] },
     accepted: { description: 'The operation has begun', schema: OperationRecord },
     errors: [400, 404, 409, 423, 500, 503],
     async handle({ lab, c, param, body }) {
@@ -194,18 +163,15 @@ export const deviceRoutes: Route<Rooms>[] = [
       return operate(c, instrument, { name: operation, params: () => instrument.paramsOf(operation, params) })
     },
   }),
-  route({
-    method: 'POST',
-    path: `${path}/accept`,
+  route('POST', `${path}/accept`, {
     operation_id: 'acceptDescription',
-    tag: 'devices',
     summary: 'Accept that the program behind a device describes itself otherwise than it did',
     description:
       'Such a device has a fault until somebody has seen that the program is the right one. The device is initialized afterwards.',
     scope: 'operate',
     body: v.strictObject({}),
     body_may_be_empty: true,
-    success: { status: 200, description: 'Accepted, or there was nothing to accept', schema: OperationResult },
+    success: { description: 'Accepted, or there was nothing to accept', schema: OperationResult },
     errors: [400, 404, 423],
     handle({ lab, c, param, body }) {
       const instrument = lab.registry.find(param('device_id'))
@@ -216,42 +182,33 @@ export const deviceRoutes: Route<Rooms>[] = [
       return json({ success: true, message })
     },
   }),
-  route({
-    method: 'POST',
-    path: `${path}/stop`,
+  route('POST', `${path}/stop`, {
     operation_id: 'stopDevice',
-    tag: 'devices',
     summary: operations.stop.summary,
     description:
       'Goes ahead of everything, whatever the state. `success` is false when the stop was sent and not acknowledged within 400 ms. A body is not read.',
     scope: 'any',
-    success: { status: 200, description: 'Sent; `success` tells whether the instrument acknowledged', schema: OperationResult },
+    success: { description: 'Sent; `success` tells whether the instrument acknowledged', schema: OperationResult },
     errors: [400, 404, 500],
     handle: async ({ lab, c, param }) => json(await lab.registry.halt(param('device_id'), c.get('principal').name)),
   }),
-  route({
-    method: 'POST',
-    path: '/api/stop',
+  route('POST', '/api/stop', {
     operation_id: 'stopAll',
-    tag: 'devices',
     summary: 'Emergency stop of every device; latched until each is initialized. Not a safety function',
     scope: 'any',
-    success: { status: 200, description: 'Sent to all; `devices` tells which acknowledged', schema: StopAllResult },
+    success: { description: 'Sent to all; `devices` tells which acknowledged', schema: StopAllResult },
     errors: [500],
     handle: async ({ lab, c }) => json(await lab.registry.haltAll(c.get('principal').name)),
   }),
-  route({
-    method: 'POST',
-    path: `${path}/clear_fault`,
+  route('POST', `${path}/clear_fault`, {
     operation_id: 'clearDeviceFault',
-    tag: 'devices',
     summary: 'Clear a latched fault that somebody has looked at; never a stop',
     description: 'The device must be initialized afterwards all the same. Refused as an operation is while somebody else has the device.',
     scope: 'operate',
     body: v.strictObject({}),
     body_may_be_empty: true,
     state_of: stateOf,
-    success: { status: 200, description: 'Cleared, or there was none', schema: OperationResult },
+    success: { description: 'Cleared, or there was none', schema: OperationResult },
     errors: [404, 409, 423],
     handle({ lab, c, param, body }) {
       const instrument = lab.registry.find(param('device_id'))
@@ -260,11 +217,8 @@ export const deviceRoutes: Route<Rooms>[] = [
       return json({ success: true, message })
     },
   }),
-  route({
-    method: 'PUT',
-    path: `${path}/lock`,
+  route('PUT', `${path}/lock`, {
     operation_id: 'leaseDevice',
-    tag: 'devices',
     summary: 'Lease a device: keep it for this key for a while, or renew that',
     description:
       'Requests of other keys and of executions are refused meanwhile, except readings and a stop. An operation that runs goes on. ' +
@@ -272,48 +226,39 @@ export const deviceRoutes: Route<Rooms>[] = [
       'On the control socket, where everybody is `local`, the header `X-Local-User` tells users apart.',
     scope: 'operate',
     body: LeaseWish,
-    success: { status: 200, description: 'The device is leased', schema: Lock },
+    success: { description: 'The device is leased', schema: Lock },
     errors: [400, 404, 423, 503],
     async handle({ lab, c, param, body }) {
       const instrument = lab.registry.find(param('device_id'))
       return json(await instrument.lease(callerOf(c), body()))
     },
   }),
-  route({
-    method: 'DELETE',
-    path: `${path}/lock`,
+  route('DELETE', `${path}/lock`, {
     operation_id: 'releaseDevice',
-    tag: 'devices',
     summary: 'End the lease of a device',
     scope: 'operate',
-    success: { status: 200, description: 'Anybody may use it again, or could before', schema: OperationResult },
+    success: { description: 'Anybody may use it again, or could before', schema: OperationResult },
     errors: [404, 423, 503],
     async handle({ lab, c, param }) {
       const had = await lab.registry.find(param('device_id')).release(callerOf(c))
       return json({ success: true, message: had ? `${param('device_id')} is not leased any more` : `${param('device_id')} was not leased` })
     },
   }),
-  route({
-    method: 'GET',
-    path: `${path}/wire`,
+  route('GET', `${path}/wire`, {
     operation_id: 'getDeviceWire',
-    tag: 'devices',
     summary: 'Get the last words between the device and the service, as they went over the wire',
     scope: 'read',
-    success: { status: 200, description: 'The last 200 frames, and those before a latched fault', schema: Wire },
+    success: { description: 'The last 200 frames, and those before a latched fault', schema: Wire },
     errors: [400, 404],
     handle: ({ lab, param }) => json(lab.registry.find(param('device_id')).wire()),
   }),
-  route({
-    method: 'GET',
-    path: '/api/operations/:operation_id',
+  route('GET', '/api/operations/:operation_id', {
     operation_id: 'getOperation',
-    tag: 'devices',
     summary: 'Get what an operation came to',
     description:
       'Kept for a day, the newest thousand, over a restart too; of one that was under way when the service broke off nothing is kept. Its id is in the header Operation-Id of every answer of an operation.',
     scope: 'read',
-    success: { status: 200, description: 'The operation', schema: OperationRecord },
+    success: { description: 'The operation', schema: OperationRecord },
     errors: [404],
     async handle({ lab, param }) {
       const record = await operationOf(lab, param('operation_id'))
@@ -321,11 +266,8 @@ export const deviceRoutes: Route<Rooms>[] = [
       return json(data === undefined ? record : { ...record, data })
     },
   }),
-  route({
-    method: 'DELETE',
-    path: '/api/operations/:operation_id',
+  route('DELETE', '/api/operations/:operation_id', {
     operation_id: 'endOperation',
-    tag: 'devices',
     summary: 'End a running operation early, in an orderly way: a shaker ramps down and goes home, a centrifuge brakes',
     description:
       'No stop, and nothing is latched: the operation ends with `ended_early: true` and `success: true`. `can_end_early` in the capabilities tells which operations can. ' +
@@ -357,18 +299,14 @@ async function operationOf({ ledger }: Pick<Rooms, 'ledger'>, operation_id: stri
 function operationRoute(name: OperationName): Route<Rooms> {
   const { summary, params, ...more } = operations[name]
   const extension = 'extension' in more ? 'An extension of ours. ' : ''
-  return route({
-    method: 'POST',
-    path: `${path}/${name}`,
+  return route('POST', `${path}/${name}`, {
     operation_id: operationId(name),
-    tag: 'devices',
     summary,
     description: extension + answersLate,
     scope: 'operate',
     body: params as v.GenericSchema<unknown, Record<string, unknown>>,
     body_may_be_empty: Object.values<v.GenericSchema>(params.entries).every(isOptional),
     success: {
-      status: 200,
       description: ended,
       schema: OperationResult,
       headers: ['Operation-Id'],

@@ -8,14 +8,11 @@ import { json, type Route, routesOf } from './contract.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { runs: Runs }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('runs')
 
 export const dryRunRoutes: Route<Rooms>[] = [
-  route({
-    method: 'POST',
-    path: '/api/simulations',
+  route('POST', '/api/simulations', {
     operation_id: 'simulate',
-    tag: 'runs',
     summary: 'Try out a submission on the clock alone',
     description:
       'The same engine on time that jumps, answered when it has come to its end. Nothing is emitted, recorded or moved, also while runs are open; handlers are ' +
@@ -23,7 +20,7 @@ export const dryRunRoutes: Route<Rooms>[] = [
       'In LIVE, places where labware stands now are taken in it too.',
     scope: 'operate',
     body: SubmissionRequest,
-    success: { status: 200, description: 'The outcome that the run would have', schema: DryRun },
+    success: { description: 'The outcome that the run would have', schema: DryRun },
     errors: [400, 404, 503],
     handle: async ({ lab, body }) => json(await lab.runs.runtime.simulate(body())),
   }),

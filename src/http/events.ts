@@ -16,7 +16,7 @@ import type { Pacing } from './paced_body.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { hub: Hub; long_requests: LongRequests } & Pacing
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('events')
 
 const ExecutionId = v.pipe(
   v.string(),
@@ -68,17 +68,13 @@ const Streamed = v.object({
 })
 
 export const eventRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/events',
+  route('GET', '/events', {
     operation_id: 'getEvents',
-    tag: 'events',
     summary: 'Events recorded at or after a time',
     description: 'In the order they were fired. Ask next with `since` = `next_since`: nothing is missed and nothing comes twice.',
     scope: 'read',
     query: EventParameters,
     success: {
-      status: 200,
       description: 'The events, and the `since` of the next question',
       schema: v.strictObject({ events: v.array(RuntimeEvent), next_since: v.pipe(v.number(), v.metadata({ unit: 's' })) }),
     },
@@ -102,11 +98,8 @@ export const eventRoutes: Route<Rooms>[] = [
       }
     },
   }),
-  route({
-    method: 'GET',
-    path: '/events/stream',
+  route('GET', '/events/stream', {
     operation_id: 'streamEvents',
-    tag: 'events',
     summary: 'Live events, as Server-Sent Events',
     description:
       'Each frame is `event: runtime_event`, `data:` with one RuntimeEvent, and `id:`. A new stream begins with an `id:` alone, behind which its events come. ' +
@@ -116,7 +109,7 @@ export const eventRoutes: Route<Rooms>[] = [
       'a power cut or a full disk took them, or the id is not in this log. What follows is all there is; read the state anew.',
     scope: 'read',
     query: Streamed,
-    success: { status: 200, description: 'The stream', media_type: 'text/event-stream' },
+    success: { description: 'The stream', media_type: 'text/event-stream' },
     errors: [400, 503],
     handle({ lab, c, query }) {
       const { execution_id, last_event_id, heartbeat } = query()

@@ -27,7 +27,7 @@ import { Limit, Numeral, whole } from './numeral.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { hub: Hub; runs: Runs; safe_mode: Incident | undefined }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('runs')
 
 const path = '/api/executions/:execution_id'
 const Nothing = v.strictObject({})
@@ -47,11 +47,8 @@ const mostUnwritten = 200
 const Offset = v.optional(v.pipe(Numeral(whole, 'it must be a whole number'), v.description('Begins behind so many')), '0')
 
 export const executionRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/api/executions',
+  route('GET', '/api/executions', {
     operation_id: 'listExecutions',
-    tag: 'runs',
     summary: 'List executions',
     description: 'The open executions, and the newest thousand of those that have ended.',
     scope: 'read',
@@ -59,7 +56,7 @@ export const executionRoutes: Route<Rooms>[] = [
       limit: Limit,
       status: v.optional(v.pipe(v.picklist(recordStatuses), v.description('Only executions of this status'))),
     }),
-    success: { status: 200, description: 'The newest first', schema: v.strictObject({ executions: v.array(ExecutionSummary) }) },
+    success: { description: 'The newest first', schema: v.strictObject({ executions: v.array(ExecutionSummary) }) },
     errors: [400],
     handle({ lab, query }) {
       const { limit, status } = query()
@@ -69,28 +66,21 @@ export const executionRoutes: Route<Rooms>[] = [
       return json({ executions })
     },
   }),
-  route({
-    method: 'GET',
-    path,
+  route('GET', path, {
     operation_id: 'getExecution',
-    tag: 'runs',
     summary: 'Get one execution: its threads, where their labware is, and what each waits for',
     description: 'For an execution that ended a while ago, or before a restart, this is its record: `is_live` is false then.',
     scope: 'read',
-    success: { status: 200, description: 'The execution at this moment', schema: ExecutionSnapshot },
+    success: { description: 'The execution at this moment', schema: ExecutionSnapshot },
     errors: [404],
     handle: ({ lab, param }) => json(snapshotOf(knownBy(lab, param('execution_id')), now())),
   }),
-  route({
-    method: 'GET',
-    path: `${path}/threads`,
+  route('GET', `${path}/threads`, {
     operation_id: 'listThreads',
-    tag: 'runs',
     summary: 'List the threads of an execution',
     scope: 'read',
     query: v.object({ limit: Limit, offset: Offset }),
     success: {
-      status: 200,
       description: 'The open threads, in the order they came; then the others, the newest first',
       schema: v.strictObject({ threads: v.array(ShownThread) }),
     },
@@ -101,16 +91,12 @@ export const executionRoutes: Route<Rooms>[] = [
       return json({ threads: threadsOf(known, now()).slice(offset, offset + limit) })
     },
   }),
-  route({
-    method: 'GET',
-    path: `${path}/timeline`,
+  route('GET', `${path}/timeline`, {
     operation_id: 'getTimeline',
-    tag: 'runs',
     summary: 'Get what an execution did when: a row for each action and each hop',
     description: 'Kept in memory for the runs that are open and the last few that have ended; the events of the others are at /events.',
     scope: 'read',
     success: {
-      status: 200,
       description: 'The newest ten thousand rows, in the order they began',
       schema: v.strictObject({
         rows: v.array(ShownTimelineRow),
@@ -130,29 +116,22 @@ export const executionRoutes: Route<Rooms>[] = [
       return json({ rows: timeline.rows(), dropped: timeline.dropped })
     },
   }),
-  route({
-    method: 'GET',
-    path: `${path}/blockers`,
+  route('GET', `${path}/blockers`, {
     operation_id: 'listBlockers',
-    tag: 'runs',
     summary: 'List what stops an execution now, and what to do about it',
     scope: 'read',
-    success: { status: 200, description: 'The worst first', schema: v.strictObject({ blockers: v.array(Blocker) }) },
+    success: { description: 'The worst first', schema: v.strictObject({ blockers: v.array(Blocker) }) },
     errors: [404],
     handle({ lab, param }) {
       const { execution } = knownBy(lab, param('execution_id'))
       return json({ blockers: execution ? blockers(execution, lab.safe_mode) : [] })
     },
   }),
-  route({
-    method: 'GET',
-    path: `${path}/why`,
+  route('GET', `${path}/why`, {
     operation_id: 'explainExecution',
-    tag: 'runs',
     summary: 'Say in words what each thread of an execution waits for, who holds it, and since when',
     scope: 'read',
     success: {
-      status: 200,
       description: 'The threads that have not ended, in the order they came',
       schema: v.strictObject({ threads: v.array(Reason) }),
     },
@@ -162,14 +141,11 @@ export const executionRoutes: Route<Rooms>[] = [
       return json({ threads: execution ? why(execution) : [] })
     },
   }),
-  route({
-    method: 'DELETE',
-    path,
+  route('DELETE', path, {
     operation_id: 'deleteExecution',
-    tag: 'runs',
     summary: 'Delete an execution that has ended, with its events and incidents',
     scope: 'admin',
-    success: { status: 200, description: 'Gone, from the log too', schema: OperationResult },
+    success: { description: 'Gone, from the log too', schema: OperationResult },
     errors: [404, 409, 503],
     async handle({ lab, param }) {
       const execution_id = param('execution_id')
@@ -179,17 +155,14 @@ export const executionRoutes: Route<Rooms>[] = [
       return json({ success: true, message: `execution ${execution_id}, its events and its incidents are deleted` })
     },
   }),
-  route({
-    method: 'POST',
-    path: `${path}/emit`,
+  route('POST', `${path}/emit`, {
     operation_id: 'emitCustomEvent',
-    tag: 'runs',
     summary: 'Emit a custom event into an execution',
     description: 'Releases whoever waits for it there, and fires `CUSTOM.<name>.EMITTED`. The body is 16 KiB at most.',
     scope: 'operate',
     body: Emission,
     body_limit: longestItem,
-    success: { status: 200, description: 'Emitted', schema: OperationResult },
+    success: { description: 'Emitted', schema: OperationResult },
     errors: [400, 404, 409],
     async handle(call) {
       const execution = openOne(call)
@@ -214,11 +187,8 @@ export const executionRoutes: Route<Rooms>[] = [
     execution.close()
     return 'it takes no more submissions'
   }),
-  route({
-    method: 'POST',
-    path: `${path}/skip`,
+  route('POST', `${path}/skip`, {
     operation_id: 'skipStep',
-    tag: 'runs',
     summary: 'Skip a step or an action that lies ahead',
     description:
       'By its name: `seal_it`, `plate/seal_it`, `plate/seal_it/seal`; the whole name where a shorter one is ambiguous. An action is also skipped while it waits ' +
@@ -226,18 +196,15 @@ export const executionRoutes: Route<Rooms>[] = [
     scope: 'operate',
     body: v.strictObject({ item: ItemName }),
     state_of: stateOf,
-    success: { status: 200, description: 'The item is skipped, now or when its thread comes to it', schema: OperationResult },
+    success: { description: 'The item is skipped, now or when its thread comes to it', schema: OperationResult },
     errors: [400, 404, 409],
     handle(call) {
       const execution = openOne(call)
       return json({ success: true, message: `${execution.skip(call.body().item)} is skipped` })
     },
   }),
-  route({
-    method: 'POST',
-    path: `${path}/insert`,
+  route('POST', `${path}/insert`, {
     operation_id: 'insertStep',
-    tag: 'runs',
     summary: 'Insert a step, or an action, before or after another',
     description:
       'The item is a step as a workflow has it, and is checked as one; beside an action of a method it is `{"action": {…}}`. It goes into every thread that has the other ' +
@@ -246,7 +213,7 @@ export const executionRoutes: Route<Rooms>[] = [
     body: v.strictObject({ before: v.optional(ItemName), after: v.optional(ItemName), item: JsonStep }),
     body_limit: longestItem,
     state_of: stateOf,
-    success: { status: 200, description: 'Where it stands, in words', schema: OperationResult },
+    success: { description: 'Where it stands, in words', schema: OperationResult },
     errors: [400, 404, 409],
     handle(call) {
       const execution = openOne(call)
@@ -256,11 +223,8 @@ export const executionRoutes: Route<Rooms>[] = [
       return json({ success: true, message: execution.insert(before !== undefined ? { before, item } : { after: after!, item }) })
     },
   }),
-  route({
-    method: 'POST',
-    path: `${path}/spawn`,
+  route('POST', `${path}/spawn`, {
     operation_id: 'spawnThread',
-    tag: 'runs',
     summary: 'Put one more thread into an execution',
     description: 'Also while it is paused: then the thread is held before its labware comes.',
     scope: 'operate',
@@ -269,7 +233,7 @@ export const executionRoutes: Route<Rooms>[] = [
       start: v.optional(v.pipe(Name, v.description('The place where its labware comes from, if not that of the workflow'))),
     }),
     state_of: stateOf,
-    success: { status: 200, description: 'The thread is there', schema: OperationResult },
+    success: { description: 'The thread is there', schema: OperationResult },
     errors: [400, 404, 409],
     handle(call) {
       const execution = openOne(call)
@@ -278,11 +242,8 @@ export const executionRoutes: Route<Rooms>[] = [
       return json({ success: true, message: `thread ${name} is there: ${thread_id}` })
     },
   }),
-  route({
-    method: 'POST',
-    path: `${path}/stop`,
+  route('POST', `${path}/stop`, {
     operation_id: 'stopExecution',
-    tag: 'runs',
     summary: 'Stop an execution, in two calls',
     description:
       'The first call pauses it and arms the stop; the second, with `confirm`, aborts it: what a device does for it is halted. A confirmation alone does nothing. ' +
@@ -291,7 +252,7 @@ export const executionRoutes: Route<Rooms>[] = [
     body: v.strictObject({ confirm: v.optional(v.boolean(), false) }),
     body_may_be_empty: true,
     state_of: stateOf,
-    success: { status: 200, description: 'Armed, or stopping', schema: OperationResult },
+    success: { description: 'Armed, or stopping', schema: OperationResult },
     errors: [400, 404, 409],
     handle(call) {
       const execution = openOne(call)
@@ -305,17 +266,14 @@ export const executionRoutes: Route<Rooms>[] = [
 
 /** The route of a verb for an open run that takes no more than its name. */
 function verb(name: string, summary: string, tell: (execution: Execution) => string): Route<Rooms> {
-  return route({
-    method: 'POST',
-    path: `${path}/${name}`,
+  return route('POST', `${path}/${name}`, {
     operation_id: `${name}Execution`,
-    tag: 'runs',
     summary,
     scope: 'operate',
     body: Nothing,
     body_may_be_empty: true,
     state_of: stateOf,
-    success: { status: 200, description: 'The run has taken the request.', schema: OperationResult },
+    success: { description: 'The run has taken the request.', schema: OperationResult },
     errors: [404, 409],
     handle(call) {
       const execution = openOne(call)

@@ -5,7 +5,7 @@ import { LabError } from '../errors.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
-const route = routesOf<{ fleet: Fleet | undefined }>()
+const route = routesOf<{ fleet: Fleet | undefined }>('system')
 
 const Link = v.strictObject({
   lab: v.string(),
@@ -50,29 +50,21 @@ const Bench = v.strictObject({
 })
 
 export const fleetRoutes: Route<{ fleet: Fleet | undefined }>[] = [
-  route({
-    method: 'GET',
-    path: '/api/lab',
+  route('GET', '/api/lab', {
     operation_id: 'getLab',
-    tag: 'system',
     summary: 'Show how this bench is connected to its lab, and which benches are there',
     scope: 'read',
     success: {
-      status: 200,
       description: '`link` is null where the configuration has no `fleet`; the benches are sorted by name, this one included',
       schema: v.strictObject({ link: v.nullable(Link), benches: v.array(Bench) }),
     },
-    errors: [],
     handle: ({ lab: { fleet } }) => json({ link: fleet?.status() ?? null, benches: fleet?.benches() ?? [] }),
   }),
-  route({
-    method: 'POST',
-    path: '/api/lab/epoch',
+  route('POST', '/api/lab/epoch', {
     operation_id: 'drawEpoch',
-    tag: 'system',
     summary: 'Go on under the name of this bench after another box has sent events under it; draws a new epoch',
     scope: 'admin',
-    success: { status: 200, description: 'The connection with the new epoch', schema: v.strictObject({ link: Link }) },
+    success: { description: 'The connection with the new epoch', schema: v.strictObject({ link: Link }) },
     errors: [409, 503],
     async handle({ lab: { fleet } }) {
       if (!fleet) throw new LabError('conflict', 'this bench belongs to no lab: its configuration has no "fleet"')

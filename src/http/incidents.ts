@@ -12,7 +12,7 @@ import { Limit } from './numeral.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { hub: Hub; runs: Runs }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('runs')
 
 const path = '/api/incidents/:incident_id'
 
@@ -25,16 +25,13 @@ const IncidentParameters = v.object({
 })
 
 export const incidentRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/api/incidents',
+  route('GET', '/api/incidents', {
     operation_id: 'listIncidents',
-    tag: 'runs',
     summary: 'List incidents',
     description: 'The newest thousand are kept; older ones remain as events.',
     scope: 'read',
     query: IncidentParameters,
-    success: { status: 200, description: 'The newest first', schema: v.strictObject({ incidents: v.array(Incident) }) },
+    success: { description: 'The newest first', schema: v.strictObject({ incidents: v.array(Incident) }) },
     errors: [400],
     handle({ lab, query }) {
       const { limit, execution_id, acknowledged } = query()
@@ -45,29 +42,23 @@ export const incidentRoutes: Route<Rooms>[] = [
       return json({ incidents: incidents.slice(0, limit) })
     },
   }),
-  route({
-    method: 'GET',
-    path,
+  route('GET', path, {
     operation_id: 'getIncident',
-    tag: 'runs',
     summary: 'Get one incident, with all its detail',
     scope: 'read',
-    success: { status: 200, description: 'The incident', schema: Incident },
+    success: { description: 'The incident', schema: Incident },
     errors: [404],
     handle: ({ lab, param }) => json(lab.hub.incidents.get(param('incident_id'))),
   }),
-  route({
-    method: 'POST',
-    path: `${path}/acknowledge`,
+  route('POST', `${path}/acknowledge`, {
     operation_id: 'acknowledgeIncident',
-    tag: 'runs',
     summary: 'Mark an incident as seen',
     description:
       'Acknowledging changes nothing else, except that the incident of safe mode ends safe mode. The acknowledgement is on the card when this answers.',
     scope: 'operate',
     body: v.strictObject({}),
     body_may_be_empty: true,
-    success: { status: 200, description: 'Marked', schema: OperationResult },
+    success: { description: 'Marked', schema: OperationResult },
     errors: [404, 503],
     async handle({ lab, c, param, body }) {
       body()
@@ -107,11 +98,8 @@ type LateCall<Body> = {
 
 /** The route of a decision about the call of a RECOVERABLE_TIMEOUT, as long as the call goes on. */
 function lateCall<Body>({ name, summary, body, tell }: LateCall<Body>): Route<Rooms> {
-  return route<Body>({
-    method: 'POST',
-    path: `${path}/${name}`,
+  return route<Body>('POST', `${path}/${name}`, {
     operation_id: `${name}LateCall`,
-    tag: 'runs',
     summary,
     description:
       'For a RECOVERABLE_TIMEOUT. A conflict when somebody has decided already, or the call has ended. What is cut off in a LIVE run has been stopped: ' +
@@ -119,7 +107,7 @@ function lateCall<Body>({ name, summary, body, tell }: LateCall<Body>): Route<Ro
     scope: 'operate',
     body,
     body_may_be_empty: name !== 'extend',
-    success: { status: 200, description: 'The decision about the call was recorded.', schema: OperationResult },
+    success: { description: 'The decision about the call was recorded.', schema: OperationResult },
     errors: name === 'extend' ? [400, 404, 409] : [404, 409],
     handle(call) {
       const { incident_id } = call.lab.hub.incidents.get(call.param('incident_id'))

@@ -11,7 +11,7 @@ import { remoteAddress } from './entrance.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { keys: Keys; pairing: Pairing; log: Log }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('keys')
 
 const Rotation = v.strictObject({
   overlap_s: v.optional(
@@ -25,22 +25,15 @@ const Approval = v.strictObject({ expires_at: KeyEnd })
 const requestPath = '/api/keys/requests/:request_id'
 
 export const keyRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/api/keys',
+  route('GET', '/api/keys', {
     operation_id: 'listKeys',
-    tag: 'keys',
     summary: 'List keys, without their secrets',
     scope: 'admin',
-    success: { status: 200, description: 'Every key, revoked ones too', schema: v.strictObject({ keys: v.array(PublicKey) }) },
-    errors: [],
+    success: { description: 'Every key, revoked ones too', schema: v.strictObject({ keys: v.array(PublicKey) }) },
     handle: ({ lab }) => json({ keys: lab.keys.list() }),
   }),
-  route({
-    method: 'POST',
-    path: '/api/keys',
+  route('POST', '/api/keys', {
     operation_id: 'createKey',
-    tag: 'keys',
     summary: 'Create a key',
     scope: 'admin',
     body: KeyRequest,
@@ -52,11 +45,8 @@ export const keyRoutes: Route<Rooms>[] = [
       return json(created, 201, { Location: `/api/keys/${created.key_id}` })
     },
   }),
-  route({
-    method: 'POST',
-    path: '/api/keys/:key_id/rotate',
+  route('POST', '/api/keys/:key_id/rotate', {
     operation_id: 'rotateKey',
-    tag: 'keys',
     summary: 'Put a new key in the place of one',
     description:
       'Of the same name and scope, and of the same length of life unless `expires_at` says another end. The old one works for `overlap_s` more seconds; without that, until it is revoked.',
@@ -71,26 +61,20 @@ export const keyRoutes: Route<Rooms>[] = [
       return json(created, 201, { Location: `/api/keys/${created.key_id}` })
     },
   }),
-  route({
-    method: 'DELETE',
-    path: '/api/keys/:key_id',
+  route('DELETE', '/api/keys/:key_id', {
     operation_id: 'revokeKey',
-    tag: 'keys',
     summary: 'Revoke a key',
     description: 'The key opens nothing from this moment on; its record stays.',
     scope: 'admin',
-    success: { status: 200, description: 'Revoked', schema: OperationResult },
+    success: { description: 'Revoked', schema: OperationResult },
     errors: [404, 503],
     async handle({ lab, param }) {
       await lab.keys.revoke(param('key_id'))
       return json({ success: true, message: `key ${param('key_id')} is revoked` })
     },
   }),
-  route({
-    method: 'POST',
-    path: '/api/keys/requests',
+  route('POST', '/api/keys/requests', {
     operation_id: 'requestKey',
-    tag: 'keys',
     summary: 'Ask for a key, which somebody with a key of scope admin then approves or denies',
     description:
       'Show the `code` to whoever is to approve it. Five may wait, each for ten minutes, and two of one address (`limits.pairings_per_address`); ' +
@@ -117,27 +101,19 @@ export const keyRoutes: Route<Rooms>[] = [
       return json(asked, 201, { Location: `/api/keys/requests/${asked.request_id}` })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/keys/requests',
+  route('GET', '/api/keys/requests', {
     operation_id: 'listKeyRequests',
-    tag: 'keys',
     summary: 'List the requests for a key that wait for a decision',
     scope: 'admin',
-    success: { status: 200, description: 'The oldest first', schema: v.strictObject({ requests: v.array(PairingRequest) }) },
-    errors: [],
+    success: { description: 'The oldest first', schema: v.strictObject({ requests: v.array(PairingRequest) }) },
     handle: ({ lab }) => json({ requests: lab.pairing.list() }),
   }),
-  route({
-    method: 'GET',
-    path: requestPath,
+  route('GET', requestPath, {
     operation_id: 'fetchRequestedKey',
-    tag: 'keys',
     summary: 'Fetch the key that was asked for: 202 until it is approved, then the key, once',
     description: '404 when it was denied, when its key was fetched, and after ten minutes.',
     scope: 'public',
     success: {
-      status: 200,
       description: 'The key; it is shown this once. With 202 an empty object: nobody has decided yet',
       schema: v.strictObject({ api_key: v.optional(v.string()) }),
       also: [202],
@@ -148,30 +124,24 @@ export const keyRoutes: Route<Rooms>[] = [
       return api_key === undefined ? json({}, 202) : json({ api_key })
     },
   }),
-  route({
-    method: 'POST',
-    path: `${requestPath}/approve`,
+  route('POST', `${requestPath}/approve`, {
     operation_id: 'approveKeyRequest',
-    tag: 'keys',
     summary: 'Let whoever asked for a key have it',
     scope: 'admin',
     body: Approval,
     body_may_be_empty: true,
-    success: { status: 200, description: 'The key is made when it is fetched', schema: OperationResult },
+    success: { description: 'The key is made when it is fetched', schema: OperationResult },
     errors: [400, 404],
     handle({ lab, param, body }) {
       const request = lab.pairing.approve(param('request_id'), body().expires_at)
       return json({ success: true, message: `${named(request)} may fetch a key of scope ${request.scope}` })
     },
   }),
-  route({
-    method: 'DELETE',
-    path: requestPath,
+  route('DELETE', requestPath, {
     operation_id: 'denyKeyRequest',
-    tag: 'keys',
     summary: 'Deny a request for a key',
     scope: 'admin',
-    success: { status: 200, description: 'The request is deleted', schema: OperationResult },
+    success: { description: 'The request is deleted', schema: OperationResult },
     errors: [404],
     handle({ lab, param }) {
       return json({ success: true, message: `${named(lab.pairing.deny(param('request_id')))} gets no key` })

@@ -10,37 +10,29 @@ import { json, type Route, routesOf } from './contract.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { runs: Runs }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('runs')
 
 export const labwareRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/api/labware',
+  route('GET', '/api/labware', {
     operation_id: 'listLabware',
-    tag: 'runs',
     summary: 'List labware, and where it is',
     scope: 'read',
     success: {
-      status: 200,
       description:
         'The labware that open runs move, and the labware that stands on the bench; while no topology is loaded, the labware that stood on the last one',
       schema: v.strictObject({ labware: v.array(Whereabouts) }),
     },
-    errors: [],
     handle: ({ lab }) => json({ labware: lab.runs.catalog.labware() }),
   }),
-  route({
-    method: 'PUT',
-    path: '/api/labware/:labware_id/location',
+  route('PUT', '/api/labware/:labware_id/location', {
     operation_id: 'relocateLabware',
-    tag: 'runs',
     summary: 'Say where a labware is',
     description:
       'Somebody carried it there, or (`null`) took it off the bench, which is for labware without a thread. Nothing moves. A conflict while it is under way, and for a ' +
       'place where something stands or that is kept for another. Its thread goes on from there.',
     scope: 'operate',
     body: v.strictObject({ position: v.nullable(Name) }),
-    success: { status: 200, description: 'Taken at your word', schema: OperationResult },
+    success: { description: 'Taken at your word', schema: OperationResult },
     errors: [400, 404, 409, 503],
     async handle({ lab, param, body }) {
       const { position } = body()

@@ -13,17 +13,14 @@ import { openStream, type Streaming } from './open_stream.ts'
 /** The rooms of the lab that this route uses. */
 type Rooms = Shown & Streaming & { clock: Clock; log: Log; readings: Readings }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('system')
 
 /** Each lab has one board, so that each value is looked at and serialised once for all connections. */
 const boards = new WeakMap<Rooms['hub'], LiveBoard>()
 
 export const liveRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/api/live',
+  route('GET', '/api/live', {
     operation_id: 'streamState',
-    tag: 'system',
     summary: 'The present state of the bench, and each change of it, as Server-Sent Events',
     description: [
       'Each frame is `event: state` with `data: {"kind", "id", "value"}`. A value is the body of the resource that GET answers, and `null` when it is',
@@ -37,7 +34,7 @@ export const liveRoutes: Route<Rooms>[] = [
     query: v.object({
       run: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256), v.description('The execution whose timeline is shown too'))),
     }),
-    success: { status: 200, description: 'The stream', media_type: 'text/event-stream' },
+    success: { description: 'The stream', media_type: 'text/event-stream' },
     errors: [400, 503],
     async handle({ lab, c, query }) {
       const { run } = query()

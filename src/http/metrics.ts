@@ -25,21 +25,17 @@ type Rooms = {
   health(): Health
 }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('system')
 
 /** Bytes; what getrusage(2) counts written blocks in. */
 const block = 512
 
 export const metricRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/metrics',
+  route('GET', '/metrics', {
     operation_id: 'getMetrics',
-    tag: 'system',
     summary: 'Figures of the service, in the text format of Prometheus',
     scope: 'read',
-    success: { status: 200, description: 'A line a figure', media_type: 'text/plain' },
-    errors: [],
+    success: { description: 'A line a figure', media_type: 'text/plain' },
     async handle({ lab }) {
       const text = (await metricsOf(lab)).map(written).join('')
       return new Response(text, { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8', 'X-API-Version': apiVersion } })

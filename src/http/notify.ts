@@ -5,7 +5,7 @@ import { notifyKinds } from '../config/notify.ts'
 import type { Notifier } from '../notify/notifier.ts'
 import { json, routesOf } from './contract.ts'
 
-const route = routesOf<{ notifier: Notifier }>()
+const route = routesOf<{ notifier: Notifier }>('system')
 
 const Host = v.pipe(v.string(), v.description('The host of its address; a path may hold a secret, and is never shown'))
 const Failure = v.pipe(v.nullable(v.string()), v.description('Why the last message was not taken; null if it was'))
@@ -24,30 +24,21 @@ const Receiver = v.strictObject({
 })
 
 export const notifyRoutes = [
-  route({
-    method: 'GET',
-    path: '/api/system/notify',
+  route('GET', '/api/system/notify', {
     operation_id: 'listNotifyReceivers',
-    tag: 'system',
     summary: 'List the webhooks of the configuration, and how delivery to each goes',
     scope: 'read',
     success: {
-      status: 200,
       description: 'In the order of the configuration; `dropped` counts messages that were left out because 1,000 waited',
       schema: v.strictObject({ receivers: v.array(Receiver), dropped: v.number() }),
     },
-    errors: [],
     handle: ({ lab: { notifier } }) => json({ receivers: notifier.status(), dropped: notifier.dropped }),
   }),
-  route({
-    method: 'POST',
-    path: '/api/system/notify/test',
+  route('POST', '/api/system/notify/test', {
     operation_id: 'testNotify',
-    tag: 'system',
     summary: 'Send a test message to each webhook of the configuration',
     scope: 'admin',
     success: {
-      status: 200,
       description: 'The outcome for each receiver; answered after ten seconds at most',
       schema: v.strictObject({ receivers: v.array(v.strictObject({ host: Host, failure: Failure })) }),
     },

@@ -8,7 +8,7 @@ import { json, type Route, routesOf } from './contract.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { runs: Runs }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('runs')
 
 const ManualStep = v.strictObject({
   step_id: v.string(),
@@ -19,28 +19,21 @@ const ManualStep = v.strictObject({
 })
 
 export const operatorRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/api/operator/steps',
+  route('GET', '/api/operator/steps', {
     operation_id: 'listManualSteps',
-    tag: 'runs',
     summary: 'List the steps that wait for a person',
     scope: 'read',
-    success: { status: 200, description: 'The oldest first', schema: v.strictObject({ steps: v.array(ManualStep) }) },
-    errors: [],
+    success: { description: 'The oldest first', schema: v.strictObject({ steps: v.array(ManualStep) }) },
     handle: ({ lab }) => json({ steps: lab.runs.runtime.operator.steps() }),
   }),
-  route({
-    method: 'POST',
-    path: '/api/operator/steps/:step_id/confirm',
+  route('POST', '/api/operator/steps/:step_id/confirm', {
     operation_id: 'confirmManualStep',
-    tag: 'runs',
     summary: 'Confirm a step: it is done',
     description: 'Of two who confirm the same step one is answered 404.',
     scope: 'operate',
     body: v.strictObject({}),
     body_may_be_empty: true,
-    success: { status: 200, description: 'Confirmed', schema: OperationResult },
+    success: { description: 'Confirmed', schema: OperationResult },
     errors: [404],
     handle({ lab, param, body }) {
       body()

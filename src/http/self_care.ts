@@ -9,7 +9,7 @@ import { apiVersion } from './version.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { config: Config; places: { data_dir: string; config_path: string | undefined } }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('system')
 
 const Finding = v.strictObject({
   check: v.string(),
@@ -19,53 +19,40 @@ const Finding = v.strictObject({
 })
 
 export const selfCareRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/api/system/doctor',
+  route('GET', '/api/system/doctor', {
     operation_id: 'examineSystem',
-    tag: 'system',
     summary: 'Check this computer, with what to do about each thing that is not well',
     description:
       'As `benchd doctor`, with the rights of the service. Changes nothing and moves nothing. Two requests at a time share one examination.',
     scope: 'admin',
     success: {
-      status: 200,
       description: 'The findings, in the order of the checks',
       schema: v.strictObject({ findings: v.array(Finding), failed: v.number(), warnings: v.number() }),
     },
-    errors: [],
     async handle({ lab, ask }) {
       const findings = await examined(lab, ask)
       const count = (level: string) => findings.filter((one) => one.level === level).length
       return json({ findings, failed: count('FAIL'), warnings: count('WARN') })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/system/config',
+  route('GET', '/api/system/config', {
     operation_id: 'getConfig',
-    tag: 'system',
     summary: 'Get the configuration in force, with every default, and without secrets',
     description: 'The file may say otherwise until a reload: `GET /api/system/changes` tells.',
     scope: 'admin',
-    success: { status: 200, description: 'The members of the configuration file', schema: v.record(v.string(), v.unknown()) },
-    errors: [],
+    success: { description: 'The members of the configuration file', schema: v.record(v.string(), v.unknown()) },
     async handle({ lab }) {
       const { hiddenSecrets } = await import('../care/bundle.ts')
       return json(hiddenSecrets(lab.config) as object)
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/system/bundle',
+  route('GET', '/api/system/bundle', {
     operation_id: 'fetchBundle',
-    tag: 'system',
     summary: 'Fetch what helps others to help, without any secret, as a .tar.gz',
     description:
       'As `benchd bundle`, but for the log of the computer: configuration, findings of the doctor, health, devices, runs, incidents, the newest events, and the wire logs of faulted devices. A README in it says what is there.',
     scope: 'admin',
-    success: { status: 200, description: 'The archive', media_type: 'application/gzip' },
-    errors: [],
+    success: { description: 'The archive', media_type: 'application/gzip' },
     async handle({ ask }) {
       const { bundleName, packedBundle } = await import('../care/bundle.ts')
       const { adminPieces, gathered, servicePieces } = await import('../care/service_pieces.ts')

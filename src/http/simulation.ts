@@ -19,7 +19,7 @@ import { openOne } from './known_execution.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { hub: Hub; load: Load; registry: Registry; runs: Runs; simulations: ReadonlyMap<string, Simulation> }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('simulation')
 
 const Fault = v.strictObject({
   fault: v.picklist([...lineFaults, 'unplug', ...mechanicalFaults]),
@@ -50,16 +50,13 @@ const faultPath = '/api/sim/devices/:device_id/faults'
 const runFaultPath = '/api/sim/executions/:execution_id/devices/:device_id/faults'
 
 export const simulationRoutes: Route<Rooms>[] = [
-  route({
-    method: 'POST',
-    path: faultPath,
+  route('POST', faultPath, {
     operation_id: 'setSimulatedFault',
-    tag: 'simulation',
     summary: 'Break a simulated device',
     description: 'Lasts until it is deleted. The device is latched when its driver meets the fault, at the latest two seconds later.',
     scope: 'operate',
     body: Fault,
-    success: { status: 200, description: 'Broken, or it will be', schema: OperationResult },
+    success: { description: 'Broken, or it will be', schema: OperationResult },
     errors: [400, 404],
     handle(call) {
       const simulation = simulationOf(call)
@@ -67,33 +64,27 @@ export const simulationRoutes: Route<Rooms>[] = [
       return broken(simulation, { device_id: call.param('device_id'), fault, after })
     },
   }),
-  route({
-    method: 'DELETE',
-    path: faultPath,
+  route('DELETE', faultPath, {
     operation_id: 'clearSimulatedFaults',
-    tag: 'simulation',
     summary: 'Mend a simulated device',
     description: 'A latched fault stays until the device is initialized.',
     scope: 'operate',
-    success: { status: 200, description: 'Mended', schema: OperationResult },
+    success: { description: 'Mended', schema: OperationResult },
     errors: [404],
     handle(call) {
       simulationOf(call).clearFaults()
       return json({ success: true, message: `${call.param('device_id')} is mended` })
     },
   }),
-  route({
-    method: 'POST',
-    path: runFaultPath,
+  route('POST', runFaultPath, {
     operation_id: 'setFaultOfRun',
-    tag: 'simulation',
     summary: 'Break a simulator of a DEVICE_SIM run',
     description:
       'To rehearse recovery: nothing on the bench is touched. The runs in DEVICE_SIM that are open at one time share their simulators. Lasts until it is deleted, or the ' +
       'last of these runs has ended. A thread that it holds is recovered with RETRY, which initializes the simulator.',
     scope: 'operate',
     body: Fault,
-    success: { status: 200, description: 'Broken, or it will be', schema: OperationResult },
+    success: { description: 'Broken, or it will be', schema: OperationResult },
     errors: [400, 404, 409],
     handle(call) {
       const simulator = simulatorOfRun(call)
@@ -101,26 +92,20 @@ export const simulationRoutes: Route<Rooms>[] = [
       return broken(simulator, { device_id: call.param('device_id'), fault, after })
     },
   }),
-  route({
-    method: 'DELETE',
-    path: runFaultPath,
+  route('DELETE', runFaultPath, {
     operation_id: 'clearFaultsOfRun',
-    tag: 'simulation',
     summary: 'Mend a simulator of a DEVICE_SIM run',
     description: 'An error that its thread has met stays until somebody recovers the thread.',
     scope: 'operate',
-    success: { status: 200, description: 'Mended', schema: OperationResult },
+    success: { description: 'Mended', schema: OperationResult },
     errors: [404, 409],
     handle(call) {
       simulatorOfRun(call).clearFaults()
       return json({ success: true, message: `${call.param('device_id')} is mended` })
     },
   }),
-  route({
-    method: 'POST',
-    path: '/api/sim/events',
+  route('POST', '/api/sim/events', {
     operation_id: 'emitSimulatedEvent',
-    tag: 'simulation',
     summary: 'Put an event through the hub, as the engine would',
     description:
       'Only where every device is simulated: to try a client of the event stream. Answered when it is in the file; or in memory, while that cannot be written and /health is degraded.',
@@ -137,17 +122,14 @@ export const simulationRoutes: Route<Rooms>[] = [
       return json(event, 201, { Location: `/events?since=${event.timestamp}&limit=1` })
     },
   }),
-  route({
-    method: 'POST',
-    path: '/api/sim/load',
+  route('POST', '/api/sim/load', {
     operation_id: 'setSimulatedLoad',
-    tag: 'simulation',
     summary: 'Fire events at a steady rate, from within',
     description:
       'Only where every device is simulated. Each event is SIM.load.EMITTED with a counter `n` in its context. A new flow takes the place of the one before.',
     scope: 'operate',
     body: Flow,
-    success: { status: 200, description: 'The events flow, or the flow has ended', schema: OperationResult },
+    success: { description: 'The events flow, or the flow has ended', schema: OperationResult },
     errors: [400, 404],
     handle({ lab, body }) {
       mustBeSimulated(lab)

@@ -14,7 +14,7 @@ import { Limit } from './numeral.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { runs: Runs }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('runs')
 
 const InTheWay = v.pipe(
   v.array(LabwareInTheWay),
@@ -22,23 +22,17 @@ const InTheWay = v.pipe(
 )
 
 export const submissionRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/api/submissions',
+  route('GET', '/api/submissions', {
     operation_id: 'listSubmissions',
-    tag: 'runs',
     summary: 'List submissions',
     scope: 'read',
     query: v.object({ limit: Limit }),
-    success: { status: 200, description: 'The newest first', schema: v.strictObject({ submissions: v.array(SubmissionRecord) }) },
+    success: { description: 'The newest first', schema: v.strictObject({ submissions: v.array(SubmissionRecord) }) },
     errors: [400],
     handle: ({ lab, query }) => json({ submissions: lab.runs.runtime.records.submissions().slice(0, query().limit) }),
   }),
-  route({
-    method: 'POST',
-    path: '/api/submissions',
+  route('POST', '/api/submissions', {
     operation_id: 'submit',
-    tag: 'runs',
     summary: 'Submit a workflow',
     description:
       'Begins an execution; `JOIN_EXISTING` puts the groups into one that is open. A refusal says what is wrong, and nothing has happened then. ' +
@@ -67,14 +61,11 @@ export const submissionRoutes: Route<Rooms>[] = [
       return json(answer, 202, { Location: `/api/executions/${execution_id}` })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/submissions/:submission_id',
+  route('GET', '/api/submissions/:submission_id', {
     operation_id: 'getSubmission',
-    tag: 'runs',
     summary: 'Get one submission',
     scope: 'read',
-    success: { status: 200, description: 'The submission', schema: SubmissionRecord },
+    success: { description: 'The submission', schema: SubmissionRecord },
     errors: [404],
     handle({ lab, param }) {
       const record = lab.runs.runtime.records.submission(param('submission_id'))
@@ -82,17 +73,14 @@ export const submissionRoutes: Route<Rooms>[] = [
       return json(record)
     },
   }),
-  route({
-    method: 'DELETE',
-    path: '/api/submissions/:submission_id',
+  route('DELETE', '/api/submissions/:submission_id', {
     operation_id: 'withdrawSubmission',
-    tag: 'runs',
     summary: 'Withdraw a submission that may still be on its way',
     description:
       'For a caller that got no answer and wants the run no longer: a submission with this id that comes later is refused with 409, also after a restart. ' +
       'The newest 1,000 withdrawn ids are kept. A run that has begun is not stopped: the answer is 409, and names the execution.',
     scope: 'operate',
-    success: { status: 200, description: 'A submission with this id does not begin any more', schema: OperationResult },
+    success: { description: 'A submission with this id does not begin any more', schema: OperationResult },
     errors: [400, 409, 503],
     async handle({ lab, param }) {
       const submission_id = checked(SubmissionId, param('submission_id'), 'submission_id')

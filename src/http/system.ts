@@ -18,7 +18,7 @@ import { apiVersion } from './version.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { config: Config; version: string; reloading: Reloading; audit: Audit; host: HostFacts | undefined; health(): HealthNow }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('system')
 
 const Health = v.strictObject({
   status: v.picklist(healthStates),
@@ -57,34 +57,25 @@ const Hash = v.pipe(v.string(), v.description('SHA-256 of the hash before it and
 const Head = v.strictObject({ seq: v.number(), hash: Hash })
 
 export const systemRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/health',
+  route('GET', '/health', {
     operation_id: 'getHealth',
-    tag: 'system',
     summary: 'Whether the service is well; needs no key',
     scope: 'public',
     success: {
-      status: 200,
       description: 'The service answers requests; 503 with the same body while it starts and stops',
       schema: Health,
       also: [503],
     },
-    errors: [],
     handle({ lab }) {
       const health = lab.health()
       return json(health, health.status === 'ok' || health.status === 'degraded' ? 200 : 503)
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/system',
+  route('GET', '/api/system', {
     operation_id: 'getSystem',
-    tag: 'system',
     summary: 'Versions and the id of this system',
     scope: 'read',
     success: {
-      status: 200,
       description: 'The service: its version and name',
       schema: v.strictObject({
         version: v.string(),
@@ -94,7 +85,6 @@ export const systemRoutes: Route<Rooms>[] = [
         tls_fingerprint: v.pipe(Text, v.description('SHA-256 of the certificate; null without TLS')),
       }),
     },
-    errors: [],
     handle({ lab: { version, config, reloading } }) {
       return json({
         version,
@@ -105,16 +95,12 @@ export const systemRoutes: Route<Rooms>[] = [
       })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/system/time',
+  route('GET', '/api/system/time', {
     operation_id: 'getTime',
-    tag: 'system',
     summary: 'The time of the service, and how far it can be trusted',
     description: 'Events and records bear this time. A clock that is set by more than a second while the service runs is an incident.',
     scope: 'read',
     success: {
-      status: 200,
       description: 'The time of the computer',
       schema: v.strictObject({
         time: v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' })),
@@ -128,61 +114,45 @@ export const systemRoutes: Route<Rooms>[] = [
         ),
       }),
     },
-    errors: [],
     handle: async ({ lab }) => json(await timeOf(lab)),
   }),
-  route({
-    method: 'GET',
-    path: '/api/system/whoami',
+  route('GET', '/api/system/whoami', {
     operation_id: 'whoAmI',
-    tag: 'system',
     summary: 'Which key this is, and what it may',
     scope: 'read',
     success: {
-      status: 200,
       description: 'The key of this request',
       schema: v.strictObject({ key_id: v.string(), name: v.string(), scope: v.string() }),
     },
-    errors: [],
     handle({ c }) {
       const { key_id, name, scope } = c.get('principal')
       return json({ key_id, name, scope })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/system/changes',
+  route('GET', '/api/system/changes', {
     operation_id: 'getSystemChanges',
-    tag: 'system',
     summary: 'How the configuration file differs from the configuration in force',
     description: '400 where the file is not right; a key of scope admin is told what is wrong in it. Changes nothing.',
     scope: 'read',
-    success: { status: 200, description: 'The members that differ; two empty lists where none does', schema: Changes },
+    success: { description: 'The members that differ; two empty lists where none does', schema: Changes },
     errors: [400, 503],
     async handle({ lab, c }) {
       const { scope } = c.get('principal')
       return json(await lab.reloading.changes().catch((error) => throwTo(scope, error)))
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/system/ports',
+  route('GET', '/api/system/ports', {
     operation_id: 'listPorts',
-    tag: 'system',
     summary: 'List the serial ports, what is plugged in there, and which device is on it',
     scope: 'read',
-    success: { status: 200, description: 'The ports of this computer', schema: v.strictObject({ ports: v.array(Port) }) },
-    errors: [],
+    success: { description: 'The ports of this computer', schema: v.strictObject({ ports: v.array(Port) }) },
     async handle({ lab }) {
       const [ports, devices] = await Promise.all([serialPorts(), devicesByPort(lab)])
       return json({ ports: ports.map((port) => ({ ...port, device_id: devices.get(port.path) ?? null })) })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/system/audit',
+  route('GET', '/api/system/audit', {
     operation_id: 'getAudit',
-    tag: 'system',
     summary: 'The audit trail: the newest requests that changed something, or were refused',
     description:
       'A thousand of each at most; in the data folder `audit.jsonl` has more of what was done, and `audit-refused.jsonl` of what was refused. ' +
@@ -195,7 +165,6 @@ export const systemRoutes: Route<Rooms>[] = [
       ),
     }),
     success: {
-      status: 200,
       description: 'The oldest of them first, and the heads of both chains',
       schema: v.strictObject({
         head: v.pipe(Head, v.description('Of `audit.jsonl`')),

@@ -13,7 +13,7 @@ import { type Call, json, type Route, routesOf } from './contract.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { registry: Registry; teachpoints: Teachpoints }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('teachpoints')
 
 const bulkLimit = 2 * 1024 * 1024
 const point = '/api/teachpoints/:device_id/:name'
@@ -25,15 +25,12 @@ const Bulk = v.union([
 ])
 
 export const teachpointRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/api/teachpoints',
+  route('GET', '/api/teachpoints', {
     operation_id: 'listTeachpoints',
-    tag: 'teachpoints',
     summary: 'List teachpoints of one device',
     scope: 'read',
     query: v.object({ device_id: v.pipe(v.string(), v.description('Whose points')) }),
-    success: { status: 200, description: 'The points, by name', schema: v.strictObject({ teachpoints: Points }) },
+    success: { description: 'The points, by name', schema: v.strictObject({ teachpoints: Points }) },
     errors: [400, 404],
     handle({ lab, query }) {
       const { device_id } = query()
@@ -41,37 +38,28 @@ export const teachpointRoutes: Route<Rooms>[] = [
       return json({ teachpoints: lab.teachpoints.list(device_id) })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/teachpoints/export/:device_id',
+  route('GET', '/api/teachpoints/export/:device_id', {
     operation_id: 'exportTeachpoints',
-    tag: 'teachpoints',
     summary: 'Export all teachpoints of a device',
     description: 'The answer is what the bulk import takes.',
     scope: 'read',
-    success: { status: 200, description: 'All its points', schema: v.strictObject({ device_id: v.string(), teachpoints: Points }) },
+    success: { description: 'All its points', schema: v.strictObject({ device_id: v.string(), teachpoints: Points }) },
     errors: [404],
     handle({ lab, param }) {
       const { device_id } = lab.registry.find(param('device_id'))
       return json({ device_id, teachpoints: lab.teachpoints.list(device_id) })
     },
   }),
-  route({
-    method: 'GET',
-    path: point,
+  route('GET', point, {
     operation_id: 'getTeachpoint',
-    tag: 'teachpoints',
     summary: 'Get one teachpoint',
     scope: 'read',
-    success: { status: 200, description: 'The point', schema: Teachpoint, headers: ['ETag'] },
+    success: { description: 'The point', schema: Teachpoint, headers: ['ETag'] },
     errors: [404],
     handle: (call) => tagged(existing(call)),
   }),
-  route({
-    method: 'POST',
-    path: '/api/teachpoints',
+  route('POST', '/api/teachpoints', {
     operation_id: 'createTeachpoint',
-    tag: 'teachpoints',
     summary: 'Create a teachpoint',
     scope: 'operate',
     body: Teachpoint,
@@ -84,11 +72,8 @@ export const teachpointRoutes: Route<Rooms>[] = [
       return json(created, 201, { Location: addressOf(created) })
     },
   }),
-  route({
-    method: 'POST',
-    path: '/api/teachpoints/bulk',
+  route('POST', '/api/teachpoints/bulk', {
     operation_id: 'importTeachpoints',
-    tag: 'teachpoints',
     summary: 'Bulk import',
     description:
       'All or nothing. Takes what the export answers, or the bare array; a point that is there already is a conflict unless `overwrite` is true.',
@@ -96,7 +81,6 @@ export const teachpointRoutes: Route<Rooms>[] = [
     body: Bulk,
     body_limit: bulkLimit,
     success: {
-      status: 200,
       description: 'All are stored',
       schema: v.strictObject({ ...OperationResult.entries, created: v.number(), updated: v.number() }),
     },
@@ -110,32 +94,26 @@ export const teachpointRoutes: Route<Rooms>[] = [
       return json({ success: true, message: `${created} created, ${updated} updated`, created, updated })
     },
   }),
-  route({
-    method: 'GET',
-    path: `${point}/history`,
+  route('GET', `${point}/history`, {
     operation_id: 'listTeachpointVersions',
-    tag: 'teachpoints',
     summary: 'List the newest twenty versions of a teachpoint, also of one that was deleted',
     description: 'The newest first: how the point is now. A bulk import is one version of each point that it changes.',
     scope: 'read',
-    success: { status: 200, description: 'The versions', schema: v.strictObject({ versions: v.array(Version) }) },
+    success: { description: 'The versions', schema: v.strictObject({ versions: v.array(Version) }) },
     errors: [404],
     handle({ lab, param }) {
       const { device_id } = lab.registry.find(param('device_id'))
       return json({ versions: lab.teachpoints.history(device_id, param('name')) })
     },
   }),
-  route({
-    method: 'POST',
-    path: `${point}/restore`,
+  route('POST', `${point}/restore`, {
     operation_id: 'restoreTeachpoint',
-    tag: 'teachpoints',
     summary: 'Make a teachpoint what it was in one of its versions',
     description: 'Also one that was deleted. With `If-Match` only while nobody else has changed it. That is a new version in turn.',
     scope: 'operate',
     body: v.strictObject({ version: v.pipe(v.string(), v.description('Of the history')) }),
     conditional: true,
-    success: { status: 200, description: 'The point as it is now', schema: Teachpoint, headers: ['ETag'] },
+    success: { description: 'The point as it is now', schema: Teachpoint, headers: ['ETag'] },
     errors: [400, 404, 409, 503],
     async handle(call) {
       const { device_id } = call.lab.registry.find(call.param('device_id'))
@@ -143,18 +121,15 @@ export const teachpointRoutes: Route<Rooms>[] = [
       return tagged(await call.lab.teachpoints.restore(device_id, call.param('name'), version, { tag: wantedTag(call), ...whose(call.c) }))
     },
   }),
-  route({
-    method: 'PUT',
-    path: point,
+  route('PUT', point, {
     operation_id: 'updateTeachpoint',
-    tag: 'teachpoints',
     summary: 'Update a teachpoint',
     description:
       'Replaces it whole. `device_id` and `name` may be left out of the body; they cannot be changed. With `If-Match` only while nobody else has changed it.',
     scope: 'operate',
     body: AddressedTeachpoint,
     conditional: true,
-    success: { status: 200, description: 'The point as it is now', schema: Teachpoint, headers: ['ETag'] },
+    success: { description: 'The point as it is now', schema: Teachpoint, headers: ['ETag'] },
     errors: [400, 404, 409, 503],
     async handle(call) {
       const { device_id, name } = existing(call)
@@ -163,14 +138,11 @@ export const teachpointRoutes: Route<Rooms>[] = [
       return tagged(await call.lab.teachpoints.replace(device_id, name, point, { tag: wantedTag(call), ...whose(call.c) }))
     },
   }),
-  route({
-    method: 'DELETE',
-    path: point,
+  route('DELETE', point, {
     operation_id: 'deleteTeachpoint',
-    tag: 'teachpoints',
     summary: 'Delete a teachpoint',
     scope: 'operate',
-    success: { status: 200, description: 'Gone', schema: OperationResult },
+    success: { description: 'Gone', schema: OperationResult },
     errors: [404, 503],
     async handle(call) {
       const { device_id, name } = existing(call)

@@ -12,7 +12,7 @@ import { json, type Route, routesOf } from './contract.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { runs: Runs }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('runs')
 
 type Verb<Body> = {
   name: string
@@ -81,18 +81,15 @@ export const threadRoutes: Route<Rooms>[] = [
 ]
 
 function verb<Body = unknown>({ name, summary, description, body, tell }: Verb<Body>): Route<Rooms> {
-  return route<Body>({
-    method: 'POST',
-    path: `/api/threads/:thread_id/${name}`,
+  return route<Body>('POST', `/api/threads/:thread_id/${name}`, {
     operation_id: name === 'placed' || name === 'removed' ? `labware${name[0]!.toUpperCase()}${name.slice(1)}` : `${name}Thread`,
-    tag: 'runs',
     summary,
     ...(description && { description }),
     scope: 'operate',
     body: body ?? (v.strictObject({}) as unknown as v.GenericSchema<unknown, Body>),
     body_may_be_empty: name !== 'recover',
     state_of: ({ runs }, param) => runs.runtime.thread(param('thread_id'))?.status.current,
-    success: { status: 200, description: 'The thread has taken the request.', schema: OperationResult },
+    success: { description: 'The thread has taken the request.', schema: OperationResult },
     errors: [404, 409],
     handle({ lab, param, body }) {
       const thread = lab.runs.runtime.thread(param('thread_id'))

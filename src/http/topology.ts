@@ -14,7 +14,7 @@ import { Changes } from './system.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { runs: Runs; reloading: Reloading }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('workflows')
 
 const Force = v.pipe(v.optional(v.boolean(), false), v.description('Aborts the runs that are open'))
 
@@ -24,15 +24,11 @@ export const Faults = v.pipe(v.array(Fault), v.description('Files and documents 
 const isLimits = /^devices: [\w-]+\.limits(\.|$)/
 
 export const topologyRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/api/topologies',
+  route('GET', '/api/topologies', {
     operation_id: 'listTopologies',
-    tag: 'workflows',
     summary: 'List topologies',
     scope: 'read',
     success: {
-      status: 200,
       description: 'The topologies, which of them is loaded, and the files that could not be used',
       schema: v.strictObject({
         topologies: v.array(
@@ -47,7 +43,6 @@ export const topologyRoutes: Route<Rooms>[] = [
         faults: Faults,
       }),
     },
-    errors: [],
     handle({ lab }) {
       const { library, environments } = lab.runs.runtime
       const loaded = environments.topology
@@ -62,14 +57,11 @@ export const topologyRoutes: Route<Rooms>[] = [
       return json({ topologies, faults: library.faults })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/topology',
+  route('GET', '/api/topology', {
     operation_id: 'getTopology',
-    tag: 'workflows',
     summary: 'Get the loaded topology and the labware at each place',
     scope: 'read',
-    success: { status: 200, description: 'The topology; labware is that of LIVE runs', schema: ShownTopology },
+    success: { description: 'The topology; labware is that of LIVE runs', schema: ShownTopology },
     errors: [404],
     handle({ lab }) {
       const { topology, live } = lab.runs.runtime.environments
@@ -77,17 +69,14 @@ export const topologyRoutes: Route<Rooms>[] = [
       return json(topologyOf(topology, live))
     },
   }),
-  route({
-    method: 'POST',
-    path: '/api/topology/load',
+  route('POST', '/api/topology/load', {
     operation_id: 'loadTopology',
-    tag: 'workflows',
     summary: 'Load a topology',
     description:
       'One topology is loaded at a time: loading over another one is a conflict without `force`. The topology is loaded again after a restart. Streams of events go on.',
     scope: 'admin',
     body: v.strictObject({ name: Id, force: Force }),
-    success: { status: 200, description: 'Loaded', schema: OperationResult },
+    success: { description: 'Loaded', schema: OperationResult },
     errors: [400, 404, 409, 503],
     async handle({ lab, body }) {
       const { name, force } = body()
@@ -95,17 +84,14 @@ export const topologyRoutes: Route<Rooms>[] = [
       return json({ success: true, message: `topology ${name} is loaded` })
     },
   }),
-  route({
-    method: 'POST',
-    path: '/api/topology/unload',
+  route('POST', '/api/topology/unload', {
     operation_id: 'unloadTopology',
-    tag: 'workflows',
     summary: 'Unload the topology',
     description: 'A conflict while runs are open on it, unless `force`, which aborts them. Streams of events live on.',
     scope: 'admin',
     body: v.strictObject({ force: Force }),
     body_may_be_empty: true,
-    success: { status: 200, description: 'None is loaded', schema: OperationResult },
+    success: { description: 'None is loaded', schema: OperationResult },
     errors: [400, 409, 503],
     async handle({ lab, body }) {
       const { catalog, runtime } = lab.runs
@@ -115,11 +101,8 @@ export const topologyRoutes: Route<Rooms>[] = [
       return json({ success: true, message: name ? `topology ${name} is unloaded` : 'no topology was loaded' })
     },
   }),
-  route({
-    method: 'POST',
-    path: '/api/system/reload',
+  route('POST', '/api/system/reload', {
     operation_id: 'reloadSystem',
-    tag: 'workflows',
     summary: 'Read the configuration file and the topologies folder anew',
     description: [
       'A configuration that is not right is a 400 with what is wrong in it; that the loaded topology has changed while runs are open on it, a',
@@ -131,7 +114,6 @@ export const topologyRoutes: Route<Rooms>[] = [
     body: v.strictObject({}),
     body_may_be_empty: true,
     success: {
-      status: 200,
       description: 'Read; `faults` tells what is left out',
       schema: v.strictObject({
         ...OperationResult.entries,

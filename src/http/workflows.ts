@@ -13,7 +13,7 @@ import { Faults } from './topology.ts'
 /** The rooms of the lab that these routes use. */
 type Rooms = { runs: Runs }
 
-const route = routesOf<Rooms>()
+const route = routesOf<Rooms>('workflows')
 
 const path = '/api/workflows/:workflow_name'
 const longest = 1024 * 1024
@@ -41,43 +41,32 @@ const WorkflowBody = v.pipe(
 )
 
 export const workflowRoutes: Route<Rooms>[] = [
-  route({
-    method: 'GET',
-    path: '/api/workflows',
+  route('GET', '/api/workflows', {
     operation_id: 'listWorkflows',
-    tag: 'workflows',
     summary: 'List workflows',
     scope: 'read',
     success: {
-      status: 200,
       description: 'The workflows, and the files that could not be used',
       schema: v.strictObject({ workflows: v.array(WorkflowSummary), faults: Faults }),
     },
-    errors: [],
     handle({ lab }) {
       const { workflows, faults } = lab.runs.runtime.library
       return json({ workflows: [...workflows.values()].map((workflow) => summaryOf(lab, workflow)), faults })
     },
   }),
-  route({
-    method: 'GET',
-    path,
+  route('GET', path, {
     operation_id: 'getWorkflow',
-    tag: 'workflows',
     summary: 'Get one workflow',
     scope: 'read',
-    success: { status: 200, description: 'The workflow with its document', schema: WorkflowInfo },
+    success: { description: 'The workflow with its document', schema: WorkflowInfo },
     errors: [404],
     handle({ lab, param }) {
       const workflow = lab.runs.runtime.workflow(param('workflow_name'))
       return json({ ...summaryOf(lab, workflow), document: shownDocument(workflow) })
     },
   }),
-  route({
-    method: 'PUT',
-    path,
+  route('PUT', path, {
     operation_id: 'putWorkflow',
-    tag: 'workflows',
     summary: 'Create or replace a workflow in its JSON form',
     description:
       'The workflow is checked first: each mistake is answered with its place. The workflow is on the card when this answers. Open runs go on as they began.',
@@ -85,7 +74,6 @@ export const workflowRoutes: Route<Rooms>[] = [
     body: WorkflowBody,
     body_limit: longest,
     success: {
-      status: 200,
       description: 'Replaced; 201 with a `Location` when it is new',
       schema: WorkflowSummary,
       headers: ['Location'],
@@ -98,14 +86,11 @@ export const workflowRoutes: Route<Rooms>[] = [
       return json(summaryOf(lab, workflow), isNew ? 201 : 200, headers)
     },
   }),
-  route({
-    method: 'DELETE',
-    path,
+  route('DELETE', path, {
     operation_id: 'deleteWorkflow',
-    tag: 'workflows',
     summary: 'Delete a workflow that came over the API',
     scope: 'admin',
-    success: { status: 200, description: 'Gone', schema: OperationResult },
+    success: { description: 'Gone', schema: OperationResult },
     errors: [404, 409, 503],
     async handle({ lab, param }) {
       const name = param('workflow_name')
