@@ -63,8 +63,6 @@ export const commands = [
   command({
     name: word,
     summary: 'What root has another user do: called by benchd itself',
-    operands: [],
-    options: {},
     async run() {
       if (!process.send) throw new CliError('usage', `benchd ${word} is called by benchd itself`)
       const breakOff = () => process.exit(1)
@@ -73,7 +71,6 @@ export const commands = [
       const outcome = await outcomeOf(job)
       process.off('disconnect', breakOff)
       process.send(outcome, () => process.disconnect?.())
-      return 0
     },
   }),
 ]

@@ -1,7 +1,7 @@
 // The two ways in which most commands speak to the service: they show what it answers, or tell it something.
 
 import { ask, patiently, type Service, serviceOf, serviceOptions } from './client.ts'
-import { type Command, command, type commonOptions, type Given, type Options } from './command.ts'
+import { type Command, command, type commonOptions, type Declaration, type Given, type Options } from './command.ts'
 import { print } from './table.ts'
 import { mustBeSure, type OperationAnswer, say, yesOption } from './terminal.ts'
 
@@ -11,30 +11,34 @@ type CommandInput<Own extends Options> = {
   operands: readonly string[]
 }
 
-type Definition<Own extends Options> = Pick<Command, 'name' | 'aliases' | 'summary' | 'operands' | 'example'> & { options?: Own }
+type Definition<Own extends Options> = Pick<Declaration<Own>, 'name' | 'aliases' | 'summary' | 'operands' | 'example'> & { options?: Own }
 
-/** GETs what is at `path`, and prints it: as `text` words it, or as JSON. `also` tells what else there is to say, beside it. */
+/**
+ * GETs what is at `path`, and prints it: as `text` words it, or as JSON. `also` tells what else there is to say, beside it. `whom` finds the service
+ * to ask in the options.
+ */
 export function shows<Shown, Own extends Options = Record<never, never>>({
   path,
   text,
   also = () => undefined,
+  whom = serviceOf,
   ...its
 }: Definition<Own> & {
   path(asked: CommandInput<Own>): string | Promise<string>
   text(shown: Shown, asked: CommandInput<Own>): string
   also?(shown: Shown, asked: CommandInput<Own>): void
+  whom?(options: Given<typeof serviceOptions>): Service
 }): Command {
   return command({
     ...its,
     options: { ...(its.options as Own), ...serviceOptions },
     async run({ options, operands }) {
-      const service = serviceOf(options)
+      const service = whom(options)
       const asked = { service, options, operands } as CommandInput<Own>
       const shown = await ask<Shown>(service, 'GET', await path(asked))
       const words = options.json ? JSON.stringify(shown) : text(shown, asked)
       if (words) print(words)
       also(shown, asked)
-      return 0
     },
   })
 }
@@ -49,16 +53,18 @@ type Telling = { method?: 'POST' | 'PUT' | 'DELETE'; path: string; body?: object
 export function tells<Own extends Options = Record<never, never>>({
   tell,
   deed,
+  whom = serviceOf,
   ...its
 }: Definition<Own> & {
   tell(asked: CommandInput<Own>): Telling | Promise<Telling>
   deed?(operands: readonly string[]): string
+  whom?(options: Given<typeof serviceOptions>): Service
 }): Command {
   return command({
     ...its,
     options: { ...(its.options as Own), ...(deed && yesOption), ...serviceOptions },
     async run({ options, operands }) {
-      const service = serviceOf(options)
+      const service = whom(options)
       const { method = 'POST', path, body, headers, patient } = await tell({ service, options, operands } as CommandInput<Own>)
       if (deed && !(options as Given<typeof yesOption>).yes) {
         if (method === 'DELETE') await ask(service, 'GET', path)

@@ -16,7 +16,6 @@ type Line = AuditEntry & { file: string; seq: number; hash: string }
 const auditTail = command({
   name: 'audit tail',
   summary: 'Print who did what: the newest requests that changed something, or were refused that',
-  operands: [],
   options: {
     limit: { type: 'string', value: 'N', help: 'At most so many; default 100' },
     outcome: { type: 'string', value: 'OUTCOME', one_of: ['done', 'refused'], help: 'What was done, or what was refused; default both' },
@@ -28,7 +27,6 @@ const auditTail = command({
     if (options.json) for (const entry of entries) print(JSON.stringify(entry))
     else print(table(['TIME', 'WHO', 'SCOPE', 'STATUS', 'WHAT'], entries.map(row)))
     noteNone(entries, 'no such request is recorded')
-    return 0
   },
 })
 

@@ -37,20 +37,17 @@ const backup = command({
     const path = file === undefined ? kept : await takenAway(store, made, file)
     print(options.json ? JSON.stringify({ ...made, path: path ?? null }) : (path ?? made.name))
     for (const one of made.left_out) note(`left out: ${one}`)
-    return 0
   },
 })
 
 const backupList = command({
   name: 'backup list',
   summary: 'List the backups in the data folder',
-  operands: [],
   options: { ...configOption, ...serviceOptions },
   async run({ options }) {
     const backups = await (await storeOf(options)).list()
     print(options.json ? JSON.stringify({ backups }) : table(['MADE', 'BYTES', 'NAME'], backups.map(row)))
     noteNone(backups, 'there is no backup yet; to make one: benchd backup')
-    return 0
   },
 })
 

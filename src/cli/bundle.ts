@@ -35,7 +35,6 @@ const bundle = command({
     await writeBundle(path, gathered, at)
     if (options.json) print(JSON.stringify({ path, pieces: gathered.pieces.map(({ name }) => name), missing: gathered.missing }))
     else print(`${contentsOf(gathered, at)}\n${path}`)
-    return 0
   },
 })
 

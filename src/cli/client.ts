@@ -10,6 +10,7 @@ import { atShell } from './at_shell.ts'
 import { commonOptions, type Given } from './command.ts'
 import { credentials } from './credentials.ts'
 import { CliError, exitOfStatus, NotServed } from './exit.ts'
+import { secondsOf } from './numbers.ts'
 import { pinned } from './pinned.ts'
 import { dataDir } from './places.ts'
 
@@ -34,7 +35,7 @@ export const serviceOptions = {
 
 /** The service that the options or the environment name; else the machine's own, the one of the credentials, the one on the data folder. */
 export function serviceOf(options: Given<typeof serviceOptions>): Service {
-  return { ...whereabouts(options), wait_s: options.timeout === undefined ? undefined : seconds(options.timeout) }
+  return { ...whereabouts(options), wait_s: options.timeout === undefined ? undefined : secondsOf('--timeout', options.timeout, isTimeout) }
 }
 
 function whereabouts(options: Given<typeof serviceOptions>): Service {
@@ -76,11 +77,7 @@ export function patiently(service: Service): Service {
 
 const usual_s = 60
 
-function seconds(text: string): number {
-  const value = Number(text)
-  if (text.trim() !== '' && value > 0 && value <= 86_400) return value
-  throw new CliError('usage', `--timeout ${text} is not a number of seconds`)
-}
+const isTimeout = (seconds: number) => seconds > 0 && seconds <= 86_400
 
 /** Where systemd has the service open a socket for the group `benchd`. */
 const groupDoor = '/run/benchd'

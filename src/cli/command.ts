@@ -42,21 +42,26 @@ export type Command<Own extends Options = Options> = {
   example?: string
   /** Options that it does not list, with a value each, are for it to judge: `more` of what it is given. */
   takes_more?: true
-  /** Answers the exit code. `table` is of all commands. */
+  /** Answers the exit code where it is not 0. `table` is of all commands. */
   run(given: {
     options: Given<Own & typeof commonOptions>
     operands: readonly string[]
     more: Readonly<Record<string, string>>
     table(): Promise<Section[]>
-  }): Promise<number>
+    // biome-ignore lint/suspicious/noConfusingVoidType: most commands end without a `return`
+  }): Promise<number | void>
 }
+
+/** A command as its file declares it: without `operands` or `options` it has none. */
+export type Declaration<Own extends Options> = Omit<Command<Own>, 'operands' | 'options'> &
+  Partial<Pick<Command<Own>, 'operands' | 'options'>>
 
 /** The commands under one heading of the help. */
 export type Section = { heading: string; commands: readonly Command[] }
 
 /** Keeps the types of a command's options for its `run`. */
-export function command<Own extends Options>(definition: Command<Own>): Command {
-  return definition as unknown as Command
+export function command<Own extends Options = Record<never, never>>(declaration: Declaration<Own>): Command {
+  return { operands: [], options: {}, ...declaration } as unknown as Command
 }
 
 /** All that it takes, its own options first. */

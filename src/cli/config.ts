@@ -33,7 +33,6 @@ const check = command({
       for (const { device_id, must_have } of boxes) print(`${device_id}: ${must_have}`)
       if (certificate) print(`TLS certificate until ${valid_to}, SHA-256 ${fingerprint}`)
     }
-    return 0
   },
 })
 
@@ -51,14 +50,12 @@ const show = command({
     const settings = await settingsOf({ ...options, config: file ?? options.config })
     const shown = options.effective ? settings : settings.filter(({ from }) => from !== 'default')
     print(options.json ? JSON.stringify({ settings: shown }) : table(['SETTING', 'VALUE', 'FROM'], shown.map(row)))
-    return 0
   },
 })
 
 const again = command({
   name: 'config reload',
   summary: 'Have the service read its configuration and its topologies again; what needs a restart is named',
-  operands: [],
   options: serviceOptions,
   example: 'benchd config check && benchd config reload',
   async run({ options }) {
@@ -66,7 +63,6 @@ const again = command({
     const rest = todo(answer)
     print(options.json ? JSON.stringify(answer) : [answer.message, ...(rest ? [rest] : [])].join('\n'))
     tellFaults(answer.faults)
-    return 0
   },
 })
 

@@ -13,15 +13,12 @@ const service = '_benchd._tcp'
 const discover = command({
   name: 'discover',
   summary: 'List the benches that make themselves known on this network',
-  operands: [],
-  options: {},
   async run({ options }) {
     const benches = benchesIn(await browse())
     const rows = benches.map(({ name, url, addresses, version }) => [name, url, addresses.join(' '), version ?? ''])
     print(options.json ? JSON.stringify({ benches }) : table(['NAME', 'URL', 'ADDRESSES', 'VERSION'], rows))
     if (benches.length === 0)
       note('no bench was heard; where names do not travel the network, use its address: benchd status --url http://ADDRESS:8520')
-    return 0
   },
 })
 

@@ -11,7 +11,6 @@ import { print } from './table.ts'
 const doctor = command({
   name: 'doctor',
   summary: 'Check this computer, with what to do about each thing that is not well; exit 1 when one fails',
-  operands: [],
   options: {
     config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },
     'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },

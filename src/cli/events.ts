@@ -27,7 +27,6 @@ const page = 1000
 const eventsTail = command({
   name: 'events tail',
   summary: 'Print events as they happen, until Ctrl-C; goes on where it was after the service was away',
-  operands: [],
   options: { ...filters, ...serviceOptions },
   example: 'benchd events tail --types DEVICE,INCIDENT',
   async run({ options }) {
@@ -67,14 +66,12 @@ const eventsSince = command({
   async run({ options, operands: [time = ''] }) {
     for await (const event of eventsFrom(serviceOf(options), moment(time), options))
       print(options.json ? JSON.stringify(event) : line(event))
-    return 0
   },
 })
 
 const eventsExport = command({
   name: 'events export',
   summary: 'Print all events: a line of JSON each, or comma-separated values',
-  operands: [],
   options: {
     ...filters,
     csv: { type: 'boolean', help: 'Comma-separated values with a header, the time also as a date; the context is JSON' },
@@ -94,14 +91,12 @@ const eventsExport = command({
       else print(JSON.stringify(event))
     }
     header()
-    return 0
   },
 })
 
 const eventsVerify = command({
   name: 'events verify',
   summary: 'Check every line of the log on this machine, and say what is damaged',
-  operands: [],
   options: { 'data-dir': serviceOptions['data-dir'] },
   async run({ options }) {
     const found = await offline(dataDir(options['data-dir']), 'events verify', undefined)

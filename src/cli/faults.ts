@@ -1,6 +1,6 @@
 // How a shell says which fault a simulator is to have, and when.
 
-import { CliError } from './exit.ts'
+import { secondsOf } from './numbers.ts'
 
 export const faultTellingOptions = {
   after: { type: 'string', value: 'SECONDS', help: 'So much later; default 0' },
@@ -8,11 +8,5 @@ export const faultTellingOptions = {
 
 /** Throws a usage error where `after` is no time. */
 export function faultTelling(path: string, fault: string, { after }: { after?: string }): { path: string; body: object } {
-  return { path, body: { fault, ...(after !== undefined && { after: secondsOf(after) }) } }
-}
-
-function secondsOf(after: string): number {
-  const seconds = Number(after)
-  if (!(seconds >= 0)) throw new CliError('usage', `--after ${after} is not a number of seconds`)
-  return seconds
+  return { path, body: { fault, ...(after !== undefined && { after: secondsOf('--after', after, (seconds) => seconds >= 0) }) } }
 }

@@ -11,7 +11,6 @@ const incidentsList = shows({
   name: 'incidents list',
   aliases: ['incidents'],
   summary: 'List the incidents, the newest first',
-  operands: [],
   options: {
     new: { type: 'boolean', help: 'Those alone that nobody has acknowledged' },
     execution: { type: 'string', value: 'ID', help: 'Those of that run alone' },

@@ -64,7 +64,6 @@ const init = command({
           }),
         ].join('\n'),
       )
-    return 0
   },
 })
 

@@ -8,6 +8,7 @@ import { command, type Given } from './command.ts'
 import { tellNoService } from './elsewhere.ts'
 import { CliError } from './exit.ts'
 import { expiresOption, expiryOf } from './expiry.ts'
+import { secondsOf } from './numbers.ts'
 import { offline } from './offline.ts'
 import { commands as pairing } from './pairing.ts'
 import { date, print, table } from './table.ts'
@@ -16,7 +17,6 @@ import { mustBeSure, noteNone, say, yesOption } from './terminal.ts'
 const keyCreate = command({
   name: 'key create',
   summary: 'Make a key, and print it: it is shown this once',
-  operands: [],
   options: {
     name: { type: 'string', value: 'NAME', help: 'Whose key it is' },
     scope: { type: 'string', value: 'SCOPE', one_of: ['read', 'operate', 'admin'], help: 'read, operate or admin' },
@@ -34,14 +34,12 @@ const keyCreate = command({
       what: 'the key is made for the next service that uses it',
     })
     print(options.json ? JSON.stringify(created) : created.api_key)
-    return 0
   },
 })
 
 const keyList = command({
   name: 'key list',
   summary: 'List the keys, without their secrets',
-  operands: [],
   options: serviceOptions,
   async run({ options }) {
     const keys = await withKeys(options, {
@@ -51,7 +49,6 @@ const keyList = command({
     })
     print(options.json ? JSON.stringify({ keys }) : listed(keys))
     noteNone(keys, 'there is no key yet; to make one: benchd key create --name NAME --scope operate')
-    return 0
   },
 })
 
@@ -62,7 +59,10 @@ const keyRotate = command({
   options: { overlap: { type: 'string', value: 'S', help: 'Seconds that both work' }, ...expiresOption, ...serviceOptions },
   example: 'benchd key rotate laptop --overlap 86400',
   async run({ options, operands: [named = ''] }) {
-    const wish = { ...(options.overlap !== undefined && { overlap_s: seconds(options.overlap) }), ...expiryOf(options) }
+    const wish = {
+      ...(options.overlap !== undefined && { overlap_s: secondsOf('--overlap', options.overlap, (seconds) => seconds >= 0) }),
+      ...expiryOf(options),
+    }
     const created = await withKeys(options, {
       async online(service) {
         const { key_id } = keyNamed(named, await keysOf(service))
@@ -75,14 +75,12 @@ const keyRotate = command({
       what: 'the new key is made for the next service that uses it',
     })
     print(options.json ? JSON.stringify(created) : created.api_key)
-    return 0
   },
 })
 
 const whoami = shows({
   name: 'whoami',
   summary: 'Say which key this is, and what it may',
-  operands: [],
   path: () => '/api/system/whoami',
   text: ({ key_id, name, scope }: { key_id: string; name: string; scope: string }) => `${name} (${key_id}), scope ${scope}`,
 })
@@ -174,12 +172,6 @@ function latest(keys: readonly PublicKey[]): number {
 
 function inWords({ key_id, name }: PublicKey): string {
   return `key ${key_id} (${name})`
-}
-
-function seconds(text: string): number {
-  const value = Number(text)
-  if (text.trim() !== '' && value >= 0) return value
-  throw new CliError('usage', `--overlap ${text} is not a number of seconds`)
 }
 
 function listed(keys: readonly PublicKey[]): string {

@@ -10,6 +10,7 @@ import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { commands as coordinator } from './lab_coordinator.ts'
+import { portOf } from './numbers.ts'
 import { systemFolder } from './places.ts'
 import { clock, print, table } from './table.ts'
 import { colored, mustBeSure, note, yesOption } from './terminal.ts'
@@ -19,7 +20,6 @@ type Lab = { link: FleetStatus | null; benches: Bench[] }
 const labStatus = shows({
   name: 'lab status',
   summary: 'Show which benches of the lab are there, and how this one is connected to it',
-  operands: [],
   path: () => '/api/lab',
   text: ({ link, benches }: Lab) =>
     link ? [linkLine(link), benchTable(benches)].join('\n') : 'this bench belongs to no lab: its configuration has no "fleet"',
@@ -56,13 +56,11 @@ function benchTable(benches: readonly Bench[]): string {
 const labNewEpoch = command({
   name: 'lab new-epoch',
   summary: 'Go on under the name of this bench, although another box has sent events under it',
-  operands: [],
   options: { ...yesOption, ...serviceOptions },
   async run({ options }) {
     await mustBeSure(options, 'let this bench go on under its name; the other box with that name then sends nothing more')
     const answer = await ask<{ link: FleetStatus }>(serviceOf(options), 'POST', '/api/lab/epoch')
     print(options.json ? JSON.stringify(answer) : `${answer.link.name} goes on in the new epoch ${answer.link.epoch}`)
-    return 0
   },
 })
 
@@ -91,15 +89,13 @@ const labInit = command({
         'busy',
         `${folder} has a lab already: benches can be added to it with --bench; all else is written in ${folder}/lab.json`,
       )
-    const port = Number(options.port ?? 4222)
-    if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new CliError('usage', `--port ${options.port} is not a port`)
+    const port = portOf(options.port ?? '4222', 1)
     const { name = '', host = `${hostname()}.local`, store = '/var/lib/nats' } = options
     const { lab, added } = await makeLab(folder, options.bench ?? [], isNew ? { name, host, port, store } : undefined)
     await makeCertificate(folder, lab.host)
     print(
       options.json ? JSON.stringify({ success: true, folder, lab: lab.name, added }) : nextSteps(folder, lab, { isNew, added }).join('\n'),
     )
-    return 0
   },
 })
 
@@ -133,14 +129,12 @@ const labSetup = command({
   name: 'lab setup',
   summary: 'Make the stream and the bucket of the lab at its broker, unless they are there',
   operands: ['[DIR]'],
-  options: {},
   async run({ options, operands: [named] }) {
     const [{ setUp }, { placeIn, readLab }] = await Promise.all([import('../fleet/setup.ts'), import('../fleet/lab_folder.ts')])
     const folder = folderOf(named)
     const lab = await readLab(folder)
     await setUp(placeIn(folder, lab, 'admin'))
     print(options.json ? JSON.stringify({ success: true, lab: lab.name }) : `the broker of ${lab.name} is ready for events`)
-    return 0
   },
 })
 
@@ -175,7 +169,6 @@ const labEvents = command({
       else print(options.json ? lines.join('\n') : lines.map(readable).join('\n'))
     }
     await output?.close()
-    return 0
   },
 })
 
@@ -191,7 +184,6 @@ const labDemo = command({
   name: 'lab demo',
   summary:
     'Run a lab on this computer: two simulated benches, a broker and the coordinator, no hardware needed; wants nats-server and postgresql',
-  operands: [],
   options: {
     port: {
       type: 'string',
@@ -201,8 +193,7 @@ const labDemo = command({
   },
   no_json: 'it speaks to people; ask a bench with benchd lab status --json',
   async run({ options }) {
-    const port = Number(options.port ?? 8520)
-    if (!Number.isInteger(port) || port < 0 || port > 65_533) throw new CliError('usage', `--port ${options.port} is not a port`)
+    const port = portOf(options.port ?? '8520', 0, 65_533)
     const { labDemo } = await import('./lab_demo.ts')
     return labDemo(port)
   },

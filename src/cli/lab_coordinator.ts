@@ -7,10 +7,12 @@ import type { CustodyRow } from '../fleet/coordinator/store.ts'
 import { exists } from '../kit/folder.ts'
 import { log } from '../kit/log.ts'
 import { ServiceManager } from '../kit/service_manager.ts'
+import { shows, tells } from './asking.ts'
 import { short } from './at_shell.ts'
 import { ask, patiently, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
 import { CliError, type Exit, exitCodes } from './exit.ts'
+import { portOf } from './numbers.ts'
 import { systemFolder } from './places.ts'
 import { gantt } from './runs/gantt.ts'
 import { goOnUnread, signalled } from './serve.ts'
@@ -98,12 +100,6 @@ async function coordinatorCode(): Promise<typeof import('../main/coordinator.ts'
   }
 }
 
-function portOf(text: string): number {
-  const port = Number(text)
-  if (text.trim() !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port
-  throw new CliError('usage', `--port ${text} is not a port; take 0 to 65535`)
-}
-
 function tlsOf({ cert, 'tls-key': key }: { cert?: string; 'tls-key'?: string }): { cert: string; key: string } | undefined {
   if ((cert === undefined) !== (key === undefined)) throw new CliError('usage', '--cert and --tls-key go together')
   return cert === undefined || key === undefined ? undefined : { cert: resolve(cert), key: resolve(key) }
@@ -113,7 +109,6 @@ const labCheck = command({
   name: 'lab check',
   summary: 'Hold a lab file against its benches, and print each mistake with its place in the file; nothing is started',
   operands: ['[FILE]'],
-  options: {},
   async run({ options, operands: [named] }) {
     const { checkLab } = await import('../fleet/coordinator/check.ts')
     const { lab, journeys, away } = await checkLab(resolve(named ?? usualFile))
@@ -123,31 +118,10 @@ const labCheck = command({
   },
 })
 
-type Shows<Answer> = {
-  name: string
-  summary: string
-  operands: readonly string[]
-  path(operands: readonly string[]): string
-  text(answer: Answer): string
-}
-
-function showsOfLab<Answer>({ path, text, ...its }: Shows<Answer>) {
-  return command({
-    ...its,
-    options: serviceOptions,
-    async run({ options, operands }) {
-      const answer = await ask<Answer>(coordinatorOf(options), 'GET', path(operands))
-      const words = options.json ? JSON.stringify(answer) : text(answer)
-      if (words) print(words)
-      return 0
-    },
-  })
-}
-
-const labJourneys = showsOfLab({
+const labJourneys = shows({
+  whom: coordinatorOf,
   name: 'lab journeys',
   summary: 'List the journeys of the lab, the newest first',
-  operands: [],
   path: () => '/api/lab/journeys',
   text({ journeys }: { journeys: ShownJourney[] }) {
     noteNone(journeys, 'there is no journey yet; begin one with: benchd lab start JOURNEY LABWARE')
@@ -155,11 +129,12 @@ const labJourneys = showsOfLab({
   },
 })
 
-const labJourney = showsOfLab({
+const labJourney = shows({
+  whom: coordinatorOf,
   name: 'lab journey',
   summary: 'Show a journey, named by the beginning of its id or by its labware, and what was done when',
   operands: ['JOURNEY'],
-  path: ([name = '']) => `/api/lab/journeys/${encodeURIComponent(name)}`,
+  path: ({ operands: [name = ''] }) => `/api/lab/journeys/${encodeURIComponent(name)}`,
   text: (journey: ShownJourney) => {
     const chart = journey.bars.length
       ? [chartOf(journey.bars.map(({ lane, what, from, to }) => ({ lane, name: what, from_s: from, to_s: to })))]
@@ -168,18 +143,19 @@ const labJourney = showsOfLab({
   },
 })
 
-const labWhy = showsOfLab({
+const labWhy = shows({
+  whom: coordinatorOf,
   name: 'lab why',
   summary: 'Say what a journey waits for, and what helps',
   operands: ['JOURNEY'],
-  path: ([name = '']) => `/api/lab/journeys/${encodeURIComponent(name)}/why`,
+  path: ({ operands: [name = ''] }) => `/api/lab/journeys/${encodeURIComponent(name)}/why`,
   text: ({ because }: { because: string[] }) => because.join('\n'),
 })
 
-const labTasks = showsOfLab({
+const labTasks = shows({
+  whom: coordinatorOf,
   name: 'lab tasks',
   summary: 'List what people and carriers are to do',
-  operands: [],
   path: () => '/api/lab/tasks',
   text({ tasks }: { tasks: ShownTask[] }) {
     noteNone(tasks, 'nobody has anything to carry')
@@ -192,11 +168,12 @@ const labTasks = showsOfLab({
   },
 })
 
-const labCustody = showsOfLab({
+const labCustody = shows({
+  whom: coordinatorOf,
   name: 'lab custody',
   summary: 'Show who has which labware, or, with LABWARE, who has had it from the first holder on',
   operands: ['[LABWARE]'],
-  path: ([labware]) => `/api/lab/custody${labware === undefined ? '' : `/${encodeURIComponent(labware)}`}`,
+  path: ({ operands: [labware] }) => `/api/lab/custody${labware === undefined ? '' : `/${encodeURIComponent(labware)}`}`,
   text({ custody }: { custody: CustodyRow[] }) {
     noteNone(custody, 'no journey has had any labware yet')
     return custody.length
@@ -218,7 +195,6 @@ const labStart = command({
     const body = { journey, labware, ...(options.id !== undefined && { journey_id: options.id }) }
     const answer = await ask<ShownJourney>(coordinatorOf(options), 'POST', '/api/lab/journeys', body)
     print(options.json ? JSON.stringify(answer) : `journey ${short(answer.journey_id)}: ${answer.waiting ?? answer.status}`)
-    return 0
   },
 })
 
@@ -236,19 +212,18 @@ const labDecide = command({
     const path = `/api/lab/journeys/${encodeURIComponent(journey)}/decide`
     const answer = await ask<ShownJourney>(coordinatorOf(options), 'POST', path, body)
     print(options.json ? JSON.stringify(answer) : `journey ${short(answer.journey_id)} takes the decision: ${decision}`)
-    return 0
   },
 })
 
-const labConfirm = command({
+const labConfirm = tells({
+  whom: coordinatorOf,
   name: 'lab confirm',
   summary: 'Say that a task is done; labware that was placed wants the barcode that was read',
   operands: ['TASK', '[BARCODE]'],
-  options: serviceOptions,
-  async run({ options, operands: [task = '', barcode] }) {
-    const path = `/api/lab/tasks/${encodeURIComponent(task)}/confirm`
-    return say(await ask<OperationAnswer>(coordinatorOf(options), 'POST', path, barcode === undefined ? {} : { barcode }), options.json)
-  },
+  tell: ({ operands: [task = '', barcode] }) => ({
+    path: `/api/lab/tasks/${encodeURIComponent(task)}/confirm`,
+    body: barcode === undefined ? {} : { barcode },
+  }),
 })
 
 /** A coordinator that is away, or that does not let this user in: the stop is tried all the same. */

@@ -12,7 +12,6 @@ import { note, noteNone } from './terminal.ts'
 const labwareList = shows({
   name: 'labware list',
   summary: 'List labware, and where it is',
-  operands: [],
   path: () => '/api/labware',
   text: ({ labware }: { labware: Whereabouts[] }) => table(['ID', 'NAME', 'TYPE', 'BARCODE', 'WHERE', 'THREAD', 'MODE'], labware.map(row)),
   also({ labware }) {

@@ -9,7 +9,6 @@ import { colored, note } from './terminal.ts'
 const logs = command({
   name: 'logs',
   summary: 'Print what the service said, from the journal of systemd',
-  operands: [],
   options: {
     follow: { type: 'boolean', short: 'f', help: 'Go on until Ctrl-C' },
     lines: { type: 'string', value: 'N', help: 'So many of the newest; default 200' },
@@ -26,11 +25,10 @@ const logs = command({
       const word = level <= 3 ? colored('red', 'error') : level === 4 ? colored('yellow', 'warn ') : 'info '
       print(options.json ? JSON.stringify(entry) : `${new Date(at * 1000).toISOString()} ${word} ${message}`)
     }
-    if (count > 0 || follow || Number(lines) === 0) return 0
+    if (count > 0 || follow || Number(lines) === 0) return
     if (!errors)
       throw new CliError('not_found', 'the journal has no entry of benchd; to see if systemd runs it here: systemctl status benchd')
     note('the journal has no error of benchd')
-    return 0
   },
 })
 

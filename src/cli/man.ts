@@ -9,13 +9,10 @@ import { exitCodes } from './exit.ts'
 const man = command({
   name: 'man',
   summary: 'Print the manual page, for man to show',
-  operands: [],
-  options: {},
   no_json: 'what it prints is for man',
   example: 'benchd man | man -l -',
   async run({ table }) {
     process.stdout.write(manPage(await table()))
-    return 0
   },
 })
 

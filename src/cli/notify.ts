@@ -10,7 +10,6 @@ import { noteNone } from './terminal.ts'
 const notifyList = shows({
   name: 'notify list',
   summary: 'List the webhooks that are called when somebody is needed, and how delivery goes',
-  operands: [],
   path: () => '/api/system/notify',
   text: ({ receivers }: { receivers: ReceiverStatus[] }) =>
     table(
@@ -29,7 +28,6 @@ const notifyList = shows({
 const notifyTest = command({
   name: 'notify test',
   summary: 'Send a test message to each webhook; the exit code is 0 if all took it',
-  operands: [],
   options: serviceOptions,
   async run({ options }) {
     type Tested = { receivers: { host: string; failure: string | null }[] }

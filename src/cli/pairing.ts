@@ -16,7 +16,6 @@ const again_ms = 1000
 const keyPair = command({
   name: 'key pair',
   summary: 'Ask a service for a key, wait until somebody approves it there, and print it: it is shown this once',
-  operands: [],
   options: {
     name: { type: 'string', value: 'NAME', help: 'Whose key it is to be' },
     scope: { type: 'string', value: 'SCOPE', one_of: ['read', 'operate', 'admin'], help: 'read, operate or admin' },
@@ -32,14 +31,12 @@ const keyPair = command({
     tell(`approve it on the bench with: benchd key approve ${asked.code}`)
     const api_key = await fetched(service, asked)
     print(options.json ? JSON.stringify({ api_key }) : api_key)
-    return 0
   },
 })
 
 const keyRequests = shows({
   name: 'key requests',
   summary: 'List who asks for a key: with its code, its address, and what it calls itself',
-  operands: [],
   path: () => '/api/keys/requests',
   text: ({ requests }: { requests: PairingRequest[] }) => listed(requests),
   also: ({ requests }) => noteNone(requests, 'nobody asks for a key'),

@@ -17,7 +17,6 @@ const settle_ms = 500
 const ports = command({
   name: 'ports',
   summary: 'List the serial ports and what is plugged in there; or find out which is which by unplugging it',
-  operands: [],
   options: {
     identify: { type: 'boolean', help: 'Wait until one is unplugged or plugged in, and say which it was' },
     here: { type: 'boolean', help: 'Those of this computer, without asking a service' },

@@ -51,7 +51,6 @@ const replay = command({
     else for (const line of shown) print(line)
     if (error) throw new CliError('failed', `${operation} failed: ${error.message}; ${rest}`, { cause: error })
     if (!options.json) print(`${operation} went as recorded; ${rest}`)
-    return 0
   },
 })
 

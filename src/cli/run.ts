@@ -5,7 +5,7 @@ import { asTyped, nameCommands } from '../kit/as_typed.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { type Command, helpOf, parse } from './command.ts'
 import { commandsOf, table, words } from './commands.ts'
-import { CliError, exitNameOf, exitOf, NotServed } from './exit.ts'
+import { CliError, exitCodes, exitNameOf, exitOf, NotServed } from './exit.ts'
 import { tell } from './table.ts'
 import { behave } from './terminal.ts'
 
@@ -24,7 +24,7 @@ export async function run(args: readonly string[]): Promise<number> {
     if (given.options.help) return print(helpOf(command))
     const known = { ...given, table } as Parameters<typeof command.run>[0]
     behave(known.options)
-    return await command.run(known)
+    return (await command.run(known)) ?? exitCodes.ok[0]
   } catch (error) {
     const shown = error instanceof NotServed ? await (await import('./elsewhere.ts')).namingOthers(error) : error
     failed(shown, isJsonWanted(args))

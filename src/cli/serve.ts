@@ -6,6 +6,7 @@ import { log } from '../kit/log.ts'
 import { ServiceManager } from '../kit/service_manager.ts'
 import { command, type Given } from './command.ts'
 import { CliError, exitCodes } from './exit.ts'
+import { numberOf, portOf } from './numbers.ts'
 import { configPath, dataDir, topologiesDir } from './places.ts'
 
 export const listenOptions = {
@@ -18,7 +19,6 @@ export const listenOptions = {
 const serve = command({
   name: 'serve',
   summary: 'Run the service (what systemd starts)',
-  operands: [],
   options: {
     config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },
     safe: { type: 'boolean', help: 'Begin in safe mode: nothing is moved until its incident is acknowledged' },
@@ -52,7 +52,6 @@ const serve = command({
 const demo = command({
   name: 'demo',
   summary: 'Run a simulated bench, no hardware needed',
-  operands: [],
   options: {
     ...listenOptions,
     'time-scale': { type: 'string', value: 'N', help: 'Simulated seconds in one of yours; default 16' },
@@ -65,7 +64,10 @@ const demo = command({
     const bench = benchNames.find((name) => name === (options.bench ?? 'small'))
     if (!bench) throw new CliError('usage', `there is no bench ${options.bench}; there are ${benchNames.join(' and ')}`)
     const { makeThrowAwayFolder, removeFolder } = await import('../kit/folder.ts')
-    const config = listening(await demoConfig(timeScale(options['time-scale'] ?? '16'), bench), options)
+    const config = listening(
+      await demoConfig(numberOf('--time-scale', options['time-scale'] ?? '16', 'between 1 and 1000', isTimeScale), bench),
+      options,
+    )
     const named = options['data-dir']
     const folder = named ? dataDir(named) : await makeThrowAwayFolder('benchd-demo')
     try {
@@ -144,23 +146,7 @@ export function goOnUnread(): void {
 function listening(config: Config, options: Given<typeof listenOptions>): Config {
   const host = options.host ?? process.env.BENCHD_HOST ?? config.listen.host
   const port = options.port ?? process.env.BENCHD_PORT
-  return { ...config, listen: { ...config.listen, host, port: port === undefined ? config.listen.port : portNumber(port) } }
+  return { ...config, listen: { ...config.listen, host, port: port === undefined ? config.listen.port : portOf(port) } }
 }
 
-function portNumber(text: string): number {
-  const port = number(text, '--port')
-  if (Number.isInteger(port) && port >= 0 && port <= 65535) return port
-  throw new CliError('usage', `--port ${text} is not a port; take 0 to 65535`)
-}
-
-function timeScale(text: string): number {
-  const scale = number(text, '--time-scale')
-  if (scale >= 1 && scale <= 1000) return scale
-  throw new CliError('usage', `--time-scale ${text} is not between 1 and 1000`)
-}
-
-function number(text: string, option: string): number {
-  const value = Number(text)
-  if (text.trim() !== '' && Number.isFinite(value)) return value
-  throw new CliError('usage', `${option} ${text} is not a number`)
-}
+const isTimeScale = (scale: number) => scale >= 1 && scale <= 1000

@@ -5,6 +5,7 @@ import { command } from './command.ts'
 import { pathOf } from './devices/perform.ts'
 import { CliError } from './exit.ts'
 import { faultTelling, faultTellingOptions } from './faults.ts'
+import { numberOf } from './numbers.ts'
 import { print } from './table.ts'
 import { note } from './terminal.ts'
 
@@ -34,8 +35,7 @@ const sim = command({
     const driver = await drivers[name as keyof typeof drivers]()
     if (isOnPins(driver)) throw new CliError('usage', `${name} hangs on pins, not on a serial port; simulate it in a configuration`)
     const settings = checked(driver.settings, parseJson(options.settings ?? '{}', '--settings'), '--settings')
-    const time_scale = Number(options['time-scale'] ?? 1)
-    if (!(time_scale >= 1)) throw new CliError('usage', `--time-scale ${options['time-scale']} is not a number from 1 up`)
+    const time_scale = numberOf('--time-scale', options['time-scale'] ?? '1', 'a number from 1 up', (scale) => scale >= 1)
     const served = await serveOnPty(driver, settings, { time_scale, ...(options.link && { link: options.link }) })
     // Before the path is printed: a program that reads it may end this one at once.
     const interrupted = new Promise((resolve) => {
@@ -45,7 +45,6 @@ const sim = command({
     note(`a simulated ${name} answers there until Ctrl-C`)
     await interrupted
     await served.close()
-    return 0
   },
 })
 

@@ -15,7 +15,6 @@ const status = command({
   name: 'status',
   summary:
     'One screen: the service, its devices, open runs, what waits for somebody, disk and clock; the exit code is 1 unless the service is well',
-  operands: [],
   options: serviceOptions,
   async run({ options }) {
     const service = serviceOf(options)

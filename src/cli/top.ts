@@ -13,14 +13,12 @@ import { forTerminal, print } from './table.ts'
 const top = command({
   name: 'top',
   summary: 'Keep devices, runs and what they wait for on the screen, until q or Ctrl-C; where there is no terminal, once',
-  operands: [],
   options: serviceOptions,
   async run({ options }) {
     const service = serviceOf(options)
     if (options.json) print(JSON.stringify(await whole(service)))
     else if (process.stdout.isTTY && process.stdin.isTTY) await live({ ...service, wait_s: service.wait_s ?? usual_s })
     else print(frame(viewOf(await stateOf(service))).join('\n'))
-    return 0
   },
 })
 

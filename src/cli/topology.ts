@@ -13,7 +13,6 @@ type Listed = { topologies: { name: string; loaded: boolean; positions: number; 
 const topologyList = shows({
   name: 'topology list',
   summary: 'List the topologies, and which of them is loaded',
-  operands: [],
   path: () => '/api/topologies',
   also({ topologies, faults }: Listed) {
     noteNone(topologies, 'there is no topology; put its file into the folder of topologies')
@@ -29,7 +28,6 @@ const topologyList = shows({
 const topologyShow = shows({
   name: 'topology show',
   summary: 'Show the loaded topology and the labware at each place',
-  operands: [],
   path: () => '/api/topology',
   text: ({ name, positions }: ShownTopology) => `${name}\n\n${table(['POSITION', 'OF', 'LABWARE'], positions.map(row))}`,
 })
@@ -45,7 +43,6 @@ const topologyLoad = tells({
 const topologyUnload = tells({
   name: 'topology unload',
   summary: 'Unload the topology',
-  operands: [],
   options: force,
   tell: ({ options }) => ({ path: '/api/topology/unload', body: { force: options.force ?? false } }),
 })

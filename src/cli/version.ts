@@ -7,11 +7,8 @@ import { print } from './table.ts'
 const version = command({
   name: 'version',
   summary: 'Print the version',
-  operands: [],
-  options: {},
   async run({ options }) {
     print(options.json ? JSON.stringify({ version: packageVersion() }) : packageVersion())
-    return 0
   },
 })
 

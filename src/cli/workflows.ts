@@ -15,7 +15,6 @@ type Workflow = { name: string; topology: string; form: string; source: string; 
 const workflowsList = shows({
   name: 'workflows list',
   summary: 'List the workflows, and what could not be taken up',
-  operands: [],
   path: () => '/api/workflows',
   also({ workflows, faults }: { workflows: Workflow[]; faults: Fault[] }) {
     noteNone(workflows, 'there is no workflow yet; to add one: benchd workflows put FILE')
@@ -48,7 +47,6 @@ const workflowsPut = command({
     if (typeof name !== 'string') throw new CliError('usage', `${file} is no workflow: it has no name`)
     const stored = await ask<Workflow>(serviceOf(options), 'PUT', pathOf(name), document as object)
     print(options.json ? JSON.stringify(stored) : `workflow ${stored.name} on topology ${stored.topology} is kept`)
-    return 0
   },
 })
 

@@ -9,13 +9,11 @@ const completion = command({
   name: 'completion',
   summary: 'Print what bash, zsh or fish needs to complete the words of benchd',
   operands: ['SHELL'],
-  options: {},
   no_json: 'what it prints is for a shell',
   example: 'source <(benchd completion bash)',
   async run({ operands: [shell = ''] }) {
     if (!shells.includes(shell)) throw new CliError('usage', `there is nothing for ${shell}; there is: ${shells.join(', ')}`)
     process.stdout.write(await readShipped(new URL(`./benchd.${shell}`, import.meta.url)))
-    return 0
   },
 })
 

@@ -5,7 +5,7 @@ import type { Lock } from '../../devices/records.ts'
 import { tells } from '../asking.ts'
 import { ask, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
-import { CliError } from '../exit.ts'
+import { secondsOf } from '../numbers.ts'
 import { date, print } from '../table.ts'
 import { overrideOption, overriding } from './operations.ts'
 import { pathOf } from './perform.ts'
@@ -24,11 +24,9 @@ const devicesLock = command({
   example: 'benchd devices lock shaker-1 --note calibration --ttl 720',
   async run({ options, operands: [id = ''] }) {
     const { note, ttl = '3600', owner = `${userInfo().username}@${hostname()}` } = options
-    if (!(Number(ttl) > 0)) throw new CliError('usage', `--ttl ${ttl} is not a number of seconds`)
-    const wish = { owner, ...(note !== undefined && { note }), ttl_s: Number(ttl) }
+    const wish = { owner, ...(note !== undefined && { note }), ttl_s: secondsOf('--ttl', ttl) }
     const lock = await ask<Lock>(serviceOf(options), 'PUT', `${pathOf(id)}/lock`, wish, { headers: overriding(options) })
     print(options.json ? JSON.stringify(lock) : `${id} is kept for ${lock.owner} until ${date(lock.expires_at ?? 0)}`)
-    return 0
   },
 })
 

@@ -6,6 +6,7 @@ import { shows, tells } from '../asking.ts'
 import { serviceOf, serviceOptions } from '../client.ts'
 import { type Command, command, type Option } from '../command.ts'
 import { CliError } from '../exit.ts'
+import { numberOf } from '../numbers.ts'
 import { withAll } from './initialize.ts'
 import { pathOf, perform } from './perform.ts'
 
@@ -77,9 +78,7 @@ function optionOf(schema: v.GenericSchema): Option {
 function param(name: string, schema: v.GenericSchema, text: string | undefined): [string, number][] {
   if (text === undefined && isOptional(schema)) return []
   if (text === undefined) throw new CliError('usage', `--${dashed(name)} is missing: ${optionOf(schema).help}`)
-  const value = text.trim() === '' ? Number.NaN : Number(text)
-  if (Number.isFinite(value)) return [[name, value]]
-  throw new CliError('usage', `--${dashed(name)} ${text} is not a number`)
+  return [[name, numberOf(`--${dashed(name)}`, text)]]
 }
 
 function worded([name, value]: [string, unknown]): string {

@@ -6,6 +6,7 @@ import { tells } from '../asking.ts'
 import { ask, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { CliError } from '../exit.ts'
+import { numberOf } from '../numbers.ts'
 import { overrideOption, overriding } from './operations.ts'
 import { pathOf, perform } from './perform.ts'
 
@@ -68,7 +69,5 @@ function valueFor(option: string, text: string, { type }: Property): unknown {
     if (text === 'true' || text === 'false') return text === 'true'
     throw new CliError('usage', `--${option} ${text} is neither true nor false`)
   }
-  const value = text.trim() === '' ? Number.NaN : Number(text)
-  if (Number.isFinite(value)) return value
-  throw new CliError('usage', `--${option} ${text} is not a number`)
+  return numberOf(`--${option}`, text)
 }

@@ -14,13 +14,11 @@ const devicesList = command({
   name: 'devices list',
   aliases: ['devices'],
   summary: 'List the devices, and how they are',
-  operands: [],
   options: serviceOptions,
   async run({ options }) {
     const devices = await devicesOf(serviceOf(options))
     print(options.json ? JSON.stringify({ devices }) : table(['ID', 'TYPE', 'NAME', 'STATE'], devices.map(deviceRow)))
     noteNone(devices, 'no device is configured; to add one: benchd devices add')
-    return 0
   },
 })
 

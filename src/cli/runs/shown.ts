@@ -13,7 +13,6 @@ import { runsWhy } from './why.ts'
 const runsList = shows({
   name: 'runs list',
   summary: 'List the runs, the newest first',
-  operands: [],
   options: {
     status: {
       type: 'string',

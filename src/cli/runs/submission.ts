@@ -2,6 +2,7 @@
 
 import type { Given } from '../command.ts'
 import { CliError } from '../exit.ts'
+import { numberOf } from '../numbers.ts'
 
 export const submissionOptions = {
   groups: { type: 'string', value: 'N', help: 'Number of groups, named g1 to gN; default: no groups' },
@@ -10,20 +11,16 @@ export const submissionOptions = {
 } as const
 
 /** The part of the body that they say. */
-export function submissionOf(workflow: string, { groups, mode = 'LIVE', var: variables = [] }: Given<typeof submissionOptions>) {
+export function submissionOf(workflow: string, { groups = '0', mode = 'LIVE', var: variables = [] }: Given<typeof submissionOptions>) {
   return {
     workflow,
     run_mode: mode,
-    groups: Array.from({ length: count(groups) }, (_, i) => ({ group_id: `g${i + 1}` })),
+    groups: Array.from({ length: numberOf('--groups', groups, 'a number from 0 to 1000', isCount) }, (_, i) => ({ group_id: `g${i + 1}` })),
     variables: Object.fromEntries(variables.map(variable)),
   }
 }
 
-function count(text = '0'): number {
-  const groups = Number(text)
-  if (Number.isInteger(groups) && groups >= 0 && groups <= 1000) return groups
-  throw new CliError('usage', `--groups ${text} is not a number from 0 to 1000`)
-}
+const isCount = (groups: number) => Number.isInteger(groups) && groups >= 0 && groups <= 1000
 
 /** Parses NAME=VALUE: a value that is JSON is taken as such, any other as text. */
 function variable(text: string): [string, unknown] {

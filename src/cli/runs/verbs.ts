@@ -129,7 +129,6 @@ type Step = { step_id: string; execution_id: string; thread_id: string; instruct
 const runsSteps = shows({
   name: 'runs steps',
   summary: 'List the manual steps that wait for somebody',
-  operands: [],
   path: () => '/api/operator/steps',
   text: ({ steps }: { steps: Step[] }) =>
     table(

@@ -29,7 +29,6 @@ export const runsWhy = command({
         threads.length === 0 ? await endedIn(service, execution_id) : worded({ run, blockers, reasons: threads, threads: shown.threads }),
       )
     }
-    return 0
   },
 })
 

@@ -8,6 +8,7 @@ import { shows, tells } from '../asking.ts'
 import { ask, open, type Service, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { CliError } from '../exit.ts'
+import { numberOf } from '../numbers.ts'
 import { print, table } from '../table.ts'
 import { noteNone, say } from '../terminal.ts'
 import { changesFrom, worded } from './changes.ts'
@@ -70,7 +71,6 @@ const teachpointsSet = command({
     }))
     if (options.json) print(JSON.stringify(point))
     else say({ success: true, message: `${name} is ${isNew ? 'new' : 'changed'}: ${pairs(point.coords)}` })
-    return 0
   },
 })
 
@@ -107,7 +107,6 @@ const teachpointsRestore = command({
     const point = await ask<Teachpoint>(service, 'POST', `${path}/restore`, { version })
     if (options.json) print(JSON.stringify(point))
     else say({ success: true, message: `${name} is as it was: ${pairs(point.coords)}` })
-    return 0
   },
 })
 
@@ -239,7 +238,7 @@ function moved(
 ): { coord_type: string; coords: object } | undefined {
   const said = Object.entries(coordColumns).flatMap(([type, columns]) =>
     Object.keys(columns).flatMap((member) =>
-      options[member] === undefined ? [] : [{ type, member, value: number(member, options[member]) }],
+      options[member] === undefined ? [] : [{ type, member, value: numberOf(`--${member}`, options[member]) }],
     ),
   )
   const [coord_type = before?.coord_type, other] = new Set(said.map(({ type }) => type))
@@ -248,12 +247,6 @@ function moved(
     throw new CliError('usage', `there is no such point yet: say where it is, with --x --y --z --yaw --pitch --roll`)
   const coordsBefore = before?.coord_type === coord_type ? before.coords : {}
   return { coord_type, coords: { ...coordsBefore, ...Object.fromEntries(said.map(({ member, value }) => [member, value])) } }
-}
-
-function number(member: string, text: string): number {
-  const value = text.trim() === '' ? Number.NaN : Number(text)
-  if (Number.isFinite(value)) return value
-  throw new CliError('usage', `--${member} ${text} is not a number`)
 }
 
 function pairs(coords: Teachpoint['coords']): string {
