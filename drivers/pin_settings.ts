@@ -1,6 +1,7 @@
 // Settings that all devices on pins share.
 
 import * as v from 'valibot'
+import { described } from '../src/kit/described.ts'
 import { type BoardPlan, PinWiring } from './transports/wiring.ts'
 
 type Planned = BoardPlan['pins'][string]
@@ -8,12 +9,12 @@ type Wiring = Omit<Planned, 'mode'>
 
 /** A number between two limits, with its unit. */
 export function Quantity(least: number, most: number, unit: string, description: string) {
-  return v.pipe(v.number(), v.minValue(least), v.maxValue(most), v.description(description), v.metadata({ unit }))
+  return described(v.pipe(v.number(), v.minValue(least), v.maxValue(most)), description, unit)
 }
 
 /** The wiring of a pin, with what it is for. */
 export function Wired(description: string) {
-  return v.pipe(PinWiring, v.description(description))
+  return described(PinWiring, description)
 }
 
 /** The contact of an emergency stop, which every device on pins may have. */

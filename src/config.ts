@@ -12,6 +12,7 @@ import { FleetConfig } from './config/fleet.ts'
 import { Notify } from './config/notify.ts'
 import { BridgeType } from './devices/description.ts'
 import { LabError, messageOf } from './errors.ts'
+import { described } from './kit/described.ts'
 import { didYouMean, nearest } from './kit/did_you_mean.ts'
 import { readText } from './kit/disk.ts'
 import { readError } from './kit/durable.ts'
@@ -33,36 +34,29 @@ const TcpPort = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65535)
 const Transport = v.variant('kind', [
   v.strictObject({
     kind: v.literal('serial'),
-    path: v.pipe(v.string(), v.nonEmpty(), v.description('The port, best by its name below /dev/serial/by-id')),
+    path: described(v.pipe(v.string(), v.nonEmpty()), 'The port, best by its name below /dev/serial/by-id'),
   }),
   v.strictObject({
     kind: v.literal('tcp'),
-    host: v.pipe(Host, v.description('Name or address of the box that has the serial line')),
-    port: v.pipe(TcpPort, v.description('TCP port of the line on that box')),
+    host: described(Host, 'Name or address of the box that has the serial line'),
+    port: described(TcpPort, 'TCP port of the line on that box'),
   }),
   v.strictObject({ kind: v.literal('pins') }),
   v.strictObject({
     kind: v.literal('bridge'),
     command: v.optional(
-      v.pipe(
-        v.array(v.pipe(v.string(), v.maxLength(4096))),
-        v.minLength(1),
-        v.maxLength(64),
-        v.description(
-          'The program of a bridge and its arguments; it is started by the service, or by systemd where that starts the service',
-        ),
+      described(
+        v.pipe(v.array(v.pipe(v.string(), v.maxLength(4096))), v.minLength(1), v.maxLength(64)),
+        'The program of a bridge and its arguments; it is started by the service, or by systemd where that starts the service',
       ),
     ),
     socket: v.optional(
-      v.pipe(v.string(), v.startsWith('/'), v.maxLength(107), v.description('The Unix socket on which the program of a bridge listens')),
+      described(v.pipe(v.string(), v.startsWith('/'), v.maxLength(107)), 'The Unix socket on which the program of a bridge listens'),
     ),
-    host: v.optional(v.pipe(Host, v.description('Address on which the program of a bridge listens'))),
-    port: v.optional(v.pipe(TcpPort, v.description('TCP port on which the program of a bridge listens'))),
+    host: v.optional(described(Host, 'Address on which the program of a bridge listens')),
+    port: v.optional(described(TcpPort, 'TCP port on which the program of a bridge listens')),
     trusted_network: v.optional(
-      v.pipe(
-        v.boolean(),
-        v.description('Whether anybody in the network between may say what the instrument does; without it `host` is this computer'),
-      ),
+      described(v.boolean(), 'Whether anybody in the network between may say what the instrument does; without it `host` is this computer'),
       false,
     ),
   }),
@@ -75,31 +69,23 @@ const bridgeNames = Object.keys(bridges) as BridgeName[]
 const Bound = v.strictObject({ min: v.optional(v.pipe(v.number(), v.finite())), max: v.optional(v.pipe(v.number(), v.finite())) })
 
 const DeviceConfig = v.strictObject({
-  device_id: v.pipe(DeviceId, v.description('Its name in the API, in commands and in workflows: letters, digits, `-` and `_`')),
-  driver: v.pipe(v.picklist([...driverNames, ...bridgeNames, 'external']), v.description('The driver of the instrument')),
+  device_id: described(DeviceId, 'Its name in the API, in commands and in workflows: letters, digits, `-` and `_`'),
+  driver: described(v.picklist([...driverNames, ...bridgeNames, 'external']), 'The driver of the instrument'),
   type: v.optional(
-    v.pipe(
-      BridgeType,
-      v.description('The kind of device, only for `bridge` and `simulated`: `reader`, `liquid_handler` or any other word'),
-    ),
+    described(BridgeType, 'The kind of device, only for `bridge` and `simulated`: `reader`, `liquid_handler` or any other word'),
   ),
-  name: v.optional(
-    v.pipe(v.string(), v.maxLength(128), v.description('The name that people use; default: the model that its driver tells')),
-  ),
-  transport: v.optional(v.pipe(Transport, v.description('How the device is reached; only `external` has none'))),
-  settings: v.optional(v.pipe(v.record(v.string(), v.unknown()), v.description('Settings of its driver, below')), {}),
-  limits: v.optional(
-    v.pipe(v.record(v.string(), Bound), v.description('Narrower limits than those of the model: `{"speed": {"max": 1500}}`')),
-    {},
-  ),
+  name: v.optional(described(v.pipe(v.string(), v.maxLength(128)), 'The name that people use; default: the model that its driver tells')),
+  transport: v.optional(described(Transport, 'How the device is reached; only `external` has none')),
+  settings: v.optional(described(v.record(v.string(), v.unknown()), 'Settings of its driver, below'), {}),
+  limits: v.optional(described(v.record(v.string(), Bound), 'Narrower limits than those of the model: `{"speed": {"max": 1500}}`'), {}),
   on_restart: v.optional(
-    v.pipe(v.picklist(['halt', 'leave']), v.description('Whether a device that was left on is halted when the service begins')),
+    described(v.picklist(['halt', 'leave']), 'Whether a device that was left on is halted when the service begins'),
     'halt',
   ),
   identity: v.optional(
-    v.pipe(
+    described(
       v.strictObject({ model: v.optional(v.string()), serial_number: v.optional(v.string()), firmware_version: v.optional(v.string()) }),
-      v.description('The identity that the instrument told when it was added; another instrument is refused'),
+      'The identity that the instrument told when it was added; another instrument is refused',
     ),
     {},
   ),
@@ -108,7 +94,7 @@ const DeviceConfig = v.strictObject({
 const Count = (least: number, most: number) => v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most))
 
 /** A bound of the service: a whole number from 1 to `most`. */
-const Limit = (usual: number, most: number, description: string) => v.optional(v.pipe(Count(1, most), v.description(description)), usual)
+const Limit = (usual: number, most: number, description: string) => v.optional(described(Count(1, most), description), usual)
 
 /** The bounds of the service as a whole; `kit/refusals.ts` counts what they refuse. */
 const Limits = v.strictObject({
@@ -132,21 +118,18 @@ export type Limits = v.InferOutput<typeof Limits>
 
 /** The file as it is written. */
 export const ConfigFile = v.strictObject({
-  $schema: v.optional(v.pipe(v.string(), v.description('Address of the schema, for editors'))),
-  format: v.pipe(v.literal(1), v.description('Format of this file')),
-  system_id: v.optional(v.pipe(Id, v.description('Name of the bench in events and messages')), 'system'),
+  $schema: v.optional(described(v.string(), 'Address of the schema, for editors')),
+  format: described(v.literal(1), 'Format of this file'),
+  system_id: v.optional(described(Id, 'Name of the bench in events and messages'), 'system'),
   listen: v.optional(
     v.strictObject({
-      host: v.optional(
-        v.pipe(v.string(), v.nonEmpty(), v.description('Address to listen on; `127.0.0.1` for this computer alone')),
-        '0.0.0.0',
-      ),
-      port: v.optional(v.pipe(Count(0, 65535), v.description('Port to listen on; 0 for any that is free')), 8520),
+      host: v.optional(described(v.pipe(v.string(), v.nonEmpty()), 'Address to listen on; `127.0.0.1` for this computer alone'), '0.0.0.0'),
+      port: v.optional(described(Count(0, 65535), 'Port to listen on; 0 for any that is free'), 8520),
       tls: v.optional(
         v.nullable(
           v.strictObject({
-            cert: v.pipe(v.string(), v.description('Path of the certificate, PEM; with it the service speaks HTTPS alone')),
-            key: v.pipe(v.string(), v.description('Path of its key, PEM')),
+            cert: described(v.string(), 'Path of the certificate, PEM; with it the service speaks HTTPS alone'),
+            key: described(v.string(), 'Path of its key, PEM'),
           }),
         ),
         null,
@@ -155,38 +138,32 @@ export const ConfigFile = v.strictObject({
     {},
   ),
   hosts: v.optional(
-    v.pipe(
-      v.array(v.pipe(v.string(), v.nonEmpty())),
-      v.description('More names by which browsers may call the service, behind a proxy for example'),
-    ),
+    described(v.array(v.pipe(v.string(), v.nonEmpty())), 'More names by which browsers may call the service, behind a proxy for example'),
     [],
   ),
   cors: v.optional(
     v.strictObject({
-      origins: v.optional(
-        v.pipe(v.array(v.pipe(v.string(), v.url())), v.description('Web pages of other hosts that may call the API')),
-        [],
-      ),
+      origins: v.optional(described(v.array(v.pipe(v.string(), v.url())), 'Web pages of other hosts that may call the API'), []),
     }),
     {},
   ),
   time_scale: v.optional(
-    v.pipe(v.number(), v.minValue(1), v.maxValue(1000), v.description('How many times as fast simulated instruments go')),
+    described(v.pipe(v.number(), v.minValue(1), v.maxValue(1000)), 'How many times as fast simulated instruments go'),
     1,
   ),
-  stop_input: v.optional(v.pipe(ContactWiring, v.description('A contact on a GPIO pin that stops every device while it is active'))),
+  stop_input: v.optional(described(ContactWiring, 'A contact on a GPIO pin that stops every device while it is active')),
   devices: v.optional(v.array(DeviceConfig), []),
   events: v.optional(
     v.strictObject({
-      segment_mib: v.optional(v.pipe(Count(1, 1024), v.description('MiB of one file of the event log')), 8),
-      commit_ms: v.optional(v.pipe(Count(1, 10_000), v.description('Milliseconds between two syncs of the event log to the card')), 100),
-      queue: v.optional(v.pipe(Count(1, 100_000), v.description('Events that a stream may be behind before it loses the oldest')), 1000),
+      segment_mib: v.optional(described(Count(1, 1024), 'MiB of one file of the event log'), 8),
+      commit_ms: v.optional(described(Count(1, 10_000), 'Milliseconds between two syncs of the event log to the card'), 100),
+      queue: v.optional(described(Count(1, 100_000), 'Events that a stream may be behind before it loses the oldest'), 1000),
     }),
     {},
   ),
   limits: v.optional(Limits, {}),
   notify: v.optional(Notify, []),
-  fleet: v.optional(v.pipe(FleetConfig, v.description('The broker of the lab, where this bench is one of many'))),
+  fleet: v.optional(described(FleetConfig, 'The broker of the lab, where this bench is one of many')),
 })
 export type ConfigFile = v.InferOutput<typeof ConfigFile>
 

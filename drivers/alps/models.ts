@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
+import { described } from '../../src/kit/described.ts'
 import type { Meaning } from '../reported.ts'
 import { errors3000, errors5000 } from './errors.ts'
 
@@ -71,7 +72,7 @@ export const ultrasealModels = {
 export type Settings = { model: string }
 
 export function settingsOf(models: Readonly<Record<string, Model>>, usual: string): v.GenericSchema<unknown, Settings> {
-  return v.strictObject({ model: v.optional(v.pipe(v.picklist(Object.keys(models)), v.description('Model of the instrument')), usual) })
+  return v.strictObject({ model: v.optional(described(v.picklist(Object.keys(models)), 'Model of the instrument'), usual) })
 }
 
 export function profileOf(make: string, model: Model, { model: name }: Settings): Profile {

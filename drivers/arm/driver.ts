@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import type { Device, Identity, Profile } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
+import { described } from '../../src/kit/described.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
@@ -15,19 +16,10 @@ import { simulate } from './simulator.ts'
 /** `speed` is the simulator's, in mm/s; a real arm goes at its own. `move_timeout_s` is how long one move may take. */
 export const settings = v.strictObject({
   speed: v.optional(
-    v.pipe(
-      v.number(),
-      v.minValue(1),
-      v.maxValue(2000),
-      v.description('Speed of the simulated arm; a real one has its own'),
-      v.metadata({ unit: 'mm/s' }),
-    ),
+    described(v.pipe(v.number(), v.minValue(1), v.maxValue(2000)), 'Speed of the simulated arm; a real one has its own', 'mm/s'),
     250,
   ),
-  move_timeout_s: v.optional(
-    v.pipe(v.number(), v.minValue(1), v.maxValue(600), v.description('How long a move may take'), v.metadata({ unit: 's' })),
-    60,
-  ),
+  move_timeout_s: v.optional(described(v.pipe(v.number(), v.minValue(1), v.maxValue(600)), 'How long a move may take', 's'), 60),
 })
 export type Settings = v.InferOutput<typeof settings>
 

@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import type { Device, Identity, Profile } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
+import { described } from '../../src/kit/described.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
 import { keepTime, repeatUntil, until } from '../host_timed.ts'
@@ -16,12 +17,9 @@ import { simulate } from './simulator.ts'
 export const settings = v.strictObject({
   acceleration: v.optional(
     v.nullable(
-      v.pipe(
-        v.number(),
-        v.integer(),
-        v.minValue(1),
-        v.maxValue(10),
-        v.description('On its own scale, 1 to 10; null leaves what the instrument has'),
+      described(
+        v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10)),
+        'On its own scale, 1 to 10; null leaves what the instrument has',
       ),
     ),
     null,

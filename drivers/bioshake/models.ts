@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
+import { described } from '../../src/kit/described.ts'
 
 type Start = Pick<Model, 'boot_s' | 'bootEnd'>
 
@@ -42,16 +43,13 @@ export type ModelName = keyof typeof models
 export type Settings = { model: ModelName; acceleration: number | null }
 
 export const settings: v.GenericSchema<unknown, Settings> = v.strictObject({
-  model: v.optional(v.pipe(v.picklist(Object.keys(models) as ModelName[]), v.description('Model of the instrument')), '3000-T elm'),
+  model: v.optional(described(v.picklist(Object.keys(models) as ModelName[]), 'Model of the instrument'), '3000-T elm'),
   acceleration: v.optional(
     v.nullable(
-      v.pipe(
-        v.number(),
-        v.integer(),
-        v.minValue(0),
-        v.maxValue(99),
-        v.description('Time in which it reaches its speed and comes to rest again; null leaves what the instrument has'),
-        v.metadata({ unit: 's' }),
+      described(
+        v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(99)),
+        'Time in which it reaches its speed and comes to rest again; null leaves what the instrument has',
+        's',
       ),
     ),
     null,

@@ -6,6 +6,7 @@ import { inMemory, type KeptDescription } from '../../src/devices/descriptions.t
 import type { AnyProfile } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import { described } from '../../src/kit/described.ts'
 import type { Attached } from '../attach.ts'
 import type { BridgeLine } from '../transports/line.ts'
 import { programLine } from '../transports/program_line.ts'
@@ -17,13 +18,13 @@ import { simulateBridge } from './simulator.ts'
 
 /** The settings of the driver `simulated`: what it can do, how long that takes, and how often it fails. */
 const simulatedSettings = v.strictObject({
-  model: v.optional(v.pipe(v.string(), v.maxLength(128), v.description('The model that the program tells')), 'simulated'),
-  operations: v.optional(v.pipe(Operations, v.description('Its operations by name, as a bridge describes them')), {}),
-  readings: v.optional(v.pipe(Readings, v.description('Its readings by name; `temperature` is that of the device, in °C')), {}),
+  model: v.optional(described(v.pipe(v.string(), v.maxLength(128)), 'The model that the program tells'), 'simulated'),
+  operations: v.optional(described(Operations, 'Its operations by name, as a bridge describes them'), {}),
+  readings: v.optional(described(Readings, 'Its readings by name; `temperature` is that of the device, in °C'), {}),
   failures: v.optional(
-    v.pipe(
+    described(
       v.record(v.string(), v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
-      v.description('By operation, the part of its runs that fail, from 0 to 1'),
+      'By operation, the part of its runs that fail, from 0 to 1',
     ),
     {},
   ),

@@ -8,6 +8,7 @@ import type { AnyProfile, AskedOperation, Device, EndedEarly, Identity, Learned,
 import { connectionLost } from '../../src/devices/failure.ts'
 import { operations as table } from '../../src/devices/operations.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
+import { described } from '../../src/kit/described.ts'
 import { checked } from '../../src/kit/schema.ts'
 import { Going } from '../going.ts'
 import { Mounted } from '../mounted.ts'
@@ -16,19 +17,17 @@ import { JsonRpc, type Refusal } from './json_rpc.ts'
 
 export const settings = v.strictObject({
   halt: v.optional(
-    v.pipe(
+    described(
       v.picklist(['message', 'kill', 'none']),
-      v.description('How the instrument is stopped: by the message `halt`, by the end of the program, or not at all'),
+      'How the instrument is stopped: by the message `halt`, by the end of the program, or not at all',
     ),
     'message',
   ),
   halt_s: v.optional(
-    v.pipe(
-      v.number(),
-      v.minValue(0.1),
-      v.maxValue(60),
-      v.description('A program that has not answered a halt by then is ended and started again'),
-      v.metadata({ unit: 's' }),
+    described(
+      v.pipe(v.number(), v.minValue(0.1), v.maxValue(60)),
+      'A program that has not answered a halt by then is ended and started again',
+      's',
     ),
     5,
   ),

@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
+import { described } from '../../src/kit/described.ts'
 
 export type Model = {
   /** Slowest and fastest, in rpm. */
@@ -25,7 +26,7 @@ export type ModelName = keyof typeof models
 export type Settings = { model: ModelName }
 
 export const settings: v.GenericSchema<unknown, Settings> = v.strictObject({
-  model: v.optional(v.pipe(v.picklist(Object.keys(models) as ModelName[]), v.description('Model of the instrument')), 'MATRIX ORBITAL'),
+  model: v.optional(described(v.picklist(Object.keys(models) as ModelName[]), 'Model of the instrument'), 'MATRIX ORBITAL'),
 })
 
 export function modelOf({ model }: Settings): Model {

@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
+import { described } from '../../src/kit/described.ts'
 
 export type Model = { shakes: boolean; type: string }
 
@@ -16,21 +17,14 @@ export const models = {
 export type ModelName = keyof typeof models
 
 const whole = (most: number, description: string) =>
-  v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(most), v.description(description))
+  described(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(most)), description)
 
 const given = {
-  model: v.optional(v.pipe(v.picklist(Object.keys(models) as ModelName[]), v.description('Model of the instrument')), 'MP shaker'),
+  model: v.optional(described(v.picklist(Object.keys(models) as ModelName[]), 'Model of the instrument'), 'MP shaker'),
   dip: v.optional(whole(15, "The number on the stack's DIP switch"), 2),
   unit: v.optional(whole(5, 'Its place in the stack, 0 at the bottom'), 0),
   amplitude: v.optional(
-    v.pipe(
-      v.number(),
-      v.integer(),
-      v.minValue(1),
-      v.maxValue(30),
-      v.description('How far the plate swings each way'),
-      v.metadata({ unit: '0.1 mm' }),
-    ),
+    described(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(30)), 'How far the plate swings each way', '0.1 mm'),
     20,
   ),
 }

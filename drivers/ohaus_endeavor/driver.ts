@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import type { Device, EndedEarly, Identity, UnderWay } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
+import { described } from '../../src/kit/described.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
 import { mustTurn, repeatUntil, until } from '../host_timed.ts'
@@ -18,8 +19,8 @@ import { simulate } from './simulator.ts'
 const Rpm = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(9999))
 export const settings = v.pipe(
   v.strictObject({
-    min_speed: v.optional(v.pipe(Rpm, v.description('Slowest speed of the model, in rpm')), 20),
-    max_speed: v.optional(v.pipe(Rpm, v.description('Fastest speed of the model, in rpm')), 500),
+    min_speed: v.optional(described(Rpm, 'Slowest speed of the model, in rpm'), 20),
+    max_speed: v.optional(described(Rpm, 'Fastest speed of the model, in rpm'), 500),
   }),
   v.check(({ min_speed, max_speed }) => min_speed < max_speed, 'min_speed has to be less than max_speed'),
 )

@@ -1,20 +1,21 @@
 // How parts are wired to this computer, as a configuration says it, and what a driver makes of that.
 
 import * as v from 'valibot'
+import { described } from '../../src/kit/described.ts'
 import type { GpioPlace, PinUse } from './pin.ts'
 
 const Whole = (least: number, most: number) => v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most))
 
 /** An address has seven bits; those below 8 and above 0x77 mean something else. In JSON it is written as a decimal number. */
-const Address = v.pipe(Whole(0x08, 0x77), v.description('Address on the bus, as a decimal number: 32 is 0x20'))
-const Bus = v.optional(v.pipe(Whole(0, 255), v.description('The N of /dev/i2c-N')), 1)
+const Address = described(Whole(0x08, 0x77), 'Address on the bus, as a decimal number: 32 is 0x20')
+const Bus = v.optional(described(Whole(0, 255), 'The N of /dev/i2c-N'), 1)
 
-const polarity = { active_low: v.optional(v.pipe(v.boolean(), v.description('The active state is the low level')), false) }
+const polarity = { active_low: v.optional(described(v.boolean(), 'The active state is the low level'), false) }
 const Pull = v.optional(v.picklist(['up', 'down']))
 
-const Bcm = v.strictObject({ bcm: v.pipe(Whole(0, 57), v.description('Broadcom number, on the header')), ...polarity, pull: Pull })
+const Bcm = v.strictObject({ bcm: described(Whole(0, 57), 'Broadcom number, on the header'), ...polarity, pull: Pull })
 const ChipLine = v.strictObject({
-  chip: v.pipe(v.string(), v.nonEmpty(), v.description('Label or name of the chip')),
+  chip: described(v.pipe(v.string(), v.nonEmpty()), 'Label or name of the chip'),
   line: Whole(0, 1023),
   ...polarity,
   pull: Pull,
@@ -53,7 +54,7 @@ export function PartWiring<const Parts extends readonly [string, ...string[]]>(
   usual: { part: Parts[number]; address: number },
 ) {
   return v.strictObject({
-    part: v.optional(v.pipe(v.picklist(parts), v.description('The chip on the bus')), usual.part),
+    part: v.optional(described(v.picklist(parts), 'The chip on the bus'), usual.part),
     bus: Bus,
     address: v.optional(Address, usual.address),
   })

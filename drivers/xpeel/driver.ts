@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import type { Device, Identity, Profile } from '../../src/devices/device.ts'
 import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
+import { described } from '../../src/kit/described.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
 import { Mounted } from '../mounted.ts'
@@ -14,12 +15,9 @@ import { Talk } from './talk.ts'
 
 export const settings = v.strictObject({
   outward_steps: v.optional(
-    v.pipe(
-      v.number(),
-      v.integer(),
-      v.minValue(1),
-      v.maxValue(60),
-      v.description('How many times the conveyor has to go out by 7 mm until it is out'),
+    described(
+      v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(60)),
+      'How many times the conveyor has to go out by 7 mm until it is out',
     ),
     25,
   ),

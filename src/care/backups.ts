@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
 import { mustBeFolder } from '../kit/damage.ts'
+import { described } from '../kit/described.ts'
 import { namesIn } from '../kit/files.ts'
 import { makePrivateFolder, removeFile } from '../kit/folder.ts'
 import { roomOn } from '../kit/host_files.ts'
@@ -17,9 +18,9 @@ import { levelOf, type Room } from './host.ts'
 
 export const Backup = v.strictObject({
   name: v.string(),
-  size: v.pipe(v.number(), v.description('In bytes'), v.metadata({ unit: 'B' })),
-  made_at: v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' })),
-  is_daily: v.pipe(v.boolean(), v.description('Made by the service itself, once a day')),
+  size: described(v.number(), 'In bytes', 'B'),
+  made_at: described(v.number(), 'Unix time', 's'),
+  is_daily: described(v.boolean(), 'Made by the service itself, once a day'),
   with_keys: v.boolean(),
   with_events: v.boolean(),
 })
@@ -27,7 +28,7 @@ export type Backup = v.InferOutput<typeof Backup>
 
 export const MadeBackup = v.strictObject({
   ...Backup.entries,
-  left_out: v.pipe(v.array(v.string()), v.description('The files that were left out, each with the reason')),
+  left_out: described(v.array(v.string()), 'The files that were left out, each with the reason'),
 })
 export type MadeBackup = v.InferOutput<typeof MadeBackup>
 

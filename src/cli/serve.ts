@@ -65,7 +65,7 @@ const demo = command({
     if (!bench) throw new CliError('usage', `there is no bench ${options.bench}; there are ${benchNames.join(' and ')}`)
     const { makeThrowAwayFolder, removeFolder } = await import('../kit/folder.ts')
     const config = listening(
-      await demoConfig(numberOf('--time-scale', options['time-scale'] ?? '16', 'between 1 and 1000', isTimeScale), bench),
+      await demoConfig(numberOf('--time-scale', options['time-scale'] ?? '16', 'a number between 1 and 1000', isTimeScale), bench),
       options,
     )
     const named = options['data-dir']

@@ -1,6 +1,7 @@
 // The settings of the messages that the service sends when somebody is needed.
 
 import * as v from 'valibot'
+import { described } from '../kit/described.ts'
 
 export const notifyKinds = [
   'incident',
@@ -20,10 +21,12 @@ export type NotifyKind = (typeof notifyKinds)[number]
 const Secret = v.union([v.pipe(v.string(), v.nonEmpty()), v.strictObject({ file: v.pipe(v.string(), v.nonEmpty()) })])
 export type Secret = v.InferOutput<typeof Secret>
 
-const Address = v.pipe(
-  v.string(),
-  v.check((text) => isAddress(text), 'it must be an address that begins with http:// or https://, without a user name in it'),
-  v.description('Where messages go, http:// or https://; redirects are not followed'),
+const Address = described(
+  v.pipe(
+    v.string(),
+    v.check((text) => isAddress(text), 'it must be an address that begins with http:// or https://, without a user name in it'),
+  ),
+  'Where messages go, http:// or https://; redirects are not followed',
 )
 
 const HeaderName = v.pipe(v.string(), v.regex(/^[!#$%&'*+.^_`|~\w-]+$/, 'this is no name of a header'))
@@ -31,36 +34,28 @@ const HeaderName = v.pipe(v.string(), v.regex(/^[!#$%&'*+.^_`|~\w-]+$/, 'this is
 export const NotifyTarget = v.strictObject({
   url: v.union([
     Address,
-    v.strictObject({ file: v.pipe(v.string(), v.nonEmpty(), v.description('File that holds the address, which is a secret then')) }),
+    v.strictObject({ file: described(v.pipe(v.string(), v.nonEmpty()), 'File that holds the address, which is a secret then') }),
   ]),
   on: v.optional(
-    v.pipe(
-      v.array(v.picklist(notifyKinds)),
-      v.nonEmpty(),
-      v.description('The kinds of messages; `alive` is a GET every `every_s` seconds'),
-    ),
+    described(v.pipe(v.array(v.picklist(notifyKinds)), v.nonEmpty()), 'The kinds of messages; `alive` is a GET every `every_s` seconds'),
     notifyKinds.filter((kind) => kind !== 'alive'),
   ),
-  format: v.optional(v.pipe(v.picklist(['json', 'slack', 'ntfy']), v.description('Form of a message')), 'json'),
-  headers: v.optional(
-    v.pipe(v.record(HeaderName, Secret), v.description('Headers of each request; a value is a text, or `{"file": …}`')),
-    {},
-  ),
-  every_s: v.optional(
-    v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(86_400), v.description('Seconds between two `alive`')),
-    60,
-  ),
+  format: v.optional(described(v.picklist(['json', 'slack', 'ntfy']), 'Form of a message'), 'json'),
+  headers: v.optional(described(v.record(HeaderName, Secret), 'Headers of each request; a value is a text, or `{"file": …}`'), {}),
+  every_s: v.optional(described(v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(86_400)), 'Seconds between two `alive`'), 60),
 })
 export type NotifyTarget = v.InferOutput<typeof NotifyTarget>
 
-export const Notify = v.pipe(
-  v.array(NotifyTarget),
-  v.maxLength(16),
-  v.check(
-    (targets) => new Set(targets.map(({ url }) => JSON.stringify(url))).size === targets.length,
-    'two receivers have the same address: give one receiver all the kinds that it is told in "on"',
+export const Notify = described(
+  v.pipe(
+    v.array(NotifyTarget),
+    v.maxLength(16),
+    v.check(
+      (targets) => new Set(targets.map(({ url }) => JSON.stringify(url))).size === targets.length,
+      'two receivers have the same address: give one receiver all the kinds that it is told in "on"',
+    ),
   ),
-  v.description('Webhooks that are called when somebody is needed'),
+  'Webhooks that are called when somebody is needed',
 )
 
 /** Whether messages can be sent there. */

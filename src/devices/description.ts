@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
+import { described } from '../kit/described.ts'
 import { checked } from '../kit/schema.ts'
 import { FlatSchema, type ParamsSchema, paramsSchema, shownSchema } from './flat_schema.ts'
 import { operations as table } from './operations.ts'
@@ -19,27 +20,21 @@ const mostSeconds = 7 * 24 * 3600
 const Seconds = v.pipe(v.number(), v.minValue(0), v.maxValue(mostSeconds))
 
 const DescribedOperation = v.strictObject({
-  summary: v.optional(v.pipe(v.string(), v.maxLength(200), v.description('What it does, in a few words'))),
-  params: v.optional(v.pipe(FlatSchema, v.description('A flat JSON Schema of its parameters')), {}),
-  seconds: v.pipe(
+  summary: v.optional(described(v.pipe(v.string(), v.maxLength(200)), 'What it does, in a few words')),
+  params: v.optional(described(FlatSchema, 'A flat JSON Schema of its parameters'), {}),
+  seconds: described(
     v.union([Seconds, v.strictObject({ param: v.string(), plus: v.optional(Seconds, 0) })]),
-    v.description('How long it takes: a number, or a parameter that says so and what comes on top of it'),
+    'How long it takes: a number, or a parameter that says so and what comes on top of it',
   ),
-  margin_s: v.optional(v.pipe(Seconds, v.description('Seconds over that, after which it is given up and the device is halted')), 30),
+  margin_s: v.optional(described(Seconds, 'Seconds over that, after which it is given up and the device is halted'), 30),
   labware_sites: v.optional(
-    v.pipe(
-      v.number(),
-      v.integer(),
-      v.minValue(0),
-      v.maxValue(1000),
-      v.description('How many labware it takes at once; more are refused in a workflow'),
+    described(
+      v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1000)),
+      'How many labware it takes at once; more are refused in a workflow',
     ),
   ),
-  can_end_early: v.optional(v.pipe(v.boolean(), v.description('Whether `end` ends it in an orderly way')), false),
-  leaves_on: v.optional(
-    v.pipe(v.nullable(v.picklist(['motion', 'heat'])), v.description('What goes on by itself if everything here ends')),
-    'motion',
-  ),
+  can_end_early: v.optional(described(v.boolean(), 'Whether `end` ends it in an orderly way'), false),
+  leaves_on: v.optional(described(v.nullable(v.picklist(['motion', 'heat'])), 'What goes on by itself if everything here ends'), 'motion'),
 })
 type DescribedOperation = v.InferOutput<typeof DescribedOperation>
 
@@ -64,7 +59,7 @@ export const Description = v.strictObject({
   ),
   operations: Operations,
   readings: v.optional(Readings, {}),
-  halt: v.optional(v.pipe(v.literal('none'), v.description('Nothing that the program knows ends what the instrument does'))),
+  halt: v.optional(described(v.literal('none'), 'Nothing that the program knows ends what the instrument does')),
 })
 export type Description = v.InferOutput<typeof Description>
 

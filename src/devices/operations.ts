@@ -1,15 +1,16 @@
 // The tables of operations and readings. Routes, driver types, capabilities, commands and the OpenAPI text are all made from them.
 
 import * as v from 'valibot'
+import { described } from '../kit/described.ts'
 
 /** A number with a unit. What a device takes of it is narrowed by its limits. */
 function quantity(unit: string, description: string) {
-  return v.pipe(v.number(), v.finite(), v.description(description), v.metadata({ unit }))
+  return described(v.pipe(v.number(), v.finite()), description, unit)
 }
 
 /** A whole number that stands for something. May be left out. */
 function choice(least: number, most: number, usual: number, description: string) {
-  return v.optional(v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most), v.description(description)), usual)
+  return v.optional(described(v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most)), description), usual)
 }
 
 const Nothing = v.strictObject({})

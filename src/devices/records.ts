@@ -1,19 +1,17 @@
 // The records that the registry shows of its devices: a schema each, with a type of the same name.
 
 import * as v from 'valibot'
+import { described } from '../kit/described.ts'
 import { Name } from '../kit/name.ts'
 import { poseMembers } from './device.ts'
 
 const Nullable = { text: v.nullable(v.string()), number: v.nullable(v.number()) }
-const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
+const UnixSeconds = described(v.number(), 'Unix time', 's')
 
 /** A device as the list tells it. */
 export const DeviceSummary = v.strictObject({
   device_id: v.string(),
-  type: v.pipe(
-    v.string(),
-    v.description('`shaker`, `sealer`, `peeler`, `centrifuge`, `transporter`, or what the configuration of a bridge names'),
-  ),
+  type: described(v.string(), '`shaker`, `sealer`, `peeler`, `centrifuge`, `transporter`, or what the configuration of a bridge names'),
   name: v.string(),
   is_initialized: v.boolean(),
 })
@@ -23,9 +21,9 @@ export type DeviceSummary = v.InferOutput<typeof DeviceSummary>
 export const OperationResult = v.strictObject({ success: v.boolean(), message: v.string() })
 export type OperationResult = v.InferOutput<typeof OperationResult>
 
-const Data = v.pipe(
+const Data = described(
   v.optional(v.unknown()),
-  v.description('The values that came of it, where there are any: of the newest operation of each device, until a restart'),
+  'The values that came of it, where there are any: of the newest operation of each device, until a restart',
 )
 
 /** The result of an operation that may have values. */
@@ -34,14 +32,11 @@ export type PerformResult = v.InferOutput<typeof PerformResult>
 
 /** The operation of a device by its name. */
 export const PerformWish = v.strictObject({
-  operation: v.pipe(v.string(), v.description('The name of the operation, as the capabilities list it')),
-  params: v.optional(v.pipe(v.record(v.string(), v.unknown()), v.description('Its parameters')), {}),
+  operation: described(v.string(), 'The name of the operation, as the capabilities list it'),
+  params: v.optional(described(v.record(v.string(), v.unknown()), 'Its parameters'), {}),
 })
 
-const Notice = v.pipe(
-  Nullable.text,
-  v.description('The outcome of a request to end the operation early, until it has ended; null when there was none'),
-)
+const Notice = described(Nullable.text, 'The outcome of a request to end the operation early, until it has ended; null when there was none')
 
 /** An operation, from its start until a day after its end. */
 export const OperationRecord = v.strictObject({
@@ -51,9 +46,9 @@ export const OperationRecord = v.strictObject({
   params: v.record(v.string(), v.unknown()),
   status: v.picklist(['running', 'ended']),
   result: v.nullable(OperationResult),
-  detail: v.pipe(Nullable.text, v.description('Why it failed; null while it runs and when it did not')),
-  reason: v.optional(v.pipe(Nullable.text, v.description('The `X-Reason` of an operation that failed; null otherwise')), null),
-  ended_early: v.optional(v.pipe(v.boolean(), v.description('Whether somebody ended it before its time, and it ended well')), false),
+  detail: described(Nullable.text, 'Why it failed; null while it runs and when it did not'),
+  reason: v.optional(described(Nullable.text, 'The `X-Reason` of an operation that failed; null otherwise'), null),
+  ended_early: v.optional(described(v.boolean(), 'Whether somebody ended it before its time, and it ended well'), false),
   notice: v.optional(Notice, null),
   started: UnixSeconds,
   ended: v.nullable(UnixSeconds),
@@ -73,7 +68,7 @@ export const Fault = v.strictObject({
 export type Fault = v.InferOutput<typeof Fault>
 
 const StopRequest = v.strictObject({
-  by: v.pipe(Nullable.text, v.description('The name of the key, or `stop input`; null where nobody knows')),
+  by: described(Nullable.text, 'The name of the key, or `stop input`; null where nobody knows'),
   at: UnixSeconds,
 })
 export type StopRequest = v.InferOutput<typeof StopRequest>
@@ -81,10 +76,7 @@ export type StopRequest = v.InferOutput<typeof StopRequest>
 /** A stop that is latched: the first one since the device was initialized, and the last. */
 export const Stopped = v.strictObject({
   ...StopRequest.entries,
-  again: v.optional(
-    v.pipe(v.nullable(StopRequest), v.description('The last stop of a device that was stopped already; null without one')),
-    null,
-  ),
+  again: v.optional(described(v.nullable(StopRequest), 'The last stop of a device that was stopped already; null without one'), null),
 })
 export type Stopped = v.InferOutput<typeof Stopped>
 
@@ -92,23 +84,21 @@ export const Identity = v.strictObject({ model: Nullable.text, serial_number: Nu
 
 /** The request for a lease: the device for one key alone, for a while. */
 export const LeaseWish = v.strictObject({
-  owner: v.pipe(Name, v.description('The name that others see; the key of this request is the one that may use the device')),
-  note: v.optional(v.pipe(v.string(), v.maxLength(200, 'has more than 200 characters'), v.description('The purpose'))),
-  ttl_s: v.pipe(
-    v.number(),
-    v.minValue(1),
-    v.maxValue(86_400),
-    v.description('The lease ends by itself after so long, unless it is renewed'),
-    v.metadata({ unit: 's' }),
+  owner: described(Name, 'The name that others see; the key of this request is the one that may use the device'),
+  note: v.optional(described(v.pipe(v.string(), v.maxLength(200, 'has more than 200 characters')), 'The purpose')),
+  ttl_s: described(
+    v.pipe(v.number(), v.minValue(1), v.maxValue(86_400)),
+    'The lease ends by itself after so long, unless it is renewed',
+    's',
   ),
 })
 export type LeaseWish = v.InferOutput<typeof LeaseWish>
 
 /** The holder of a device. */
 export const Lock = v.strictObject({
-  owner: v.pipe(v.string(), v.description('The owner that a lease names, or `execution` and the id of the run that holds the device')),
+  owner: described(v.string(), 'The owner that a lease names, or `execution` and the id of the run that holds the device'),
   note: Nullable.text,
-  expires_at: v.nullable(v.pipe(UnixSeconds, v.description('Unix time; null while it ends by itself'))),
+  expires_at: v.nullable(described(UnixSeconds, 'Unix time; null while it ends by itself')),
 })
 export type Lock = v.InferOutput<typeof Lock>
 
@@ -125,53 +115,50 @@ export const DeviceInfo = v.strictObject({
       operation_id: v.string(),
       name: v.string(),
       started: UnixSeconds,
-      ending: v.pipe(v.boolean(), v.description('Whether somebody has asked to end it early, and it is doing so')),
+      ending: described(v.boolean(), 'Whether somebody has asked to end it early, and it is doing so'),
       notice: Notice,
-      progress: v.pipe(
-        v.nullable(v.strictObject({ fraction: v.nullable(v.pipe(v.number(), v.description('From 0 to 1'))), message: Nullable.text })),
-        v.description('How far the device says that it is; null where it does not tell'),
+      progress: described(
+        v.nullable(v.strictObject({ fraction: v.nullable(described(v.number(), 'From 0 to 1')), message: Nullable.text })),
+        'How far the device says that it is; null where it does not tell',
       ),
-      seconds_left: v.pipe(v.number(), v.description('As far as can be said'), v.metadata({ unit: 's' })),
+      seconds_left: described(v.number(), 'As far as can be said', 's'),
     }),
   ),
   last_operation: v.nullable(OperationRecord),
   fault: v.nullable(Fault),
-  stopped: v.pipe(
-    v.nullable(Stopped),
-    v.description('The callers who stopped the device first and last, and when; null unless a stop is latched'),
-  ),
-  heard_at: v.pipe(
+  stopped: described(v.nullable(Stopped), 'The callers who stopped the device first and last, and when; null unless a stop is latched'),
+  heard_at: described(
     v.nullable(UnixSeconds),
-    v.description('When the instrument last answered, in whole seconds; null before it has, and where no words go over a wire'),
+    'When the instrument last answered, in whole seconds; null before it has, and where no words go over a wire',
   ),
   identity: v.nullable(Identity),
-  lock: v.pipe(v.nullable(Lock), v.description('null when anybody may use it')),
+  lock: described(v.nullable(Lock), 'null when anybody may use it'),
 })
 export type DeviceInfo = v.InferOutput<typeof DeviceInfo>
 
 export const Temperature = v.strictObject({
   device_id: v.string(),
   temperature: v.pipe(v.number(), v.metadata({ unit: '°C' })),
-  target: v.pipe(Nullable.number, v.description('null when none is set'), v.metadata({ unit: '°C' })),
+  target: described(Nullable.number, 'null when none is set', '°C'),
 })
 
 export const OwnReading = v.strictObject({
   device_id: v.string(),
   reading: v.string(),
   value: v.number(),
-  target: v.pipe(Nullable.number, v.description('null when none is set')),
+  target: described(Nullable.number, 'null when none is set'),
   unit: v.string(),
 })
 
 /** The values that an instrument gave at one moment. */
 export const Reading = v.strictObject({
   at: UnixSeconds,
-  temperature: v.pipe(v.nullable(v.number()), v.description('null where the device tells none'), v.metadata({ unit: '°C' })),
+  temperature: described(v.nullable(v.number()), 'null where the device tells none', '°C'),
   target: Temperature.entries.target,
   others: v.optional(
-    v.pipe(
+    described(
       v.record(v.string(), v.omit(OwnReading, ['device_id', 'reading'])),
-      v.description('By name, the other readings that the program behind the device has described, at most 8; absent where there are none'),
+      'By name, the other readings that the program behind the device has described, at most 8; absent where there are none',
     ),
   ),
 })
@@ -180,7 +167,7 @@ export type Reading = v.InferOutput<typeof Reading>
 export const DevicePose = v.strictObject({
   device_id: v.string(),
   coord_type: v.literal('cartesian'),
-  coords: v.pipe(v.strictObject(v.entriesFromList(poseMembers, v.number())), v.description('mm and degrees, as in a teachpoint')),
+  coords: described(v.strictObject(v.entriesFromList(poseMembers, v.number())), 'mm and degrees, as in a teachpoint'),
 })
 
 export const Initialized = v.strictObject({ device_id: v.string(), is_initialized: v.boolean() })
@@ -193,25 +180,23 @@ export const Capabilities = v.strictObject({
   driver: v.string(),
   model: v.string(),
   simulated: v.boolean(),
-  source: v.pipe(v.picklist(['model', 'instrument']), v.description('Where the limits are from')),
+  source: described(v.picklist(['model', 'instrument']), 'Where the limits are from'),
   operations: v.array(
     v.strictObject({
       name: v.string(),
       method: v.picklist(['GET', 'POST']),
-      summary: v.optional(v.pipe(v.string(), v.description('The purpose of the operation, where a program behind the device tells it'))),
-      params: v.pipe(v.record(v.string(), v.unknown()), v.description('JSON Schema of the body')),
+      summary: v.optional(described(v.string(), 'The purpose of the operation, where a program behind the device tells it')),
+      params: described(v.record(v.string(), v.unknown()), 'JSON Schema of the body'),
       typical_seconds: v.number(),
       max_seconds: v.number(),
-      can_end_early: v.pipe(v.boolean(), v.description('Whether DELETE of the running operation ends it in an orderly way')),
-      labware_sites: v.optional(
-        v.pipe(v.number(), v.description('How many labware it takes at once, where a program behind the device tells it')),
-      ),
+      can_end_early: described(v.boolean(), 'Whether DELETE of the running operation ends it in an orderly way'),
+      labware_sites: v.optional(described(v.number(), 'How many labware it takes at once, where a program behind the device tells it')),
     }),
   ),
   readings: v.optional(
-    v.pipe(
+    described(
       v.array(v.strictObject({ name: v.string(), unit: v.string() })),
-      v.description('The readings of `GET /api/devices/{device_id}/readings/{reading}`; left out where no program has described any'),
+      'The readings of `GET /api/devices/{device_id}/readings/{reading}`; left out where no program has described any',
     ),
   ),
   limits: v.record(v.string(), Limit),

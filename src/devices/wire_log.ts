@@ -1,19 +1,20 @@
 // The last words between a device and us, as they went over the wire; kept aside when a fault is latched.
 
 import * as v from 'valibot'
+import { described } from '../kit/described.ts'
 
 export const WireFrame = v.strictObject({
-  at: v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' })),
+  at: described(v.number(), 'Unix time', 's'),
   direction: v.picklist(['to_device', 'to_host']),
   hex: v.string(),
-  text: v.pipe(v.string(), v.description('The same as latin1; what cannot be printed is a dot')),
+  text: described(v.string(), 'The same as latin1; what cannot be printed is a dot'),
 })
 export type WireFrame = v.InferOutput<typeof WireFrame>
 
 export const Wire = v.strictObject({
   device_id: v.string(),
-  frames: v.pipe(v.array(WireFrame), v.description('The last 200, oldest first')),
-  fault_frames: v.pipe(v.nullable(v.array(WireFrame)), v.description('The frames before the latched fault; null without one')),
+  frames: described(v.array(WireFrame), 'The last 200, oldest first'),
+  fault_frames: described(v.nullable(v.array(WireFrame)), 'The frames before the latched fault; null without one'),
 })
 export type Wire = v.InferOutput<typeof Wire>
 

@@ -4,6 +4,7 @@
 import * as v from 'valibot'
 import { Backup, type Backups, MadeBackup } from '../care/backups.ts'
 import { OperationResult } from '../devices/records.ts'
+import { described } from '../kit/described.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { type Pacing, pacedBody } from './paced_body.ts'
 import { apiVersion } from './version.ts'
@@ -32,10 +33,7 @@ export const backupRoutes: Route<Rooms>[] = [
     body: v.strictObject({
       with_keys: v.optional(v.boolean(), false),
       with_events: v.optional(v.boolean(), false),
-      keep: v.pipe(
-        v.optional(v.boolean(), true),
-        v.description('`false` for one that is fetched and deleted at once: no older one goes for it'),
-      ),
+      keep: described(v.optional(v.boolean(), true), '`false` for one that is fetched and deleted at once: no older one goes for it'),
     }),
     body_may_be_empty: true,
     success: { status: 201, description: 'The backup is made', schema: MadeBackup, headers: ['Location'] },

@@ -6,6 +6,7 @@ import { LabError } from '../errors.ts'
 import type { Coordinator } from '../fleet/coordinator/coordinator.ts'
 import type { LabBenches } from '../fleet/coordinator/lab_benches.ts'
 import type { Keys } from '../keys/keys.ts'
+import { described } from '../kit/described.ts'
 import { Id, Name } from '../kit/name.ts'
 import { packageVersion } from '../kit/package_version.ts'
 import { SubmissionId } from '../workflow/runs/submission_request.ts'
@@ -21,13 +22,15 @@ const route = routesOf<Rooms>('runs')
 /** Keys are made and ended as on a bench; nobody asks a coordinator for one. */
 export const ownKeys = keyRoutes.filter(({ path }) => !path.startsWith('/api/keys/requests')) as unknown as Route<{ keys: Keys }>[]
 
-const Seconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
-const MaybeSeconds = v.pipe(v.nullable(v.number()), v.description('Unix time'), v.metadata({ unit: 's' }))
+const Seconds = described(v.number(), 'Unix time', 's')
+const MaybeSeconds = described(v.nullable(v.number()), 'Unix time', 's')
 /** The name of labware: a key at the broker, and the barcode at the benches. */
-const Labware = v.pipe(
-  v.string(),
-  v.regex(/^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, hyphens and underscores, and not begin with a hyphen'),
-  v.description('The barcode of the labware'),
+const Labware = described(
+  v.pipe(
+    v.string(),
+    v.regex(/^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, hyphens and underscores, and not begin with a hyphen'),
+  ),
+  'The barcode of the labware',
 )
 const verbs = ['retry', 'done', 'back', 'lost', 'end'] as const
 
@@ -36,20 +39,20 @@ export const Journey = v.strictObject({
   name: v.string(),
   labware: v.string(),
   status: v.picklist(['queued', 'open', 'done', 'ended']),
-  step: v.pipe(v.number(), v.description('Counts the states of the journey')),
+  step: described(v.number(), 'Counts the states of the journey'),
   phase: v.string(),
-  leg: v.pipe(v.number(), v.description('The leg that is under way, from 1')),
+  leg: described(v.number(), 'The leg that is under way, from 1'),
   legs: v.array(v.strictObject({ bench: v.string(), workflow: v.string(), execution_id: v.nullable(v.string()) })),
-  waiting: v.pipe(v.nullable(v.string()), v.description('For what it waits, in a sentence; null when it has ended')),
+  waiting: described(v.nullable(v.string()), 'For what it waits, in a sentence; null when it has ended'),
   needs_person: v.boolean(),
-  decisions: v.pipe(v.array(v.picklist(verbs)), v.description('What a person can decide about it now')),
+  decisions: described(v.array(v.picklist(verbs)), 'What a person can decide about it now'),
   outcome: v.nullable(v.picklist(['done', 'ended', 'lost'])),
   begun_at: Seconds,
   ended_at: MaybeSeconds,
   since: Seconds,
-  bars: v.pipe(
+  bars: described(
     v.array(v.strictObject({ lane: v.string(), what: v.string(), from: Seconds, to: Seconds })),
-    v.description('What was done when, on which bench or by which carrier'),
+    'What was done when, on which bench or by which carrier',
   ),
 })
 
@@ -60,13 +63,13 @@ export const Task = v.strictObject({
   kind: v.picklist(['place', 'take', 'bring', 'take_away']),
   bench: v.string(),
   position: v.string(),
-  what: v.pipe(v.string(), v.description('The task in a sentence')),
+  what: described(v.string(), 'The task in a sentence'),
   since: Seconds,
 })
 
 export const Custody = v.strictObject({
   labware: v.string(),
-  number: v.pipe(v.number(), v.description('Counts the holders of this labware')),
+  number: described(v.number(), 'Counts the holders of this labware'),
   holder: v.union([
     v.strictObject({ bench: v.string(), position: v.string() }),
     v.strictObject({ carrier: v.string() }),
@@ -114,12 +117,10 @@ export const coordinatorRoutes: Route<Rooms>[] = [
             url: v.nullable(v.string()),
             status: v.string(),
             failure: v.nullable(v.string()),
-            heard_s: v.pipe(
+            heard_s: described(
               v.nullable(v.number()),
-              v.description(
-                'How long ago the broker told of it; null where it has not, or the lab file does not name the bench as the broker does',
-              ),
-              v.metadata({ unit: 's' }),
+              'How long ago the broker told of it; null where it has not, or the lab file does not name the bench as the broker does',
+              's',
             ),
           }),
         ),
@@ -168,7 +169,7 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     description: 'The lab file is held against the benches first. With a `journey_id` that was begun before, nothing begins again.',
     scope: 'operate',
     body: v.strictObject({
-      journey: v.pipe(Id, v.description('Its name in the lab file')),
+      journey: described(Id, 'Its name in the lab file'),
       labware: Labware,
       journey_id: v.optional(SubmissionId),
     }),
@@ -212,10 +213,9 @@ export const coordinatorRoutes: Route<Rooms>[] = [
       decision: v.picklist(verbs),
       position: v.optional(Name),
       step: v.optional(
-        v.pipe(
-          v.number(),
-          v.integer(),
-          v.description('The `step` of the journey that was looked at: a decision about an earlier one is refused'),
+        described(
+          v.pipe(v.number(), v.integer()),
+          'The `step` of the journey that was looked at: a decision about an earlier one is refused',
         ),
       ),
     }),

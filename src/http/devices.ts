@@ -26,6 +26,7 @@ import {
 import type { Registry } from '../devices/registry.ts'
 import { Wire } from '../devices/wire_log.ts'
 import { LabError } from '../errors.ts'
+import { described } from '../kit/described.ts'
 import { type Exchange, json, type Route, routesOf } from './contract.ts'
 import { decimal, Numeral } from './numeral.ts'
 
@@ -116,9 +117,7 @@ export const deviceRoutes: Route<Rooms>[] = [
       'initialized or has a fault. Kept in memory: empty after a restart, and for a device that has none.',
     scope: 'read',
     query: v.object({
-      since: v.optional(
-        v.pipe(Numeral(decimal, 'it is Unix time in seconds'), v.description('Unix time, inclusive'), v.metadata({ unit: 's' })),
-      ),
+      since: v.optional(described(Numeral(decimal, 'it is Unix time in seconds'), 'Unix time, inclusive', 's')),
     }),
     success: {
       description: 'The readings, oldest first; at most 1,800',

@@ -7,6 +7,7 @@ import { type Hub, microseconds } from '../events/hub.ts'
 import type { Query } from '../events/log_reader.ts'
 import { usualHeartbeat_s } from '../events/streams.ts'
 import type { LongRequests } from '../keys/long_requests.ts'
+import { described } from '../kit/described.ts'
 import { type Exchange, type Route, routesOf } from './contract.ts'
 import { answerEvents } from './event_answer.ts'
 import { decimal, Numeral, whole } from './numeral.ts'
@@ -18,51 +19,43 @@ type Rooms = { hub: Hub; long_requests: LongRequests } & Pacing
 
 const route = routesOf<Rooms>('events')
 
-const ExecutionId = v.pipe(
-  v.string(),
-  v.nonEmpty(),
-  v.maxLength(256),
-  v.description('Only events of this execution; there are none of an id that is not known, as of an execution that was deleted'),
+const ExecutionId = described(
+  v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)),
+  'Only events of this execution; there are none of an id that is not known, as of an execution that was deleted',
 )
 
 const EventParameters = v.object({
   since: v.optional(
-    v.pipe(
-      Numeral(decimal, 'it is Unix time in seconds, 0 or more'),
-      v.maxValue(9e9, 'it is too large for Unix time in seconds; these may be milliseconds'),
-      v.description('Unix time, itself included'),
-      v.metadata({ unit: 's' }),
+    described(
+      v.pipe(
+        Numeral(decimal, 'it is Unix time in seconds, 0 or more'),
+        v.maxValue(9e9, 'it is too large for Unix time in seconds; these may be milliseconds'),
+      ),
+      'Unix time, itself included',
+      's',
     ),
   ),
   execution_id: v.optional(ExecutionId),
   limit: v.optional(
-    v.pipe(
-      Numeral(whole, 'it must be a whole number'),
-      v.minValue(1),
-      v.maxValue(100_000),
-      v.description('At most so many, the oldest first'),
-    ),
+    described(v.pipe(Numeral(whole, 'it must be a whole number'), v.minValue(1), v.maxValue(100_000)), 'At most so many, the oldest first'),
   ),
   wait: v.optional(
-    v.pipe(
-      Numeral(decimal, 'it must be a number of seconds'),
-      v.maxValue(60, 'it is at most 60'),
-      v.description('Seconds to wait for an event when there is none yet'),
-      v.metadata({ unit: 's' }),
+    described(
+      v.pipe(Numeral(decimal, 'it must be a number of seconds'), v.maxValue(60, 'it is at most 60')),
+      'Seconds to wait for an event when there is none yet',
+      's',
     ),
   ),
 })
 
 const Streamed = v.object({
   execution_id: v.optional(ExecutionId),
-  last_event_id: v.optional(v.pipe(v.string(), v.description('Goes on behind that event; as the header Last-Event-ID, which comes first'))),
+  last_event_id: v.optional(described(v.string(), 'Goes on behind that event; as the header Last-Event-ID, which comes first')),
   heartbeat: v.optional(
-    v.pipe(
-      Numeral(whole, 'it must be a whole number of seconds'),
-      v.minValue(1),
-      v.maxValue(60),
-      v.description(`Seconds between pings; ${usualHeartbeat_s} by default`),
-      v.metadata({ unit: 's' }),
+    described(
+      v.pipe(Numeral(whole, 'it must be a whole number of seconds'), v.minValue(1), v.maxValue(60)),
+      `Seconds between pings; ${usualHeartbeat_s} by default`,
+      's',
     ),
   ),
 })

@@ -5,6 +5,7 @@ import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Incident } from '../events/incidents.ts'
+import { described } from '../kit/described.ts'
 import { Id, Name } from '../kit/name.ts'
 import type { Runs } from '../lab/runs.ts'
 import { recordStatuses } from '../workflow/journal/records.ts'
@@ -31,10 +32,10 @@ const route = routesOf<Rooms>('runs')
 
 const path = '/api/executions/:execution_id'
 const Nothing = v.strictObject({})
-const ItemName = v.pipe(v.string(), v.minLength(1), v.maxLength(400), v.description('`seal_it`, `plate/seal_it`, `plate/seal_it/seal`'))
+const ItemName = described(v.pipe(v.string(), v.minLength(1), v.maxLength(400)), '`seal_it`, `plate/seal_it`, `plate/seal_it/seal`')
 
 const Emission = v.strictObject({
-  name: v.pipe(Name, v.description('As waiters know it, dots and all; not OPERATOR.…')),
+  name: described(Name, 'As waiters know it, dots and all; not OPERATOR.…'),
   value: v.optional(v.nullable(v.string()), null),
   data: v.optional(v.record(v.string(), v.unknown()), {}),
 })
@@ -44,7 +45,7 @@ const longestItem = 16_384
 /** Events that may wait to be written; then whoever emits waits for the card. */
 const mostUnwritten = 200
 
-const Offset = v.optional(v.pipe(Numeral(whole, 'it must be a whole number'), v.description('Begins behind so many')), '0')
+const Offset = v.optional(described(Numeral(whole, 'it must be a whole number'), 'Begins behind so many'), '0')
 
 export const executionRoutes: Route<Rooms>[] = [
   route('GET', '/api/executions', {
@@ -54,7 +55,7 @@ export const executionRoutes: Route<Rooms>[] = [
     scope: 'read',
     query: v.object({
       limit: Limit,
-      status: v.optional(v.pipe(v.picklist(recordStatuses), v.description('Only executions of this status'))),
+      status: v.optional(described(v.picklist(recordStatuses), 'Only executions of this status')),
     }),
     success: { description: 'The newest first', schema: v.strictObject({ executions: v.array(ExecutionSummary) }) },
     errors: [400],
@@ -100,7 +101,7 @@ export const executionRoutes: Route<Rooms>[] = [
       description: 'The newest ten thousand rows, in the order they began',
       schema: v.strictObject({
         rows: v.array(ShownTimelineRow),
-        dropped: v.pipe(v.number(), v.description('Rows that are no longer kept')),
+        dropped: described(v.number(), 'Rows that are no longer kept'),
       }),
     },
     errors: [404],
@@ -230,7 +231,7 @@ export const executionRoutes: Route<Rooms>[] = [
     scope: 'operate',
     body: v.strictObject({
       thread: Id,
-      start: v.optional(v.pipe(Name, v.description('The place where its labware comes from, if not that of the workflow'))),
+      start: v.optional(described(Name, 'The place where its labware comes from, if not that of the workflow')),
     }),
     state_of: stateOf,
     success: { description: 'The thread is there', schema: OperationResult },

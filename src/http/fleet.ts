@@ -3,49 +3,47 @@
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import { described } from '../kit/described.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
 const route = routesOf<{ fleet: Fleet | undefined }>('system')
 
 const Link = v.strictObject({
   lab: v.string(),
-  name: v.pipe(v.string(), v.description('The name of this bench in the lab')),
+  name: described(v.string(), 'The name of this bench in the lab'),
   servers: v.array(v.string()),
-  state: v.pipe(
-    v.picklist(['connected', 'away', 'foreign']),
-    v.description('`foreign`: another box has the name of this bench, so nothing is sent'),
-  ),
-  failure: v.pipe(v.nullable(v.string()), v.description('One sentence about what is wrong; null where nothing is')),
-  epoch: v.pipe(v.string(), v.description('Names the history of the event log; sequence numbers are counted in it')),
-  machine: v.pipe(v.string(), v.description('The machine id of this computer')),
-  waiting: v.pipe(v.nullable(v.number()), v.description('Events that were not sent yet; null before the broker has said how far it is')),
-  lag_s: v.pipe(v.number(), v.description('How long the oldest of them has been waiting'), v.metadata({ unit: 's' })),
-  sent: v.pipe(v.number(), v.description('Events that were sent since the service began')),
-  lost: v.pipe(v.number(), v.description('Events that were removed or lost here before they could be sent, since the service began')),
+  state: described(v.picklist(['connected', 'away', 'foreign']), '`foreign`: another box has the name of this bench, so nothing is sent'),
+  failure: described(v.nullable(v.string()), 'One sentence about what is wrong; null where nothing is'),
+  epoch: described(v.string(), 'Names the history of the event log; sequence numbers are counted in it'),
+  machine: described(v.string(), 'The machine id of this computer'),
+  waiting: described(v.nullable(v.number()), 'Events that were not sent yet; null before the broker has said how far it is'),
+  lag_s: described(v.number(), 'How long the oldest of them has been waiting', 's'),
+  sent: described(v.number(), 'Events that were sent since the service began'),
+  lost: described(v.number(), 'Events that were removed or lost here before they could be sent, since the service began'),
 })
 
 const Bench = v.strictObject({
   name: v.string(),
-  state: v.pipe(
+  state: described(
     v.picklist(['here', 'silent', 'unknown']),
-    v.description('`silent`: not heard for 35 s or more; `unknown`: this bench has not listened for long enough to tell'),
+    '`silent`: not heard for 35 s or more; `unknown`: this bench has not listened for long enough to tell',
   ),
-  heard_s: v.pipe(
+  heard_s: described(
     v.nullable(v.number()),
-    v.description('How long ago it was heard; null where it was not heard since this bench began to listen'),
-    v.metadata({ unit: 's' }),
+    'How long ago it was heard; null where it was not heard since this bench began to listen',
+    's',
   ),
-  url: v.pipe(v.string(), v.description('The address of its page')),
-  fingerprint: v.pipe(v.nullable(v.string()), v.description('SHA-256 of its certificate; null without TLS')),
+  url: described(v.string(), 'The address of its page'),
+  fingerprint: described(v.nullable(v.string()), 'SHA-256 of its certificate; null without TLS'),
   version: v.string(),
   epoch: v.string(),
   machine: v.string(),
-  health: v.pipe(v.string(), v.description('The status of its `/health`')),
-  devices: v.pipe(v.record(v.string(), v.number()), v.description('How many devices are in each state')),
-  incidents: v.pipe(v.number(), v.description('Incidents that nobody has acknowledged')),
-  positions: v.pipe(
+  health: described(v.string(), 'The status of its `/health`'),
+  devices: described(v.record(v.string(), v.number()), 'How many devices are in each state'),
+  incidents: described(v.number(), 'Incidents that nobody has acknowledged'),
+  positions: described(
     v.array(v.string()),
-    v.description('Positions with `handover` of all its topologies, where carriers bring labware and take it from; 32 at most'),
+    'Positions with `handover` of all its topologies, where carriers bring labware and take it from; 32 at most',
   ),
 })
 

@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import type { Hub } from '../events/hub.ts'
 import { Incident } from '../events/incidents.ts'
+import { described } from '../kit/described.ts'
 import type { Runs } from '../lab/runs.ts'
 import type { Runtime } from '../workflow/runtime.ts'
 import { json, type Route, routesOf } from './contract.ts'
@@ -18,9 +19,9 @@ const path = '/api/incidents/:incident_id'
 
 const IncidentParameters = v.object({
   limit: Limit,
-  execution_id: v.optional(v.pipe(v.string(), v.description('Only incidents of this execution'))),
+  execution_id: v.optional(described(v.string(), 'Only incidents of this execution')),
   acknowledged: v.optional(
-    v.pipe(v.picklist(['true', 'false']), v.description('Only incidents that somebody has acknowledged (true), or nobody (false)')),
+    described(v.picklist(['true', 'false']), 'Only incidents that somebody has acknowledged (true), or nobody (false)'),
   ),
 })
 
@@ -70,7 +71,7 @@ export const incidentRoutes: Route<Rooms>[] = [
     name: 'extend',
     summary: 'Give a device call that takes too long more time',
     body: v.strictObject({
-      seconds: v.pipe(v.number(), v.finite(), v.gtValue(0), v.maxValue(1e6), v.description('From now on'), v.metadata({ unit: 's' })),
+      seconds: described(v.pipe(v.number(), v.finite(), v.gtValue(0), v.maxValue(1e6)), 'From now on', 's'),
     }),
     tell: (runtime, incident_id, { seconds }) => `${runtime.extend(incident_id, { seconds })} has ${seconds} s more`,
   }),

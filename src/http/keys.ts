@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { CreatedKey, KeyEnd, KeyRequest, type Keys, PublicKey } from '../keys/keys.ts'
 import { type Pairing, PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
+import { described } from '../kit/described.ts'
 import type { Log } from '../kit/log.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { remoteAddress } from './entrance.ts'
@@ -14,9 +15,7 @@ type Rooms = { keys: Keys; pairing: Pairing; log: Log }
 const route = routesOf<Rooms>('keys')
 
 const Rotation = v.strictObject({
-  overlap_s: v.optional(
-    v.pipe(v.number(), v.minValue(0), v.maxValue(30 * 86_400), v.description('How long both work'), v.metadata({ unit: 's' })),
-  ),
+  overlap_s: v.optional(described(v.pipe(v.number(), v.minValue(0), v.maxValue(30 * 86_400)), 'How long both work', 's')),
   expires_at: KeyEnd,
 })
 

@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import type { Readings } from '../devices/readings.ts'
 import { allows, type Scope } from '../keys/keys.ts'
 import type { Clock } from '../kit/clock.ts'
+import { described } from '../kit/described.ts'
 import type { Log } from '../kit/log.ts'
 import { type Route, routesOf } from './contract.ts'
 import { LiveBoard, type Source } from './live/board.ts'
@@ -32,7 +33,7 @@ export const liveRoutes: Route<Rooms>[] = [
     ].join(' '),
     scope: 'read',
     query: v.object({
-      run: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256), v.description('The execution whose timeline is shown too'))),
+      run: v.optional(described(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)), 'The execution whose timeline is shown too')),
     }),
     success: { description: 'The stream', media_type: 'text/event-stream' },
     errors: [400, 503],

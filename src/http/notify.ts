@@ -2,24 +2,21 @@
 
 import * as v from 'valibot'
 import { notifyKinds } from '../config/notify.ts'
+import { described } from '../kit/described.ts'
 import type { Notifier } from '../notify/notifier.ts'
 import { json, routesOf } from './contract.ts'
 
 const route = routesOf<{ notifier: Notifier }>('system')
 
-const Host = v.pipe(v.string(), v.description('The host of its address; a path may hold a secret, and is never shown'))
-const Failure = v.pipe(v.nullable(v.string()), v.description('Why the last message was not taken; null if it was'))
+const Host = described(v.string(), 'The host of its address; a path may hold a secret, and is never shown')
+const Failure = described(v.nullable(v.string()), 'Why the last message was not taken; null if it was')
 
 const Receiver = v.strictObject({
   host: Host,
   on: v.array(v.picklist(notifyKinds)),
   format: v.string(),
-  waiting: v.pipe(v.number(), v.description('Messages that were not taken yet')),
-  delivered_at: v.pipe(
-    v.nullable(v.number()),
-    v.description('Unix time of the last one that was taken since the start'),
-    v.metadata({ unit: 's' }),
-  ),
+  waiting: described(v.number(), 'Messages that were not taken yet'),
+  delivered_at: described(v.nullable(v.number()), 'Unix time of the last one that was taken since the start', 's'),
   failure: Failure,
 })
 

@@ -1,6 +1,7 @@
 // Numbers as they stand in a query: text of digits.
 
 import * as v from 'valibot'
+import { described } from '../kit/described.ts'
 
 export const Numeral = (rule: RegExp, words: string) => v.pipe(v.string(), v.regex(rule, words), v.transform(Number))
 export const whole = /^\d{1,15}$/
@@ -8,11 +9,9 @@ export const decimal = /^\d+(\.\d*)?([eE][+-]?\d{1,2})?$/
 
 /** The `limit` of a list that is answered the newest first. */
 export const Limit = v.optional(
-  v.pipe(
-    Numeral(whole, 'it must be a whole number'),
-    v.minValue(1),
-    v.maxValue(10_000),
-    v.description('The largest number of entries in the answer; 100 by default'),
+  described(
+    v.pipe(Numeral(whole, 'it must be a whole number'), v.minValue(1), v.maxValue(10_000)),
+    'The largest number of entries in the answer; 100 by default',
   ),
   '100',
 )

@@ -24,6 +24,7 @@ import { RuntimeEvent } from '../events/event.ts'
 import { Incident } from '../events/incidents.ts'
 import { CreatedKey, KeyRequest, PublicKey } from '../keys/keys.ts'
 import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
+import { described } from '../kit/described.ts'
 import { anyOf, type JsonSchema, jsonSchema, jsonSchemas } from '../kit/json_schema.ts'
 import { Access, AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
 import { GroupOutcome, SubmissionRecord } from '../workflow/journal/records.ts'
@@ -48,7 +49,7 @@ import { apiVersion } from './version.ts'
 
 /** The body of every error. */
 const ErrorBody = v.strictObject({
-  detail: v.pipe(v.string(), v.description('A sentence: what happened, to which device or value, and what to do about it')),
+  detail: described(v.string(), 'A sentence: what happened, to which device or value, and what to do about it'),
 })
 
 export const named = {

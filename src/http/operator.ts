@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
+import { described } from '../kit/described.ts'
 import type { Runs } from '../lab/runs.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
@@ -15,7 +16,7 @@ const ManualStep = v.strictObject({
   execution_id: v.string(),
   thread_id: v.string(),
   instruction: v.string(),
-  since: v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' })),
+  since: described(v.number(), 'Unix time', 's'),
 })
 
 export const operatorRoutes: Route<Rooms>[] = [

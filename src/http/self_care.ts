@@ -3,6 +3,7 @@
 import * as v from 'valibot'
 import { levels } from '../care/doctor/finding.ts'
 import type { Config } from '../config.ts'
+import { described } from '../kit/described.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { apiVersion } from './version.ts'
 
@@ -15,7 +16,7 @@ const Finding = v.strictObject({
   check: v.string(),
   level: v.picklist(levels),
   finding: v.string(),
-  fix: v.optional(v.pipe(v.string(), v.description('The remedy, in a sentence'))),
+  fix: v.optional(described(v.string(), 'The remedy, in a sentence')),
 })
 
 export const selfCareRoutes: Route<Rooms>[] = [

@@ -10,6 +10,7 @@ import { LabError } from '../errors.ts'
 import { eventNameRule, RuntimeEvent } from '../events/event.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Load } from '../events/load.ts'
+import { described } from '../kit/described.ts'
 import { Id } from '../kit/name.ts'
 import type { Runs } from '../lab/runs.ts'
 import type { SimulatorHand } from '../workflow/equipment/equipment.ts'
@@ -23,9 +24,7 @@ const route = routesOf<Rooms>('simulation')
 
 const Fault = v.strictObject({
   fault: v.picklist([...lineFaults, 'unplug', ...mechanicalFaults]),
-  after: v.optional(
-    v.pipe(v.number(), v.minValue(0), v.maxValue(86_400), v.description('Seconds until it happens'), v.metadata({ unit: 's' })),
-  ),
+  after: v.optional(described(v.pipe(v.number(), v.minValue(0), v.maxValue(86_400)), 'Seconds until it happens', 's')),
 })
 
 const EmittedEvent = v.strictObject({
@@ -35,13 +34,7 @@ const EmittedEvent = v.strictObject({
 })
 
 const Flow = v.strictObject({
-  rate: v.pipe(
-    v.number(),
-    v.minValue(0),
-    v.maxValue(200_000),
-    v.description('Events in a second; 0 ends the flow'),
-    v.metadata({ unit: '1/s' }),
-  ),
+  rate: described(v.pipe(v.number(), v.minValue(0), v.maxValue(200_000)), 'Events in a second; 0 ends the flow', '1/s'),
   seconds: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(86_400), v.metadata({ unit: 's' })), 3600),
   execution_id: v.optional(Id),
 })

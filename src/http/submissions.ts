@@ -3,6 +3,7 @@
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
+import { described } from '../kit/described.ts'
 import { checked } from '../kit/schema.ts'
 import type { Runs } from '../lab/runs.ts'
 import { SubmissionRecord } from '../workflow/journal/records.ts'
@@ -16,9 +17,9 @@ type Rooms = { runs: Runs }
 
 const route = routesOf<Rooms>('runs')
 
-const InTheWay = v.pipe(
+const InTheWay = described(
   v.array(LabwareInTheWay),
-  v.description('Labware that earlier runs left at places that it needs: it waits there until somebody takes that away'),
+  'Labware that earlier runs left at places that it needs: it waits there until somebody takes that away',
 )
 
 export const submissionRoutes: Route<Rooms>[] = [

@@ -8,6 +8,7 @@ import { LabError } from '../errors.ts'
 import { type Audit, auditFiles, auditOutcomes } from '../keys/audit.ts'
 import { AuditEntry } from '../keys/audit_entry.ts'
 import { allows, type Scope } from '../keys/keys.ts'
+import { described } from '../kit/described.ts'
 import { HostFiles } from '../kit/host_files.ts'
 import type { Reloading } from '../lab/reloading.ts'
 import { type Health as HealthNow, healthStates } from '../lab.ts'
@@ -24,36 +25,33 @@ const Health = v.strictObject({
   status: v.picklist(healthStates),
   version: v.string(),
   uptime_s: v.number(),
-  reasons: v.array(v.pipe(v.string(), v.description('A word for each thing that is not well'))),
+  reasons: v.array(described(v.string(), 'A word for each thing that is not well')),
 })
 
 const Text = v.nullable(v.string())
 
 const Port = v.strictObject({
-  path: v.pipe(v.string(), v.description('As the kernel calls it; it can be another one after a restart')),
-  by_id: v.pipe(Text, v.description('Its lasting name, for the configuration; null where the adapter has none')),
-  by_path: v.pipe(Text, v.description('The name of the socket that it is plugged into')),
+  path: described(v.string(), 'As the kernel calls it; it can be another one after a restart'),
+  by_id: described(Text, 'Its lasting name, for the configuration; null where the adapter has none'),
+  by_path: described(Text, 'The name of the socket that it is plugged into'),
   vendor_id: Text,
   product_id: Text,
   manufacturer: Text,
   product: Text,
   serial_number: Text,
-  device_id: v.pipe(Text, v.description('The device of the configuration that is on it')),
+  device_id: described(Text, 'The device of the configuration that is on it'),
 })
 
 export const Changes = v.strictObject({
-  config_file: v.pipe(
-    v.nullable(v.string()),
-    v.description('The file that the configuration is from; null where there is none, as in the demo'),
-  ),
-  at_once: v.pipe(
+  config_file: described(v.nullable(v.string()), 'The file that the configuration is from; null where there is none, as in the demo'),
+  at_once: described(
     v.array(v.string()),
-    v.description('The changes that a reload takes over: `hosts`, `cors.origins`, `limits.…`, devices, a new certificate'),
+    'The changes that a reload takes over: `hosts`, `cors.origins`, `limits.…`, devices, a new certificate',
   ),
-  needs_restart: v.pipe(v.array(v.string()), v.description('The changes that need a restart: `listen.port`, `system_id`')),
+  needs_restart: described(v.array(v.string()), 'The changes that need a restart: `listen.port`, `system_id`'),
 })
 
-const Hash = v.pipe(v.string(), v.description('SHA-256 of the hash before it and of the line'))
+const Hash = described(v.string(), 'SHA-256 of the hash before it and of the line')
 const Head = v.strictObject({ seq: v.number(), hash: Hash })
 
 export const systemRoutes: Route<Rooms>[] = [
@@ -81,8 +79,8 @@ export const systemRoutes: Route<Rooms>[] = [
         version: v.string(),
         api_version: v.string(),
         system_id: v.string(),
-        time_scale: v.pipe(v.number(), v.description('How many seconds of a simulated instrument pass in one; 1 on a real bench')),
-        tls_fingerprint: v.pipe(Text, v.description('SHA-256 of the certificate; null without TLS')),
+        time_scale: described(v.number(), 'How many seconds of a simulated instrument pass in one; 1 on a real bench'),
+        tls_fingerprint: described(Text, 'SHA-256 of the certificate; null without TLS'),
       }),
     },
     handle({ lab: { version, config, reloading } }) {
@@ -103,15 +101,11 @@ export const systemRoutes: Route<Rooms>[] = [
     success: {
       description: 'The time of the computer',
       schema: v.strictObject({
-        time: v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' })),
-        utc: v.pipe(v.string(), v.description('The same as text of ISO 8601')),
-        clock_synced: v.pipe(v.nullable(v.boolean()), v.description('Whether a time server has set the clock; null where nobody knows')),
-        boot_id: v.pipe(Text, v.description('Another one since each start of the computer; null where nobody knows')),
-        uptime_s: v.pipe(
-          v.number(),
-          v.description('Since the start of the service, whatever was done to the clock'),
-          v.metadata({ unit: 's' }),
-        ),
+        time: described(v.number(), 'Unix time', 's'),
+        utc: described(v.string(), 'The same as text of ISO 8601'),
+        clock_synced: described(v.nullable(v.boolean()), 'Whether a time server has set the clock; null where nobody knows'),
+        boot_id: described(Text, 'Another one since each start of the computer; null where nobody knows'),
+        uptime_s: described(v.number(), 'Since the start of the service, whatever was done to the clock', 's'),
       }),
     },
     handle: async ({ lab }) => json(await timeOf(lab)),
@@ -160,15 +154,13 @@ export const systemRoutes: Route<Rooms>[] = [
     scope: 'admin',
     query: v.object({
       limit: Limit,
-      outcome: v.optional(
-        v.pipe(v.picklist(auditOutcomes), v.description('Only requests that were done, or only refused ones; both by default')),
-      ),
+      outcome: v.optional(described(v.picklist(auditOutcomes), 'Only requests that were done, or only refused ones; both by default')),
     }),
     success: {
       description: 'The oldest of them first, and the heads of both chains',
       schema: v.strictObject({
-        head: v.pipe(Head, v.description('Of `audit.jsonl`')),
-        refused_head: v.pipe(Head, v.description('Of `audit-refused.jsonl`')),
+        head: described(Head, 'Of `audit.jsonl`'),
+        refused_head: described(Head, 'Of `audit-refused.jsonl`'),
         entries: v.array(v.strictObject({ file: v.picklist(Object.values(auditFiles)), ...Head.entries, ...AuditEntry.entries })),
       }),
     },

@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import type { Registry } from '../devices/registry.ts'
 import { LabError } from '../errors.ts'
+import { described } from '../kit/described.ts'
 import { checked } from '../kit/schema.ts'
 import { Version, versionOf } from '../teachpoints/history.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
@@ -29,7 +30,7 @@ export const teachpointRoutes: Route<Rooms>[] = [
     operation_id: 'listTeachpoints',
     summary: 'List teachpoints of one device',
     scope: 'read',
-    query: v.object({ device_id: v.pipe(v.string(), v.description('Whose points')) }),
+    query: v.object({ device_id: described(v.string(), 'Whose points') }),
     success: { description: 'The points, by name', schema: v.strictObject({ teachpoints: Points }) },
     errors: [400, 404],
     handle({ lab, query }) {
@@ -111,7 +112,7 @@ export const teachpointRoutes: Route<Rooms>[] = [
     summary: 'Make a teachpoint what it was in one of its versions',
     description: 'Also one that was deleted. With `If-Match` only while nobody else has changed it. That is a new version in turn.',
     scope: 'operate',
-    body: v.strictObject({ version: v.pipe(v.string(), v.description('Of the history')) }),
+    body: v.strictObject({ version: described(v.string(), 'Of the history') }),
     conditional: true,
     success: { description: 'The point as it is now', schema: Teachpoint, headers: ['ETag'] },
     errors: [400, 404, 409, 503],

@@ -3,6 +3,7 @@
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
+import { described } from '../kit/described.ts'
 import type { Runs } from '../lab/runs.ts'
 import { recover } from '../workflow/runs/retrying.ts'
 import { decisions } from '../workflow/threads/recovery.ts'
@@ -52,9 +53,7 @@ export const threadRoutes: Route<Rooms>[] = [
       '(`retry_on` of the thread names them); a device that is busy, stopped or taken is refused. A decision that is not possible there is a conflict that says which are.',
     body: v.strictObject({
       decision: v.picklist(decisions),
-      on: v.optional(
-        v.pipe(v.string(), v.minLength(1), v.maxLength(128), v.description('With RETRY: the device at which the action is done')),
-      ),
+      on: v.optional(described(v.pipe(v.string(), v.minLength(1), v.maxLength(128)), 'With RETRY: the device at which the action is done')),
     }),
     tell(thread, { decision, on }) {
       recover(thread, decision, on)

@@ -3,6 +3,7 @@
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
+import { described } from '../kit/described.ts'
 import { Id } from '../kit/name.ts'
 import type { Reloading } from '../lab/reloading.ts'
 import type { Runs } from '../lab/runs.ts'
@@ -16,10 +17,10 @@ type Rooms = { runs: Runs; reloading: Reloading }
 
 const route = routesOf<Rooms>('workflows')
 
-const Force = v.pipe(v.optional(v.boolean(), false), v.description('Aborts the runs that are open'))
+const Force = described(v.optional(v.boolean(), false), 'Aborts the runs that are open')
 
 const Fault = v.strictObject({ origin: v.string(), reason: v.string() })
-export const Faults = v.pipe(v.array(Fault), v.description('Files and documents that are left out, and why'))
+export const Faults = described(v.array(Fault), 'Files and documents that are left out, and why')
 
 const isLimits = /^devices: [\w-]+\.limits(\.|$)/
 
@@ -118,7 +119,7 @@ export const topologyRoutes: Route<Rooms>[] = [
       schema: v.strictObject({
         ...OperationResult.entries,
         config_file: Changes.entries.config_file,
-        applied: v.pipe(v.array(v.string()), v.description('The changes of the configuration that were taken over')),
+        applied: described(v.array(v.string()), 'The changes of the configuration that were taken over'),
         needs_restart: Changes.entries.needs_restart,
         faults: Faults,
       }),

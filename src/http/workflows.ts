@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
+import { described } from '../kit/described.ts'
 import { Id } from '../kit/name.ts'
 import type { Runs } from '../lab/runs.ts'
 import { workflowSources } from '../workflow/catalog.ts'
@@ -22,22 +23,22 @@ const Summary = {
   name: v.string(),
   topology: v.string(),
   form: v.picklist(['json', 'typescript']),
-  source: v.pipe(v.picklist(workflowSources), v.description('Only those of `api` can be changed here')),
-  hash: v.pipe(v.string(), v.description('SHA-256 of the document')),
+  source: described(v.picklist(workflowSources), 'Only those of `api` can be changed here'),
+  hash: described(v.string(), 'SHA-256 of the document'),
   has_code: v.boolean(),
   variables: v.record(v.string(), v.strictObject({ default: v.optional(v.unknown()), description: v.optional(v.string()) })),
 }
 const WorkflowSummary = v.strictObject(Summary)
 
-const Document = v.pipe(
+const Document = described(
   v.record(v.string(), v.unknown()),
-  v.description('With its defaults, as PUT takes it; where there is code, it says "(code)", and PUT does not'),
+  'With its defaults, as PUT takes it; where there is code, it says "(code)", and PUT does not',
 )
 const WorkflowInfo = v.strictObject({ ...Summary, document: Document })
 
-const WorkflowBody = v.pipe(
+const WorkflowBody = described(
   v.looseObject({ format: v.literal(1), name: Id, topology: Id }),
-  v.description('A workflow in its JSON form: /schemas/workflow.schema.json is its schema, for editors too'),
+  'A workflow in its JSON form: /schemas/workflow.schema.json is its schema, for editors too',
 )
 
 export const workflowRoutes: Route<Rooms>[] = [

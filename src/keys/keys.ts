@@ -5,6 +5,7 @@ import { timingSafeEqual } from 'node:crypto'
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
+import { described } from '../kit/described.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { Name } from '../kit/name.ts'
 import { digestOf, mint, partsOf } from './secret.ts'
@@ -18,7 +19,7 @@ export function allows(scope: Scope, wanted: Scope): boolean {
   return scopes.indexOf(scope) >= scopes.indexOf(wanted)
 }
 
-const UnixSeconds = v.pipe(v.number(), v.finite(), v.description('Unix time'), v.metadata({ unit: 's' }))
+const UnixSeconds = described(v.pipe(v.number(), v.finite()), 'Unix time', 's')
 
 /** The beginning of the year 2100: what lies beyond is a slip, and most often milliseconds. */
 const latestEnd = 4_102_444_800
@@ -26,10 +27,9 @@ const latestEnd = 4_102_444_800
 /** When a key is to end; null is never. */
 export const KeyEnd = v.optional(
   v.nullable(
-    v.pipe(
-      UnixSeconds,
-      v.maxValue(latestEnd, 'lies beyond the year 2100: it is Unix time in seconds, not in milliseconds'),
-      v.description('Unix time at which the key ends; null is never'),
+    described(
+      v.pipe(UnixSeconds, v.maxValue(latestEnd, 'lies beyond the year 2100: it is Unix time in seconds, not in milliseconds')),
+      'Unix time at which the key ends; null is never',
     ),
   ),
 )
@@ -45,7 +45,7 @@ export const PublicKey = v.strictObject({
   created_at: UnixSeconds,
   expires_at: v.nullable(UnixSeconds),
   revoked_at: v.nullable(UnixSeconds),
-  last_used_at: v.pipe(v.nullable(UnixSeconds), v.description('To the hour')),
+  last_used_at: described(v.nullable(UnixSeconds), 'To the hour'),
 })
 export type PublicKey = v.InferOutput<typeof PublicKey>
 

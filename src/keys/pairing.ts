@@ -4,31 +4,34 @@ import { randomBytes, randomInt, randomUUID, timingSafeEqual } from 'node:crypto
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
+import { described } from '../kit/described.ts'
 import { type KeyRequest, type Keys, Scope } from './keys.ts'
 import { digestOf } from './secret.ts'
 
 /** The name of a program. It is shown beside a command, so it holds nothing that could end a quotation or begin another line. */
-const AppName = v.pipe(
-  v.string(),
-  v.regex(
-    /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._()+@-]{0,63}$/u,
-    'must be 1 to 64 letters, digits, spaces and . _ ( ) + @ -, and begin with a letter or a digit',
+const AppName = described(
+  v.pipe(
+    v.string(),
+    v.regex(
+      /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._()+@-]{0,63}$/u,
+      'must be 1 to 64 letters, digits, spaces and . _ ( ) + @ -, and begin with a letter or a digit',
+    ),
   ),
-  v.description('The name of the key: 1 to 64 letters, digits, spaces and . _ ( ) + @ -'),
+  'The name of the key: 1 to 64 letters, digits, spaces and . _ ( ) + @ -',
 )
 
 export const PairingWish = v.strictObject({ app_name: AppName, scope: Scope })
 export type PairingWish = v.InferOutput<typeof PairingWish>
 
-const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
+const UnixSeconds = described(v.number(), 'Unix time', 's')
 
 /** A request for a key, as the person who decides sees it. */
 export const PairingRequest = v.strictObject({
   request_id: v.string(),
   app_name: v.string(),
   scope: Scope,
-  code: v.pipe(v.string(), v.description('Shown by the program that asks, so that it is not mistaken for another')),
-  from: v.pipe(v.nullable(v.string()), v.description('The address that the request came from; null for the control socket')),
+  code: described(v.string(), 'Shown by the program that asks, so that it is not mistaken for another'),
+  from: described(v.nullable(v.string()), 'The address that the request came from; null for the control socket'),
   requested_at: UnixSeconds,
   expires_at: UnixSeconds,
 })

@@ -1,12 +1,12 @@
 // The names that things may have.
 
 import * as v from 'valibot'
+import { described } from './described.ts'
 
 /** An id that becomes part of a path or of an event's name: no dot, no slash. */
-export const Id = v.pipe(
-  v.string(),
-  v.regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, hyphens and underscores'),
-  v.description('1 to 64 letters, digits, hyphens and underscores'),
+export const Id = described(
+  v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, hyphens and underscores')),
+  '1 to 64 letters, digits, hyphens and underscores',
 )
 
 /** A name that people give: any Unicode without control characters and halves of surrogate pairs, compared byte for byte. */

@@ -3,19 +3,17 @@
 
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
+import { described } from '../kit/described.ts'
 import type { Report } from '../kit/json_file.ts'
 import { LineFile } from '../kit/json_lines.ts'
 import { SerialQueue } from '../kit/serial_queue.ts'
 import { Teachpoint } from './teachpoint.ts'
 
 export const Version = v.strictObject({
-  version: v.pipe(
-    v.string(),
-    v.description('The version that `restore` takes. It is the ETag of the point, and differs for another content'),
-  ),
-  at: v.pipe(v.nullable(v.number()), v.description('Unix time of the change; null where it is not known'), v.metadata({ unit: 's' })),
-  by: v.pipe(v.nullable(v.string()), v.description('Whose key it was; null where it is not known')),
-  point: v.pipe(v.nullable(Teachpoint), v.description('null where the point was deleted')),
+  version: described(v.string(), 'The version that `restore` takes. It is the ETag of the point, and differs for another content'),
+  at: described(v.nullable(v.number()), 'Unix time of the change; null where it is not known', 's'),
+  by: described(v.nullable(v.string()), 'Whose key it was; null where it is not known'),
+  point: described(v.nullable(Teachpoint), 'null where the point was deleted'),
 })
 export type Version = v.InferOutput<typeof Version>
 

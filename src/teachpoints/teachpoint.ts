@@ -1,6 +1,7 @@
 // A named place of a robot.
 
 import * as v from 'valibot'
+import { described } from '../kit/described.ts'
 import { Id, Name } from '../kit/name.ts'
 
 const Millimetres = v.pipe(v.number(), v.finite(), v.metadata({ unit: 'mm' }))
@@ -29,9 +30,9 @@ export type Access = v.InferOutput<typeof Access>
 
 /** The optional members of a point; a member that is left out stays absent. */
 const advice = {
-  orientation: v.optional(v.pipe(v.picklist(['left', 'right']), v.description('To which side the elbow bends'))),
-  access: v.optional(v.pipe(v.union([Name, Access]), v.description('How to come and go: the name of a pattern, or the pattern'))),
-  gateway: v.optional(v.pipe(Name, v.description('Another point of the device, passed on the way'))),
+  orientation: v.optional(described(v.picklist(['left', 'right']), 'To which side the elbow bends')),
+  access: v.optional(described(v.union([Name, Access]), 'How to come and go: the name of a pattern, or the pattern')),
+  gateway: v.optional(described(Name, 'Another point of the device, passed on the way')),
 }
 
 const place = { device_id: Id, name: Name }

@@ -1,6 +1,7 @@
 // A submission tried out before it is made: the same engine on time that jumps, with nothing published and nothing touched.
 
 import * as v from 'valibot'
+import { described } from '../kit/described.ts'
 import type { Workflow } from './plans/plan.ts'
 import type { Rehearsal } from './run_environments.ts'
 import { Execution } from './runs/execution.ts'
@@ -14,8 +15,8 @@ const Seconds = v.pipe(v.number(), v.metadata({ unit: 's' }))
 export const Bar = v.strictObject({
   thread_name: v.string(),
   kind: v.picklist(['action', 'move']),
-  name: v.pipe(v.string(), v.description('The action; of a move its from and to')),
-  device: v.pipe(v.nullable(v.string()), v.description('The device, or the transporter')),
+  name: described(v.string(), 'The action; of a move its from and to'),
+  device: described(v.nullable(v.string()), 'The device, or the transporter'),
   from_s: Seconds,
   to_s: Seconds,
 })
@@ -23,26 +24,21 @@ export type Bar = v.InferOutput<typeof Bar>
 
 export const DryRun = v.strictObject({
   workflow: v.string(),
-  verdict: v.pipe(
+  verdict: described(
     v.picklist(['completes', 'fails', 'deadlock', 'waits', 'endless']),
-    v.description(
-      'waits: for an event that nothing in it emits; endless: it was broken off after a hundred thousand actions and moves, or moments',
-    ),
+    'waits: for an event that nothing in it emits; endless: it was broken off after a hundred thousand actions and moves, or moments',
   ),
   makespan_s: Seconds,
   moves: v.number(),
   actions: v.number(),
-  conflict: v.pipe(v.nullable(v.string()), v.description('The first thing that went wrong')),
-  waiting: v.pipe(v.array(Reason), v.description('For each thread that has not ended, what it waits for')),
-  devices: v.pipe(
-    v.array(v.strictObject({ device: v.string(), busy_s: Seconds, share: v.pipe(v.number(), v.description('Of the makespan')) })),
-    v.description('The busiest first'),
+  conflict: described(v.nullable(v.string()), 'The first thing that went wrong'),
+  waiting: described(v.array(Reason), 'For each thread that has not ended, what it waits for'),
+  devices: described(
+    v.array(v.strictObject({ device: v.string(), busy_s: Seconds, share: described(v.number(), 'Of the makespan') })),
+    'The busiest first',
   ),
-  gantt: v.pipe(v.array(Bar), v.description('In the order they begin')),
-  dropped: v.pipe(
-    v.number(),
-    v.description('Rows that were too many to keep: the chart and the use of devices are of the newest ten thousand'),
-  ),
+  gantt: described(v.array(Bar), 'In the order they begin'),
+  dropped: described(v.number(), 'Rows that were too many to keep: the chart and the use of devices are of the newest ten thousand'),
 })
 export type DryRun = v.InferOutput<typeof DryRun>
 

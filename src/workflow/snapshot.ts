@@ -2,6 +2,7 @@
 // longer known to its depth, what its record says.
 
 import * as v from 'valibot'
+import { described } from '../kit/described.ts'
 import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, SubmissionRecord, ThreadRecord } from './journal/records.ts'
 import type { Workflow } from './plans/plan.ts'
 import type { Topology } from './plans/topology.ts'
@@ -16,7 +17,7 @@ import type { LabwareThread } from './threads/thread.ts'
 
 const MaybeText = v.nullable(v.string())
 const ActionStatusWord = v.picklist(Object.keys(actionTransitions) as ActionStatus[])
-const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
+const UnixSeconds = described(v.number(), 'Unix time', 's')
 
 export const ShownLabware = v.strictObject({
   labware_id: v.string(),
@@ -41,20 +42,17 @@ export type ShownMove = v.InferOutput<typeof ShownMove>
 
 export const ShownThread = v.strictObject({
   ...ThreadRecord.entries,
-  decisions: v.pipe(v.array(v.picklist(decisions)), v.description('The possible decisions about the error that holds the thread')),
-  retry_on: v.pipe(v.array(v.string()), v.description('The other devices at which RETRY can do the action that an error holds (`on`)')),
-  labware: v.pipe(v.nullable(ShownLabware), v.description('null once only its record is kept')),
-  position: v.pipe(MaybeText, v.description('Where its labware stands')),
-  held_by: v.pipe(MaybeText, v.description('The transporter that has its labware in the gripper')),
-  method: v.pipe(MaybeText, v.description('The method it is in, its own or that of another thread')),
-  device: v.pipe(MaybeText, v.description('The device it holds')),
+  decisions: described(v.array(v.picklist(decisions)), 'The possible decisions about the error that holds the thread'),
+  retry_on: described(v.array(v.string()), 'The other devices at which RETRY can do the action that an error holds (`on`)'),
+  labware: described(v.nullable(ShownLabware), 'null once only its record is kept'),
+  position: described(MaybeText, 'Where its labware stands'),
+  held_by: described(MaybeText, 'The transporter that has its labware in the gripper'),
+  method: described(MaybeText, 'The method it is in, its own or that of another thread'),
+  device: described(MaybeText, 'The device it holds'),
   waiting: v.nullable(
     v.strictObject({
-      kind: v.pipe(
-        v.picklist(['reservation', 'peer', 'event', 'operator', 'device']),
-        v.description('The person or thing that has to do something'),
-      ),
-      what: v.pipe(v.string(), v.description('In words')),
+      kind: described(v.picklist(['reservation', 'peer', 'event', 'operator', 'device']), 'The person or thing that has to do something'),
+      what: described(v.string(), 'In words'),
       since: UnixSeconds,
     }),
   ),
@@ -62,11 +60,11 @@ export const ShownThread = v.strictObject({
 export type ShownThread = v.InferOutput<typeof ShownThread>
 
 export const ShownSlot = v.strictObject({
-  key: v.pipe(v.string(), v.description('`<labware>:<group or *>:<submission or *>`')),
+  key: described(v.string(), '`<labware>:<group or *>:<submission or *>`'),
   labware: v.string(),
-  receiver: v.pipe(MaybeText, v.description('The thread that brings this labware now')),
-  queue: v.pipe(v.array(v.string()), v.description('Methods that wait for it')),
-  pending: v.pipe(v.array(v.string()), v.description('Methods for the one after it')),
+  receiver: described(MaybeText, 'The thread that brings this labware now'),
+  queue: described(v.array(v.string()), 'Methods that wait for it'),
+  pending: described(v.array(v.string()), 'Methods for the one after it'),
   contributions: v.number(),
   is_closed: v.boolean(),
   is_orphaned: v.boolean(),
@@ -74,7 +72,7 @@ export const ShownSlot = v.strictObject({
 
 const Summary = {
   ...Row.entries,
-  phase: v.pipe(v.picklist(['accepting', 'draining', 'stopping', 'ended']), v.description('Whether it takes more submissions')),
+  phase: described(v.picklist(['accepting', 'draining', 'stopping', 'ended']), 'Whether it takes more submissions'),
   paused: v.nullable(v.strictObject({ at: UnixSeconds, reason: v.picklist(['manual', 'system']) })),
   thread_count: v.number(),
 }
@@ -84,24 +82,24 @@ export type ExecutionSummary = v.InferOutput<typeof ExecutionSummary>
 
 export const ExecutionSnapshot = v.strictObject({
   ...Summary,
-  is_abort_armed: v.pipe(v.boolean(), v.description('A stop was asked for once, and waits to be confirmed')),
-  is_live: v.pipe(v.boolean(), v.description('false: this is its record')),
+  is_abort_armed: described(v.boolean(), 'A stop was asked for once, and waits to be confirmed'),
+  is_live: described(v.boolean(), 'false: this is its record'),
   submissions: v.array(SubmissionRecord),
   groups: v.array(GroupOutcome),
-  threads: v.pipe(v.array(ShownThread), v.description('The open threads, and the newest of the others: at most a thousand')),
-  moves: v.pipe(v.array(ShownMove), v.description('Under way')),
-  devices: v.pipe(v.array(v.strictObject({ device_id: v.string(), thread_id: v.string() })), v.description('Held by its threads')),
+  threads: described(v.array(ShownThread), 'The open threads, and the newest of the others: at most a thousand'),
+  moves: described(v.array(ShownMove), 'Under way'),
+  devices: described(v.array(v.strictObject({ device_id: v.string(), thread_id: v.string() })), 'Held by its threads'),
   slots: v.array(ShownSlot),
 })
 export type ExecutionSnapshot = v.InferOutput<typeof ExecutionSnapshot>
 
-const Seconds = v.pipe(v.nullable(v.number()), v.description('Since the execution began, on its own clock'), v.metadata({ unit: 's' }))
+const Seconds = described(v.nullable(v.number()), 'Since the execution began, on its own clock', 's')
 
 export const ShownTimelineRow = v.strictObject({
   action_id: v.string(),
   thread_id: v.string(),
   thread_name: v.string(),
-  kind: v.pipe(v.picklist(['action', 'move']), v.description('A move is one hop')),
+  kind: described(v.picklist(['action', 'move']), 'A move is one hop'),
   name: MaybeText,
   method_id: MaybeText,
   method_name: MaybeText,
@@ -110,7 +108,7 @@ export const ShownTimelineRow = v.strictObject({
   to: MaybeText,
   transporter: MaybeText,
   status: ActionStatusWord,
-  created: v.pipe(v.number(), v.description('Since the execution began, on its own clock'), v.metadata({ unit: 's' })),
+  created: described(v.number(), 'Since the execution began, on its own clock', 's'),
   started: Seconds,
   ended: Seconds,
 }) satisfies v.GenericSchema<TimelineRow>
@@ -123,13 +121,13 @@ export const ShownTopology = v.strictObject({
   devices: v.array(v.strictObject({ device_id: v.string(), configured: v.boolean(), sites: v.number() })),
   positions: v.array(
     v.strictObject({
-      name: v.pipe(v.string(), v.description('Of a device with several sites there is one for each: `bravo_96/site-1`')),
+      name: described(v.string(), 'Of a device with several sites there is one for each: `bravo_96/site-1`'),
       device: MaybeText,
       parking: v.boolean(),
       storage: v.boolean(),
-      handover: v.pipe(v.boolean(), v.description('Carriers bring labware here from other benches, and take it from here to them')),
+      handover: described(v.boolean(), 'Carriers bring labware here from other benches, and take it from here to them'),
       labware: v.nullable(ShownLabware),
-      reserved_for: v.pipe(MaybeText, v.description('The thread whose labware is to come')),
+      reserved_for: described(MaybeText, 'The thread whose labware is to come'),
     }),
   ),
 })

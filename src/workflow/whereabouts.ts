@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
+import { described } from '../kit/described.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { remedyOf } from './runs/in_the_way.ts'
 import { ShownLabware } from './snapshot.ts'
@@ -17,14 +18,14 @@ const MaybeText = v.nullable(v.string())
 export const Whereabouts = v.strictObject({
   ...ShownLabware.entries,
   run_mode: v.picklist(runModes),
-  position: v.pipe(MaybeText, v.description('null for what is not there yet')),
-  held_by: v.pipe(MaybeText, v.description('The transporter that may have it in its gripper; its position is where it was taken up')),
-  place: v.pipe(v.string(), v.description('In words: each place where it may be')),
-  execution_id: v.pipe(MaybeText, v.description('Of the thread that moves it')),
-  thread_id: v.pipe(MaybeText, v.description('null for what just stands there')),
+  position: described(MaybeText, 'null for what is not there yet'),
+  held_by: described(MaybeText, 'The transporter that may have it in its gripper; its position is where it was taken up'),
+  place: described(v.string(), 'In words: each place where it may be'),
+  execution_id: described(MaybeText, 'Of the thread that moves it'),
+  thread_id: described(MaybeText, 'null for what just stands there'),
   thread_name: MaybeText,
-  left_by: v.pipe(MaybeText, v.description('The run that moved it last; null while a thread moves it, and where that is not known')),
-  remedy: v.pipe(MaybeText, v.description('The remedy for labware that no thread moves, with the command; null while a thread moves it')),
+  left_by: described(MaybeText, 'The run that moved it last; null while a thread moves it, and where that is not known'),
+  remedy: described(MaybeText, 'The remedy for labware that no thread moves, with the command; null while a thread moves it'),
 })
 export type Whereabouts = v.InferOutput<typeof Whereabouts>
 

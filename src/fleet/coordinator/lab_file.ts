@@ -5,6 +5,7 @@ import { dirname, isAbsolute, join } from 'node:path'
 import * as v from 'valibot'
 import { FleetConfig } from '../../config/fleet.ts'
 import { LabError, messageOf } from '../../errors.ts'
+import { described } from '../../kit/described.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'
 import { readText } from '../../kit/files.ts'
 import { parseJsonWithComments } from '../../kit/json.ts'
@@ -18,23 +19,20 @@ const Path = v.pipe(v.string(), v.nonEmpty(), v.maxLength(4096))
 const Spot = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}\/.{1,128}$/, 'must be BENCH/POSITION, as in "prep/out"'))
 
 const Run = v.strictObject({
-  on: v.pipe(Id, v.description('The bench, as `benches` names it')),
-  workflow: v.pipe(Id, v.description('The workflow that runs there')),
-  thread: v.pipe(
-    v.optional(Id),
-    v.description('The thread of the labware that travels; it may be left out where the workflow begins with one thread'),
-  ),
-  from: v.pipe(v.optional(Name), v.description('The position at which the labware arrives, marked "handover" in the topology')),
-  until: v.pipe(v.optional(Name), v.description('The position from which a carrier takes the labware, marked "handover" in the topology')),
-  variables: v.pipe(v.optional(v.record(Name, v.unknown()), {}), v.description('Variables of the workflow')),
+  on: described(Id, 'The bench, as `benches` names it'),
+  workflow: described(Id, 'The workflow that runs there'),
+  thread: described(v.optional(Id), 'The thread of the labware that travels; it may be left out where the workflow begins with one thread'),
+  from: described(v.optional(Name), 'The position at which the labware arrives, marked "handover" in the topology'),
+  until: described(v.optional(Name), 'The position from which a carrier takes the labware, marked "handover" in the topology'),
+  variables: described(v.optional(v.record(Name, v.unknown()), {}), 'Variables of the workflow'),
 })
 
 const Carry = v.strictObject({
-  carry: v.pipe(Spot, v.description('BENCH/POSITION to which the labware is carried')),
-  by: v.pipe(Id, v.description('The carrier, as `carriers` names it')),
-  max_wait: v.pipe(
+  carry: described(Spot, 'BENCH/POSITION to which the labware is carried'),
+  by: described(Id, 'The carrier, as `carriers` names it'),
+  max_wait: described(
     v.optional(Seconds, 600),
-    v.description('The journey asks for attention when labware waits for its carrier for longer; nothing is freed or repeated by it'),
+    'The journey asks for attention when labware waits for its carrier for longer; nothing is freed or repeated by it',
   ),
 })
 
@@ -44,15 +42,15 @@ const byWhat =
 /** Names the bench that gets the API key: by its address, or by its certificate. The broker is not asked for that. */
 const BenchPlace = v.pipe(
   v.strictObject({
-    url: v.pipe(
+    url: described(
       v.optional(v.pipe(v.string(), v.regex(/^https?:\/\/[^\s"'<>/@]+\/?$/, 'must be an address like https://lab-pi-1.local:8520'))),
-      v.description('Its address; without it the one that the bench tells the broker'),
+      'Its address; without it the one that the bench tells the broker',
     ),
-    fingerprint: v.pipe(
+    fingerprint: described(
       v.optional(v.pipe(v.string(), v.regex(/^([0-9A-Fa-f]{2}:?){32}$/, 'must be the SHA-256 of a certificate, 64 hexadecimal digits'))),
-      v.description('SHA-256 of its certificate, as the service logs it at its start: nothing is sent to a bench that has another'),
+      'SHA-256 of its certificate, as the service logs it at its start: nothing is sent to a bench that has another',
     ),
-    name: v.pipe(v.optional(Id), v.description('Its name in the lab, by which it is known at the broker')),
+    name: described(v.optional(Id), 'Its name in the lab, by which it is known at the broker'),
   }),
   v.check(({ url, fingerprint, name }) => url !== undefined || (name !== undefined && fingerprint !== undefined), byWhat),
   v.check(
@@ -75,29 +73,29 @@ export const LabFile = v.strictObject({
   $schema: v.optional(v.string()),
   format: v.literal(1),
   name: Id,
-  database: v.pipe(
+  database: described(
     v.optional(
       v.pipe(v.string(), v.regex(/^postgres(ql)?:\/\//, 'must be an address like postgresql://user@host/database')),
       'postgresql:///benchd_lab?host=/var/run/postgresql',
     ),
-    v.description('The PostgreSQL database of the coordinator'),
+    'The PostgreSQL database of the coordinator',
   ),
-  broker: v.pipe(
+  broker: described(
     v.optional(v.strictObject({ servers: FleetConfig.entries.servers, credentials: v.optional(Path), ca: v.optional(Path) })),
-    v.description('The broker of the lab: it knows the addresses of the benches, and holds who has which labware'),
+    'The broker of the lab: it knows the addresses of the benches, and holds who has which labware',
   ),
-  keep_journeys: v.pipe(
+  keep_journeys: described(
     v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000)), 10_000),
-    v.description('Of journeys that have ended so many are kept, the newest; who had their labware goes with them'),
+    'Of journeys that have ended so many are kept, the newest; who had their labware goes with them',
   ),
-  keys: v.pipe(v.optional(Path, 'keys'), v.description('Folder with the API key of each bench, in NAME.key; beside this file by default')),
+  keys: described(v.optional(Path, 'keys'), 'Folder with the API key of each bench, in NAME.key; beside this file by default'),
   benches: v.record(Id, Bench),
   carriers: v.optional(
     v.record(
       Id,
       v.strictObject({
-        routes: v.pipe(v.array(v.tuple([Spot, Spot])), v.minLength(1), v.description('From where to where it carries')),
-        seconds: v.pipe(Seconds, v.description('How long it takes, for dry runs')),
+        routes: described(v.pipe(v.array(v.tuple([Spot, Spot])), v.minLength(1)), 'From where to where it carries'),
+        seconds: described(Seconds, 'How long it takes, for dry runs'),
       }),
     ),
     {},

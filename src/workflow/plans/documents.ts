@@ -1,6 +1,7 @@
 // Topologies and workflows as people write them: one shape for JSON files, for the API and for TypeScript modules.
 
 import * as v from 'valibot'
+import { described } from '../../kit/described.ts'
 import { Id, Name } from '../../kit/name.ts'
 
 const Seconds = v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(1e7), v.metadata({ unit: 's' }))
@@ -8,28 +9,28 @@ const Count = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100_000)
 
 /** A place that holds one labware. Of a device with several sites there is one for each: `bravo_96/site-1`. */
 const Position = v.strictObject({
-  device: v.pipe(v.optional(Id), v.description('The device whose nest this is')),
-  parking: v.pipe(v.optional(v.boolean(), false), v.description('Blocked labware may be put here for a while')),
-  storage: v.pipe(
+  device: described(v.optional(Id), 'The device whose nest this is'),
+  parking: described(v.optional(v.boolean(), false), 'Blocked labware may be put here for a while'),
+  storage: described(
     v.optional(v.boolean(), false),
-    v.description('A stacker or a waste: labware comes out of it and goes into it without taking up the place'),
+    'A stacker or a waste: labware comes out of it and goes into it without taking up the place',
   ),
-  handover: v.pipe(
+  handover: described(
     v.optional(v.boolean(), false),
-    v.description('Carriers bring labware here from other benches of the lab, and take it from here to them'),
+    'Carriers bring labware here from other benches of the lab, and take it from here to them',
   ),
 })
 
 const Transporter = v.strictObject({
-  positions: v.pipe(v.array(Name), v.minLength(1), v.description('What it reaches; each pair of them is a move')),
+  positions: described(v.pipe(v.array(Name), v.minLength(1)), 'What it reaches; each pair of them is a move'),
   seconds: v.optional(v.strictObject({ pick: v.optional(Seconds, 5), move: v.optional(Seconds, 2), place: v.optional(Seconds, 5) }), {}),
 })
 
 const DeclaredDevice = v.strictObject({
-  sites: v.pipe(v.optional(Count, 1), v.description('How many labware it holds')),
-  operations: v.pipe(
+  sites: described(v.optional(Count, 1), 'How many labware it holds'),
+  operations: described(
     v.optional(v.record(Id, v.strictObject({ seconds: v.optional(Seconds) })), {}),
-    v.description('What it can do, for a device that the configuration does not have'),
+    'What it can do, for a device that the configuration does not have',
   ),
 })
 
@@ -39,9 +40,9 @@ export const TopologyDocument = v.strictObject({
   name: Id,
   transporters: v.optional(v.record(Id, Transporter), {}),
   positions: v.record(Name, Position),
-  translators: v.pipe(
+  translators: described(
     v.optional(v.record(Id, v.tuple([Name, Name])), {}),
-    v.description('Shuttles: two stations that are one pad, so that only one of them is ever taken'),
+    'Shuttles: two stations that are one pad, so that only one of them is ever taken',
   ),
   pools: v.optional(v.record(Id, v.pipe(v.array(Id), v.minLength(1))), {}),
   devices: v.optional(v.record(Id, DeclaredDevice), {}),
@@ -57,60 +58,55 @@ const Given = v.union(
 )
 
 const AnyAction = {
-  name: v.pipe(v.optional(Id), v.description('The name in events, and for an operator; default: the operation')),
-  on_failure: v.pipe(
+  name: described(v.optional(Id), 'The name in events, and for an operator; default: the operation'),
+  on_failure: described(
     v.optional(v.picklist(['PAUSE', 'ABORT']), 'PAUSE'),
-    v.description('Of the body of the action alone, not of the way to its device: wait for a decision, or let the run fail'),
+    'Of the body of the action alone, not of the way to its device: wait for a decision, or let the run fail',
   ),
 }
 
 const OnDevice = {
   ...AnyAction,
-  on: v.pipe(Id, v.description('A device, or a pool of which one is taken')),
-  labware: v.pipe(
+  on: described(Id, 'A device, or a pool of which one is taken'),
+  labware: described(
     v.optional(v.array(Id)),
-    v.description('The labware that must be there before the action begins; default: the labware of the thread'),
+    'The labware that must be there before the action begins; default: the labware of the thread',
   ),
-  sites: v.pipe(v.optional(v.record(Id, Count), {}), v.description('On which site of the device a labware is put')),
-  tips: v.pipe(v.optional(v.record(Id, Count), {}), v.description('How many tips it uses of a rack')),
-  max_wait_after: v.pipe(
+  sites: described(v.optional(v.record(Id, Count), {}), 'On which site of the device a labware is put'),
+  tips: described(v.optional(v.record(Id, Count), {}), 'How many tips it uses of a rack'),
+  max_wait_after: described(
     v.optional(Seconds),
-    v.description("The next action of its owner's labware must begin within this time after it; what that needs is kept free"),
+    "The next action of its owner's labware must begin within this time after it; what that needs is kept free",
   ),
-  labware_timeout: v.pipe(
+  labware_timeout: described(
     v.optional(Seconds),
-    v.description(
-      'How long, once the device is held and the labware of its owner is there, the others may take to come; for ever, if not said',
-    ),
+    'How long, once the device is held and the labware of its owner is there, the others may take to come; for ever, if not said',
   ),
-  seconds: v.pipe(v.optional(Seconds), v.description('The time that the action takes where it is simulated without a driver')),
+  seconds: described(v.optional(Seconds), 'The time that the action takes where it is simulated without a driver'),
 }
 
 /** One operation of a device. */
 const Do = v.strictObject({
-  do: v.pipe(Id, v.description('An operation of the device: shake, seal, centrifuge, …')),
+  do: described(Id, 'An operation of the device: shake, seal, centrifuge, …'),
   ...OnDevice,
-  with: v.pipe(
-    v.optional(v.record(v.string(), Given), {}),
-    v.description('Its parameters; {"variable": "…"} stands for a value of the run'),
-  ),
+  with: described(v.optional(v.record(v.string(), Given), {}), 'Its parameters; {"variable": "…"} stands for a value of the run'),
 })
 
 const Emit = v.strictObject({
-  emit: v.pipe(Name, v.description('A custom event: those who wait for this name go on')),
-  value: v.pipe(v.optional(v.nullable(v.string()), null), v.description('The value by which a branch chooses')),
+  emit: described(Name, 'A custom event: those who wait for this name go on'),
+  value: described(v.optional(v.nullable(v.string()), null), 'The value by which a branch chooses'),
   data: v.optional(v.record(v.string(), v.unknown()), {}),
   ...AnyAction,
 })
 
 const Wait = {
-  wait_for: v.pipe(Name, v.description('A custom event, under the name it is emitted with')),
-  timeout: v.pipe(v.optional(Seconds, 0), v.description('0 waits for ever')),
+  wait_for: described(Name, 'A custom event, under the name it is emitted with'),
+  timeout: described(v.optional(Seconds, 0), '0 waits for ever'),
 }
 
 const Instruct = v.strictObject({
-  instruct: v.pipe(v.string(), v.minLength(1), v.maxLength(2000), v.description('The instruction for the operator')),
-  timeout: v.pipe(v.optional(Seconds, 0), v.description('0 waits for ever')),
+  instruct: described(v.pipe(v.string(), v.minLength(1), v.maxLength(2000)), 'The instruction for the operator'),
+  timeout: described(v.optional(Seconds, 0), '0 waits for ever'),
   ...AnyAction,
 })
 
@@ -121,7 +117,7 @@ export type Body = (ctx: any) => Promise<void>
 const Code = v.strictObject({
   ...OnDevice,
   name: Id,
-  on: v.pipe(v.optional(Id), v.description('A device, or a pool of which one is taken; none if not said')),
+  on: described(v.optional(Id), 'A device, or a pool of which one is taken; none if not said'),
   body: v.custom<Body>((value) => typeof value === 'function', 'must be a function'),
 })
 
@@ -165,33 +161,32 @@ export type Step = { name?: string | undefined } & (
 )
 
 function stepWith(action: v.GenericSchema<unknown, Action>) {
-  const name = v.pipe(v.optional(Id), v.description('The name by which an operator calls it; default: its first word'))
+  const name = described(v.optional(Id), 'The name by which an operator calls it; default: its first word')
   const step: v.LazySchema<v.GenericSchema<unknown, Step>> = whicheverHas<v.GenericSchema<unknown, Step>>('a step', () => ({
-    method: v.strictObject({ name, method: v.pipe(Id, v.description('Does this method, and owns it')) }),
+    method: v.strictObject({ name, method: described(Id, 'Does this method, and owns it') }),
     action: v.strictObject({ name, action }),
     join: v.strictObject({
       name,
-      join: v.pipe(v.array(Id), v.minLength(1), v.description('Takes part in one of these methods of other threads')),
+      join: described(v.pipe(v.array(Id), v.minLength(1)), 'Takes part in one of these methods of other threads'),
     }),
     park: v.strictObject({
       name,
-      park: v.pipe(
-        v.array(Name),
-        v.minLength(1),
-        v.description('Rests at the first that is free, as long as there is nothing to take part in'),
+      park: described(
+        v.pipe(v.array(Name), v.minLength(1)),
+        'Rests at the first that is free, as long as there is nothing to take part in',
       ),
     }),
     wait_for: v.strictObject({ name, ...Wait }),
     branch: v.strictObject({
       name,
-      branch: v.pipe(Name, v.description('Waits for this custom event, and goes on by its value')),
+      branch: described(Name, 'Waits for this custom event, and goes on by its value'),
       cases: v.record(v.string(), list),
       else: v.optional(list, []),
       timeout: Wait.timeout,
     }),
     while_more_work: v.strictObject({
       name,
-      while_more_work: v.pipe(list, v.description('Over and over, as long as there can be something to take part in')),
+      while_more_work: described(list, 'Over and over, as long as there can be something to take part in'),
     }),
   }))
   const list = v.array(step)
@@ -203,18 +198,18 @@ export const JsonStep = stepWith(JsonAction)
 const AnyKindOfStep = stepWith(AnyKindOfAction)
 
 const Labware = v.strictObject({
-  type: v.pipe(v.string(), v.minLength(1), v.description('Of a catalogue: 96-well')),
+  type: described(v.pipe(v.string(), v.minLength(1)), 'Of a catalogue: 96-well'),
   kind: v.optional(v.picklist(['plate', 'tip_rack', 'trough']), 'plate'),
-  tips: v.pipe(v.optional(Count), v.description('How many a fresh rack holds')),
+  tips: described(v.optional(Count), 'How many a fresh rack holds'),
   group_sharing: v.optional(v.picklist(['PER_GROUP', 'SHARED_ACROSS_GROUPS']), 'PER_GROUP'),
   submission_batching: v.optional(v.picklist(['NOT_BATCHABLE', 'BATCHABLE']), 'NOT_BATCHABLE'),
 })
 
 const Capacity = v.strictObject({
-  max: v.pipe(Count, v.description('How many methods one labware takes part in: the limit is of each labware, not of the run')),
-  when_full: v.pipe(
+  max: described(Count, 'How many methods one labware takes part in: the limit is of each labware, not of the run'),
+  when_full: described(
     v.optional(v.picklist(['NEW', 'REJECT', 'RECOVERABLE_REJECT']), 'NEW'),
-    v.description('For the next method: take a fresh labware, let the thread that wants it fail, or hold that until an operator decides'),
+    'For the next method: take a fresh labware, let the thread that wants it fail, or hold that until an operator decides',
   ),
 })
 
@@ -226,19 +221,16 @@ const thread = (step: v.GenericSchema<unknown, Step>) =>
     labware: Id,
     start: v.strictObject({
       at: Name,
-      mode: v.pipe(
-        v.optional(v.picklist(startModes), 'MANUAL_PLACE'),
-        v.description('Out of a storage; put there by an operator; or there already'),
-      ),
+      mode: described(v.optional(v.picklist(startModes), 'MANUAL_PLACE'), 'Out of a storage; put there by an operator; or there already'),
     }),
     end: v.strictObject({
-      at: v.pipe(v.array(Name), v.minLength(1), v.description('The first that is granted')),
-      mode: v.pipe(v.optional(v.picklist(endModes), 'MANUAL_REMOVE'), v.description('Taken away by an operator, or left')),
+      at: described(v.pipe(v.array(Name), v.minLength(1)), 'The first that is granted'),
+      mode: described(v.optional(v.picklist(endModes), 'MANUAL_REMOVE'), 'Taken away by an operator, or left'),
     }),
     steps: v.array(step),
     capacity: v.optional(Capacity),
-    contributes_to: v.pipe(v.optional(v.array(Id), []), v.description('Labware that this thread feeds, if its methods do not tell')),
-    immovable: v.pipe(v.optional(v.boolean(), false), v.description('Its labware is never parked out of the way')),
+    contributes_to: described(v.optional(v.array(Id), []), 'Labware that this thread feeds, if its methods do not tell'),
+    immovable: described(v.optional(v.boolean(), false), 'Its labware is never parked out of the way'),
   })
 
 /** Called with the name it was registered for and the context; or an object with `handle` that is bound to the system first. */
@@ -256,10 +248,10 @@ const shared = {
   $schema: v.optional(v.string()),
   format: v.literal(1),
   name: Id,
-  topology: v.pipe(Id, v.description('The topology it runs on')),
+  topology: described(Id, 'The topology it runs on'),
   labware: v.record(Id, Labware),
   variables: v.optional(v.record(Name, v.strictObject({ default: v.optional(v.unknown()), description: v.optional(v.string()) })), {}),
-  start: v.pipe(v.array(Id), v.minLength(1), v.description('The threads that a run begins with; others come when they are needed')),
+  start: described(v.pipe(v.array(Id), v.minLength(1)), 'The threads that a run begins with; others come when they are needed'),
 }
 
 /** A custom event of a method itself. */
@@ -283,8 +275,8 @@ function methodOf(action: v.GenericSchema<unknown, Action>, emits: v.GenericSche
   const actions: v.GenericSchema<unknown, MethodTemplate> = v.array(action)
   const object: v.GenericSchema<unknown, MethodTemplate> = v.strictObject({
     actions: v.array(action),
-    on_start: v.pipe(v.optional(emits), v.description('Emitted when its first action starts')),
-    on_end: v.pipe(v.optional(emits), v.description('Emitted when all its actions are done, before it is COMPLETED')),
+    on_start: described(v.optional(emits), 'Emitted when its first action starts'),
+    on_end: described(v.optional(emits), 'Emitted when all its actions are done, before it is COMPLETED'),
   })
   const any: v.GenericSchema<unknown, MethodTemplate> = v.union([actions, object], 'must be a list of actions, or an object with actions')
   return v.lazy((input) => (Array.isArray(input) ? actions : typeof input === 'object' && input !== null ? object : any))

@@ -1,6 +1,7 @@
 // Why nothing moves, in words: what each thread waits for, who holds it, and since when; and what somebody has to see to, worst first.
 
 import * as v from 'valibot'
+import { described } from '../../kit/described.ts'
 import type { LatchedFault } from '../equipment/equipment.ts'
 import type { Obstacle } from '../scheduler/request.ts'
 import { placeOf } from '../threads/labware.ts'
@@ -10,15 +11,15 @@ import type { Execution } from './execution.ts'
 import { retriesOn } from './held_action.ts'
 import { usedBy } from './used.ts'
 
-const Since = v.pipe(v.number(), v.description('For so long, by the clock of the run'), v.metadata({ unit: 's' }))
+const Since = described(v.number(), 'For so long, by the clock of the run', 's')
 
 export const Reason = v.strictObject({
   thread_id: v.string(),
   thread_name: v.string(),
   status: v.string(),
-  waits_for: v.pipe(v.nullable(v.string()), v.description('null when it is at work')),
+  waits_for: described(v.nullable(v.string()), 'null when it is at work'),
   since_s: Since,
-  because: v.pipe(v.array(v.string()), v.description('A sentence for each thing in its way')),
+  because: described(v.array(v.string()), 'A sentence for each thing in its way'),
 })
 export type Reason = v.InferOutput<typeof Reason>
 
@@ -43,8 +44,8 @@ export const Blocker = v.strictObject({
   thread_id: v.nullable(v.string()),
   thread_name: v.nullable(v.string()),
   device_id: v.nullable(v.string()),
-  message: v.pipe(v.string(), v.description('The obstacle, in a sentence')),
-  remedy: v.pipe(v.string(), v.description('The remedy, in a sentence')),
+  message: described(v.string(), 'The obstacle, in a sentence'),
+  remedy: described(v.string(), 'The remedy, in a sentence'),
   since_s: Since,
 })
 export type Blocker = v.InferOutput<typeof Blocker>

@@ -1,17 +1,18 @@
 // Labware that an earlier thread left at a place that a run needs: no thread moves it, so that somebody has to take it away.
 
 import * as v from 'valibot'
+import { described } from '../../kit/described.ts'
 import { actionsOf, type Workflow } from '../plans/plan.ts'
 import { type Labware, placeOf } from '../threads/labware.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import type { Submission } from './submission.ts'
 
 export const LabwareInTheWay = v.strictObject({
-  position: v.pipe(v.string(), v.description('The place that is taken')),
+  position: described(v.string(), 'The place that is taken'),
   labware_id: v.string(),
   labware_name: v.string(),
-  execution_id: v.pipe(v.nullable(v.string()), v.description('The run that left it there; null where that is not known')),
-  message: v.pipe(v.string(), v.description('Which place is taken, by what, since which run, and how it is cleared')),
+  execution_id: described(v.nullable(v.string()), 'The run that left it there; null where that is not known'),
+  message: described(v.string(), 'Which place is taken, by what, since which run, and how it is cleared'),
 })
 export type LabwareInTheWay = v.InferOutput<typeof LabwareInTheWay>
 

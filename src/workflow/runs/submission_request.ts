@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto'
 import * as v from 'valibot'
+import { described } from '../../kit/described.ts'
 import { Id, Name } from '../../kit/name.ts'
 import { sortedMembers } from '../../kit/sorted_members.ts'
 import { runModes } from '../threads/run_environment.ts'
@@ -12,7 +13,7 @@ const Barcode = v.pipe(v.string(), v.minLength(1), v.maxLength(128))
 /** Where a labware comes from: out of a storage, one with this barcode, or one that stands there. */
 const Acquisition = v.union(
   [
-    v.strictObject({ pool: v.pipe(Id, v.description('A storage: it is taken out of there')) }),
+    v.strictObject({ pool: described(Id, 'A storage: it is taken out of there') }),
     v.strictObject({ location: Name, barcode: v.optional(Barcode) }),
     v.strictObject({ barcode: Barcode }),
   ],
@@ -22,38 +23,38 @@ export type Acquisition = v.InferOutput<typeof Acquisition>
 
 export const Group = v.strictObject({
   group_id: Id,
-  members: v.pipe(v.optional(v.record(Id, Acquisition), {}), v.description('For a thread, where its labware comes from')),
+  members: described(v.optional(v.record(Id, Acquisition), {}), 'For a thread, where its labware comes from'),
 })
 export type Group = v.InferOutput<typeof Group>
 
 /** In characters of JSON: the records of a thousand runs hold them. */
 const longestVariables = 16_384
-const Variables = v.pipe(
-  v.optional(v.record(Name, v.unknown()), {}),
-  v.check(
-    (variables) => JSON.stringify(variables).length <= longestVariables,
-    `must be at most ${longestVariables} characters of JSON together`,
+const Variables = described(
+  v.pipe(
+    v.optional(v.record(Name, v.unknown()), {}),
+    v.check(
+      (variables) => JSON.stringify(variables).length <= longestVariables,
+      `must be at most ${longestVariables} characters of JSON together`,
+    ),
   ),
-  v.description(`At most ${longestVariables} characters of JSON together`),
+  `At most ${longestVariables} characters of JSON together`,
 )
 
 export const SubmissionId = v.pipe(v.string(), v.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case'))
 
 export const SubmissionRequest = v.strictObject({
   submission_id: v.optional(
-    v.pipe(
+    described(
       SubmissionId,
-      v.description(
-        'A UUID that the caller chose: the same request is carried out once, and answered alike for as long as the record of its execution is kept',
-      ),
+      'A UUID that the caller chose: the same request is carried out once, and answered alike for as long as the record of its execution is kept',
     ),
   ),
   workflow: Id,
   run_mode: v.picklist(runModes),
-  groups: v.pipe(v.optional(v.array(Group), []), v.maxLength(1000), v.description('Several samples of the same workflow in one call')),
-  batch_mode: v.pipe(
+  groups: described(v.pipe(v.optional(v.array(Group), []), v.maxLength(1000)), 'Several samples of the same workflow in one call'),
+  batch_mode: described(
     v.optional(v.picklist(['STANDALONE', 'JOIN_EXISTING']), 'STANDALONE'),
-    v.description('JOIN_EXISTING puts the groups into the open execution of the workflow, if there is one, whichever way that began'),
+    'JOIN_EXISTING puts the groups into the open execution of the workflow, if there is one, whichever way that began',
   ),
   variables: Variables,
   operator_id: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(128))), null),
