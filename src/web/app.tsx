@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { keyDialog } from './key_dialog.tsx'
+import { KeyForm } from './key_form.tsx'
 import { Empty, NeedCard } from './parts.tsx'
 import { BenchScreen } from './screens/bench.tsx'
 import { DeckScreen } from './screens/deck.tsx'
@@ -69,7 +69,7 @@ export function App() {
             <Screen screen={screen} id={id} />
           </>
         ) : (
-          <KeyDialog why={keyWanted.value} />
+          <KeyForm why={keyWanted.value} connect={connect} />
         )}
       </main>
       <Said />
@@ -244,12 +244,4 @@ function NeedCards({ all }: { all: typeof needs.value }) {
       )}
     </section>
   )
-}
-
-function KeyDialog({ why }: { why: string }) {
-  const place = useRef<HTMLDivElement>(null)
-  useEffect(() => {
-    place.current?.replaceChildren(keyDialog({ why, connect }))
-  }, [why])
-  return <div ref={place} />
 }

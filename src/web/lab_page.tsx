@@ -3,21 +3,8 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Gantt } from './gantt.tsx'
-import {
-  api_key,
-  custody,
-  follow,
-  type Holder,
-  type Journey,
-  journeys,
-  lab,
-  refused,
-  said,
-  type Task,
-  tasks,
-  tell,
-  useKey,
-} from './lab_state.tsx'
+import { KeyForm } from './key_form.tsx'
+import { custody, follow, type Holder, type Journey, journeys, lab, refused, said, type Task, tasks, tell, useKey } from './lab_state.tsx'
 import { duration } from './words.ts'
 
 export function LabPage() {
@@ -28,7 +15,7 @@ export function LabPage() {
         <h1>Lab {lab.value.answer?.name ?? ''}</h1>
         <StopAll />
       </header>
-      {refused.value !== null && <KeyForm />}
+      {refused.value !== null && <KeyForm isLab why={refused.value} connect={useKey} />}
       {said.value && (
         <p class={said.value.isBad ? 'trouble' : 'hint'} role="status">
           {said.value.text}
@@ -47,39 +34,6 @@ export function LabPage() {
         </a>
       </p>
     </main>
-  )
-}
-
-function KeyForm() {
-  const key = useSignal(api_key.value)
-  return (
-    <form
-      class="key-dialog"
-      aria-label="Connect to the lab"
-      onSubmit={(event) => {
-        event.preventDefault()
-        useKey(key.value.trim())
-      }}
-    >
-      <label for="lab-key">API key</label>
-      <input
-        id="lab-key"
-        type="password"
-        autocomplete="off"
-        value={key.value}
-        onInput={(event) => (key.value = event.currentTarget.value)}
-      />
-      <p class="trouble" role="alert">
-        {refused.value}
-      </p>
-      <button type="submit" class="main">
-        Connect
-      </button>
-      <p class="hint">
-        Make one on the computer of the coordinator:{' '}
-        <code>benchd key create --name browser --scope operate --data-dir /var/lib/benchd-lab</code>
-      </p>
-    </form>
   )
 }
 

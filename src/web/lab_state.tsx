@@ -32,7 +32,7 @@ type Part<Answer> = { answer: Answer | undefined; failure: string | null }
 const look_ms = 2000
 const keptAs = 'benchd.api_key'
 
-export const api_key = signal(keyOfAddress() ?? localStorage.getItem(keptAs) ?? '')
+const api_key = signal(keyOfAddress() ?? localStorage.getItem(keptAs) ?? '')
 /** Why a key is asked for; null where the key is good. */
 export const refused = signal<string | null>(api_key.value ? null : 'Paste a key of the coordinator.')
 /** The outcome of the last thing that somebody asked for here. */
@@ -84,11 +84,13 @@ export async function tell(path: string, body: object, words: (answer: { message
   }
 }
 
-export function useKey(key: string): void {
+/** Keeps the key, and looks with it: where the coordinator refuses it, `refused` says so. */
+export async function useKey(key: string): Promise<string> {
   api_key.value = key
   refused.value = null
   localStorage.setItem(keptAs, key)
   void look()
+  return ''
 }
 
 async function ask(method: string, path: string, body?: object): Promise<unknown> {

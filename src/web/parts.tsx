@@ -1,10 +1,12 @@
 // Parts that several screens use.
 
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import type { Operations } from '../clients/ts/api.ts'
 import type { Field } from './forms.ts'
 import { type Decision, type Need, requestOf } from './needs.ts'
-import { now, refusal, send } from './store.tsx'
+import { bench, now, refusal, send } from './store.tsx'
 import { clockTime, onPage } from './words.ts'
 
 type ActProps = {
@@ -210,19 +212,30 @@ function Input({ field: { label, kind, choices, min, max, step, hint }, id, valu
         </select>
       )}
       {kind === 'number' && (
-        <span class="stepper">
-          <button type="button" aria-label={`less ${label}`} onClick={() => nudge(-1)}>
-            −
-          </button>
+        <Stepper label={label} onStep={nudge}>
           <input id={id} inputMode="decimal" autocomplete="off" value={value} onInput={change} />
-          <button type="button" aria-label={`more ${label}`} onClick={() => nudge(1)}>
-            +
-          </button>
-        </span>
+        </Stepper>
       )}
       {kind === 'text' && <input id={id} autocomplete="off" spellcheck={false} value={value} onInput={change} />}
       {hint && <small>{hint}</small>}
     </div>
+  )
+}
+
+type StepperProps = { label: string; onStep: (sign: 1 | -1) => void; children: ComponentChildren }
+
+/** A number between two buttons that make it less and more. */
+export function Stepper({ label, onStep, children }: StepperProps) {
+  return (
+    <span class="stepper">
+      <button type="button" aria-label={`less ${label}`} onClick={() => onStep(-1)}>
+        −
+      </button>
+      {children}
+      <button type="button" aria-label={`more ${label}`} onClick={() => onStep(1)}>
+        +
+      </button>
+    </span>
   )
 }
 
@@ -238,14 +251,23 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>
 }
 
-type ChoiceProps = { label: string; value: string; onChange: (value: string) => void; choices: Record<string, string> }
+/** `of` holds the choice; with `value` and `onChange` somebody else does. */
+type ChoiceProps = { label: string; choices: Record<string, string> } & (
+  | { of: Signal<string> }
+  | { value: string; onChange: (value: string) => void }
+)
 
-export function Choice({ label, value, onChange, choices }: ChoiceProps) {
+export function Choice({ label, choices, ...held }: ChoiceProps) {
+  const value = 'of' in held ? held.of.value : held.value
+  const choose = (chosen: string) => {
+    if ('of' in held) held.of.value = chosen
+    else held.onChange(chosen)
+  }
   const id = `choice-${label.toLowerCase().replaceAll(' ', '-')}`
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+      <select id={id} value={value} onChange={(event) => choose(event.currentTarget.value)}>
         {Object.entries(choices).map(([name, words]) => (
           <option key={name} value={name}>
             {words}
@@ -254,4 +276,52 @@ export function Choice({ label, value, onChange, choices }: ChoiceProps) {
       </select>
     </div>
   )
+}
+
+/** The choices whose words are their names. */
+export function namesOf(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, name]))
+}
+
+type TextProps = { id: string; label: string; of: Signal<string>; placeholder?: string; children?: ComponentChildren }
+
+/** A field of text; `of` holds what is typed. */
+export function Text({ id, label, of, placeholder, children }: TextProps) {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input id={id} placeholder={placeholder} value={of.value} onInput={(event) => (of.value = event.currentTarget.value)} />
+      {children}
+    </div>
+  )
+}
+
+/** A button that takes up a file of JSON. */
+export function TakeFile({ label, name, onFile }: { label: string; name: string; onFile: (file: File) => unknown }) {
+  return (
+    <label class="button plain">
+      {label}
+      <input
+        type="file"
+        class="unseen"
+        accept=".json,application/json"
+        aria-label={name}
+        onChange={({ currentTarget }) => {
+          const file = currentTarget.files?.[0]
+          if (file) void onFile(file)
+          currentTarget.value = ''
+        }}
+      />
+    </label>
+  )
+}
+
+/** The answer of an operation, asked for once, and again when one of `when` changes or `read` is called; one that fails leaves the answer before. */
+export function useAnswer<Op extends keyof Operations>(operation: Op, asked: object = {}, when: readonly unknown[] = []) {
+  const answer = useSignal<Operations[Op]['answer'] | undefined>(undefined)
+  const read = async () => {
+    answer.value = (await bench.value?.call(operation, asked as never).catch(() => undefined)) ?? answer.value
+  }
+  useEffect(() => void read(), [...when])
+  return Object.assign(answer, { read })
 }

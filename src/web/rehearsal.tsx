@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import type { SetSimulatedFaultRequest } from '../clients/ts/benchd.ts'
-import { Act, Choice } from './parts.tsx'
+import { Act, Choice, namesOf } from './parts.tsx'
 
 const faults: Record<SetSimulatedFaultRequest['fault'], string> = {
   jam: 'it jams',
@@ -28,12 +28,7 @@ export function Rehearsal({ devices, onBreak, onMend }: RehearsalProps) {
   return (
     <section aria-label="Rehearse a fault" class="fields">
       <h3>Rehearse a fault</h3>
-      <Choice
-        label="Simulated device"
-        value={chosen}
-        onChange={(value) => (device.value = value)}
-        choices={Object.fromEntries(devices.map((id) => [id, id]))}
-      />
+      <Choice label="Simulated device" value={chosen} onChange={(value) => (device.value = value)} choices={namesOf(devices)} />
       <Choice label="Fault" value={fault.value} onChange={(value) => (fault.value = value as typeof fault.value)} choices={faults} />
       <Act label="Break it" kind="danger" onPress={() => onBreak(chosen, fault.value)} />
       <Act label="Mend it" onPress={() => onMend(chosen)} />

@@ -1,10 +1,9 @@
 // The places of the bench: what stands where, for whom a place is kept, and what somebody carried.
 
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
-import type { ListTopologiesResponse, Topology } from '../../clients/ts/benchd.ts'
-import { Act, Choice, Empty } from '../parts.tsx'
-import { ask, bench, state } from '../store.tsx'
+import type { Topology } from '../../clients/ts/benchd.ts'
+import { Act, Choice, Empty, useAnswer } from '../parts.tsx'
+import { ask, state } from '../store.tsx'
 import { deviceWords } from '../words.ts'
 
 export function DeckScreen() {
@@ -121,19 +120,13 @@ function Carried({ topology }: { topology: Topology }) {
 }
 
 function NoTopology() {
-  const found = useSignal<ListTopologiesResponse['topologies']>([])
-  useEffect(() => {
-    bench.value?.call('listTopologies').then(
-      ({ topologies }) => (found.value = topologies),
-      () => undefined,
-    )
-  }, [])
+  const found = useAnswer('listTopologies')
   return (
     <section aria-label="Deck">
       <h2>Deck</h2>
       <Empty>No topology is loaded. Load the one of this bench:</Empty>
       <div class="row">
-        {found.value.map(({ name }) => (
+        {found.value?.topologies.map(({ name }) => (
           <Act key={name} label={`Load ${name}`} onPress={() => ask('loadTopology', { body: { name, force: false } })} />
         ))}
       </div>

@@ -1,12 +1,11 @@
 // Shows one run: what each labware does now and why it waits, what was done when, and what can be decided.
 
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import type { ListBlockersResponse, Thread, TimelineRow } from '../../clients/ts/benchd.ts'
 import { type Bar, Gantt } from '../gantt.tsx'
 import { initializing } from '../needs.ts'
-import { Act, Decisions, Empty } from '../parts.tsx'
-import { ask, bench, download, ends, ifState, keepFile, now, state, ticks } from '../store.tsx'
+import { Act, Decisions, Empty, useAnswer } from '../parts.tsx'
+import { ask, download, ends, ifState, keepFile, now, state, ticks } from '../store.tsx'
 import { duration, onPage, sentence, threadWord } from '../words.ts'
 import { EventList } from './events.tsx'
 import { Changes } from './run_changes.tsx'
@@ -14,20 +13,12 @@ import { runWord } from './runs.tsx'
 
 export function RunScreen({ execution_id }: { execution_id: string }) {
   const run = state.value.run[execution_id]
-  const blockers = useSignal<ListBlockersResponse['blockers']>([])
   const armed = useSignal(false)
   const threads = Object.values(state.value.thread).filter((thread) => thread.execution_id === execution_id)
   // The obstacles change with the states of threads and devices.
   const devices = Object.values(state.value.device).map(({ device_id, state }) => `${device_id}${state}`)
   const signature = [...threads.map(({ thread_id, status }) => `${thread_id}${status}`), ...devices, run?.paused?.at].join()
-  useEffect(() => {
-    bench.value?.call('listBlockers', { path: { execution_id } }).then(
-      (found) => {
-        blockers.value = found.blockers
-      },
-      () => undefined,
-    )
-  }, [execution_id, signature])
+  const found = useAnswer('listBlockers', { path: { execution_id } }, [execution_id, signature])
   if (!run) return <Empty>This run is not among the open ones and the newest twenty. Its events are on the screen Events.</Empty>
   const { word, tone, mark } = runWord(run)
   const isOpen = run.ended_at === null
@@ -73,7 +64,7 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
           )}
         </div>
       )}
-      {isOpen && <Lanes threads={threads} blockers={blockers.value} />}
+      {isOpen && <Lanes threads={threads} blockers={found.value?.blockers ?? []} />}
       <Chart rows={Object.values(state.value.timeline)} until_s={isOpen ? took : 0} />
       {isOpen && <Changes run={run} shown={shown} />}
       <Exports execution_id={execution_id} name={run.workflow_name} />

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import type { ExecutionSummary, WorkflowDocument } from '../../clients/ts/benchd.ts'
-import { Act, Choice } from '../parts.tsx'
+import { Act, Choice, namesOf, Text } from '../parts.tsx'
 import { Rehearsal } from '../rehearsal.tsx'
 import { ask, bench, ifState, state } from '../store.tsx'
 
@@ -62,17 +62,12 @@ function ChangeForms({ workflow: { threads, methods = {} }, asked }: { workflow:
   const insert = () => ask('insertStep', { ...asked, body: { [where.value]: item.value, item: { method: method.value } } })
   return (
     <div class="fields">
-      <Choice label="Step" value={item.value} onChange={(value) => (item.value = value)} choices={named(steps)} />
+      <Choice label="Step" of={item} choices={namesOf(steps)} />
       <Act label="Skip this step" why={why} onPress={() => ask('skipStep', { ...asked, body: { item: item.value } })} />
-      <Choice
-        label="Insert"
-        value={where.value}
-        onChange={(value) => (where.value = value)}
-        choices={{ before: 'before it', after: 'after it' }}
-      />
-      <Choice label="Method" value={method.value} onChange={(value) => (method.value = value)} choices={named(Object.keys(methods))} />
+      <Choice label="Insert" of={where} choices={{ before: 'before it', after: 'after it' }} />
+      <Choice label="Method" of={method} choices={namesOf(Object.keys(methods))} />
       <Act label="Insert method" why={why} onPress={insert} />
-      <Choice label="One more" value={thread.value} onChange={(value) => (thread.value = value)} choices={named(Object.keys(threads))} />
+      <Choice label="One more" of={thread} choices={namesOf(Object.keys(threads))} />
       <Act label="Add thread" onPress={() => ask('spawnThread', { ...asked, body: { thread: thread.value } })} />
     </div>
   )
@@ -87,19 +82,9 @@ function EmitForm({ execution_id }: { execution_id: string }) {
   }
   return (
     <div class="fields">
-      <div class="field">
-        <label for="emit-name">Event</label>
-        <input id="emit-name" value={name.value} onInput={(event) => (name.value = event.currentTarget.value)} />
-      </div>
-      <div class="field">
-        <label for="emit-value">Its value</label>
-        <input id="emit-value" placeholder="none" value={value.value} onInput={(event) => (value.value = event.currentTarget.value)} />
-      </div>
+      <Text id="emit-name" label="Event" of={name} />
+      <Text id="emit-value" label="Its value" placeholder="none" of={value} />
       <Act label="Emit event" why={name.value.trim() === '' ? 'Give it a name first.' : undefined} onPress={emit} />
     </div>
   )
-}
-
-function named(names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(names.map((name) => [name, name]))
 }

@@ -4,10 +4,10 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Operations } from '../../clients/ts/benchd.ts'
-import { Act, Empty } from '../parts.tsx'
+import { Act, Empty, Text, useAnswer } from '../parts.tsx'
 import { Rehearsal } from '../rehearsal.tsx'
 import { sound, switchSound } from '../sound.tsx'
-import { ask, bench, download, mayAdminister, notice, scope, state } from '../store.tsx'
+import { ask, download, mayAdminister, notice, scope, state } from '../store.tsx'
 import { clockTime, duration } from '../words.ts'
 
 export function SystemScreen({ onForget }: { onForget: () => void }) {
@@ -97,16 +97,6 @@ function Simulated() {
       onMend={(device_id) => ask('clearSimulatedFaults', { path: { device_id } })}
     />
   )
-}
-
-/** The answer of an operation that is asked once. */
-function useAnswer<Op extends keyof Operations>(operation: Op, asked: object = {}) {
-  const answer = useSignal<Operations[Op]['answer'] | undefined>(undefined)
-  const read = async () => {
-    answer.value = (await bench.value?.call(operation, asked as never).catch(() => undefined)) ?? answer.value
-  }
-  useEffect(() => void read(), [])
-  return Object.assign(answer, { read })
 }
 
 function Block({ title, children }: { title: string; children: ComponentChildren }) {
@@ -305,10 +295,7 @@ function Keys() {
         ))}
       </ul>
       <div class="fields">
-        <div class="field">
-          <label for="key-name">Name of a new key</label>
-          <input id="key-name" value={name.value} onInput={(event) => (name.value = event.currentTarget.value)} />
-        </div>
+        <Text id="key-name" label="Name of a new key" of={name} />
         <div class="field">
           <label for="key-scope">Scope</label>
           <select id="key-scope" value={wanted.value} onChange={(event) => (wanted.value = event.currentTarget.value)}>

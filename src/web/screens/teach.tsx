@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { ListTeachpointVersionsResponse, Teachpoint } from '../../clients/ts/benchd.ts'
-import { Act, Choice, Empty } from '../parts.tsx'
+import { Act, Choice, Empty, namesOf, Stepper, Text, useAnswer } from '../parts.tsx'
 import { ask, bench, state } from '../store.tsx'
 import { clockTime } from '../words.ts'
 import { Files } from './teach_files.tsx'
@@ -34,7 +34,7 @@ export function TeachScreen() {
             robot.value = value
             open.value = undefined
           }}
-          choices={Object.fromEntries(robots.map((id) => [id, id]))}
+          choices={namesOf(robots)}
         />
         {points.value && <Files robot={robot.value} points={points.value} onStored={read} />}
       </div>
@@ -124,11 +124,9 @@ function New({ robot, names, from, onStored, onCreated }: NewProps) {
     }
   }
   return (
-    <div class="field">
-      <label for="new-point">New teachpoint</label>
-      <input id="new-point" value={name.value} onInput={(event) => (name.value = event.currentTarget.value)} />
+    <Text id="new-point" label="New teachpoint" of={name}>
       <Act label={from ? `Create as ${from.name}` : 'Create'} why={why} onPress={create} />
-    </div>
+    </Text>
   )
 }
 
@@ -138,7 +136,7 @@ const units: Record<Teachpoint['coord_type'], (name: string) => string> = {
 }
 /** A change by more than this is asked for once more: it may be a slip. */
 const far = 5
-const steps = [0.1, 1, 10]
+const steps = ['0.1', '1', '10']
 
 type EditProps = { point: Teachpoint; onSaved: () => Promise<void>; onGone: (its: Gone) => void }
 
@@ -197,12 +195,7 @@ function Edit({ point, onSaved, onGone }: EditProps) {
           onPress={save}
         />
         {point.coord_type === 'cartesian' && <Take device_id={point.device_id} onTaken={set} />}
-        <Choice
-          label="Step"
-          value={step.value}
-          onChange={(value) => (step.value = value)}
-          choices={Object.fromEntries(steps.map((one) => [one, String(one)]))}
-        />
+        <Choice label="Step" of={step} choices={namesOf(steps)} />
         <Act
           label="Delete"
           name={`Delete ${point.name}`}
@@ -222,18 +215,11 @@ function Edit({ point, onSaved, onGone }: EditProps) {
 
 /** The versions of a point, and which of them the form shows: whoever was quicker is not written over. */
 function useVersions(point: Teachpoint): { versions: Versions | undefined; shown: string } {
-  const versions = useSignal<Versions | undefined>(undefined)
-  useEffect(() => {
-    bench.value?.call('listTeachpointVersions', { path: { device_id: point.device_id, name: point.name } }).then(
-      (answer) => {
-        versions.value = answer.versions
-      },
-      () => undefined,
-    )
-  }, [point])
-  const same = versions.value?.find((version) => JSON.stringify(version.point) === JSON.stringify(point))
+  const { device_id, name } = point
+  const { versions } = useAnswer('listTeachpointVersions', { path: { device_id, name } }, [point]).value ?? {}
+  const same = versions?.find((version) => JSON.stringify(version.point) === JSON.stringify(point))
   // A point that is none of the known versions was changed meanwhile.
-  return { versions: versions.value, shown: same?.version ?? 'changed' }
+  return { versions, shown: same?.version ?? 'changed' }
 }
 
 type CoordsProps = { point: Teachpoint; values: Record<string, string>; step: number; onChange: (name: string, value: string) => void }
@@ -248,20 +234,14 @@ function Coords({ point, values, step, onChange }: CoordsProps) {
           <label for={`coord-${name}`}>
             {name} ({units[point.coord_type](name)})
           </label>
-          <span class="stepper">
-            <button type="button" aria-label={`less ${name}`} onClick={() => nudge(name, -step)}>
-              −
-            </button>
+          <Stepper label={name} onStep={(sign) => nudge(name, sign * step)}>
             <input
               id={`coord-${name}`}
               inputMode="decimal"
               value={values[name] ?? ''}
               onInput={(event) => onChange(name, event.currentTarget.value)}
             />
-            <button type="button" aria-label={`more ${name}`} onClick={() => nudge(name, step)}>
-              +
-            </button>
-          </span>
+          </Stepper>
           {numberOf(values[name]) !== stored && <small>was {stored}</small>}
         </div>
       ))}
@@ -276,16 +256,8 @@ function numberOf(text = ''): number {
 
 /** Fills the form with where the arm is, if the arm can tell. */
 function Take({ device_id, onTaken }: { device_id: string; onTaken: (name: string, value: string) => void }) {
-  const can = useSignal(false)
-  useEffect(() => {
-    bench.value?.call('getDeviceCapabilities', { path: { device_id } }).then(
-      ({ operations }) => {
-        can.value = operations.some(({ name }) => name === 'pose')
-      },
-      () => undefined,
-    )
-  }, [device_id])
-  if (!can.value) return null
+  const can = useAnswer('getDeviceCapabilities', { path: { device_id } }, [device_id])
+  if (!can.value?.operations.some(({ name }) => name === 'pose')) return null
   const take = async () => {
     const pose = await ask('getDevicePose', { path: { device_id } })
     for (const [name, value] of Object.entries(pose?.coords ?? {})) onTaken(name, String(value))

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import type { Teachpoint } from '../../clients/ts/benchd.ts'
-import { Act } from '../parts.tsx'
+import { Act, TakeFile } from '../parts.tsx'
 import { ask, download } from '../store.tsx'
 import { type Compared, compared, pointsIn } from '../teachpoint_file.ts'
 
@@ -11,8 +11,7 @@ type FilesProps = { robot: string; points: readonly Teachpoint[]; onStored: () =
 export function Files({ robot, points, onStored }: FilesProps) {
   const found = useSignal<Compared | undefined>(undefined)
   const trouble = useSignal('')
-  const read = async (file: File | undefined) => {
-    if (!file) return
+  const read = async (file: File) => {
     try {
       found.value = compared(pointsIn(await file.text(), robot), points)
       trouble.value = ''
@@ -36,19 +35,7 @@ export function Files({ robot, points, onStored }: FilesProps) {
         why={points.length === 0 ? 'There are no teachpoints.' : undefined}
         onPress={() => download('exportTeachpoints', { path: { device_id: robot } }, `${robot}-teachpoints.json`)}
       />
-      <label class="button plain">
-        Import
-        <input
-          type="file"
-          class="unseen"
-          accept=".json,application/json"
-          aria-label="File of teachpoints"
-          onChange={(event) => {
-            void read(event.currentTarget.files?.[0])
-            event.currentTarget.value = ''
-          }}
-        />
-      </label>
+      <TakeFile label="Import" name="File of teachpoints" onFile={read} />
       {trouble.value && (
         <p class="trouble long" role="alert">
           {trouble.value}

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import type { PutWorkflowResponse } from '../../clients/ts/benchd.ts'
-import { Act } from '../parts.tsx'
+import { Act, TakeFile } from '../parts.tsx'
 import { ask, bench, keepFile } from '../store.tsx'
 
 type FilesProps = { workflow: PutWorkflowResponse | undefined; onChanged: () => unknown }
@@ -10,8 +10,7 @@ type FilesProps = { workflow: PutWorkflowResponse | undefined; onChanged: () => 
 /** Takes up, fetches and deletes workflows; a workflow of a folder of the bench is changed there. */
 export function WorkflowFiles({ workflow, onChanged }: FilesProps) {
   const trouble = useSignal('')
-  const put = async (file: File | undefined) => {
-    if (!file) return
+  const put = async (file: File) => {
     trouble.value = ''
     try {
       const document = JSON.parse(await file.text()) as { name?: unknown }
@@ -30,19 +29,7 @@ export function WorkflowFiles({ workflow, onChanged }: FilesProps) {
   }
   return (
     <div class="row">
-      <label class="button plain">
-        Take up a file
-        <input
-          type="file"
-          class="unseen"
-          accept=".json,application/json"
-          aria-label="File to take up"
-          onChange={(event) => {
-            void put(event.currentTarget.files?.[0])
-            event.currentTarget.value = ''
-          }}
-        />
-      </label>
+      <TakeFile label="Take up a file" name="File to take up" onFile={put} />
       {workflow && <Act label="Fetch" name={`Fetch ${workflow.name}`} kind="quiet" free onPress={() => fetch(workflow)} />}
       {workflow?.source === 'api' && (
         <Act label="Delete" name={`Delete ${workflow.name}`} twice="Delete: press again" kind="quiet" onPress={() => remove(workflow)} />
