@@ -263,12 +263,22 @@ for (const verb of ['write', 'datasync'] as const) {
   })
 }
 
+test('a file of the format before this one is read, and goes on in this one', async (t) => {
+  const folder = await counted(t)
+  writeFileSync(stateIn(folder), readFileSync(stateIn(folder), 'utf8').replace('{"format":4}', '{"format":3}'))
+  t.match(await agrees(t, folder, 'of the format before'), { refused: 0, counts: [30, 8] })
+  const hub = await opened(t, folder)
+  new Counting(hub, 'a', hub.log.saved.runs.get('a')!.keys).step()
+  await hub.log.persist()
+  t.match(readFileSync(stateIn(folder), 'utf8'), /^\{"format":4\}\n/)
+})
+
 test('a newer format is refused with what to do, and left as it is', async (t) => {
-  const text = '{"format":4}\n{"crc":"00000000"}\n'
+  const text = '{"format":5}\n{"crc":"00000000"}\n'
   const folder = t.testdir({ executions: { 'state-000007.jsonl': text } })
   await t.rejects(openEvents({ folder, config, log: quiet }), {
     code: 'config',
-    message: /state-000007\.jsonl has format 4; this version knows up to 3: install a newer version/,
+    message: /state-000007\.jsonl has format 5; this version knows up to 4: install a newer version/,
   })
   t.equal(readFileSync(stateIn(folder), 'utf8'), text)
 })

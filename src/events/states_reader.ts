@@ -8,9 +8,9 @@ import { isFormatLine, mustKnowFormat } from '../kit/format_line.ts'
 
 /**
  * Versions that had a file for each run know format 1 in this folder: they must not take this file for one of theirs. In format 2, nothing said where
- * labware stands that no run moves.
+ * labware stands that no run moves; in format 3, a thread was one value.
  */
-export const format = 3
+export const format = 4
 
 export type SavedRun = {
   keys: Map<string, unknown>

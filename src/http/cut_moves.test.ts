@@ -18,7 +18,7 @@ async function stop(run: Run): Promise<void> {
 
 /** The state of the run's only thread. */
 const threadOnTheCard = async (run: Run) => {
-  const threads = [...(await run.state())].filter(([key]) => key.startsWith('thread '))
+  const threads = [...(await run.state())].filter(([key]) => /^(thread|progress) /.test(key))
   return JSON.stringify(threads)
 }
 

@@ -1,6 +1,9 @@
 import { test } from 'tap'
 import { Kept } from '../testing/workflow.ts'
 import { Entry, RunState } from './run_state.ts'
+import { type Kinds, ThreadState } from './runs/state.ts'
+import { apart } from './state_parts.ts'
+import { Labware } from './threads/labware.ts'
 
 /** A group whose JSON is counted. */
 function counted(group_id: string, made: string[]) {
@@ -24,11 +27,60 @@ test('a run that is not written remembers no changes; once it is, all of it is w
   made.length = 0
   t.same([...run.changes()], [])
   entries[7]!.set({ open: 2 })
-  entries[7]!.setIn(entries[7]!.state.ended, { COMPLETED: 1 })
+  entries[7]!.setIn('ended', entries[7]!.state.ended, { COMPLETED: 1 })
   const text = '{"submission_id":"s","group_id":"g7","open":2,"is_complete":false,"ended":{"COMPLETED":1}}'
   t.same([...run.changes()], [['group s g7', text]])
   t.same(made, ['g7'], 'however many values there are, the JSON of one is made')
   t.equal(run.standing.get('group s g7'), text)
+  t.end()
+})
+
+test('what is written apart are members of a thread and of its labware', (t) => {
+  for (const [name, its] of Object.entries(apart.thread!.often)) {
+    t.ok(name in ThreadState.entries, name)
+    if (its !== true) for (const inner of its) t.ok(inner in Labware.entries, inner)
+  }
+  t.end()
+})
+
+/** A thread with the members that tell its parts apart. */
+const threadState = () =>
+  ({
+    ...{ thread_id: 't', status: 'CREATED', since: 1, seat: 'pad', last_error: null, move: { status: 'PICKING' } },
+    labware: { name: 'plate', barcode: null, held_by: null },
+  }) as unknown as Kinds['thread']
+
+test('what changes often of a thread is written apart from the rest, and a change writes its part alone', (t) => {
+  const run = new RunState()
+  const state = threadState()
+  const thread = new Entry(run, 'thread', state, 't')
+  run.writeTo(new Kept(), 'run')
+  const written = () => Object.fromEntries([...run.changes()].map(([key, text]) => [key, text === null ? null : JSON.parse(text)]))
+  const [rest, often] = [
+    { thread_id: 't', last_error: null },
+    { status: 'CREATED', since: 1, seat: 'pad', move: { status: 'PICKING' } },
+  ]
+  t.same(written(), {
+    'thread t': { ...rest, labware: { name: 'plate', barcode: null } },
+    'progress t': { ...often, labware: { held_by: null } },
+  })
+  const cases = [
+    [() => thread.set({ seat: 'nest' }), 'progress'],
+    [() => thread.set({ last_error: 'no' }), 'thread'],
+    [() => thread.setIn('move', state.move!, { status: 'PLACING' }), 'progress'],
+    [() => thread.setIn('labware', state.labware, { held_by: 'arm' }), 'progress'],
+    [() => thread.setIn('labware', state.labware, { placing: 'nest' }), 'progress'],
+    [() => thread.setIn('labware', state.labware, { barcode: '1' }), 'thread'],
+    [() => thread.setIn('labware', state.labware, { barcode: '2', held_by: null }), 'thread,progress'],
+    [() => thread.set({ labware: { ...state.labware, barcode: '3', held_by: 'arm' } }), 'thread,progress'],
+  ] as const
+  for (const [i, [change, parts]] of cases.entries()) {
+    change()
+    t.same(run.unmarked(), [], `case ${i}`)
+    t.same(Object.keys(written()).sort().reverse().join(), parts.replace(/\w+/g, '$& t'), `case ${i}`)
+  }
+  thread.remove()
+  t.same(written(), { 'thread t': null, 'progress t': null })
   t.end()
 })
 
@@ -60,7 +112,7 @@ test('a value that is changed past its entry is found by tests', (t) => {
   // @ts-expect-error: only the entry changes the value
   entries[1]!.state.open = 3
   t.same(run.unmarked(), ['group s g1'])
-  entries[1]!.set({})
+  entries[1]!.set({ open: 3 })
   t.same(run.unmarked(), [])
   t.end()
 })
@@ -104,7 +156,7 @@ test('a change that cannot be made changes nothing, in memory and on the card', 
     throw new Error('no')
   }
   t.throws(() => entry!.set({ open: 3, is_complete: count() > 0 }), { message: 'no' })
-  t.throws(() => entry!.setIn(entry!.state.ended, { COMPLETED: 1, FAILED: count() }), { message: 'no' })
+  t.throws(() => entry!.setIn('ended', entry!.state.ended, { COMPLETED: 1, FAILED: count() }), { message: 'no' })
   t.match(entry!.state, { open: 0, is_complete: false, ended: {} })
   t.same([run.unmarked(), [...run.changes()]], [[], []])
   t.end()

@@ -3,6 +3,7 @@
 
 import type { Change, StateSource } from '../events/states.ts'
 import type { Kinds } from './runs/state.ts'
+import { apart, type Often, oftenOf, restOf } from './state_parts.ts'
 
 /** A value that only its entry changes. */
 export type Fixed<Value> = Value extends object ? { readonly [Name in keyof Value]: Fixed<Value[Name]> } : Value
@@ -24,15 +25,24 @@ export interface RunStates {
 /** One value of a run, and the only way to change it. */
 export class Entry<Kind extends keyof Kinds> {
   readonly state: Fixed<Kinds[Kind]>
-  readonly #key: string
   readonly #run: RunState
+  readonly #key: string
+  readonly #often: Often
+  /** The key of what changes often. */
+  readonly #oftenKey: string
 
   /** Adds the value to the state of a run. There are many values of most kinds: each has an id. */
   constructor(run: RunState, kind: Kind, state: Kinds[Kind], id?: string) {
     this.state = state as Fixed<Kinds[Kind]>
-    this.#key = id === undefined ? kind : `${kind} ${id}`
     this.#run = run
-    run.put(this.#key, state)
+    const its = apart[kind]
+    const often = its?.often ?? {}
+    const keyOf = (name: string) => (id === undefined ? name : `${name} ${id}`)
+    this.#key = keyOf(kind)
+    this.#often = often
+    this.#oftenKey = keyOf(its?.kind ?? kind)
+    run.put(this.#key, () => (its ? restOf(state as object, often) : state))
+    if (its) run.put(this.#oftenKey, () => oftenOf(state as object, often))
   }
 
   /**
@@ -40,35 +50,46 @@ export class Entry<Kind extends keyof Kinds> {
    * are made before the call, so an error while they are made changes nothing.
    */
   set(members: Partial<Fixed<Kinds[Kind]>>): void {
-    this.setIn(this.state as object, members)
+    for (const name in members) this.#mark(name)
+    Object.assign(this.state as object, members)
   }
 
-  /** Changes members of an object inside the value, as `set` does. */
-  setIn<Part extends object>(part: Part, members: Partial<Part>): void {
-    this.#run.mark(this.#key)
+  /** Changes members of an object inside the member with this name, as `set` does. */
+  setIn<Part extends object>(name: keyof Kinds[Kind] & string, part: Part, members: Partial<Part>): void {
+    this.#mark(name, members)
     Object.assign(part, members)
+  }
+
+  /** Marks the parts of the value that a change of the member is in; `members` are those of its own that change, where not all of it does. */
+  #mark(name: string, members?: object): void {
+    const often = this.#often[name]
+    if (often !== undefined) this.#run.mark(this.#oftenKey)
+    if (often === true || (often && members && Object.keys(members).every((inner) => often.includes(inner)))) return
+    this.#run.mark(this.#key)
   }
 
   /** Takes the value out of the state of its run. */
   remove(): void {
     this.#run.remove(this.#key)
+    this.#run.remove(this.#oftenKey)
   }
 }
 
 export class RunState implements StateSource {
   /** The JSON of each value as it is written. */
   readonly standing = new Map<string, string>()
-  readonly #values = new Map<string, unknown>()
+  readonly #values = new Map<string, () => unknown>()
   /** The keys of the values that may differ from what is written. */
   #changed = new Set<string>()
   /** Of the changes that are being taken, the keys whose texts are not made yet, and the texts that are not handed over. */
   #taken = new Set<string>()
-  #made: Change[] = []
+  readonly #made: Change[] = []
   #written: { execution_id: string; states: RunStates } | null = null
 
-  put(key: string, value: unknown): void {
+  /** Adds a value; `read` answers what is written of it. */
+  put(key: string, read: () => unknown): void {
     this.mark(key)
-    this.#values.set(key, value)
+    this.#values.set(key, read)
   }
 
   remove(key: string): void {
@@ -129,9 +150,10 @@ export class RunState implements StateSource {
   *#handOver(keys: ReadonlySet<string>): Generator<Change> {
     for (const key of keys) {
       this.#make(key)
-      yield* this.#made.splice(0)
+      // Others were made meanwhile, because they were about to change.
+      for (let made = this.#made.pop(); made; made = this.#made.pop()) yield made
     }
-    yield* this.#made.splice(0)
+    for (let made = this.#made.pop(); made; made = this.#made.pop()) yield made
   }
 
   /** Makes the text of a value, if it is not as it is written. */
@@ -157,6 +179,7 @@ export class RunState implements StateSource {
   }
 
   #textOf(key: string): string | null {
-    return this.#values.has(key) ? JSON.stringify(this.#values.get(key)) : null
+    const read = this.#values.get(key)
+    return read ? JSON.stringify(read()) : null
   }
 }

@@ -45,11 +45,11 @@ async function stateOf(threads: number) {
   while (execution.live().some(({ status }) => status.current !== 'PAUSED')) await new Promise(setImmediate)
   const standing = new Map(journal!.standing)
   const its = [...execution.threads.values()].slice(0, 500)
-  const values = its.map(({ thread_id }) => JSON.parse(standing.get(`thread ${thread_id}`)!))
+  const values = its.map(({ thread_id }) => JSON.parse(standing.get(`progress ${thread_id}`)!))
   const times = { change: Number.POSITIVE_INFINITY, stringify: Number.POSITIVE_INFINITY }
   for (let round = 0; round < 40; round++) {
     for (const thread of its) {
-      thread.sees('round', round)
+      thread.set({ since: round })
     }
     const began = performance.now()
     if (journal instanceof RunState) for (const _ of journal.changes());

@@ -172,11 +172,12 @@ test('what is in a gripper is set back before anything else, and hinders nobody 
   const kept = new Kept()
   await run(testRuntime([topology, both], { keep: () => kept }).runtime, { workflow: 'mixed' })
   const isBetween = (keys: Map<string, unknown>) =>
-    threadsIn(keys).some(({ name, seat, labware }) => name === 'other' && seat === 'between' && labware.held_by === null)
+    threadsIn(keys).some(({ name, progress }) => name === 'other' && progress.seat === 'between' && progress.labware.held_by === null)
   const keys = structuredClone(kept.all.find(isBetween)!)
   // The other arm has the plate from the reader, whose way back leads through there.
-  const plate = threadsIn(keys).find(({ name }) => name === 'plate')!
-  Object.assign(plate, { seat: 'reader_in', labware: { ...plate.labware, held_by: 'arm_2' }, frames: [] })
+  const { thread, progress } = threadsIn(keys).find(({ name }) => name === 'plate')!
+  Object.assign(thread, { frames: [] })
+  Object.assign(progress, { seat: 'reader_in', labware: { ...progress.labware, held_by: 'arm_2' } })
   const deeds: string[] = []
   class Watched extends PureEquipment {
     override open(...[device, signal]: Parameters<PureEquipment['open']>): Promise<void> {
@@ -220,8 +221,8 @@ test('what rests on the way of another, and wants to go where that is, is parked
   }
   const kept = new Kept()
   await run(testRuntime([withRoom, two], { keep: () => kept }).runtime, { workflow: 'mixed' })
-  const keys = structuredClone(kept.all.find((keys) => threadsIn(keys).filter(({ seat }) => seat !== null).length === 2)!)
-  for (const thread of threadsIn(keys)) thread.seat = thread.name === 'plate' ? 'pad_3' : 'between'
+  const keys = structuredClone(kept.all.find((keys) => threadsIn(keys).filter(({ progress }) => progress.seat !== null).length === 2)!)
+  for (const { name, progress } of threadsIn(keys)) progress.seat = name === 'plate' ? 'pad_3' : 'between'
   const { runtime, incidents } = testRuntime([withRoom, two], { ids: 1_000_000 })
   const execution = await takeUp(runtime, keys)
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
@@ -232,8 +233,13 @@ test('what rests on the way of another, and wants to go where that is, is parked
   if (!execution.isOver) execution.abort('that was all')
 })
 
-type Thread = { name: string; seat: string | null; labware: { held_by: string | null } }
+type Progress = { seat: string | null; labware: { held_by: string | null } }
 
-function threadsIn(keys: ReadonlyMap<string, unknown>): Thread[] {
-  return [...keys].flatMap(([key, value]) => (key.startsWith('thread ') ? [value as Thread] : []))
+/** The two parts of each thread that is saved. */
+function threadsIn(keys: ReadonlyMap<string, unknown>): { name: string; thread: object; progress: Progress }[] {
+  return [...keys].flatMap(([key, value]) => {
+    if (!key.startsWith('thread ')) return []
+    const thread = value as { name: string }
+    return [{ name: thread.name, thread, progress: keys.get(key.replace('thread', 'progress')) as Progress }]
+  })
 }

@@ -154,7 +154,7 @@ export class Execution implements RunPorts {
     const { names } = this.#entry.state
     const known = names.find((one) => one.name === name)
     if (!known) this.#entry.set({ names: [...names, { name, count: 1 }] })
-    else this.#entry.setIn(known, { count: known.count + 1 })
+    else this.#entry.setIn('names', known, { count: known.count + 1 })
     return known?.count ?? 1
   }
 

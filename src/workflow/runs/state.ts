@@ -1,6 +1,7 @@
 // The state of a run that outlasts the service: where everything stands, and how far each thread has come. Each value is the live one too: see `RunState`.
 
 import * as v from 'valibot'
+import { apart, joined } from '../state_parts.ts'
 import { actionTransitions, methodTransitions, phaseTransitions, statusIn, submissionTransitions, threadTransitions } from '../statuses.ts'
 import { FrameState, Inserted } from '../threads/frame.ts'
 import { Labware } from '../threads/labware.ts'
@@ -201,8 +202,7 @@ function endedWithService(thread: ThreadState): ThreadState {
 
 /** Sorts the saved values by their kinds, as the end of the service has left them. Undefined when they are no whole run. */
 export function checkpointOf(keys: ReadonlyMap<string, unknown>): Checkpoint | undefined {
-  const many = (kind: keyof Many) =>
-    [...keys].flatMap(([key, value]) => (key.startsWith(`${kind} `) ? [v.parse(schemas[kind], value)] : []))
+  const many = (kind: keyof Many) => valuesOf(kind, keys).map((value) => v.parse(schemas[kind], value))
   try {
     const kinds = Object.keys(schemas) as (keyof Many)[]
     const saved = {
@@ -217,6 +217,13 @@ export function checkpointOf(keys: ReadonlyMap<string, unknown>): Checkpoint | u
   }
 }
 
+/** Returns the saved values of one kind, whole. A version before this one wrote all values in one part. */
+function valuesOf(kind: keyof Many, keys: ReadonlyMap<string, unknown>): unknown[] {
+  const its = apart[kind]
+  const wholeOf = (value: unknown, id: string) => (its ? joined(value, keys.get(`${its.kind} ${id}`), its.often) : value)
+  return [...keys].flatMap(([key, value]) => (key.startsWith(`${kind} `) ? [wholeOf(value, key.slice(kind.length + 1))] : []))
+}
+
 /** The members of a thread that say where its labware is: other versions have other ones beside them. */
 const ThreadOnBench = v.object({
   ...v.pick(ThreadState, ['thread_id', 'status', 'labware', 'seat', 'placing', 'picking']).entries,
@@ -228,8 +235,8 @@ export type ThreadOnBench = v.InferOutput<typeof ThreadOnBench>
 export function threadsOnBench(keys: ReadonlyMap<string, unknown>): ThreadOnBench[] {
   const { output, success } = v.safeParse(v.object({ run_mode: v.picklist(runModes) }), keys.get('execution'))
   if (success && output.run_mode !== 'LIVE') return []
-  return [...keys].flatMap(([key, value]) => {
+  return valuesOf('thread', keys).flatMap((value) => {
     const thread = v.safeParse(ThreadOnBench, value)
-    return key.startsWith('thread ') && thread.success ? cutOff(thread.output) : []
+    return thread.success ? cutOff(thread.output) : []
   })
 }

@@ -73,7 +73,7 @@ export class ActionRun {
   }
 
   set(members: Partial<ActionState>): void {
-    this.owner.setIn(this.state, members)
+    this.owner.setIn('action', this.state, members)
   }
 
   bind(device: string): void {

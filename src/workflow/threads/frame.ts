@@ -24,7 +24,7 @@ export function withPlace(inserted: Readonly<Inserted>, at: number, path: string
 }
 
 /** The thread whose steps these are: `setIn` is the way to change its state. */
-type Goer = { setIn(part: FrameState, members: Partial<FrameState>): void }
+type Goer = { setIn(name: 'frames', part: FrameState, members: Partial<FrameState>): void }
 
 /** Steps that are being gone through; a loop begins anew at its end. A step that an operator inserted is done once. */
 export class Frame {
@@ -49,7 +49,7 @@ export class Frame {
   }
 
   goTo(next: number): void {
-    this.#thread.setIn(this.#state, { next })
+    this.#thread.setIn('frames', this.#state, { next })
   }
 
   /** Goes on to the next step. A step that an operator inserted into a loop is gone after it was done. */
@@ -62,7 +62,7 @@ export class Frame {
   #remove(gone: number): void {
     this.steps.splice(gone, 1)
     const others = this.#state.inserted.filter(({ at }) => at !== gone)
-    this.#thread.setIn(this.#state, { inserted: others.map(({ at, path }) => ({ at: at > gone ? at - 1 : at, path })) })
+    this.#thread.setIn('frames', this.#state, { inserted: others.map(({ at, path }) => ({ at: at > gone ? at - 1 : at, path })) })
   }
 
   /** Inserts a step before the one at `at`; `isPast` for a step that comes in the next round. */
@@ -70,7 +70,7 @@ export class Frame {
     this.steps.splice(at, 0, step)
     const { next, inserted } = this.#state
     // The step that the thread is in moves on by one place.
-    this.#thread.setIn(this.#state, { inserted: withPlace(inserted, at, step.path), next: isPast ? next + 1 : next })
+    this.#thread.setIn('frames', this.#state, { inserted: withPlace(inserted, at, step.path), next: isPast ? next + 1 : next })
   }
 
   /** The steps that an operator inserted and that are not done. */

@@ -29,7 +29,7 @@ export class MoveRun {
   }
 
   set(members: Partial<MoveState>): void {
-    this.thread.setIn(this.state, members)
+    this.thread.setIn('move', this.state, members)
   }
 
   #publish(action_status: ActionStatus): void {

@@ -156,7 +156,7 @@ export class LabwareThread extends Entry<'thread'> {
 
   /** Changes members of the labware that the thread carries. */
   setLabware(members: Partial<Labware>): void {
-    this.setIn(this.labware, members)
+    this.setIn('labware', this.labware, members)
   }
 
   get last_error(): string | null {

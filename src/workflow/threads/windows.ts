@@ -43,7 +43,7 @@ export function closeWindow(thread: Carrier): void {
 function missed(thread: LabwareThread, state: WindowState): void {
   const { execution, name, waiting, status } = thread
   const { after, allowed_s } = state
-  thread.setIn(state, { is_told: true })
+  thread.setIn('window', state, { is_told: true })
   execution.state.writeSoon()
   const doing = waiting ? `waits for ${waiting.what}` : `is ${status.current}`
   execution.incident('WINDOW_MISSED', `what comes after ${after} has not begun within ${allowed_s} s: ${name} ${doing}`, thread, {
