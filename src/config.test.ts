@@ -159,6 +159,7 @@ test('a device on a line may be behind a box on the network, unless its driver c
     [[at({ port: 70_000 })], /devices\[0\]\.transport\.port/],
     [[at({ host: 'tcp://box' })], /transport\.host: must be a name or an address, without a scheme or a port/],
     [[at({ host: '' })], /transport\.host/],
+    [[at({ host: '192.168.1.20x' })], /transport\.host: must be a name or an address/],
     [[at({ path: '/dev/ttyS0' })], /there is no member devices\[0\]\.transport\.path/],
     [[{ ...at(), driver: 'vspin' }], /shaker-1: its driver changes the speed of the line while it talks, which a box .*"serial"/],
     [[{ ...at(), driver: 'gpio_shaker' }], /shaker-1: its transport must be \{"kind": "pins"\}/],

@@ -18,7 +18,7 @@ import { readText } from './kit/disk.ts'
 import { readError } from './kit/durable.ts'
 import { installation } from './kit/installation.ts'
 import { parseJsonWithComments } from './kit/json.ts'
-import { Id } from './kit/name.ts'
+import { Host, Id } from './kit/name.ts'
 import { judged } from './kit/schema.ts'
 
 /** Words that stand where a device's id would stand in the paths of the teachpoints, and those that JavaScript keeps for itself. */
@@ -28,7 +28,6 @@ const DeviceId = v.pipe(
   v.check((id) => !takenIds.includes(id), 'this id would collide with a path of the API; take another'),
 )
 
-const Host = v.pipe(v.string(), v.regex(/^[\w.:-]{1,253}$/, 'must be a name or an address, without a scheme or a port'))
 const TcpPort = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65535))
 
 const Transport = v.variant('kind', [
@@ -123,7 +122,7 @@ export const ConfigFile = v.strictObject({
   system_id: v.optional(described(Id, 'Name of the bench in events and messages'), 'system'),
   listen: v.optional(
     v.strictObject({
-      host: v.optional(described(v.pipe(v.string(), v.nonEmpty()), 'Address to listen on; `127.0.0.1` for this computer alone'), '0.0.0.0'),
+      host: v.optional(described(Host, 'Address to listen on; `127.0.0.1` for this computer alone'), '0.0.0.0'),
       port: v.optional(described(Count(0, 65535), 'Port to listen on; 0 for any that is free'), 8520),
       tls: v.optional(
         v.nullable(

@@ -20,6 +20,12 @@ test('a key is made, shown once, listed without its secret, and revoked', async 
   t.equal((await ask('DELETE', '/api/keys/nobody00')).status, 404)
 })
 
+test('white space at the ends of a name is taken off, and a name of nothing else is refused', async (t) => {
+  const { ask } = await openBench(t)
+  t.match((await ask('POST', '/api/keys', { json: { name: '  x ', scope: 'read' } })).body, { name: 'x' })
+  t.match(await ask('POST', '/api/keys', { json: { name: '  ', scope: 'read' } }), { status: 400, body: { detail: /name/ } })
+})
+
 test('a rotated key works beside the old one until that is revoked, or its overlap is over', async (t) => {
   const { ask } = await openBench(t)
   const old = (await ask('POST', '/api/keys', { json: { name: 'laptop', scope: 'operate' } })).body as Key

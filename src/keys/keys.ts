@@ -40,7 +40,7 @@ export type KeyRequest = v.InferOutput<typeof KeyRequest>
 /** The public part of a key. */
 export const PublicKey = v.strictObject({
   key_id: v.pipe(v.string(), v.regex(/^[a-z0-9]{8}$/, 'must be 8 of a-z and 0-9')),
-  name: Name,
+  name: v.string(),
   scope: Scope,
   created_at: UnixSeconds,
   expires_at: v.nullable(UnixSeconds),

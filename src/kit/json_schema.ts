@@ -37,7 +37,7 @@ function conversion({ at = '#/$defs/', side = 'input' }: Options): ConversionCon
     target: 'draft-2020-12',
     typeMode: side,
     // The type says the same, or words alone can say it.
-    ignoreActions: ['finite', 'check', 'readonly'],
+    ignoreActions: ['finite', 'check', 'readonly', 'trim'],
     overrideRef: ({ referenceId }) => `${at}${referenceId}`,
     overrideAction({ valibotAction, jsonSchema }) {
       if (valibotAction.type === 'metadata') return withUnit(jsonSchema as JsonSchema)

@@ -1,16 +1,18 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { byCodePoint, Id, Name } from './name.ts'
+import { byCodePoint, Host, Id, Name, StoredName } from './name.ts'
 
 test('a name is any well-formed text of 1 to 128 code points without control characters', async (t) => {
-  for (const good of ['a', 'Schüttler/links', '機械', '😀'.repeat(128), '...', '.a', ' ', 'e\u0301', '__proto__', '%2e']) {
+  for (const good of ['a', 'Schüttler/links', '機械', '😀'.repeat(128), '...', '.a', 'a b', 'e\u0301', '__proto__', '%2e']) {
     t.ok(v.is(Name, good), JSON.stringify(good))
   }
   for (const bad of [
     '',
     '.',
     '..',
-    'a\n',
+    ' ',
+    '  . ',
+    'a\nb',
     'a\u0000b',
     '\u0085',
     '\u007f',
@@ -23,6 +25,49 @@ test('a name is any well-formed text of 1 to 128 code points without control cha
   ]) {
     t.notOk(v.is(Name, bad), JSON.stringify(bad))
   }
+})
+
+test('white space at the ends of a name is taken off', async (t) => {
+  t.equal(v.parse(Name, '  x y\u00a0\n'), 'x y')
+  t.equal(v.parse(StoredName, ' x '), 'x')
+  t.equal(v.parse(StoredName, ' '), ' ', 'a file of an earlier version is not damaged by it')
+  t.same(v.parse(v.record(Name, v.number()), { ' pad_1 ': 1 }), { pad_1: 1 })
+})
+
+test('a host is an address, or a name that can be one', async (t) => {
+  const good = [
+    '0.0.0.0',
+    '192.168.1.20',
+    '::',
+    '::1',
+    'fe80::1%eth0',
+    'localhost',
+    'bench-1',
+    'bench-1.local',
+    'box.lab.',
+    '3com',
+    'a_b',
+    'x--y.z',
+  ]
+  for (const host of good) t.ok(v.is(Host, host), host)
+  const bad = [
+    '0.0.0.0x',
+    '0.0.0',
+    '256.1.1.1',
+    '1.2.3.4.5',
+    '80',
+    '',
+    'http://box',
+    'box:80',
+    '[::1]',
+    'a b',
+    '-a',
+    'a..b',
+    '.',
+    ':::',
+    'a'.repeat(64),
+  ]
+  for (const host of bad) t.notOk(v.is(Host, host), host)
 })
 
 test('an id has nothing in it that means something in a path or in an event name', async (t) => {

@@ -1,7 +1,10 @@
 // The names that things may have.
 
+import { isIP } from 'node:net'
 import * as v from 'valibot'
 import { described } from './described.ts'
+
+const hostRule = 'must be a name or an address, without a scheme or a port'
 
 /** An id that becomes part of a path or of an event's name: no dot, no slash. */
 export const Id = described(
@@ -9,13 +12,37 @@ export const Id = described(
   '1 to 64 letters, digits, hyphens and underscores',
 )
 
-/** A name that people give: any Unicode without control characters and halves of surrogate pairs, compared byte for byte. */
+/**
+ * A name that people give: any Unicode without control characters and halves of surrogate pairs, compared byte for byte. White space at its ends, which
+ * nobody sees, is taken off.
+ */
 export const Name = v.pipe(
   v.string(),
+  v.trim(),
   // A client folds `/..` and `/%2e%2e` away (WHATWG URL), so that such a thing could never be reached.
   v.regex(/^(?!\.{1,2}$)[^\p{Cc}\p{Cs}]{1,128}$/u, 'must be 1 to 128 characters, none of them a control character, and not . or ..'),
-  v.description('1 to 128 characters, none of them a control character; not . or ..'),
+  v.description('1 to 128 characters, none of them a control character; not . or ..; without the spaces at its ends'),
 )
+
+/** A name in a file of the service. Earlier versions took names of white space alone too: they stay as they are. */
+export const StoredName = v.pipe(
+  v.string(),
+  v.transform((name) => name.trim() || name),
+)
+
+/** The name or the address of a computer. */
+export const Host = v.pipe(
+  v.string(),
+  v.regex(/^[\w.:%-]{1,253}$/, hostRule),
+  v.check((host) => isIP(host) !== 0 || isHostName(host), hostRule),
+)
+
+/** The last of several labels begins with a letter: otherwise the name is a mistyped address, as `0.0.0.0x`. */
+function isHostName(host: string): boolean {
+  const labels = host.replace(/\.$/, '').split('.')
+  const isLabel = (label: string) => /^\w([\w-]{0,61}\w)?$/.test(label)
+  return labels.every(isLabel) && (labels.length > 1 ? /^[a-z]/i.test(labels.at(-1)!) : /[a-z]/i.test(host))
+}
 
 /** Orders by code points, as bytes of UTF-8 are ordered; `<` orders by halves of surrogate pairs. */
 export function byCodePoint(a: string, b: string): number {

@@ -7,7 +7,7 @@ import { described } from '../kit/described.ts'
 import type { Report } from '../kit/json_file.ts'
 import { LineFile } from '../kit/json_lines.ts'
 import { SerialQueue } from '../kit/serial_queue.ts'
-import { Teachpoint } from './teachpoint.ts'
+import { StoredTeachpoint, Teachpoint } from './teachpoint.ts'
 
 export const Version = v.strictObject({
   version: described(v.string(), 'The version that `restore` takes. It is the ETag of the point, and differs for another content'),
@@ -17,7 +17,7 @@ export const Version = v.strictObject({
 })
 export type Version = v.InferOutput<typeof Version>
 
-const Line = v.strictObject({ key: v.string(), ...Version.entries })
+const Line = v.strictObject({ key: v.string(), ...Version.entries, point: v.nullable(StoredTeachpoint) })
 type Line = v.InferOutput<typeof Line>
 
 /** A point before and after a change; undefined where there is none. */

@@ -6,14 +6,14 @@ import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { byCodePoint } from '../kit/name.ts'
 import { type TeachpointChange, TeachpointHistory, type Version, versionOf } from './history.ts'
-import { Teachpoint } from './teachpoint.ts'
+import { StoredTeachpoint, type Teachpoint } from './teachpoint.ts'
 
 /** The most points that a device may have. */
 export const mostPoints = 1000
 
 const Content = v.strictObject({
   teachpoints: v.pipe(
-    v.array(Teachpoint),
+    v.array(StoredTeachpoint),
     v.check((points) => keyed(points).size === points.length, 'a name is there twice'),
   ),
 })

@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { described } from '../kit/described.ts'
-import { Id, Name } from '../kit/name.ts'
+import { Id, Name, StoredName } from '../kit/name.ts'
 
 const Millimetres = v.pipe(v.number(), v.finite(), v.metadata({ unit: 'mm' }))
 const Degrees = v.pipe(v.number(), v.finite(), v.metadata({ unit: '°' }))
@@ -35,13 +35,18 @@ const advice = {
   gateway: v.optional(described(Name, 'Another point of the device, passed on the way')),
 }
 
-const place = { device_id: Id, name: Name }
+/** Makes the schema of a teachpoint whose name has this schema. */
+const named = (name: typeof Name | typeof StoredName) =>
+  v.variant('coord_type', [
+    v.strictObject({ device_id: Id, name, coord_type: v.literal('cartesian'), coords: Cartesian, ...advice }),
+    v.strictObject({ device_id: Id, name, coord_type: v.literal('joint'), coords: Joint, ...advice }),
+  ])
 
-export const Teachpoint = v.variant('coord_type', [
-  v.strictObject({ ...place, coord_type: v.literal('cartesian'), coords: Cartesian, ...advice }),
-  v.strictObject({ ...place, coord_type: v.literal('joint'), coords: Joint, ...advice }),
-])
+export const Teachpoint = named(Name)
 export type Teachpoint = v.InferOutput<typeof Teachpoint>
+
+/** A teachpoint in a file of the service. */
+export const StoredTeachpoint = named(StoredName)
 
 const addressed = { device_id: v.optional(Id), name: v.optional(Name) }
 
