@@ -52,6 +52,8 @@ export class VirtualTime implements Clock {
   #callOff(timer: Timer): void {
     if (timer.isOff) return
     timer.isOff = true
+    // The call is let go of at once, with the call of the device that it belongs to.
+    timer.call = nothing
     if (++this.#off < fewOff || this.#off * 2 < this.#heap.length) return
     // An array in order is a heap.
     this.#heap = this.#heap.filter(({ isOff }) => !isOff).sort((a, b) => a.at - b.at || a.order - b.order)
@@ -90,6 +92,8 @@ export class VirtualTime implements Clock {
     return first
   }
 }
+
+function nothing(): void {}
 
 function isBefore(a: Timer, b: Timer): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order)

@@ -26,6 +26,9 @@ type Options = {
   durations?: Durations | undefined
 }
 
+/** One for all calls that take no time. */
+const atOnce = Promise.resolve()
+
 /** The temperature of a simulated device that nobody heats. */
 const room = { temperature: 25, target: null }
 
@@ -44,15 +47,19 @@ export class PureEquipment implements Equipment {
     this.#faults = faults.map((fault) => ({ fault, calls: 0 }))
   }
 
-  async ready(device_id: string, signal: AbortSignal): Promise<void> {
+  ready(device_id: string, signal: AbortSignal): Promise<void> {
     const condition = this.#conditions.get(device_id)
-    const seconds = condition?.initialized === false ? initializationSeconds(device_id, condition.typical, this.#durations) : 0
-    await this.#take(device_id, 'ready', seconds, signal)
-    if (condition) this.#conditions.set(device_id, { ...condition, initialized: true })
+    return condition ? this.#initialize(device_id, condition, signal) : this.#take(device_id, 'ready', 0, signal)
   }
 
-  async open(device_id: string, signal: AbortSignal): Promise<void> {
-    await this.#take(device_id, 'open', this.#durations?.opening(device_id) ?? 0, signal)
+  async #initialize(device_id: string, condition: Condition, signal: AbortSignal): Promise<void> {
+    const seconds = condition.initialized ? 0 : initializationSeconds(device_id, condition.typical, this.#durations)
+    await this.#take(device_id, 'ready', seconds, signal)
+    this.#conditions.set(device_id, { ...condition, initialized: true })
+  }
+
+  open(device_id: string, signal: AbortSignal): Promise<void> {
+    return this.#take(device_id, 'open', this.#durations?.opening(device_id) ?? 0, signal)
   }
 
   /** Takes the `seconds` of the action, or the `duration` that is asked for where it says none; and the time to heat the device. */
@@ -63,9 +70,9 @@ export class PureEquipment implements Equipment {
     return operation === 'get_temperature' ? room : { success: true, message: `${device_id}: ${operation}, on the clock alone` }
   }
 
-  async carry(transporter_id: string, verb: 'pick' | 'place', _position: string, signal: AbortSignal): Promise<void> {
+  carry(transporter_id: string, verb: 'pick' | 'place', _position: string, signal: AbortSignal): Promise<void> {
     const { pick, move, place } = this.#transporters[transporter_id]?.seconds ?? usualMove
-    await this.#take(transporter_id, verb, verb === 'pick' ? pick : move + place, signal)
+    return this.#take(transporter_id, verb, verb === 'pick' ? pick : move + place, signal)
   }
 
   /** Seconds until the device has that temperature, which it keeps. A device that nobody can ask counts as cold. */
@@ -78,11 +85,11 @@ export class PureEquipment implements Equipment {
   }
 
   /** Lets the time go by, without a timer if there is none; or does what was injected. */
-  #take(device_id: string, operation: string, seconds: number, signal: AbortSignal): Promise<void> | undefined {
-    signal.throwIfAborted()
+  #take(device_id: string, operation: string, seconds: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.reject(signal.reason)
     const fault = this.#faults.length ? this.#due(device_id, operation) : undefined
     if (fault) return this.#goWrong(fault, { device_id, operation, seconds, signal })
-    return seconds === 0 ? undefined : sleep(this.#clock, seconds * 1000, signal)
+    return seconds === 0 ? atOnce : sleep(this.#clock, seconds * 1000, signal)
   }
 
   #due(device_id: string, operation: string): InjectedFault | undefined {

@@ -8,11 +8,12 @@ import type { Occupancy } from './occupancy.ts'
 type Lists = readonly (readonly Resource[])[]
 
 const nobody: readonly Claimant[] = []
+const nothing: readonly Resource[] = []
 
 export class DeadlockAvoidance {
   readonly #occupancy: Occupancy
-  /** Parking positions from which every position can be reached, and which are in nobody's way. */
-  readonly #parkingZones: readonly Zone[]
+  /** Of each island, the parking positions from which every position can be reached, and which are in nobody's way. */
+  readonly #parkingZones = new Map<number, Zone[]>()
 
   /** Results since the last change, by cache key. */
   readonly #known = new Map<string, readonly Claimant[]>()
@@ -20,9 +21,13 @@ export class DeadlockAvoidance {
 
   constructor(occupancy: Occupancy) {
     this.#occupancy = occupancy
-    this.#parkingZones = occupancy.parking.filter(
-      (parkingZone) => !parkingZone.isHandOver && occupancy.graph.reachesAll(parkingZone.positions[0]!.name),
-    )
+    const { graph } = occupancy
+    for (const zone of occupancy.parking) {
+      const { name } = zone.positions[0]!
+      if (zone.isHandOver || !graph.reachesAll(name)) continue
+      const island = graph.islandOf(name)
+      this.#parkingZones.set(island, [...(this.#parkingZones.get(island) ?? []), zone])
+    }
   }
 
   /**
@@ -39,7 +44,8 @@ export class DeadlockAvoidance {
     const wish = `${ticket.wish} with ${ticket.inputs} at ${positionOf(resource)}`
     let trapped = this.#known.get(wish)
     if (!trapped) {
-      trapped = this.#isHeard() ? nobody : this.#trapped(ticket, resource)
+      // Somebody waits for a custom event: it may be emitted only by a thread that is yet to come.
+      trapped = this.#occupancy.hearing.size > 0 ? nobody : this.#trapped(ticket, resource)
       this.#known.set(wish, trapped)
     }
     return trapped
@@ -60,20 +66,11 @@ export class DeadlockAvoidance {
     return [...locked]
   }
 
-  /** Whether somebody waits for a custom event: it may be emitted only by a thread that is yet to come. */
-  #isHeard(): boolean {
-    for (const { hears } of this.#occupancy.claimants.values()) if (hears) return true
-    return false
-  }
-
   #leavesRoom(resource: Resource): boolean {
+    const { graph } = this.#occupancy
     const position = positionOf(resource)
-    return this.#parkingZones.some(
-      (parkingZone) =>
-        parkingZone !== resource &&
-        isFree(parkingZone) &&
-        this.#occupancy.graph.hops(parkingZone.positions[0]!.name, position) !== undefined,
-    )
+    const near = this.#parkingZones.get(graph.islandOf(position)) ?? []
+    return near.some((zone) => zone !== resource && isFree(zone) && graph.hops(zone.positions[0]!.name, position) !== undefined)
   }
 }
 
@@ -233,7 +230,9 @@ function positionOf(resource: Resource): string {
 
 /** The resources of a claimant on the island. It may have some on several islands, after its labware was carried by hand. */
 function resourcesOf(claimant: Claimant, isHere: (resource: Resource) => boolean): readonly Resource[] {
-  const { placement, holds } = claimant
+  const { placement, holds, goal, reserved } = claimant
+  // Most threads of a large run are yet to come, and have nothing.
+  if (!placement && !goal && holds.size === 0 && reserved.size === 0) return nothing
   const resources: Resource[] = standingOf(claimant).filter(isHere)
   if (resources.length === 0 && placement && isHere(placement.zone)) resources.push(placement.zone)
   for (const device of holds) if (isHere(device)) resources.push(device)
@@ -241,7 +240,11 @@ function resourcesOf(claimant: Claimant, isHere: (resource: Resource) => boolean
 }
 
 function standingOf({ reserved, goal, placements }: Claimant): readonly Resource[] {
-  const coming = [...reserved].filter(({ isPassage }) => !isPassage)
+  const coming = reserved.size > 0 ? reserved.filter(isNoPassage) : nothing
   if (coming.length > 0) return coming
   return goal ? [goal] : [...placements].map(({ zone }) => zone)
+}
+
+function isNoPassage({ isPassage }: Zone): boolean {
+  return !isPassage
 }

@@ -37,8 +37,6 @@ export class Claimant {
   /** The parking position to which its labware was sent, while it is not there yet. */
   parking: Zone | null = null
   awaits: readonly string[] = []
-  /** Whether it waits for a custom event. */
-  hears = false
   /** Whether it is paused or waits for a person: it does not move by itself. */
   isHeld = false
   /** When the next action of its labware has to begin, in ms; null without a deadline. */
@@ -171,7 +169,14 @@ function calls(visit: ObstacleVisitor | undefined, ...what: Parameters<ObstacleV
 /** Looks up by name. Both throw `not_found`. */
 export type Deck = { claimant(thread_id: string): Claimant; resource(candidate: Candidate): Resource }
 
-/** A request that waits or was granted. Its functions are bound: they can be passed on alone. */
+/** What a thread may do with its ticket. */
+type TicketCalls = {
+  withdraw(ticket: Ticket): void
+  admit(ticket: Ticket, inputs: readonly string[]): void
+  explain(ticket: Ticket): Obstacle[]
+}
+
+/** A request that waits or was granted. */
 export class Ticket implements RequestHandle, Ranked {
   readonly request: Request
   readonly claimant: Claimant
@@ -182,9 +187,6 @@ export class Ticket implements RequestHandle, Ranked {
   readonly parked: number
   /** The resources of the candidates, in the same order. */
   readonly resources: readonly Resource[]
-  readonly withdraw: () => void
-  readonly admit: (inputs: readonly string[]) => void
-  readonly explain: () => Obstacle[]
   state: RequestHandle['state'] = 'waiting'
   /** Labware that may stand at the requested resources already. */
   inputs: readonly string[]
@@ -205,15 +207,11 @@ export class Ticket implements RequestHandle, Ranked {
   /** Whether `stuck` was called. */
   isReported = false
   readonly #deck: Deck
+  readonly #calls: TicketCalls
   #wish: string | undefined
   #later: readonly (readonly Resource[])[] | undefined
 
-  constructor(
-    request: Request,
-    deck: Deck,
-    { sequence, parked }: Again,
-    calls: { withdraw(ticket: Ticket): void; admit(ticket: Ticket, inputs: readonly string[]): void; explain(ticket: Ticket): Obstacle[] },
-  ) {
+  constructor(request: Request, deck: Deck, { sequence, parked }: Again, calls: TicketCalls) {
     this.request = request
     this.sequence = sequence
     this.parked = parked
@@ -221,10 +219,20 @@ export class Ticket implements RequestHandle, Ranked {
     this.priority = this.claimant.hurries ? 2 : request.priority
     this.resources = request.candidates.map((candidate) => deck.resource(candidate))
     this.inputs = request.inputs ?? []
-    this.withdraw = () => calls.withdraw(this)
-    this.admit = (inputs) => calls.admit(this, inputs)
-    this.explain = () => calls.explain(this)
     this.#deck = deck
+    this.#calls = calls
+  }
+
+  withdraw(): void {
+    this.#calls.withdraw(this)
+  }
+
+  admit(inputs: readonly string[]): void {
+    this.#calls.admit(this, inputs)
+  }
+
+  explain(): Obstacle[] {
+    return this.#calls.explain(this)
   }
 
   get isIdle(): boolean {

@@ -11,6 +11,8 @@ export class Occupancy {
   readonly claimants = new Map<string, Claimant>()
   /** The claimants to which a resource is promised. */
   readonly promised = new SmallSet<Claimant>()
+  /** The claimants that wait for a custom event. */
+  readonly hearing = new Set<Claimant>()
   readonly placements = new Map<string, Placement>()
   /** In the order of the topology. */
   readonly parking: readonly Zone[]

@@ -132,16 +132,19 @@ export class Scheduler {
   /** Makes a request. A thread has one request that waits at a time. Frees a parking position to which its labware did not go. */
   request(request: Request, again?: Again): RequestHandle {
     const order = again ?? { sequence: this.#sequence++, parked: 0 }
-    const ticket = new Ticket(request, this.#occupancy, order, {
-      withdraw: (ticket) => this.#withdraw(ticket),
-      admit: (ticket, inputs) => this.#admit(ticket, inputs),
-      explain: (ticket) => this.#requests.explain(ticket),
-    })
+    const ticket = new Ticket(request, this.#occupancy, order, this.#calls)
     const { claimant } = ticket
     if (claimant.parking && claimant.routeGrants.size === 0) this.#occupancy.unreserve(claimant.parking, claimant)
     this.#requests.add(ticket)
     this.#settle()
     return ticket
+  }
+
+  /** What a thread may do with its ticket. */
+  readonly #calls = {
+    withdraw: (ticket: Ticket) => this.#withdraw(ticket),
+    admit: (ticket: Ticket, inputs: readonly string[]) => this.#admit(ticket, inputs),
+    explain: (ticket: Ticket) => this.#requests.explain(ticket),
   }
 
   #withdraw(ticket: Ticket): void {
@@ -197,8 +200,10 @@ export class Scheduler {
   /** Says whether the thread waits for a custom event. */
   hears(thread_id: string, isWaiting: boolean): void {
     const claimant = this.#occupancy.claimants.get(thread_id)
-    if (!claimant || claimant.hears === isWaiting) return
-    claimant.hears = isWaiting
+    const { hearing } = this.#occupancy
+    if (!claimant || hearing.has(claimant) === isWaiting) return
+    if (isWaiting) hearing.add(claimant)
+    else hearing.delete(claimant)
     this.#occupancy.version++
     this.#settle()
   }
@@ -420,6 +425,7 @@ export class Scheduler {
     const claimant = this.#occupancy.claimants.get(thread_id)
     if (!claimant) return
     this.#occupancy.claimants.delete(thread_id)
+    this.#occupancy.hearing.delete(claimant)
     if (claimant.ticket) this.#requests.withdraw(claimant.ticket)
     this.#occupancy.breakPromise(claimant)
     this.#reservations.giveUp(claimant)

@@ -16,7 +16,7 @@ import { DeviceCall } from './device_call.ts'
 import type { LateVerdict } from './late_calls.ts'
 import { timed } from './learning.ts'
 import { toWork } from './reaching.ts'
-import { ActionExit, Interrupt } from './recovery.ts'
+import { ActionExit, Interrupt, isPause } from './recovery.ts'
 import { timer } from './run_environment.ts'
 import type { LabwareThread } from './thread.ts'
 
@@ -310,7 +310,7 @@ export class BodyRun {
         try {
           return await this.#thread.wait<Value>(waiting, begin)
         } catch (error) {
-          if (!(error instanceof Interrupt) || error.kind !== 'pause') throw error
+          if (!isPause(error)) throw error
           await this.#thread.safePoint('EXECUTING_ACTION')
         }
       }

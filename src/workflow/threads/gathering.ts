@@ -12,7 +12,7 @@ import { timer } from './run_environment.ts'
 import type { LabwareThread } from './thread.ts'
 
 /** Sends for the other labware once the device is held: any sooner, and the labware would crowd the ways to it. */
-export async function summon(thread: LabwareThread, action: ActionRun, { isRetry }: { isRetry: boolean }): Promise<void> {
+export function summon(thread: LabwareThread, action: ActionRun, { isRetry }: { isRetry: boolean }): undefined {
   const others = action.inputs.filter((template) => template !== thread.labware.template)
   if (!thread.method || others.length === 0) return
   const isSentFor = thread.execution.slots.deliver(thread.method, others, { isRetry })
@@ -28,9 +28,13 @@ export async function transport(thread: LabwareThread, action: ActionRun): Promi
 }
 
 /** Waits until all labware is there. */
-export async function gather(thread: LabwareThread, action: ActionRun): Promise<void> {
+export function gather(thread: LabwareThread, action: ActionRun): Promise<void> | undefined {
   const { method } = thread
-  while (method && isWaitedFor(thread, action)) {
+  return method && isWaitedFor(thread, action) ? gatherIn(thread, action, method) : undefined
+}
+
+async function gatherIn(thread: LabwareThread, action: ActionRun, method: MethodRun): Promise<void> {
+  while (isWaitedFor(thread, action)) {
     await untilHere(thread, action, method)
     await thread.safePoint('AWAITING_CO_THREADS')
   }

@@ -7,20 +7,30 @@ import { type RunEnvironment, secondsAt } from './run_environment.ts'
 type OnTheWay = { signal: AbortSignal; beforeMotion: BeforeMotion }
 
 /** Initializes a device unless it is initialized. Rejects as `Equipment.ready`. */
-export async function getReady(environment: RunEnvironment, device: string, { signal, beforeMotion }: OnTheWay): Promise<void> {
-  const { equipment, durations, mode } = environment
-  const isLearned = mode !== 'PURE_SIM' && equipment.isInitialized?.(device) === false
+export function getReady(environment: RunEnvironment, device: string, on: OnTheWay): Promise<void> {
+  const { mode, equipment } = environment
+  return mode === 'PURE_SIM' ? equipment.ready(device, on.signal, on.beforeMotion) : learnToGetReady(environment, device, on)
+}
+
+async function learnToGetReady(environment: RunEnvironment, device: string, { signal, beforeMotion }: OnTheWay): Promise<void> {
+  const { equipment, durations } = environment
+  const isLearned = equipment.isInitialized?.(device) === false
   const motion = sinceMotion(environment, beforeMotion)
   await equipment.ready(device, signal, motion.beforeMotion)
   if (isLearned) durations?.initialized(device, secondsAt(device, motion.began, environment))
 }
 
 /** Opens a device so that an arm can reach in. Rejects as `Equipment.open`. */
-export async function openUp(environment: RunEnvironment, device: string, { signal, beforeMotion }: OnTheWay): Promise<void> {
-  const { equipment, durations, mode } = environment
+export function openUp(environment: RunEnvironment, device: string, on: OnTheWay): Promise<void> {
+  const { mode, equipment } = environment
+  return mode === 'PURE_SIM' ? equipment.open(device, on.signal, on.beforeMotion) : learnToOpen(environment, device, on)
+}
+
+async function learnToOpen(environment: RunEnvironment, device: string, { signal, beforeMotion }: OnTheWay): Promise<void> {
+  const { equipment, durations } = environment
   const motion = sinceMotion(environment, beforeMotion)
   await equipment.open(device, signal, motion.beforeMotion)
-  if (mode !== 'PURE_SIM') durations?.opened(device, secondsAt(device, motion.began, environment))
+  durations?.opened(device, secondsAt(device, motion.began, environment))
 }
 
 /** Tells when the device began. What the card takes before that is no time of the device: at a scale of 1,000 it would be learned as a thousand times as long. */
@@ -38,9 +48,12 @@ function sinceMotion({ clock }: RunEnvironment, beforeMotion: BeforeMotion) {
 type Operation = { device: string; operation: string; params: Readonly<Record<string, unknown>> }
 
 /** Answers what `work` does, and learns how long it took. Heating is learned separately: the next time the device is hot already. */
-export async function timed(environment: RunEnvironment, what: Operation, work: () => Promise<unknown>): Promise<unknown> {
-  const { mode, durations, clock } = environment
-  if (mode === 'PURE_SIM') return work()
+export function timed(environment: RunEnvironment, what: Operation, work: () => Promise<unknown>): Promise<unknown> {
+  return environment.mode === 'PURE_SIM' ? work() : learnFrom(environment, what, work)
+}
+
+async function learnFrom(environment: RunEnvironment, what: Operation, work: () => Promise<unknown>): Promise<unknown> {
+  const { durations, clock } = environment
   const { device, operation, params } = what
   const degrees = await degreesAhead(environment, what)
   const began = clock.now()

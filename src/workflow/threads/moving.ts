@@ -235,9 +235,9 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     await thread.execution.mayBegin()
     letGo = holdAll(thread, move.hop)
     const preparing = { signal, beforeMotion: () => sync.beforePreparing() }
-    const open = async (position: string) => {
+    const open = (position: string) => {
       const device = scheduler.graph.positions.get(position)?.device
-      if (device) await openUp(environment, device, preparing)
+      return device ? openUp(environment, device, preparing) : undefined
     }
     if (labware.held_by === transporter) await open(to)
     else {

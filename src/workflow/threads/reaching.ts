@@ -5,7 +5,7 @@ import type { AccessHandle } from '../scheduler/device_access.ts'
 import type { Obstacle } from '../scheduler/request.ts'
 import type { ThreadStatus } from '../statuses.ts'
 import type { Labware } from './labware.ts'
-import { Interrupt } from './recovery.ts'
+import { isPause } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
 
 /** A thread, as far as its arms reach into devices and its devices work. */
@@ -14,7 +14,7 @@ interface Reacher {
   readonly environment: RunEnvironment
   readonly labware: Pick<Labware, 'held_by'>
   wait(waiting: Waiting, begin: (resolve: () => void) => () => void): Promise<void>
-  safePoint(then: ThreadStatus): Promise<void>
+  safePoint(then: ThreadStatus): Promise<void> | undefined
 }
 
 type Waiting = {
@@ -25,15 +25,15 @@ type Waiting = {
   awaits?(): readonly string[]
 }
 
-/** Waits for a turn with the transporter, unless it is ours because of what is in its gripper. */
-export async function take(thread: Reacher, transporter: string): Promise<void> {
+/** Waits for a turn with the transporter; undefined where it is ours because of what is in its gripper. */
+export function take(thread: Reacher, transporter: string): Promise<void> | undefined {
   const { scheduler } = thread.environment
-  if (scheduler.userOf(transporter) === thread.thread_id) return
+  if (scheduler.userOf(transporter) === thread.thread_id) return undefined
   const obstacles = (): Obstacle[] => [
     { wanted: transporter, reason: 'held', thread_id: scheduler.userOf(transporter) ?? null, labware_id: null },
   ]
   const waiting = { kind: 'reservation', what: `transporter ${transporter}`, interruptedBy: 'abort', obstacles } as const
-  await thread.wait(waiting, (resolve) => scheduler.take(transporter, thread.thread_id, () => resolve()).withdraw)
+  return thread.wait(waiting, (resolve) => scheduler.take(transporter, thread.thread_id, () => resolve()).withdraw)
 }
 
 /**
@@ -72,7 +72,7 @@ async function clearToWork(thread: Reacher, device: string): Promise<void> {
       await untilClear(thread, device, { yields: true, interruptedBy: 'pause' })
       return
     } catch (error) {
-      if (!(error instanceof Interrupt) || error.kind !== 'pause') throw error
+      if (!isPause(error)) throw error
       await thread.safePoint('EXECUTING_ACTION')
     }
   }

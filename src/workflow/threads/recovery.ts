@@ -65,6 +65,10 @@ export class Interrupt {
   }
 }
 
+export function isPause(error: unknown): boolean {
+  return error instanceof Interrupt && error.kind === 'pause'
+}
+
 /** An error about which nobody is asked: it ends the thread, which has failed. */
 export class Fatal {
   readonly cause: unknown

@@ -59,7 +59,7 @@ function refused(thread: LabwareThread, plan: ActionPlan, { device, error }: { d
 }
 
 /** Waits until the devices can be reserved that the labware must have in time after the action. */
-export async function reserveNext(thread: LabwareThread, action: ActionRun): Promise<void> {
+export function reserveNext(thread: LabwareThread, action: ActionRun): Promise<unknown> | undefined {
   const claim = devicesAfter(thread, action)
-  if (claim) await request(thread, { ...claim, mayPark: false })
+  return claim && request(thread, { ...claim, mayPark: false })
 }

@@ -3,7 +3,8 @@
 import { LabError } from '../../errors.ts'
 import type { Signal } from '../../kit/signal.ts'
 import type { Hop } from '../plans/graph.ts'
-import type { Again, Candidate, Request, RequestHandle } from '../scheduler/request.ts'
+import type { Again, Candidate, Obstacle, Request, RequestHandle } from '../scheduler/request.ts'
+import type { Scheduler } from '../scheduler/scheduler.ts'
 import { ride } from './moving.ts'
 import { ActionExit } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
@@ -34,68 +35,121 @@ export function request(
   wanted: ThreadRequest & { unless: NonNullable<ThreadRequest['unless']> },
 ): Promise<Candidate | undefined>
 export function request(thread: LabwareThread, wanted: ThreadRequest): Promise<Candidate>
-export async function request(
-  thread: LabwareThread,
-  { what, priority = 1, mayPark = true, onWait, unless = () => () => {}, inputs = () => [], guests, ...wish }: ThreadRequest,
-): Promise<Candidate | undefined> {
+export async function request(thread: LabwareThread, wanted: ThreadRequest): Promise<Candidate | undefined> {
   let again: Again | undefined
   for (;;) {
-    mustLead(thread, what, wish.candidates)
-    let asked: RequestHandle | undefined
-    const answer: Answer = await thread.wait<Answer>({ kind: 'reservation', what, obstacles: () => asked?.explain() ?? [] }, (resolve) => {
-      let isUnneeded = false
-      let unwatch: (() => void) | undefined
-      const callOff = unless(() => {
-        isUnneeded = true
-        unwatch?.()
-        asked?.withdraw()
-        resolve({ granted: undefined })
-      })
-      if (isUnneeded) return callOff
-      unwatch = guests?.watch(() => {
-        const now = inputs()
-        if (isSame(now, admitted)) return
-        admitted = now
-        asked?.admit(now)
-      })
-      const answered = (answer: Answer) => {
-        callOff()
-        unwatch?.()
-        resolve(answer)
-      }
-      let admitted = inputs()
-      const ask: Request = {
-        ...wish,
-        inputs: admitted,
-        thread_id: thread.thread_id,
-        priority,
-        alone: thread.execution.workflow.isAlone,
-        granted: (granted) => answered({ granted }),
-        stuck: (stuck) => answered({ stuck }),
-        ...(mayPark && parkable(thread, (position, again) => answered({ position, again }))),
-      }
-      const end = () => {
-        callOff()
-        unwatch?.()
-        asked?.withdraw()
-      }
-      asked = thread.environment.scheduler.request(ask, again)
-      try {
-        if (asked.state === 'waiting') onWait?.()
-      } catch (error) {
-        end()
-        throw error
-      }
-      return end
-    })
+    mustLead(thread, wanted.what, wanted.candidates)
+    const asking = new Asking(thread, wanted)
+    const waiting = { kind: 'reservation', what: wanted.what, obstacles: () => asking.obstacles() } as const
+    const answer = await thread.wait<Answer>(waiting, (resolve) => asking.begin(resolve, again))
     if ('granted' in answer) return answer.granted
     if ('stuck' in answer) {
-      asked?.withdraw()
+      asking.end()
       await decideDeadlock(thread, answer.stuck)
       continue
     }
     await park(thread, answer.position)
     again = answer.again
+  }
+}
+
+/** A request in the hands of its thread, and what the scheduler answers. One object in place of many functions: hundreds of requests wait at once. */
+class Asking implements Request {
+  readonly thread_id: string
+  readonly priority: 0 | 1
+  readonly alone: boolean
+  readonly candidates: Request['candidates']
+  readonly after: Request['after']
+  readonly use: Request['use']
+  readonly keeps: Request['keeps']
+  readonly park: Request['park']
+  inputs: readonly string[]
+  readonly #wanted: ThreadRequest
+  readonly #scheduler: Scheduler
+  #asked: RequestHandle | undefined
+  #resolve: ((answer: Answer) => void) | undefined
+  #isUnneeded = false
+  #callOff: (() => void) | undefined
+  #unwatch: (() => void) | undefined
+
+  constructor(thread: LabwareThread, wanted: ThreadRequest) {
+    const { candidates, after, use, keeps, inputs, priority = 1, mayPark = true } = wanted
+    this.thread_id = thread.thread_id
+    this.priority = priority
+    this.alone = thread.execution.workflow.isAlone
+    this.candidates = candidates
+    this.after = after
+    this.use = use
+    this.keeps = keeps
+    this.inputs = inputs?.() ?? []
+    this.park = mayPark && isParkable(thread) ? this.#toPark : undefined
+    this.#wanted = wanted
+    this.#scheduler = thread.environment.scheduler
+  }
+
+  /** Requests it: `resolve` may be called before this returns. The returned function takes the request back. */
+  begin(resolve: (answer: Answer) => void, again: Again | undefined): () => void {
+    const { unless, guests, onWait } = this.#wanted
+    this.#resolve = resolve
+    this.#callOff = unless?.(() => this.#needless())
+    if (this.#isUnneeded) return this.#callOff!
+    this.#unwatch = guests?.watch(() => this.#look())
+    this.#asked = this.#scheduler.request(this, again)
+    try {
+      if (this.#asked.state === 'waiting') onWait?.()
+    } catch (error) {
+      this.end()
+      throw error
+    }
+    return () => this.end()
+  }
+
+  granted(granted: Candidate): void {
+    this.#answer({ granted })
+  }
+
+  stuck(stuck: string): void {
+    this.#answer({ stuck })
+  }
+
+  obstacles(): Obstacle[] {
+    return this.#asked?.explain() ?? []
+  }
+
+  /** Takes the request back. */
+  end(): void {
+    this.#leave()
+    this.#asked?.withdraw()
+  }
+
+  #toPark(position: string, again: Again): void {
+    this.#answer({ position, again })
+  }
+
+  #needless(): void {
+    this.#isUnneeded = true
+    this.#unwatch?.()
+    this.#asked?.withdraw()
+    this.#resolve?.({ granted: undefined })
+  }
+
+  /** The labware that may stand there already may be another now. */
+  #look(): void {
+    const now = this.#wanted.inputs?.() ?? []
+    if (isSame(now, this.inputs)) return
+    this.inputs = now
+    this.#asked?.admit(now)
+  }
+
+  #answer(answer: Answer): void {
+    this.#leave()
+    this.#resolve?.(answer)
+  }
+
+  /** Looks no longer whether the request is needed, and for which labware. */
+  #leave(): void {
+    this.#callOff?.()
+    this.#unwatch?.()
   }
 }
 
@@ -146,10 +200,11 @@ export async function idle<Value>(
       )
       // A thread that goes on at once needs no parking.
       if (isOver) return callOff
-      const out = parkable(thread, (position, again) => {
+      const park = (position: string, again: Again) => {
         callOff()
         resolve({ position, again })
-      })
+      }
+      const out = isParkable(thread) ? { park } : {}
       asked = thread.environment.scheduler.request(
         { thread_id: thread.thread_id, priority: 1, candidates: [], granted: () => {}, ...out },
         again,
@@ -233,8 +288,6 @@ async function park(thread: LabwareThread, position: string): Promise<void> {
   if (await goTo(thread, position, true)) thread.setLabware({ state: 'PARKED' })
 }
 
-function parkable(thread: LabwareThread, park: NonNullable<Request['park']>): Pick<Request, 'park'> {
-  const { plan, labware, environment } = thread
-  const isOnDeck = environment.scheduler.whereIs(labware.labware_id) !== undefined
-  return isOnDeck && !plan.template.immovable ? { park } : {}
+function isParkable({ plan, labware, environment }: LabwareThread): boolean {
+  return !plan.template.immovable && environment.scheduler.whereIs(labware.labware_id) !== undefined
 }

@@ -4,13 +4,14 @@ import type { ActionStatus, ThreadStatus } from '../statuses.ts'
 import type { ActionRun } from './action.ts'
 import { BodyRun } from './body.ts'
 import { gather, missing, summon, transport } from './gathering.ts'
-import { Interrupt } from './recovery.ts'
+import { Interrupt, isPause } from './recovery.ts'
 import { reserve, reserveNext } from './reserving.ts'
 import type { LabwareThread, RetrySite } from './thread.ts'
 import { beginIn } from './windows.ts'
 
 interface Stage {
-  run(thread: LabwareThread, action: ActionRun, more: { key: string; isRetry: boolean }): Promise<void>
+  /** Undefined where nothing is waited for. */
+  run(thread: LabwareThread, action: ActionRun, more: { key: string; isRetry: boolean }): Promise<unknown> | undefined
   /** Answers the stage after it; null ends the action. */
   next(action: ActionRun): StageName | null
   /** The status that the action takes when it comes to the stage. */
@@ -26,7 +27,7 @@ interface Stage {
 type StageName = 'settle' | 'reserve' | 'summon' | 'transport' | 'gather' | 'reserve_next' | 'execute'
 
 const stages: Record<StageName, Stage> = {
-  settle: { run: async () => undefined, next: () => 'execute', pausedTo: 'RESOLVING_ACTION_LOCATION', isSkippable: true },
+  settle: { run: () => undefined, next: () => 'execute', pausedTo: 'RESOLVING_ACTION_LOCATION', isSkippable: true },
   reserve: {
     run: reserve,
     next: () => 'summon',
@@ -59,23 +60,36 @@ export async function goThroughStages(thread: LabwareThread, action: ActionRun, 
   }
 }
 
-function goThrough({ run, pausedTo, isSkippable, heldAt }: Stage, thread: LabwareThread, action: ActionRun, key: string): Promise<void> {
-  let isRetry = false
-  const once = () => {
-    const running = run(thread, action, { key, isRetry })
-    isRetry = true
-    return running
+/** Runs a stage to its end, again after each pause and each decision: in one function, for hundreds of threads may wait in it at once. */
+async function goThrough(
+  { run, pausedTo, isSkippable, heldAt }: Stage,
+  thread: LabwareThread,
+  action: ActionRun,
+  key: string,
+): Promise<void> {
+  if (isSkippable) thread.setSkippable(key)
+  try {
+    for (let isRetry = false; ; isRetry = true) {
+      try {
+        if (pausedTo) await thread.safePoint(pausedTo)
+        await run(thread, action, { key, isRetry })
+        return
+      } catch (error) {
+        if (pausedTo && isPause(error)) continue
+        if (!heldAt) throw error
+        await thread.holdAt(heldAt, error)
+      }
+    }
+  } finally {
+    if (isSkippable) thread.setSkippable(null)
   }
-  const pausable = pausedTo ? () => thread.pausable(once, pausedTo) : once
-  const insisting = heldAt ? () => thread.insist(heldAt, pausable) : pausable
-  return isSkippable ? thread.skippable(key, insisting) : insisting()
 }
 
-async function execute(thread: LabwareThread, action: ActionRun, { key }: { key: string }): Promise<void> {
+function execute(thread: LabwareThread, action: ActionRun, { key }: { key: string }): Promise<void> {
   if (thread.isToSkip(key)) throw new Interrupt('skip')
   thread.become('EXECUTING_ACTION')
   action.status.become('AWAITING_CO_THREADS')
   action.begin()
   beginIn(action)
-  await new BodyRun(thread, action).perform()
+  return new BodyRun(thread, action).perform()
 }

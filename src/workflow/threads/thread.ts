@@ -24,6 +24,7 @@ import {
   type GoesOnFrom,
   goesOn,
   Interrupt,
+  isPause,
   type PauseReason,
   type PauseSite,
 } from './recovery.ts'
@@ -320,14 +321,12 @@ export class LabwareThread extends Entry<'thread'> {
     })
   }
 
-  /** Pauses the thread if it is to pause. Throws an `Interrupt` if it is to end. */
-  async safePoint(then: ThreadStatus = 'RESOLVING_ACTION_LOCATION'): Promise<void> {
-    for (;;) {
-      const wanted = this.#interrupting('pause')
-      if (!wanted) return
-      if (wanted.kind !== 'pause') throw wanted
-      await this.#hold(this.#wanted.pause!, then)
-    }
+  /** Pauses the thread if it is to pause; undefined if it is not. Throws or rejects with an `Interrupt` if it is to end. */
+  safePoint(then: ThreadStatus = 'RESOLVING_ACTION_LOCATION'): Promise<void> | undefined {
+    const wanted = this.#interrupting('pause')
+    if (!wanted) return undefined
+    if (wanted.kind !== 'pause') throw wanted
+    return this.#hold(this.#wanted.pause!, then).then(() => this.safePoint(then))
   }
 
   /** Runs `work`, and runs it again after each pause that interrupts it, from which the thread goes on with the status `then`. */
@@ -337,19 +336,24 @@ export class LabwareThread extends Entry<'thread'> {
       try {
         return await work()
       } catch (error) {
-        if (!(error instanceof Interrupt) || error.kind !== 'pause') throw error
+        if (!isPause(error)) throw error
       }
     }
   }
 
   /** Runs `work`, which an operator may skip while the thread waits in it: then this rejects with an `Interrupt`. */
   async skippable<Value>(key: string, work: () => Promise<Value>): Promise<Value> {
-    this.#skippable = key
+    this.setSkippable(key)
     try {
       return await work()
     } finally {
-      this.#skippable = null
+      this.setSkippable(null)
     }
+  }
+
+  /** Sets the key of the step or action that an operator may skip while the thread waits; null for none. */
+  setSkippable(key: string | null): void {
+    this.#skippable = key
   }
 
   /** Skips the step or action with this key: at once if the thread waits in it, else when the thread comes to it. */
@@ -402,14 +406,19 @@ export class LabwareThread extends Entry<'thread'> {
       try {
         return await work()
       } catch (error) {
-        if (error instanceof Interrupt || error instanceof ActionExit || error instanceof Fatal) throw error
-        if (this.signal.aborted) throw new Interrupt('abort')
-        const category = categories[site]
-        if (category) this.cannotGoOn(category, error)
-        await this.decisionAt(site, error)
-        this.recovered()
+        await this.holdAt(site, error)
       }
     }
+  }
+
+  /** Holds the thread because of an error until somebody decides that it tries again. Rejects with what ends the action or the thread. */
+  async holdAt(site: RetrySite, error: unknown): Promise<void> {
+    if (error instanceof Interrupt || error instanceof ActionExit || error instanceof Fatal) throw error
+    if (this.signal.aborted) throw new Interrupt('abort')
+    const category = categories[site]
+    if (category) this.cannotGoOn(category, error)
+    await this.decisionAt(site, error)
+    this.recovered()
   }
 
   cannotGoOn(category: IncidentCategory, error: unknown): void {
