@@ -35,6 +35,9 @@ test('the coordinator serves its document, and refuses what is not right with a 
     return { status: answer.status, reason: answer.headers.get('x-reason'), id: answer.headers.get('x-request-id'), detail }
   }
 
+  const whoAmI = await fetch(`${service.url}/api/system/whoami`, { headers: { 'X-API-Key': api_key } })
+  t.match(await whoAmI.json(), { name: 'test', scope: 'admin' }, 'no bench is asked for it')
+
   const served = await fetch(`${service.url}/openapi.json`)
   t.equal(served.headers.get('content-type'), 'application/json')
   t.match(await served.json(), { openapi: '3.1.0', info: { title: 'benchd lab' } })

@@ -24,6 +24,20 @@ const Approval = v.strictObject({ expires_at: KeyEnd })
 const requestPath = '/api/keys/requests/:request_id'
 
 export const keyRoutes: Route<Rooms>[] = [
+  route('GET', '/api/system/whoami', {
+    operation_id: 'whoAmI',
+    tag: 'system',
+    summary: 'Which key this is, and what it may',
+    scope: 'read',
+    success: {
+      description: 'The key of this request',
+      schema: v.strictObject({ key_id: v.string(), name: v.string(), scope: v.string() }),
+    },
+    handle({ c }) {
+      const { key_id, name, scope } = c.get('principal')
+      return json({ key_id, name, scope })
+    },
+  }),
   route('GET', '/api/keys', {
     operation_id: 'listKeys',
     summary: 'List keys, without their secrets',

@@ -110,19 +110,6 @@ export const systemRoutes: Route<Rooms>[] = [
     },
     handle: async ({ lab }) => json(await timeOf(lab)),
   }),
-  route('GET', '/api/system/whoami', {
-    operation_id: 'whoAmI',
-    summary: 'Which key this is, and what it may',
-    scope: 'read',
-    success: {
-      description: 'The key of this request',
-      schema: v.strictObject({ key_id: v.string(), name: v.string(), scope: v.string() }),
-    },
-    handle({ c }) {
-      const { key_id, name, scope } = c.get('principal')
-      return json({ key_id, name, scope })
-    },
-  }),
   route('GET', '/api/system/changes', {
     operation_id: 'getSystemChanges',
     summary: 'How the configuration file differs from the configuration in force',

@@ -221,7 +221,11 @@ class Bridge:
         id_, _, rest = line[_AT_ID:].partition(b",")
         result = self._known.get(rest)
         if result is None or not id_.isdigit() or not line.startswith(_BEFORE_ID):
-            id_, result = self._question_in(line)
+            try:
+                id_, result = self._question_in(line)
+            except Exception as error:  # Bytes that are no text, text that is no JSON, and JSON that is no request.
+                self._say(_BEFORE_ID + b'null,"error":' + _encode(_no_request(error)).encode() + b"}\n")
+                return
         try:
             answer = b'"result":' + result()
         except DeviceFailed as error:
@@ -356,6 +360,10 @@ def _lines_of(descriptor: int) -> Iterator[bytes]:
 
 _decode = json.JSONDecoder().raw_decode
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
+def _no_request(error: Exception) -> Dict[str, Any]:
+    return {"code": -32700 if isinstance(error, ValueError) else -32600, "message": f"this line is no request: {error!r}"}
 
 
 def _failure(message: str, reason: str, hint: Optional[str]) -> bytes:

@@ -94,6 +94,27 @@ withPython('each question gets its own answer, whatever of it was asked before, 
   )
 })
 
+withPython('a line that is no request is answered so, and the next one is read', async (t) => {
+  const lines = [
+    'garbage',
+    '\u{fffd}{',
+    '[]',
+    '{"method":"check"}',
+    '{"id":"x","method":"check"}',
+    '7',
+    '{"jsonrpc":"2.0","id":1,"method":"check"}',
+  ]
+  const output = execFileSync('python3', ['-c', program], { input: `${lines.join('\n')}\n`, encoding: 'utf8' })
+  const answers = output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.same(
+    answers.map(({ id, error }) => [id, error?.code]),
+    [...[-32700, -32700, -32600, -32600, -32600, -32600].map((code) => [null, code]), [1, undefined]],
+  )
+})
+
 withPython('a thread whose turn is taken as it has answered reads no more, and every question is answered', async (t) => {
   const child = spawn('python3', ['-c', meeting], { stdio: ['pipe', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))

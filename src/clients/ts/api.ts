@@ -168,6 +168,8 @@ export type EmitSimulatedEventRequest = { event_name: string; execution_id?: str
 
 export type SetSimulatedLoadRequest = { rate: number; seconds?: number; execution_id?: string }
 
+export type WhoAmIResponse = { key_id: string; name: string; scope: string }
+
 export type ListKeysResponse = { keys: Array<PublicKey> }
 
 export type RotateKeyRequest = { overlap_s?: number; expires_at?: number | null }
@@ -183,8 +185,6 @@ export type GetHealthResponse = { status: 'ok' | 'degraded' | 'starting' | 'stop
 export type GetSystemResponse = { version: string; api_version: string; system_id: string; time_scale: number; tls_fingerprint: string | null }
 
 export type GetTimeResponse = { time: number; utc: string; clock_synced: boolean | null; boot_id: string | null; uptime_s: number }
-
-export type WhoAmIResponse = { key_id: string; name: string; scope: string }
 
 export type GetSystemChangesResponse = { config_file: string | null; at_once: Array<string>; needs_restart: Array<string> }
 
@@ -356,6 +356,8 @@ export type Operations = {
   emitSimulatedEvent: { path: Record<string, never>; query: Record<string, never>; body: EmitSimulatedEventRequest; answer: RuntimeEvent }
   /** Fire events at a steady rate, from within */
   setSimulatedLoad: { path: Record<string, never>; query: Record<string, never>; body: SetSimulatedLoadRequest; answer: OperationResult }
+  /** Which key this is, and what it may */
+  whoAmI: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: WhoAmIResponse }
   /** List keys, without their secrets */
   listKeys: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListKeysResponse }
   /** Create a key */
@@ -380,8 +382,6 @@ export type Operations = {
   getSystem: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetSystemResponse }
   /** The time of the service, and how far it can be trusted */
   getTime: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetTimeResponse }
-  /** Which key this is, and what it may */
-  whoAmI: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: WhoAmIResponse }
   /** How the configuration file differs from the configuration in force */
   getSystemChanges: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: GetSystemChangesResponse }
   /** List the serial ports, what is plugged in there, and which device is on it */
@@ -553,6 +553,7 @@ export const operations = {
   clearFaultsOfRun: ['DELETE', '/api/sim/executions/{execution_id}/devices/{device_id}/faults'],
   emitSimulatedEvent: ['POST', '/api/sim/events'],
   setSimulatedLoad: ['POST', '/api/sim/load'],
+  whoAmI: ['GET', '/api/system/whoami'],
   listKeys: ['GET', '/api/keys'],
   createKey: ['POST', '/api/keys'],
   rotateKey: ['POST', '/api/keys/{key_id}/rotate'],
@@ -565,7 +566,6 @@ export const operations = {
   getHealth: ['GET', '/health'],
   getSystem: ['GET', '/api/system'],
   getTime: ['GET', '/api/system/time'],
-  whoAmI: ['GET', '/api/system/whoami'],
   getSystemChanges: ['GET', '/api/system/changes'],
   listPorts: ['GET', '/api/system/ports'],
   getAudit: ['GET', '/api/system/audit'],

@@ -30,3 +30,23 @@ test('a key that a bench refuses, or that may too little, is a mistake of the la
   await t.rejects(check(secrets.admin), { code: 'config', message: /journeys\.assay\[0\]\.on: no topology is loaded on prep/ })
   t.match(await check(secrets.admin, 'http://127.0.0.1:9'), { lab: 'floor-2', away: [/prep does not answer/] })
 })
+
+test('a check names the mistakes and the benches that are away together, and the members of a carry where a carry is meant', async (t) => {
+  const { url, secrets } = await openService(t)
+  const home = t.testdir({ keys: { 'prep.key': secrets.admin, 'read.key': secrets.admin } })
+  const path = `${home}/lab.json`
+  const check = (journeys: object) => {
+    const benches = { prep: { url }, read: { url: 'http://127.0.0.1:9' } }
+    writeFileSync(path, JSON.stringify({ format: 1, name: 'floor-2', database: 'postgresql:///lab', benches, journeys }))
+    return checkLab(path)
+  }
+  const at = (on: string) => [{ on, workflow: 'seal-and-spin' }]
+  await t.rejects(check({ one: at('prep'), two: at('read') }), {
+    code: 'config',
+    message: /journeys\.one\[0\]\.on: no topology is loaded on prep.*\n.*read does not answer.*; its part is not checked/,
+  })
+  await t.rejects(check({ one: [...at('prep'), { cary: 'read/in', by: 'ann' }, ...at('read')] }), {
+    code: 'config',
+    message: /journeys\.one\[1\].*cary.*did you mean "carry"/,
+  })
+})

@@ -5,15 +5,16 @@ import { type Bench, keyPath, makeKey, Refused } from './benches.ts'
 import { addressesTold } from './broker.ts'
 import { LabBenches, type StopOfAll } from './lab_benches.ts'
 import { type Lab, mistaken, readLabFile } from './lab_file.ts'
-import { planAll } from './plan.ts'
+import { plannedAll } from './plan.ts'
 
-/** Holds the file against its benches, and starts nothing. Rejects with `config`, naming each mistake and its place in the file. `away` has a sentence for each bench that did not answer. */
+/** Holds the file against its benches, and starts nothing. Rejects with `config`, naming each mistake and its place in the file, and each bench that did not answer. `away` has a sentence for each bench that did not answer. */
 export function checkLab(path: string): Promise<{ lab: string; journeys: number; away: string[] }> {
   return withBenches(path, async ({ lab, all }) => {
     const wrong = await Promise.all([...all.values()].map((bench) => mistakeOfKey(lab, bench)))
     const mistakes = wrong.filter((mistake) => mistake !== undefined)
-    if (mistakes.length) throw mistaken(lab.origin, mistakes)
-    const { away } = await planAll(lab, all)
+    const { mistakes: ofPlans, away } = await plannedAll(lab, all)
+    mistakes.push(...ofPlans)
+    if (mistakes.length) throw mistaken(lab.origin, [...mistakes, ...away.map((sentence) => `${sentence}; its part is not checked`)])
     return { lab: lab.name, journeys: lab.legs.size, away }
   })
 }

@@ -6,7 +6,7 @@ import * as v from 'valibot'
 import { FleetConfig } from '../../config/fleet.ts'
 import { LabError, messageOf } from '../../errors.ts'
 import { described } from '../../kit/described.ts'
-import { didYouMean } from '../../kit/did_you_mean.ts'
+import { didYouMean, nearest } from '../../kit/did_you_mean.ts'
 import { readText } from '../../kit/files.ts'
 import { parseJsonWithComments } from '../../kit/json.ts'
 import { Id, Name } from '../../kit/name.ts'
@@ -35,6 +35,12 @@ const Carry = v.strictObject({
     'The journey asks for attention when labware waits for its carrier for longer; nothing is freed or repeated by it',
   ),
 })
+
+/** Whether a step of a journey is meant as a carry: its mistakes are worded with the members of a carry then. */
+function isCarry(step: unknown): boolean {
+  if (typeof step !== 'object' || step === null || 'on' in step || 'workflow' in step) return false
+  return Object.keys(step).some((member) => nearest(member, Object.keys(Carry.entries)) !== undefined)
+}
 
 const byWhat =
   'its API key may go only to whom this file names: write its address, "url", or its name in the lab and the "fingerprint" of its certificate'
@@ -103,12 +109,7 @@ export const LabFile = v.strictObject({
   journeys: v.record(
     Id,
     v.pipe(
-      v.array(
-        v.lazy((input) => (typeof input === 'object' && input !== null && 'carry' in input ? Carry : Run)) as v.GenericSchema<
-          unknown,
-          Run | Carry
-        >,
-      ),
+      v.array(v.lazy((input) => (isCarry(input) ? Carry : Run)) as v.GenericSchema<unknown, Run | Carry>),
       v.minLength(1),
       v.maxLength(64),
     ),

@@ -33,6 +33,15 @@ export type Plan = { legs: PlannedLeg[]; own: OwnWorkflow[] }
 
 /** Plans all journeys of the file. `away` names the benches that did not answer; their legs are not checked. Rejects with `config`, naming each mistake. */
 export async function planAll(lab: Lab, benches: ReadonlyMap<string, Bench>): Promise<{ plans: Map<string, Plan>; away: string[] }> {
+  const { mistakes, ...planning } = await plannedAll(lab, benches)
+  if (mistakes.length) throw mistaken(lab.origin, mistakes)
+  return planning
+}
+
+type Planned = { plans: Map<string, Plan>; away: string[]; mistakes: string[] }
+
+/** Plans the journeys of the file as `planAll` does, and lists the mistakes. */
+export async function plannedAll(lab: Lab, benches: ReadonlyMap<string, Bench>): Promise<Planned> {
   const mistakes: string[] = []
   const away = new Map<string, string>()
   const plans = new Map<string, Plan>()
@@ -53,8 +62,7 @@ export async function planAll(lab: Lab, benches: ReadonlyMap<string, Bench>): Pr
     }
     if (plan.legs.length === legs.length) plans.set(name, plan)
   }
-  if (mistakes.length) throw mistaken(lab.origin, mistakes)
-  return { plans, away: [...away.values()] }
+  return { plans, away: [...away.values()], mistakes }
 }
 
 type At = { bench: Bench; topology: Topology | undefined; mistakes: string[] }

@@ -33,7 +33,7 @@ export async function detailOf(answer) {
 export function askForKey(place, why, isLab) {
   return new Promise((resolve) => {
     const connect = async (key) => {
-      const trouble = await tryKey(key, isLab ? 'api/lab' : 'api/system/whoami')
+      const trouble = await tryKey(key)
       if (trouble) return trouble
       place.replaceChildren()
       resolve()
@@ -45,13 +45,13 @@ export function askForKey(place, why, isLab) {
   })
 }
 
-async function tryKey(key, path) {
+async function tryKey(key) {
   // A header takes nothing else; fetch would throw.
   if (!/^[\x21-\x7e]+$/.test(key)) return 'This is not a key: it has no spaces and begins with bk_.'
   const before = storedKey()
   localStorage.setItem(place, key)
   try {
-    const { ok, status } = await request(path)
+    const { ok, status } = await request('api/system/whoami')
     if (ok) return ''
     localStorage.setItem(place, before)
     return `The service answered ${status}; try again.`

@@ -169,7 +169,7 @@ function calls(visit: ObstacleVisitor | undefined, ...what: Parameters<ObstacleV
 /** Looks up by name. Both throw `not_found`. */
 export type Deck = { claimant(thread_id: string): Claimant; resource(candidate: Candidate): Resource }
 
-/** What a thread may do with its ticket. */
+/** The operations of a thread on its ticket. */
 type TicketCalls = {
   withdraw(ticket: Ticket): void
   admit(ticket: Ticket, inputs: readonly string[]): void

@@ -140,7 +140,7 @@ export class Scheduler {
     return ticket
   }
 
-  /** What a thread may do with its ticket. */
+  /** The operations of a thread on its ticket. */
   readonly #calls = {
     withdraw: (ticket: Ticket) => this.#withdraw(ticket),
     admit: (ticket: Ticket, inputs: readonly string[]) => this.#admit(ticket, inputs),
