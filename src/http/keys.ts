@@ -42,7 +42,10 @@ export const keyRoutes: Route<Rooms>[] = [
     operation_id: 'listKeys',
     summary: 'List keys, without their secrets',
     scope: 'admin',
-    success: { description: 'Every key, revoked ones too', schema: v.strictObject({ keys: v.array(PublicKey) }) },
+    success: {
+      description: 'Every key, revoked ones too; of a thousand keys, those that ended first give way to new ones',
+      schema: v.strictObject({ keys: v.array(PublicKey) }),
+    },
     handle: ({ lab }) => json({ keys: lab.keys.list() }),
   }),
   route('POST', '/api/keys', {

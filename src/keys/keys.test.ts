@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { VirtualClock } from '../kit/clock.ts'
 import { allows, Keys, scopes } from './keys.ts'
@@ -124,6 +124,34 @@ test('a revoked key is refused from the answer on, and its record stays', async 
   const after = await open()
   t.equal(after.check(api_key), undefined)
   t.match(after.list(), [{ key_id, revoked_at: 1e9 + 5 }])
+})
+
+test('of a thousand keys those that ended first give way to new ones, and valid ones never', async (t) => {
+  const { folder, open, time } = await begin(t)
+  const ends = { k0000003: { expires_at: 1e9 - 5 }, k0000007: { revoked_at: 1e9 - 9 } } as Record<string, object>
+  const made = {
+    name: 'one',
+    scope: 'read',
+    created_at: 1e9 - 10,
+    expires_at: null,
+    revoked_at: null,
+    last_used_at: null,
+    sha256: '0'.repeat(64),
+  }
+  mkdirSync(folder, { recursive: true })
+  const ids = Array.from({ length: 1000 }, (_, i) => `k${String(i).padStart(7, '0')}`)
+  writeFileSync(`${folder}/keys.json`, JSON.stringify({ format: 1, keys: ids.map((key_id) => ({ ...made, key_id, ...ends[key_id] })) }))
+  const keys = await open()
+  const isThere = (key_id: string) => keys.list().some((key) => key.key_id === key_id)
+  await keys.create({ name: 'next', scope: 'read' })
+  t.same(['k0000003', 'k0000007'].map(isThere), [true, false])
+  const { key_id } = await keys.create({ name: 'another', scope: 'read' })
+  t.same([key_id, 'k0000003'].map(isThere), [true, false])
+  await t.rejects(keys.create({ name: 'one too many', scope: 'read' }), { code: 'invalid', message: /1000 valid keys/ })
+  time.now += 5
+  await keys.revoke('k0000000')
+  await keys.rotate(key_id)
+  t.same([keys.list().length, isThere('k0000000'), isThere(key_id)], [1000, false, true])
 })
 
 test('a key that is not there is not repeated in the answer, as it may be a whole key', async (t) => {

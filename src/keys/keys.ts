@@ -137,7 +137,7 @@ export class Keys {
     return known !== undefined && !this.#isValid(known.key)
   }
 
-  /** Lists all keys, also the expired and the revoked ones, the oldest first. */
+  /** Lists all keys, also the expired and the revoked ones, the oldest first. Of a thousand, those that ended first give way to new ones. */
   list(): PublicKey[] {
     return this.#file.content.keys.map(publicRecord)
   }
@@ -197,14 +197,26 @@ export class Keys {
     const { key_id, sha256, api_key } = mint()
     const content = await this.#file.change((before) => {
       const { keys, wanted } = plan(before.keys)
-      if (keys.length >= mostKeys)
-        throw new LabError('invalid', `there are ${mostKeys} keys, which is the limit: take revoked ones out of keys.json`)
       const { name, scope, expires_at = null } = wanted
       return {
-        keys: [...keys, { key_id, name, scope, created_at: this.#time(), expires_at, revoked_at: null, last_used_at: null, sha256 }],
+        keys: [
+          ...this.#withRoom(keys),
+          { key_id, name, scope, created_at: this.#time(), expires_at, revoked_at: null, last_used_at: null, sha256 },
+        ],
       }
     })
     return { ...publicRecord(found(content.keys, key_id)), api_key }
+  }
+
+  /** Leaves out the keys that ended first, as many as one more key needs. Throws `invalid` where too many are valid. */
+  #withRoom(keys: StoredKey[]): StoredKey[] {
+    const tooMany = keys.length + 1 - mostKeys
+    if (tooMany <= 0) return keys
+    const ended = keys.filter((key) => !this.#isValid(key)).sort((one, other) => endOf(one) - endOf(other))
+    if (ended.length < tooMany)
+      throw new LabError('invalid', `there are ${mostKeys} valid keys, which is the limit: revoke one that nobody uses any more`)
+    const left = new Set(ended.slice(0, tooMany))
+    return keys.filter((key) => !left.has(key))
   }
 
   /** Most keys have no end: for those nobody asks what time it is, nor the disk whether the clock is right. */
@@ -246,6 +258,11 @@ export class Keys {
       .change(({ keys }) => ({ keys: keys.map((key) => (key.key_id === key_id ? { ...key, last_used_at: now } : key)) }))
       .catch((error) => this.#report({ kind: 'storage', message: `the last use of a key was not noted: ${messageOf(error)}` }))
   }
+}
+
+/** When a key ended, or is to end, in Unix seconds. */
+function endOf({ expires_at, revoked_at }: StoredKey): number {
+  return Math.min(expires_at ?? Number.POSITIVE_INFINITY, revoked_at ?? Number.POSITIVE_INFINITY)
 }
 
 function found(keys: readonly StoredKey[], key_id: string): StoredKey {
