@@ -3,11 +3,10 @@
 import type { EndedEarly } from '../src/devices/device.ts'
 import { LabError } from '../src/errors.ts'
 import { type Clock, sleep } from '../src/kit/clock.ts'
-
-type Request = { promise: Promise<EndedEarly>; resolve(ended: EndedEarly): void; reject(error: unknown): void }
+import { deferred } from '../src/kit/deferred.ts'
 
 export class EarlyEnd {
-  #request: Request | undefined
+  #request: ReturnType<typeof deferred<EndedEarly>> | undefined
   #wake = () => {}
 
   /**
@@ -15,7 +14,9 @@ export class EarlyEnd {
    * operation goes on; and when the operation ended before it came to the request.
    */
   ask(): Promise<EndedEarly> {
-    this.#request ??= request()
+    this.#request ??= deferred()
+    // The caller may not wait for it.
+    this.#request.promise.catch(() => undefined)
     this.#wake()
     return this.#request.promise
   }
@@ -82,14 +83,4 @@ export async function heardOrObeyed(command: () => Promise<unknown>, obeyed: () 
 
 function isUnheard(error: unknown): boolean {
   return error instanceof LabError && (error.code === 'no_reply' || error.code === 'device_failed')
-}
-
-function request(): Request {
-  let settle: Pick<Request, 'resolve' | 'reject'> | undefined
-  const promise = new Promise<EndedEarly>((resolve, reject) => {
-    settle = { resolve, reject }
-  })
-  // The caller of `ask` may not wait for it.
-  promise.catch(() => undefined)
-  return { promise, ...settle! }
 }

@@ -2,7 +2,7 @@
 
 import type { Link } from '../src/devices/device.ts'
 import { connectionLost } from '../src/devices/failure.ts'
-import type { LabError } from '../src/errors.ts'
+import { LabError } from '../src/errors.ts'
 import { EarlyEnd } from './early_end.ts'
 
 export class Going {
@@ -24,6 +24,11 @@ export class Going {
     for (const going of this.#now) going.abort(error)
   }
 
+  /** Ends every operation because of a stop. */
+  stop(): void {
+    this.end(new LabError('stopped', 'interrupted by a stop'))
+  }
+
   /** Makes an operation as the service calls it. `work` receives a signal that is aborted by whatever ends the operation. */
   operation<Params, Result>(work: (params: Params, going: AbortSignal) => Promise<Result>) {
     return async (params: Params, signal: AbortSignal): Promise<Result> => {
@@ -43,4 +48,14 @@ export class Going {
       }
     }
   }
+}
+
+/** Waits for the work no longer than until the signal is aborted, and rejects with its reason then. A stop ends the work itself. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
 }

@@ -49,7 +49,7 @@ export class Tripwire {
 
   /** Stops the device: the pins are set when this returns. Throws `device_failed` when the relay, named in words, still says that it is on. */
   async halt(words: string, relay: Pin): Promise<void> {
-    this.going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.going.stop()
     await this.#allOff()
     if (await relay.read())
       throw new LabError('device_failed', `${words} was switched off and still says that it is on; use its red button`)

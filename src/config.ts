@@ -12,7 +12,7 @@ import { FleetConfig } from './config/fleet.ts'
 import { Notify } from './config/notify.ts'
 import { BridgeType } from './devices/description.ts'
 import { LabError, messageOf } from './errors.ts'
-import { described } from './kit/described.ts'
+import { described, Whole } from './kit/described.ts'
 import { didYouMean, nearest } from './kit/did_you_mean.ts'
 import { readText } from './kit/disk.ts'
 import { readError } from './kit/durable.ts'
@@ -28,7 +28,7 @@ const DeviceId = v.pipe(
   v.check((id) => !takenIds.includes(id), 'this id would collide with a path of the API; take another'),
 )
 
-const TcpPort = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65535))
+const TcpPort = Whole(1, 65535)
 
 const Transport = v.variant('kind', [
   v.strictObject({
@@ -90,10 +90,8 @@ const DeviceConfig = v.strictObject({
   ),
 })
 
-const Count = (least: number, most: number) => v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most))
-
 /** A bound of the service: a whole number from 1 to `most`. */
-const Limit = (usual: number, most: number, description: string) => v.optional(described(Count(1, most), description), usual)
+const Limit = (usual: number, most: number, description: string) => v.optional(described(Whole(1, most), description), usual)
 
 /** The bounds of the service as a whole; `kit/refusals.ts` counts what they refuse. */
 const Limits = v.strictObject({
@@ -123,7 +121,7 @@ export const ConfigFile = v.strictObject({
   listen: v.optional(
     v.strictObject({
       host: v.optional(described(Host, 'Address to listen on; `127.0.0.1` for this computer alone'), '0.0.0.0'),
-      port: v.optional(described(Count(0, 65535), 'Port to listen on; 0 for any that is free'), 8520),
+      port: v.optional(described(Whole(0, 65535), 'Port to listen on; 0 for any that is free'), 8520),
       tls: v.optional(
         v.nullable(
           v.strictObject({
@@ -154,9 +152,9 @@ export const ConfigFile = v.strictObject({
   devices: v.optional(v.array(DeviceConfig), []),
   events: v.optional(
     v.strictObject({
-      segment_mib: v.optional(described(Count(1, 1024), 'MiB of one file of the event log'), 8),
-      commit_ms: v.optional(described(Count(1, 10_000), 'Milliseconds between two syncs of the event log to the card'), 100),
-      queue: v.optional(described(Count(1, 100_000), 'Events that a stream may be behind before it loses the oldest'), 1000),
+      segment_mib: v.optional(described(Whole(1, 1024), 'MiB of one file of the event log'), 8),
+      commit_ms: v.optional(described(Whole(1, 10_000), 'Milliseconds between two syncs of the event log to the card'), 100),
+      queue: v.optional(described(Whole(1, 100_000), 'Events that a stream may be behind before it loses the oldest'), 1000),
     }),
     {},
   ),

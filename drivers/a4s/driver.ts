@@ -221,7 +221,7 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
   /** Sends reset and heater off together; from the second status on it shows whether the sealer took them. */
   async halt(): Promise<void> {
     this.#guard.end()
-    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#going.stop()
     this.#stopAndCool()
     for (let left = stateChange_s; this.#guard.target === null; left--) {
       const { system, heater } = await this.#feed.next()

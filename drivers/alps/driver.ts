@@ -168,7 +168,7 @@ class Alps extends Mounted<{ line: Line; clock: Clock; model: Model }> implement
 
   /** Halts the sealer. Only the XT Pro has a command that may end a motion; any other goes on to the end of what it has begun. */
   async halt(): Promise<void> {
-    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#going.stop()
     this.#watch.end()
     try {
       if (this.at.model.reset && this.at.model.stops) this.#talk.interrupt(this.at.model.reset)

@@ -7,7 +7,7 @@ import { sleep } from '../../src/kit/clock.ts'
 import { described } from '../../src/kit/described.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
 import type { Driver, SerialMount } from '../driver.ts'
-import { Going } from '../going.ts'
+import { Going, unlessAborted } from '../going.ts'
 import { Mounted } from '../mounted.ts'
 import { Exchange } from '../transports/exchange.ts'
 import { type ArmReply, axes, encode, errors, moveTo, nextAnswer, type Pose, readWhere, type Where } from './protocol.ts'
@@ -197,7 +197,7 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
 
   async halt(): Promise<void> {
     this.#isHomed = false
-    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#going.stop()
     this.#exchange.interrupt('stop')
     const { state } = await this.#where()
     if (state === 'moving') throw new LabError('device_failed', 'it still moves after a stop; use its red button')
@@ -236,13 +236,4 @@ function refusal(verb: string, { number, text }: ArmReply): LabError {
     default:
       return new LabError('device_failed', `${verb} failed: ${text}; see to it, then initialize`)
   }
-}
-
-/** The move itself is ended by a stop: who aborts without one is not kept waiting for the answer. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }

@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import type { Device, Identity, Profile } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
-import { described } from '../../src/kit/described.ts'
+import { described, Whole } from '../../src/kit/described.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
 import { keepTime, repeatUntil, until } from '../host_timed.ts'
@@ -15,15 +15,7 @@ import { ask, encode, findHome, isRefusal, readState, type State, start, stop } 
 import { simulate } from './simulator.ts'
 
 export const settings = v.strictObject({
-  acceleration: v.optional(
-    v.nullable(
-      described(
-        v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10)),
-        'On its own scale, 1 to 10; null leaves what the instrument has',
-      ),
-    ),
-    null,
-  ),
+  acceleration: v.optional(v.nullable(described(Whole(1, 10), 'On its own scale, 1 to 10; null leaves what the instrument has')), null),
 })
 export type Settings = v.InferOutput<typeof settings>
 
@@ -163,7 +155,7 @@ class BigBear extends Mounted<SerialMount<Settings>> implements Device {
   }
 
   async halt(): Promise<void> {
-    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#going.stop()
     this.#exchange.interrupt(stop)
     const obeyed = async () => !isDriven(await this.#state())
     await repeatUntil(obeyed, () => this.#exchange.tell(stop), 'it still turns after a stop')

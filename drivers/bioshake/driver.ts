@@ -261,7 +261,7 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
     const commands = [...(this.#model.rpm ? ['shakeEmergencyOff'] : []), ...(this.#model.heating ? ['tempOff'] : [])]
     // The bytes first: what goes on hears of it a tenth of a millisecond later.
     const acknowledged = this.#talk.interrupt(commands)
-    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#going.stop()
     this.#heat.end()
     try {
       await acknowledged

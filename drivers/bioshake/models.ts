@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
-import { described } from '../../src/kit/described.ts'
+import { described, Whole } from '../../src/kit/described.ts'
 
 type Start = Pick<Model, 'boot_s' | 'bootEnd'>
 
@@ -46,11 +46,7 @@ export const settings: v.GenericSchema<unknown, Settings> = v.strictObject({
   model: v.optional(described(v.picklist(Object.keys(models) as ModelName[]), 'Model of the instrument'), '3000-T elm'),
   acceleration: v.optional(
     v.nullable(
-      described(
-        v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(99)),
-        'Time in which it reaches its speed and comes to rest again; null leaves what the instrument has',
-        's',
-      ),
+      described(Whole(0, 99), 'Time in which it reaches its speed and comes to rest again; null leaves what the instrument has', 's'),
     ),
     null,
   ),

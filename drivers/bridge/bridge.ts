@@ -136,7 +136,7 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
   }
 
   halt(): Promise<void> {
-    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#going.stop()
     return halts[this.#halting](this.at, {
       ask: () => this.#rpc.request('halt', undefined, this.#rpc.isAwake ? this.at.settings.halt_s : describe_s),
       answered: this.#answered,

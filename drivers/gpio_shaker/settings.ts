@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
-import { described } from '../../src/kit/described.ts'
+import { described, Whole } from '../../src/kit/described.ts'
 import { thermometerNames } from '../parts/thermometer.ts'
 import { throttleNames } from '../parts/throttle.ts'
 import { EmergencyStop, planned, Quantity, Wired } from '../pin_settings.ts'
@@ -20,7 +20,7 @@ const Pins = v.strictObject({
 
 const Speed = v.strictObject({
   ...PartWiring(throttleNames, { part: 'mcp4725', address: 0x60 }).entries,
-  channel: v.optional(described(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(15)), 'Output of a PCA9685'), 0),
+  channel: v.optional(described(Whole(0, 15), 'Output of a PCA9685'), 0),
 })
 
 const I2c = v.strictObject({
@@ -48,10 +48,7 @@ const Members = v.strictObject({
     {},
   ),
   full_scale_rpm: v.optional(Quantity(slowest, 20_000, 'rpm', 'Speed when the converter gives all it has'), 1500),
-  pulses_per_turn: v.optional(
-    described(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64)), 'Pulses of the tachometer in one turn'),
-    1,
-  ),
+  pulses_per_turn: v.optional(described(Whole(1, 64), 'Pulses of the tachometer in one turn'), 1),
   counter_clockwise: v.optional(described(v.boolean(), 'It turns counter-clockwise; needs the pin `direction`'), false),
   longest_s: v.optional(Quantity(1, 86_400, 's', 'Longest run'), 3600),
   ramp_s: v.optional(Quantity(0.5, 60, 's', 'By then it turns as fast as asked'), 5),

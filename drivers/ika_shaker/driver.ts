@@ -217,7 +217,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
 
   /** Both commands go out in one go, and the second once more: nobody knows whether it hears two without a pause in between. */
   async halt(): Promise<void> {
-    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#going.stop()
     this.#heat.end()
     this.#armedAt = undefined
     this.#exchange.interrupt(`STOP_${motor}`)

@@ -193,7 +193,7 @@ class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
 
   /** A drawer that moves comes to its end: nothing is known that stops it. */
   async halt(): Promise<void> {
-    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#going.stop()
     this.#heat.end()
     if (this.#model.shakes) this.#exchange.interrupt('ASE0')
     this.#exchange.interrupt('SHE0')

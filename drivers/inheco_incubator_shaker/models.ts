@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
-import { described } from '../../src/kit/described.ts'
+import { described, Whole } from '../../src/kit/described.ts'
 
 export type Model = { shakes: boolean; type: string }
 
@@ -16,17 +16,13 @@ export const models = {
 
 export type ModelName = keyof typeof models
 
-const whole = (most: number, description: string) =>
-  described(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(most)), description)
+const whole = (most: number, description: string) => described(Whole(0, most), description)
 
 const given = {
   model: v.optional(described(v.picklist(Object.keys(models) as ModelName[]), 'Model of the instrument'), 'MP shaker'),
   dip: v.optional(whole(15, "The number on the stack's DIP switch"), 2),
   unit: v.optional(whole(5, 'Its place in the stack, 0 at the bottom'), 0),
-  amplitude: v.optional(
-    described(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(30)), 'How far the plate swings each way', '0.1 mm'),
-    20,
-  ),
+  amplitude: v.optional(described(Whole(1, 30), 'How far the plate swings each way', '0.1 mm'), 20),
 }
 
 export const settings = v.strictObject(given)

@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import type { Device, EndedEarly, Identity, UnderWay } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
-import { described } from '../../src/kit/described.ts'
+import { described, Whole } from '../../src/kit/described.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
 import { mustTurn, repeatUntil, until } from '../host_timed.ts'
@@ -16,7 +16,7 @@ import { errorTable } from './errors.ts'
 import { askState, clockFace, parseState, type State } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
-const Rpm = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(9999))
+const Rpm = Whole(1, 9999)
 export const settings = v.pipe(
   v.strictObject({
     min_speed: v.optional(described(Rpm, 'Slowest speed of the model, in rpm'), 20),
@@ -172,7 +172,7 @@ class Endeavor extends Mounted<SerialMount<Settings>> implements Device {
   }
 
   async halt(): Promise<void> {
-    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#going.stop()
     this.#exchange.interrupt('STOP_SHAKE')
     await this.#mustHaveStopped(() => this.#exchange.tell('STOP_SHAKE'))
   }

@@ -238,7 +238,7 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
 
   /** Stops where it is, and not at home: it has to be initialized before the latch opens. */
   async halt(): Promise<void> {
-    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#going.stop()
     this.#heat.end()
     this.#exchange.interrupt('M3 S0')
     this.#exchange.interrupt('M106')

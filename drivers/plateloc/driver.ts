@@ -186,7 +186,7 @@ class PlateLoc extends Mounted<SerialMount<Settings>> implements Device {
 
   /** The cycle is aborted and the set point put to the coldest in one go. */
   async halt(): Promise<void> {
-    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#going.stop()
     this.#aborted = undefined
     try {
       this.#exchange.interrupt(abortCycle)

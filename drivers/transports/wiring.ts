@@ -1,10 +1,8 @@
 // How parts are wired to this computer, as a configuration says it, and what a driver makes of that.
 
 import * as v from 'valibot'
-import { described } from '../../src/kit/described.ts'
+import { described, Whole } from '../../src/kit/described.ts'
 import type { GpioPlace, PinUse } from './pin.ts'
-
-const Whole = (least: number, most: number) => v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most))
 
 /** An address has seven bits; those below 8 and above 0x77 mean something else. In JSON it is written as a decimal number. */
 const Address = described(Whole(0x08, 0x77), 'Address on the bus, as a decimal number: 32 is 0x20')

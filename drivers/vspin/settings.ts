@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import type { Profile } from '../../src/devices/device.ts'
-import { described } from '../../src/kit/described.ts'
+import { described, Whole } from '../../src/kit/described.ts'
 
 const Fraction = v.pipe(v.number(), v.minValue(0.01), v.maxValue(1))
 
@@ -10,10 +10,7 @@ export const Settings = v.strictObject({
   acceleration: v.optional(described(Fraction, 'Of the fastest, 0.01 to 1'), 0.8),
   deceleration: v.optional(described(Fraction, 'Of the fastest, 0.01 to 1'), 0.8),
   remainder: v.optional(
-    described(
-      v.pipe(v.number(), v.integer(), v.minValue(-7999), v.maxValue(7999)),
-      'From bucket 1 at the door back to the index, in counts; each unit has its own',
-    ),
+    described(Whole(-7999, 7999), 'From bucket 1 at the door back to the index, in counts; each unit has its own'),
     -5337,
   ),
   bucket: v.optional(described(v.picklist([1, 2]), 'The bucket that stands at the door'), 1),

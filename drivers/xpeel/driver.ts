@@ -3,8 +3,7 @@
 import * as v from 'valibot'
 import type { Device, Identity, Profile } from '../../src/devices/device.ts'
 import type { Params } from '../../src/devices/operations.ts'
-import { LabError } from '../../src/errors.ts'
-import { described } from '../../src/kit/described.ts'
+import { described, Whole } from '../../src/kit/described.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
 import { Mounted } from '../mounted.ts'
@@ -14,13 +13,7 @@ import { simulate } from './simulator.ts'
 import { Talk } from './talk.ts'
 
 export const settings = v.strictObject({
-  outward_steps: v.optional(
-    described(
-      v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(60)),
-      'How many times the conveyor has to go out by 7 mm until it is out',
-    ),
-    25,
-  ),
+  outward_steps: v.optional(described(Whole(1, 60), 'How many times the conveyor has to go out by 7 mm until it is out'), 25),
 })
 export type Settings = v.InferOutput<typeof settings>
 
@@ -88,7 +81,7 @@ class XPeel extends Mounted<SerialMount<Settings>> implements Device {
    * moves nothing, and it is halted when it has said that its motion is done, and answers.
    */
   async halt(): Promise<void> {
-    this.#going.end(new LabError('stopped', 'interrupted by a stop'))
+    this.#going.stop()
     this.#talk.interrupt(askVersion)
     await this.#talk.still()
     this.#talk.forgetRestart()

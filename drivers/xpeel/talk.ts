@@ -3,6 +3,8 @@
 import { connectionLost } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import { deferred } from '../../src/kit/deferred.ts'
+import { unlessAborted } from '../going.ts'
 import { Mounted } from '../mounted.ts'
 import { reports } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
@@ -108,12 +110,7 @@ export class Talk extends Mounted<Parts> {
   }
 
   #begin(within_s: number): Motion {
-    let end: Motion['end'] = () => {}
-    let fail: Motion['fail'] = () => {}
-    const ended = new Promise<number[]>((resolve, reject) => {
-      end = resolve
-      fail = reject
-    })
+    const { promise: ended, resolve: end, reject: fail } = deferred<number[]>()
     const motion: Motion = { acknowledged: false, ended, end, fail }
     const cancel = this.at.clock.after(within_s * 1000, () => {
       fail(new LabError('no_reply', `it has not said within ${within_s} s that it is done; see what it does, then initialize`))
@@ -168,14 +165,4 @@ function isReady(line: string): boolean {
 function throwErrors(codes: number[]): void {
   const errors = errorsOf(codes)
   if (errors.length) throw reports(errorTable, errors)
-}
-
-/** Rejects as soon as the signal is aborted; the motion itself goes on. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    if (signal.aborted) return onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }

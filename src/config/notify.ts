@@ -1,7 +1,7 @@
 // The settings of the messages that the service sends when somebody is needed.
 
 import * as v from 'valibot'
-import { described } from '../kit/described.ts'
+import { described, Whole } from '../kit/described.ts'
 
 export const notifyKinds = [
   'incident',
@@ -42,7 +42,7 @@ export const NotifyTarget = v.strictObject({
   ),
   format: v.optional(described(v.picklist(['json', 'slack', 'ntfy']), 'Form of a message'), 'json'),
   headers: v.optional(described(v.record(HeaderName, Secret), 'Headers of each request; a value is a text, or `{"file": …}`'), {}),
-  every_s: v.optional(described(v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(86_400)), 'Seconds between two `alive`'), 60),
+  every_s: v.optional(described(Whole(10, 86_400), 'Seconds between two `alive`'), 60),
 })
 export type NotifyTarget = v.InferOutput<typeof NotifyTarget>
 

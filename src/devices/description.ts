@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
-import { described } from '../kit/described.ts'
+import { described, Whole } from '../kit/described.ts'
 import { checked } from '../kit/schema.ts'
 import { FlatSchema, type ParamsSchema, paramsSchema, shownSchema } from './flat_schema.ts'
 import { operations as table } from './operations.ts'
@@ -27,12 +27,7 @@ const DescribedOperation = v.strictObject({
     'How long it takes: a number, or a parameter that says so and what comes on top of it',
   ),
   margin_s: v.optional(described(Seconds, 'Seconds over that, after which it is given up and the device is halted'), 30),
-  labware_sites: v.optional(
-    described(
-      v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1000)),
-      'How many labware it takes at once; more are refused in a workflow',
-    ),
-  ),
+  labware_sites: v.optional(described(Whole(0, 1000), 'How many labware it takes at once; more are refused in a workflow')),
   can_end_early: v.optional(described(v.boolean(), 'Whether `end` ends it in an orderly way'), false),
   leaves_on: v.optional(described(v.nullable(v.picklist(['motion', 'heat'])), 'What goes on by itself if everything here ends'), 'motion'),
 })

@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
+import { Whole } from '../kit/described.ts'
 import { isMultiple } from '../kit/multiple.ts'
 
 const Value = v.union([v.string(), v.number(), v.boolean()])
@@ -15,7 +16,7 @@ const Property = v.strictObject({
   minimum: v.optional(v.pipe(v.number(), v.finite())),
   maximum: v.optional(v.pipe(v.number(), v.finite())),
   multipleOf: v.optional(v.pipe(v.number(), v.finite(), v.gtValue(0))),
-  maxLength: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000))),
+  maxLength: v.optional(Whole(1, 10_000)),
   default: v.optional(Value),
 })
 type Property = v.InferOutput<typeof Property>

@@ -1,7 +1,7 @@
 // The tables of operations and readings. Routes, driver types, capabilities, commands and the OpenAPI text are all made from them.
 
 import * as v from 'valibot'
-import { described } from '../kit/described.ts'
+import { described, Whole } from '../kit/described.ts'
 
 /** A number with a unit. What a device takes of it is narrowed by its limits. */
 function quantity(unit: string, description: string) {
@@ -10,7 +10,7 @@ function quantity(unit: string, description: string) {
 
 /** A whole number that stands for something. May be left out. */
 function choice(least: number, most: number, usual: number, description: string) {
-  return v.optional(described(v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most)), description), usual)
+  return v.optional(described(Whole(least, most), description), usual)
 }
 
 const Nothing = v.strictObject({})

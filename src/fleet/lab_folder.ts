@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import * as v from 'valibot'
 import type { FleetConfig } from '../config/fleet.ts'
 import { LabError, messageOf } from '../errors.ts'
+import { Whole } from '../kit/described.ts'
 import { createSynced } from '../kit/durable.ts'
 import { readText } from '../kit/files.ts'
 import { exists } from '../kit/folder.ts'
@@ -24,7 +25,7 @@ const LabFile = v.strictObject({
   name: Id,
   /** The broker, as the benches reach it. */
   host: v.pipe(v.string(), v.nonEmpty()),
-  port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65535)),
+  port: Whole(1, 65535),
   /** The folder of its streams. */
   store: v.pipe(v.string(), v.nonEmpty()),
   benches: v.record(Id, PublicKey),

@@ -7,6 +7,7 @@ import { type Hub, microseconds } from '../events/hub.ts'
 import type { Query } from '../events/log_reader.ts'
 import { usualHeartbeat_s } from '../events/streams.ts'
 import type { LongRequests } from '../keys/long_requests.ts'
+import { deferred } from '../kit/deferred.ts'
 import { described } from '../kit/described.ts'
 import { type Exchange, type Route, routesOf } from './contract.ts'
 import { answerEvents } from './event_answer.ts'
@@ -135,7 +136,7 @@ type Ends = { gone: AbortSignal; ended: AbortSignal }
 /** Resolves when there is an event to answer, when the time is up, or when nobody waits any more. Rejects with the reason of `ended`. */
 async function somethingThere(lab: Rooms, query: Query, wait_ms: number, { gone, ended }: Ends): Promise<void> {
   const { log, closing } = lab.hub
-  const { promise, resolve } = withResolver()
+  const { promise, resolve } = deferred<void>()
   const ends = [
     log.onShown((entries) => {
       if (entries.some(({ us, event }) => us >= query.since_us! && event.execution_id === (query.execution_id ?? event.execution_id)))
@@ -163,12 +164,4 @@ function heard(signal: AbortSignal, call: () => void): () => void {
   if (signal.aborted) call()
   signal.addEventListener('abort', call)
   return () => signal.removeEventListener('abort', call)
-}
-
-function withResolver(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = () => {}
-  const promise = new Promise<void>((done) => {
-    resolve = done
-  })
-  return { promise, resolve }
 }

@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join } from 'node:path'
 import * as v from 'valibot'
 import { FleetConfig } from '../../config/fleet.ts'
 import { LabError, messageOf } from '../../errors.ts'
-import { described } from '../../kit/described.ts'
+import { described, Whole } from '../../kit/described.ts'
 import { didYouMean, nearest } from '../../kit/did_you_mean.ts'
 import { readText } from '../../kit/files.ts'
 import { parseJsonWithComments } from '../../kit/json.ts'
@@ -91,7 +91,7 @@ export const LabFile = v.strictObject({
     'The broker of the lab: it knows the addresses of the benches, and holds who has which labware',
   ),
   keep_journeys: described(
-    v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000)), 10_000),
+    v.optional(Whole(1, 1_000_000), 10_000),
     'Of journeys that have ended so many are kept, the newest; who had their labware goes with them',
   ),
   keys: described(v.optional(Path, 'keys'), 'Folder with the API key of each bench, in NAME.key; beside this file by default'),

@@ -1,11 +1,11 @@
 // Topologies and workflows as people write them: one shape for JSON files, for the API and for TypeScript modules.
 
 import * as v from 'valibot'
-import { described } from '../../kit/described.ts'
+import { described, Whole } from '../../kit/described.ts'
 import { Id, Name } from '../../kit/name.ts'
 
 const Seconds = v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(1e7), v.metadata({ unit: 's' }))
-const Count = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100_000))
+const Count = Whole(1, 100_000)
 
 /** A place that holds one labware. Of a device with several sites there is one for each: `bravo_96/site-1`. */
 const Position = v.strictObject({
