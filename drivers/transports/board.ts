@@ -236,6 +236,7 @@ class BoardPin implements Pin {
   }
 }
 
-function missing(name: string): never {
+/** Throws: a driver asks for what its plan does not have. */
+export function missing(name: string): never {
   throw new LabError('internal', `the plan has no ${name}`)
 }

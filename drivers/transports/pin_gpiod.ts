@@ -13,6 +13,7 @@ import { promisify } from 'node:util'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { sleep, systemClock } from '../../src/kit/clock.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
+import { Mounted } from '../mounted.ts'
 import { type Pin, type PinBackend, type PinUse, type Probe, placeInWords } from './pin.ts'
 import { type Chip, lineOf } from './pin_chips.ts'
 
@@ -97,11 +98,13 @@ export function chipsIn(text: string): Chip[] {
 }
 
 type Tools = { words: Words; tool(words: string[]): [string, string[]]; chips: readonly Chip[] }
+type Place = { tools: Tools; chip: string; line: number; use: PinUse; lost(reason: string): void }
 
 const openLine = async (tools: Tools, ...[place, use, lost]: Parameters<PinBackend['open']>): Promise<Pin> => {
   const { chip, line } = lineOf(place, tools.chips)
+  const at = { tools, chip: chip.name, line, use, lost }
   try {
-    return use.mode === 'in' ? await Input.open(tools, chip.name, line, use, lost) : await Output.open(tools, chip.name, line, use, lost)
+    return use.mode === 'in' ? await Input.open(at) : await Output.open(at)
   } catch (error) {
     throw new LabError('disconnected', `${placeInWords(place)} cannot be opened: ${messageOf(error)}; see that nothing else uses it`, {
       cause: error,
@@ -152,29 +155,16 @@ type Watch = { shell: Shell; closed: Promise<void>; said: string; pid?: number; 
  * edges are queued by the kernel, so what it said last is the level; only one that comes between the first level and gpiomon is lost,
  * a few milliseconds. So `read` begins anew, now and then.
  */
-class Input implements Pin {
-  readonly #tools: Tools
-  readonly #chip: string
-  readonly #line: number
-  readonly #use: PinUse
-  readonly #lost: (reason: string) => void
+class Input extends Mounted<Place> implements Pin {
   readonly #queue = new SerialQueue(64)
   readonly #listeners = new Set<(active: boolean) => void>()
   #watch: Watch | undefined
   #last: boolean | undefined
 
-  static async open(tools: Tools, chip: string, line: number, use: PinUse, lost: (reason: string) => void): Promise<Input> {
-    const input = new Input(tools, chip, line, use, lost)
+  static async open(place: Place): Promise<Input> {
+    const input = new Input(place)
     await input.read()
     return input
-  }
-
-  private constructor(tools: Tools, chip: string, line: number, use: PinUse, lost: (reason: string) => void) {
-    this.#tools = tools
-    this.#chip = chip
-    this.#line = line
-    this.#use = use
-    this.#lost = lost
   }
 
   read(): Promise<boolean> {
@@ -189,7 +179,7 @@ class Input implements Pin {
   }
 
   async write(): Promise<void> {
-    throw new LabError('internal', `line ${this.#line} of ${this.#chip} is an input`)
+    throw new LabError('internal', `line ${this.at.line} of ${this.at.chip} is an input`)
   }
 
   writeNow(): Promise<void> {
@@ -198,7 +188,7 @@ class Input implements Pin {
 
   onEdge(listen: (active: boolean) => void): () => void {
     this.#listeners.add(listen)
-    void this.read().catch((error) => this.#lost(messageOf(error)))
+    void this.read().catch((error) => this.at.lost(messageOf(error)))
     return () => {
       this.#listeners.delete(listen)
       if (this.#listeners.size === 0) void this.#queue.run(async () => this.#listeners.size || this.#endWatch())
@@ -211,15 +201,15 @@ class Input implements Pin {
   }
 
   #note(level: boolean): void {
-    const active = level !== this.#use.active_low
+    const active = level !== this.at.use.active_low
     const changed = this.#last !== undefined && active !== this.#last
     this.#last = active
     if (changed) for (const listen of this.#listeners) listen(active)
   }
 
   async #readOnce(): Promise<void> {
-    const { words, tool } = this.#tools
-    const { stdout } = await run(...tool(words.get(this.#chip, this.#line, this.#use.pull)))
+    const { words, tool } = this.at.tools
+    const { stdout } = await run(...tool(words.get(this.at.chip, this.at.line, this.at.use.pull)))
     this.#note(stdout.trim() === '1')
   }
 
@@ -230,7 +220,7 @@ class Input implements Pin {
     while (stateOf(watch.pid) !== 'holds') {
       if (watch.ended || systemClock.now() > end) {
         await this.#endWatch()
-        throw new Error(watch.said || `gpiomon did not take line ${this.#line} of ${this.#chip}`)
+        throw new Error(watch.said || `gpiomon did not take line ${this.at.line} of ${this.at.chip}`)
       }
       await sleep(systemClock, look_ms)
     }
@@ -238,8 +228,8 @@ class Input implements Pin {
   }
 
   #watching(): Watch {
-    const { words, tool } = this.#tools
-    const at = [this.#chip, this.#line, this.#use.pull] as const
+    const { words, tool } = this.at.tools
+    const at = [this.at.chip, this.at.line, this.at.use.pull] as const
     const script = watcher(tool(words.get(...at)).flat(), tool(words.monitor(...at)).flat())
     const shell = spawn('/bin/sh', ['-c', script], { stdio: ['pipe', 'pipe', 'pipe'] })
     const closed = new Promise<void>((resolve) => shell.on('close', resolve).on('error', () => resolve()))
@@ -257,7 +247,7 @@ class Input implements Pin {
     shell.stdin.on('error', () => undefined)
     shell.stdout.on('close', () => {
       watch.ended = true
-      if (this.#watch === watch && watch.read_at !== undefined) this.#lost(`gpiomon ended for line ${this.#line} of ${this.#chip}`)
+      if (this.#watch === watch && watch.read_at !== undefined) this.at.lost(`gpiomon ended for line ${this.at.line} of ${this.at.chip}`)
     })
     return watch
   }
@@ -305,16 +295,12 @@ read -r level || exit
 } | { ${quoted(obey)} "${line}=$level"; printf '\\nended\\n'; }
 `
 
-class Output implements Pin {
-  readonly #chip: string
-  readonly #line: number
-  readonly #use: PinUse
-  readonly #lost: (reason: string) => void
+class Output extends Mounted<Place> implements Pin {
   readonly #keeper: Shell
-  readonly #obeys: boolean
+  readonly #obeys = this.at.tools.words.obey !== undefined
   #pid: number | undefined
   #said = ''
-  #active: boolean
+  #active = this.at.use.initial ?? false
   #sent = 0
   #taken = 0
   #opened = false
@@ -322,12 +308,12 @@ class Output implements Pin {
   #closing = false
 
   /** Resolves once the line is driven. That of a service which was killed is let go of after a second. */
-  static async open(tools: Tools, chip: string, line: number, use: PinUse, lost: (reason: string) => void): Promise<Output> {
+  static async open(place: Place): Promise<Output> {
     const end = systemClock.now() + patience_ms
     for (;;) {
-      const output = new Output(tools, chip, line, use, lost)
+      const output = new Output(place)
       try {
-        await output.write(use.initial ?? false)
+        await output.write(place.use.initial ?? false)
         output.#opened = true
         return output
       } catch (error) {
@@ -338,13 +324,10 @@ class Output implements Pin {
     }
   }
 
-  private constructor({ words, tool }: Tools, chip: string, line: number, use: PinUse, lost: (reason: string) => void) {
-    this.#chip = chip
-    this.#line = line
-    this.#use = use
-    this.#lost = lost
-    this.#active = use.initial ?? false
-    this.#obeys = words.obey !== undefined
+  private constructor(place: Place) {
+    super(place)
+    const { tools, chip, line, use } = place
+    const { words, tool } = tools
     const safe = use.active_low ? '1' : '0'
     const script = words.obey ? tells(tool(words.obey(chip)).flat(), line, safe) : beginsAnew(tool(words.set(chip)).flat(), line, safe)
     this.#keeper = spawn('/bin/sh', ['-c', script], { stdio: ['pipe', 'pipe', 'pipe'], detached: true })
@@ -359,7 +342,10 @@ class Output implements Pin {
   /** The value that was set, if the line is still held. */
   async read(): Promise<boolean> {
     if (this.#held()) return this.#active
-    throw new LabError('device_failed', `line ${this.#line} of ${this.#chip} is not driven any more: ${this.#said || 'gpioset has ended'}`)
+    throw new LabError(
+      'device_failed',
+      `line ${this.at.line} of ${this.at.chip} is not driven any more: ${this.#said || 'gpioset has ended'}`,
+    )
   }
 
   async write(active: boolean): Promise<void> {
@@ -368,7 +354,7 @@ class Output implements Pin {
 
   /** The word is in the pipe when this returns, and the pin follows some milliseconds later. */
   writeNow(active: boolean): Promise<void> {
-    const sentence = `line ${this.#line} of ${this.#chip} takes no more words`
+    const sentence = `line ${this.at.line} of ${this.at.chip} takes no more words`
     if (this.#ended) throw new LabError('stop_not_sent', `${sentence}: ${this.#said}`)
     this.#active = active
     this.#send()
@@ -377,11 +363,11 @@ class Output implements Pin {
 
   #send(): void {
     this.#sent++
-    this.#keeper.stdin.write(`${this.#active !== this.#use.active_low ? 1 : 0}\n`)
+    this.#keeper.stdin.write(`${this.#active !== this.at.use.active_low ? 1 : 0}\n`)
   }
 
   onEdge(): () => void {
-    throw new LabError('internal', `line ${this.#line} of ${this.#chip} is an output`)
+    throw new LabError('internal', `line ${this.at.line} of ${this.at.chip} is an output`)
   }
 
   async close(): Promise<void> {
@@ -404,14 +390,14 @@ class Output implements Pin {
 
   /** To the question after each word; before it there may be prompts. */
   get #answer(): RegExp {
-    return new RegExp(`\\b${this.#line}"?=(active|inactive)\\s*$`)
+    return new RegExp(`\\b${this.at.line}"?=(active|inactive)\\s*$`)
   }
 
   #onEnd(said: string): void {
     if (this.#ended) return
     this.#ended = true
     this.#said = said
-    if (!this.#closing && this.#opened) this.#lost(`line ${this.#line} of ${this.#chip}: ${said || 'its gpioset has ended'}`)
+    if (!this.#closing && this.#opened) this.at.lost(`line ${this.at.line} of ${this.at.chip}: ${said || 'its gpioset has ended'}`)
   }
 
   /** Where gpioset begins anew for each level, somebody else may have got at the line in between. */
@@ -426,7 +412,7 @@ class Output implements Pin {
       }
       await sleep(systemClock, look_ms)
     }
-    throw new LabError('device_failed', this.#said || `gpioset did not take line ${this.#line} of ${this.#chip}`)
+    throw new LabError('device_failed', this.#said || `gpioset did not take line ${this.at.line} of ${this.at.chip}`)
   }
 
   #held(): boolean {

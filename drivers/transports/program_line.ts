@@ -44,22 +44,8 @@ class ProgramLine extends RealLine<Program> implements BridgeLine {
     this.#words = words
   }
 
-  /** The kernel takes all of it before this returns, or the program is ended. */
   write(bytes: Uint8Array): void {
-    const { stdin } = this.connection.child
-    stdin.write(bytes)
-    if (stdin.writableLength > 0 || stdin.destroyed) {
-      const reason = 'the program reads nothing any more'
-      this.lose(reason)
-      throw new LabError('disconnected', `${reason}; ${this.advice}`)
-    }
-    this.show('to_device', bytes)
-  }
-
-  async setBaud(): Promise<void> {}
-
-  async setModem(): Promise<boolean> {
-    return false
+    this.pour(this.connection.child.stdin, bytes, { reason: 'the program reads nothing any more', advice: this.advice })
   }
 
   override giveUp(reason: string, atOnce?: 'atOnce'): Promise<void> {

@@ -1,6 +1,7 @@
 // The base class of a serial port and of a connection to a box on the network: a line that one caller at a time opens, that may be closed while it
 // is being opened or lost at any moment, and whose traffic can be watched.
 
+import type { Writable } from 'node:stream'
 import { notOpen } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
@@ -28,8 +29,14 @@ export abstract class RealLine<Connection> implements Line {
   }
 
   abstract write(bytes: Uint8Array): void
-  abstract setBaud(baud: number): Promise<void>
-  abstract setModem(lines: { rts?: boolean; dtr?: boolean }): Promise<boolean>
+
+  /** Does nothing where there is no speed. */
+  async setBaud(_baud: number): Promise<void> {}
+
+  /** Sets nothing where there are no modem lines. */
+  async setModem(_lines: { rts?: boolean; dtr?: boolean }): Promise<boolean> {
+    return false
+  }
 
   /** Rejects with `disconnected`. */
   protected abstract connect(): Promise<Connection>
@@ -88,6 +95,16 @@ export abstract class RealLine<Connection> implements Line {
     if (!this.isUsed(connection)) return
     this.show('to_host', bytes)
     this.#listener(bytes)
+  }
+
+  /** Writes to a stream, of which the kernel takes all before this returns, or the line is lost, and nothing of what waits is ever sent. */
+  protected pour(stream: Writable, bytes: Uint8Array, { reason, advice }: { reason: string; advice: string }): void {
+    stream.write(bytes)
+    if (stream.writableLength > 0 || stream.destroyed) {
+      this.lose(reason)
+      throw new LabError('disconnected', `${reason}; ${advice}`)
+    }
+    this.show('to_device', bytes)
   }
 
   protected show(direction: Parameters<OnWire>[0], bytes: Uint8Array): void {

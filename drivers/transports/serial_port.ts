@@ -58,7 +58,7 @@ class SerialLine extends RealLine<SerialPort> {
    * Setting the speed throws away what waits in the port (`tcflush` in the package), so what was written goes out at the old speed first,
    * and what is written meanwhile, which can only be a stop, is written again at the new one. A speed that is set already is left alone.
    */
-  setBaud(baud: number): Promise<void> {
+  override setBaud(baud: number): Promise<void> {
     const atRisk: Uint8Array[] = []
     this.#atRisk.add(atRisk)
     const isSet = this.#speeds.run(async () => {
@@ -81,7 +81,7 @@ class SerialLine extends RealLine<SerialPort> {
    * False on a pseudo-terminal, which has no modem lines, and on a CDC-ACM adapter without a break: the package clears the
    * break first and then gives up (`Operation not supported, cannot set`).
    */
-  async setModem(lines: { rts?: boolean; dtr?: boolean }): Promise<boolean> {
+  override async setModem(lines: { rts?: boolean; dtr?: boolean }): Promise<boolean> {
     const { port } = this.#opened()
     const modem = { ...this.#modem, ...lines }
     try {

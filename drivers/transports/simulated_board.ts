@@ -1,10 +1,9 @@
 // Pins and I2C parts inside the process: what hangs on them is a simulation, what opens them is what opens real ones.
 
-import { LabError } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { Expanders } from '../parts/expanders.ts'
 import { simulatedExpander } from '../parts/simulated_expanders.ts'
-import { type Board, board } from './board.ts'
+import { type Board, board, missing } from './board.ts'
 import type { Pin } from './pin.ts'
 import { type SimulatedBus, type SimulatedChip, simulatedI2c } from './simulated_i2c.ts'
 import type { Fault } from './simulated_line.ts'
@@ -162,10 +161,6 @@ function farEnd(plan: BoardPlan, wireAt: (place: string) => Wire, busAt: (number
       busAt(bus).put(address, chip)
     },
   }
-}
-
-function missing(name: string): never {
-  throw new LabError('internal', `the plan has no ${name}`)
 }
 
 /** A pin of the computer itself: as with sysfs, an output keeps its level when it is closed. */

@@ -1,8 +1,9 @@
 // A serial line behind a box on the network (ser2net, Moxa), as raw TCP. Speed and parity are settings of the box.
 
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { LabError } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
+import { connected, onEnd } from './connected.ts'
 import type { Line, SerialSettings } from './line.ts'
 import { RealLine } from './real_line.ts'
 
@@ -25,8 +26,6 @@ export function boxWords({ host, port }: TcpPlace, { baud, data_bits = 8, parity
   return `the box at ${host}:${port} must have ${words.join(', ')} and no flow control`
 }
 
-/** How long a connection may take to be made. */
-const connecting_ms = 3000
 /** When nothing is said for so long, the kernel asks the box whether it is still there. */
 const keepAlive_ms = 5000
 /**
@@ -47,46 +46,24 @@ class TcpLine extends RealLine<Socket> {
     this.#serial = serial
   }
 
-  /** The kernel takes all of it before this returns, or the connection is given up, and nothing of what waits is ever sent. */
   write(bytes: Uint8Array): void {
     const socket = this.connection
+    const advice = 'see that the box is switched on and on the network'
     // A copy: what the kernel does not take at once stays in the socket.
-    socket.write(Uint8Array.from(bytes))
-    if (socket.writableLength > 0 || socket.destroyed) {
-      const reason = `${this.name} took no more bytes`
-      this.lose(reason)
-      throw new LabError('disconnected', `${reason}; see that the box is switched on and on the network`)
-    }
-    this.show('to_device', bytes)
+    this.pour(socket, Uint8Array.from(bytes), { reason: `${this.name} took no more bytes`, advice })
     this.#cancelSilence ??= this.clock.after(silent_ms, () => this.loseIf(socket, `nothing came for ${silent_ms / 1000} s`))
   }
 
   /** Rejects with `device_failed` for any other speed than that of the settings: the box alone could change it. */
-  async setBaud(baud: number): Promise<void> {
+  override async setBaud(baud: number): Promise<void> {
     if (baud === this.#serial.baud) return
     throw new LabError('device_failed', `${this.name} cannot be set to ${baud} baud: the speed is the box's; use a serial port`)
   }
 
-  async setModem(): Promise<boolean> {
-    return false
-  }
-
   protected connect(): Promise<Socket> {
-    return new Promise((resolve, reject) => {
-      const socket = connect({ ...this.#at, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAlive_ms })
-      const fail = (error: NodeJS.ErrnoException) => {
-        cancel()
-        socket.destroy()
-        reject(whyNotConnected(this.name, error))
-      }
-      const late: NodeJS.ErrnoException = Object.assign(new Error(`no connection within ${connecting_ms / 1000} s`), { code: 'ETIMEDOUT' })
-      const cancel = this.clock.after(connecting_ms, () => fail(late))
-      socket.once('error', fail)
-      socket.once('connect', () => {
-        cancel()
-        socket.off('error', fail)
-        resolve(socket)
-      })
+    const place = { ...this.#at, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAlive_ms }
+    return connected(place, this.clock).catch((error: NodeJS.ErrnoException) => {
+      throw whyNotConnected(this.name, error)
     })
   }
 
@@ -95,10 +72,7 @@ class TcpLine extends RealLine<Socket> {
       if (this.isUsed(socket)) this.#heard()
       this.came(socket, bytes)
     })
-    socket.on('end', () => this.loseIf(socket, 'the box closed the connection'))
-    socket.on('error', (error) => this.loseIf(socket, error.message))
-    socket.on('close', () => this.loseIf(socket, 'the connection was closed'))
-    if (socket.destroyed) this.loseIf(socket, 'the connection was closed')
+    onEnd(socket, 'the box', (said) => this.loseIf(socket, said))
   }
 
   /** A connection that was lost is reset, so that nothing that waits in it is delivered; one that is closed sends what it has. */

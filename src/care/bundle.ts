@@ -2,7 +2,7 @@
 // is: keys, their hashes and passwords are taken out of every text that goes in.
 
 import { type Part, pack, packedBytes } from '../kit/archive.ts'
-import { parseJsonWithComments } from '../kit/json.ts'
+import { indented, parseJsonWithComments } from '../kit/json.ts'
 
 /** A file of the bundle. */
 export type BundleFile = {
@@ -57,7 +57,7 @@ export function contentsOf({ pieces, missing }: Bundle, at: Date): string {
 
 /** A configuration without its comments, and without what its names call a secret. Throws `invalid` for what is no JSON. */
 export function configWithoutSecrets(text: string, origin: string): string {
-  return `${JSON.stringify(hiddenSecrets(parseJsonWithComments(text, origin)), undefined, 2)}\n`
+  return indented(hiddenSecrets(parseJsonWithComments(text, origin)))
 }
 
 /** A value as JSON has it, without what its names call a secret. */

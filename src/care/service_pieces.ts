@@ -2,6 +2,7 @@
 
 import { messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
+import { indented } from '../kit/json.ts'
 import type { Bundle, BundleFile } from './bundle.ts'
 
 /** A piece that is still to be had. */
@@ -37,10 +38,6 @@ export function adminPieces(ask: Asking): Wish[] {
     { name: 'config.json', what: 'the configuration in force', get: answer(ask, '/api/system/config') },
     { name: 'doctor.json', what: 'what benchd doctor finds', get: answer(ask, '/api/system/doctor') },
   ]
-}
-
-function indented(value: unknown): string {
-  return `${JSON.stringify(value, undefined, 2)}\n`
 }
 
 function answer(ask: Asking, path: string): () => Promise<string> {

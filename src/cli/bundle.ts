@@ -7,6 +7,7 @@ import type { Bundle } from '../care/bundle.ts'
 import type { Wish } from '../care/service_pieces.ts'
 import type { stateTexts } from '../care/state_texts.ts'
 import { readText } from '../kit/files.ts'
+import { indented } from '../kit/json.ts'
 import { packageVersion } from '../kit/package_version.ts'
 import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
@@ -137,8 +138,4 @@ async function journal(): Promise<string> {
     lines.push(`${new Date(at * 1000).toISOString()} ${level} ${message}\n`)
   if (lines.length === 0) throw new Error('the journal has nothing of benchd')
   return lines.join('')
-}
-
-function indented(value: unknown): string {
-  return `${JSON.stringify(value, undefined, 2)}\n`
 }

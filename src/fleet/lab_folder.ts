@@ -12,6 +12,7 @@ import { createSynced } from '../kit/durable.ts'
 import { readText } from '../kit/files.ts'
 import { exists } from '../kit/folder.ts'
 import { installation } from '../kit/installation.ts'
+import { indented } from '../kit/json.ts'
 import { Id } from '../kit/name.ts'
 import { judged } from '../kit/schema.ts'
 import { eventStream, eventSubject } from './outbox.ts'
@@ -91,9 +92,9 @@ export async function makeLab(
   const lab: LabFile = { format: 1, ...(before ?? wanted!), others, benches: { ...before?.benches } }
   for (const name of added) lab.benches[name] = await writtenKey(folder, name)
   const write = (name: string, text: string) => createSynced(join(folder, name), text, { mode: name === brokerFile ? 0o644 : 0o600 })
-  await write(labFile, `${JSON.stringify(lab, undefined, 2)}\n`)
+  await write(labFile, indented(lab))
   await write(brokerFile, brokerConfig(lab, folder))
-  for (const name of added) await write(`benches/${name}.json`, `${JSON.stringify({ fleet: fleetOf(lab, name) }, undefined, 2)}\n`)
+  for (const name of added) await write(`benches/${name}.json`, indented({ fleet: fleetOf(lab, name) }))
   return { lab, added }
 }
 

@@ -48,7 +48,6 @@ async function metricsOf(lab: Rooms): Promise<Metric[]> {
   const health = lab.health()
   const lag_s = await lag()
   const { free, total } = await log.room().catch(() => ({ free: Number.NaN, total: Number.NaN }))
-  const one = (name: string, type: Metric['type'], help: string, value: number): Metric => ({ name, type, help, values: [{ value }] })
   return [
     {
       name: 'benchd_build_info',
@@ -105,6 +104,11 @@ async function metricsOf(lab: Rooms): Promise<Metric[]> {
   ]
 }
 
+/** Returns a metric without labels; what is not known has no value. */
+function one(name: string, type: Metric['type'], help: string, value: number | boolean | null | undefined): Metric {
+  return { name, type, help, values: value === null || value === undefined ? [] : [{ value: Number(value) }] }
+}
+
 /** At the moment of asking: a clock that ticks all the time would keep a small computer awake. */
 async function lag(): Promise<number> {
   const began = performance.now()
@@ -115,28 +119,25 @@ async function lag(): Promise<number> {
 /** A bench without a broker has no values. */
 function fleetMetrics({ fleet }: Rooms): Metric[] {
   const status = fleet?.status()
-  const known = (name: string, type: Metric['type'], help: string, value: number | null | undefined): Metric => {
-    return { name, type, help, values: value === null || value === undefined ? [] : [{ value }] }
-  }
-  const isConnected = status && Number(status.state === 'connected')
   return [
-    known('benchd_fleet_connected', 'gauge', 'Whether the broker of the lab takes events of this bench', isConnected),
-    known('benchd_fleet_waiting_events', 'gauge', 'Events that the broker has not acknowledged', status?.waiting),
-    known('benchd_fleet_lag_seconds', 'gauge', 'How long the oldest of them has been waiting', status?.lag_s),
-    known('benchd_fleet_sent_total', 'counter', 'Events that the broker has acknowledged since the service began', status?.sent),
-    known('benchd_fleet_lost_total', 'counter', 'Events that were removed or lost here before they could be sent', status?.lost),
+    one(
+      'benchd_fleet_connected',
+      'gauge',
+      'Whether the broker of the lab takes events of this bench',
+      status && status.state === 'connected',
+    ),
+    one('benchd_fleet_waiting_events', 'gauge', 'Events that the broker has not acknowledged', status?.waiting),
+    one('benchd_fleet_lag_seconds', 'gauge', 'How long the oldest of them has been waiting', status?.lag_s),
+    one('benchd_fleet_sent_total', 'counter', 'Events that the broker has acknowledged since the service began', status?.sent),
+    one('benchd_fleet_lost_total', 'counter', 'Events that were removed or lost here before they could be sent', status?.lost),
   ]
 }
 
-/** A figure that this computer does not know has no value. */
 function hostMetrics({ host }: Rooms): Metric[] {
-  const known = (name: string, help: string, value: number | boolean | null | undefined): Metric => {
-    return { name, type: 'gauge', help, values: value === null || value === undefined ? [] : [{ value: Number(value) }] }
-  }
   return [
-    known('benchd_clock_synced', 'Whether the clock was set by a time server', host?.clock_synced),
-    known('benchd_under_voltage', 'Whether the voltage of the board was too low in the last two seconds', host?.under_voltage),
-    known('benchd_cpu_temperature_celsius', 'Of the processor', host?.temperature?.celsius),
+    one('benchd_clock_synced', 'gauge', 'Whether the clock was set by a time server', host?.clock_synced),
+    one('benchd_under_voltage', 'gauge', 'Whether the voltage of the board was too low in the last two seconds', host?.under_voltage),
+    one('benchd_cpu_temperature_celsius', 'gauge', 'Of the processor', host?.temperature?.celsius),
   ]
 }
 

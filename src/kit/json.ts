@@ -23,6 +23,11 @@ export function parseJson(text: string, what: string): unknown {
   return value
 }
 
+/** Writes JSON for people: a file of its own, with an end of line. */
+export function indented(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`
+}
+
 /** Not every version of Node says on which line it stumbled; on a first line the position is enough. */
 function placeIn(text: string, message: string): string {
   const [, position] = /at position (\d+)/.exec(message) ?? []
