@@ -7,6 +7,7 @@ import type { Driver } from '../../drivers/driver.ts'
 import type { Recorded } from '../../drivers/transports/replayed_line.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { command } from './command.ts'
+import { driverNamed } from './driver_named.ts'
 import { CliError } from './exit.ts'
 import { print } from './table.ts'
 
@@ -37,7 +38,7 @@ const replay = command({
       import('../kit/files.ts'),
     ])
     const given = (name: 'params' | 'settings') => parseJson(options[name] ?? '{}', `--${name}`)
-    const driver = await driverCalled(options.driver)
+    const driver = await serialDriver(options.driver)
     const operation = options.operation ?? 'initialize'
     const schema = await paramsOf(operation)
     const params = checked(schema, given('params'), '--params')
@@ -56,12 +57,8 @@ const replay = command({
 
 export const commands = [replay]
 
-async function driverCalled(name: string | undefined): Promise<Driver> {
-  const { drivers, driverNames } = await import('../../drivers/index.ts')
-  const known = `there is: ${driverNames.join(', ')}`
-  if (name === undefined) throw new CliError('usage', `--driver is missing; ${known}`)
-  if (!Object.hasOwn(drivers, name)) throw new CliError('usage', `there is no driver ${name}${didYouMean(name, driverNames)}; ${known}`)
-  const driver = await drivers[name as keyof typeof drivers]()
+async function serialDriver(name: string | undefined): Promise<Driver> {
+  const driver = await driverNamed(name, 'usage')
   if ('serial' in driver) return driver as Driver
   throw new CliError('usage', `${name} is not on a serial line; there is nothing to replay`)
 }

@@ -3,6 +3,7 @@
 import { tells } from './asking.ts'
 import { command } from './command.ts'
 import { pathOf } from './devices/perform.ts'
+import { driverNamed } from './driver_named.ts'
 import { CliError } from './exit.ts'
 import { faultTelling, faultTellingOptions } from './faults.ts'
 import { numberOf } from './numbers.ts'
@@ -22,17 +23,13 @@ const sim = command({
   example: 'benchd sim bioshake --pty',
   async run({ options, operands: [name = ''] }) {
     if (!options.pty) throw new CliError('usage', 'benchd sim wants --pty: a pseudo-terminal is the one place where it can be served')
-    const [{ drivers, driverNames }, { isOnPins }, { serveOnPty }, { checked }, { parseJson }, { didYouMean }] = await Promise.all([
-      import('../../drivers/index.ts'),
+    const [{ isOnPins }, { serveOnPty }, { checked }, { parseJson }] = await Promise.all([
       import('../../drivers/driver.ts'),
       import('../../drivers/serve.ts'),
       import('../kit/schema.ts'),
       import('../kit/json.ts'),
-      import('../kit/did_you_mean.ts'),
     ])
-    if (!(name in drivers))
-      throw new CliError('not_found', `there is no driver ${name}${didYouMean(name, driverNames)}; there is: ${driverNames.join(', ')}`)
-    const driver = await drivers[name as keyof typeof drivers]()
+    const driver = await driverNamed(name, 'not_found')
     if (isOnPins(driver)) throw new CliError('usage', `${name} hangs on pins, not on a serial port; simulate it in a configuration`)
     const settings = checked(driver.settings, parseJson(options.settings ?? '{}', '--settings'), '--settings')
     const time_scale = numberOf('--time-scale', options['time-scale'] ?? '1', 'a number from 1 up', (scale) => scale >= 1)

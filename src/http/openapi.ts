@@ -248,58 +248,27 @@ function queryParameters({ query, operation_id }: Route): object[] {
 
 function headerParameters(route: Route, { is_idempotent }: Subject): object[] {
   const { accepted, success, errors } = route
-  const optional = (name: string, description: string, schema: object) => ({ name, in: 'header', required: false, description, schema })
-  return [
-    ...(accepted ? [optional('Prefer', 'To be answered at once', { type: 'string', enum: ['respond-async'] })] : []),
-    ...(is_idempotent && takesIdempotencyKey(route)
-      ? [
-          optional('Idempotency-Key', 'Done once: asked again with the same key and body within a day, it answers the same again', {
-            type: 'string',
-            minLength: 1,
-            maxLength: 64,
-          }),
-        ]
-      : []),
-    ...(route.operation_id === 'fetchRequestedKey'
-      ? [optional('X-Request-Secret', 'As it was answered to the request', { type: 'string' })]
-      : []),
-    ...(errors.includes(423)
-      ? [
-          optional('X-Override', 'Passes though somebody else holds the device; only with a key of scope `admin`', {
-            type: 'string',
-            enum: ['true'],
-          }),
-        ]
-      : []),
-    ...(route.conditional
-      ? [
-          optional('If-Match', 'The `ETag` that it was read with: refused with 409 `conflict` if it has been changed since', {
-            type: 'string',
-          }),
-        ]
-      : []),
-    ...(route.state_of
-      ? [
-          optional(
-            'If-State',
-            'The state that somebody was shown (`state` of a device, `status` of a thread; of a run its `status`, or `PAUSED`): refused with 409 `conflict` if it is another one by now. ' +
-              'After the state of a device that is stopped, a space and `at` of its last stop (`stopped.again`, or `stopped`): refused too if it was stopped again',
-            {
-              type: 'string',
-            },
-          ),
-        ]
-      : []),
-    ...(success.media_type === 'text/event-stream'
-      ? [
-          optional('Last-Event-ID', 'The last `id` that was seen: the stream goes on after it, from the log', {
-            type: 'string',
-            pattern: '^[0-9]+$',
-          }),
-        ]
-      : []),
+  const text = { type: 'string' }
+  const all: [there: unknown, name: string, description: string, schema: object][] = [
+    [accepted, 'Prefer', 'To be answered at once', { type: 'string', enum: ['respond-async'] }],
+    [is_idempotent && takesIdempotencyKey(route), 'Idempotency-Key', onceWords, { type: 'string', minLength: 1, maxLength: 64 }],
+    [route.operation_id === 'fetchRequestedKey', 'X-Request-Secret', 'As it was answered to the request', text],
+    [errors.includes(423), 'X-Override', overrideWords, { type: 'string', enum: ['true'] }],
+    [route.conditional, 'If-Match', 'The `ETag` that it was read with: refused with 409 `conflict` if it has been changed since', text],
+    [route.state_of, 'If-State', ifStateWords, text],
+    [success.media_type === 'text/event-stream', 'Last-Event-ID', lastWords, { type: 'string', pattern: '^[0-9]+$' }],
   ]
+  return all
+    .filter(([there]) => there)
+    .map(([, name, description, schema]) => ({ name, in: 'header', required: false, description, schema }))
 }
+
+const onceWords = 'Done once: asked again with the same key and body within a day, it answers the same again'
+const overrideWords = 'Passes though somebody else holds the device; only with a key of scope `admin`'
+const lastWords = 'The last `id` that was seen: the stream goes on after it, from the log'
+const ifStateWords =
+  'The state that somebody was shown (`state` of a device, `status` of a thread; of a run its `status`, or `PAUSED`): refused with 409 `conflict` if it is another one by now. ' +
+  'After the state of a device that is stopped, a space and `at` of its last stop (`stopped.again`, or `stopped`): refused too if it was stopped again'
 
 function exampleOf(operation_id: string, name: string): object {
   const example = examples[operation_id]?.parameters?.[name] ?? usual[name]

@@ -94,8 +94,7 @@ async function plannedLeg(
   if (next) checkEnd(leg, thread, topology, wrong)
   if (mistakes.length > before) return undefined
   const type = workflow.labware[thread.labware]!.type
-  const own =
-    leg.until === undefined ? [] : [moveTo(leg.until, thread.end.at[0]!, topology.name, type), backAt(leg.until, topology.name, type)]
+  const own = leg.until === undefined ? [] : movesOf(leg.until, thread.end.at[0]!, type, topology.name)
   return {
     leg: {
       bench: leg.bench,
@@ -154,41 +153,18 @@ function checkEnd(leg: Leg, { end }: WorkflowThread, { positions }: Topology, wr
     )
 }
 
-/** The run of one move: from where the labware rests to where a carrier takes it. */
-function moveTo(position: string, parking: string, topology: string, type: string): OwnWorkflow['document'] {
-  return named('out', {
-    topology,
-    labware: { labware: { type } },
-    threads: {
-      labware: {
-        labware: 'labware',
-        start: { at: parking, mode: 'REUSE_EXISTING' },
-        end: { at: [position], mode: 'MANUAL_REMOVE' },
-        steps: [],
-      },
-    },
-  })
+/** The runs of one move: from where the labware rests to where a carrier takes it, and for labware that it has brought back there. */
+function movesOf(position: string, parking: string, type: string, topology: string): OwnWorkflow['document'][] {
+  return [
+    moveOf('out', { at: parking, mode: 'REUSE_EXISTING' }, position, type, topology),
+    moveOf('back', { at: position, mode: 'MANUAL_PLACE' }, position, type, topology),
+  ]
 }
 
-/** The run for labware that its carrier has brought back to where it took it. */
-function backAt(position: string, topology: string, type: string): OwnWorkflow['document'] {
-  return named('back', {
-    topology,
-    labware: { labware: { type } },
-    threads: {
-      labware: {
-        labware: 'labware',
-        start: { at: position, mode: 'MANUAL_PLACE' },
-        end: { at: [position], mode: 'MANUAL_REMOVE' },
-        steps: [],
-      },
-    },
-  })
-}
-
-/** The name says what is in it, so that a workflow of that name is the same on every bench and for good. */
-function named(what: string, content: object): OwnWorkflow['document'] {
-  const document = { format: 1, ...content, start: ['labware'] }
+/** Writes the run of a labware from where it is to where it is taken. Its name says what is in it: of one name, it is the same on every bench and for good. */
+function moveOf(what: 'out' | 'back', start: { at: string; mode: string }, position: string, type: string, topology: string) {
+  const labware = { labware: 'labware', start, end: { at: [position], mode: 'MANUAL_REMOVE' }, steps: [] }
+  const document = { format: 1, topology, labware: { labware: { type } }, threads: { labware }, start: ['labware'] }
   return { ...document, name: `lab-${what}-${hash('sha256', JSON.stringify(document, sortedMembers)).slice(0, 12)}` }
 }
 
