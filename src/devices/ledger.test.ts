@@ -86,3 +86,12 @@ test('a day of them is kept, the newest thousand, in a file that does not grow f
   time.now += 24 * 3600 + 1
   t.equal(await next.lastOf('a'), null)
 })
+
+test('an operation is found after somebody has set the clock back by more than a day', async (t) => {
+  const { open, time } = begin(t)
+  const ledger = open()
+  time.set = -2 * 24 * 3600
+  const record = ended(ledger, 'a')
+  t.equal(await ledger.find(record.operation_id), record)
+  await ledger.close()
+})

@@ -13,11 +13,14 @@ const keptSeconds = 24 * 3600
 type Ends = Record<'success' | 'failed', number>
 type OperationCount = { device_id: string; operation: string; result: keyof Ends; times: number }
 
+/** `begun` tells by the steady clock when the operation began; of one that ran before this start, by the clock of that time. */
+type Kept = { record: OperationRecord; begun: number }
+
 const results = ['success', 'failed'] as const
 
 export class Ledger {
   /** Oldest first. Not a `Map`: one that forgets as it learns keeps the collector of garbage busy. */
-  #records: OperationRecord[] = []
+  #records: Kept[] = []
   /** By device and operation. */
   readonly #counts = new Map<string, Map<string, Ends>>()
   readonly #history: OperationHistory | undefined
@@ -61,7 +64,7 @@ export class Ledger {
       started: this.#now(),
       ended: null,
     }
-    this.#records.push(record)
+    this.#records.push({ record, begun: this.#steadyNow() })
     if (this.#records.length >= mostKept + atOnce) this.#forget()
     return record
   }
@@ -100,7 +103,7 @@ export class Ledger {
   /** Finds an operation of this start, or one that was already read from the history. */
   get(operation_id: string): OperationRecord | undefined {
     this.#forget()
-    return this.#records.find((record) => record.operation_id === operation_id)
+    return this.#records.find(({ record }) => record.operation_id === operation_id)?.record
   }
 
   /** Finds an operation, also one that ended before this start. */
@@ -122,14 +125,14 @@ export class Ledger {
   async #ended(): Promise<OperationRecord[]> {
     await this.#recall()
     this.#forget()
-    return this.#records.filter(({ status }) => status === 'ended')
+    return this.#records.flatMap(({ record }) => (record.status === 'ended' ? [record] : []))
   }
 
   /** Reads the history once, when somebody first asks for an operation. */
   async #recall(): Promise<void> {
     if (!this.#history) return
     this.#recalling ??= this.#history.before().then((before) => {
-      this.#records = [...before, ...this.#records]
+      this.#records = [...before.map((record) => ({ record, begun: record.started })), ...this.#records]
     })
     await this.#recalling
   }
@@ -146,6 +149,6 @@ export class Ledger {
   #forget(): void {
     const oldest = this.#steadyNow() - keptSeconds
     const newest = this.#records.length - mostKept
-    this.#records = this.#records.filter(({ status, started }, i) => status === 'running' || (i >= newest && started >= oldest))
+    this.#records = this.#records.filter(({ record, begun }, i) => record.status === 'running' || (i >= newest && begun >= oldest))
   }
 }

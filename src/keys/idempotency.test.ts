@@ -13,7 +13,7 @@ const asked = (idempotency_key: string): IdempotentRequest => ({
 
 async function begin(t: Test) {
   const folder = t.testdir()
-  const time = { now: 1e9 }
+  const time = { now: 1e9, set: 0 }
   const opened: Idempotency[] = []
   const told: string[] = []
   const operator = { hasLooked: false }
@@ -23,7 +23,7 @@ async function begin(t: Test) {
     return () => operator.hasLooked
   }
   const open = async (isUsed = opened.length > 0) => {
-    const once = await Idempotency.open({ folder, isUsed, now: () => time.now, tellLost })
+    const once = await Idempotency.open({ folder, isUsed, now: () => time.now, wall: () => time.now + time.set, tellLost })
     opened.push(once)
     return once
   }
@@ -40,6 +40,29 @@ test('an answer is kept for a day', async (t) => {
   time.now += 2
   t.equal(await once.begin(asked('a')), undefined)
   t.equal(await (await open()).begin(asked('b')), undefined)
+})
+
+test('an answer outlasts a restart after the clock of a board without a battery was set', async (t) => {
+  const { once, time, open } = await begin(t)
+  time.set = 60 * 3600
+  await once.begin(asked('a'))
+  await once.end(asked('a'), answer, 'keep')
+  t.same(await once.begin(asked('a')), answer)
+  time.now += 60 * 3600
+  time.set = 0
+  t.same(await (await open()).begin(asked('a')), answer)
+})
+
+test('on the first day of 1970 nothing is said to be lost', async (t) => {
+  const told: string[] = []
+  const tellLost = (message: string) => {
+    told.push(message)
+    return () => false
+  }
+  const once = await Idempotency.open({ folder: t.testdir(), isUsed: false, now: () => 10, tellLost })
+  t.teardown(() => once.close())
+  t.same(told, [])
+  t.equal(await once.begin(asked('a')), undefined)
 })
 
 test('the newest thousand are kept, what runs longer than that, and a file that does not grow for ever', async (t) => {

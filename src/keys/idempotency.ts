@@ -51,12 +51,15 @@ type Options = {
   tellLost(message: string): () => boolean
   /** Unix seconds that no setting of the clock changes: a request that is forgotten could be carried out twice. */
   now?: () => number
+  /** Unix seconds as the clock of the computer shows them now. */
+  wall?: () => number
 }
 
 export class Idempotency {
   readonly #file: LineFile<Line>
   readonly #queue = new SerialQueue(mostWaiting)
   readonly #now: () => number
+  readonly #wall: () => number
   /** Oldest first, as they are on the card. Those that say `running` and do not run were interrupted by a restart. */
   readonly #entries: Map<string, Entry>
   readonly #running = new Set<string>()
@@ -69,7 +72,7 @@ export class Idempotency {
   /** Whether the content of the file besides the entries has changed. */
   #isOutdated = false
 
-  static async open({ folder, isUsed, tellLost, now = steadySeconds }: Options): Promise<Idempotency> {
+  static async open({ folder, isUsed, tellLost, now = steadySeconds, wall = () => Date.now() / 1000 }: Options): Promise<Idempotency> {
     let isSettled: Lost['isSettled'] | undefined
     const file = new LineFile<Line>({
       path: `${folder}/idempotency.jsonl`,
@@ -83,17 +86,26 @@ export class Idempotency {
     const lines = await file.read((whole) => [...whole, { lost_at: now() }])
     // The file is begun, so that it is missed where it is not there any more. A disk that refuses it does so again when it is needed.
     if (lines.length === 0 && !file.isOpen) await file.begin([]).catch(() => undefined)
-    const lost_at = Math.max(...lines.map((line) => ('lost_at' in line ? line.lost_at : 0)), 0)
+    const lost_at = Math.max(
+      ...lines.map((line) => ('lost_at' in line ? line.lost_at : Number.NEGATIVE_INFINITY)),
+      Number.NEGATIVE_INFINITY,
+    )
     // At each start until it is over: who is refused looks for the reason.
     if (lost_at >= now() - keptSeconds)
       isSettled ??= tellLost(`idempotency.jsonl was damaged at ${timeOf(lost_at)}, and requests may be forgotten; ${consequence}`)
     const entries = lines.flatMap((line) => ('id' in line ? [[line.id, line] as const] : []))
-    return new Idempotency(file, now, new Map(entries), isSettled && { at: lost_at, isSettled })
+    return new Idempotency(file, { now, wall }, new Map(entries), isSettled && { at: lost_at, isSettled })
   }
 
-  private constructor(file: LineFile<Line>, now: () => number, entries: Map<string, Entry>, lost: Lost | undefined) {
+  private constructor(
+    file: LineFile<Line>,
+    { now, wall }: Required<Pick<Options, 'now' | 'wall'>>,
+    entries: Map<string, Entry>,
+    lost: Lost | undefined,
+  ) {
     this.#file = file
     this.#now = now
+    this.#wall = wall
     this.#entries = entries
     this.#lost = lost
     for (const [id, { state, answer }] of entries) {
@@ -114,7 +126,9 @@ export class Idempotency {
     const before = this.#entries.get(id)
     if (before) return this.#answerOf(before, sha256)
     this.#mustNotBeForgotten()
-    const entry: Entry = { id, sha256, at: this.#now(), state: 'running', answer: null }
+    // The next start counts from the clock of the computer, which may have been set since this one: a board without a battery begins in the past.
+    const at = Math.max(this.#now(), this.#wall())
+    const entry: Entry = { id, sha256, at, state: 'running', answer: null }
     this.#running.add(id)
     this.#entries.set(id, entry)
     try {
