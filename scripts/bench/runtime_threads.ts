@@ -11,7 +11,7 @@ export const runtimeThreads = bench({
   name: 'runtime-threads',
   summary: 'labware threads flat out, with the event log, the records and a stream',
   limit: 'fired in a loop',
-  options: { lanes: 200, groups: 5, many: 50, rounds: 3, profile: '' },
+  options: { lanes: 200, groups: 5, many: 25, rounds: 3, profile: '' },
   async run({ lanes, groups, many, rounds, profile }) {
     const few = await inOne('full', { lanes, groups, rounds, profile })
     const bare = await inOne('bare', { lanes, groups, rounds, profile })
