@@ -233,6 +233,8 @@ RETRY_S = 30.0
 #: Seconds until a connection, or an answer that should come at once, counts as lost.
 TIMEOUT_S = 10.0
 _PAUSES_S = (0.1, 0.2, 0.5, 1.0)
+#: What OpenSSL says of a service that answers a TLS handshake with plain HTTP.
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
 #: Reasons that pass by themselves: nothing was done, and the same may be asked again.
 _PASSING = ("starting", "stopping", "overloaded", "in_progress")
 #: Seconds after which a stream that says nothing is lost; it breathes every five.
@@ -316,6 +318,10 @@ class _Service:
                 " the bench: Bench(url, key, fingerprint=...)",
                 reason="certificate",
             ) from error
+        except ssl.SSLError as error:
+            if error.reason not in _NO_TLS:
+                raise
+            raise Refused(f"{self.host}:{self.port} does not speak TLS; write http:// in its address", reason="no_tls") from error
         if self.fingerprint:
             import hashlib
 
@@ -332,8 +338,9 @@ class _Service:
     def headers(self, more: Dict[str, str]) -> Dict[str, str]:
         return {**({"X-API-Key": self.key} if self.key else {}), **more}
 
-    def once(self, method: str, path: str, body: Optional[bytes], headers: Dict[str, str]) -> Tuple[int, Any, bytes]:
-        connection = self.connect()
+    def once(
+        self, connection: http.client.HTTPConnection, method: str, path: str, body: Optional[bytes], headers: Dict[str, str]
+    ) -> Tuple[int, Any, bytes]:
         # A timeout is of one piece of the answer; who sends a byte now and then would never be given up.
         late = threading.Timer(self.timeout * 6, _break_off, [connection.sock])
         late.daemon = True
@@ -363,13 +370,14 @@ class _Service:
         give_up = time.monotonic() + RETRY_S
         for attempt in range(10_000):
             pause = _PAUSES_S[min(attempt, len(_PAUSES_S) - 1)]
+            was_sent = False
             try:
-                status, answered, text = self.once(method, path, content, all_headers)
-            except ConnectionRefusedError as error:
-                failure: Exception = error
+                connection = self.connect()
+                was_sent = method != "GET"
+                status, answered, text = self.once(connection, method, path, content, all_headers)
             except (OSError, http.client.HTTPException, _CutOff) as error:
-                failure = error
-                may_be_done = may_be_done or method != "GET"
+                failure: Exception = error
+                may_be_done = may_be_done or was_sent
             else:
                 if status < 400:
                     return _content_of(answered, text)

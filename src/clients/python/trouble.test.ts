@@ -133,6 +133,22 @@ for call in (bench["shaker-1"].unlock_plate, bench.devices, lambda: next(bench.e
   ])
 })
 
+withPython('a request that was never sent is known not to be done, and the wrong scheme is refused at once', async (t) => {
+  const { port, secrets } = await openService(t)
+  const program = `
+for call in (bench["shaker-1"].unlock_plate, bench.devices):
+    try: call()
+    except BenchError as error: say([type(error).__name__, error.reason])
+`
+  const key = secrets.operate
+  t.same(await printed(t, { url: `https://127.0.0.1:${port}`, key }, program), Array(2).fill(['Refused', 'no_tls']))
+  const hangsUp = createServer((near) => near.on('error', () => undefined).destroy())
+  await once(hangsUp.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => hangsUp.close())
+  const url = `https://127.0.0.1:${(hangsUp.address() as AddressInfo).port}`
+  t.same(await printed(t, { url, key, retry_s: 1 }, program), Array(2).fill(['Unreachable', 'unreachable']))
+})
+
 withPython('events of a service that never answers, or whose certificate nobody vouches for, are not waited for in silence', async (t) => {
   const folder = mkdtempSync(`${tmpdir()}/benchd-tls-`)
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
