@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { test } from 'tap'
-import { running } from '../testing/cli.ts'
+import { benchd, running } from '../testing/cli.ts'
 
 test('who types getShakeState at a simulated shaker reads 3', async (t) => {
   const home = t.testdir({})
@@ -15,4 +15,12 @@ test('who types getShakeState at a simulated shaker reads 3', async (t) => {
   t.equal(stdout, '3\r\n')
   sim.child.kill('SIGTERM')
   t.match(await sim.ended, { code: 0, stderr: /simulated bioshake/ })
+})
+
+test('a driver that there is not is told by name, also one that every object of JavaScript has a member of', async (t) => {
+  for (const name of ['biosake', 'toString'])
+    t.match(await benchd(t.testdir(), ['sim', name, '--pty']), {
+      code: 3,
+      stderr: new RegExp(`there is no driver ${name}.*; there is: bioshake, `),
+    })
 })
