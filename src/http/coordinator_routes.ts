@@ -117,6 +117,10 @@ export const coordinatorRoutes: Route<Rooms>[] = [
             url: v.nullable(v.string()),
             status: v.string(),
             failure: v.nullable(v.string()),
+            other_version: described(
+              v.nullable(v.string()),
+              'A sentence where the bench runs another version of benchd than the coordinator; null otherwise',
+            ),
             heard_s: described(
               v.nullable(v.number()),
               'How long ago the broker told of it; null where it has not, or the lab file does not name the bench as the broker does',

@@ -117,7 +117,7 @@ function Benches() {
       <h2>Benches</h2>
       <Failure of={{ failure }} />
       <ul class="list">
-        {answer?.benches.map(({ bench, url, status, failure, heard_s }) => (
+        {answer?.benches.map(({ bench, url, status, failure, other_version, heard_s }) => (
           <li key={bench}>
             <span>
               <strong>
@@ -129,7 +129,7 @@ function Benches() {
                   </a>
                 )}
               </strong>{' '}
-              <span class={`state ${status === 'ok' ? 'good' : 'bad'}`}>{status}</span> <small>{failure}</small>{' '}
+              <span class={`state ${status === 'ok' ? 'good' : 'bad'}`}>{status}</span> <small>{failure ?? other_version}</small>{' '}
               {heard_s !== null && <small>heard {duration(heard_s)} ago</small>}
             </span>
           </li>

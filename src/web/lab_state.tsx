@@ -23,7 +23,14 @@ export type Custody = { labware: string; holder: Holder; at: number }
 export type Lab = {
   name: string
   journeys: string[]
-  benches: { bench: string; url: string | null; status: string; failure: string | null; heard_s: number | null }[]
+  benches: {
+    bench: string
+    url: string | null
+    status: string
+    failure: string | null
+    other_version: string | null
+    heard_s: number | null
+  }[]
 }
 
 /** The answer that came last, and why there is no newer one. */

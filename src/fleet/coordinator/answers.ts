@@ -6,7 +6,7 @@ const MaybeText = v.nullable(v.string())
 /** Read by nobody: that there is an answer is enough. */
 export const Anything = v.object({})
 export const WhoAmI = v.object({ scope: v.string() })
-export const Health = v.object({ status: v.string() })
+export const Health = v.object({ status: v.string(), version: v.optional(v.string()) })
 export const Stop = v.object({ success: v.boolean(), message: v.string() })
 /** `link` is null where the bench has no broker. */
 export const Fleet = v.object({ link: v.nullable(v.object({ epoch: v.string() })) })

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'tap'
 import { openService } from '../../testing/http.ts'
 import { checkLab } from './check.ts'
@@ -48,5 +51,28 @@ test('a check names the mistakes and the benches that are away together, and the
   await t.rejects(check({ one: [...at('prep'), { cary: 'read/in', by: 'ann' }, ...at('read')] }), {
     code: 'config',
     message: /journeys\.one\[1\].*cary.*did you mean "carry"/,
+  })
+})
+
+test('a bench of another version is named, also where its answers are those of that version', async (t) => {
+  const answers: Record<string, object> = {
+    '/health': { status: 'ok', version: '0.0.9', more: 1 },
+    '/api/system/whoami': { scope: 'admin' },
+    '/api/topology': { name: 'demo', positions: [{ name: 'pad_1', parking: true }] },
+  }
+  const server = createServer(({ url = '' }, response) => {
+    response.writeHead(answers[url] ? 200 : 404, { 'Content-Type': 'application/json' })
+    response.end(JSON.stringify(answers[url] ?? { detail: 'there is nothing' }))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const home = t.testdir({ keys: { 'old.key': 'bk_1_2' } })
+  const benches = { old: { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` } }
+  const journeys = { one: [{ on: 'old', workflow: 'seal-and-spin' }] }
+  writeFileSync(`${home}/lab.json`, JSON.stringify({ format: 1, name: 'floor-2', database: 'postgresql:///lab', benches, journeys }))
+  t.match(await checkLab(`${home}/lab.json`), {
+    away: [/handover/],
+    others: [/^old runs benchd 0\.0\.9, and the coordinator \S+; update the older one before journeys go there$/],
   })
 })

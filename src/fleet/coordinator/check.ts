@@ -1,27 +1,39 @@
 // Questions to the benches of a lab file, and their stop, without a coordinator.
 
-import { WhoAmI } from './answers.ts'
+import { Health, WhoAmI } from './answers.ts'
 import { type Bench, keyPath, makeKey, Refused } from './benches.ts'
 import { addressesTold } from './broker.ts'
 import { LabBenches, type StopOfAll } from './lab_benches.ts'
 import { type Lab, mistaken, readLabFile } from './lab_file.ts'
 import { plannedAll } from './plan.ts'
+import { otherVersion } from './versions.ts'
 
-/** Holds the file against its benches, and starts nothing. Rejects with `config`, naming each mistake and its place in the file, and each bench that did not answer. `away` has a sentence for each bench that did not answer. */
-export function checkLab(path: string): Promise<{ lab: string; journeys: number; away: string[] }> {
+/** Holds the file against its benches, and starts nothing. Rejects with `config`, naming each mistake and its place in the file, and each bench that did not answer. `away` has a sentence for each bench that did not answer, `others` for each that runs another version. */
+export function checkLab(path: string): Promise<{ lab: string; journeys: number; away: string[]; others: string[] }> {
   return withBenches(path, async ({ lab, all }) => {
     const wrong = await Promise.all([...all.values()].map((bench) => mistakeOfKey(lab, bench)))
     const mistakes = wrong.filter((mistake) => mistake !== undefined)
     const { mistakes: ofPlans, away } = await plannedAll(lab, all)
     mistakes.push(...ofPlans)
-    if (mistakes.length) throw mistaken(lab.origin, [...mistakes, ...away.map((sentence) => `${sentence}; its part is not checked`)])
-    return { lab: lab.name, journeys: lab.legs.size, away }
+    const versions = await Promise.all([...all.values()].map(versionOf))
+    const others = versions.filter((sentence) => sentence !== null)
+    if (mistakes.length)
+      throw mistaken(lab.origin, [...mistakes, ...away.map((sentence) => `${sentence}; its part is not checked`), ...others])
+    return { lab: lab.name, journeys: lab.legs.size, away, others }
   })
 }
 
 /** Asks all benches of the file to stop, where no coordinator does. */
 export function stopLab(path: string): Promise<StopOfAll> {
   return withBenches(path, (benches) => benches.stopAll())
+}
+
+/** Says that a bench runs another version; null where it does not, or is away. */
+function versionOf(bench: Bench): Promise<string | null> {
+  return bench.get('/health', Health).then(
+    ({ version }) => otherVersion(bench.name, version),
+    () => null,
+  )
 }
 
 /** Says what is wrong with the API key of a bench; undefined where the bench takes it, or is away. */

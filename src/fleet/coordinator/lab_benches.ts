@@ -5,8 +5,16 @@ import { Health, Stop } from './answers.ts'
 import { type Bench, openBenches, Refused } from './benches.ts'
 import { type Broker, openLabBroker } from './broker.ts'
 import type { Lab } from './lab_file.ts'
+import { otherVersion } from './versions.ts'
 
-type ShownBench = { bench: string; url: string | null; status: string; failure: string | null; heard_s: number | null }
+type ShownBench = {
+  bench: string
+  url: string | null
+  status: string
+  failure: string | null
+  other_version: string | null
+  heard_s: number | null
+}
 /** The outcome of a stop of all benches in a sentence, and that of each. */
 export type StopOfAll = { success: boolean; message: string; benches: { bench: string; success: boolean; message: string }[] }
 
@@ -40,10 +48,10 @@ export class LabBenches {
         const heard_s = name === undefined ? null : (this.broker?.heard_s(name) ?? null)
         const its = { bench: bench.name, url: bench.url ?? null, heard_s }
         try {
-          const { status } = await bench.askNow('GET', '/health', Health)
-          return { ...its, status, failure: null }
+          const { status, version } = await bench.askNow('GET', '/health', Health)
+          return { ...its, status, failure: null, other_version: otherVersion(bench.name, version) }
         } catch (error) {
-          return { ...its, status: 'silent', failure: messageOf(error) }
+          return { ...its, status: 'silent', failure: messageOf(error), other_version: null }
         }
       }),
     )
