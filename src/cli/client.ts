@@ -181,6 +181,7 @@ const selfSigned = new Set(['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_
 const notServed = 'no service runs on it; start one (benchd serve, benchd demo), or name its folder by --data-dir or its address by --url'
 const noSocket: readonly string[] = ['ENOENT', 'ECONNREFUSED']
 const farAway = 'its computer cannot be reached; see that it is on and in the same network'
+const brokenOff = 'the connection broke off; try again'
 
 /** Why nobody answers at an address. */
 const unanswered: Readonly<Record<string, string>> = {
@@ -190,8 +191,8 @@ const unanswered: Readonly<Record<string, string>> = {
   EHOSTUNREACH: farAway,
   ENETUNREACH: farAway,
   ETIMEDOUT: farAway,
-  ECONNRESET: 'the connection broke off; try again',
-  EPIPE: 'the connection broke off; try again',
+  ECONNRESET: brokenOff,
+  EPIPE: brokenOff,
 }
 
 function unreachable(service: Service, error: Error): CliError {
@@ -209,8 +210,11 @@ function unreachable(service: Service, error: Error): CliError {
   if ((error as NodeJS.ErrnoException).code === 'EPROTO' && 'url' in service)
     return new CliError('unreachable', `${service.url} does not speak TLS; write http://`, { cause: error })
   const code = (error as NodeJS.ErrnoException).code ?? ''
-  if ('url' in service)
-    return new CliError('unreachable', `no service answers at ${service.url}: ${unanswered[code] ?? error.message}`, { cause: error })
+  if ('url' in service) {
+    const why = unanswered[code] ?? error.message
+    const mayBeTls = why === brokenOff && service.url.startsWith('http:') ? ', or write https:// if it speaks TLS' : ''
+    return new CliError('unreachable', `no service answers at ${service.url}: ${why}${mayBeTls}`, { cause: error })
+  }
   const sentence = `no service answers at the folder ${service.socket_of}`
   if (!noSocket.includes(code)) return new CliError('unreachable', `${sentence}: ${error.message}`, { cause: error })
   const said = [`${sentence}: ${notServed}`, { cause: error }] as const

@@ -4,7 +4,7 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createNetServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { test } from 'tap'
@@ -184,6 +184,13 @@ test('a service below a path is asked there, and one that speaks no TLS is told'
   t.match(await benchd(home, ['whoami', '--url', url.replace('http', 'https'), '--key', key]), {
     code: 69,
     stderr: /does not speak TLS; write http/,
+  })
+  const speaksTls = createNetServer((near) => near.on('error', () => undefined).on('data', () => near.destroy()))
+  t.teardown(() => speaksTls.close())
+  await once(speaksTls.listen(0, '127.0.0.1'), 'listening')
+  t.match(await benchd(home, ['whoami', '--url', `http://127.0.0.1:${(speaksTls.address() as AddressInfo).port}`, '--key', key]), {
+    code: 69,
+    stderr: /the connection broke off; try again, or write https:\/\/ if it speaks TLS/,
   })
 })
 
