@@ -27,10 +27,13 @@ export function restore(execution: Execution, saved: Checkpoint, now: number): v
   for (const thread of saved.threads) addThread(execution, thread)
   for (const method of saved.methods) addMethod(execution, method)
   for (const slot of saved.slots) execution.slots.restore(slot)
+  for (const method of execution.methods.values()) if (hasLostDevice(method)) execution.slots.callOff(method)
   for (const { thread_id, method_id, joining_id, window } of saved.threads) {
     const thread = execution.threads.get(thread_id)!
     thread.method = (method_id !== null && execution.methods.get(method_id)) || null
-    thread.joining = (joining_id !== null && execution.methods.get(joining_id)) || null
+    const joining = (joining_id !== null && execution.methods.get(joining_id)) || null
+    // The owner has called its labware off.
+    thread.joining = joining?.state.wanted.includes(thread.labware.template) ? joining : null
     if (thread.isOver) continue
     thread.joining?.enter(thread)
     if (window) reopenWindow(thread, window, window.until - now)
@@ -86,6 +89,13 @@ function addMethod(execution: Execution, saved: MethodState): void {
   const plan = step?.kind === 'method' && step.method.name === saved.name ? step.method : execution.workflow.methods.get(saved.name)
   if (!plan || !owner) throw new LabError('conflict', `there is no method ${saved.name} any more`)
   new MethodRun(owner, plan, saved)
+}
+
+/** Whether the owner had a device, and had begun nothing with the labware that it had sent for. Devices are reserved anew after a restart. */
+function hasLostDevice({ owner, state: { wanted }, actions, next }: MethodRun): boolean {
+  const { interrupted } = owner.state
+  if (interrupted === null || interrupted.status === 'EXECUTING_ACTION') return false
+  return !actions.slice(0, next).some(({ labware }) => labware.some((template) => wanted.includes(template)))
 }
 
 /** Ends the action and the move that were under way when the service ended, whatever came of them. */

@@ -272,18 +272,23 @@ export class Scheduler {
   reserveSite(device: string, thread_id: string, site?: number, holder?: string): string | undefined {
     const sites = this.#occupancy.device(device)
     const claimant = this.#occupancy.claimant(thread_id)
-    const own = sites.zones.find(({ placement }) => placement?.claimant === claimant)
-    if (own) return own.placement?.position
-    if (!sites.holder || (holder !== undefined && sites.holder.thread_id !== holder)) return undefined
-    const wanted = site === undefined ? sites.zones : sites.zones.slice(site - 1, site)
-    const zone =
-      wanted.find(({ reservedFor }) => reservedFor === claimant) ?? wanted.find(({ placement, reservedFor }) => !placement && !reservedFor)
-    if (!zone) return undefined
+    const zone = siteFor(sites, claimant, site, holder)
+    if (!zone || zone.placement?.claimant === claimant) return zone?.placement?.position
     for (const other of sites.zones) if (other !== zone) this.#occupancy.unreserve(other, claimant)
     if (zone.reservedFor !== claimant) this.#occupancy.reserve(zone, claimant)
     if (claimant.ticket) this.#deadlocks.suspectAll()
     this.#settle()
     return zone.positions[0]!.name
+  }
+
+  /** Whether `reserveSite` would reserve a site. */
+  hasSite(device: string, thread_id: string, site?: number, holder?: string): boolean {
+    return siteFor(this.#occupancy.device(device), this.#occupancy.claimant(thread_id), site, holder) !== undefined
+  }
+
+  /** The threads whose labware stands at the device. */
+  threadsAt(device: string): string[] {
+    return this.#occupancy.device(device).zones.flatMap(({ placement }) => placement?.claimant?.thread_id ?? [])
   }
 
   /** Reserves a position that nothing else may take; false when it is not free. */
@@ -476,4 +481,14 @@ function stateOf(position: string, { positions, placement, reservedFor, device }
     labware_id: placement && (placement.position === position || positions.length === 1) ? placement.labware_id : null,
     reserved_for: reservedFor?.thread_id ?? null,
   }
+}
+
+function siteFor(sites: DeviceSites, claimant: Claimant, site: number | undefined, holder: string | undefined): Zone | undefined {
+  const own = sites.zones.find(({ placement }) => placement?.claimant === claimant)
+  if (own) return own
+  if (!sites.holder || (holder !== undefined && sites.holder.thread_id !== holder)) return undefined
+  const wanted = site === undefined ? sites.zones : sites.zones.slice(site - 1, site)
+  return (
+    wanted.find(({ reservedFor }) => reservedFor === claimant) ?? wanted.find(({ placement, reservedFor }) => !placement && !reservedFor)
+  )
 }

@@ -83,12 +83,25 @@ export class ActionRun {
 
   /** Reserves a site of the device for the labware of a thread. Throws `conflict` when all sites are taken. */
   positionFor(thread: Carrier): string {
-    const { device, plan } = this
-    const site = 'sites' in plan.action ? plan.action.sites[thread.labware.template] : undefined
+    const { device } = this
     const position =
-      device === null ? undefined : thread.environment.scheduler.reserveSite(device, thread.thread_id, site, this.owner.thread_id)
+      device === null
+        ? undefined
+        : thread.environment.scheduler.reserveSite(device, thread.thread_id, this.#siteOf(thread), this.owner.thread_id)
     if (position === undefined) throw new LabError('conflict', `there is no free site at ${device} for ${thread.labware.name}`)
     return position
+  }
+
+  /** Whether the device has a site for the labware of a thread now: other labware may not have left yet. */
+  hasSiteFor(thread: Carrier): boolean {
+    const { device, owner } = this
+    return device !== null && thread.environment.scheduler.hasSite(device, thread.thread_id, this.#siteOf(thread), owner.thread_id)
+  }
+
+  /** The site that the plan says; counts from 1. */
+  #siteOf({ labware }: Carrier): number | undefined {
+    const { action } = this.plan
+    return 'sites' in action ? action.sites[labware.template] : undefined
   }
 
   arrive(thread: Carrier): void {

@@ -76,9 +76,32 @@ function nextFor(thread: LabwareThread, method: MethodRun, done: ActionRun | und
 }
 
 async function bring(thread: LabwareThread, action: ActionRun): Promise<void> {
+  if (!action.hasSiteFor(thread)) await thread.pausable(() => untilRoom(thread, action), 'AWAITING_CO_THREADS')
+  if (action.ending !== null) return
   await goTo(thread, () => action.positionFor(thread))
   action.arrive(thread)
   thread.become('AWAITING_CO_THREADS')
+}
+
+/** Waits until the device has a site for the labware, or the action is over: labware that has no part in the action may not have left yet. */
+async function untilRoom(thread: LabwareThread, action: ActionRun): Promise<void> {
+  const { scheduler } = thread.environment
+  const { device, method } = action
+  const isOver = () => action.ending !== null || action.hasSiteFor(thread)
+  if (device === null || isOver()) return
+  const awaits = () => scheduler.threadsAt(device).filter((id) => !method?.threadIds().includes(id))
+  await idle<void>(thread, { kind: 'peer', what: `a free site at ${device}`, awaits }, (resolve) => {
+    const look = () => {
+      if (!isOver()) return
+      end()
+      resolve()
+    }
+    const ends = [scheduler.onMoved(look), action.changed.watch(look)]
+    const end = () => {
+      for (const one of ends) one()
+    }
+    return end
+  })
 }
 
 /** Follows the owner until the action has ended. Its errors hold this thread too. Before the action begins somebody may take the labware away. */

@@ -116,6 +116,22 @@ export class Slots {
     return true
   }
 
+  /**
+   * Calls off what was sent for: the owner of the method has its device no longer, and sends for the labware again once it has one. Otherwise the
+   * labware would wait for this owner, and who has got the device meanwhile would wait for the labware.
+   */
+  callOff(method: MethodRun): void {
+    const { method_id, wanted } = method.state
+    const others = (ids: readonly string[]) => ids.filter((id) => id !== method_id)
+    for (const template of wanted) {
+      const slot = this.#slot(this.#scope(template, method.owner.origin))
+      const { queue, pending, contributions } = slot.state
+      const isCounted = queue.includes(method_id) || this.#receiver(slot)?.state.joining_id === method_id
+      slot.set({ queue: others(queue), pending: others(pending), contributions: contributions - Number(isCounted) })
+    }
+    method.set({ wanted: [] })
+  }
+
   /** The first method in the queue that the receiver may take part in; 'closed' when none will come any more. */
   next(thread: Receiver, allows: readonly string[]): MethodRun | 'closed' | undefined {
     const slot = this.#of(thread)
