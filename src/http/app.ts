@@ -241,14 +241,18 @@ export function mustBeAllowed({ scope }: Route, c: Exchange): void {
   if (!allows(has, scope)) throw new LabError('forbidden', `this needs a key of scope ${scope}; the key ${JSON.stringify(name)} has ${has}`)
 }
 
-/** Throws `invalid` for a parameter that the route does not know, which is a mistake of the client. A stop is never refused for it. */
+/** Throws `invalid` for a parameter that the route does not know, or that is there twice: a mistake of the client. A stop is never refused for it. */
 export function mustKnowParameters({ scope, query }: Route, c: Exchange): void {
   if (scope === 'any' || !c.req.url.includes('?')) return
   const known = Object.keys(query?.entries ?? {})
   const unknown = Object.keys(c.req.query()).find((name) => !known.includes(name))
-  if (unknown === undefined) return
-  const takes = known.length ? `it takes ${known.join(', ')}${didYouMean(unknown, known)}` : 'it takes none'
-  throw new LabError('invalid', `the query has a parameter ${JSON.stringify(unknown)} that ${c.req.path} does not know; ${takes}`)
+  if (unknown !== undefined) {
+    const takes = known.length ? `it takes ${known.join(', ')}${didYouMean(unknown, known)}` : 'it takes none'
+    throw new LabError('invalid', `the query has a parameter ${JSON.stringify(unknown)} that ${c.req.path} does not know; ${takes}`)
+  }
+  const given = [...new URLSearchParams(c.req.url.slice(c.req.url.indexOf('?'))).keys()]
+  const twice = given.find((name, i) => given.indexOf(name) < i)
+  if (twice !== undefined) throw new LabError('invalid', `the query has ${JSON.stringify(twice)} more than once; give it once`)
 }
 
 export function bodyOf(route: Route, text: string): unknown {
