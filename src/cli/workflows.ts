@@ -10,7 +10,7 @@ import { print, table } from './table.ts'
 import { note, noteNone } from './terminal.ts'
 
 export type Fault = { origin: string; reason: string }
-type Workflow = { name: string; topology: string; form: string; source: string; variables: Record<string, unknown> }
+type Workflow = { name: string; topology: string; form: string; source: string; variables: Record<string, unknown>; warnings?: string[] }
 
 const workflowsList = shows({
   name: 'workflows list',
@@ -46,6 +46,8 @@ const workflowsPut = command({
     const { name } = Object(document) as { name?: unknown }
     if (typeof name !== 'string') throw new CliError('usage', `${file} is no workflow: it has no name`)
     const stored = await ask<Workflow>(serviceOf(options), 'PUT', pathOf(name), document as object)
+    // A bench of an earlier version answers none.
+    for (const warning of stored.warnings ?? []) note(`${stored.name}: ${warning}`)
     print(options.json ? JSON.stringify(stored) : `workflow ${stored.name} on topology ${stored.topology} is kept`)
   },
 })

@@ -473,3 +473,15 @@ test('files of the topologies folder are taken up at a reload, and what is wrong
   t.match(await ask('POST', '/api/system/reload'), { status: 200 })
   t.match(await bodyOf(ask('GET', '/api/topology')), { positions: [{}, { name: 'pad_2', parking: true }] }, 'the loaded one is loaded anew')
 })
+
+test('a workflow that is put is answered with the events that may be mistyped', async (t) => {
+  const { ask } = await openBench(t)
+  const end = { at: ['pad_2'], mode: 'LEAVE_IN_PLACE' }
+  const document = {
+    ...{ format: 1, name: 'waits', topology: 'demo', labware: { plate: { type: '96-well' } }, start: ['plate'] },
+    methods: { say: [{ emit: 'qc.done' }, { wait_for: 'qc.dnoe' }] },
+    threads: { plate: { labware: 'plate', start: { at: 'pad_1', mode: 'REUSE_EXISTING' }, end, steps: [{ method: 'say' }] } },
+  }
+  const { status, body } = await ask('PUT', '/api/workflows/waits', { json: document })
+  t.match([status, body], [201, { warnings: [/^methods\.say\[1\]: nothing .* emits "qc\.dnoe"; did you mean "qc\.done"\?$/] }])
+})

@@ -6,6 +6,7 @@ import { described } from '../kit/described.ts'
 import { Id } from '../kit/name.ts'
 import type { Runs } from '../lab/runs.ts'
 import { workflowSources } from '../workflow/catalog.ts'
+import { eventWarnings } from '../workflow/plans/event_warnings.ts'
 import type { Workflow } from '../workflow/plans/plan.ts'
 import { shownDocument } from '../workflow/snapshot.ts'
 import { json, type Route, routesOf } from './contract.ts'
@@ -26,6 +27,10 @@ const Summary = {
   source: described(v.picklist(workflowSources), 'Only those of `api` can be changed here'),
   hash: described(v.string(), 'SHA-256 of the document'),
   has_code: v.boolean(),
+  warnings: described(
+    v.array(v.string()),
+    'The places where an event may be mistyped: the workflow waits for it, and emits only one of nearly the same name. It runs all the same',
+  ),
   variables: v.record(v.string(), v.strictObject({ default: v.optional(v.unknown()), description: v.optional(v.string()) })),
 }
 const WorkflowSummary = v.strictObject(Summary)
@@ -101,7 +106,17 @@ export const workflowRoutes: Route<Rooms>[] = [
   }),
 ]
 
-function summaryOf({ runs }: Rooms, { name, topology, form, hash, hasCode, document }: Workflow): v.InferOutput<typeof WorkflowSummary> {
-  const { variables } = document
-  return { name, topology: topology.name, form, source: runs.catalog.sourceOf(name), hash, has_code: hasCode, variables }
+function summaryOf({ runs }: Rooms, workflow: Workflow): v.InferOutput<typeof WorkflowSummary> {
+  const { name, topology, form, hash, hasCode } = workflow
+  const { variables } = workflow.document
+  return {
+    name,
+    topology: topology.name,
+    form,
+    source: runs.catalog.sourceOf(name),
+    hash,
+    has_code: hasCode,
+    warnings: eventWarnings(workflow),
+    variables,
+  }
 }

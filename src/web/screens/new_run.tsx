@@ -72,6 +72,11 @@ function WishForm({ workflows, workflow, wish }: WishProps) {
   return (
     <div class="fields">
       <Choice label="Workflow" value={name} onChange={(workflow) => set({ workflow, variables: {} })} choices={choices} />
+      {workflow?.warnings.map((warning) => (
+        <p class="hint" key={warning}>
+          {warning}
+        </p>
+      ))}
       <Choice label="Mode" value={mode} onChange={(mode) => set({ mode: mode as Wish['mode'] })} choices={modes} />
       <div class="field">
         <label for="new-groups">Groups</label>
