@@ -3,6 +3,7 @@
 import { test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { isRefusal, openBench } from '../testing/http.ts'
+import { mustBeAsShown } from './if_state.ts'
 
 test('a request for a state that is gone is refused with the present one and who changed it, and a stop never is', async (t) => {
   const { ask } = await openBench(t)
@@ -32,6 +33,8 @@ test('a device that was stopped again since it was shown is not initialized, and
   t.equal(again, null)
   await ask('POST', '/api/devices/shaker-1/stop', { key: 'read' })
   await ask('POST', '/api/devices/shaker-1/stop', { key: 'read' })
+  await ask('PUT', '/api/devices/shaker-1/lock', { json: { owner: 'ann', ttl_s: 60 } })
+  await ask('DELETE', '/api/devices/shaker-1/lock')
   const late = await initialize(`stopped ${at}`)
   isRefusal(t, late, 409, 'conflict')
   t.match(late.body, { detail: /^shaker-1 was stopped again; key to read asked it to stop at [\d:]+ UTC; look again, then decide$/ })
@@ -44,6 +47,30 @@ test('a device that was stopped again since it was shown is not initialized, and
   isRefusal(t, await initialize(`stopped ${last.again!.at}`), 409, 'conflict')
   await ask('POST', '/api/devices/shaker-1/stop')
   t.equal((await initialize('stopped')).status, 200, 'without the time any stop is meant')
+})
+
+test('a device that nothing reaches is not initialized when it was stopped since it was shown', async (t) => {
+  const serial = { kind: 'serial', path: `${t.testdir({})}/ttyNONE` }
+  const { ask } = await openBench(t, { devices: [{ device_id: 'shaker-1', driver: 'bioshake', transport: serial }] })
+  const initialize = (state: string) => ask('POST', '/api/devices/shaker-1/initialize', { headers: { 'If-State': state } })
+  isRefusal(t, await initialize('disconnected'), 500, 'disconnected')
+  await ask('POST', '/api/devices/shaker-1/stop', { key: 'read' })
+  const late = await initialize('disconnected')
+  isRefusal(t, late, 409, 'conflict')
+  t.match(late.body, { detail: /^shaker-1 was stopped; key to read asked it to stop at [\d:]+ UTC; look again, then decide$/ })
+  const { stopped } = (await ask('GET', '/api/devices/shaker-1')).body as { stopped: { at: number } }
+  isRefusal(t, await initialize(`disconnected ${stopped.at}`), 500, 'disconnected')
+})
+
+test('the stop input is named where it stopped a device again', async (t) => {
+  const entry = (what: string, name: string) => ({ what, name, at: 5 })
+  const entries = [entry('POST /api/devices/shaker-1/stop', 'ann'), entry('stop input', 'service'), entry('PUT /api/devices/shaker-1/lock', 'bob')]
+  const audit = { newest: async () => ({ entries }) } as unknown as Parameters<typeof mustBeAsShown>[0]['audit']
+  const path = '/api/devices/shaker-1/initialize'
+  await t.rejects(mustBeAsShown({ audit }, { shown: 'stopped 1', present: 'stopped 5', path }), {
+    code: 'conflict',
+    message: 'shaker-1 was stopped again; the stop input stopped it at 00:00:05 UTC; look again, then decide',
+  })
 })
 
 test('the verbs of a run are held against its status, or PAUSED', async (t) => {

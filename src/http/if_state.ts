@@ -13,20 +13,40 @@ export async function mustBeAsShown({ audit }: { audit: Pick<Audit, 'newest'> },
   if (present === undefined || isAsShown(shown, present)) return
   const [, kind = '', id = ''] = /^\/api\/(\w+)\/([^/]+)/.exec(path) ?? []
   const { entries } = await audit.newest(lookedThrough, 'done')
-  const isAbout = (what: string) => what.includes(`/api/${kind}/${id}/`) || (kind === 'devices' && what === 'POST /api/stop')
+  const isDevice = kind === 'devices'
+  const isStop = stateIn(present) === stateIn(shown)
+  const isAbout = (what: string) =>
+    isDevice && isStop ? stopsOf(id).includes(what) : what.includes(`/api/${kind}/${id}/`) || (isDevice && stopsOfAll.includes(what))
   const last = entries.findLast(({ what }) => isAbout(what))
-  const by = last ? `; ${last.name ?? 'somebody'} asked it to ${last.what.split('/').at(-1)} at ${utc(last.at)}` : ''
-  const name = kind === 'devices' ? id : `${kind.slice(0, -1)} ${id.slice(0, 8)}`
-  const change =
-    stateIn(present) === stateIn(shown) ? `was stopped again` : `is ${worded(present)} by now, and was shown as ${worded(shown)}`
+  const by = last ? `; ${callOf(last)} at ${utc(last.at)}` : ''
+  const name = isDevice ? id : `${kind.slice(0, -1)} ${id.slice(0, 8)}`
+  const change = isStop
+    ? `was stopped${shown.includes(' ') ? ' again' : ''}`
+    : `is ${worded(present)} by now, and was shown as ${worded(shown)}`
   throw new LabError('conflict', `${name} ${change}${by}; look again, then decide`)
 }
 
-/** `stopped 1764138000.5` differs from a stop at another time. Without the time any stop is meant, as clients of earlier versions send it. */
+/** The entry of the audit trail for the contact that stops every device. */
+const stopInput = 'stop input'
+const stopsOfAll = ['POST /api/stop', stopInput]
+
+function stopsOf(device_id: string): string[] {
+  return [`POST /api/devices/${device_id}/stop`, ...stopsOfAll]
+}
+
+function callOf({ name, what }: { name: string | null; what: string }): string {
+  return what === stopInput ? 'the stop input stopped it' : `${name ?? 'somebody'} asked it to ${what.split('/').at(-1)}`
+}
+
+/**
+ * `stopped 1764138000.5` differs from a stop at another time. Without the time `stopped` means any stop, as clients of earlier versions send it; any other
+ * state without it was shown before the stop.
+ */
 function isAsShown(shown: string, present: string): boolean {
-  const [, stoppedAt] = shown.split(' ')
-  const [, stopped_at] = present.split(' ')
-  return stateIn(shown) === stateIn(present) && (stoppedAt === undefined || Number(stoppedAt) === Number(stopped_at))
+  const [, shownAt] = shown.split(' ')
+  const [, stoppedAt] = present.split(' ')
+  if (stateIn(shown) !== stateIn(present)) return false
+  return shownAt === undefined ? stoppedAt === undefined || stateIn(shown) === 'stopped' : Number(shownAt) === Number(stoppedAt)
 }
 
 function stateIn(shown: string): string {
