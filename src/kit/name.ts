@@ -24,12 +24,6 @@ export const Name = v.pipe(
   v.description('1 to 128 characters, none of them a control character; not . or ..; without the spaces at its ends'),
 )
 
-/** A name in a file of the service. Earlier versions took names of white space alone too: they stay as they are. */
-export const StoredName = v.pipe(
-  v.string(),
-  v.transform((name) => name.trim() || name),
-)
-
 /** The name or the address of a computer. */
 export const Host = v.pipe(
   v.string(),

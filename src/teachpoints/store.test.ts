@@ -15,6 +15,30 @@ test('points are listed by name, each device for itself, over a restart too', as
   }
 })
 
+test('names of earlier versions lose the white space at their ends, unless another point has the name then', async (t) => {
+  const { folder, open } = await begin(t)
+  const teachpoints = [
+    { ...at('arm-1', 'a'), gateway: 'a ' },
+    { ...at('arm-1', 'a ', 1), gateway: ' b' },
+    { ...at('arm-1', ' b', 2), gateway: 'away ' },
+    { ...at('arm-1', ' ', 3), gateway: ' ', access: ' ' },
+  ]
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(`${folder}/teachpoints.json`, JSON.stringify({ format: 1, teachpoints }))
+  const store = await open()
+  t.same(
+    store.list('arm-1').map(({ name, gateway }) => [name, gateway]),
+    [
+      [' ', ' '],
+      ['a', 'a '],
+      ['a ', 'b'],
+      ['b', 'away'],
+    ],
+  )
+  await store.create(at('arm-1', 'c'))
+  t.same(namesOf(await open(), 'arm-1'), [' ', 'a', 'a ', 'b', 'c'])
+})
+
 test('a point that is not there is named', async (t) => {
   const { store } = await begin(t)
   t.throws(() => store.get('arm-1', 'home'), { code: 'not_found', message: /arm-1 has no teachpoint home/ })

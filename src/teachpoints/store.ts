@@ -15,6 +15,7 @@ const Content = v.strictObject({
   teachpoints: v.pipe(
     v.array(StoredTeachpoint),
     v.check((points) => keyed(points).size === points.length, 'a name is there twice'),
+    v.transform(withoutSpaces),
   ),
 })
 type Content = v.InferOutput<typeof Content>
@@ -185,6 +186,27 @@ function changesOf(before: Points, after: Points): TeachpointChange[] {
 /** An id has no slash in it, so that no two points share a key. */
 function keyOf({ device_id, name }: { device_id: string; name: string }): string {
   return `${device_id}/${name}`
+}
+
+/**
+ * Takes the white space off the ends of names, which earlier versions kept. A name keeps it where nothing else would be left of the name, or where
+ * another point of the device has the name without it.
+ */
+function withoutSpaces(points: Teachpoint[]): Teachpoint[] {
+  const taken = new Set(points.map(keyOf))
+  const named = points.map((point) => {
+    const { device_id } = point
+    const name = point.name.trim()
+    if (name === '' || taken.has(keyOf({ device_id, name }))) return point
+    taken.add(keyOf({ device_id, name }))
+    return { ...point, name }
+  })
+  const there = new Set(named.map(keyOf))
+  return named.map((point) => {
+    const { device_id, gateway } = point
+    if (!gateway?.trim() || there.has(keyOf({ device_id, name: gateway }))) return point
+    return { ...point, gateway: gateway.trim() }
+  })
 }
 
 function keyed(points: readonly Teachpoint[]): Points {

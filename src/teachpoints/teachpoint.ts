@@ -2,10 +2,12 @@
 
 import * as v from 'valibot'
 import { described } from '../kit/described.ts'
-import { Id, Name, StoredName } from '../kit/name.ts'
+import { Id, Name } from '../kit/name.ts'
 
 const Millimetres = v.pipe(v.number(), v.finite(), v.metadata({ unit: 'mm' }))
 const Degrees = v.pipe(v.number(), v.finite(), v.metadata({ unit: '°' }))
+
+type NameSchema = v.GenericSchema<string, string>
 
 const Cartesian = v.strictObject({ x: Millimetres, y: Millimetres, z: Millimetres, yaw: Degrees, pitch: Degrees, roll: Degrees })
 
@@ -18,35 +20,40 @@ const Joint = v.strictObject({
   gripper: v.optional(Degrees, 0),
 })
 
+/** Makes the schema of a way to come and go whose name has this schema. */
+const accessNamed = (name: NameSchema) =>
+  v.strictObject({
+    name: v.optional(name),
+    access_type: v.picklist(['vertical', 'horizontal']),
+    gripper_offset: v.optional(Millimetres),
+    vertical_clearance: v.optional(Millimetres),
+    horizontal_clearance: v.optional(Millimetres),
+  })
+
 /** How an arm comes to a point and leaves it. */
-export const Access = v.strictObject({
-  name: v.optional(Name),
-  access_type: v.picklist(['vertical', 'horizontal']),
-  gripper_offset: v.optional(Millimetres),
-  vertical_clearance: v.optional(Millimetres),
-  horizontal_clearance: v.optional(Millimetres),
-})
+export const Access = accessNamed(Name)
 export type Access = v.InferOutput<typeof Access>
 
-/** The optional members of a point; a member that is left out stays absent. */
-const advice = {
+/** Makes the optional members of a point; a member that is left out stays absent. */
+const adviceNamed = (name: NameSchema, access: typeof Access) => ({
   orientation: v.optional(described(v.picklist(['left', 'right']), 'To which side the elbow bends')),
-  access: v.optional(described(v.union([Name, Access]), 'How to come and go: the name of a pattern, or the pattern')),
-  gateway: v.optional(described(Name, 'Another point of the device, passed on the way')),
-}
+  access: v.optional(described(v.union([name, access]), 'How to come and go: the name of a pattern, or the pattern')),
+  gateway: v.optional(described(name, 'Another point of the device, passed on the way')),
+})
+const advice = adviceNamed(Name, Access)
 
-/** Makes the schema of a teachpoint whose name has this schema. */
-const named = (name: typeof Name | typeof StoredName) =>
+/** Makes the schema of a teachpoint whose names have this schema. */
+const named = (name: NameSchema, its: typeof advice) =>
   v.variant('coord_type', [
-    v.strictObject({ device_id: Id, name, coord_type: v.literal('cartesian'), coords: Cartesian, ...advice }),
-    v.strictObject({ device_id: Id, name, coord_type: v.literal('joint'), coords: Joint, ...advice }),
+    v.strictObject({ device_id: Id, name, coord_type: v.literal('cartesian'), coords: Cartesian, ...its }),
+    v.strictObject({ device_id: Id, name, coord_type: v.literal('joint'), coords: Joint, ...its }),
   ])
 
-export const Teachpoint = named(Name)
+export const Teachpoint = named(Name, advice)
 export type Teachpoint = v.InferOutput<typeof Teachpoint>
 
-/** A teachpoint in a file of the service. */
-export const StoredTeachpoint = named(StoredName)
+/** A teachpoint in a file of the service: earlier versions took names with white space at their ends, and of white space alone. */
+export const StoredTeachpoint = named(v.string(), adviceNamed(v.string(), accessNamed(v.string())))
 
 const addressed = { device_id: v.optional(Id), name: v.optional(Name) }
 
