@@ -42,7 +42,8 @@ export class DeviceLatch {
   /** The first and the last stop: who, and when; null unless the device is stopped. */
   get stop(): Stopped | null {
     if (!this.#latch?.stopped) return null
-    return this.#latch.stop ?? { by: null, at: this.#latch.fault.since, again: null }
+    const { by, at, again = null } = this.#latch.stop ?? { by: null, at: this.#latch.fault.since }
+    return { by, at, again }
   }
 
   /** A fault that is latched already stays the first. */
@@ -57,22 +58,21 @@ export class DeviceLatch {
       this.#setStoppedToo(this.#latch, request)
       return
     }
-    const stop: Stopped = { ...request, again: null }
     const fault: Fault = {
       command,
       outcome: command === null ? 'failed' : 'unknown',
       error: `${this.#device_id} was stopped`,
       error_type: 'Stopped',
       may_still_be_moving: command !== null,
-      since: stop.at,
+      since: request.at,
     }
-    this.#set({ fault, stopped: true, stop })
+    this.#set({ fault, stopped: true, stop: request })
   }
 
   /** A stop of a device that is latched already: an event tells of it, so that nobody who looked before takes it for nothing. */
   #setStoppedToo(latch: Latch, request: StopRequest): void {
     const { stop } = this
-    this.#latch = { ...latch, stopped: true, stop: stop ? { ...stop, again: request } : { ...request, again: null } }
+    this.#latch = { ...latch, stopped: true, stop: stop ? { ...stop, again: request } : request }
     if (!isRepeat(request, stop?.again ?? stop)) this.#emitStopped(request)
     this.#keep()
   }

@@ -2,10 +2,17 @@
 
 import * as v from 'valibot'
 import { JsonFile, type Report } from '../kit/json_file.ts'
-import { Fault, Stopped } from './records.ts'
+import { Fault, StopRequest } from './records.ts'
 
-/** `stopped` holds until `initialize`, whatever else is cleared. `stop` tells who stopped it first; absent where an earlier version kept it. */
-export const Latch = v.strictObject({ fault: Fault, stopped: v.boolean(), stop: v.optional(Stopped) })
+/**
+ * `stopped` holds until `initialize`, whatever else is cleared. `stop` tells who stopped it first, and last in `again`; absent where an earlier version
+ * kept it. Without a second stop there is no `again`, which version 0.2.0 would take for damage.
+ */
+export const Latch = v.strictObject({
+  fault: Fault,
+  stopped: v.boolean(),
+  stop: v.optional(v.strictObject({ ...StopRequest.entries, again: v.optional(v.nullable(StopRequest)) })),
+})
 export type Latch = v.InferOutput<typeof Latch>
 const Content = v.strictObject({ latches: v.record(v.string(), Latch) })
 type Content = v.InferOutput<typeof Content>

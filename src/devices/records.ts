@@ -67,7 +67,7 @@ export const Fault = v.strictObject({
 })
 export type Fault = v.InferOutput<typeof Fault>
 
-const StopRequest = v.strictObject({
+export const StopRequest = v.strictObject({
   by: described(Nullable.text, 'The name of the key, or `stop input`; null where nobody knows'),
   at: UnixSeconds,
 })

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import * as v from 'valibot'
 import { drivers, type SerialDriverName } from '../../drivers/index.ts'
@@ -218,9 +219,15 @@ test('what is latched is still latched after a restart', async (t) => {
   const first = await bench(t, { folder })
   await first.clock.run(first.registry.halt('shaker-1'))
   await first.latches.settled()
+  const written = () => JSON.parse(readFileSync(`${folder}/latches.json`, 'utf8')).latches['shaker-1'].stop
+  t.same(Object.keys(written()), ['by', 'at'], 'as version 0.2.0 reads it')
   const second = await bench(t, { folder })
-  t.match(second.registry.find('shaker-1').info(), { state: 'stopped', fault: { error_type: 'Stopped' } })
+  t.match(second.registry.find('shaker-1').info(), { state: 'stopped', fault: { error_type: 'Stopped' }, stopped: { again: null } })
   t.same(second.events, [], 'and is no new event')
+  await second.clock.run(second.registry.halt('shaker-1', 'ann'))
+  await second.latches.settled()
+  const third = await bench(t, { folder })
+  t.match(third.registry.find('shaker-1').info().stopped, { by: null, again: { by: 'ann', at: Number } })
 })
 
 test('stopping all stops every device that has a driver', async (t) => {
