@@ -363,7 +363,7 @@ _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 def _no_request(error: Exception) -> Dict[str, Any]:
-    return {"code": -32700 if isinstance(error, ValueError) else -32600, "message": f"this line is no request: {error!r}"}
+    return {"code": -32700 if isinstance(error, ValueError) else -32600, "message": f"this line is no request: {type(error).__name__}: {error}"}
 
 
 def _failure(message: str, reason: str, hint: Optional[str]) -> bytes:
