@@ -64,7 +64,11 @@ test('a device that nothing reaches is not initialized when it was stopped since
 
 test('the stop input is named where it stopped a device again', async (t) => {
   const entry = (what: string, name: string) => ({ what, name, at: 5 })
-  const entries = [entry('POST /api/devices/shaker-1/stop', 'ann'), entry('stop input', 'service'), entry('PUT /api/devices/shaker-1/lock', 'bob')]
+  const entries = [
+    entry('POST /api/devices/shaker-1/stop', 'ann'),
+    entry('stop input', 'service'),
+    entry('PUT /api/devices/shaker-1/lock', 'bob'),
+  ]
   const audit = { newest: async () => ({ entries }) } as unknown as Parameters<typeof mustBeAsShown>[0]['audit']
   const path = '/api/devices/shaker-1/initialize'
   await t.rejects(mustBeAsShown({ audit }, { shown: 'stopped 1', present: 'stopped 5', path }), {

@@ -4,6 +4,7 @@ import { test } from 'tap'
 import { storageError } from '../kit/durable.ts'
 import { begin, Kept, testRuntime, until } from '../testing/workflow.ts'
 import { Records } from '../workflow/journal/records.ts'
+import type { LabwareThread } from '../workflow/threads/thread.ts'
 import { takeUp, untilStored } from './persisted_runs.ts'
 
 const topology = { format: 1, name: 'bench', transporters: { arm: { positions: ['pad'] } }, positions: { pad: {} } }
@@ -145,6 +146,24 @@ test('a run whose state is damaged is not taken up, and its file is kept aside',
   t.same([runtime.executions().length, failed, dropped], [0, ['a part of its state is missing'], [execution.execution_id]])
   t.match(damaged, [/^executions\/state-000001\.jsonl \(a line is missing\) is damaged: it is kept as state-000001\.jsonl\.corrupt-/])
   t.equal((await readdir(folder)).length, 2)
+})
+
+test('labware of which damage has left half of its state is told of', async (t) => {
+  const { execution, keys, log } = await waiting()
+  const [{ thread_id, labware }] = [...execution.threads.values()] as [LabwareThread]
+  const live = new Map([...keys].map(([key, value]) => [key, key === 'execution' ? { ...(value as object), run_mode: 'LIVE' } : value]))
+  const without = async (key: string) => {
+    const its = new Map(live)
+    t.ok(its.delete(key), key)
+    const runs = runsOf([execution.execution_id, { keys: its, damage: 'a part of its state is missing' }])
+    const { failed, stranded } = await takenUp(t.testdir(), { log, saved: { ...nothing, runs }, records: new Records() })
+    t.same(stranded, [])
+    return failed.slice(1)
+  }
+  t.match(await without(`thread ${thread_id}`), [/^labware may stand at \w+, and nobody knows which: a part of the state is missing$/])
+  t.same(await without(`progress ${thread_id}`), [
+    `${labware.name} may stand on the bench, and nobody knows where: a part of the state is missing`,
+  ])
 })
 
 test('a run that an older version left open is not taken up: that is said, and its labware is kept', async (t) => {

@@ -13,7 +13,7 @@ import type { Lost } from '../workflow/journal/stranded_labware.ts'
 import { catchUp, recordAnew } from '../workflow/journal/tracking_sink.ts'
 import type { RunStates } from '../workflow/run_state.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
-import { type Checkpoint, checkpointOf, threadsOnBench } from '../workflow/runs/state.ts'
+import { type Checkpoint, checkpointOf, halvesOnBench, threadsOnBench } from '../workflow/runs/state.ts'
 import { benchId } from '../workflow/standing_labware.ts'
 import { isTerminal, phaseTransitions } from '../workflow/statuses.ts'
 import type { RunMode } from '../workflow/threads/run_environment.ts'
@@ -119,6 +119,7 @@ async function isTakenUp(catalog: Bench, execution_id: string, { checkpoint, key
   // `labware.json` may say where its labware stood before the run.
   if (!saved.runs.has(benchId)) for (const { labware } of threads) standing.forget(labware.labware_id)
   for (const one of catalog.strandLabware(threads)) lost(execution_id, one)
+  for (const what of halvesOnBench(keys)) lost(execution_id, { category: 'DECK_RECONCILE_CONFLICT', what })
   return false
 }
 

@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { apart, joined } from '../state_parts.ts'
 import { actionTransitions, methodTransitions, phaseTransitions, statusIn, submissionTransitions, threadTransitions } from '../statuses.ts'
 import { FrameState, Inserted } from '../threads/frame.ts'
-import { Labware } from '../threads/labware.ts'
+import { Labware, placeOf } from '../threads/labware.ts'
 import { runModes } from '../threads/run_environment.ts'
 import { cutOff, MoveState } from '../threads/uncertain.ts'
 import { SubmissionRequest } from './submission_request.ts'
@@ -233,10 +233,35 @@ export type ThreadOnBench = v.InferOutput<typeof ThreadOnBench>
 
 /** Where the labware of a run on the bench is, as far as that can be read of values that are no whole run any more. */
 export function threadsOnBench(keys: ReadonlyMap<string, unknown>): ThreadOnBench[] {
-  const { output, success } = v.safeParse(v.object({ run_mode: v.picklist(runModes) }), keys.get('execution'))
-  if (success && output.run_mode !== 'LIVE') return []
+  if (!isOnBench(keys)) return []
   return valuesOf('thread', keys).flatMap((value) => {
     const thread = v.safeParse(ThreadOnBench, value)
     return thread.success ? cutOff(thread.output) : []
   })
+}
+
+const Half = v.object({ labware: v.object({ name: v.string() }) })
+const OtherHalf = v.object({ seat: v.nullable(v.string()), labware: v.pick(Labware, ['held_by', 'placing']) })
+
+/** Says in sentences what is known of labware on the bench of whose thread damage has left only one of the two values. */
+export function halvesOnBench(keys: ReadonlyMap<string, unknown>): string[] {
+  if (!isOnBench(keys)) return []
+  return [...keys].flatMap(([key, value]) => {
+    const [kind, id] = key.split(' ')
+    if (kind === 'thread' && !keys.has(`progress ${id}`) && !v.is(ThreadOnBench, value)) {
+      const half = v.safeParse(Half, value)
+      const name = half.success ? half.output.labware.name : 'labware'
+      return `${name} may stand on the bench, and nobody knows where: a part of the state is missing`
+    }
+    if (kind !== 'progress' || keys.has(`thread ${id}`)) return []
+    const { output, success } = v.safeParse(OtherHalf, value)
+    if (success && output.seat === null) return []
+    const place = success ? placeOf(output.labware, output.seat) : 'on the bench'
+    return `labware may stand ${place}, and nobody knows which: a part of the state is missing`
+  })
+}
+
+function isOnBench(keys: ReadonlyMap<string, unknown>): boolean {
+  const { output, success } = v.safeParse(v.object({ run_mode: v.picklist(runModes) }), keys.get('execution'))
+  return !success || output.run_mode === 'LIVE'
 }
