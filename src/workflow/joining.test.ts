@@ -51,6 +51,34 @@ test('groups join the open run of their workflow whichever way that began; labwa
   }
 })
 
+test('labware that is put out of the way while it waits for a site looks for the site again where it stands then', async (t) => {
+  const { plate, cup } = workflow.threads
+  const threads = { plate: { ...plate, steps: [{ method: 'pour_it' }] }, cup: { ...cup, start: { at: 'pad_1' } } }
+  const { runtime } = testRuntime([topology, { ...workflow, threads }])
+  const execution = await begin(runtime, { workflow: 'poured', groups: group('g1') })
+  const { scheduler } = execution.environment
+  const [hasSite, request] = [scheduler.hasSite.bind(scheduler), scheduler.request.bind(scheduler)]
+  let isFree = false
+  scheduler.hasSite = (...asked) => isFree && hasSite(...asked)
+  let park = (_position: string) => {}
+  scheduler.request = (asked, again) => {
+    const ticket = request(asked, again)
+    if (asked.candidates.length > 0) return ticket
+    park = (position) => {
+      ticket.withdraw()
+      asked.park!(position, { sequence: 0, parked: 1 })
+    }
+    return ticket
+  }
+  const brings = () => [...execution.threads.values()].find(({ name }) => name === 'cup')
+  await until(() => brings()?.waiting?.what === 'a free site at robot', 'the cup waits for a site')
+  t.ok(scheduler.keep(brings()!.thread_id, 'pad_2'))
+  park('pad_2')
+  isFree = true
+  await until(() => execution.isOver, 'the end of the run')
+  t.equal(execution.phase.current, 'completed')
+})
+
 test('what is submitted STANDALONE, or without groups, is a run of its own', async (t) => {
   const { runtime } = testRuntime([topology, workflow])
   const first = await begin(runtime, { workflow: 'poured', batch_mode: 'JOIN_EXISTING', groups: group('g1') })

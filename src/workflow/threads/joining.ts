@@ -100,6 +100,8 @@ async function untilRoom(thread: LabwareThread, action: ActionRun): Promise<void
     const end = () => {
       for (const one of ends) one()
     }
+    // The site may have become free while the labware was put out of the way.
+    look()
     return end
   })
 }
