@@ -145,6 +145,8 @@ test('of a thousand keys those that ended first give way to new ones, and valid 
   const isThere = (key_id: string) => keys.list().some((key) => key.key_id === key_id)
   await keys.create({ name: 'next', scope: 'read' })
   t.same(['k0000003', 'k0000007'].map(isThere), [true, false])
+  t.ok(keys.isOver('k0000007'), 'a lease does not come back with it')
+  t.notOk(keys.isOver('local'), 'who has a shell on this machine needs no key')
   const { key_id } = await keys.create({ name: 'another', scope: 'read' })
   t.same([key_id, 'k0000003'].map(isThere), [true, false])
   await t.rejects(keys.create({ name: 'one too many', scope: 'read' }), { code: 'invalid', message: /1000 valid keys/ })

@@ -37,9 +37,11 @@ export const KeyEnd = v.optional(
 export const KeyRequest = v.strictObject({ name: Name, scope: Scope, expires_at: KeyEnd })
 export type KeyRequest = v.InferOutput<typeof KeyRequest>
 
+const keyIdPattern = /^[a-z0-9]{8}$/
+
 /** The public part of a key. */
 export const PublicKey = v.strictObject({
-  key_id: v.pipe(v.string(), v.regex(/^[a-z0-9]{8}$/, 'must be 8 of a-z and 0-9')),
+  key_id: v.pipe(v.string(), v.regex(keyIdPattern, 'must be 8 of a-z and 0-9')),
   name: v.string(),
   scope: Scope,
   created_at: UnixSeconds,
@@ -131,10 +133,10 @@ export class Keys {
     return known !== undefined && this.#isValid(known.key)
   }
 
-  /** Whether there is such a key, and it opens nothing any more. */
+  /** Whether this is the id of a key, and the key opens nothing any more; it may have left the list since. */
   isOver(key_id: string): boolean {
     const known = this.#index().get(key_id)
-    return known !== undefined && !this.#isValid(known.key)
+    return known ? !this.#isValid(known.key) : keyIdPattern.test(key_id)
   }
 
   /** Lists all keys, also the expired and the revoked ones, the oldest first. Of a thousand, those that ended first give way to new ones. */
