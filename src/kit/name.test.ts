@@ -39,6 +39,7 @@ test('a host is an address, or a name that can be one', async (t) => {
     '::',
     '::1',
     'fe80::1%eth0',
+    'fe80::1%br_lan',
     'localhost',
     'bench-1',
     'bench-1.local',
@@ -63,6 +64,9 @@ test('a host is an address, or a name that can be one', async (t) => {
     'a..b',
     '.',
     ':::',
+    'fe80::1%',
+    '10.0.0.1%eth0',
+    'bench%eth0',
     'a'.repeat(64),
   ]
   for (const host of bad) t.notOk(v.is(Host, host), host)

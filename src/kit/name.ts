@@ -1,6 +1,6 @@
 // The names that things may have.
 
-import { isIP } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 import * as v from 'valibot'
 import { described } from './described.ts'
 
@@ -28,8 +28,14 @@ export const Name = v.pipe(
 export const Host = v.pipe(
   v.string(),
   v.regex(/^[\w.:%-]{1,253}$/, hostRule),
-  v.check((host) => isIP(host) !== 0 || isHostName(host), hostRule),
+  v.check((host) => isAddress(host) || isHostName(host), hostRule),
 )
+
+/** After an address of IPv6 there may be a zone, the name of an interface: `fe80::1%br_lan`. */
+function isAddress(host: string): boolean {
+  const [address = '', ...zones] = host.split('%')
+  return zones.length === 0 ? isIP(address) !== 0 : zones.length === 1 && zones[0] !== '' && isIPv6(address)
+}
 
 /** The last of several labels begins with a letter: otherwise the name is a mistyped address, as `0.0.0.0x`. */
 function isHostName(host: string): boolean {
