@@ -42,9 +42,12 @@ export type CallOptions = {
   headers?: Record<string, string>
 }
 
-/** The header by which a bench refuses what is asked of a device that is not as it was shown any more, or was stopped again since. */
+/**
+ * The header by which a bench refuses what is asked of a device that is not as it was shown any more, or was stopped again since. A bench of an earlier
+ * version shows no second stop, and knows the state alone.
+ */
 export function ifState({ state, stopped }: Pick<DeviceInfo, 'state' | 'stopped'>): { 'If-State': string } {
-  return { 'If-State': stopped ? `${state} ${(stopped.again ?? stopped).at}` : state }
+  return { 'If-State': stopped?.again === undefined ? state : `${state} ${(stopped.again ?? stopped).at}` }
 }
 
 type Part<Name extends string, Value> = Value extends Record<string, never> | undefined
