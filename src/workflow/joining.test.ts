@@ -31,6 +31,14 @@ const workflow = {
 }
 const group = (group_id: string) => [{ group_id, members: {} }]
 
+/** A run whose cup stands at a pad at its start, and whose plate waits for no event. */
+function cupAtPad() {
+  const { plate, cup } = workflow.threads
+  const threads = { plate: { ...plate, steps: [{ method: 'pour_it' }] }, cup: { ...cup, start: { at: 'pad_1' } } }
+  const { runtime } = testRuntime([topology, { ...workflow, threads }])
+  return begin(runtime, { workflow: 'poured', groups: group('g1') })
+}
+
 test('groups join the open run of their workflow whichever way that began; labware is batched only if it began so as to be joined', async (t) => {
   for (const [batch_mode, cups] of [
     ['STANDALONE', 2],
@@ -52,14 +60,12 @@ test('groups join the open run of their workflow whichever way that began; labwa
 })
 
 test('labware that is put out of the way while it waits for a site looks for the site again where it stands then', async (t) => {
-  const { plate, cup } = workflow.threads
-  const threads = { plate: { ...plate, steps: [{ method: 'pour_it' }] }, cup: { ...cup, start: { at: 'pad_1' } } }
-  const { runtime } = testRuntime([topology, { ...workflow, threads }])
-  const execution = await begin(runtime, { workflow: 'poured', groups: group('g1') })
+  const execution = await cupAtPad()
   const { scheduler } = execution.environment
   const [hasSite, request] = [scheduler.hasSite.bind(scheduler), scheduler.request.bind(scheduler)]
   let isFree = false
   scheduler.hasSite = (...asked) => isFree && hasSite(...asked)
+  scheduler.threadsAt = () => ['another']
   let park = (_position: string) => {}
   scheduler.request = (asked, again) => {
     const ticket = request(asked, again)
@@ -75,6 +81,24 @@ test('labware that is put out of the way while it waits for a site looks for the
   t.ok(scheduler.keep(brings()!.thread_id, 'pad_2'))
   park('pad_2')
   isFree = true
+  await until(() => execution.isOver, 'the end of the run')
+  t.equal(execution.phase.current, 'completed')
+})
+
+test('labware that comes to a device where other labware stands that no thread moves waits for a decision of a person', async (t) => {
+  const execution = await cupAtPad()
+  const { scheduler } = execution.environment
+  const { hasSite, reserveSite } = scheduler
+  let isFree = false
+  scheduler.hasSite = (...asked) => isFree && hasSite.apply(scheduler, asked)
+  scheduler.reserveSite = (...asked) => {
+    const isTheCup = execution.find(asked[1])?.name === 'cup'
+    return isTheCup && !isFree ? undefined : reserveSite.apply(scheduler, asked)
+  }
+  const held = await threadIn(execution, 'cup', 'PAUSED')
+  t.match(held.last_error, /there is no free site at robot for cup/)
+  isFree = true
+  held.recover('RETRY')
   await until(() => execution.isOver, 'the end of the run')
   t.equal(execution.phase.current, 'completed')
 })

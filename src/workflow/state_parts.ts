@@ -9,7 +9,12 @@ export const apart: { readonly [kind: string]: { readonly kind: string; readonly
   thread: {
     kind: 'progress',
     often: {
-      ...{ status: true, since: true, seat: true, method_id: true, action: true, move: true },
+      status: true,
+      since: true,
+      seat: true,
+      method_id: true,
+      action: true,
+      move: true,
       labware: ['tips_left', 'state', 'held_by', 'placing'],
     },
   },

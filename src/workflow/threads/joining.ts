@@ -83,13 +83,17 @@ async function bring(thread: LabwareThread, action: ActionRun): Promise<void> {
   thread.become('AWAITING_CO_THREADS')
 }
 
-/** Waits until the device has a site for the labware, or the action is over: labware that has no part in the action may not have left yet. */
+/**
+ * Waits until the device has a site for the labware, or the action is over: the labware of other threads may not have left yet. Where no thread
+ * moves what stands there, nothing is waited for, and a person has to decide.
+ */
 async function untilRoom(thread: LabwareThread, action: ActionRun): Promise<void> {
   const { scheduler } = thread.environment
   const { device, method } = action
-  const isOver = () => action.ending !== null || action.hasSiteFor(thread)
-  if (device === null || isOver()) return
+  if (device === null) return
   const awaits = () => scheduler.threadsAt(device).filter((id) => !method?.threadIds().includes(id))
+  const isOver = () => action.ending !== null || action.hasSiteFor(thread) || awaits().length === 0
+  if (isOver()) return
   await idle<void>(thread, { kind: 'peer', what: `a free site at ${device}`, awaits }, (resolve) => {
     const look = () => {
       if (!isOver()) return

@@ -27,8 +27,7 @@ export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'use' | 'keep
 
 /**
  * Requests one of several places, and resolves with the one that was granted; with undefined when none is needed any longer. In a deadlock that
- * cannot be
- * resolved somebody has to decide. Rejects with `conflict` when there is no way there.
+ * cannot be resolved somebody has to decide. Rejects with `conflict` when there is no way there.
  */
 export function request(
   thread: LabwareThread,
