@@ -148,7 +148,7 @@ test('a run whose state is damaged is not taken up, and its file is kept aside',
   t.equal((await readdir(folder)).length, 2)
 })
 
-test('labware of which damage has left half of its state is told of', async (t) => {
+test('damage that leaves half of the state of a thread raises an incident', async (t) => {
   const { execution, keys, log } = await waiting()
   const [{ thread_id, labware }] = [...execution.threads.values()] as [LabwareThread]
   const live = new Map([...keys].map(([key, value]) => [key, key === 'execution' ? { ...(value as object), run_mode: 'LIVE' } : value]))

@@ -26,7 +26,7 @@ type Options = {
   durations?: Durations | undefined
 }
 
-/** One for all calls that take no time. */
+/** The promise that each call which takes no time returns. */
 const atOnce = Promise.resolve()
 
 /** The temperature of a simulated device that nobody heats. */

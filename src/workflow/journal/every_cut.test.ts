@@ -94,7 +94,7 @@ for (const groups of [
   ['g1', 'g2'],
   ['g1', 'g2', 'g3'],
 ])
-  test(`after whatever transaction the service ends: what is told is legal, all that was begun ends once, and the run comes to its end (${groups.length} groups)`, async (t) => {
+  test(`after whatever transaction the service ends, the events are legal, each operation that began ends once, and the run comes to its end (${groups.length} groups)`, async (t) => {
     const { told, saves } = await recorded(groups)
     for (const { at, keys } of saves) {
       // Where its end is known it is not taken up.

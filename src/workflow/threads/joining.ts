@@ -84,8 +84,8 @@ async function bring(thread: LabwareThread, action: ActionRun): Promise<void> {
 }
 
 /**
- * Waits until the device has a site for the labware, or the action is over: the labware of other threads may not have left yet. Where no thread
- * moves what stands there, nothing is waited for, and a person has to decide.
+ * Waits until the device has a site for the labware, or the action is over: the labware of other threads may not have left yet. This
+ * resolves at once where no thread moves the labware that stands there: an error then holds the thread until a person decides.
  */
 async function untilRoom(thread: LabwareThread, action: ActionRun): Promise<void> {
   const { scheduler } = thread.environment

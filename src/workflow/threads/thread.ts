@@ -96,6 +96,7 @@ export interface RunPorts extends Publisher {
   mayBegin(): Promise<void> | undefined
   /** Resolves when something may move; undefined where nothing keeps it. Rejects with `storage`. */
   beforeMotion(): Promise<void> | undefined
+  /** Resolves when the present state is on the card, and a move that has begun may go on; undefined where it is. Rejects with `storage`. */
   synced(): Promise<void> | undefined
 }
 
