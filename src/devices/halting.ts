@@ -13,11 +13,22 @@ const patience_ms = 2000
 /** How long a device that was left on may take until it stands: some go home first. One that does not answer at all is reported sooner, by its driver. */
 export const standing_ms = 10_000
 
-/** Resolves with true when the device has acknowledged, with false when the time is up; rejects with what the driver says. */
+/** A wait is counted in so many parts. */
+const parts = 8
+
+/**
+ * Resolves with true when the device has acknowledged, with false when the time is up; rejects with what the driver says. Time in which this
+ * process stood still (a busy computer) counts as one part of the wait: the answer of the device lies there unread then.
+ */
 export function inTime(clock: Clock, acknowledged: Promise<void>, ms = patience_ms): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(ms, () => resolve(false))
-    acknowledged.then(() => resolve(true), reject).finally(cancel)
+    let left = parts
+    let cancel: () => void
+    const wait = () => {
+      cancel = clock.after(ms / parts, () => (--left === 0 ? resolve(false) : wait()))
+    }
+    wait()
+    acknowledged.then(() => resolve(true), reject).finally(() => cancel())
   })
 }
 
