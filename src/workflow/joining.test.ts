@@ -85,6 +85,24 @@ test('labware that is put out of the way while it waits for a site looks for the
   t.equal(execution.phase.current, 'completed')
 })
 
+test('labware that waits for a site goes on when the reservation of a site is given up', async (t) => {
+  const execution = await cupAtPad()
+  const { scheduler } = execution.environment
+  const { hasSite, threadsAt } = scheduler
+  scheduler.hasSite = (...asked) => {
+    scheduler.keep('other', 'deck/site-2')
+    scheduler.hasSite = hasSite
+    scheduler.threadsAt = () => ['other']
+    return scheduler.hasSite(...asked)
+  }
+  await threadIn(execution, 'plate', 'AWAITING_CO_THREADS')
+  await until(() => [...execution.threads.values()].some(({ waiting }) => waiting?.what === 'a free site at robot'), 'the cup waits for a site')
+  scheduler.threadsAt = threadsAt
+  scheduler.letGo('other', 'deck/site-2')
+  await until(() => execution.isOver, 'the end of the run')
+  t.equal(execution.phase.current, 'completed')
+})
+
 test('labware that comes to a device where other labware stands that no thread moves waits for a decision of a person', async (t) => {
   const execution = await cupAtPad()
   const { scheduler } = execution.environment

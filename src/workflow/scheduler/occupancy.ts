@@ -20,6 +20,8 @@ export class Occupancy {
   readonly touched: Resource[] = []
   /** Zones that may have become free to pass. */
   readonly opened = new SmallSet<Zone>()
+  /** Whether a position may have become free since the scheduler looked. */
+  isFreed = false
   /** Counts every change. */
   version = 0
   /** Counts how often a parking position may have become free. */
@@ -221,6 +223,7 @@ export class Occupancy {
     if (resource.isParking) this.vacated++
     if (resource.device && resource.device.wanted.size > 0) this.#lookAt(resource.device)
     this.opened.add(resource)
+    this.isFreed = true
   }
 
   #lookAt(resource: Resource): void {

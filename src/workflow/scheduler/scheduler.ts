@@ -1,6 +1,7 @@
 // The scheduler of the deck: which labware stands where, which thread may go where next, and how deadlocks are avoided and resolved. It is
 // synchronous: no promise, no timer.
 
+import { Signal } from '../../kit/signal.ts'
 import type { Graph, Hop } from '../plans/graph.ts'
 import { DeadlockAvoidance } from './deadlock_avoidance.ts'
 import { DeadlockResolver, type OnDeadlock } from './deadlock_resolver.ts'
@@ -27,6 +28,7 @@ export class Scheduler {
   readonly #deadlocks: DeadlockResolver
   readonly #transporterQueue: TransporterQueue
   readonly #access: DeviceAccess
+  readonly #freed = new Signal()
   #sequence = 0
   #isSettling = false
 
@@ -64,6 +66,11 @@ export class Scheduler {
   onMoved(call: (labware_id: string) => void): () => void {
     this.#occupancy.watchers.add(call)
     return () => this.#occupancy.watchers.delete(call)
+  }
+
+  /** Calls `call` when a position may have become free: labware left it, or a reservation ended. The returned function calls that off. */
+  onFreed(call: () => void): () => void {
+    return this.#freed.watch(call)
   }
 
   // Where labware is
@@ -456,6 +463,10 @@ export class Scheduler {
   }
 
   #goOn(): boolean {
+    if (this.#occupancy.isFreed) {
+      this.#occupancy.isFreed = false
+      this.#freed.tell()
+    }
     const ticket = this.#requests.next()
     if (ticket) {
       const wasWaiting = ticket.isInLine

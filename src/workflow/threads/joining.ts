@@ -100,7 +100,7 @@ async function untilRoom(thread: LabwareThread, action: ActionRun): Promise<void
       end()
       resolve()
     }
-    const ends = [scheduler.onMoved(look), action.changed.watch(look)]
+    const ends = [scheduler.onFreed(look), action.changed.watch(look)]
     const end = () => {
       for (const one of ends) one()
     }
