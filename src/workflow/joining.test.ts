@@ -96,7 +96,10 @@ test('labware that waits for a site goes on when the reservation of a site is gi
     return scheduler.hasSite(...asked)
   }
   await threadIn(execution, 'plate', 'AWAITING_CO_THREADS')
-  await until(() => [...execution.threads.values()].some(({ waiting }) => waiting?.what === 'a free site at robot'), 'the cup waits for a site')
+  await until(
+    () => [...execution.threads.values()].some(({ waiting }) => waiting?.what === 'a free site at robot'),
+    'the cup waits for a site',
+  )
   scheduler.threadsAt = threadsAt
   scheduler.letGo('other', 'deck/site-2')
   await until(() => execution.isOver, 'the end of the run')
