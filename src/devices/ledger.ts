@@ -48,7 +48,7 @@ export class Ledger {
     this.#steadyNow = steadyNow
   }
 
-  /** Writes down that an operation begins. */
+  /** Records that an operation begins. */
   begin(device_id: string, operation: string, params: Record<string, unknown>): OperationRecord {
     const record: OperationRecord = {
       operation_id: flatId(),
@@ -66,6 +66,7 @@ export class Ledger {
     }
     this.#records.push({ record, begun: this.#steadyNow() })
     if (this.#records.length >= mostKept + atOnce) this.#forget()
+    this.#history?.add(record, () => this.#all())
     return record
   }
 
@@ -82,7 +83,7 @@ export class Ledger {
     if (data === undefined) this.#data.delete(device_id)
     else this.#data.set(device_id, { operation_id, data })
     this.#count(record)
-    this.#history?.add(record, () => this.#ended())
+    this.#history?.add(record, () => this.#all())
   }
 
   /** The values that came of an operation; undefined when there were none, or the device has done something else since. */
@@ -106,7 +107,7 @@ export class Ledger {
     return this.#records.find(({ record }) => record.operation_id === operation_id)?.record
   }
 
-  /** Finds an operation, also one that ended before this start. */
+  /** Finds an operation, also one that began before this start. */
   async find(operation_id: string): Promise<OperationRecord | undefined> {
     await this.#recall()
     return this.get(operation_id)
@@ -114,18 +115,18 @@ export class Ledger {
 
   /** Returns the operation that ended last on a device, also before this start. */
   async lastOf(device_id: string): Promise<OperationRecord | null> {
-    return (await this.#ended()).findLast((record) => record.device_id === device_id) ?? null
+    return (await this.#all()).findLast((record) => record.device_id === device_id && record.status === 'ended') ?? null
   }
 
-  /** Resolves when all that ended is written, or was refused. */
+  /** Resolves when all is written, or was refused. */
   async close(): Promise<void> {
     await this.#history?.close()
   }
 
-  async #ended(): Promise<OperationRecord[]> {
+  async #all(): Promise<OperationRecord[]> {
     await this.#recall()
     this.#forget()
-    return this.#records.flatMap(({ record }) => (record.status === 'ended' ? [record] : []))
+    return this.#records.map(({ record }) => record)
   }
 
   /** Reads the history once, when somebody first asks for an operation. */

@@ -1,4 +1,5 @@
-// The outcomes of operations, which outlast a restart: a line each, written without delaying the operation, and read when somebody asks.
+// The operations and their outcomes, which outlast a restart. A line is written when an operation begins and another when it has ended, without
+// delaying the operation. They are read when somebody asks.
 
 import { messageOf } from '../errors.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
@@ -16,7 +17,7 @@ export class OperationHistory {
   readonly #report: Report
   readonly #file: LineFile<OperationRecord>
   readonly #pause: Pause
-  #waiting: OperationRecord[] = []
+  readonly #waiting = new Set<OperationRecord>()
   #writing: Promise<void> | undefined
   /** Whether the file may be written. */
   #isOurs = true
@@ -31,23 +32,25 @@ export class OperationHistory {
     this.#file = new LineFile({ path: `${folder}/operations.jsonl`, schema: OperationRecord, report, loss })
   }
 
-  /** Returns the operations that ended before this start, the oldest first; none where the file cannot be read, which is reported. */
-  before(): Promise<OperationRecord[]> {
-    return this.#file.read().catch((error) => {
+  /** Returns the operations that began before this start, the oldest first; none where the file cannot be read, which is reported. */
+  async before(): Promise<OperationRecord[]> {
+    const lines = await this.#file.read().catch((error) => {
       // A file that cannot be read, for example one of a newer version, is not written over.
       this.#isOurs = false
       this.#report({ kind: 'storage', message: `what operations came to before: ${messageOf(error)}` })
       return []
     })
+    // Of two lines of an operation, the last says how it ended.
+    return [...new Map(lines.map((line) => [line.operation_id, line])).values()]
   }
 
   /**
-   * Writes the record at once, or at the end of the pause after the last write. `live` answers all records that the file is to hold when it
-   * begins anew, once `before` was read.
+   * Writes the record, of an operation that has begun or ended, at once or at the end of the pause after the last write. `live` answers all
+   * records that the file is to hold when it begins anew, once `before` was read.
    */
   add(record: OperationRecord, live: () => Promise<OperationRecord[]>): void {
-    this.#waiting.push(record)
-    if (this.#waiting.length > mostWaiting) this.#waiting.shift()
+    this.#waiting.add(record)
+    if (this.#waiting.size > mostWaiting) this.#waiting.delete(this.#waiting.values().next().value!)
     this.#writing ??= this.#written(live)
   }
 
@@ -61,8 +64,9 @@ export class OperationHistory {
   }
 
   async #written(live: () => Promise<OperationRecord[]>): Promise<void> {
-    while (this.#waiting.length) {
-      const added = this.#waiting.splice(0)
+    while (this.#waiting.size) {
+      const added = [...this.#waiting]
+      this.#waiting.clear()
       await this.#write(added, live).catch((error) => this.#refused(error))
       if (!this.#isClosing) await this.#pause.taken()
     }
@@ -70,13 +74,12 @@ export class OperationHistory {
   }
 
   async #write(added: OperationRecord[], live: () => Promise<OperationRecord[]>): Promise<void> {
-    if (this.#file.isOpen) await this.#file.add(added, { isSynced: false })
+    if (this.#file.isOpen) await this.#file.add(added.map(lineOf), { isSynced: false })
     else {
       const all = await live()
       if (!this.#isOurs) return
-      const there = new Set(all)
-      this.#waiting = this.#waiting.filter((record) => !there.has(record))
-      await this.#file.begin(all)
+      for (const record of all) this.#waiting.delete(record)
+      await this.#file.begin(all.map(lineOf))
     }
     this.#isReported = false
   }
@@ -86,4 +89,12 @@ export class OperationHistory {
     if (!this.#isReported) this.#report({ kind: 'storage', message: `what operations came to is not kept: ${messageOf(error)}` })
     this.#isReported = true
   }
+}
+
+/** The line of an operation. While it runs, the line says what is known of the operation should the service break off before its end. */
+function lineOf(record: OperationRecord): OperationRecord {
+  if (record.status === 'ended') return record
+  const { operation, device_id } = record
+  const detail = `the service broke off while ${operation} of ${device_id} was under way: outcome unknown; look at ${device_id} first`
+  return { ...record, status: 'ended', detail, reason: 'stopping', notice: null }
 }

@@ -38,7 +38,7 @@ export const PerformWish = v.strictObject({
 
 const Notice = described(Nullable.text, 'The outcome of a request to end the operation early, until it has ended; null when there was none')
 
-/** An operation, from its start until a day after its end. */
+/** An operation, from its start until a day after its end. Of one that the service did not see the end of, `result` and `ended` stay null. */
 export const OperationRecord = v.strictObject({
   operation_id: v.string(),
   device_id: v.string(),

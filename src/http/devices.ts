@@ -255,7 +255,7 @@ export const deviceRoutes: Route<Rooms>[] = [
     operation_id: 'getOperation',
     summary: 'Get what an operation came to',
     description:
-      'Kept for a day, the newest thousand, over a restart too; of one that was under way when the service broke off nothing is kept. Its id is in the header Operation-Id of every answer of an operation.',
+      'Kept for a day, the newest thousand, over a restart too. An operation that was under way when the service broke off has ended with `result: null`, `ended: null` and `reason: stopping`: nobody knows its outcome. Its id is in the header Operation-Id of every answer of an operation.',
     scope: 'read',
     success: { description: 'The operation', schema: OperationRecord },
     errors: [404],
@@ -291,7 +291,7 @@ export const deviceRoutes: Route<Rooms>[] = [
 async function operationOf({ ledger }: Pick<Rooms, 'ledger'>, operation_id: string): Promise<OperationRecord> {
   const record = await ledger.find(operation_id)
   if (record) return record
-  const sentence = `there is no operation ${JSON.stringify(operation_id)}; they are kept for a day, but for one that was under way when the service broke off`
+  const sentence = `there is no operation ${JSON.stringify(operation_id)}; the newest thousand of a day are kept`
   throw new LabError('not_found', sentence)
 }
 

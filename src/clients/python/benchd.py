@@ -520,7 +520,9 @@ class Operation:
         return self._ask("DELETE")
 
     def refresh(self) -> Dict[str, Any]:
-        """Asks for the record anew. Raises `OutcomeUnknown` when the service has broken off since."""
+        """Asks for the record anew. When the service broke off meanwhile, it has ended with `result` None, and `wait()` raises `OutcomeUnknown`;
+        this raises it where a power cut took the record too.
+        """
         return self._ask("GET")
 
     def _ask(self, method: str) -> Dict[str, Any]:
