@@ -27,8 +27,22 @@ test('a disk that is full when the workflows are first asked for does not keep t
       }
       await prepare(runs)
     })
-  const { keys, teachpoints, version, config } = lab
-  await prepareDemo({ keys, teachpoints, version, config, prepareRuns })
+  const { places, keys, teachpoints, version, config } = lab
+  await prepareDemo({ places, keys, teachpoints, version, config, prepareRuns })
   const { runtime } = await lab.openRuns()
   t.equal(runtime.environments.topology?.name, 'demo')
+})
+
+test('a demo whose folder cannot be written says which folder that is, and how another is named', async (t) => {
+  const data_dir = t.testdir({})
+  const lab = await openLab(await demoConfig(1000), { data_dir, log: silent })
+  t.teardown(() => lab.close())
+  const full = () =>
+    Promise.reject(new LabError('storage', 'teachpoints.json was not written (ENOSPC): the disk is full; free some space, then try again'))
+  const teachpoints = Object.assign(Object.create(lab.teachpoints), { importAll: full, list: () => [] })
+  const { places, keys, version, config, prepareRuns } = lab
+  await t.rejects(prepareDemo({ places, keys, teachpoints, version, config, prepareRuns }), {
+    code: 'storage',
+    message: `the demo writes its teachpoints and a key to ${data_dir}, which failed: teachpoints.json was not written (ENOSPC): the disk is full; free some space, then try again, or name a folder on another disk with --data-dir`,
+  })
 })

@@ -12,6 +12,7 @@ import { demoTopology, sealAndSpin } from './seal_and_spin.ts'
 import { smcAssay, smcTopology } from './smc_assay.ts'
 
 type Rooms = {
+  places: { data_dir: string }
   keys: Keys
   teachpoints: Teachpoints
   prepareRuns(prepare: (runs: { catalog: Catalog }) => Promise<unknown>): Promise<void>
@@ -39,9 +40,9 @@ const mostEarlier = 9
 
 /**
  * Puts points into a new folder, has the demo's topology loaded with the workflows unless another is, and answers a fresh key; the newest of earlier
- * starts stay valid.
+ * starts stay valid. Rejects with `storage` when the folder cannot be written.
  */
-export async function prepareDemo({ keys, teachpoints, prepareRuns }: Rooms, name: BenchName = 'small'): Promise<string> {
+export async function prepareDemo({ places, keys, teachpoints, prepareRuns }: Rooms, name: BenchName = 'small'): Promise<string> {
   const { points, topology } = benches[name]
   await prepareRuns(async ({ catalog }) => {
     if (!catalog.runtime.environments.topology) await catalog.load(topology.name).catch(mustBeFull)
@@ -53,12 +54,20 @@ export async function prepareDemo({ keys, teachpoints, prepareRuns }: Rooms, nam
     const earlier = keys.list().filter(({ name, revoked_at }) => name === ownKey && revoked_at === null)
     for (const { key_id } of earlier.slice(0, -mostEarlier)) await keys.revoke(key_id)
     return (await keys.create({ name: ownKey, scope: 'admin' })).api_key
+  }).catch((error) => {
+    if (!isStorage(error)) throw error
+    const sentence = `the demo writes its teachpoints and a key to ${places.data_dir}, which failed: ${error.message}, or name a folder on another disk with --data-dir`
+    throw new LabError('storage', sentence, { cause: error })
   })
 }
 
 /** Throws the error again unless the disk was full: the topology is loaded then, and the next start loads it anew. */
 function mustBeFull(error: unknown): void {
-  if (!(error instanceof LabError && error.code === 'storage')) throw error
+  if (!isStorage(error)) throw error
+}
+
+function isStorage(error: unknown): error is LabError {
+  return error instanceof LabError && error.code === 'storage'
 }
 
 type Welcome = { url: string; api_key: string; lab: Rooms; folder: string | undefined; bench?: BenchName }

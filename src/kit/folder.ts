@@ -1,20 +1,51 @@
 // Folders and sockets of the service: its own, and nobody else's to read.
 
-import { existsSync, openSync, readdirSync } from 'node:fs'
-import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
+import { constants, existsSync, openSync, readdirSync } from 'node:fs'
+import { access, chmod, chown, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
-import { makeFolder } from './durable.ts'
+import { errnoOf, makeFolder } from './durable.ts'
 
-/** Makes the folder, and those above it, for us alone. Throws `config` when it cannot be made. */
+/** Makes the folder, and those above it, for us alone. Throws `config` when it cannot be made, or when our user may not write in it. */
 export async function makePrivateFolder(path: string): Promise<void> {
   try {
     await makeFolder(path)
-  } catch (error) {
-    throw new LabError('config', `the data folder ${path} cannot be made: ${messageOf(error)}; choose another with --data-dir`, {
-      cause: error,
+    // A disk that is read-only is left to those who write.
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK).catch((error) => {
+      if (errnoOf(error) === 'EACCES') throw error
     })
+  } catch (error) {
+    const another = 'choose another with --data-dir'
+    const sentence =
+      errnoOf(error) === 'EACCES'
+        ? `${await forbidden(path)}; or ${another}`
+        : `the data folder ${path} cannot be made: ${messageOf(error)}; ${another}`
+    throw new LabError('config', sentence, { cause: error })
+  }
+}
+
+/** Why our user may not write in the folder, or not make it, and the command that mends it where there is one. */
+async function forbidden(path: string): Promise<string> {
+  const us = process.geteuid?.()
+  const { nearest, owner } = await nearestOf(resolve(path))
+  const whose = `${nearest}, which belongs to the user ${owner}`
+  if (nearest === resolve(path)) return `the user ${us} may not write in the data folder ${whose}: sudo chown -R ${us} ${path}`
+  const sentence = `the user ${us} may not make the data folder ${path} in ${whose}`
+  const canEnter = await access(nearest, constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+  return canEnter ? `${sentence}: sudo install -d -m 700 -o ${us} ${path}` : sentence
+}
+
+/** The folder itself, or the lowest one above it that our user can see, and its owner. */
+async function nearestOf(path: string): Promise<{ nearest: string; owner: number }> {
+  try {
+    return { nearest: path, owner: (await stat(path)).uid }
+  } catch (error) {
+    if (path === dirname(path)) throw error
+    return nearestOf(dirname(path))
   }
 }
 
