@@ -12,6 +12,9 @@ export type Caller = { key_id: string; override: boolean }
 /** The caller over the control socket who does not say who they are: there may be several of these. */
 const anyoneHere = 'local'
 
+/** The wall clock was set when it differs by so many seconds from the clock that nobody sets. */
+const isSet_s = 2
+
 type Around = { clock: Clock; leases: LeaseStore }
 
 export class DeviceLock {
@@ -87,7 +90,16 @@ export class DeviceLock {
   get #lease(): Lease | undefined {
     const leased = this.#leased
     if (leased && (this.#clock.now() >= leased.ends || this.#leases.isOver(leased.lease))) this.#leased = undefined
+    else if (leased) this.#correct(leased)
     return this.#leased?.lease
+  }
+
+  /** Shows the end of a lease by the wall clock as it is now, which may have been set since the lease began. */
+  #correct(leased: { lease: Lease; ends: number }): void {
+    const expires_at = (Date.now() + leased.ends - this.#clock.now()) / 1000
+    if (Math.abs(expires_at - leased.lease.expires_at) < isSet_s) return
+    leased.lease = { ...leased.lease, expires_at }
+    void this.#leases.set(this.#device_id, leased.lease).catch(() => undefined)
   }
 
   #from(lease: Lease, left_s: number) {

@@ -106,6 +106,28 @@ test('a lease ends by itself on the clock, and its holder renews it with another
   t.match(await instrument.lease(other, forTenMinutes), { owner: 'Anna' })
 })
 
+test('after the clock of the computer is set a lease lasts as long as it was given for, and shows its end by the new clock', async (t) => {
+  const { lab, clock } = await openBench(t)
+  const instrument = lab.registry.find('shaker-1')
+  const other = { key_id: 'other', override: false }
+  await instrument.lease({ key_id: 'holder', override: false }, { owner: 'Anna', ttl_s: 600 })
+  const day = 86_400
+  const now = Date.now
+  const begun = now() / 1000
+  t.teardown(() => {
+    Date.now = now
+  })
+  Date.now = () => (begun + day) * 1000
+  t.equal(Math.round(instrument.info().lock!.expires_at! - begun), day + 600)
+  await t.rejects(instrument.lease(other, { owner: 'Ben', ttl_s: 600 }), {
+    message: new RegExp(new Date((begun + day) * 1000).toISOString().slice(0, 10)),
+  })
+  await clock.advance(599_999)
+  t.ok(instrument.info().lock)
+  await clock.advance(1)
+  t.equal(instrument.info().lock, null)
+})
+
 test('an admin passes a lease, ends it and takes it over, with the word for it alone', async (t) => {
   const { ask } = await leased(t)
   isRefusal(t, await ask('POST', `${shaker}/lock_plate`), 423, 'locked')
