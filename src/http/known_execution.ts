@@ -16,9 +16,10 @@ export function knownBy({ runs }: Rooms, execution_id: string): Known {
   return { row, records, execution: runs.runtime.execution(execution_id) }
 }
 
-/** Throws `not_found`, and `conflict` for one that has ended. */
-export function openOne({ lab, param }: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param'>): Execution {
+/** Throws `not_found`; `invalid` for a wrong body; and `conflict` for one that has ended. */
+export function openOne({ lab, param, body }: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param' | 'body'>): Execution {
   const { execution, row } = knownBy(lab, param('execution_id'))
   if (execution && !execution.isOver) return execution
+  body()
   throw new LabError('conflict', `execution ${row.execution_id} has ended: ${row.status}`)
 }

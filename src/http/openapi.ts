@@ -146,7 +146,7 @@ export function openapi(routes: readonly Route[], of = bench): object {
       schemas: 'RuntimeEvent' in schemas ? withContexts(jsonSchemas(schemas, { at })) : jsonSchemas(schemas, { at }),
       headers: headers(routes),
       responses: {
-        ...Object.fromEntries(statusesOf(routes).map((status) => [responseName(status), errorResponse(status)])),
+        ...Object.fromEntries(statusesOf(routes).map((status) => [responseName(status), errorResponse(status, routes)])),
         Other: otherResponse(),
       },
     },
@@ -346,11 +346,13 @@ function headerRefs(names: readonly string[]): object {
   return Object.fromEntries(['X-API-Version', 'X-Request-Id', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function errorResponse(status: number): object {
+function errorResponse(status: number, routes: readonly Route[]): object {
   const retry = [409, 429, 503].includes(status) ? ['Retry-After'] : []
+  // An operation that had begun has failed, and its outcome is kept.
+  const operation = status === 500 && routes.some(({ accepted }) => accepted) ? ['Operation-Id'] : []
   return {
     description: meanings[status],
-    headers: { ...headerRefs(retry), 'X-Reason': reasonHeader(wordsOf(status)) },
+    headers: { ...headerRefs([...retry, ...operation]), 'X-Reason': reasonHeader(wordsOf(status)) },
     ...errorContent,
   }
 }

@@ -59,6 +59,7 @@ test('a step is skipped by its name, while it waits too', async (t) => {
   t.match(await over(), { status: 'COMPLETED' })
   t.match(await bodyOf(ask('GET', `${path}/timeline`)), { rows: [] })
   isRefusal(t, await ask('POST', `${path}/skip`, { json: { item: 'shake_it' } }), 409, 'conflict')
+  isRefusal(t, await ask('POST', `${path}/skip`, { json: { itm: 'shake_it' } }), 400, 'invalid')
 })
 
 test('a step is put in beside another, and is checked as one of a workflow', async (t) => {

@@ -105,7 +105,7 @@ export const simulationRoutes: Route<Rooms>[] = [
     scope: 'operate',
     body: EmittedEvent,
     body_limit: 16_384,
-    success: { status: 201, description: 'The event, once it is stored', schema: RuntimeEvent },
+    success: { status: 201, description: 'The event, once it is stored', schema: RuntimeEvent, headers: ['Location'] },
     errors: [400, 404],
     async handle({ lab, body }) {
       mustBeSimulated(lab)
@@ -144,8 +144,9 @@ function broken(simulator: SimulatorHand, { device_id, fault, after = 0 }: v.Inf
 }
 
 /** Throws `not_found`; `conflict` for a run that has ended, or has no simulators of its own. */
-function simulatorOfRun({ lab, param }: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param'>): SimulatorHand {
-  const execution = openOne({ lab, param })
+function simulatorOfRun(call: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param' | 'body'>): SimulatorHand {
+  const { lab, param } = call
+  const execution = openOne(call)
   const { mode, equipment } = execution.environment
   if (mode !== 'DEVICE_SIM') {
     throw new LabError(

@@ -11,6 +11,8 @@ test('a word is guessed that differs by a few letters, or is the only one that b
     ['ar', ['arm-1'], undefined],
     ['jump', ['shake', 'stop'], undefined],
     ['anything', [], undefined],
+    ['a', ['x', 'y'], undefined],
+    ['X', ['x', 'y'], 'x'],
   ] as const)
     t.equal(nearest(word, known), meant, word)
   t.end()

@@ -25,7 +25,9 @@ export function didYouMeanOrAmong(word: string, known: readonly string[]): strin
 /** The known word that is nearest to this one, if it is near enough, or the only one of which one of the two is the beginning: `variables` means `var`. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const [best] = known.map((other) => ({ other, away: distance(word.toLowerCase(), other.toLowerCase()) })).sort((a, b) => a.away - b.away)
-  if (best && best.away <= Math.ceil(Math.min(word.length, best.other.length) / 3)) return best.other
+  const shorter = best ? Math.min(word.length, best.other.length) : 0
+  // Of one letter nothing is left when it is another.
+  if (best && best.away <= Math.ceil(shorter / 3) && (best.away < shorter || best.away === 0)) return best.other
   const [begun, ...others] = known.filter((other) => isBeginning(word, other) || isBeginning(other, word))
   return others.length === 0 ? begun : undefined
 }

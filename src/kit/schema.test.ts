@@ -17,6 +17,7 @@ const Pin = v.strictObject({
   pin: v.union([v.strictObject({ bcm: v.number() }), v.strictObject({ line: v.number() })], 'must be {"bcm": 17} or {"line": 3}'),
 })
 const Either = v.strictObject({ it: v.union([v.strictObject({ a: v.number() }), v.strictObject({ b: v.number() })]) })
+const Point = v.strictObject({ coords: v.strictObject({ x: v.number(), y: v.number() }) })
 const Nested = v.strictObject({ runs: v.array(v.strictObject({ settings: v.record(v.string(), v.unknown()) })) })
 
 test('a sentence names the place, what was wrong with it, and what was meant', (t) => {
@@ -37,6 +38,11 @@ test('a sentence names the place, what was wrong with it, and what was meant', (
     [Shake, { speed: {} }, 'the body: speed must be a number, not an object'],
     [Either, { it: { c: 1 } }, 'the body: it has none of the shapes that it may have'],
     [Deep, { runs: [{ kind: 'shake', speeed: 5 }] }, 'the body: there is no member runs[0].speeed; did you mean "speed"?'],
+    [Point, { coords: { a: 1 } }, 'the body: there is no member coords.a; there is: x, y'],
+    [Kinds, { it: { kind: 'a', of: 1 } }, 'the body: there is no member it.of; there is: kind'],
+    [v.union([Shake, v.array(Shake)]), null, 'the body: it must be an object or an array, not null'],
+    [v.pipe(v.string(), v.maxLength(3)), 'long', 'the body: it must have at most 3 characters, not 4'],
+    [v.pipe(v.array(v.number()), v.minLength(1)), [], 'the body: it must have at least 1 members, not 0'],
   ]
   for (const [schema, input, message] of cases) t.throws(() => checked(schema, input, 'the body'), { code: 'invalid', message })
   t.end()

@@ -128,14 +128,19 @@ function worded(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): string {
 }
 
 const bounds: Readonly<Record<string, (issue: v.BaseIssue<unknown>) => string>> = {
-  min_length: ({ requirement, received }) => `have at least ${requirement} members or characters, not ${received}`,
-  max_length: ({ requirement, received }) => `have at most ${requirement} members or characters, not ${received}`,
+  min_length: (issue) => `have at least ${lengths(issue)}`,
+  max_length: (issue) => `have at most ${lengths(issue)}`,
   non_empty: () => 'not be empty',
   min_value: ({ requirement, received }) => `be at least ${requirement}, not ${received}`,
   max_value: ({ requirement, received }) => `be at most ${requirement}, not ${received}`,
   integer: ({ received }) => `be a whole number, not ${received}`,
   finite: ({ received }) => `be finite, not ${received}`,
   url: ({ received }) => `be a URL, not ${received}`,
+}
+
+/** `128 characters, not 5000` */
+function lengths({ requirement, received, input }: v.BaseIssue<unknown>): string {
+  return `${requirement} ${typeof input === 'string' ? 'characters' : 'members'}, not ${received}`
 }
 
 function isUnknownMember(issue: v.BaseIssue<unknown>): boolean {
@@ -163,7 +168,9 @@ function written(keys: readonly (string | number)[]): string {
 
 function expectation(expected: string | null): string {
   if (!expected) return 'something else'
-  return expected.startsWith('(') ? `one of ${expected.slice(1, -1).replaceAll(' | ', ', ')}` : inWords(expected)
+  if (!expected.startsWith('(')) return inWords(expected)
+  const options = expected.slice(1, -1).split(' | ')
+  return options.every((type) => type in typeWords) ? options.map(inWords).join(' or ') : `one of ${options.join(', ')}`
 }
 
 function inWords(type: string): string {
@@ -191,9 +198,10 @@ type PathStep = { key: string | number; input: unknown }
 function membersAt(schema: Shape, path: readonly PathStep[]): string[] {
   const [{ key, input }, ...rest] = path as [PathStep, ...PathStep[]]
   const shape = plainOf(schema, input)
-  if (rest.length === 0) return Object.keys(shape.entries ?? {}).concat((shape.options ?? []).flatMap((option) => membersAt(option, path)))
+  const ofOptions = () => [...new Set((shape.options ?? []).flatMap((option) => membersAt(option, path)))]
+  if (rest.length === 0) return Object.keys(shape.entries ?? {}).concat(ofOptions())
   const inner = typeof key === 'number' ? shape.item : (shape.entries?.[key] ?? shape.value)
-  return inner ? membersAt(inner, rest) : (shape.options ?? []).flatMap((option) => membersAt(option, path))
+  return inner ? membersAt(inner, rest) : ofOptions()
 }
 
 /** The schema of the member to which the path leads, where only one shape is possible on the way. */

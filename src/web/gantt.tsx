@@ -40,7 +40,8 @@ export function Gantt({ bars, until_s, label }: { bars: readonly Bar[]; until_s:
   const x = (seconds: number) => label_px + (seconds / end) * (width_px - label_px - 24)
   const height = threads.length * row_px + 28
   return (
-    <figure class="gantt" aria-label={label} ref={figure}>
+    // Wider than the screen, it is scrolled with the keys too.
+    <figure class="gantt" aria-label={label} ref={figure} tabIndex={width_px > room.value ? 0 : undefined}>
       {all.length > threads.length && <figcaption class="hint">{all.length - threads.length} earlier threads are not drawn.</figcaption>}
       <svg width={width_px} height={height} role="img" aria-label={`${label}: ${all.length} threads, ${duration(end)}`}>
         {ticksOf(end, width_px).map((tick) => (
