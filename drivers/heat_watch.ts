@@ -15,6 +15,15 @@ export type Warming = {
   below: number
 }
 
+/** In °C. No plate has another temperature: whatever says so is not a thermometer. */
+const believable = { min: -50, max: 150 }
+
+/** Returns a temperature that an instrument tells; throws `device_failed` for one that no plate has. */
+export function believed(temperature: number): number {
+  if (temperature >= believable.min && temperature <= believable.max) return temperature
+  throw new LabError('device_failed', `it says that it has ${temperature} °C, which cannot be; see to its sensor`)
+}
+
 type Heating = { target: number; ceiling: number; mark: { temperature: number; at: number } }
 
 export class HeatWatch {
@@ -32,10 +41,14 @@ export class HeatWatch {
     return this.#heating?.target ?? null
   }
 
-  /** From now on it heats to `target`; `reading` is what it has now. */
-  begin(target: number, reading: number): void {
+  /** From now on it heats to `target`; `reading` is what it has now. Returns a function that takes that back, where the instrument refuses. */
+  begin(target: number, reading: number): () => void {
+    const before = this.#heating
     const ceiling = Math.max(target, reading) + this.#warming.overshoot
     this.#heating = { target, ceiling, mark: { temperature: reading, at: this.#clock.now() } }
+    return () => {
+      this.#heating = before
+    }
   }
 
   /** From now on it does not heat. */

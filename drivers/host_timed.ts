@@ -1,6 +1,7 @@
 // A run whose time the host keeps, because its instrument has no timer: how long it lasts, and whether it still turns as it should.
 
-import { LabError } from '../src/errors.ts'
+import { isRefusal } from '../src/devices/failure.ts'
+import { LabError, messageOf } from '../src/errors.ts'
 import { type Clock, sleep } from '../src/kit/clock.ts'
 import type { EarlyEnd } from './early_end.ts'
 
@@ -32,6 +33,18 @@ export async function keepTime(
     await early.sleep(clock, Math.min(look_ms, left), going)
     if (await early.carriedOut({ seconds_left: left_ms() / 1000, going }, slowDown)) return
     await look((clock.now() - began) / 1000)
+  }
+}
+
+/**
+ * Does what follows the start of a motion. An instrument that refuses something then has done something all the same: it moves. So each refusal
+ * is thrown as `device_failed`, and the device is halted.
+ */
+export async function onceStarted<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    throw isRefusal(cause) ? new LabError('device_failed', messageOf(cause), { cause }) : cause
   }
 }
 

@@ -210,3 +210,20 @@ test('an arm that restarts in the midst of a move ends the move within two secon
   await t.rejects(b.run(picking), { code: 'device_failed', message: /restarted by itself/ })
   t.ok(b.clock.now() - began < 2000, `${b.clock.now() - began} ms`)
 })
+
+for (const [found, words] of [
+  ['idle 300.000 200.000 300.000 90.000 0.000 0.000 empty', /its gripper is empty/],
+  ['error 300.000 200.000 300.000 90.000 0.000 0.000 full', /it is error/],
+  ['unhomed 0.000 0.000 0.000 0.000 0.000 0.000 empty', /it is unhomed/],
+] as const) {
+  test(`a pick that the arm calls done while it says ${found.slice(0, 7)}…${found.slice(-5)} has failed`, async (t) => {
+    const { arm, run, hand } = await homed()
+    let isDone = false
+    hand.change((bytes, send) => {
+      const text = Buffer.from(bytes).toString()
+      isDone ||= text === 'ok pick\n'
+      send(isDone && text.startsWith('ok where') ? Buffer.from(`ok where ${found}\n`) : bytes)
+    })
+    await t.rejects(run(arm.pick(pad, calm)), { code: 'device_failed', message: words })
+  })
+}

@@ -136,7 +136,7 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
 
   /** Whether the move has ended. An answer that comes while the arm still moves belongs to an earlier move. */
   async #hasArrived(verb: string, answer: ArmReply | undefined): Promise<boolean> {
-    if (answer?.ok) return (await this.#where()).state !== 'moving'
+    if (answer?.ok) return hasDone(verb, await this.#where())
     if (answer) throw refusal(verb, answer)
     await this.#mustSpeak(verb)
     return false
@@ -209,6 +209,15 @@ function restarted(): LabError {
     'device_failed',
     'it restarted by itself and has to be homed; see its power supply, and what it held, then initialize',
   )
+}
+
+/** Whether a move that the arm calls done is: false while it moves. Throws `device_failed` when where it is says otherwise. */
+function hasDone(verb: string, { state, gripper }: Where): boolean {
+  if (state === 'moving') return false
+  const wanted = verb === 'pick' ? 'full' : verb === 'place' ? 'empty' : gripper
+  if (state === 'idle' && gripper === wanted) return true
+  const found = state === 'idle' ? `its gripper is ${gripper}` : `it is ${state}`
+  throw new LabError('device_failed', `it says that ${verb} is done, and ${found}; see where the labware is, then initialize`)
 }
 
 function isMove(verb: string): boolean {

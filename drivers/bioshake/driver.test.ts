@@ -227,7 +227,7 @@ test('a halt is on the wire at once, heater and all, and is acknowledged before 
   const halting = bench.device.halt()
   t.same(bench.written, ['shakeEmergencyOff\rtempOff\r'])
   await bench.run(halting)
-  t.ok(bench.clock.now() - began < 200, 'by its first ok')
+  t.ok(bench.clock.now() - began < 200, 'by its two ok')
   await bench.clock.advance(1000)
   t.match(bench.line.simulator.world, { moving: false, heating: false, shaker: 'loose' })
   await t.rejects(bench.run(shaking), { code: 'stopped' })
@@ -240,6 +240,53 @@ test('a halt during a motion of the lock cuts it short', async (t) => {
   await bench.run(bench.device.halt())
   await t.rejects(unlocking, { code: 'stopped' })
   t.match(bench.line.simulator.world, { moving: false, lock: 'nowhere' })
+})
+
+for (const refused of ['shakeEmergencyOff', 'tempOff']) {
+  test(`a halt whose ${refused} the instrument refuses is not acknowledged while it goes on`, async (t) => {
+    const bench = await onSimulator({ ...driver, simulate: (at) => refusing(refused, at) })
+    await bench.run(bench.device.initialize({}, calm))
+    await bench.run(bench.device.lock_plate!({}, calm))
+    await bench.run(bench.device.set_temperature!({ temperature: 50 }, calm))
+    begin(bench.device.shake!({ speed: 500, duration: 60 }, calm))
+    await bench.clock.advance(10_000)
+    await t.rejects(bench.run(bench.device.halt()), { code: 'device_failed' })
+  })
+}
+
+/** A simulator that answers one command with `e` and does not obey it. */
+function refusing(refused: string, at: Parameters<typeof driver.simulate>[0]): ReturnType<typeof driver.simulate> {
+  const its = driver.simulate(at)
+  const receive = (bytes: Uint8Array) => {
+    for (const command of Buffer.from(bytes).toString().split('\r').filter(Boolean)) {
+      if (command === refused) at.send(Buffer.from('e\r\n'))
+      else its.receive(Buffer.from(`${command}\r`))
+    }
+  }
+  return Object.assign(Object.create(its), { receive, setFault: its.setFault.bind(its), powerOff: its.powerOff.bind(its) })
+}
+
+test('a plate lock that says that it is open while it shakes fails the shake', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const bench = await onSimulator(same)
+  await bench.run(bench.device.initialize({}, calm))
+  await bench.run(bench.device.lock_plate!({}, calm))
+  const shaking = begin(bench.device.shake!({ speed: 500, duration: 60 }, calm))
+  await bench.clock.advance(10_000)
+  hand.change((bytes, send) => send(bench.written.at(-1) === 'getElmState\r' ? Buffer.from('3\r\n') : bytes))
+  await t.rejects(bench.run(shaking), { code: 'device_failed', message: /plate lock is unlocked while it shakes/ })
+})
+
+test('an instrument widens no limit of its model', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const bench = await onSimulator(same)
+  const absurd: Record<string, string> = { 'getShakeMaxRpm\r': '99999', 'getShakeMinRpm\r': '0', 'getTempMax\r': '500.0' }
+  hand.change((bytes, send) => {
+    const answer = absurd[bench.written.at(-1)!]
+    send(answer === undefined ? bytes : Buffer.from(`${answer}\r\n`))
+  })
+  const { limits } = await bench.run(bench.device.initialize({}, calm))
+  t.match(limits, { speed: { min: 200, max: 3000 }, temperature: { min: 0, max: 99 } })
 })
 
 test('a halt that cannot be written says so', async (t) => {

@@ -6,11 +6,24 @@ import { sleep } from '../../src/kit/clock.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { heardOrObeyed } from '../early_end.ts'
 import { Going } from '../going.ts'
-import { HeatWatch } from '../heat_watch.ts'
+import { believed, HeatWatch } from '../heat_watch.ts'
 import { Mounted } from '../mounted.ts'
 import { errorTable } from './errors.ts'
 import { modelOf, profile, type Settings, settings } from './models.ts'
-import { atHome, booting, driven, elmLocked, elmStates, elmUnlocked, ending, inEco, inService, moving, shakeStates } from './protocol.ts'
+import {
+  atHome,
+  booting,
+  driven,
+  elmFailed,
+  elmLocked,
+  elmStates,
+  elmUnlocked,
+  ending,
+  inEco,
+  inService,
+  moving,
+  shakeStates,
+} from './protocol.ts'
 import { simulate } from './simulator.ts'
 import { motion_ms, Talk } from './talk.ts'
 
@@ -35,8 +48,6 @@ const arrival_s = 30
 const early_s = 1
 /** And besides, for its clock is not ours: by so much of the time asked. */
 const drift = 0.001
-/** A plate has no other temperature; whatever says so is not a thermometer. */
-const believable = { min: -50, max: 150 }
 /** A full plate of the largest size takes its time; the instrument itself goes to 99 °C. */
 const warming = { hottest: 115, overshoot: 15, gain: 2, within_s: 600, below: 5 }
 /** A signal that nobody aborts. */
@@ -145,6 +156,7 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
       const state = await this.#talk.number('getShakeState')
       const shaken = this.#seconds(began)
       await this.check()
+      if (this.#model.locking) await this.#mustStayLocked()
       if (state === atHome && shaken >= enough) return
       if (state === atHome || (ending.has(state) && shaken < enough))
         throw new LabError(
@@ -187,6 +199,16 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
       throw new LabError('interlock', `the plate is not locked (the lock is ${elmInWords(state)}); lock the plate first (lock_plate)`)
   }
 
+  /** A lock that holds may say something else while it shakes, so only the words that it does not hold count. */
+  async #mustStayLocked(): Promise<void> {
+    const state = await this.#talk.number('getElmState')
+    if (state !== elmUnlocked && state !== elmFailed) return
+    throw new LabError(
+      'device_failed',
+      `its plate lock is ${elmInWords(state)} while it shakes; see that the plate is safe, then initialize`,
+    )
+  }
+
   async #moveLock(command: string, wanted: number, signal: AbortSignal): Promise<void> {
     await this.#talk.order(command, signal, motion_ms)
     const state = await this.#talk.number('getElmState')
@@ -223,9 +245,7 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
     : undefined
 
   async #readTemperature(): Promise<number> {
-    const temperature = await this.#talk.number('getTempActual')
-    if (temperature >= believable.min && temperature <= believable.max) return temperature
-    throw new LabError('device_failed', `it says that it has ${temperature} °C, which cannot be; see to its sensor`)
+    return believed(await this.#talk.number('getTempActual'))
   }
 
   async #getTemperature(): Promise<{ temperature: number; target: number | null }> {
@@ -263,12 +283,7 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
     const acknowledged = this.#talk.interrupt(commands)
     this.#going.stop()
     this.#heat.end()
-    try {
-      await acknowledged
-    } catch (error) {
-      if (!(error instanceof LabError) || error.code !== 'no_reply') throw error
-      await this.#mustBeOff()
-    }
+    if (!(await acknowledged)) await this.#mustBeOff()
   }
 
   async #mustBeOff(): Promise<void> {
@@ -299,7 +314,8 @@ function untilNextLook(shaken: number, { duration, enough }: { duration: number;
 
 /** Narrows what a limit is by what the instrument says, which must make sense. */
 function between(limit: Limit, min: number, max: number): Limit {
-  if (min < max) return { ...limit, min, max }
+  const narrower = { ...limit, min: Math.max(limit.min, min), max: Math.min(limit.max, max) }
+  if (narrower.min < narrower.max) return narrower
   throw new LabError('device_failed', `it says that it goes from ${min} to ${max} ${limit.unit}; switch it off and on, then initialize`)
 }
 

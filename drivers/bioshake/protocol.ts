@@ -96,3 +96,4 @@ export const elmStates: Record<number, string> = {
 }
 export const elmLocked = 1
 export const elmUnlocked = 3
+export const elmFailed = 9

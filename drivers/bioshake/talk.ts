@@ -75,9 +75,17 @@ export class Talk extends Mounted<Line> {
     if (codes.length) throw reports(errorTable, codes)
   }
 
-  /** Writes the commands at once, ahead of everything; resolves when it has acknowledged the first, and rejects with `no_reply`. */
-  async interrupt(commands: readonly string[]): Promise<void> {
-    await this.#exchange.interruptFor(commands.join('\r'), { deadline_ms: acknowledge_ms, accepts: isOk })
+  /** Writes the commands at once, ahead of everything; answers whether it has acknowledged all of them soon, and refused none. */
+  async interrupt(commands: readonly string[]): Promise<boolean> {
+    let acknowledged = 0
+    const isLast = (text: string) => isOk(text) && ++acknowledged >= commands.length
+    const accepts = (text: string) => isLast(text) || commands.some((command) => says(text, command))
+    try {
+      return isOk(await this.#exchange.interruptFor(commands.join('\r'), { deadline_ms: acknowledge_ms, accepts }))
+    } catch (error) {
+      if (!(error instanceof LabError) || error.code !== 'no_reply') throw error
+      return false
+    }
   }
 
   /** Writes at once, ahead of everything; what it says to that is passed over. */

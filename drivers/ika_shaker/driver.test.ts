@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import * as v from 'valibot'
+import { tampered } from '../../src/testing/drivers/tampered.ts'
 import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver } from './driver.ts'
 import { settings } from './models.ts'
@@ -270,3 +271,21 @@ const forgetful: typeof driver.simulate = (at) => {
   const isEcho = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1').startsWith('60 ')
   return driver.simulate({ ...at, send: (bytes) => (isEcho(bytes) && confirmed++ ? undefined : at.send(bytes)) })
 }
+
+test('a motor whose speed has a minus sign turns all the same', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const { device, run } = await onSimulator(same)
+  await run(device.initialize({}, calm))
+  hand.change((bytes, send) =>
+    send(
+      Buffer.from(
+        Buffer.from(bytes)
+          .toString()
+          .replace(/^[\d.]+ 4/, '-500.0 4'),
+      ),
+    ),
+  )
+  await t.rejects(run(device.initialize({}, calm)), { code: 'interlock', message: /turns at 500 rpm/ })
+  await t.rejects(run(device.shake!({ speed: 500, duration: 5 }, calm)), { code: 'interlock' })
+  await t.rejects(run(device.halt()), { code: 'device_failed', message: /still turns at 500 rpm/ })
+})

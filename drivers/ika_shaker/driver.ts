@@ -5,7 +5,7 @@ import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
-import { HeatWatch, isBlind } from '../heat_watch.ts'
+import { believed, HeatWatch, isBlind } from '../heat_watch.ts'
 import { keepTime, mustSlowDown, mustTurn, until } from '../host_timed.ts'
 import { Mounted } from '../mounted.ts'
 import { nextLine } from '../text_lines.ts'
@@ -36,8 +36,6 @@ const slowing_s = 60
 /** After RESET it is given a moment. */
 const reset_ms = 1000
 const look_ms = 250
-/** A plate has no other temperature; whatever says so is not a thermometer. */
-const believable = { min: -50, max: 150 }
 const warming = { hottest: 115, overshoot: 15, gain: 2, within_s: 600, below: 5 }
 
 /** Turns the operations of an IKA shaker into its commands. */
@@ -62,6 +60,11 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
   async #read(kind: 'PV' | 'SP', channel: number): Promise<number> {
     const accepts = (text: string) => readValue(text, channel) !== undefined
     return readValue(await this.#exchange.query(`IN_${kind}_${channel}`, { deadline_ms: reply_ms, accepts }), channel)!
+  }
+
+  /** In rpm, whichever way it turns. */
+  async #speed(): Promise<number> {
+    return Math.abs(await this.#read('PV', motor))
   }
 
   /** Tells it what it does not answer. */
@@ -90,7 +93,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
 
   /** RESET switches all off, and clears what the watchdog latched. */
   readonly initialize = this.#going.operation(async (_params: object, signal) => {
-    const speed = await this.#read('PV', motor)
+    const speed = await this.#speed()
     if (speed >= rest) throw new LabError('interlock', `it turns at ${speed} rpm; wait until it is at rest, or stop it, then initialize`)
     this.#heat.end()
     await this.#tell('RESET', signal)
@@ -102,7 +105,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
   })
 
   readonly shake = this.#going.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
-    const now = await this.#read('PV', motor)
+    const now = await this.#speed()
     if (now >= rest) throw new LabError('interlock', `it turns already, at ${now} rpm; stop it, then initialize`)
     await this.#set(motor, speed, signal)
     signal.throwIfAborted()
@@ -115,7 +118,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
   async #turn(asked: number, duration: number, signal: AbortSignal): Promise<void> {
     const keeping = { clock: this.at.clock, duration, going: signal, early: this.#going.early, slowDown: () => this.#slowDown() }
     await keepTime(keeping, async (seconds) => {
-      mustTurn({ asked, actual: await this.#read('PV', motor), tolerance: Math.max(20, asked * 0.05), seconds, ramp_s })
+      mustTurn({ asked, actual: await this.#speed(), tolerance: Math.max(20, asked * 0.05), seconds, ramp_s })
       await this.#mustBeWell()
     })
   }
@@ -126,7 +129,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
   async #slowDown(): Promise<void> {
     const stop = () => this.#exchange.tell(`STOP_${motor}`)
     await stop()
-    await mustSlowDown(this.at.clock, rest, () => this.#read('PV', motor), stop)
+    await mustSlowDown(this.at.clock, rest, () => this.#speed(), stop)
   }
 
   /** Whether other words than this one feed the watchdog is not known: the manuals disagree. */
@@ -168,7 +171,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
   async #stopTurning(signal: AbortSignal): Promise<void> {
     const look = async () => {
       await this.#tell(`STOP_${motor}`, signal)
-      return this.#read('PV', motor)
+      return this.#speed()
     }
     const late = (speed: number) => `it still turns at ${speed} rpm after a stop; use its power switch`
     await until({ clock: this.at.clock, going: signal, within_s: slowing_s, every_ms: look_ms }, look, (speed) => speed < rest, late)
@@ -187,9 +190,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
     })
 
   async #readTemperature(): Promise<number> {
-    const temperature = await this.#read('PV', plate)
-    if (temperature >= believable.min && temperature <= believable.max) return temperature
-    throw new LabError('device_failed', `it says that it has ${temperature} °C, which cannot be; see to its sensor`)
+    return believed(await this.#read('PV', plate))
   }
 
   /** Too hot, not getting warm or not to be asked: the heater is switched off before that is said. */
@@ -211,7 +212,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
   }
 
   async check(): Promise<void> {
-    if (!this.#model.temperature) await this.#read('PV', motor)
+    if (!this.#model.temperature) await this.#speed()
     await this.#mustBeWell()
   }
 
@@ -226,7 +227,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
     await mustSlowDown(
       this.at.clock,
       rest,
-      () => this.#read('PV', motor),
+      () => this.#speed(),
       () => this.#exchange.tell(`STOP_${motor}`),
     )
     if (this.#model.temperature) await this.#tellPlateAgain()

@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import * as v from 'valibot'
+import { tampered } from '../../src/testing/drivers/tampered.ts'
 import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import type { Simulator } from '../transports/simulator.ts'
 import { driver } from './driver.ts'
@@ -190,4 +191,39 @@ test('a halt is on the wire at once, and is acknowledged before the service give
   await t.rejects(shaking, { code: 'stopped' })
   await b.clock.advance(10_000)
   t.match(b.line.simulator.world, { moving: false, heating: false })
+})
+
+/** A whole reply: its data, and its error. */
+function reply(data: string, error = 0): Buffer {
+  return Buffer.from([0xb2, ...Buffer.from(data), 0xb2, 0x20 + error, 0x60])
+}
+
+test('a unit that shakes, and refuses to stop because its drawer is open, has failed', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const b = await onSimulator(same)
+  await b.run(b.device.initialize({}, calm))
+  hand.change((bytes, send) => send(commands(b).at(-1) === 'ASE0' ? reply('', 13) : bytes))
+  await t.rejects(b.run(b.device.shake!({ speed: 600, duration: 5 }, calm)), { code: 'device_failed' })
+})
+
+test('a sensor that says -999 °C has failed, and the heater is switched off', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const b = await onSimulator(same)
+  await b.run(b.device.initialize({}, calm))
+  await b.run(b.device.set_temperature!({ temperature: 37 }, calm))
+  hand.change((bytes, send) => send(commands(b).at(-1) === 'RAT1' ? reply('-9990') : bytes))
+  await t.rejects(b.run(b.device.check()), { code: 'device_failed', message: /which cannot be/ })
+  t.equal(commands(b).at(-1), 'SHE0')
+})
+
+test('a heater that does not start because the drawer is open is not watched', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const b = await onSimulator(same)
+  await b.run(b.device.initialize({}, calm))
+  hand.change((bytes, send) => send(commands(b).at(-1) === 'SHE1' ? reply('', 13) : bytes))
+  await t.rejects(b.run(b.device.set_temperature!({ temperature: 60 }, calm)), { code: 'interlock' })
+  hand.leave()
+  byHand(b, 'SHE0')
+  await b.clock.advance(20 * 60_000)
+  await b.run(b.device.check())
 })

@@ -1,12 +1,13 @@
 // Inheco incubator shaker, one unit of a stack: a drawer, a heated chamber, and in some a shaker. The host keeps the time of a shake.
 
 import type { Device, Identity } from '../../src/devices/device.ts'
+import { isRefusal } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { heardOrObeyed } from '../early_end.ts'
 import { Going } from '../going.ts'
-import { HeatWatch } from '../heat_watch.ts'
-import { keepTime, repeatUntil, until } from '../host_timed.ts'
+import { believed, HeatWatch } from '../heat_watch.ts'
+import { keepTime, onceStarted, repeatUntil, until } from '../host_timed.ts'
 import { Mounted } from '../mounted.ts'
 import { refused } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
@@ -130,19 +131,23 @@ class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
         const frequency = Math.round(speed / rpmPerTenthHertz)
         await this.#order(`SSP${amplitude},${amplitude},${frequency},${frequency},${phase}`, signal)
         await this.#order('ASEND', signal)
-        const slowDown = () =>
-          heardOrObeyed(
-            () => this.#order('ASE0', signal),
-            () => this.#isSlowingDown(),
-          )
-        const keeping = { clock: this.at.clock, duration, going: signal, early: this.#going.early, slowDown }
-        await keepTime(keeping, (seconds) => this.#mustShake(seconds))
-        await this.#order('ASE0', signal)
-        const late = () => 'it still shakes after a stop; use its power switch'
-        const look = () => this.#ask('RSE', isDigit)
-        await until({ clock: this.at.clock, going: signal, within_s: stopping_s, every_ms: look_ms }, look, (seen) => seen === atRest, late)
+        await onceStarted(() => this.#shakeOn(duration, signal))
       })
     : undefined
+
+  async #shakeOn(duration: number, signal: AbortSignal): Promise<void> {
+    const slowDown = () =>
+      heardOrObeyed(
+        () => this.#order('ASE0', signal),
+        () => this.#isSlowingDown(),
+      )
+    const keeping = { clock: this.at.clock, duration, going: signal, early: this.#going.early, slowDown }
+    await keepTime(keeping, (seconds) => this.#mustShake(seconds))
+    await this.#order('ASE0', signal)
+    const late = () => 'it still shakes after a stop; use its power switch'
+    const look = () => this.#ask('RSE', isDigit)
+    await until({ clock: this.at.clock, going: signal, within_s: stopping_s, every_ms: look_ms }, look, (seen) => seen === atRest, late)
+  }
 
   readonly end = this.#model.shakes ? () => this.#going.early.ask() : undefined
 
@@ -161,14 +166,17 @@ class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
   readonly set_temperature = this.#going.operation(async ({ temperature }: { temperature: number }, signal) => {
     const now = await this.#temperatureNow()
     await this.#order(`STT${Math.round(temperature * 10)}`, signal)
-    this.#heat.begin(temperature, now)
-    await this.#order('SHE1', signal)
+    const takeBack = this.#heat.begin(temperature, now)
+    await this.#order('SHE1', signal).catch((error) => {
+      if (isRefusal(error)) takeBack()
+      throw error
+    })
     if ((await this.#ask('RHE', isDigit)) === atRest)
       throw new LabError('device_failed', 'it does not heat though it was set to; see to it, then initialize')
   })
 
   async #temperatureNow(): Promise<number> {
-    return Number(await this.#ask('RAT1', isTenths)) / 10
+    return believed(Number(await this.#ask('RAT1', isTenths)) / 10)
   }
 
   async get_temperature(): Promise<{ temperature: number; target: number | null }> {

@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import * as v from 'valibot'
 import { scaled } from '../../src/kit/clock.ts'
+import { tampered } from '../../src/testing/drivers/tampered.ts'
 import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver, settings } from './driver.ts'
 
@@ -243,4 +244,12 @@ test('a stop that is not heard is sent again, and what stays deaf is told', asyn
   begin(b.device.shake!({ speed: 500, duration: 600 }, calm))
   await b.clock.advance(10_000)
   await t.rejects(b.run(b.device.halt()), { code: 'device_failed', message: /power switch/ })
+})
+
+test('an error whose code is no number is reported as it came', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const { device, run } = await onSimulator(same)
+  await run(device.initialize({}, calm))
+  hand.change((_, send) => send(Buffer.from('00:00:00,1,99,100,0,E-5\r\n')))
+  await t.rejects(run(device.check()), { code: 'device_failed', message: /reports error E-5/ })
 })

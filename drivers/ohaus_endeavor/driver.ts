@@ -218,7 +218,10 @@ function mustBeFree(state: State): void {
 }
 
 function mustBeWell(state: State): void {
-  if (state.mode === 'error') throw reports(errorTable, [Number(state.error)])
+  if (state.mode === 'error') {
+    if (/^\d+$/.test(state.error)) throw reports(errorTable, [Number(state.error)])
+    throw failed(`it reports error ${state.error || 'without a number'}; see its display`)
+  }
   if (state.mode === 'unknown') throw failed(`it says ${inWords(state)}, which is in no list of ours; look at its display`)
 }
 

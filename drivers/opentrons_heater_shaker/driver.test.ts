@@ -244,3 +244,55 @@ test('a halt is on the wire at once, and is acknowledged before the service give
   await b.run(b.device.initialize({}, calm))
   await b.run(b.device.unlock_plate!({}, calm))
 })
+
+for (const refusal of ['ERR126:motor:plate lock not closed', 'ERR124:motor:not stopped']) {
+  test(`a shaker that turns, and refuses to end that with ${refusal}, has failed`, async (t) => {
+    const { driver: same, hand } = tampered(driver)
+    const { device, run, written } = await onSimulator(same)
+    await run(device.initialize({}, calm))
+    await run(device.lock_plate!({}, calm))
+    hand.change((bytes, send) => send(written.at(-1) === 'G28\n' ? Buffer.from(`${refusal} OK\n`) : bytes))
+    await t.rejects(run(device.shake!({ speed: 500, duration: 5 }, calm)), { code: 'device_failed' })
+  })
+}
+
+test('a target that is neither a number nor None does not pass for none', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const { device, run } = await onSimulator(same)
+  await run(device.initialize({}, calm))
+  hand.change((bytes, send) =>
+    send(
+      Buffer.from(
+        Buffer.from(bytes)
+          .toString()
+          .replace(/T:None/, 'T:nan'),
+      ),
+    ),
+  )
+  await t.rejects(run(device.get_temperature!()), { code: 'device_failed' })
+  await t.rejects(run(device.halt()), { code: 'device_failed' })
+})
+
+for (const nonsense of ['-273.00', '9999.00']) {
+  test(`a sensor that says ${nonsense} °C has failed, and the heater is switched off`, async (t) => {
+    const { driver: same, hand } = tampered(driver)
+    const { device, run, written } = await onSimulator(same)
+    await run(device.initialize({}, calm))
+    await run(device.set_temperature!({ temperature: 60 }, calm))
+    hand.change((bytes, send) => send(Buffer.from(Buffer.from(bytes).toString().replace(/C:\S+/, `C:${nonsense}`))))
+    await t.rejects(run(device.get_temperature!()), { code: 'device_failed', message: /which cannot be/ })
+    await t.rejects(run(device.check()), { code: 'device_failed' })
+    t.equal(written.at(-1), 'M106\n')
+  })
+}
+
+test('a temperature that the module refuses is not watched for', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const b = await onSimulator(same)
+  await b.run(b.device.initialize({}, calm))
+  hand.change((bytes, send) => send(b.written.at(-1)?.startsWith('M104') ? Buffer.from('ERR213:heater:value OK\n') : bytes))
+  await t.rejects(b.run(b.device.set_temperature!({ temperature: 60 }, calm)), { code: 'invalid' })
+  hand.leave()
+  byHand(b, 'M106')
+  await b.run(b.device.check())
+})

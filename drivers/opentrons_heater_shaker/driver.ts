@@ -2,12 +2,13 @@
 
 import * as v from 'valibot'
 import type { Device, Identity, Profile } from '../../src/devices/device.ts'
+import { isRefusal } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { heardOrObeyed } from '../early_end.ts'
 import { Going } from '../going.ts'
-import { HeatWatch } from '../heat_watch.ts'
-import { keepTime, mustSlowDown, mustTurn } from '../host_timed.ts'
+import { believed, HeatWatch } from '../heat_watch.ts'
+import { keepTime, mustSlowDown, mustTurn, onceStarted } from '../host_timed.ts'
 import { Mounted } from '../mounted.ts'
 import { refused, reports } from '../reported.ts'
 import { nextLine } from '../text_lines.ts'
@@ -109,7 +110,8 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
 
   async get_temperature(): Promise<{ temperature: number; target: number | null }> {
     const text = await this.#ask('M105')
-    return { temperature: numberOf(text, 'C') ?? nonsense('M105', text), target: numberOf(text, 'T') ?? null }
+    const target = wordOf(text, 'T') === 'None' ? null : (numberOf(text, 'T') ?? nonsense('M105', text))
+    return { temperature: believed(numberOf(text, 'C') ?? nonsense('M105', text)), target }
   }
 
   async identify(): Promise<Identity> {
@@ -155,6 +157,10 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
     if ((await this.#latch()) !== 'IDLE_CLOSED')
       throw new LabError('interlock', 'its latch is not closed; lock the plate first (lock_plate)')
     await this.#order(`M3 S${speed}`, signal)
+    await onceStarted(() => this.#shakeOn(speed, duration, signal))
+  })
+
+  async #shakeOn(speed: number, duration: number, signal: AbortSignal): Promise<void> {
     const slowDown = () =>
       heardOrObeyed(
         () => this.#order('M3 S0', signal),
@@ -169,7 +175,7 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
     if (Math.abs(await this.#speedNow()) >= rest)
       throw new LabError('device_failed', 'it should be at home and still turns; see to it, then initialize')
     this.#mustHaveNoErrors()
-  })
+  }
 
   readonly end = () => this.#going.early.ask()
 
@@ -201,8 +207,12 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
 
   readonly set_temperature = this.#going.operation(async ({ temperature: target }: { temperature: number }, signal) => {
     const { temperature: now } = await this.get_temperature()
-    this.#heat.begin(target, now)
-    await this.#order(`M104 S${target}`, signal)
+    // Before the answer: from the moment it hears the command, it may heat.
+    const takeBack = this.#heat.begin(target, now)
+    await this.#order(`M104 S${target}`, signal).catch((error) => {
+      if (isRefusal(error)) takeBack()
+      throw error
+    })
   })
 
   async check(): Promise<void> {

@@ -5,6 +5,7 @@ import { LabError, messageOf } from '../errors.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import { checked } from '../kit/schema.ts'
+import { SharedAnswer } from '../kit/shared_answer.ts'
 import { capabilities } from './capabilities.ts'
 import type { OwnOperation } from './description.ts'
 import type { AnyProfile, Device, Identity, Limits, Link, Pose, Progress, Typical, UnderWay } from './device.ts'
@@ -97,6 +98,7 @@ export class Instrument {
   /** Aborts the run. The next run has the same controller unless it was aborted: a new one costs more than all else about a short operation. */
   #abort = new AbortController()
   #last: OperationRecord | null = null
+  readonly #questions = new Map<string, SharedAnswer<unknown>>()
   /** Why it is being closed, if it is. */
   #closing: string | undefined
 
@@ -350,12 +352,20 @@ export class Instrument {
   /** In °C. Throws what `perform` throws; never `busy`. */
   async getTemperature(): Promise<{ temperature: number; target: number | null }> {
     const { device } = this.#mustBeDriven('get_temperature')
+    return this.#answered('get_temperature', () => device.get_temperature!())
+  }
+
+  /**
+   * The answer of the instrument to a question that anybody may ask at any moment. However many ask it, one question waits for the line: a
+   * line takes no more than a few, and what runs on the device has to be asked as well.
+   */
+  async #answered<Answer>(question: string, ask: () => Promise<Answer>): Promise<Answer> {
     this.#presence?.mustBeConnected()
-    try {
-      return await device.get_temperature!()
-    } catch (error) {
-      throw await this.#unwell('get_temperature', error)
-    }
+    const shared =
+      this.#questions.get(question) ??
+      new SharedAnswer(() => ask().catch(async (error) => Promise.reject(await this.#unwell(question, error))))
+    this.#questions.set(question, shared)
+    return shared.get() as Promise<Answer>
   }
 
   /** The readings that a program behind it has described, with their units. */
@@ -374,23 +384,13 @@ export class Instrument {
         `${this.device_id} has no reading ${reading}; ${readings ? `it has: ${readings}` : 'it has described none'}`,
       )
     }
-    this.#presence?.mustBeConnected()
-    try {
-      return { ...(await described.read(reading)), unit: known.unit }
-    } catch (error) {
-      throw await this.#unwell(`read ${reading}`, error)
-    }
+    return { ...(await this.#answered(`read ${reading}`, () => described.read(reading))), unit: known.unit }
   }
 
   /** Where a transporter is now. Throws what `perform` throws; never `busy`. */
   async getPose(): Promise<Pose> {
     const { device } = this.#mustBeDriven('pose')
-    this.#presence?.mustBeConnected()
-    try {
-      return await device.pose!()
-    } catch (error) {
-      throw await this.#unwell('pose', error)
-    }
+    return this.#answered('pose', () => device.pose!())
   }
 
   /** Whether there is something that `sample` can ask for. */

@@ -128,3 +128,26 @@ test('a stop goes out in its turn while a reading waits for its answer', async (
   await clock.advance(1000)
   t.notOk(written.slice(after).includes('getTempActual'), 'the question is not repeated after the stop')
 })
+
+test('hundreds who ask for a temperature at once disturb nothing that runs', async (t) => {
+  const { clock, instrument, perform, written } = await bench(t)
+  await perform('lock_plate', {})
+  const shaking = instrument.perform('shake', { speed: 500, duration: 10 })
+  await clock.advance(1000)
+  const before = written.length
+  const answers = await clock.run(Promise.all(Array.from({ length: 300 }, () => instrument.getTemperature())))
+  t.match(new Set(answers.map(({ temperature }) => temperature)), new Set([22]))
+  t.ok(written.slice(before).filter((frame) => frame === 'getTempActual').length <= 2, 'two questions answer all of them')
+  t.match(await clock.run(shaking), { success: true })
+  t.match(instrument.info(), { state: 'ready', fault: null })
+})
+
+test('a temperature that is asked for while another answer is on its way is no older than its question', async (t) => {
+  const { clock, instrument, link } = await bench(t)
+  const first = instrument.getTemperature()
+  const second = instrument.getTemperature()
+  await clock.run(first)
+  link.setFault('no_reply')
+  await t.rejects(clock.run(second), { code: 'no_reply' })
+  t.equal(instrument.state, 'faulted')
+})

@@ -1,0 +1,32 @@
+// One answer for many callers who ask the same at once.
+
+export class SharedAnswer<T> {
+  readonly #ask: () => Promise<T>
+  #now: Promise<T> | undefined
+  #next: Promise<T> | undefined
+
+  constructor(ask: () => Promise<T>) {
+    this.#ask = ask
+  }
+
+  /** Asks. Callers that come while an answer is on its way share the one after it, so that no answer is older than its question. */
+  get(): Promise<T> {
+    if (!this.#now) return this.#begin()
+    this.#next ??= this.#now.then(
+      () => this.#begin(),
+      () => this.#begin(),
+    )
+    return this.#next
+  }
+
+  #begin(): Promise<T> {
+    this.#next = undefined
+    const answer = this.#ask()
+    this.#now = answer
+    const end = () => {
+      if (this.#now === answer) this.#now = undefined
+    }
+    answer.then(end, end)
+    return answer
+  }
+}
