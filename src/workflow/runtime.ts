@@ -19,7 +19,7 @@ import type { Workflow } from './plans/plan.ts'
 import type { Topology } from './plans/topology.ts'
 import { type RunEnvironmentOptions, RunEnvironments } from './run_environments.ts'
 import type { RunStates } from './run_state.ts'
-import { checkSubmission, startsMustBeFree } from './runs/checking.ts'
+import { barcodesMustBeFree, checkSubmission, startsMustBeFree } from './runs/checking.ts'
 import { Execution, mostThreads, type Surroundings } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
 import type { Checkpoint, SubmissionState } from './runs/state.ts'
@@ -212,6 +212,8 @@ export class Runtime {
     // The same may have been submitted meanwhile.
     if (this.#submitted(request)) return this.#again(request)
     const open = this.#joined(workflow, request)
+    const beside = this.#open().filter((one) => one.environment === environment)
+    barcodesMustBeFree(workflow, request, beside, open)
     this.#admission.mustHaveRoom(workflow, request, open)
     const execution = open ?? this.#begin(workflow, environment, request)
     const submission = this.#add(execution, {

@@ -8,6 +8,7 @@ import type { Workflow } from '../plans/plan.ts'
 import { refusalFor } from '../plans/refusal.ts'
 import { mustBeKnown, mustHave } from '../plans/wrong.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
+import type { Execution } from './execution.ts'
 import type { Submission } from './submission.ts'
 import type { Acquisition, Group, SubmissionRequest } from './submission_request.ts'
 import { barcodeOf, mustBeFree, positionOf } from './thread_factory.ts'
@@ -26,6 +27,7 @@ export function checkSubmission(
   const twice = ids.find((id, i) => ids.indexOf(id) !== i)
   if (twice) throw new LabError('invalid', `groups: group ${twice} is there twice`)
   for (const group of groups) checkMembers(workflow, group)
+  barcodesMustDiffer(workflow, groups)
 }
 
 /** Where the first threads of a run begin nothing may stand that nobody moves. Throws `conflict`. */
@@ -34,6 +36,66 @@ export function startsMustBeFree(workflow: Workflow, { groups }: SubmissionReque
     const plan = workflow.threads.get(name)!
     for (const { members } of groups.length > 0 ? groups : [{ members: {} as Group['members'] }])
       mustBeFree(environment, positionOf(plan, members[name]), workflow, plan, barcodeOf(members[name]))
+  }
+}
+
+/**
+ * Labware with a barcode exists once: `open` are the runs of the same bench that have not ended, and `joined` is the one of them that takes the
+ * groups. Throws `conflict` for labware that one of them moves, or that is still to come into it.
+ */
+export function barcodesMustBeFree(
+  workflow: Workflow,
+  { groups }: SubmissionRequest,
+  open: readonly Execution[],
+  joined?: Execution,
+): void {
+  for (const { group_id, name, barcode } of barcodesOf(groups)) {
+    for (const execution of open) {
+      if (execution === joined && isShared(workflow, name)) continue
+      const holder = holderOf(execution, barcode)
+      if (holder === undefined) continue
+      const whose = `${holder} of run ${execution.execution_id.slice(0, 8)} (${execution.workflow.name})`
+      const sentence = `groups: ${group_id}.members.${name}: the labware with the barcode ${barcode} is taken by ${whose}`
+      throw new LabError('conflict', `${sentence}; wait until that has ended, or name another barcode`)
+    }
+  }
+}
+
+/** The thread that has labware with this barcode, or is to get it. */
+function holderOf(execution: Execution, barcode: string): string | undefined {
+  const has = execution.live().find(({ labware }) => labware.barcode === barcode)
+  if (has) return `thread ${has.name}`
+  for (const { submission_id, request } of execution.submissions) {
+    const comes = barcodesOf(request.groups).find(
+      ({ group_id, name, barcode: wanted }) =>
+        wanted === barcode && !execution.hasHad(execution.workflow.threads.get(name)!, { submission_id, group_id }),
+    )
+    if (comes) return `thread ${comes.name} of group ${comes.group_id}`
+  }
+  return undefined
+}
+
+function barcodesOf(groups: readonly Group[]) {
+  return groups.flatMap(({ group_id, members }) =>
+    Object.entries(members).flatMap(([name, acquisition]) => {
+      const barcode = barcodeOf(acquisition)
+      return barcode === null ? [] : [{ group_id, name, barcode }]
+    }),
+  )
+}
+
+/** Whether one labware serves several groups, each of which may name it. */
+function isShared({ document, threads }: Workflow, thread: string): boolean {
+  return document.labware[threads.get(thread)!.labware]!.group_sharing === 'SHARED_ACROSS_GROUPS'
+}
+
+function barcodesMustDiffer(workflow: Workflow, groups: readonly Group[]): void {
+  const seen = new Map<string, string>()
+  for (const { group_id, name, barcode } of barcodesOf(groups)) {
+    const [where, before] = [`${group_id}.members.${name}`, seen.get(barcode)]
+    seen.set(barcode, where)
+    if (before === undefined || (isShared(workflow, name) && before.endsWith(`.members.${name}`))) continue
+    throw new LabError('invalid', `groups: ${where} has the barcode ${barcode}, as ${before} has; labware with a barcode exists once`)
   }
 }
 

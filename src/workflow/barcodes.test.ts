@@ -1,0 +1,69 @@
+// Labware with a barcode exists once: which submissions may ask for it.
+
+import { test } from 'tap'
+import { liveRuntime, threadIn } from '../testing/workflow.ts'
+
+const topology = {
+  format: 1 as const,
+  name: 'bench',
+  transporters: { arm: { positions: ['pad_1', 'pad_2', 'mixer_in'] } },
+  positions: { pad_1: { parking: true }, pad_2: { parking: true }, mixer_in: { device: 'mixer' } },
+  devices: { mixer: { sites: 2, operations: { mix: { seconds: 1 } } } },
+}
+const ends = { end: { at: ['pad_2'] } }
+const workflow = {
+  format: 1,
+  name: 'mixed',
+  topology: 'bench',
+  labware: { plate: { type: '96-well' }, rack: { type: 'tips', group_sharing: 'SHARED_ACROSS_GROUPS' } },
+  methods: { mix_it: [{ do: 'mix', on: 'mixer', labware: ['plate', 'rack'], with: {} }] },
+  threads: {
+    plate: { labware: 'plate', start: { at: 'pad_1' }, ...ends, steps: [{ method: 'mix_it' }] },
+    rack: { labware: 'rack', start: { at: 'pad_2' }, ...ends, steps: [{ while_more_work: [{ join: ['mix_it'] }] }] },
+  },
+  start: ['plate'],
+}
+const asked = { workflow: 'mixed', run_mode: 'LIVE', batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
+type Members = Record<string, { barcode: string } | { location: string; barcode: string }>
+const groups = (...members: Members[]) => members.map((its, i) => ({ group_id: `g${i + 1}`, members: its }))
+
+test('a barcode that an open run has, or is to get, is refused with the run and its thread; it is free once that has ended', async (t) => {
+  const { runtime } = liveRuntime(topology, [workflow])
+  const submit = (members: Members) => runtime.submit({ ...asked, groups: groups(members) })
+  const { execution_id } = await submit({ plate: { barcode: 'P-1' }, rack: { barcode: 'R-1' } })
+  const execution = runtime.execution(execution_id)!
+  await threadIn(execution, 'plate', 'AWAITING_MANUAL_PLACE')
+  for (const [barcode, thread] of [
+    ['P-1', 'thread plate'],
+    ['R-1', 'thread rack of group g1'],
+  ] as const) {
+    await t.rejects(submit({ plate: { location: 'pad_2', barcode } }), {
+      code: 'conflict',
+      message:
+        `groups: g1.members.plate: the labware with the barcode ${barcode} is taken by ${thread} of run ${execution_id.slice(0, 8)} (mixed); ` +
+        'wait until that has ended, or name another barcode',
+    })
+  }
+  t.equal(runtime.executions().length, 1, 'nothing has begun')
+  execution.abort('the test is over')
+  await runtime.over(execution)
+  const second = await submit({ plate: { barcode: 'P-1' } })
+  const again = runtime.execution(second.execution_id)!
+  again.abort('the test is over')
+  await runtime.over(again)
+})
+
+test('two members of a submission may not have one barcode, but for labware that their groups share', async (t) => {
+  const { runtime } = liveRuntime(topology, [workflow])
+  const submit = (...members: Members[]) => runtime.submit({ ...asked, groups: groups(...members) })
+  await t.rejects(submit({ plate: { barcode: 'P-1' } }, { plate: { location: 'pad_2', barcode: 'P-1' } }), {
+    code: 'invalid',
+    message: 'groups: g2.members.plate has the barcode P-1, as g1.members.plate has; labware with a barcode exists once',
+  })
+  await t.rejects(submit({ plate: { barcode: 'P-1' }, rack: { barcode: 'P-1' } }), { code: 'invalid' })
+  const rack = { barcode: 'R-1' }
+  const { execution_id } = await submit({ plate: { barcode: 'P-1' }, rack }, { plate: { barcode: 'P-2' }, rack })
+  const execution = runtime.execution(execution_id)!
+  execution.abort('the test is over')
+  await runtime.over(execution)
+})
