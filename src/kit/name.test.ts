@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { byCodePoint, Host, Id, Name } from './name.ts'
+import { byCodePoint, byName, Host, Id, Name } from './name.ts'
 
 test('a name is any well-formed text of 1 to 128 code points without control characters', async (t) => {
   for (const good of ['a', 'Schüttler/links', '機械', '😀'.repeat(128), '...', '.a', 'a b', 'e\u0301', '__proto__', '%2e']) {
@@ -29,7 +29,14 @@ test('a name is any well-formed text of 1 to 128 code points without control cha
 
 test('white space at the ends of a name is taken off', async (t) => {
   t.equal(v.parse(Name, '  x y\u00a0\n'), 'x y')
-  t.same(v.parse(v.record(Name, v.number()), { ' pad_1 ': 1 }), { pad_1: 1 })
+  t.same(v.parse(byName(v.number()), { ' pad_1 ': 1 }), { pad_1: 1 })
+})
+
+test('two names that differ in white space at their ends alone are refused where they would become one', async (t) => {
+  const refused = v.safeParse(v.object({ positions: byName(v.number()) }), { positions: { pad: 1, 'pad ': 2 } })
+  t.match(refused.issues?.[0], { message: 'has "pad" and "pad ", which are one name without the spaces at their ends' })
+  t.match(v.safeParse(byName(v.number()), { pad: 'x' }).issues, [{}])
+  t.equal(v.is(byName(v.number()), 7), false)
 })
 
 test('a host is an address, or a name that can be one', async (t) => {

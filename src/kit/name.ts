@@ -24,6 +24,38 @@ export const Name = v.pipe(
   v.description('1 to 128 characters, none of them a control character; not . or ..; without the spaces at its ends'),
 )
 
+/** A record by name. Refuses two names that are one without the white space at their ends: one of the two values would be lost. */
+export function byName<Schema extends v.GenericSchema>(schema: Schema): v.RecordSchema<typeof Name, Schema, undefined> {
+  const record = v.record(Name, schema)
+  const run: (typeof record)['~run'] = (dataset, config) => {
+    const { issues } = distinct['~run']({ value: dataset.value }, config)
+    return issues ? { typed: false, value: dataset.value, issues } : record['~run'](dataset, config)
+  }
+  return { ...record, '~run': run }
+}
+
+const distinct = v.pipe(
+  v.unknown(),
+  v.check(
+    (names) => sameNames(names) === undefined,
+    ({ input }) =>
+      `has ${sameNames(input)
+        ?.map((name) => JSON.stringify(name))
+        .join(' and ')}, which are one name without the spaces at their ends`,
+  ),
+)
+
+function sameNames(record: unknown): [string, string] | undefined {
+  if (typeof record !== 'object' || record === null) return undefined
+  const seen = new Map<string, string>()
+  for (const name of Object.keys(record)) {
+    const before = seen.get(name.trim())
+    if (before !== undefined) return [before, name]
+    seen.set(name.trim(), name)
+  }
+  return undefined
+}
+
 /** The name or the address of a computer. */
 export const Host = v.pipe(
   v.string(),

@@ -9,7 +9,7 @@ import { described, Whole } from '../../kit/described.ts'
 import { didYouMean, nearest } from '../../kit/did_you_mean.ts'
 import { readText } from '../../kit/files.ts'
 import { parseJsonWithComments } from '../../kit/json.ts'
-import { Id, Name } from '../../kit/name.ts'
+import { byName, Id, Name } from '../../kit/name.ts'
 import { judged } from '../../kit/schema.ts'
 
 const Seconds = v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(1e7), v.metadata({ unit: 's' }))
@@ -24,7 +24,7 @@ const Run = v.strictObject({
   thread: described(v.optional(Id), 'The thread of the labware that travels; it may be left out where the workflow begins with one thread'),
   from: described(v.optional(Name), 'The position at which the labware arrives, marked "handover" in the topology'),
   until: described(v.optional(Name), 'The position from which a carrier takes the labware, marked "handover" in the topology'),
-  variables: described(v.optional(v.record(Name, v.unknown()), {}), 'Variables of the workflow'),
+  variables: described(v.optional(byName(v.unknown()), {}), 'Variables of the workflow'),
 })
 
 const Carry = v.strictObject({

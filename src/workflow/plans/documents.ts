@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { described, Whole } from '../../kit/described.ts'
-import { Id, Name } from '../../kit/name.ts'
+import { byName, Id, Name } from '../../kit/name.ts'
 
 const Seconds = v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(1e7), v.metadata({ unit: 's' }))
 const Count = Whole(1, 100_000)
@@ -39,7 +39,7 @@ export const TopologyDocument = v.strictObject({
   format: v.literal(1),
   name: Id,
   transporters: v.optional(v.record(Id, Transporter), {}),
-  positions: v.record(Name, Position),
+  positions: byName(Position),
   translators: described(
     v.optional(v.record(Id, v.tuple([Name, Name])), {}),
     'Shuttles: two stations that are one pad, so that only one of them is ever taken',
@@ -250,7 +250,7 @@ const shared = {
   name: Id,
   topology: described(Id, 'The topology it runs on'),
   labware: v.record(Id, Labware),
-  variables: v.optional(v.record(Name, v.strictObject({ default: v.optional(v.unknown()), description: v.optional(v.string()) })), {}),
+  variables: v.optional(byName(v.strictObject({ default: v.optional(v.unknown()), description: v.optional(v.string()) })), {}),
   start: described(v.pipe(v.array(Id), v.minLength(1)), 'The threads that a run begins with; others come when they are needed'),
 }
 

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import * as v from 'valibot'
 import { described } from '../../kit/described.ts'
-import { Id, Name } from '../../kit/name.ts'
+import { byName, Id, Name } from '../../kit/name.ts'
 import { sortedMembers } from '../../kit/sorted_members.ts'
 import { runModes } from '../threads/run_environment.ts'
 
@@ -31,7 +31,7 @@ export type Group = v.InferOutput<typeof Group>
 const longestVariables = 16_384
 const Variables = described(
   v.pipe(
-    v.optional(v.record(Name, v.unknown()), {}),
+    v.optional(byName(v.unknown()), {}),
     v.check(
       (variables) => JSON.stringify(variables).length <= longestVariables,
       `must be at most ${longestVariables} characters of JSON together`,
