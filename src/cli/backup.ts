@@ -1,5 +1,6 @@
 // `benchd backup …`: of the running service, or, when none runs, of the data folder itself.
 
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Backup, MadeBackup, Making } from '../care/backups.ts'
 import { LabError } from '../errors.ts'
@@ -29,6 +30,12 @@ const backup = command({
   },
   example: 'benchd backup /media/stick',
   async run({ options, operands: [file] }) {
+    // A word such as `restore` is hardly the name of a file that is wanted here.
+    if (file && /^[a-z-]+$/.test(file) && !existsSync(file))
+      throw new CliError(
+        'usage',
+        `there is no command backup ${file}; for a file of this name: benchd backup ./${file}; to put a backup back: benchd restore`,
+      )
     const wanted = { with_keys: options['with-keys'] ?? false, with_events: options['with-events'] ?? false }
     const store = await storeOf(options)
     const made = await store.make({ ...wanted, keep: file === undefined })

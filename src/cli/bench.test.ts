@@ -39,6 +39,26 @@ test('status has on one screen the service, the disk, the devices, open runs and
   })
 })
 
+test('a fault stands behind the columns, and status names the threads that wait for somebody, also when their incident was seen', async (t) => {
+  const { run, json, until, home } = await demo(t)
+  t.notMatch((await run('devices', 'list')).stdout, 'FAULT')
+  writeFileSync(
+    `${home}/workflow.json`,
+    JSON.stringify(patient([{ action: { do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 1 } } }])),
+  )
+  await run('workflows', 'put', `${home}/workflow.json`)
+  await run('sim', 'fault', 'shaker-1', 'no_reply')
+  const id = (await run('runs', 'submit', 'patient')).stdout.trim()
+  await until<{ threads: { status: string }[] }>(`/api/executions/${id}/threads`, ({ threads }) =>
+    threads.some(({ status }) => status === 'PAUSED'),
+  )
+  for (const { incident_id } of (await json<{ incidents: { incident_id: string }[] }>('incidents', 'list')).incidents)
+    await run('incidents', 'ack', incident_id)
+  const { stdout } = await run('status')
+  t.match(stdout, /RUN +WAITING +STATUS +SINCE +WHY\n\w{8} +plate +PAUSED +20\S+ +.*shaker-1.*\nwhat to do: (npx )?benchd runs why RUN/)
+  t.match((await run('devices', 'list')).stdout, /STATE +FAULT\nshaker-1 +shaker +Plate shaker +\w+ \(simulated\) +shaker-1: no reply/)
+})
+
 test('top prints one picture where there is no terminal, and it fits one where there is', async (t) => {
   const { run, json, id, step } = await busy(t)
   const { stdout } = await run('top')

@@ -5,7 +5,7 @@ import { text as textOf } from 'node:stream/consumers'
 import { emptyState, messagesIn, reduce, type State } from '../clients/ts/benchd.ts'
 import type { DeviceInfo, Reading } from '../devices/records.ts'
 import type { Incident } from '../events/incidents.ts'
-import type { ExecutionSnapshot, ExecutionSummary } from '../workflow/snapshot.ts'
+import type { ExecutionSnapshot, ExecutionSummary, ShownThread } from '../workflow/snapshot.ts'
 import { ask, open, type Service } from './client.ts'
 import { CliError } from './exit.ts'
 
@@ -21,6 +21,8 @@ export type Shown = {
   readings: Readonly<Record<string, Reading>>
   runs: ExecutionSummary[]
   steps: ManualStep[]
+  /** The threads of open runs that an error or a restart holds, and those whose labware a person puts down or takes away. */
+  waiting: ShownThread[]
   /** The incidents that nobody has acknowledged. */
   incidents: Incident[]
 }
@@ -65,7 +67,7 @@ export async function stateOf(service: Service): Promise<State> {
   throw new CliError('unreachable', 'the service ended the stream of its state; try again')
 }
 
-export function shownIn({ service, device, reading, run, step, incident }: State): Shown {
+export function shownIn({ service, device, reading, run, thread, step, incident }: State): Shown {
   const [[system_id, health] = ['', unknown]] = Object.entries(service)
   return {
     health,
@@ -74,8 +76,14 @@ export function shownIn({ service, device, reading, run, step, incident }: State
     readings: reading,
     runs: Object.values(run).filter(({ status }) => status === 'IN_PROGRESS'),
     steps: Object.values(step),
+    waiting: Object.values(thread).filter(waitsForSomebody),
     incidents: Object.values(incident).sort((a, b) => b.timestamp - a.timestamp),
   }
+}
+
+function waitsForSomebody({ status, pause_reason }: ShownThread): boolean {
+  if (status === 'PAUSED') return pause_reason === 'error' || pause_reason === 'system'
+  return status === 'AWAITING_MANUAL_PLACE' || status === 'AWAITING_MANUAL_REMOVE'
 }
 
 const unknown: Health = { status: 'starting', version: '', uptime_s: 0, reasons: [] }

@@ -48,6 +48,7 @@ test('a backup goes to a stick beside the running service, and comes back when t
   t.equal(statSync(path).mode & 0o777, 0o600)
   t.same(readdirSync(`${home}/data/backups`), [], 'it is not kept twice')
   t.match(await benchd(home, ['backup', path, ...here]), { code: 5, stderr: /is there already/ })
+  t.match(await benchd(home, ['backup', 'restore', ...here]), { code: 2, stderr: /there is no command backup restore; .* benchd restore/ })
   const kept = await benchd(home, ['backup', '--json', ...here])
   t.match(JSON.parse(kept.stdout), { name: /^asked-/ })
   t.equal(JSON.parse(kept.stdout).path, `${home}/data/backups/${JSON.parse(kept.stdout).name}`)

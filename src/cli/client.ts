@@ -18,7 +18,8 @@ import { dataDir } from './places.ts'
 type Far = { url: string; api_key: string | undefined; fingerprint?: string | undefined }
 
 /** On the data folder of this computer. `isUsual`: nobody named the folder. */
-type Near = { socket_of: string; isUsual?: boolean }
+/** `starts` names the commands that start a service there, where those of a bench do not. */
+type Near = { socket_of: string; isUsual?: boolean; starts?: string }
 
 /** `wait_s` is how long an answer may take, where somebody said so. */
 export type Service = (Near | Far) & { wait_s?: number | undefined }
@@ -178,7 +179,8 @@ function controlSocket(service: Near): string {
 
 const selfSigned = new Set(['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'])
 
-const notServed = 'no service runs on it; start one (benchd serve, benchd demo), or name its folder by --data-dir or its address by --url'
+const notServed = (starts = 'benchd serve, benchd demo') =>
+  `no service runs on it; start one (${starts}), or name its folder by --data-dir or its address by --url`
 const noSocket: readonly string[] = ['ENOENT', 'ECONNREFUSED']
 const farAway = 'its computer cannot be reached; see that it is on and in the same network'
 const brokenOff = 'the connection broke off; try again'
@@ -217,6 +219,6 @@ function unreachable(service: Service, error: Error): CliError {
   }
   const sentence = `no service answers at the folder ${service.socket_of}`
   if (!noSocket.includes(code)) return new CliError('unreachable', `${sentence}: ${error.message}`, { cause: error })
-  const said = [`${sentence}: ${notServed}`, { cause: error }] as const
+  const said = [`${sentence}: ${notServed(service.starts)}`, { cause: error }] as const
   return service.isUsual ? new NotServed(service.socket_of, ...said) : new CliError('unreachable', ...said)
 }

@@ -20,3 +20,9 @@ test('lab init prints what to do on each computer, for the folders that were nam
   t.notMatch(added.stdout, /apt install|one\.seed/)
   t.match(await init('--bench', 'three', '--port', '4223'), { code: 5, stderr: /has a lab already/ })
 })
+
+test('where no coordinator runs, the commands of a lab name what starts one', async (t) => {
+  const home = t.testdir({ none: {} })
+  const why = await benchd(home, ['lab', 'why', 'P-1', '--data-dir', `${home}/none`])
+  t.match(why, { code: 69, stderr: /no service runs on it; start one \((npx )?benchd lab serve, (npx )?benchd lab demo\)/ })
+})

@@ -27,7 +27,8 @@ const usualPort = 8530
 function coordinatorOf(options: Given<typeof serviceOptions>): Service {
   const url = options.url ?? (options['data-dir'] ? undefined : process.env.BENCHD_LAB_URL || undefined)
   if (url !== undefined) return serviceOf({ ...options, url, ...keyOf(options) })
-  return serviceOf({ ...options, 'data-dir': options['data-dir'] ?? process.env.BENCHD_LAB_DATA_DIR ?? usualData })
+  const folder = options['data-dir'] ?? process.env.BENCHD_LAB_DATA_DIR ?? usualData
+  return { ...serviceOf({ ...options, 'data-dir': folder }), starts: 'benchd lab serve, benchd lab demo' }
 }
 
 function keyOf({ key }: Given<typeof serviceOptions>): { key?: string } {

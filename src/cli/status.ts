@@ -38,7 +38,7 @@ export function serviceLine({ status, version, uptime_s, reasons }: Health): str
   return `benchd ${version}  ${colored(healthColors[status], status)}${why}  up ${clock(uptime_s)}`
 }
 
-function described({ health, system_id, tls_fingerprint, devices, readings, runs, steps, incidents, host }: Bench): string {
+function described({ health, system_id, tls_fingerprint, devices, readings, runs, steps, waiting, incidents, host }: Bench): string {
   const runRows = runs.map(({ execution_id, workflow_name, run_mode, started_at, ...its }) => [
     short(execution_id),
     workflow_name,
@@ -47,6 +47,13 @@ function described({ health, system_id, tls_fingerprint, devices, readings, runs
     date(started_at),
   ])
   const stepRows = steps.map(({ step_id, since, instruction }) => [step_id, date(since), instruction])
+  const waitingRows = waiting.map(({ execution_id, thread_name, status, since, last_error }) => [
+    short(execution_id),
+    thread_name,
+    status,
+    date(since),
+    atShell(last_error ?? ''),
+  ])
   const incidentRows = incidents.map(({ incident_id, timestamp, category, message }) => [
     short(incident_id),
     date(timestamp),
@@ -57,6 +64,7 @@ function described({ health, system_id, tls_fingerprint, devices, readings, runs
     [`${serviceLine(health)}  ${system_id}`, ...hostLines(host), ...(tls_fingerprint ? [`certificate ${tls_fingerprint}`] : [])].join('\n'),
     devices.length ? deviceTable('ID', devices, readings) : 'no devices',
     ...(runRows.length ? [some(['RUN', 'WORKFLOW', 'MODE', 'STATE', 'STARTED'], runRows)] : ['no open runs']),
+    ...(waitingRows.length ? [`${some(['RUN', 'WAITING', 'STATUS', 'SINCE', 'WHY'], waitingRows)}\nwhat to do: benchd runs why RUN`] : []),
     ...(stepRows.length ? [`${some(['STEP', 'SINCE', 'WHAT TO DO'], stepRows)}\nwhen done: benchd runs confirm STEP`] : []),
     ...(incidentRows.length
       ? [`${some(['INCIDENT', 'WHEN', 'CATEGORY', 'WHAT'], incidentRows)}\nseen: benchd incidents ack INCIDENT`]

@@ -17,10 +17,10 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     .join('\n')
 }
 
-/** `2026-01-31T08:00Z`, of Unix time; what is beyond the calendar is printed as it is. */
-export function date(seconds: number): string {
+/** `2026-01-31T08:00Z`, of Unix time, or to the second; what is beyond the calendar is printed as it is. */
+export function date(seconds: number, to: 'minutes' | 'seconds' = 'minutes'): string {
   if (!(Math.abs(seconds) < beyond)) return `${seconds} s`
-  return `${new Date(seconds * 1000).toISOString().slice(0, 16)}Z`
+  return `${new Date(seconds * 1000).toISOString().slice(0, to === 'seconds' ? 19 : 16)}Z`
 }
 
 /** The year 10000. */

@@ -17,7 +17,7 @@ const devicesList = command({
   options: serviceOptions,
   async run({ options }) {
     const devices = await devicesOf(serviceOf(options))
-    print(options.json ? JSON.stringify({ devices }) : table(['ID', 'TYPE', 'NAME', 'STATE'], devices.map(deviceRow)))
+    print(options.json ? JSON.stringify({ devices }) : deviceTable('ID', devices))
     noteNone(devices, 'no device is configured; to add one: benchd devices add')
   },
 })
@@ -54,7 +54,7 @@ const devicesReadings = shows({
   summary: 'Show the readings of a device over the last hour, as its temperature',
   operands: ['ID'],
   path: ({ operands: [id = ''] }) => `${pathOf(id)}/readings`,
-  text: ({ readings }: Told) => readings.map((reading) => `${date(reading.at)}  ${readingText(reading)}`).join('\n'),
+  text: ({ readings }: Told) => readings.map((reading) => `${date(reading.at, 'seconds')}  ${readingText(reading)}`).join('\n'),
   also: ({ device_id, readings }) => noteNone(readings, `${device_id} has told no readings in the last hour`),
 })
 
@@ -68,20 +68,22 @@ export async function devicesOf(service: Service): Promise<DeviceInfo[]> {
   return Promise.all(devices.map(({ device_id }) => ask<DeviceInfo>(service, 'GET', pathOf(device_id))))
 }
 
-/** ID, TYPE, NAME, STATE, READINGS: those of all devices of a bench, where one has any. */
-export function deviceTable(id: string, devices: readonly DeviceInfo[], readings: Readonly<Record<string, Reading>>): string {
-  const head = [id, 'TYPE', 'NAME', 'STATE']
-  if (Object.keys(readings).length === 0) return table(head, devices.map(deviceRow))
-  const row = (device: DeviceInfo) => {
-    const reading = readings[device.device_id]
-    return [...deviceRow(device), reading ? readingText(reading) : '']
-  }
-  return table([...head, 'READINGS'], devices.map(row))
-}
-
-/** ID, TYPE, NAME, STATE. */
-function deviceRow(device: DeviceInfo): string[] {
-  return [device.device_id, device.type, device.name, stateOf(device)]
+/** ID, TYPE, NAME, STATE; READINGS and FAULT where a device has any. A fault is a long sentence, so it stands last. */
+export function deviceTable(id: string, devices: readonly DeviceInfo[], readings: Readonly<Record<string, Reading>> = {}): string {
+  const columns: [string, (device: DeviceInfo) => string][] = [
+    [id, ({ device_id }) => device_id],
+    ['TYPE', ({ type }) => type],
+    ['NAME', ({ name }) => name],
+    ['STATE', stateOf],
+  ]
+  const of = ({ device_id }: DeviceInfo) => readings[device_id]
+  if (devices.some(of)) columns.push(['READINGS', (device) => (of(device) ? readingText(of(device)!) : '')])
+  if (devices.some(({ fault }) => fault)) columns.push(['FAULT', ({ fault }) => atShell(fault?.error ?? '')])
+  const head = columns.map(([name]) => name)
+  return table(
+    head,
+    devices.map((device) => columns.map(([, cell]) => cell(device))),
+  )
 }
 
 const colors: Partial<Record<DeviceState, Parameters<typeof colored>[0]>> = {
@@ -102,11 +104,10 @@ function readingText({ temperature, target, others = {} }: Reading): string {
 }
 
 /** With what it does, who has it, and that it is not real. */
-export function stateOf({ state, operation, fault, lock, simulated }: DeviceInfo): string {
+function stateOf({ state, operation, lock, simulated }: DeviceInfo): string {
   const color = colors[state]
   const more = [
     operation && `${operation.name}, ${operation.ending ? 'ending early' : `${clock(operation.seconds_left)} left`}`,
-    fault?.error,
     lock && `kept by ${atShell(lock.owner)}`,
     simulated && 'simulated',
   ].filter(Boolean)
