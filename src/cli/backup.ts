@@ -1,9 +1,9 @@
 // `benchd backup …`: of the running service, or, when none runs, of the data folder itself.
 
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Backup, MadeBackup, Making } from '../care/backups.ts'
 import { LabError } from '../errors.ts'
+import { exists } from '../kit/folder.ts'
 import type { Report } from '../kit/json_file.ts'
 import { ask, open, patiently, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
@@ -31,7 +31,7 @@ const backup = command({
   example: 'benchd backup /media/stick',
   async run({ options, operands: [file] }) {
     // A word such as `restore` is hardly the name of a file that is wanted here.
-    if (file && /^[a-z-]+$/.test(file) && !existsSync(file))
+    if (file && /^[a-z-]+$/.test(file) && !exists(file))
       throw new CliError(
         'usage',
         `there is no command backup ${file}; for a file of this name: benchd backup ./${file}; to put a backup back: benchd restore`,
