@@ -24,6 +24,8 @@ export class DeviceLatch {
   readonly #device_id: string
   readonly #around: Around
   #latch: Latch | undefined
+  /** When each caller last stopped the device, since it was latched. */
+  readonly #stops = new Map<string | null, number>()
 
   constructor(device_id: string, around: Around) {
     this.#device_id = device_id
@@ -54,8 +56,9 @@ export class DeviceLatch {
   /** `command` is what was under way, `by` the name of whoever stops it. */
   setStopped(command: string | null, by: string | null): void {
     const request: StopRequest = { by, at: Date.now() / 1000 }
+    const isRepeat = this.#isRepeat(request)
     if (this.#latch) {
-      this.#setStoppedToo(this.#latch, request)
+      this.#setStoppedToo(this.#latch, request, isRepeat)
       return
     }
     const fault: Fault = {
@@ -70,11 +73,18 @@ export class DeviceLatch {
   }
 
   /** A stop of a device that is latched already: an event tells of it, so that nobody who looked before takes it for nothing. */
-  #setStoppedToo(latch: Latch, request: StopRequest): void {
+  #setStoppedToo(latch: Latch, request: StopRequest, isRepeat: boolean): void {
     const { stop } = this
     this.#latch = { ...latch, stopped: true, stop: stop ? { ...stop, again: request } : request }
-    if (!isRepeat(request, stop?.again ?? stop)) this.#emitStopped(request)
+    if (!isRepeat) this.#emitStopped(request)
     this.#keep()
+  }
+
+  /** Whether the caller asks again within a second, as a button that is held down does: such requests have one event. */
+  #isRepeat({ by, at }: StopRequest): boolean {
+    const last = this.#stops.get(by)
+    this.#stops.set(by, at)
+    return last !== undefined && Math.abs(at - last) < 1
   }
 
   #emitStopped({ by }: StopRequest): void {
@@ -96,6 +106,7 @@ export class DeviceLatch {
     if (!this.#latch) return false
     const { fault } = this.#latch
     this.#latch = undefined
+    this.#stops.clear()
     this.#around.wire?.forgetFault()
     this.#emit('FAULT_CLEARED', fault, message)
     this.#keep()
@@ -124,9 +135,4 @@ export class DeviceLatch {
       this.#around.log.error(`${this.#device_id}: the latch could not be kept over a restart`, error)
     })
   }
-}
-
-/** Whether one caller asks again within a second, as a button that is held down does: such requests have one event. */
-function isRepeat({ by, at }: StopRequest, last: StopRequest | null): boolean {
-  return last !== null && last.by === by && Math.abs(at - last.at) < 1
 }

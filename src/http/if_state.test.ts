@@ -49,6 +49,23 @@ test('a device that was stopped again since it was shown is not initialized, and
   t.equal((await initialize('stopped')).status, 200, 'without the time any stop is meant')
 })
 
+test('callers who stop a device in turns have one event each for repeats within a second', async (t) => {
+  const { ask } = await openBench(t)
+  const now = Date.now
+  const frozen = now()
+  t.teardown(() => {
+    Date.now = now
+  })
+  Date.now = () => frozen
+  for (let i = 0; i < 10; i++) for (const key of ['read', 'operate'] as const) await ask('POST', '/api/devices/shaker-1/stop', { key })
+  const { events } = (await ask('GET', '/events?since=0')).body as { events: { event_name: string; context: { by: string } }[] }
+  const stops = events.filter(({ event_name }) => event_name === 'DEVICE.shaker-1.STOPPED')
+  t.same(
+    stops.map(({ context }) => context.by),
+    ['key to operate'],
+  )
+})
+
 test('a device that nothing reaches is not initialized when it was stopped since it was shown', async (t) => {
   const serial = { kind: 'serial', path: `${t.testdir({})}/ttyNONE` }
   const { ask } = await openBench(t, { devices: [{ device_id: 'shaker-1', driver: 'bioshake', transport: serial }] })
