@@ -112,10 +112,12 @@ const labCheck = command({
   operands: ['[FILE]'],
   async run({ options, operands: [named] }) {
     const { checkLab } = await import('../fleet/coordinator/check.ts')
-    const { lab, journeys, away, others } = await checkLab(resolve(named ?? usualFile))
-    for (const sentence of [...away, ...others]) note(sentence)
-    const message = `${lab} is right: ${journeys} journeys${away.length ? `; benches that did not answer, or not as this version does: ${away.length}` : ''}`
-    return say({ success: away.length === 0, message }, options.json)
+    const { lab, journeys, away, others, unread } = await checkLab(resolve(named ?? usualFile))
+    for (const sentence of [...away, ...others, ...unread]) note(sentence)
+    const missing = away.length ? `; benches that did not answer: ${away.length}` : ''
+    const other = unread.length ? `; benches that answer as another version does: ${unread.length}` : ''
+    const message = `${lab} is right: ${journeys} journeys${missing}${other}`
+    return say({ success: away.length + unread.length === 0, message }, options.json)
   },
 })
 

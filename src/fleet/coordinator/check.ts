@@ -8,18 +8,30 @@ import { type Lab, mistaken, readLabFile } from './lab_file.ts'
 import { plannedAll } from './plan.ts'
 import { otherVersion } from './versions.ts'
 
-/** Holds the file against its benches, and starts nothing. Rejects with `config`, naming each mistake and its place in the file, and each bench that did not answer. `away` has a sentence for each bench that did not answer, `others` for each that runs another version. */
-export function checkLab(path: string): Promise<{ lab: string; journeys: number; away: string[]; others: string[] }> {
+type Checked = { lab: string; journeys: number; away: string[]; others: string[]; unread: string[] }
+
+/**
+ * Holds the file against its benches, and starts nothing. Rejects with `config`, naming each mistake and its place in the file, and each bench
+ * whose part is not checked. `away` has a sentence for each bench that did not answer, `others` for each that runs another version, and `unread`
+ * for each of those whose answers this version cannot read.
+ */
+export function checkLab(path: string): Promise<Checked> {
   return withBenches(path, async ({ lab, all }) => {
     const wrong = await Promise.all([...all.values()].map((bench) => mistakeOfKey(lab, bench)))
     const mistakes = wrong.filter((mistake) => mistake !== undefined)
-    const { mistakes: ofPlans, away } = await plannedAll(lab, all)
+    const { mistakes: ofPlans, away: unplanned } = await plannedAll(lab, all)
     mistakes.push(...ofPlans)
-    const versions = await Promise.all([...all.values()].map(versionOf))
-    const others = versions.filter((sentence) => sentence !== null)
-    if (mistakes.length)
-      throw mistaken(lab.origin, [...mistakes, ...away.map((sentence) => `${sentence}; its part is not checked`), ...others])
-    return { lab: lab.name, journeys: lab.legs.size, away, others }
+    const versions = new Map(await Promise.all([...all.values()].map(async (bench) => [bench.name, await versionOf(bench)] as const)))
+    const others = [...versions.values()].filter((sentence) => sentence !== null)
+    const unchecked = [...unplanned].map(([name, why]) => ({
+      name,
+      isThere: Boolean(versions.get(name)),
+      why: `${why}; its part is not checked`,
+    }))
+    const away = unchecked.filter(({ isThere }) => !isThere).map(({ why }) => why)
+    const unread = unchecked.filter(({ isThere }) => isThere).map(({ why }) => why)
+    if (mistakes.length) throw mistaken(lab.origin, [...mistakes, ...away, ...others, ...unread])
+    return { lab: lab.name, journeys: lab.legs.size, away, others, unread }
   })
 }
 

@@ -33,14 +33,14 @@ export type Plan = { legs: PlannedLeg[]; own: OwnWorkflow[] }
 
 /** Plans all journeys of the file. `away` names the benches that did not answer; their legs are not checked. Rejects with `config`, naming each mistake. */
 export async function planAll(lab: Lab, benches: ReadonlyMap<string, Bench>): Promise<{ plans: Map<string, Plan>; away: string[] }> {
-  const { mistakes, ...planning } = await plannedAll(lab, benches)
+  const { mistakes, plans, away } = await plannedAll(lab, benches)
   if (mistakes.length) throw mistaken(lab.origin, mistakes)
-  return planning
+  return { plans, away: [...away.values()] }
 }
 
-type Planned = { plans: Map<string, Plan>; away: string[]; mistakes: string[] }
+type Planned = { plans: Map<string, Plan>; away: Map<string, string>; mistakes: string[] }
 
-/** Plans the journeys of the file as `planAll` does, and lists the mistakes. */
+/** Plans the journeys of the file as `planAll` does, and lists the mistakes. `away` has a sentence by the name of each bench without an answer that can be read. */
 export async function plannedAll(lab: Lab, benches: ReadonlyMap<string, Bench>): Promise<Planned> {
   const mistakes: string[] = []
   const away = new Map<string, string>()
@@ -62,7 +62,7 @@ export async function plannedAll(lab: Lab, benches: ReadonlyMap<string, Bench>):
     }
     if (plan.legs.length === legs.length) plans.set(name, plan)
   }
-  return { plans, away: [...away.values()], mistakes }
+  return { plans, away, mistakes }
 }
 
 type At = { bench: Bench; topology: Topology | undefined; mistakes: string[] }
