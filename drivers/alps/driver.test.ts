@@ -49,7 +49,7 @@ test('it is deaf at first, and is asked until it hears', async (t) => {
   const { device, run, written, clock } = await onSimulator(alps)
   await run(device.check())
   t.ok(clock.now() > 3000 && clock.now() < 6000, `${clock.now()}`)
-  t.match(written.join(''), /^(\?\r){4,6}C\r\?\r$/, 'then the line is found, and the question asked')
+  t.match(written.join(''), /^(\?\r){4,6}C\r\?\r\?\r$/, 'then the line is found by two questions, and the question asked')
 })
 
 test('it is deaf again after its line was lost', async (t) => {
@@ -58,7 +58,7 @@ test('it is deaf again after its line was lost', async (t) => {
   line.clearFaults()
   await line.open()
   await run(device.check())
-  t.same(written, ['?\r', 'C\r', '?\r'], 'asked whether it hears, and then how it is')
+  t.same(written, ['?\r', 'C\r', '?\r', '?\r'], 'asked whether it hears, looked for, and then asked how it is')
 })
 
 test('a model that has no name to tell has no identity', async (t) => {
@@ -262,3 +262,18 @@ async function writtenAfterStop(words: number, turns: number): Promise<string[]>
   if ((await run(device.get_temperature!())).target !== null) after.push('it is believed to heat')
   return after.filter((frame) => !/^([?CFE]|A005)\r$/.test(frame))
 }
+
+test('a sealer that is late by one answer for good gives no temperature: the set point is none', async (t) => {
+  const { driver: same, hand } = tampered(alps)
+  const { device, run } = await onSimulator(same)
+  await run(device.initialize({}, calm))
+  let before: Uint8Array | undefined
+  hand.change((bytes, send) => {
+    if (before) send(before)
+    before = Uint8Array.from(bytes)
+  })
+  await t.rejects(run(device.get_temperature!()), { code: 'no_reply' })
+  await t.rejects(run(device.get_temperature!()), { code: 'no_reply' })
+  hand.leave()
+  t.match(await run(device.get_temperature!()), { temperature: 22 })
+})

@@ -39,8 +39,8 @@ export class Talk extends Mounted<Parts> {
     encode,
     // Known hosts wait so long between writing and reading.
     gap_ms: 200,
-    // Three digits: no status and no `ok`. A temperature that comes late is mistaken for it, and harms nothing.
-    resync: { question: askSetPoint, recognises: isTemperature },
+    // Three digits: no status and no `ok`. A temperature that comes late is mistaken for it, and harms nothing: the status comes after.
+    resync: { question: askSetPoint, recognises: isTemperature, second: { question: askStatus, recognises: isStatus } },
   })
 
   constructor(at: Parts) {

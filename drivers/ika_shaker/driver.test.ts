@@ -289,3 +289,14 @@ test('a motor whose speed has a minus sign turns all the same', async (t) => {
   await t.rejects(run(device.shake!({ speed: 500, duration: 5 }, calm)), { code: 'interlock' })
   await t.rejects(run(device.halt()), { code: 'device_failed', message: /still turns at 500 rpm/ })
 })
+
+test('a shaker whose name was damaged on its way when it was learned is found again all the same', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const { device, run, written } = await onSimulator(same)
+  hand.change((bytes, send) => send(written.at(-1) === 'IN_NAME\r\n' ? Buffer.from('KS_3000\r\n') : bytes))
+  await run(device.initialize({}, calm))
+  hand.cut()
+  await t.rejects(run(device.check()), { code: 'no_reply' })
+  hand.leave()
+  await run(device.check())
+})

@@ -43,7 +43,6 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
   readonly #model = modelOf(this.at.settings)
   readonly #heat = new HeatWatch(this.at.clock, warming)
   readonly #going = new Going(this.at.line)
-  #name: string | undefined
   /** When its watchdog was last armed; undefined when it was not since it was initialized. */
   #armedAt: number | undefined
   /** The set point of the plate that it was given last, in °C. */
@@ -52,7 +51,8 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
     framer: nextLine,
     encode,
     gap_ms: 50,
-    resync: { question: 'IN_NAME', recognises: (text) => (this.#name === undefined ? isText(text) : text === this.#name) },
+    // Any name will do: one that was learned may have been damaged on its way, for an answer has no checksum.
+    resync: { question: 'IN_NAME', recognises: isText },
   })
   readonly get_temperature =
     this.#model.temperature && (async () => ({ temperature: await this.#readTemperature(), target: this.#heat.target }))
@@ -83,12 +83,12 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
 
   async identify(): Promise<Identity> {
     const accepts = (text: string) => isText(text)
-    this.#name = await this.#exchange.query('IN_NAME', { deadline_ms: reply_ms, accepts })
+    const model = await this.#exchange.query('IN_NAME', { deadline_ms: reply_ms, accepts })
     const firmware_version = await this.#exchange.probe(this.#model.version, {
       deadline_ms: reply_ms,
-      accepts: (text) => isText(text) && text !== this.#name,
+      accepts: (text) => isText(text) && text !== model,
     })
-    return { model: this.#name, serial_number: null, firmware_version: firmware_version ?? null }
+    return { model, serial_number: null, firmware_version: firmware_version ?? null }
   }
 
   /** RESET switches all off, and clears what the watchdog latched. */

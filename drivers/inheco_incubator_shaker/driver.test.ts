@@ -227,3 +227,15 @@ test('a heater that does not start because the drawer is open is not watched', a
   await b.clock.advance(20 * 60_000)
   await b.run(b.device.check())
 })
+
+test('a unit whose version was damaged on its way when it was learned is found again all the same', async (t) => {
+  const { driver: same, hand } = tampered(driver)
+  const b = await onSimulator(same)
+  hand.change((bytes, send) => send(commands(b).at(-1) === 'RFV0' ? reply('v0.0 simulated') : bytes))
+  await b.run(b.device.initialize({}, calm))
+  hand.cut()
+  await t.rejects(b.run(b.device.check()), { code: 'no_reply' })
+  hand.leave()
+  await b.run(b.device.check())
+  t.match(await b.run(b.device.initialize({}, calm)), { identity: { firmware_version: 'V0.0 simulated' } })
+})

@@ -51,14 +51,14 @@ class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
   readonly #model = modelOf(this.at.settings)
   readonly #heat = new HeatWatch(this.at.clock, warming)
   readonly #going = new Going(this.at.line)
-  #version: string | undefined
   /** Whether the service initialized it; the instrument must stay so. */
   #ready = false
   readonly #exchange = new Exchange<Reply, string>(this.at.line, {
     framer: framer(this.at.settings.dip),
     encode: (command) => request(command, this.at.settings),
     gap_ms: 50,
-    resync: { question: 'RFV0', recognises: (reply) => isText(reply) && (this.#version === undefined || reply.data === this.#version) },
+    // Any version will do: one that was learned may have been damaged on its way, for a reply has no checksum.
+    resync: { question: 'RFV0', recognises: isText },
   })
   readonly open = this.#going.operation((_params: object, signal) => this.#moveDrawer('AOD', open_, signal))
   readonly close = this.#going.operation((_params: object, signal) => this.#moveDrawer('ACD', closed, signal))
@@ -85,9 +85,9 @@ class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
   /** DTR and RTS off, as far as the port has them: it is said to want that, and opening a port raises both. */
   async identify(): Promise<Identity> {
     if (this.at.line.state === 'open') await this.at.line.setModem({ dtr: false, rts: false })
-    this.#version = await this.#ask('RFV0', isText)
+    const firmware_version = await this.#ask('RFV0', isText)
     const serial_number = await this.#ask('RFV2', (reply) => reply.data.length > 1)
-    return { model: `Inheco incubator ${this.at.settings.model}`, serial_number, firmware_version: this.#version }
+    return { model: `Inheco incubator ${this.at.settings.model}`, serial_number, firmware_version }
   }
 
   /** AID closes the drawer, and switches heater and shaker off. */

@@ -12,6 +12,8 @@ export type Found<Frame> = { used: number; frame?: Frame }
 /** Looks for the next frame; undefined while there is not enough. Knows what is being asked, where that decides the length. */
 type Framer<Frame, Question> = (buffer: Buffer, question: Question | undefined) => Found<Frame> | undefined
 
+type Finding<Frame, Question> = { question?: Question; recognises(frame: Frame): boolean; deadline_ms?: number }
+
 export type Options<Frame, Question> = {
   framer: Framer<Frame, Question>
   /** The question as it goes onto the wire. */
@@ -22,7 +24,13 @@ export type Options<Frame, Question> = {
    * A harmless question and whether a frame can only be the answer to that; asked when the line has to be found again.
    * Without a question nothing is written: then `recognises` knows a frame that the instrument sends by itself.
    */
-  resync: { question?: Question; recognises(frame: Frame): boolean; deadline_ms?: number }
+  resync: Finding<Frame, Question> & {
+    /**
+     * Another question, whose answer looks otherwise. An instrument that is late by one answer for good gives the answer to the first
+     * question then, and the line is not found.
+     */
+    second?: Finding<Frame, Question>
+  }
   /** Takes a frame that answers nothing; true when it was expected. */
   unsolicited?(frame: Frame): boolean
 }
@@ -207,7 +215,7 @@ export class Exchange<Frame, Question> {
 
   /** After a time-out a late answer may still come: let the line fall quiet, then ask what can only be answered in one way. */
   async #resync(turn: AbortSignal): Promise<void> {
-    const { question, recognises, deadline_ms = 500 } = this.#options.resync
+    const { question, recognises, deadline_ms = 500, second } = this.#options.resync
     const expected = { deadline_ms, accepts: recognises }
     for (let tries = 1; ; tries++) {
       await this.#quiet(turn)
@@ -222,6 +230,10 @@ export class Exchange<Frame, Question> {
     }
     await this.#drain(turn, { ...expected, deadline_ms: deadline_ms + 2 * quiet_ms })
     await this.#quiet(turn)
+    if (second) {
+      await this.#gap(turn)
+      await this.#exchange(turn, second.question, { deadline_ms, accepts: second.recognises })
+    }
     turn.throwIfAborted()
     this.#outOfStep = false
   }
