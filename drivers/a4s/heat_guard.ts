@@ -2,9 +2,9 @@
 
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import { patient } from '../../src/kit/patient.ts'
 import { HeatWatch } from '../heat_watch.ts'
 import { Mounted } from '../mounted.ts'
-import { patient } from '../transports/patient.ts'
 import type { Status } from './protocol.ts'
 import { silence_ms, silent } from './status.ts'
 

@@ -3,9 +3,9 @@
 import { connectionLost, notOpen } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import { afterTurns, patient } from '../../src/kit/patient.ts'
 import { strange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
-import { afterTurns, patient } from '../transports/patient.ts'
 import type { Status } from './protocol.ts'
 
 /** The sealer sends a status about once a second; so many milliseconds without one are silence. */
@@ -13,7 +13,7 @@ export const silence_ms = 3000
 
 export class StatusFeed {
   readonly #clock: Clock
-  readonly #line: Pick<Line, 'state'>
+  readonly #line: Pick<Line, 'clock' | 'state'>
   /** Counts the bytes that are no status; `#droppedBefore` is their number when the newest status came. */
   readonly #dropped: () => number
   #droppedBefore = 0
@@ -51,7 +51,7 @@ export class StatusFeed {
 
   /** Returns the newest status; waits for the first when there has been none. A status that came while the computer was busy is read first. */
   async current(): Promise<Status> {
-    if (this.#newest && !this.#isFresh()) await new Promise<void>((resolve) => afterTurns(this.#clock, resolve))
+    if (this.#newest && !this.#isFresh()) await new Promise<void>((resolve) => afterTurns(this.#line.clock, resolve))
     return this.#newest ? this.fresh() : this.next()
   }
 

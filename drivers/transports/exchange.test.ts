@@ -314,3 +314,33 @@ test('a stop that nobody acknowledges says so', async (t) => {
   const { exchange, run } = await bench(mute)
   await t.rejects(run(exchange.interruptFor('stop', { deadline_ms: 300 })), { code: 'no_reply' })
 })
+
+test('an answer that came while the computer was busy counts, though its deadline rings before it is read', async (t) => {
+  const line = simulatedLine({
+    serial: { baud: 115_200 },
+    settings: {},
+    simulate: ({ send }) => ({
+      receive() {
+        setImmediate(() => send(Buffer.from('ok\n')))
+        busy(200)
+      },
+      setFault: () => false,
+      powerOff() {},
+      world: { moving: false, heating: false },
+    }),
+  })
+  const exchange = new Exchange<string, string>(line, {
+    framer: (buffer) => (buffer.includes('\n') ? { used: buffer.length, frame: buffer.toString().trim() } : undefined),
+    encode: (question) => Buffer.from(`${question}\n`),
+    gap_ms: 0,
+    resync: { question: 'where', recognises: () => true },
+  })
+  await line.open()
+  t.equal(await exchange.command('heat', { deadline_ms: 20 }), 'ok')
+  await line.close()
+})
+
+/** Keeps the computer busy: nothing is read and no timer rings meanwhile. */
+function busy(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}

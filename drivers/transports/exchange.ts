@@ -3,9 +3,9 @@
 import { connectionLost } from '../../src/devices/failure.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
+import { afterTurns, patient } from '../../src/kit/patient.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
 import type { Line } from './line.ts'
-import { afterTurns, patient } from './patient.ts'
 
 /** A finding of a framer at the beginning of the buffer: a frame, or nothing but bytes to be skipped. */
 export type Found<Frame> = { used: number; frame?: Frame }

@@ -2,6 +2,7 @@
 
 import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
+import { patient } from '../kit/patient.ts'
 import type { OperationResult } from './records.ts'
 
 /** The longest that the answer to a stop waits for the instrument. */
@@ -13,22 +14,14 @@ const patience_ms = 2000
 /** How long a device that was left on may take until it stands: some go home first. One that does not answer at all is reported sooner, by its driver. */
 export const standing_ms = 10_000
 
-/** A wait is counted in so many parts. */
-const parts = 8
-
 /**
  * Resolves with true when the device has acknowledged, with false when the time is up; rejects with what the driver says. Time in which this
- * process stood still (a busy computer) counts as one part of the wait: the answer of the device lies there unread then.
+ * process stood still hardly counts.
  */
 export function inTime(clock: Clock, acknowledged: Promise<void>, ms = patience_ms): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    let left = parts
-    let cancel: () => void
-    const wait = () => {
-      cancel = clock.after(ms / parts, () => (--left === 0 ? resolve(false) : wait()))
-    }
-    wait()
-    acknowledged.then(() => resolve(true), reject).finally(() => cancel())
+    const cancel = patient(clock).after(ms, () => resolve(false))
+    acknowledged.then(() => resolve(true), reject).finally(cancel)
   })
 }
 
