@@ -144,7 +144,7 @@ async function once(how: 'full' | 'states', asked: Asked, profile = ''): Promise
   const child = await startChild('./workflow/runs.js', { args: [String(lanes), how], flags: unitFlags, profile })
   try {
     // V8 compiles what both do, as far as it will: a run of 100 threads ends before that, and would be dear beside one of 5,000.
-    await child.ask<Done>({ do: 'run', groups: 1000 / lanes })
+    await child.ask<Done>({ do: 'run', groups: 500 / lanes })
     return await child.ask<Done>(asked)
   } finally {
     await child.end()
