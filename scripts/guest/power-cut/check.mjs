@@ -14,21 +14,21 @@ const unforgiving = ['--mount-options', 'noatime,noauto_da_alloc']
 const veryFew = ['--cuts', '20', '--reorder', '20']
 const few = ['--cuts', '60', '--reorder', '40']
 const some = ['--cuts', '150', '--reorder', '60']
-const many = process.env.BENCHD_KILLS === 'all' ? [] : some
+const orAll = (usual) => (process.env.BENCHD_KILLS === 'all' ? [] : usual)
 
 const trials = [
-  { scenario: 'teachpoint-store', options: many, holds: true },
+  { scenario: 'teachpoint-store', options: orAll(some), holds: true },
   { scenario: 'teachpoint-store', options: [...some, ...unforgiving, '--seed', '2'], holds: true },
   { scenario: 'teachpoint-store-files-unsynced', options: [...few, ...unforgiving], holds: false },
   { scenario: 'teachpoint-store-folders-unsynced', options: few, holds: false },
-  { scenario: 'restore', options: many, holds: true },
+  { scenario: 'restore', options: orAll(some), holds: true },
   { scenario: 'restore', options: [...few, ...unforgiving, '--seed', '2'], holds: true },
   { scenario: 'restore-files-unsynced', options: [...few, ...unforgiving], holds: false },
-  { scenario: 'event-log', options: many, holds: true },
+  { scenario: 'event-log', options: orAll(some), holds: true },
   { scenario: 'event-log', options: [...some, ...unforgiving, '--seed', '2'], holds: true },
   { scenario: 'event-log', options: [...some, '--syncs', '--seed', '3'], holds: true },
   { scenario: 'event-log-unsynced', options: few, holds: false },
-  { scenario: 'run-state', options: few, holds: true },
+  { scenario: 'run-state', options: orAll(few), holds: true },
   { scenario: 'run-state', options: [...few, ...unforgiving, '--syncs', '--seed', '2'], holds: true },
   { scenario: 'run-state-unsynced', options: veryFew, holds: false },
   { scenario: 'run-state-log-unsynced', options: veryFew, holds: false },
