@@ -82,7 +82,7 @@ case ${1:-} in
     systemctl stop benchd.service || true
     put_in_place "$before"
     becomes_healthy "$before" ||
-      give_up "benchd $(version_of "$before") does not become healthy (journalctl -u benchd); to the other one again: sudo $lib/install.sh --back"
+      give_up "benchd $(version_of "$before") does not become healthy (journalctl -u benchd); to the other one again: sudo $lib/install.sh --back. If the journal names a file of a newer format in executions, end the paused runs there first: benchd runs stop RUN --confirm"
     echo "benchd $(version_of "$before") is running"
     exit
     ;;

@@ -128,6 +128,13 @@ test('it lays the version out with our places, and says by whom it was installed
   t.match(install(machine, '', { words: ['--back'] }), { code: 0, said: /benchd 2\.0\.0 is running/ })
   t.match(read(`${machine}/etc/systemd/system/benchd.service`), /2\.0\.0/)
   t.match(install(machine, '', { words: ['--back'] }), { code: 0, said: /benchd 3\.0\.0 is running/ })
+  writeFileSync(`${machine}/healthy`, 'no')
+  t.match(install(machine, '', { words: ['--back'] }), {
+    code: 1,
+    said: /benchd 2\.0\.0 does not become healthy .*install\.sh --back\. .* end the paused runs there first: benchd runs stop RUN --confirm/,
+  })
+  writeFileSync(`${machine}/healthy`, 'yes')
+  t.match(install(machine, '', { words: ['--back'] }), { code: 0, said: /benchd 3\.0\.0 is running/ })
   t.equal(install(machine, '', { words: ['--remove'] }).code, 0)
   t.same(readdirSync(`${machine}/usr/local/lib`), [])
   t.same([existsSync(`${machine}/etc/systemd/system/benchd.service`), existsSync(`${machine}/etc/benchd/config.json`)], [false, true])

@@ -24,6 +24,7 @@ export const benchPageChecks: Record<string, Check> = {
     await page.getByLabel('API key').fill('bk_wrong')
     await button(page, 'Connect').click()
     await page.getByText('This key is wrong, expired or revoked').waitFor()
+    assert.equal(await page.getByLabel('API key').inputValue(), 'bk_wrong', 'the field keeps what was typed')
     await page.getByLabel('API key').fill(bench.api_key)
     await button(page, 'Connect').click()
     await card(page, 'shaker-1').waitFor()

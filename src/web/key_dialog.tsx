@@ -11,6 +11,11 @@ export type KeyDialog = {
   connect(key: string): Promise<string>
 }
 
+/** The reason why a text can be no key: a header takes nothing else, and fetch would throw. */
+export function whyNoKey(key: string): string | undefined {
+  return /^[\x21-\x7e]+$/.test(key) ? undefined : 'This is no key: a key has no spaces and begins with bk_.'
+}
+
 type PairingRequest = { request_id: string; request_secret: string; code: string; detail?: string }
 
 const poll_ms = 1500

@@ -1,6 +1,7 @@
 // The state of the lab's coordinator, as the page of the lab knows it. Each part is asked for by itself, and fails by itself.
 
 import { signal } from '@preact/signals'
+import { whyNoKey } from './key_dialog.tsx'
 
 export type Journey = {
   journey_id: string
@@ -91,9 +92,18 @@ export async function tell(path: string, body: object, words: (answer: { message
   }
 }
 
-/** Keeps the key, and looks with it: where the coordinator refuses it, `refused` says so. */
+/** Tries the key, and keeps it if the coordinator takes it. Resolves with the reason why not, or with nothing. */
 export async function useKey(key: string): Promise<string> {
+  const noKey = whyNoKey(key)
+  if (noKey) return noKey
+  const before = api_key.value
   api_key.value = key
+  try {
+    await ask('GET', '/api/lab')
+  } catch (error) {
+    api_key.value = before
+    return wordsOf(error)
+  }
   refused.value = null
   localStorage.setItem(keptAs, key)
   void look()
@@ -106,7 +116,11 @@ async function ask(method: string, path: string, body?: object): Promise<unknown
     throw new Error('The coordinator does not answer.')
   })
   const answer = (await reply.json().catch(() => ({}))) as { detail?: string }
-  if (reply.status === 401) refused.value = 'The key is not valid any more.'
+  // While the form asks for a key, it says itself what is wrong with one.
+  if (reply.status === 401) {
+    refused.value ??= 'The key is not valid any more.'
+    throw new Error('This key is wrong, expired or revoked; try another.')
+  }
   if (!reply.ok) throw new Error(answer.detail ?? `The coordinator answered ${reply.status}.`)
   return answer
 }

@@ -11,6 +11,7 @@ import {
   type State,
   ifState as stateHeader,
 } from '../clients/ts/benchd.ts'
+import { whyNoKey } from './key_dialog.tsx'
 import { needsOf, type Request } from './needs.ts'
 import { ring } from './sound.tsx'
 import { Tabs } from './tabs.tsx'
@@ -140,15 +141,17 @@ export async function start(): Promise<void> {
 
 /** Tries a key and keeps it if it is good; answers what is wrong with it. */
 export async function connect(key: string): Promise<string> {
-  // A header takes nothing else; fetch would throw.
-  if (!/^[\x21-\x7e]+$/.test(key)) return 'This is no key: a key has no spaces and begins with bk_.'
+  const noKey = whyNoKey(key)
+  if (noKey) return noKey
   const tried = new Bench({ url: '', key })
   try {
     scope.value = (await tried.call('whoAmI')).scope as 'read'
   } catch (error) {
     const isRefused = error instanceof BenchError && (error.status === 401 || error.status === 429)
     const why = isRefused ? 'This key is wrong, expired or revoked; try another.' : 'The service does not answer; try again.'
-    if (isRefused || keyWanted.value !== undefined) {
+    // The form that asked keeps the key that was typed.
+    if (keyWanted.value !== undefined) return why
+    if (isRefused) {
       askForKey(why)
       return why
     }
