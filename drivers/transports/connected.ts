@@ -2,6 +2,7 @@
 
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import type { Clock } from '../../src/kit/clock.ts'
+import { patient } from '../../src/kit/patient.ts'
 
 const connecting_ms = 3000
 
@@ -15,7 +16,7 @@ export function connected(place: NetConnectOpts, clock: Clock): Promise<Socket> 
       reject(error)
     }
     const late = Object.assign(new Error(`no connection within ${connecting_ms / 1000} s`), { code: 'ETIMEDOUT' })
-    const cancel = clock.after(connecting_ms, () => fail(late))
+    const cancel = patient(clock).after(connecting_ms, () => fail(late))
     socket.once('error', fail)
     socket.once('connect', () => {
       cancel()

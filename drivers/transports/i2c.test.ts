@@ -1,5 +1,7 @@
 import { test } from 'tap'
 import { sleep, VirtualClock } from '../../src/kit/clock.ts'
+import { deferred } from '../../src/kit/deferred.ts'
+import { HandClock } from '../../src/testing/hand_clock.ts'
 import { I2cBus, type I2cPort, isRead, swapped, type Transfer, type Write, wireOf } from './i2c.ts'
 import { RegisterChip, simulatedI2c } from './simulated_i2c.ts'
 
@@ -66,6 +68,18 @@ test('what the system says by number alone becomes a sentence that helps', async
     const { part: other, clock: time } = bench([-errno])
     await t.rejects(time.run(other.sendByte(1)), { code, message }, `${-errno}`)
   }
+})
+
+test('a transfer that ends while the computer stands still is none that took too long', async (t) => {
+  const clock = new HandClock()
+  const { promise: ended, resolve: end } = deferred<Uint8Array>()
+  const port = { transfer: () => ended, writeNow() {}, close: async () => {} }
+  const reading = new I2cBus('I2C bus 1', async () => port, clock).device(0x48).receiveByte()
+  clock.stall(60_000)
+  clock.ring()
+  end(Uint8Array.of(0x12))
+  t.equal(await reading, 0x12)
+  t.equal(clock.timers, 0)
 })
 
 test('there is one transfer at a time, and nothing comes between those that belong together', async (t) => {

@@ -3,6 +3,7 @@
 
 import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, sleep, systemClock } from '../../src/kit/clock.ts'
+import { patient } from '../../src/kit/patient.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
 
 /** A transfer, by the verbs of SMBus; `receive` alone is plain I2C. A word has its low byte first on the wire. */
@@ -125,7 +126,7 @@ export class I2cBus {
 
   #inTime<T>(done: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const cancel = this.clock.after(deadline_ms, () =>
+      const cancel = patient(this.clock).after(deadline_ms, () =>
         reject(new LabError('no_reply', `${this.name} did not come to an end within ${deadline_ms / 1000} s; see what holds its wires`)),
       )
       done.finally(cancel).then(resolve, reject)
