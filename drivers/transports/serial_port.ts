@@ -221,19 +221,20 @@ function isGone(error: NodeJS.ErrnoException): boolean {
 const nap = new Int32Array(new SharedArrayBuffer(4))
 
 function writeWhole(fd: number, bytes: Uint8Array, clock: Clock): void {
-  const giveUpAt = clock.now() + stuck_ms
+  let giveUpAt: number | undefined
   for (let sent = 0; sent < bytes.length; ) {
-    const taken = writeSome(fd, bytes.subarray(sent))
+    const taken = writeSome(fd, bytes, sent)
     sent += taken
     if (taken > 0) continue
+    giveUpAt ??= clock.now() + stuck_ms
     if (clock.now() >= giveUpAt) throw new Error(`its buffer has been full for ${stuck_ms} ms`)
     Atomics.wait(nap, 0, 0, 1)
   }
 }
 
-function writeSome(fd: number, bytes: Uint8Array): number {
+function writeSome(fd: number, bytes: Uint8Array, from: number): number {
   try {
-    return writeSync(fd, bytes)
+    return writeSync(fd, bytes, from)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0
     throw error

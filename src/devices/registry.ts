@@ -42,8 +42,8 @@ export class Registry {
 
   /** Stops one device for `by`; the bytes are on its wire before this returns. */
   halt(device_id: string, by: string | null = null): Promise<OperationResult> {
-    const leaving = [...this.#leaving].filter((instrument) => instrument.device_id === device_id)
-    const instrument = this.#instruments.has(device_id) ? this.find(device_id) : (leaving[0] ?? this.find(device_id))
+    const leaving = this.#leaving.size > 0 ? [...this.#leaving].filter((instrument) => instrument.device_id === device_id) : []
+    const instrument = this.#instruments.get(device_id) ?? leaving[0] ?? this.find(device_id)
     haltQuietly(leaving.filter((other) => other !== instrument))
     return instrument.halted(instrument.halt(), by)
   }

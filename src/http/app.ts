@@ -16,6 +16,7 @@ import type { Env, Exchange, Route } from './contract.ts'
 import { type Direct, DirectExchange, finderOf } from './direct.ts'
 import { type Enter, entrance } from './entrance.ts'
 import { answerError, answerFailure } from './errors.ts'
+import { requestIdOf } from './headers.ts'
 import { idempotent, takesIdempotencyKey } from './idempotency.ts'
 import { mustBeAsShown } from './if_state.ts'
 import { nearPath } from './near_paths.ts'
@@ -160,7 +161,7 @@ function loadedLater(make: () => Promise<Hono<Env>>): (c: Context<Env>) => Promi
   let made: Hono<Env> | undefined
   return async (c) => {
     made ??= await make()
-    return made.fetch(c.req.raw, { ...c.env, principal: c.get('principal'), request_id: c.get('request_id') })
+    return made.fetch(c.req.raw, { ...c.env, principal: c.get('principal'), request_id: requestIdOf(c) })
   }
 }
 

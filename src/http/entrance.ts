@@ -5,13 +5,11 @@ import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
 import type { Audit } from '../keys/audit.ts'
 import type { Keys } from '../keys/keys.ts'
-import { withoutSecrets } from '../keys/secret.ts'
-import { flatId } from '../kit/flat_id.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import { type Soon, whenThere } from '../kit/soon.ts'
 import { addHeader, type Env, type Exchange, type Principal, requestIdHeader } from './contract.ts'
 import { answerError } from './errors.ts'
-import { headerOf } from './headers.ts'
+import { headerOf, requestIdOf } from './headers.ts'
 import { WrongKeys } from './wrong_keys.ts'
 
 /** The rooms of the lab that the entrance uses. `keys_made` says how a key is made, where that is not at a bench. */
@@ -30,7 +28,6 @@ export function entrance(lab: Rooms, isPublic: (method: string, path: string) =>
   )
 
   return (c, proceed) => {
-    const identify = identified(c)
     try {
       if (c.env?.local) c.set('principal', local)
       else {
@@ -44,27 +41,20 @@ export function entrance(lab: Rooms, isPublic: (method: string, path: string) =>
       }
       mustDecode(c.req.url)
     } catch (error) {
-      return takenDown(lab, c, identify(answerError(c, error)))
+      return takenDown(lab, c, identified(c, answerError(c, error)))
     }
-    return whenThere(proceed(), (answer) => takenDown(lab, c, identify(answer)))
+    return whenThere(proceed(), (answer) => takenDown(lab, c, identified(c, answer)))
   }
 }
 
-/**
- * Gives the request the id that its client has for it, or else one of ours: in its answer, the log and the audit trail it is the same. What is
- * answered bears the id once it has passed through the function that this returns.
- */
-function identified(c: Exchange): (answer: Response) => Response {
-  const asked = headerOf(c, 'x-request-id')
-  const id = asked !== undefined && /^[\w.:@+=-]{1,64}$/.test(asked) && withoutSecrets(asked) === asked ? asked : flatId()
-  c.set('request_id', id)
-  return (answer) => {
-    // Over a socket: Node sets the headers of an answer one by one where one was set before, and that costs as much as looking for the route.
-    const { outgoing } = c.env ?? {}
-    if (!outgoing) answer.headers.set(requestIdHeader, id)
-    else if (!outgoing.headersSent && !addHeader(answer, requestIdHeader, id)) outgoing.setHeader(requestIdHeader, id)
-    return answer
-  }
+/** Adds the id of the request to its answer. */
+function identified(c: Exchange, answer: Response): Response {
+  const id = requestIdOf(c)
+  // Over a socket: Node sets the headers of an answer one by one where one was set before, and that costs as much as looking for the route.
+  const { outgoing } = c.env ?? {}
+  if (!outgoing) answer.headers.set(requestIdHeader, id)
+  else if (!outgoing.headersSent && !addHeader(answer, requestIdHeader, id)) outgoing.setHeader(requestIdHeader, id)
+  return answer
 }
 
 /** Records a request that may have changed something, or was refused that, and returns its answer. */
@@ -76,7 +66,7 @@ function takenDown(lab: Rooms, c: Exchange, answer: Response): Response {
   const reason = status >= 400 ? answer.headers.get('x-reason') : null
   const operation_id = c.get('operation_id') ?? null
   const from = remoteAddress(c.env) ?? null
-  lab.audit.note({ what: `${method} ${path}`, key_id, name, scope, from, status, reason, operation_id, request_id: c.get('request_id') })
+  lab.audit.note({ what: `${method} ${path}`, key_id, name, scope, from, status, reason, operation_id, request_id: requestIdOf(c) })
   return answer
 }
 

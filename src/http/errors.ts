@@ -7,6 +7,7 @@ import { withoutSecrets } from '../keys/secret.ts'
 import { asTyped } from '../kit/as_typed.ts'
 import type { Log } from '../kit/log.ts'
 import type { Exchange } from './contract.ts'
+import { requestIdOf } from './headers.ts'
 import { apiVersion } from './version.ts'
 
 export const statuses: Record<ErrorCode, ContentfulStatusCode> = {
@@ -80,7 +81,7 @@ export function answerError(c: Exchange, error: unknown): Response {
 
 /** Answers as `answerError` does; an unforeseen error is logged. */
 export function answerFailure(log: Log, c: Exchange, error: unknown): Response {
-  if (!(error instanceof LabError)) log.error(`${c.req.method} ${withoutSecrets(c.req.path)} failed, request ${c.get('request_id')}`, error)
+  if (!(error instanceof LabError)) log.error(`${c.req.method} ${withoutSecrets(c.req.path)} failed, request ${requestIdOf(c)}`, error)
   return answerError(c, error)
 }
 

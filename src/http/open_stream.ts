@@ -6,6 +6,7 @@ import type { Outlet } from '../events/streams.ts'
 import type { LongRequests } from '../keys/long_requests.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import { type Exchange, requestIdHeader } from './contract.ts'
+import { requestIdOf } from './headers.ts'
 import { bodyOutlet, socketOutlet } from './outlets.ts'
 import { apiVersion } from './version.ts'
 
@@ -17,7 +18,7 @@ type Subscription = { close(): void; end(): void }
 
 /** `subscribe` begins to write to the outlet. Throws `overloaded`, and `stopping` while the service ends. */
 export async function openStream(lab: Streaming, c: Exchange, subscribe: (outlet: Outlet) => Subscription): Promise<Response> {
-  const headers = { ...answerHeaders('text/event-stream'), 'X-Accel-Buffering': 'no', [requestIdHeader]: c.get('request_id') }
+  const headers = { ...answerHeaders('text/event-stream'), 'X-Accel-Buffering': 'no', [requestIdHeader]: requestIdOf(c) }
   if (c.req.method === 'HEAD') return c.body(null, 200, headers)
   mustHaveRoom(lab)
   const leave = lab.long_requests.enter(keyOf(c), () => subscription.end())

@@ -116,6 +116,7 @@ test('a moment that is known to be over ends a key, whatever the clock says', as
 test('a revoked key is refused from the answer on, and its record stays', async (t) => {
   const { keys, open, time } = await begin(t)
   const { api_key, key_id } = await keys.create({ name: 'one', scope: 'read' })
+  t.ok(keys.check(api_key), 'it is remembered from here on')
   time.now += 5
   t.match(await keys.revoke(key_id), { key_id, revoked_at: 1e9 + 5 })
   t.equal(keys.check(api_key), undefined)
