@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { ChainedLines, verifyChain } from './chained_lines.ts'
 
@@ -169,4 +169,18 @@ test('files whose names begin alike are put aside and thrown away apart from eac
   )
   t.match(await verifyChain(`${folder}/audit.jsonl`), { broken: [], head: { seq: 4 } })
   t.match(await verifyChain(`${folder}/audit-refused.jsonl`), { broken: [], head: { seq: 20 } })
+})
+
+test('a file that is deleted while it is open is reported, and what comes after is there and continues the chain', async (t) => {
+  const path = `${t.testdir()}/audit.jsonl`
+  const reports: string[] = []
+  const lines = new ChainedLines({ path, report: ({ message }) => reports.push(message) })
+  await lines.add([{ a: 1 }, { a: 2 }])
+  rmSync(path)
+  await lines.add([{ a: 3 }])
+  await lines.add([{ a: 4 }])
+  await lines.close()
+  t.match(reports, [/audit\.jsonl was deleted while the service ran/])
+  t.equal(reports.length, 1)
+  t.match(await verifyChain(path), { lines: 2, first_seq: 3, broken: [], head: lines.head })
 })

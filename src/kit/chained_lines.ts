@@ -65,6 +65,7 @@ export class ChainedLines {
     try {
       this.#handle ??= await this.#begin()
       if (entries.length === 0) return
+      if (await isTakenAway(this.#handle)) this.#handle = await this.#inItsPlace(this.#handle)
       if (this.#size >= this.#longest) this.#handle = await this.#anew(this.#handle)
       const lines = chained(entries, this.#head, { isFirst: !this.#hasLine })
       const text = lines.map(({ text }) => text).join('')
@@ -128,6 +129,19 @@ export class ChainedLines {
     await full.close()
     await rename(this.#path, asidePath(this.#path, this.#head.seq))
     for (const old of (await olderFiles(this.#path)).slice(0, -this.#mostFiles)) await remove(old)
+    return this.#openNew()
+  }
+
+  /** Nobody could read what is written to a file that was deleted. The chain goes on in a new one, so that the lines that are missing are seen. */
+  async #inItsPlace(deleted: FileHandle): Promise<FileHandle> {
+    await deleted.close()
+    const what = 'who did what before is known from a backup alone. A new file is begun; see who deletes files of the service'
+    const message = `${basename(this.#path)} was deleted while the service ran: ${what}`
+    this.#report({ kind: 'storage', message })
+    return this.#openNew()
+  }
+
+  async #openNew(): Promise<FileHandle> {
     const handle = await open(this.#path, 'a', 0o600)
     await syncFolder(dirname(this.#path))
     this.#size = 0
@@ -138,6 +152,10 @@ export class ChainedLines {
   #remember(lines: readonly ChainedLine[]): void {
     this.#newest = [...this.#newest, ...lines].slice(-newest)
   }
+}
+
+async function isTakenAway(handle: FileHandle): Promise<boolean> {
+  return (await handle.stat()).nlink === 0
 }
 
 /** Why the lines are not as they were written; what a power cut has torn is no damage. */
