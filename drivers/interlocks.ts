@@ -4,7 +4,7 @@
 import { LabError, messageOf } from '../src/errors.ts'
 import { sleep } from '../src/kit/clock.ts'
 import type { Board } from './transports/board.ts'
-import type { Pin } from './transports/pin.ts'
+import { type Pin, readAgain } from './transports/pin.ts'
 
 const quiet_ms = 50
 /** An edge may be lost, so they are looked at as well. */
@@ -69,34 +69,16 @@ export class Interlocks {
       pin.onEdge((closed) => {
         if (!closed) open(words)
       }),
-      this.#polled(pin, (closed, error) => {
-        if (!closed) open(words, error)
-      }),
+      readAgain(
+        { clock: this.#board.clock, ms: poll_ms },
+        () => pin.read(),
+        (closed, error) => {
+          if (!closed) open(words, error)
+        },
+      ),
     ])
     return () => {
       for (const end of ends) end()
-    }
-  }
-
-  #polled(pin: Pin, see: (closed: boolean, error?: unknown) => void): () => void {
-    let ended = false
-    let cancel = () => {}
-    const look = async () => {
-      try {
-        const closed = await pin.read()
-        if (!ended) see(closed)
-      } catch (error) {
-        if (!ended) see(false, error)
-      }
-      if (!ended) next()
-    }
-    const next = () => {
-      cancel = this.#board.clock.after(poll_ms, () => void look())
-    }
-    next()
-    return () => {
-      ended = true
-      cancel()
     }
   }
 }

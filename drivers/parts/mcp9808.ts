@@ -1,7 +1,7 @@
 // Microchip MCP9808: a thermometer of 0.25 °C at 0x18 to 0x1f. All of it [G]: check it against the data sheet before relying on it.
 
 import { LabError } from '../../src/errors.ts'
-import { type I2cDevice, swapped } from '../transports/i2c.ts'
+import { readSwapped } from '../transports/i2c.ts'
 import type { ThermometerPart } from './thermometer_part.ts'
 
 /** High byte first, unlike SMBus. */
@@ -12,18 +12,14 @@ const sign = 0x1000
 export const mcp9808: ThermometerPart = {
   range: { min: -40, max: 125 },
   async mustBeThere(part) {
-    const manufacturer = await word(part, mcp9808Registers.manufacturer)
-    const identity = await word(part, mcp9808Registers.identity)
+    const manufacturer = await readSwapped(part, mcp9808Registers.manufacturer)
+    const identity = await readSwapped(part, mcp9808Registers.identity)
     if (manufacturer === mcp9808Identity.manufacturer && identity >> 8 === mcp9808Identity.device) return
     const said = `0x${manufacturer.toString(16)} and 0x${identity.toString(16)}`
     throw new LabError('device_failed', `${part.name} is no MCP9808: it says ${said}; see the configuration`)
   },
   async read(part) {
-    const raw = await word(part, mcp9808Registers.temperature)
+    const raw = await readSwapped(part, mcp9808Registers.temperature)
     return (raw & 0x0fff) / 16 - (raw & sign ? 256 : 0)
   },
-}
-
-async function word(part: I2cDevice, register: number): Promise<number> {
-  return swapped(await part.readWord(register))
 }

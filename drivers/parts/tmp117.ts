@@ -1,7 +1,7 @@
 // Texas Instruments TMP117: a thermometer of 0.1 °C at 0x48 to 0x4b. Registers [M, from several headers].
 
 import { LabError } from '../../src/errors.ts'
-import { type I2cDevice, swapped } from '../transports/i2c.ts'
+import { readSwapped } from '../transports/i2c.ts'
 import type { ThermometerPart } from './thermometer_part.ts'
 
 /** High byte first, unlike SMBus. */
@@ -14,17 +14,13 @@ export const celsiusPerStep = 0.0078125
 export const tmp117: ThermometerPart = {
   range: { min: -55, max: 150 },
   async mustBeThere(part) {
-    const identity = await word(part, tmp117Registers.identity)
+    const identity = await readSwapped(part, tmp117Registers.identity)
     if ((identity & 0xfff) === tmp117Identity) return
     throw new LabError('device_failed', `${part.name} is no TMP117: it says 0x${identity.toString(16)}; see the configuration`)
   },
   async read(part) {
-    return asSigned(await word(part, tmp117Registers.temperature)) * celsiusPerStep
+    return asSigned(await readSwapped(part, tmp117Registers.temperature)) * celsiusPerStep
   },
-}
-
-async function word(part: I2cDevice, register: number): Promise<number> {
-  return swapped(await part.readWord(register))
 }
 
 function asSigned(word: number): number {

@@ -172,7 +172,7 @@ export class I2cDevice {
     return this.together((part) => part.readByte(register))
   }
 
-  /** Low byte first, as SMBus has it; most parts mean it the other way round, see `swapped`. */
+  /** Low byte first, as SMBus has it; most parts mean it the other way round, see `readSwapped`. */
   readWord(register: number): Promise<number> {
     return this.together((part) => part.readWord(register))
   }
@@ -238,6 +238,11 @@ function verbs(transfer: (what: Transfer) => Promise<Uint8Array>) {
       await transfer(write)
     },
   }
+}
+
+/** Reads a word that a part sends high byte first. */
+export async function readSwapped(part: Pick<I2cDevice, 'readWord'>, register: number): Promise<number> {
+  return swapped(await part.readWord(register))
 }
 
 /** A word with its bytes changed over. */

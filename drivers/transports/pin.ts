@@ -63,14 +63,29 @@ const poll_ms = 50
 /** The edges of a pin that has to be asked; until the answer is called. One that does not answer has none. */
 export function polled(clock: Clock, read: () => Promise<boolean>, listen: (active: boolean) => void): () => void {
   let last: boolean | undefined
+  return readAgain({ clock, ms: poll_ms }, read, (now) => {
+    const before = last
+    last = now ?? before
+    if (before !== undefined && last !== before) listen(last!)
+  })
+}
+
+/** Reads a pin again and again until the answer is called. `see` gets each reading; undefined and the error where there is none. */
+export function readAgain(
+  { clock, ms }: { clock: Clock; ms: number },
+  read: () => Promise<boolean>,
+  see: (active: boolean | undefined, error?: unknown) => void,
+): () => void {
   let ended = false
   let cancel = () => {}
   const look = async () => {
-    const active = await read().catch(() => last)
+    const found = await read().then(
+      (active) => ({ active, error: undefined }),
+      (error: unknown) => ({ active: undefined, error }),
+    )
     if (ended) return
-    cancel = clock.after(poll_ms, () => void look())
-    if (last !== undefined && active !== undefined && active !== last) listen(active)
-    last = active
+    cancel = clock.after(ms, () => void look())
+    see(found.active, found.error)
   }
   void look()
   return () => {
