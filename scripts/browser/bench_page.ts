@@ -327,6 +327,9 @@ export const benchPageChecks: Record<string, Check> = {
         const { x, y, width: wide, height: high } = (await button(page, 'STOP ALL').boundingBox())!
         assert.ok(x >= 0 && y >= 0 && x + wide <= width_px && y + high <= height, `STOP ALL is out of view on ${screen}`)
       }
+      await page.emulateMedia({ media: 'print' })
+      assert.equal(await button(page, 'STOP ALL').count(), 0, 'paper has no buttons')
+      await page.emulateMedia({ media: null })
       await page.evaluate("document.querySelector('.link').textContent = 'no connection for 3600 s · simulated 1000×'")
       const hidden = await page.getByRole('navigation').evaluate((nav) => nav.scrollWidth - nav.clientWidth)
       assert.ok(hidden <= 0, `a long word about the connection hides a screen at ${width_px}`)

@@ -51,6 +51,12 @@ test('times and durations are short', (t) => {
   const noon = new Date(2026, 0, 5, 12, 0, 0).getTime() / 1000
   t.equal(clockTime(noon, noon + 60), '12:00:00')
   t.match(clockTime(noon, noon + 200_000), /^2026-01-05 12:00:00$/)
+  const zone = process.env.TZ
+  process.env.TZ = 'Europe/Berlin'
+  const night = Date.parse('2026-01-05T00:30:00+01:00') / 1000
+  t.equal(clockTime(night, night + 200_000), '2026-01-05 00:30:00', 'the day is that of the place, as the time is')
+  if (zone === undefined) delete process.env.TZ
+  else process.env.TZ = zone
   t.equal(threadWord('EXECUTING_ACTION'), 'is worked on')
   t.equal(threadWord('COMPLETED'), 'completed')
   t.end()

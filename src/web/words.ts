@@ -109,7 +109,12 @@ export function duration(seconds: number): string {
 export function clockTime(seconds: number, now = Date.now() / 1000): string {
   const [date, today] = [new Date(seconds * 1000), new Date(now * 1000)]
   const time = date.toTimeString().slice(0, 8)
-  return date.toDateString() === today.toDateString() ? time : `${date.toISOString().slice(0, 10)} ${time}`
+  return date.toDateString() === today.toDateString() ? time : `${localDay(date)} ${time}`
+}
+
+/** `2026-01-31` where the browser is: the day of the time beside it. */
+function localDay(date: Date): string {
+  return [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0')).join('-')
 }
 
 /** Formats the caller and the time of a stop as ` by ann, 14:03:07`. */

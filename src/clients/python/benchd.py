@@ -582,7 +582,8 @@ class Device(_Operations):
         if name.startswith("_"):
             raise AttributeError(name)
         if name not in OPERATIONS:
-            raise AttributeError(f"no device has an operation {name!r}; there are {', '.join(OPERATIONS)}")
+            others = "info(), capabilities(), temperature(), stop(), clear_fault() and perform(operation)"
+            raise AttributeError(f"a device has no {name!r}; its operations are {', '.join(OPERATIONS)}; besides them there are {others}")
         return _Doing(self, name)
 
     def perform(self, operation: str, **params: Any) -> Dict[str, Any]:

@@ -6,7 +6,7 @@ import { type Bar, Gantt } from '../gantt.tsx'
 import { initializing } from '../needs.ts'
 import { Act, Decisions, Empty, useAnswer } from '../parts.tsx'
 import { ask, download, ends, ifState, keepFile, now, state, ticks } from '../store.tsx'
-import { duration, onPage, sentence, threadWord } from '../words.ts'
+import { clockTime, duration, onPage, sentence, threadWord } from '../words.ts'
 import { EventList } from './events.tsx'
 import { Changes } from './run_changes.tsx'
 import { runWord } from './runs.tsx'
@@ -31,7 +31,8 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
       <div class="row">
         <h2>{run.workflow_name}</h2>
         <p class={`state ${tone}`}>
-          <span aria-hidden="true">{mark}</span> {word}, {run.run_mode}, {isOpen ? `for ${duration(took)}` : `took ${duration(took)}`}
+          <span aria-hidden="true">{mark}</span> {word}, {run.run_mode}, {isOpen ? `for ${duration(took)}` : `took ${duration(took)}`},
+          began {clockTime(run.started_at)}
         </p>
       </div>
       {run.reason && <p class="fault long">{sentence(run.reason)}</p>}

@@ -268,7 +268,7 @@ function Keys() {
         {keys.map(({ key_id, name, scope, last_used_at, expires_at }) => (
           <li key={key_id} class="row">
             <span>
-              <strong>{name}</strong> {scope}, {last_used_at ? `used ${clockTime(last_used_at)}` : 'never used'}
+              <strong>{name}</strong> {key_id}, {scope}, {last_used_at ? `used ${clockTime(last_used_at)}` : 'never used'}
               {expires_at ? `, ends ${clockTime(expires_at)}` : ''}
             </span>
             <Act
