@@ -6,13 +6,14 @@ import { join } from 'node:path'
 import { type Context, runtimeEvent } from '../../../src/events/event.ts'
 import type { Hub } from '../../../src/events/hub.ts'
 import { openEvents } from '../../../src/events/open.ts'
+import { systemClock } from '../../../src/kit/clock.ts'
 import { silent } from '../../../src/kit/log.ts'
 import { answerParent } from '../child.ts'
 import { type Sample, sample } from './sample.ts'
 import { usage } from './usage.ts'
 
 /** `streamed`: with a subscriber. */
-export type Asked = { do: 'stringify' | 'floor' | 'emit' | 'named' | 'count' | 'flood'; count: number; streamed?: boolean }
+export type Asked = { do: 'stringify' | 'floor' | 'promised' | 'emit' | 'named' | 'count' | 'flood'; count: number; streamed?: boolean }
 /** `rss_mib` is the most it was in between. `calls` counts how often an event was handed to JSON.stringify. */
 export type Done = { cpu_us: number; seconds: number; rss_mib: number; bytes: number; lost: number; calls: number }
 
@@ -40,6 +41,7 @@ async function measured({ do: what, count, streamed = false }: Asked): Promise<D
   try {
     if (what === 'stringify') return measure(() => stringify(count))
     if (what === 'floor') return await inBursts(count, floor, emit)
+    if (what === 'promised') return await inBursts(count, promised, emit)
     if (what === 'emit') return await inBursts(count, emit)
     if (what === 'named') return await inBursts(count, emitNamed)
     const calls = what === 'count' ? countCalls() : undefined
@@ -94,6 +96,39 @@ function floor(n: number): void {
   const timestamp = Date.now() / 1000
   const event = Object.freeze({ event_name, execution_id, timestamp, entity_type: 'METHOD', entity_id, status: 'IN_PROGRESS', context })
   for (const tell of direct) tell(event)
+}
+
+const counts = new Map<string, number>()
+const queue: { us: number; event: object }[] = []
+const began_us = Date.now() * 1000 - systemClock.now() * 1000
+let last_us = 0
+const seen = { failures: 0, slow: 0 }
+
+/**
+ * The least that keeps the promises of the hub: times that only grow, a context frozen whatever is in it, a queue for the log, a sink that
+ * throws disturbs no other, a sink that is slow is seen, and events are counted by type.
+ */
+function promised(n: number): void {
+  const { event_name, execution_id, context } = sample(n)
+  const now_ms = systemClock.now()
+  const us = Math.max(last_us + 1, Math.floor(began_us + now_ms * 1000))
+  last_us = us
+  for (const name in context) if (typeof context[name] === 'object') Object.freeze(context[name])
+  Object.freeze(context)
+  const entity_id = context.method_id as string
+  const event = { event_name, execution_id, timestamp: us / 1e6, entity_type: 'METHOD', entity_id, status: 'IN_PROGRESS', context }
+  Object.freeze(event)
+  if (queue.length === burst) queue.length = 0
+  queue.push({ us, event })
+  for (const tell of direct) {
+    try {
+      tell(event)
+    } catch {
+      seen.failures++
+    }
+  }
+  if (systemClock.now() - now_ms > 20) seen.slow++
+  counts.set(event.entity_type, (counts.get(event.entity_type) ?? 0) + 1)
 }
 
 /** As the runtime does, which has the parts of the name. */
