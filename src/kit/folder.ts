@@ -11,9 +11,9 @@ import { errnoOf, makeFolder } from './durable.ts'
 export async function makePrivateFolder(path: string): Promise<void> {
   try {
     await makeFolder(path)
-    // A disk that is read-only is left to those who write.
-    await access(path, constants.R_OK | constants.W_OK | constants.X_OK).catch((error) => {
-      if (errnoOf(error) === 'EACCES') throw error
+    // A disk that is read-only is left to those who write. A file in place of the folder is no matter of rights.
+    await access(`${path}/.`, constants.R_OK | constants.W_OK | constants.X_OK).catch((error) => {
+      if (errnoOf(error) === 'EACCES' || errnoOf(error) === 'ENOTDIR') throw error
     })
   } catch (error) {
     const another = 'choose another with --data-dir'
