@@ -2,6 +2,7 @@
 
 import { LabError, messageOf } from '../errors.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
+import { patient } from '../kit/patient.ts'
 import type { EndedEarly, Progress } from './device.ts'
 import type { OperationRecord, OperationResult } from './records.ts'
 import type { Task } from './task.ts'
@@ -131,7 +132,7 @@ export class Run {
       this.#abortWith(
         new LabError('no_reply', `${this.name} did not end within ${Number(limit_s.toFixed(3))} s; see what it does, then initialize`),
       )
-    const cancelDeadline = deadline === 'own' ? this.#clock.after(limit_s * 1000, late) : () => {}
+    const cancelDeadline = deadline === 'own' ? patient(this.#clock).after(limit_s * 1000, late) : () => {}
     try {
       await this.#unlessAborted(driving)
       this.signal.throwIfAborted()
