@@ -256,3 +256,15 @@ test('a folder that takes its place meanwhile is set aside, and told', async (t)
   t.match(told, [/^it\.jsonl had become a folder, which is set aside as it\.jsonl\.corrupt-/])
   t.same((await read(path)).found, entries)
 })
+
+test('a file that is deleted while it is open takes no more lines, and begins anew with all of them', async (t) => {
+  const path = `${t.testdir()}/it.jsonl`
+  const file = new LineFile({ path, schema: Entry, report: () => {}, loss: '' })
+  const write = (n: number) => file.write(entries.slice(n - 1, n), { isSynced: true, all: () => entries.slice(0, n) })
+  await write(1)
+  rmSync(path)
+  await t.rejects(write(2), { code: 'storage', message: /it\.jsonl was not written.*deleted while the service ran/ })
+  await write(3)
+  await file.close()
+  t.same((await read(path)).found, entries)
+})

@@ -144,6 +144,8 @@ export class LineFile<Entry extends object> {
     const handle = this.#handle
     if (!handle) throw new Error(`${this.#path} was not begun`)
     try {
+      // Nobody could read what is written to a file that was deleted; the next write begins a new one.
+      if ((await handle.stat()).nlink === 0) throw new Error('it was deleted while the service ran')
       this.#size.bytes += await addLines(handle, entries)
       this.#size.lines += entries.length
       if (isSynced) await this.#sync(handle)
