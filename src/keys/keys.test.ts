@@ -63,6 +63,8 @@ test('whatever is not exactly a key is refused', async (t) => {
   }
   for (const [name, header] of Object.entries(wrong)) t.equal(keys.check(header), undefined, name)
   t.ok(keys.check(api_key))
+  for (const [name, header] of Object.entries(wrong)) t.equal(keys.check(header), undefined, `${name}, after the right one`)
+  t.ok(keys.check(api_key))
 })
 
 test('without a file nobody comes in', async (t) => {

@@ -68,7 +68,8 @@ type Content = v.InferOutput<typeof Content>
 
 export type Rotation = { overlap_s?: number | undefined; expires_at?: number | null | undefined }
 
-type Known = { key: StoredKey; shown: PublicKey; digest: Buffer }
+/** A key of the list, and its secret once somebody has sent it. */
+type Known = { key: StoredKey; shown: PublicKey; digest: Buffer; secret?: Buffer }
 
 const mostKeys = 1000
 const lookEveryMs = 2000
@@ -96,8 +97,6 @@ export class Keys {
   readonly #noted = new Map<string, number>()
   #indexed: Content | undefined
   #known = new Map<string, Known>()
-  /** The keys that were checked, by their whole text: each key has one, and to hash its secret is the dearest part of a check. */
-  readonly #checked = new Map<string, Known>()
   /** The latest moment that the file knows of. */
   #newest = 0
 
@@ -119,22 +118,12 @@ export class Keys {
 
   /** The key that the header holds; nothing when it is malformed, unknown, wrong, expired or revoked. */
   check(header: string): PublicKey | undefined {
-    const index = this.#index()
-    const known = this.#checked.get(header) ?? this.#compared(header, index)
-    if (!known || known.key.revoked_at !== null) return undefined
-    this.#noteUse(known.key)
-    return this.#isValid(known.key) ? known.shown : undefined
-  }
-
-  #compared(header: string, index: ReadonlyMap<string, Known>): Known | undefined {
     const parts = partsOf(header)
     if (!parts) return undefined
-    const known = index.get(parts.key_id)
-    // An id that is not there costs the same work, so that time does not tell which ids exist.
-    const same = timingSafeEqual(digestOf(parts.secret), known?.digest ?? nobody)
-    if (!known || !same) return undefined
-    this.#checked.set(header, known)
-    return known
+    const known = this.#index().get(parts.key_id)
+    if (!isSecretOf(known, Buffer.from(parts.secret)) || known.key.revoked_at !== null) return undefined
+    this.#noteUse(known.key)
+    return this.#isValid(known.key) ? known.shown : undefined
   }
 
   /** Whether there is such a key, and it still opens what it is for. */
@@ -252,7 +241,6 @@ export class Keys {
       this.#known = new Map(
         this.#indexed.keys.map((key) => [key.key_id, { key, shown: publicRecord(key), digest: Buffer.from(key.sha256, 'hex') }]),
       )
-      this.#checked.clear()
       for (const key_id of this.#noted.keys()) if (!this.#known.has(key_id)) this.#noted.delete(key_id)
       this.#newest = this.#indexed.keys.reduce((newest, key) => Math.max(newest, key.created_at, key.last_used_at ?? 0), 0)
     }
@@ -291,4 +279,13 @@ function replaced(keys: readonly StoredKey[], by: StoredKey): StoredKey[] {
 
 function publicRecord({ sha256: _, ...key }: StoredKey): PublicKey {
   return key
+}
+
+function isSecretOf(known: Known | undefined, secret: Buffer): known is Known {
+  // A stop waits for this check, and to hash the secret is the dearest part of it.
+  if (known?.secret && timingSafeEqual(secret, known.secret)) return true
+  // An id that is not there costs the same work as a wrong secret, so that time does not tell which ids exist.
+  const isRight = timingSafeEqual(digestOf(secret), known?.digest ?? nobody)
+  if (known && isRight) known.secret = secret
+  return isRight
 }

@@ -16,7 +16,7 @@ export function partsOf(text: string): { key_id: string; secret: string } | unde
 }
 
 /** Plain SHA-256 is right for a random secret; a hash that is slow on purpose would stall every request. */
-export function digestOf(secret: string): Buffer {
+export function digestOf(secret: string | Buffer): Buffer {
   return hash('sha256', secret, 'buffer')
 }
 
