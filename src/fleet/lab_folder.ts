@@ -133,6 +133,8 @@ jetstream { store_dir: ${JSON.stringify(store)} }
 tls {
   cert_file: ${JSON.stringify(join(folder, 'tls/cert.pem'))}
   key_file: ${JSON.stringify(join(folder, 'tls/key.pem'))}
+  # A handshake may take so many seconds, as on computers that are busy: all benches come back at once after a power cut.
+  timeout: 10
 }
 authorization {
   users = [
