@@ -30,7 +30,10 @@ async function forbidden(path: string): Promise<string> {
   const us = process.geteuid?.()
   const { nearest, owner } = await nearestOf(resolve(path))
   const whose = `${nearest}, which belongs to the user ${owner}`
-  if (nearest === resolve(path)) return `the user ${us} may not write in the data folder ${whose}: sudo chown -R ${us} ${path}`
+  if (nearest === resolve(path)) {
+    const command = owner === us ? `chmod u+rwx ${path}` : `sudo chown -R ${us} ${path}`
+    return `the user ${us} may not write in the data folder ${whose}: ${command}`
+  }
   const sentence = `the user ${us} may not make the data folder ${path} in ${whose}`
   const canEnter = await access(nearest, constants.X_OK).then(
     () => true,
