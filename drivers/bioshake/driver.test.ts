@@ -254,6 +254,25 @@ for (const refused of ['shakeEmergencyOff', 'tempOff']) {
   })
 }
 
+test('an ok to the command that a halt cuts off does not stand in for the stop that the instrument refuses', async (t) => {
+  const { driver: same, hand } = tampered({ ...driver, simulate: (at) => refusing('shakeEmergencyOff', at) })
+  const bench = await onSimulator(same)
+  await bench.run(bench.device.initialize({}, calm))
+  await bench.run(bench.device.lock_plate!({}, calm))
+  const shaking = begin(bench.device.shake!({ speed: 500, duration: 60 }, calm))
+  let held: (() => void) | undefined
+  // The `ok` to the start of the shake is on its way when the halt is written.
+  hand.change((bytes, send) => {
+    if (bench.written.at(-1)?.startsWith('shakeOn')) held = () => send(bytes)
+    else send(bytes)
+  })
+  while (!held) await bench.clock.advance(10)
+  const halting = begin(bench.device.halt())
+  held()
+  await t.rejects(bench.run(halting), { code: 'device_failed' })
+  await t.rejects(bench.run(shaking), { code: 'stopped' })
+})
+
 /** A simulator that answers one command with `e` and does not obey it. */
 function refusing(refused: string, at: Parameters<typeof driver.simulate>[0]): ReturnType<typeof driver.simulate> {
   const its = driver.simulate(at)
@@ -263,7 +282,14 @@ function refusing(refused: string, at: Parameters<typeof driver.simulate>[0]): R
       else its.receive(Buffer.from(`${command}\r`))
     }
   }
-  return Object.assign(Object.create(its), { receive, setFault: its.setFault.bind(its), powerOff: its.powerOff.bind(its) })
+  return {
+    receive,
+    setFault: (fault, present) => its.setFault(fault, present),
+    powerOff: () => its.powerOff(),
+    get world() {
+      return its.world
+    },
+  }
 }
 
 test('a plate lock that says that it is open while it shakes fails the shake', async (t) => {

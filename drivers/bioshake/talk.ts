@@ -77,11 +77,11 @@ export class Talk extends Mounted<Line> {
 
   /** Writes the commands at once, ahead of everything; answers whether it has acknowledged all of them soon, and refused none. */
   async interrupt(commands: readonly string[]): Promise<boolean> {
-    let acknowledged = 0
-    const isLast = (text: string) => isOk(text) && ++acknowledged >= commands.length
-    const accepts = (text: string) => isLast(text) || commands.some((command) => says(text, command))
+    let left = commands.length
+    const accepts = (text: string) => isOk(text) || commands.some((command) => says(text, command))
+    const isLast = (text: string) => !isOk(text) || --left === 0
     try {
-      return isOk(await this.#exchange.interruptFor(commands.join('\r'), { deadline_ms: acknowledge_ms, accepts }))
+      return isOk(await this.#exchange.interruptFor(commands.join('\r'), { deadline_ms: acknowledge_ms, accepts, isLast }))
     } catch (error) {
       if (!(error instanceof LabError) || error.code !== 'no_reply') throw error
       return false

@@ -141,10 +141,14 @@ export class Exchange<Frame, Question> {
   }
 
   /**
-   * Interrupts as `interrupt` does; resolves with the frame that acknowledges the question. A frame that may be the answer to the question
-   * that was cut off is passed over once. Rejects with `no_reply` after the deadline.
+   * Interrupts as `interrupt` does; resolves with the frame that acknowledges the question: the first that it accepts for which `isLast` holds.
+   * A frame that may be the answer to the question that was cut off is passed over once, before `isLast` sees it. Rejects with `no_reply` after
+   * the deadline.
    */
-  interruptFor(question: Question, { deadline_ms, accepts = () => true }: Expected<Frame>): Promise<Frame> {
+  interruptFor(
+    question: Question,
+    { deadline_ms, accepts = () => true, isLast = () => true }: Expected<Frame> & { isLast?(frame: Frame): boolean },
+  ): Promise<Frame> {
     const cutOff = this.#outstanding
     this.interrupt(question)
     let owed = cutOff?.question !== undefined
@@ -152,7 +156,7 @@ export class Exchange<Frame, Question> {
       if (!accepts(frame)) return false
       const passed = owed && (cutOff?.accepts(frame) ?? false)
       if (passed) owed = false
-      return !passed
+      return !passed && isLast(frame)
     }
     return this.#inTurn((turn) => this.#exchange(turn, undefined, { deadline_ms, accepts: acknowledges }))
   }
