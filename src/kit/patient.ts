@@ -10,25 +10,27 @@ const late_ms = 20
 const turns = 10
 
 /**
- * Returns a clock for deadlines of answers. A timer of it waits in parts, so that a time in which this process stood still counts as one part of the
- * wait, however long it was: the answer lies there unread then, or the other side stood still too. Where the last part rings late, it is waited for
- * once more.
+ * Returns a clock for deadlines of answers. A timer of it waits in parts, so that a time in which this process stood still counts as no more than
+ * half of the wait, however long it was: the answer lies there unread then, or the other side stood still too. All other time counts, so that a
+ * process that is busy all the time is late by a few turns and not by ten. Where the last part rings late, it is waited for once more.
  */
 export function patient(clock: Clock): Clock {
   return {
     now: () => clock.now(),
     after(ms, call) {
-      let left = parts
+      let left = ms
       let cancel = () => {}
-      const wait = (isOnceMore = false) => {
-        const due = clock.now() + ms / parts
-        cancel = clock.after(ms / parts, () => {
-          if (--left > 0) wait()
-          else if (!isOnceMore && clock.now() - due >= late_ms) wait(true)
+      const wait = (part: number, isOnceMore = false) => {
+        const began = clock.now()
+        cancel = clock.after(part, () => {
+          const took = clock.now() - began
+          left -= Math.max(part, Math.min(took, ms / 2))
+          if (left > 0) wait(Math.min(ms / parts, left))
+          else if (!isOnceMore && took - part >= late_ms) wait(ms / parts, true)
           else call()
         })
       }
-      wait()
+      wait(ms / parts)
       return () => cancel()
     },
   }
