@@ -49,11 +49,13 @@ export function barcodesMustBeFree(
   open: readonly Execution[],
   joined?: Execution,
 ): void {
-  for (const { group_id, name, barcode } of barcodesOf(groups)) {
-    for (const execution of open) {
-      if (execution === joined && isShared(workflow, name)) continue
-      const holder = holderOf(execution, barcode)
-      if (holder === undefined) continue
+  const asked = barcodesOf(groups)
+  if (asked.length === 0) return
+  for (const execution of open) {
+    const holders = holdersIn(execution)
+    for (const { group_id, name, barcode } of asked) {
+      const holder = holders.get(barcode)
+      if (holder === undefined || (execution === joined && isShared(workflow, name))) continue
       const whose = `${holder} of run ${execution.execution_id.slice(0, 8)} (${execution.workflow.name})`
       const sentence = `groups: ${group_id}.members.${name}: the labware with the barcode ${barcode} is taken by ${whose}`
       throw new LabError('conflict', `${sentence}; wait until that has ended, or name another barcode`)
@@ -61,18 +63,17 @@ export function barcodesMustBeFree(
   }
 }
 
-/** The thread that has labware with this barcode, or is to get it. */
-function holderOf(execution: Execution, barcode: string): string | undefined {
-  const has = execution.live().find(({ labware }) => labware.barcode === barcode)
-  if (has) return `thread ${has.name}`
+/** For each barcode of a run, the thread that has labware with it, or else the one that is to get it. */
+function holdersIn(execution: Execution): Map<string, string> {
+  const holders = new Map<string, string>()
   for (const { submission_id, request } of execution.submissions) {
-    const comes = barcodesOf(request.groups).find(
-      ({ group_id, name, barcode: wanted }) =>
-        wanted === barcode && !execution.hasHad(execution.workflow.threads.get(name)!, { submission_id, group_id }),
-    )
-    if (comes) return `thread ${comes.name} of group ${comes.group_id}`
+    for (const { group_id, name, barcode } of barcodesOf(request.groups)) {
+      const plan = execution.workflow.threads.get(name)!
+      if (!execution.hasHad(plan, { submission_id, group_id })) holders.set(barcode, `thread ${name} of group ${group_id}`)
+    }
   }
-  return undefined
+  for (const { name, labware } of execution.live()) if (labware.barcode !== null) holders.set(labware.barcode, `thread ${name}`)
+  return holders
 }
 
 function barcodesOf(groups: readonly Group[]) {
