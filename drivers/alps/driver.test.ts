@@ -277,3 +277,16 @@ test('a sealer that is late by one answer for good gives no temperature: the set
   hand.leave()
   t.match(await run(device.get_temperature!()), { temperature: 22 })
 })
+
+test('a sealer that takes most of a second for each answer is found again after it was silent once', async (t) => {
+  const { driver: same, hand } = tampered(alps)
+  const { device, run, clock } = await onSimulator(same)
+  await run(device.initialize({}, calm))
+  hand.change(() => {})
+  await t.rejects(run(device.get_temperature!()), { code: 'no_reply' })
+  hand.change((bytes, send) => {
+    const late = Uint8Array.from(bytes)
+    clock.after(700, () => send(late))
+  })
+  t.match(await run(device.get_temperature!()), { temperature: 22 })
+})

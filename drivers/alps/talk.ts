@@ -40,7 +40,11 @@ export class Talk extends Mounted<Parts> {
     // Known hosts wait so long between writing and reading.
     gap_ms: 200,
     // Three digits: no status and no `ok`. A temperature that comes late is mistaken for it, and harms nothing: the status comes after.
-    resync: { question: askSetPoint, recognises: isTemperature, second: { question: askStatus, recognises: isStatus } },
+    resync: {
+      question: askSetPoint,
+      recognises: isTemperature,
+      second: { question: askStatus, recognises: isStatus, deadline_ms: short_ms },
+    },
   })
 
   constructor(at: Parts) {

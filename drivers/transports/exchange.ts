@@ -236,7 +236,7 @@ export class Exchange<Frame, Question> {
     await this.#quiet(turn)
     if (second) {
       await this.#gap(turn)
-      await this.#exchange(turn, second.question, { deadline_ms, accepts: second.recognises })
+      await this.#exchange(turn, second.question, { deadline_ms: second.deadline_ms ?? deadline_ms, accepts: second.recognises })
     }
     turn.throwIfAborted()
     this.#outOfStep = false
