@@ -361,9 +361,14 @@ export class Instrument {
    */
   async #answered<Answer>(question: string, ask: () => Promise<Answer>): Promise<Answer> {
     this.#presence?.mustBeConnected()
-    const shared =
-      this.#questions.get(question) ??
-      new SharedAnswer(() => ask().catch(async (error) => Promise.reject(await this.#unwell(question, error))))
+    const asked = async () => {
+      try {
+        return await ask()
+      } catch (error) {
+        throw await this.#unwell(question, error)
+      }
+    }
+    const shared = this.#questions.get(question) ?? new SharedAnswer(asked)
     this.#questions.set(question, shared)
     return shared.get() as Promise<Answer>
   }

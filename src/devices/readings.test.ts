@@ -3,6 +3,7 @@
 import { test } from 'tap'
 import { driver as bioshake } from '../../drivers/bioshake/driver.ts'
 import { driver as ika } from '../../drivers/ika_shaker/driver.ts'
+import { LabError } from '../errors.ts'
 import { oneDevice } from '../testing/devices.ts'
 import { type Hand, tampered } from '../testing/drivers/tampered.ts'
 import { mostReadings, Readings } from './readings.ts'
@@ -149,5 +150,20 @@ test('a temperature that is asked for while another answer is on its way is no o
   await clock.run(first)
   link.setFault('no_reply')
   await t.rejects(clock.run(second), { code: 'no_reply' })
+  t.equal(instrument.state, 'faulted')
+})
+
+test('a driver that throws at once when it is asked is as unwell as one that fails later', async (t) => {
+  const open: typeof bioshake.open = (at) => {
+    const get_temperature = () => {
+      if (isGone) throw new LabError('device_failed', 'its sensor is gone')
+      return Promise.resolve({ temperature: 22, target: null })
+    }
+    return Object.assign(bioshake.open(at), { get_temperature })
+  }
+  let isGone = false
+  const { instrument } = await bench(t, { ...bioshake, open })
+  isGone = true
+  await t.rejects(instrument.getTemperature(), { code: 'device_failed', message: /^d: its sensor is gone/ })
   t.equal(instrument.state, 'faulted')
 })
