@@ -1,8 +1,8 @@
 import { test } from 'tap'
 import { LabError } from '../src/errors.ts'
-import { VirtualClock } from '../src/kit/clock.ts'
+import { sleep, VirtualClock } from '../src/kit/clock.ts'
 import { EarlyEnd, heardOrObeyed } from './early_end.ts'
-import { keepTime, mustTurn, until } from './host_timed.ts'
+import { keepTime, mustSlowDown, mustTurn, until } from './host_timed.ts'
 
 const going = new AbortController().signal
 const usual = () => ({ going, early: new EarlyEnd(), slowDown: async () => {} })
@@ -108,4 +108,20 @@ test('what does not come in time is said in words', async (t) => {
     (value) => `it is ${value}`,
   )
   await t.rejects(clock.run(late), { code: 'device_failed', message: 'it is 7' })
+})
+
+test('a motor that keeps its speed but for a few rpm has not obeyed a stop, and one that slows down has', async (t) => {
+  const looking = (speeds: readonly number[]) => {
+    const clock = new VirtualClock()
+    let looks = 0
+    const speed = async () => {
+      await sleep(clock, 50)
+      return speeds[looks++ % speeds.length]!
+    }
+    return clock.run(mustSlowDown(clock, 5, speed, async () => {}))
+  }
+  await t.rejects(looking([500, 498, 502]), { code: 'device_failed', message: /still turns at \d+ rpm after a stop/ })
+  await t.rejects(looking([3000, 2985, 3010]), { code: 'device_failed' })
+  await looking([500, 497, 494, 490])
+  await looking([200, 400, 380])
 })

@@ -60,18 +60,21 @@ export function mustTurn({ asked, actual, tolerance, seconds, ramp_s }: Turning)
   )
 }
 
+/** A motor that keeps its speed wavers by no more than this many rpm, or this part of its speed. How much a real one wavers is not known. */
+const wavers = { rpm: 5, part: 0.01 }
+
 /**
  * Waits until a shaker that was stopped is at rest or seen to slow down, and repeats the stop by `again` between two looks. `speed`
  * answers rpm. Throws `device_failed` after five seconds.
  */
 export async function mustSlowDown(clock: Clock, rest: number, speed: () => Promise<number>, again: () => Promise<unknown>): Promise<void> {
   const end = clock.now() + halting_ms
-  for (let before: number | undefined; ; ) {
+  for (let fastest = 0; ; ) {
     const now = await speed()
-    if (now < rest || (before !== undefined && now < before - 1)) return
+    if (now < rest || now < fastest - Math.max(wavers.rpm, fastest * wavers.part)) return
     if (clock.now() > end) throw new LabError('device_failed', `it still turns at ${now} rpm after a stop; use its power switch`)
-    if (before !== undefined) await again()
-    before = now
+    if (fastest > 0) await again()
+    fastest = Math.max(fastest, now)
   }
 }
 
