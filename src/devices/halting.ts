@@ -15,8 +15,8 @@ const patience_ms = 2000
 export const standing_ms = 10_000
 
 /**
- * Resolves with true when the device has acknowledged, with false when the time is up; rejects with what the driver says. Time in which this
- * process stood still hardly counts.
+ * Resolves with true when the device has acknowledged, with false when the time is up; rejects with what the driver says. A time in which this
+ * process stood still counts as half of that at most.
  */
 export function inTime(clock: Clock, acknowledged: Promise<void>, ms = patience_ms): Promise<boolean> {
   return new Promise((resolve, reject) => {

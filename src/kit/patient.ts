@@ -1,4 +1,4 @@
-// Deadlines on a busy computer: the time in which it let this process not run hardly counts.
+// Deadlines on a busy computer: a time in which it did not let this process run never uses up a deadline alone.
 
 import type { Clock } from './clock.ts'
 
