@@ -35,7 +35,7 @@ const hello_ms = 150
 const helloTries = 3
 /** In which a rotor must be seen to slow down after a stop. */
 const slowing_ms = 2000
-const slowingLook_ms = 150
+const slowingLook_ms = 75
 /** A stop slows down as fast as the motor may. */
 const fastest = 1
 
@@ -210,7 +210,7 @@ class VSpin extends Mounted<SerialMount<Settings>> implements Device {
       await talk.pause(slowingLook_ms - gap_ms)
       const seen = await look(talk)
       if (!seen) continue
-      if (!rotor.isTurning(before, seen) || Math.abs(seen.velocity) < Math.abs(first.velocity)) return
+      if (!rotor.isTurning(before, seen) || rotor.isSlower(first, seen)) return
       before = seen
     }
     throw new LabError('device_failed', 'it does not slow down after a stop; switch it off')

@@ -11,6 +11,8 @@ const move_ms = 25_000
 const standstill_ms = 90_000
 /** Counts that a rotor at rest may seem to move between two looks, and how near to its goal a move ends. */
 const restless = 10
+/** Units of the tachometer by which it may seem to change between two looks at an even speed. */
+const wavers = 1
 /** The speed has been reached from here on; the tachometer knows whole units only. */
 const reached = 0.95
 /** Time at speed after which the controller slows down by itself, on top of what was asked: for a host that died. */
@@ -26,6 +28,11 @@ export async function turns(talk: Talk): Promise<boolean> {
 /** Seen from two looks: the position tells what the tachometer is too coarse for. */
 export function isTurning(before: Servo, after: Servo): boolean {
   return Math.abs(after.velocity) > 1 || distance(before.position, after.position) > restless
+}
+
+/** Whether the rotor has slowed down since a look before. */
+export function isSlower(before: Servo, after: Servo): boolean {
+  return Math.abs(after.velocity) < Math.abs(before.velocity) - wavers
 }
 
 /** Finds the index of the rotor; answers its position in counts. */
