@@ -30,12 +30,15 @@ withPython('the examples of the docstring and of the guide work as they are prin
   const { url, lab } = service
   const key = await prepareDemo(lab)
   const guide = readFileSync(new URL('../../../../src/clients/README.md', import.meta.url), 'utf8')
-  for (const text of [source, guide]) {
+  const examples = [
+    [source, []],
+    [guide, [/'temperature': 22/]],
+  ] as const
+  for (const [text, first] of examples) {
     const code = asTyped(text)
     t.ok(code.split('\n').length > 10)
     const { ended, line } = python(t, { url, key }, `${code}\n`)
-    const status = await line()
-    t.match(status, /^COMPLETED/)
+    for (const expected of [...first, /^COMPLETED/]) t.match(await line(), expected)
     const emitting = setInterval(() => lab.hub.emit('CUSTOM.n.EMITTED', {}), 20)
     t.equal(await line(), 'CUSTOM.n.EMITTED')
     clearInterval(emitting)
