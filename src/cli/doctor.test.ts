@@ -81,11 +81,12 @@ test('cables that were swapped are found, and whose they are is told', async (t)
 })
 
 test('so are those between instruments of different makes, each of which is silent where it is', async (t) => {
-  const { doctor, write } = await bench(t, straight)
+  const { home, doctor, write } = await bench(t, straight)
   const ending: (() => Promise<unknown>)[] = []
   t.teardown(() => Promise.all(ending.map((end) => end())))
   const at = async (name: 'bioshake' | 'plateloc') => {
-    const served = await serveOnPty(await drivers[name](), {})
+    // The path of a pseudo-terminal that is closed is the next one's, of whatever program. The link is gone then.
+    const served = await serveOnPty(await drivers[name](), {}, { link: `${home}/${name}` })
     ending.push(() => served.close())
     return { kind: 'serial', path: served.path }
   }
