@@ -138,7 +138,7 @@ test('key create beside a demo names its folder, and makes no key that the demo 
   t.match(refused.stderr, folder)
   // The others are all that run on this computer: they may be more by now.
   const status = await benchd(home, ['status'])
-  t.match(status, { code: 69, stderr: /no service runs on the data folder \S+, but on this computer others? runs? on / })
+  t.match(status, { code: 69, stderr: /no service runs on the data folder \S+, but on this computer .*; to use it: --data-dir / })
   t.match(status.stderr, folder)
   t.notOk(existsSync(`${home}/.local`))
   t.match(await create('--data-dir', folder), { code: 0, stdout: /^bk_/, stderr: '' })
