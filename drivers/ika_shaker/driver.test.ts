@@ -276,15 +276,7 @@ test('a motor whose speed has a minus sign turns all the same', async (t) => {
   const { driver: same, hand } = tampered(driver)
   const { device, run } = await onSimulator(same)
   await run(device.initialize({}, calm))
-  hand.change((bytes, send) =>
-    send(
-      Buffer.from(
-        Buffer.from(bytes)
-          .toString()
-          .replace(/^[\d.]+ 4/, '-500.0 4'),
-      ),
-    ),
-  )
+  hand.replace(/^[\d.]+ 4/, '-500.0 4')
   await t.rejects(run(device.initialize({}, calm)), { code: 'interlock', message: /turns at 500 rpm/ })
   await t.rejects(run(device.shake!({ speed: 500, duration: 5 }, calm)), { code: 'interlock' })
   await t.rejects(run(device.halt()), { code: 'device_failed', message: /still turns at 500 rpm/ })

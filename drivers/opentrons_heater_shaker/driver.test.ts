@@ -260,15 +260,7 @@ test('a target that is neither a number nor None does not pass for none', async 
   const { driver: same, hand } = tampered(driver)
   const { device, run } = await onSimulator(same)
   await run(device.initialize({}, calm))
-  hand.change((bytes, send) =>
-    send(
-      Buffer.from(
-        Buffer.from(bytes)
-          .toString()
-          .replace(/T:None/, 'T:nan'),
-      ),
-    ),
-  )
+  hand.replace(/T:None/, 'T:nan')
   await t.rejects(run(device.get_temperature!()), { code: 'device_failed' })
   await t.rejects(run(device.halt()), { code: 'device_failed' })
 })

@@ -1,4 +1,4 @@
-// One answer for many callers who ask the same at once.
+// A question that many callers ask at once is asked one time, and each of them gets its answer.
 
 export class SharedAnswer<T> {
   readonly #ask: () => Promise<T>

@@ -8,6 +8,8 @@ type Send = (bytes: Uint8Array) => void
 export type Hand = {
   /** Decides about all bytes that the instrument sends from now on. */
   change(pass: (bytes: Uint8Array, send: Send) => void): void
+  /** Puts other text in place of what matches in what the instrument sends from now on. */
+  replace(pattern: RegExp, text: string): void
   /** Nothing that either says arrives, and the port stays open. */
   cut(): void
   /** Of all that the host says from now on it hears only what it has heard before. */
@@ -74,6 +76,7 @@ export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<S
     change(how) {
       pass = how
     },
+    replace: (pattern, text) => hand.change((bytes, send) => send(Buffer.from(Buffer.from(bytes).toString().replace(pattern, text)))),
     cut() {
       isCut = true
     },
