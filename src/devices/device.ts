@@ -1,7 +1,7 @@
 // The device that a driver makes, and the link that it hangs on.
 
 import type { OwnOperation } from './description.ts'
-import type { MoveName, OperationName, Params, Performable } from './operations.ts'
+import type { MoveName, OperationName, Params, Performable, Pose, Question, Read } from './operations.ts'
 
 const deviceTypes = ['shaker', 'sealer', 'peeler', 'centrifuge', 'transporter'] as const
 export type DeviceType = (typeof deviceTypes)[number]
@@ -41,16 +41,15 @@ export type Typical = {
 /** The identity and the limits that an instrument reports while it is initialized. Its limits replace those of the model. */
 export type Learned = { identity: Identity | null; limits?: Limits }
 
-/** Where a transporter grips: mm and degrees, in its own frame. The `coords` of a cartesian teachpoint. */
-export const poseMembers = ['x', 'y', 'z', 'yaw', 'pitch', 'roll'] as const
-export type Pose = Record<(typeof poseMembers)[number], number>
-
 type Commands = {
   [Name in Exclude<OperationName, 'initialize' | 'stop'>]?: (params: Params<Name>, signal: AbortSignal) => Promise<void>
-} & { [Name in MoveName]?: (pose: Pose, signal: AbortSignal) => Promise<void> }
+} & { [Name in MoveName]?: (pose: Pose, signal: AbortSignal) => Promise<void> } & {
+  /** Goes between two frames of an operation that runs, and moves nothing. */
+  [Name in Question]?: () => Promise<Read<Name>>
+}
 
 /**
- * An instrument, made by its driver: a method for each operation that this model has; the others are undefined. A transporter has its moves besides:
+ * An instrument, made by its driver: a method for each operation and question that this model has; the others are undefined. A transporter has its moves besides:
  * each resolves when the labware is gripped, or let go, and the gripper is clear of the place.
  *
  * An operation resolves when the instrument has done it and rejects with a `LabError` otherwise; it gives up soon after
@@ -59,10 +58,6 @@ type Commands = {
 export type Device = Commands & {
   /** Brings the instrument to where it takes commands. May move it. */
   initialize(params: object, signal: AbortSignal): Promise<Learned>
-  /** In °C. Goes between two frames of an operation that runs. */
-  get_temperature?(): Promise<{ temperature: number; target: number | null }>
-  /** Where a transporter is, asked without moving it. Goes between two frames of an operation that runs. */
-  pose?(): Promise<Pose>
   /** Asks who it is, without moving anything; null when it cannot be asked so. */
   identify(): Promise<Identity | null>
   /** A harmless question, asked every two seconds while nothing runs. Rejects when the instrument is not well. */

@@ -1,6 +1,7 @@
 // The failures of a device, in words and as a fault.
 
 import { LabError, messageOf } from '../errors.ts'
+import { inCamelCase } from '../kit/camel_case.ts'
 import type { Fault } from './records.ts'
 
 /** These mean that nothing was done; all else means that we no longer know the instrument. */
@@ -39,10 +40,5 @@ export function worded(device_id: string, error: unknown): LabError {
 
 export function faultOf(command: string, failure: LabError, may_still_be_moving: boolean): Omit<Fault, 'since'> {
   const { code, message: error } = failure
-  return { command, outcome: code === 'device_failed' ? 'failed' : 'unknown', error, error_type: typeName(code), may_still_be_moving }
-}
-
-/** `no_reply` as events name it: NoReply. */
-function typeName(code: string): string {
-  return code.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())
+  return { command, outcome: code === 'device_failed' ? 'failed' : 'unknown', error, error_type: inCamelCase(code), may_still_be_moving }
 }

@@ -8,7 +8,7 @@ import { checked } from '../kit/schema.ts'
 import { SharedAnswer } from '../kit/shared_answer.ts'
 import { capabilities } from './capabilities.ts'
 import type { OwnOperation } from './description.ts'
-import type { AnyProfile, Device, Identity, Limits, Link, Pose, Progress, Typical, UnderWay } from './device.ts'
+import type { AnyProfile, Device, Identity, Limits, Link, Progress, Typical, UnderWay } from './device.ts'
 import { connectionLost, faultOf, isHarmless, isRefusal, worded } from './failure.ts'
 import { answerToStop, onceOpen, promised, standing_ms } from './halting.ts'
 import { Halts } from './halts.ts'
@@ -20,7 +20,7 @@ import { LeftOn } from './left_on.ts'
 import { type Bounds, checkLimits, narrowed } from './limits.ts'
 import { type Caller, DeviceLock } from './lock.ts'
 import type { RunStore } from './operation_journal.ts'
-import { type MoveName, operations, type Performable } from './operations.ts'
+import { isQuestion, type MoveName, operations, type Performable, type Pose, type Question, type Read, readings } from './operations.ts'
 import { Presence, watch_ms } from './presence.ts'
 import type {
   Capabilities,
@@ -349,10 +349,10 @@ export class Instrument {
     return this.#lock.release(by)
   }
 
-  /** In °C. Throws what `perform` throws; never `busy`. */
-  async getTemperature(): Promise<{ temperature: number; target: number | null }> {
-    const { device } = this.#mustBeDriven('get_temperature')
-    return this.#answered('get_temperature', () => device.get_temperature!())
+  /** Asks a question of the table. Throws what `perform` throws; never `busy`. */
+  async ask<Name extends Question>(question: Name): Promise<Read<Name>> {
+    const { device } = this.#mustBeDriven(question)
+    return this.#answered(question, () => device[question]!() as Promise<Read<Name>>)
   }
 
   /**
@@ -390,12 +390,6 @@ export class Instrument {
       )
     }
     return { ...(await this.#answered(`read ${reading}`, () => described.read(reading))), unit: known.unit }
-  }
-
-  /** Where a transporter is now. Throws what `perform` throws; never `busy`. */
-  async getPose(): Promise<Pose> {
-    const { device } = this.#mustBeDriven('pose')
-    return this.#answered('pose', () => device.pose!())
   }
 
   /** Whether there is something that `sample` can ask for. */
@@ -799,16 +793,13 @@ const world: Limits = { x: metres, y: metres, z: metres, yaw: turns, pitch: turn
 
 const none: ReadonlyMap<string, OwnOperation> = new Map()
 
-/** The names besides the operations that a device that is driven here can know, in the order in which they are shown. */
-const inquiries = ['initialized', 'get_temperature', 'pose']
-
 function namesOf(device: Device): string[] {
   const own = device.described?.operations ?? none
-  const all = new Set([...Object.keys(operations), ...own.keys(), ...inquiries])
+  const all = new Set([...Object.keys(operations), ...own.keys(), ...Object.keys(readings)])
   return [...all].filter((name) => isKnown(device, name))
 }
 
 function isKnown(device: Device, name: string): boolean {
-  if (name === 'stop' || name === 'initialized' || device.described?.operations.has(name)) return true
-  return (Object.hasOwn(operations, name) || inquiries.includes(name)) && device[name as Performable] !== undefined
+  if (name === 'stop' || name === 'initialized' || (device.described?.operations.has(name) && !isQuestion(name))) return true
+  return (Object.hasOwn(operations, name) || isQuestion(name)) && device[name as Performable] !== undefined
 }

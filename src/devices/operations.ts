@@ -108,12 +108,40 @@ export const moves = {
 /** All that takes its time on a device. */
 export const tasks = { ...operations, ...moves }
 
-/** A reading asks something: GET, answered at once, also while an operation runs. */
-export const readings = {
-  initialized: { summary: 'Check whether the device is initialized' },
-  get_temperature: { summary: 'Get temperature, in °C, and the target, null when none is set' },
-  pose: { summary: 'Get where a transporter is now, as the coordinates of a teachpoint' },
-} as const
+/** Where a transporter grips: mm and degrees, in its own frame. The `coords` of a cartesian teachpoint. */
+const poseMembers = ['x', 'y', 'z', 'yaw', 'pitch', 'roll'] as const
+export type Pose = Record<(typeof poseMembers)[number], number>
+
+/**
+ * The questions to an instrument: GET, answered at once, also while an operation runs. `shown` makes the answer of the bench, without the
+ * `device_id`, of what the driver answers.
+ */
+export const questions = {
+  get_temperature: {
+    summary: 'Get temperature, in °C, and the target, null when none is set',
+    success: 'The temperature now',
+    answer: v.strictObject({
+      device_id: v.string(),
+      temperature: v.pipe(v.number(), v.metadata({ unit: '°C' })),
+      target: described(v.nullable(v.number()), 'null when none is set', '°C'),
+    }),
+    shown: (read: { temperature: number; target: number | null }) => read,
+  },
+  pose: {
+    summary: 'Get where a transporter is now, as the coordinates of a teachpoint',
+    description: 'Of a transporter that can tell it: `capabilities` lists `pose` then. Refused while it moves.',
+    success: 'Where it is',
+    answer: v.strictObject({
+      device_id: v.string(),
+      coord_type: v.literal('cartesian'),
+      coords: described(v.strictObject(v.entriesFromList(poseMembers, v.number())), 'mm and degrees, as in a teachpoint'),
+    }),
+    shown: (coords: Pose) => ({ coord_type: 'cartesian', coords }),
+  },
+} as const satisfies Record<string, QuestionShape>
+
+/** All that is asked by GET, in the order in which it is shown. */
+export const readings = { initialized: { summary: 'Check whether the device is initialized' }, ...questions }
 
 type TaskShape = { typical_seconds: number; margin_seconds: number; done(params: never): string }
 
@@ -124,14 +152,29 @@ type OperationShape = TaskShape & {
   leaves_on?: 'motion' | 'heat'
 }
 
+export type QuestionShape = {
+  summary: string
+  description?: string
+  success: string
+  answer: v.GenericSchema
+  shown(read: never): object
+}
+
 export type OperationName = keyof typeof operations
 /** The operations that can be performed; a stop goes its own way. */
 export type Performable = Exclude<OperationName, 'stop'>
 export type MoveName = keyof typeof moves
 export type TaskName = keyof typeof tasks
 export type ReadingName = keyof typeof readings
+export type Question = keyof typeof questions
+/** The answer of a driver to a question. */
+export type Read<Name extends Question> = Parameters<(typeof questions)[Name]['shown']>[0]
 /** The parameters of an operation: the members of its body. */
 export type Params<Name extends OperationName> = v.InferOutput<(typeof operations)[Name]['params']>
+
+export function isQuestion(name: string): name is Question {
+  return Object.hasOwn(questions, name)
+}
 
 /** Whether a member of a body may be left out. */
 export function isOptional(schema: v.GenericSchema): schema is v.OptionalSchema<v.GenericSchema, unknown> {

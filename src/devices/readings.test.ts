@@ -1,11 +1,13 @@
 // Readings in the background: how often, for how long they are kept, and that they latch nothing and come before nothing.
 
 import { test } from 'tap'
+import * as v from 'valibot'
 import { driver as bioshake } from '../../drivers/bioshake/driver.ts'
 import { driver as ika } from '../../drivers/ika_shaker/driver.ts'
 import { LabError } from '../errors.ts'
 import { oneDevice } from '../testing/devices.ts'
 import { type Hand, tampered } from '../testing/drivers/tampered.ts'
+import { Operations, ownOperations } from './description.ts'
 import { mostReadings, Readings } from './readings.ts'
 
 const hour_ms = 3_600_000
@@ -136,7 +138,7 @@ test('hundreds who ask for a temperature at once disturb nothing that runs', asy
   const shaking = instrument.perform('shake', { speed: 500, duration: 10 })
   await clock.advance(1000)
   const before = written.length
-  const answers = await clock.run(Promise.all(Array.from({ length: 300 }, () => instrument.getTemperature())))
+  const answers = await clock.run(Promise.all(Array.from({ length: 300 }, () => instrument.ask('get_temperature'))))
   t.match(new Set(answers.map(({ temperature }) => temperature)), new Set([22]))
   t.ok(written.slice(before).filter((frame) => frame === 'getTempActual').length <= 2, 'two questions answer all of them')
   t.match(await clock.run(shaking), { success: true })
@@ -145,8 +147,8 @@ test('hundreds who ask for a temperature at once disturb nothing that runs', asy
 
 test('a temperature that is asked for while another answer is on its way is no older than its question', async (t) => {
   const { clock, instrument, link } = await bench(t)
-  const first = instrument.getTemperature()
-  const second = instrument.getTemperature()
+  const first = instrument.ask('get_temperature')
+  const second = instrument.ask('get_temperature')
   await clock.run(first)
   link.setFault('no_reply')
   await t.rejects(clock.run(second), { code: 'no_reply' })
@@ -164,6 +166,23 @@ test('a driver that throws at once when it is asked is as unwell as one that fai
   let isGone = false
   const { instrument } = await bench(t, { ...bioshake, open })
   isGone = true
-  await t.rejects(instrument.getTemperature(), { code: 'device_failed', message: /^d: its sensor is gone/ })
+  await t.rejects(instrument.ask('get_temperature'), { code: 'device_failed', message: /^d: its sensor is gone/ })
   t.equal(instrument.state, 'faulted')
 })
+
+test('a program that describes an operation by the name of a question is not asked that question, and has no fault', async (t) => {
+  const open: typeof bioshake.open = (at) => {
+    const device = bioshake.open(at)
+    const described = { operations: ownOperations({ operations: named('pose') }), readings: {}, isKnown: true }
+    return Object.assign(device, {
+      described: { ...described, accept: () => false, perform: async () => ({}), read: () => device.get_temperature!() },
+    })
+  }
+  const { instrument } = await bench(t, { ...bioshake, open })
+  await t.rejects(instrument.ask('pose'), { code: 'invalid', message: /^d cannot pose: it knows initialize, / })
+  t.match(instrument.info(), { state: 'ready', fault: null })
+})
+
+function named(name: string) {
+  return v.parse(Operations, { [name]: { seconds: 1 } })
+}

@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 import { described } from '../kit/described.ts'
 import { Name } from '../kit/name.ts'
-import { poseMembers } from './device.ts'
+import { questions } from './operations.ts'
 
 const Nullable = { text: v.nullable(v.string()), number: v.nullable(v.number()) }
 const UnixSeconds = described(v.number(), 'Unix time', 's')
@@ -136,12 +136,6 @@ export const DeviceInfo = v.strictObject({
 })
 export type DeviceInfo = v.InferOutput<typeof DeviceInfo>
 
-export const Temperature = v.strictObject({
-  device_id: v.string(),
-  temperature: v.pipe(v.number(), v.metadata({ unit: '°C' })),
-  target: described(Nullable.number, 'null when none is set', '°C'),
-})
-
 export const OwnReading = v.strictObject({
   device_id: v.string(),
   reading: v.string(),
@@ -154,7 +148,7 @@ export const OwnReading = v.strictObject({
 export const Reading = v.strictObject({
   at: UnixSeconds,
   temperature: described(v.nullable(v.number()), 'null where the device tells none', '°C'),
-  target: Temperature.entries.target,
+  target: questions.get_temperature.answer.entries.target,
   others: v.optional(
     described(
       v.record(v.string(), v.omit(OwnReading, ['device_id', 'reading'])),
@@ -163,12 +157,6 @@ export const Reading = v.strictObject({
   ),
 })
 export type Reading = v.InferOutput<typeof Reading>
-
-export const DevicePose = v.strictObject({
-  device_id: v.string(),
-  coord_type: v.literal('cartesian'),
-  coords: described(v.strictObject(v.entriesFromList(poseMembers, v.number())), 'mm and degrees, as in a teachpoint'),
-})
 
 export const Initialized = v.strictObject({ device_id: v.string(), is_initialized: v.boolean() })
 

@@ -4,12 +4,19 @@ import * as v from 'valibot'
 import type { Instrument } from '../devices/instrument.ts'
 import type { Ledger } from '../devices/ledger.ts'
 import type { Caller } from '../devices/lock.ts'
-import { isOptional, type OperationName, operations, readings } from '../devices/operations.ts'
+import {
+  isOptional,
+  type OperationName,
+  operations,
+  type Question,
+  type QuestionShape,
+  questions,
+  readings,
+} from '../devices/operations.ts'
 import type { Readings } from '../devices/readings.ts'
 import {
   Capabilities,
   DeviceInfo,
-  DevicePose,
   DeviceSummary,
   Initialized,
   LeaseWish,
@@ -21,11 +28,11 @@ import {
   PerformWish,
   Reading,
   StopAllResult,
-  Temperature,
 } from '../devices/records.ts'
 import type { Registry } from '../devices/registry.ts'
 import { Wire } from '../devices/wire_log.ts'
 import { LabError } from '../errors.ts'
+import { inCamelCase } from '../kit/camel_case.ts'
 import { described } from '../kit/described.ts'
 import { type Exchange, json, type Route, routesOf } from './contract.ts'
 import { decimal, Numeral } from './numeral.ts'
@@ -86,29 +93,7 @@ export const deviceRoutes: Route<Rooms>[] = [
       return json({ device_id, is_initialized })
     },
   }),
-  route('GET', `${path}/get_temperature`, {
-    operation_id: 'getDeviceTemperature',
-    summary: readings.get_temperature.summary,
-    scope: 'read',
-    success: { description: 'The temperature now', schema: Temperature },
-    errors: [400, 404, 409, 500],
-    async handle({ lab, param }) {
-      const device_id = param('device_id')
-      return json({ device_id, ...(await lab.registry.find(device_id).getTemperature()) })
-    },
-  }),
-  route('GET', `${path}/pose`, {
-    operation_id: 'getDevicePose',
-    summary: readings.pose.summary,
-    description: 'Of a transporter that can tell it: `capabilities` lists `pose` then. Refused while it moves.',
-    scope: 'read',
-    success: { description: 'Where it is', schema: DevicePose },
-    errors: [400, 404, 409, 500],
-    async handle({ lab, param }) {
-      const device_id = param('device_id')
-      return json({ device_id, coord_type: 'cartesian', coords: await lab.registry.find(device_id).getPose() })
-    },
-  }),
+  ...(Object.keys(questions) as Question[]).map(questionRoute),
   route('GET', `${path}/readings`, {
     operation_id: 'getDeviceReadings',
     summary: 'Get the readings of the last hour: temperatures, and what the program behind a device tells',
@@ -295,6 +280,21 @@ async function operationOf({ ledger }: Pick<Rooms, 'ledger'>, operation_id: stri
   throw new LabError('not_found', sentence)
 }
 
+function questionRoute(name: Question): Route<Rooms> {
+  const { success, answer, shown, ...words }: QuestionShape = questions[name]
+  return route('GET', `${path}/${name}`, {
+    operation_id: `getDevice${inCamelCase(name.replace(/^get_/, ''))}`,
+    ...words,
+    scope: 'read',
+    success: { description: success, schema: answer },
+    errors: [400, 404, 409, 500],
+    async handle({ lab, param }) {
+      const device_id = param('device_id')
+      return json({ device_id, ...shown((await lab.registry.find(device_id).ask(name)) as never) })
+    },
+  })
+}
+
 function operationRoute(name: OperationName): Route<Rooms> {
   const { summary, params, ...more } = operations[name]
   const extension = 'extension' in more ? 'An extension of ours. ' : ''
@@ -377,7 +377,6 @@ function prefersAsync(header: string | undefined): boolean {
 
 /** `lock_plate` as a generated client calls it: lockPlateDevice is ugly, so the verb comes first and the plate stays. */
 function operationId(name: string): string {
-  const [verb, ...rest] = name.split('_')
-  const object = rest.length ? rest.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('') : 'Device'
-  return `${verb}${object}`
+  const [verb = name, ...rest] = name.split('_')
+  return `${verb}${rest.length ? inCamelCase(rest.join('_')) : 'Device'}`
 }

@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { Backup } from '../care/backups.ts'
-import { type OperationName, operations } from '../devices/operations.ts'
+import { type OperationName, operations, questions } from '../devices/operations.ts'
 import {
   Capabilities,
   DeviceInfo,
@@ -16,7 +16,6 @@ import {
   OperationResult,
   Reading,
   StopAllResult,
-  Temperature,
 } from '../devices/records.ts'
 import type { ErrorCode } from '../errors.ts'
 import * as contexts from '../events/contexts.ts'
@@ -59,7 +58,7 @@ export const named = {
   Fault,
   Identity,
   Initialized,
-  Temperature,
+  Temperature: questions.get_temperature.answer,
   Reading,
   Capabilities,
   OperationResult,

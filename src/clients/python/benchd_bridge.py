@@ -439,7 +439,7 @@ _OF_EVERY_BENCH = {
 }
 #: Not operations: what the bench asks in another way, and what only Python needs.
 _NOT_OPERATIONS = {"setup", "stop", "serialize", "deserialize", "get_temperature", "get_current_temperature"}
-_TAKEN = {"halt", "initialize", "initialized", "check", "describe", "perform", "end"}
+_TAKEN = {"halt", "initialize", "initialized", "pose", "check", "describe", "perform", "end"}
 #: PyLabRobot does not say how long a method takes.
 _USUAL_S, _MARGIN_S = 60, 540
 _MOST_OPERATIONS = 60

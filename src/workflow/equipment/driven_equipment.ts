@@ -1,7 +1,7 @@
 // The bench as its drivers drive it: real instruments, or each one's own simulator.
 
 import type { Instrument, MoveTarget } from '../../devices/instrument.ts'
-import { type MoveName, operations, type Performable, readings } from '../../devices/operations.ts'
+import { isQuestion, type MoveName, operations, type Performable, readings } from '../../devices/operations.ts'
 import type { OperationRecord, OperationResult } from '../../devices/records.ts'
 import type { Registry } from '../../devices/registry.ts'
 import { LabError } from '../../errors.ts'
@@ -96,7 +96,7 @@ export class DrivenEquipment implements Equipment {
     const { initialized, typical } = instrument
     // A question to one that is not ready would fail, or latch a fault anew.
     const isAsked = initialized && instrument.knows('get_temperature')
-    const reading = isAsked ? await instrument.getTemperature().catch(() => null) : null
+    const reading = isAsked ? await instrument.ask('get_temperature').catch(() => null) : null
     return { initialized, temperature: reading?.temperature ?? null, typical }
   }
 
@@ -118,8 +118,7 @@ export class DrivenEquipment implements Equipment {
     const instrument = this.#registry.find(device_id)
     const name = known(operation, instrument)
     if (name === 'initialized') return { is_initialized: instrument.initialized }
-    if (name === 'get_temperature') return instrument.getTemperature()
-    if (name === 'pose') return instrument.getPose()
+    if (isQuestion(name)) return instrument.ask(name)
     instrument.mustKnow(name)
     // The values of variables were seen by nobody yet.
     const taken = instrument.paramsOf(name, params)

@@ -2,7 +2,7 @@
 // know the names of their parts.
 
 import type * as v from 'valibot'
-import type { OperationName, operations, Performable, ReadingName } from '../../devices/operations.ts'
+import type { OperationName, operations, Performable, Question, Read, ReadingName } from '../../devices/operations.ts'
 import type { OperationResult } from '../../devices/records.ts'
 import type { Handler, TopologyInput, WorkflowDocument } from './documents.ts'
 
@@ -48,9 +48,7 @@ export interface MethodDoing extends Pick<Doing, 'execution_id' | 'thread_id' | 
 /** A method for each operation of the table. One that the device does not know rejects with `invalid`. */
 export type BoundDevice = { readonly device_id: string } & {
   [Name in Performable]: ParamsOf<Name> extends Record<string, never> ? () => Promise<OperationResult> : Taking<ParamsOf<Name>>
-} & {
-  /** In °C; the target is null when none is set. */
-  get_temperature(): Promise<{ temperature: number; target: number | null }>
+} & { [Name in Question]: () => Promise<Read<Name>> } & {
   /** An operation that is not in the table: of a device that is declared in the topology. */
   perform(operation: string, params?: Record<string, unknown>): Promise<unknown>
 }
