@@ -254,24 +254,38 @@ for (const refused of ['shakeEmergencyOff', 'tempOff']) {
   })
 }
 
-test('an ok to the command that a halt cuts off does not stand in for the stop that the instrument refuses', async (t) => {
-  const { driver: same, hand } = tampered({ ...driver, simulate: (at) => refusing('shakeEmergencyOff', at) })
-  const bench = await onSimulator(same)
-  await bench.run(bench.device.initialize({}, calm))
-  await bench.run(bench.device.lock_plate!({}, calm))
-  const shaking = begin(bench.device.shake!({ speed: 500, duration: 60 }, calm))
-  let held: (() => void) | undefined
-  // The `ok` to the start of the shake is on its way when the halt is written.
-  hand.change((bytes, send) => {
-    if (bench.written.at(-1)?.startsWith('shakeOn')) held = () => send(bytes)
-    else send(bytes)
-  })
-  while (!held) await bench.clock.advance(10)
-  const halting = begin(bench.device.halt())
-  held()
-  await t.rejects(bench.run(halting), { code: 'device_failed' })
-  await t.rejects(bench.run(shaking), { code: 'stopped' })
-})
+/** `before` is done between the command and the halt that counts. */
+const lateOks: Record<string, (bench: { halt(): Promise<void>; late(): Promise<unknown> }) => Promise<unknown> | undefined> = {
+  'a halt cuts off': () => undefined,
+  'a halt before the halt cuts off': ({ halt }) => {
+    halt().catch(() => undefined)
+    return undefined
+  },
+  'came too late': ({ late }) => late(),
+}
+for (const [what, before] of Object.entries(lateOks)) {
+  for (const settings of [{}, { model: '3000' }]) {
+    test(`an ok to the command that ${what} does not stand in for the stop that the instrument refuses ${JSON.stringify(settings)}`, async (t) => {
+      const { driver: same, hand } = tampered({ ...driver, simulate: (at) => refusing('shakeEmergencyOff', at) })
+      const bench = await onSimulator(same, settings)
+      await bench.run(bench.device.initialize({}, calm))
+      if (bench.device.lock_plate) await bench.run(bench.device.lock_plate({}, calm))
+      const shaking = begin(bench.device.shake!({ speed: 500, duration: 60 }, calm))
+      let held: (() => void) | undefined
+      // The `ok` to the start of the shake is on its way when the halt is written.
+      hand.change((bytes, send) => {
+        if (!held && bench.written.at(-1)?.startsWith('shakeOn')) held = () => send(bytes)
+        else send(bytes)
+      })
+      while (!held) await bench.clock.advance(10)
+      await before({ halt: () => bench.device.halt(), late: () => t.rejects(bench.run(shaking), { code: 'no_reply' }) })
+      const halting = begin(bench.device.halt())
+      held()
+      await t.rejects(bench.run(halting), { code: 'device_failed' })
+      await shaking.catch(() => undefined)
+    })
+  }
+}
 
 /** A simulator that answers one command with `e` and does not obey it. */
 function refusing(refused: string, at: Parameters<typeof driver.simulate>[0]): ReturnType<typeof driver.simulate> {

@@ -72,6 +72,8 @@ export class Exchange<Frame, Question> {
   #lastWrite = Number.NEGATIVE_INFINITY
   #lastByte = Number.NEGATIVE_INFINITY
   #outOfStep = false
+  /** The first question since the line was found that was not answered: its answer may still come. */
+  #unanswered: Outstanding<Frame, Question> | undefined
   /** Questions of `resync` whose answers may still come. */
   #owed = 0
   /** Aborted with each interruption and loss: what was asked before is not asked any more. */
@@ -142,21 +144,19 @@ export class Exchange<Frame, Question> {
 
   /**
    * Interrupts as `interrupt` does; resolves with the frame that acknowledges the question: the first that it accepts for which `isLast` holds.
-   * A frame that may be the answer to the question that was cut off is passed over once, before `isLast` sees it. Rejects with `no_reply` after
-   * the deadline.
+   * A frame that may be the answer to a question from before, which was cut off or came too late, is passed over once, before `isLast` sees it.
+   * Rejects with `no_reply` after the deadline.
    */
   interruptFor(
     question: Question,
     { deadline_ms, accepts = () => true, isLast = () => true }: Expected<Frame> & { isLast?(frame: Frame): boolean },
   ): Promise<Frame> {
-    const cutOff = this.#outstanding
     this.interrupt(question)
-    let owed = cutOff?.question !== undefined
     const acknowledges = (frame: Frame) => {
       if (!accepts(frame)) return false
-      const passed = owed && (cutOff?.accepts(frame) ?? false)
-      if (passed) owed = false
-      return !passed && isLast(frame)
+      const isLate = this.#unanswered?.accepts(frame) ?? false
+      if (isLate) this.#unanswered = undefined
+      return !isLate && isLast(frame)
     }
     return this.#inTurn((turn) => this.#exchange(turn, undefined, { deadline_ms, accepts: acknowledges }))
   }
@@ -186,8 +186,8 @@ export class Exchange<Frame, Question> {
         this.#outstanding = undefined
       }
       const cancel = (isLikelySilent ? this.#silence : this.#deadlines).after(deadline_ms, () => {
+        this.#loseStep()
         end()
-        this.#outOfStep = true
         const isSilent = this.dropped === dropped && this.#buffer.length === 0
         const why = isSilent ? 'see that it is switched on and connected' : strange
         reject(new LabError('no_reply', `no reply within ${deadline_ms / 1000} s; ${why}`))
@@ -240,6 +240,13 @@ export class Exchange<Frame, Question> {
     }
     turn.throwIfAborted()
     this.#outOfStep = false
+    this.#unanswered = undefined
+  }
+
+  /** From now on the line has to be found before the next question. */
+  #loseStep(): void {
+    this.#outOfStep = true
+    if (this.#outstanding?.question !== undefined) this.#unanswered ??= this.#outstanding
   }
 
   /**
@@ -277,7 +284,7 @@ export class Exchange<Frame, Question> {
   #abandon(error: LabError): void {
     this.#turn.abort(error)
     this.#turn = new AbortController()
-    this.#outOfStep = true
+    this.#loseStep()
     this.#buffer = Buffer.alloc(0)
     this.#outstanding?.fail(error)
   }

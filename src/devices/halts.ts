@@ -1,28 +1,28 @@
 // The halts of one device: one that was not acknowledged is owed, and is repeated until the device hears it.
 
 import type { Clock } from '../kit/clock.ts'
-import { acknowledge_ms, inTime } from './halting.ts'
 import type { LeftOn } from './left_on.ts'
 
 /** An acknowledgement is awaited so long before the halt is sent again. */
 const repeat_ms = 4000
 
-/** `since` is when the first of the halts was sent that this one repeats. */
-type Sent = { at: number; since: number; isPending: boolean }
+type Sent = { at: number; isPending: boolean }
 
 export class Halts {
   readonly #clock: Clock
   readonly #leftOn: LeftOn
-  readonly #late: () => void
+  readonly #heard: () => void
   /** The last halt, unless it was acknowledged. */
   #owed: Sent | undefined
+  /** The acknowledgement of the last halt. */
+  #newest: Promise<void> | undefined
 
-  /** `late` is called when a halt is acknowledged after it was reported that it was not. */
-  constructor({ clock, leftOn, late }: { clock: Clock; leftOn: LeftOn; late: () => void }) {
+  /** `heard` is called when the device acknowledges a halt. */
+  constructor({ clock, leftOn, heard }: { clock: Clock; leftOn: LeftOn; heard: () => void }) {
     this.#clock = clock
     this.#leftOn = leftOn
-    this.#late = late
-    if (leftOn.isHaltOwed) this.#owed = { at: clock.now(), since: Number.NEGATIVE_INFINITY, isPending: false }
+    this.#heard = heard
+    if (leftOn.isHaltOwed) this.#owed = { at: clock.now(), isPending: false }
   }
 
   /** Whether the device has not acknowledged its last halt. */
@@ -37,30 +37,33 @@ export class Halts {
   }
 
   /**
-   * Counts a halt that was sent, until it is acknowledged, however late that is. Resolves with whether that was within `ms`, and rejects
-   * with what the driver says.
+   * Counts a halt that was sent, until it is acknowledged, however late that is. Returns its acknowledgement. The bytes of a halt cut off the
+   * acknowledgement of the one before, which was sent earlier: then that of the newest halt counts for both.
    */
-  sent(acknowledged: Promise<void>, ms?: number): Promise<boolean> {
-    const at = this.#clock.now()
-    const halt = { at, since: this.#owed?.since ?? at, isPending: true }
+  sent(acknowledged: Promise<void>): Promise<void> {
+    const halt = { at: this.#clock.now(), isPending: true }
     this.#owed = halt
-    const counted = acknowledged.then(
+    const counted: Promise<void> = acknowledged.then(
       () => {
-        if (this.#owed === halt) this.#heard(halt)
+        if (this.#owed !== halt) return
+        this.#owed = undefined
+        this.#leftOn.off()
+        this.#heard()
       },
       (error) => {
+        if (this.#newest !== counted) return this.#newest
         halt.isPending = false
         if (this.#owed === halt) this.#leftOn.oweHalt()
         throw error
       },
     )
-    return inTime(this.#clock, counted, ms)
+    this.#newest = counted
+    return counted
   }
 
   /** A halt could not be sent, and has to be as soon as it can. */
   owe(): void {
-    const at = this.#clock.now()
-    this.#owed = { at, since: this.#owed?.since ?? at, isPending: false }
+    this.#owed = { at: this.#clock.now(), isPending: false }
     this.#leftOn.oweHalt()
   }
 
@@ -74,11 +77,5 @@ export class Halts {
   /** Somebody else sends it from now on: what becomes of it here is not written down any more. */
   disown(): void {
     this.#owed = undefined
-  }
-
-  #heard({ since }: Sent): void {
-    this.#owed = undefined
-    this.#leftOn.off()
-    if (this.#clock.now() - since > acknowledge_ms) this.#late()
   }
 }

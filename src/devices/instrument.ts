@@ -10,7 +10,7 @@ import { capabilities } from './capabilities.ts'
 import type { OwnOperation } from './description.ts'
 import type { AnyProfile, Device, Identity, Limits, Link, Progress, Typical, UnderWay } from './device.ts'
 import { connectionLost, faultOf, isHarmless, isRefusal, worded } from './failure.ts'
-import { answerToStop, onceOpen, promised, standing_ms } from './halting.ts'
+import { answerToStop, inTime, onceOpen, promised, standing_ms } from './halting.ts'
 import { Halts } from './halts.ts'
 import { DeviceLatch, type Emitter } from './latch.ts'
 import type { LatchStore } from './latches.ts'
@@ -109,7 +109,7 @@ export class Instrument {
     this.#lock = new DeviceLock(device_id, around)
     this.#latch = new DeviceLatch(device_id, { ...around, wire: driven?.wire, execution: () => this.#lock.execution_id })
     this.#leftOn = new LeftOn({ device_id, simulated, timesItself: driven?.profile.features.autonomous_timer ?? false }, around)
-    this.#halts = new Halts({ clock: around.clock, leftOn: this.#leftOn, late: () => this.#latch.setHalted() })
+    this.#halts = new Halts({ clock: around.clock, leftOn: this.#leftOn, heard: () => this.#latch.setHalted() })
     this.#limits = this.#boundedLimits()
     if (!driven) return
     const { device, link } = driven
@@ -447,8 +447,7 @@ export class Instrument {
     this.#initialized = false
     this.#latch.setStopped(this.#run?.name ?? null, by)
     this.#run?.cutShort('stopped')
-    this.#halts.sent(acknowledged).catch(() => undefined)
-    return answerToStop(this.device_id, this.#around.clock, acknowledged, this.#presence?.opening)
+    return answerToStop(this.device_id, this.#around.clock, this.#halts.sent(acknowledged), this.#presence?.opening)
   }
 
   /** Clears a fault that somebody has looked at; never a stop. Answers whether there was one. Throws `locked` when it is not theirs. */
@@ -699,10 +698,8 @@ export class Instrument {
   /** Whether the device acknowledged within `ms` that it stands. */
   async #halted(device: Device, ms?: number): Promise<boolean> {
     try {
-      return await this.#halts.sent(
-        promised(() => device.halt()),
-        ms,
-      )
+      const acknowledged = this.#halts.sent(promised(() => device.halt()))
+      return await inTime(this.#around.clock, acknowledged, ms)
     } catch (error) {
       this.#around.log.warn(`${this.device_id}: could not be halted: ${messageOf(error)}`)
       return false

@@ -292,6 +292,21 @@ test('a stop that nobody acknowledges is answered after 400 ms', async (t) => {
   t.equal(clock.now() - before, 400)
 })
 
+test('many stops at once are all on the wire at once, and are confirmed by what the instrument acknowledges last', async (t) => {
+  const { clock, shaker, registry, lines, written } = await shaking(t)
+  const shake = shaker.perform('shake', { speed: 500, duration: 60 })
+  await clock.advance(5000)
+  const before = written.length
+  const stops = Array.from({ length: 20 }, (_, i) => registry.halt('shaker-1', `client ${i}`))
+  t.equal(written.length, before + 20)
+  for (const stop of await clock.run(Promise.all(stops))) t.match(stop, { success: true })
+  t.match(shaker.info(), { state: 'stopped', fault: { may_still_be_moving: false } })
+  await clock.run(shake)
+  lines['shaker-1']!.setFault('no_reply')
+  const unheard = await clock.run(Promise.all([registry.halt('shaker-1'), registry.halt('shaker-1')]))
+  for (const stop of unheard) t.match(stop, { success: false }, 'an acknowledgement of before confirms none')
+})
+
 test('a shaker that was left shaking is busy until it has ended, and can be stopped', async (t) => {
   const { clock, shaker, registry, lines, written } = await shaking(t)
   const line = lines['shaker-1']!

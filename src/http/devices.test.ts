@@ -293,7 +293,7 @@ test('a stop ends the run, which answers that it was stopped, and holds until in
   t.match((await ask('GET', shaker)).body, {
     state: 'stopped',
     is_initialized: false,
-    fault: { command: 'shake', outcome: 'unknown', error_type: 'Stopped', may_still_be_moving: true },
+    fault: { command: 'shake', outcome: 'unknown', error_type: 'Stopped', may_still_be_moving: false },
   })
   isRefusal(t, await ask('POST', `${shaker}/lock_plate`), 409, 'stopped')
   isRefusal(t, await ask('POST', `${shaker}/clear_fault`), 409, 'stopped')
