@@ -75,6 +75,11 @@ const Summary = {
   phase: described(v.picklist(['accepting', 'draining', 'stopping', 'ended']), 'Whether it takes more submissions'),
   paused: v.nullable(v.strictObject({ at: UnixSeconds, reason: v.picklist(['manual', 'system']) })),
   thread_count: v.number(),
+  open_count: described(v.number(), 'Its threads that have not ended'),
+  needs_person_count: described(
+    v.number(),
+    'Of the open threads, those that wait for a person: to decide about an error or a pause, to confirm a step, to put labware down or take it away',
+  ),
 }
 
 export const ExecutionSummary = v.strictObject(Summary)
@@ -146,6 +151,8 @@ export function summaryOf({ row, execution, records }: Known): ExecutionSummary 
     phase: phaseOf(row, execution),
     paused: isOpen ? paused : null,
     thread_count: threads?.size ?? records.threads(row.execution_id).length,
+    open_count: isOpen ? (execution?.liveCount ?? 0) : 0,
+    needs_person_count: isOpen ? (execution?.live() ?? []).filter(({ waiting }) => waiting?.kind === 'operator').length : 0,
   }
 }
 

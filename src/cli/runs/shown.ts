@@ -49,10 +49,16 @@ const runsTimeline = shows({
 
 export const shown = [runsList, runsShow, runsWhy, runsTimeline]
 
-/** Says the state of a run as people do: what it is in, or what became of it. */
-export function stateOf({ status, phase, paused }: Pick<ExecutionSummary, 'status' | 'phase' | 'paused'>): string {
+type Going = Pick<ExecutionSummary, 'status' | 'phase' | 'paused' | 'open_count' | 'needs_person_count'>
+
+/** Says the state of a run as people do: what it is in, how much of it waits for a person, or what became of it. */
+export function stateOf({ status, phase, paused, open_count, needs_person_count = 0 }: Going): string {
   if (status !== 'IN_PROGRESS') return status
-  return paused ? 'paused' : phase === 'accepting' ? 'running' : phase
+  if (paused) return 'paused'
+  const going = phase === 'accepting' ? 'running' : phase
+  if (needs_person_count === 0) return going
+  if (needs_person_count === open_count) return 'needs a person'
+  return `${going}, ${needs_person_count} of ${open_count} need a person`
 }
 
 /** Where the labware of each thread is, and what it waits for. */
