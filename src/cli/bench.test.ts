@@ -65,7 +65,10 @@ test('top prints one picture where there is no terminal, and it fits one where t
   const { run, json, id, step } = await busy(t)
   const { stdout } = await run('top')
   t.match(stdout, new RegExp(`to do: look at the plate {2}\\(when done: benchd runs confirm ${step}\\)`))
-  t.match(stdout, new RegExp(`patient {2}LIVE {2}needs a person {2}${id.slice(0, 8)}\nTHREAD +STATUS +WHERE +WAITS FOR\nplate +\\w+ +pad_1`))
+  t.match(
+    stdout,
+    new RegExp(`patient {2}LIVE {2}needs a person {2}${id.slice(0, 8)}\nTHREAD +STATUS +WHERE +WAITS FOR\nplate +\\w+ +pad_1`),
+  )
   const view = await json<View>('top')
   for (const size of [
     { columns: 40, rows: 10 },
