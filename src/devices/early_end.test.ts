@@ -87,7 +87,7 @@ test('a stop goes before an early end', async (t) => {
 
 test('another key that has the device, a run, and an operation that cannot end early are refused', async (t) => {
   const { instrument, clock, record, shaken } = await shaking(t)
-  await clock.run(instrument.lease(somebody, { owner: 'Anna', ttl_s: 600 }))
+  await clock.run(instrument.lock.lease(somebody, { owner: 'Anna', ttl_s: 600 }))
   t.throws(() => instrument.endEarly(record.operation_id, { key_id: 'other', override: false }), {
     code: 'locked',
     message: /leased by Anna/,
@@ -97,7 +97,7 @@ test('another key that has the device, a run, and an operation that cannot end e
 
   const run = await oneDevice(t, bioshake)
   await run.start()
-  const letGo = run.instrument.hold(execution_id)
+  const letGo = run.instrument.lock.hold(execution_id)
   let its: OperationRecord | undefined
   const begun = (record: OperationRecord) => {
     its = record
@@ -132,7 +132,7 @@ test('a run that the instrument began before this start, and times itself, is en
     const { instrument, clock, link, start, perform } = await oneDevice(t, driver)
     await start()
     await perform('initialize', {})
-    if (instrument.knows('lock_plate')) await perform('lock_plate', {})
+    if (instrument.abilities.knows('lock_plate')) await perform('lock_plate', {})
     for (const command of commands) {
       ;(link.simulator as Simulator).receive(Buffer.from(command))
       await clock.advance(200)

@@ -1,13 +1,10 @@
 // A device of the bench: its identity, its present operation, and its latch.
 
-import type * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
-import { checked } from '../kit/schema.ts'
-import { SharedAnswer } from '../kit/shared_answer.ts'
+import { Abilities } from './abilities.ts'
 import { capabilities } from './capabilities.ts'
-import type { OwnOperation } from './description.ts'
 import type { AnyProfile, Device, Identity, Limits, Link, Progress, Typical, UnderWay } from './device.ts'
 import { connectionLost, faultOf, isHarmless, isRefusal, worded } from './failure.ts'
 import { answerToStop, inTime, onceOpen, promised, standing_ms } from './halting.ts'
@@ -20,27 +17,22 @@ import { LeftOn } from './left_on.ts'
 import { type Bounds, checkLimits, narrowed } from './limits.ts'
 import { type Caller, DeviceLock } from './lock.ts'
 import type { RunStore } from './operation_journal.ts'
-import { isQuestion, type MoveName, operations, type Performable, type Pose, type Question, type Read, readings } from './operations.ts'
+import type { MoveName, Performable, Pose } from './operations.ts'
 import { Presence, watch_ms } from './presence.ts'
+import { Questions } from './questions.ts'
 import type {
   Capabilities,
   DeviceInfo,
   DeviceState,
   DeviceSummary,
-  LeaseWish,
-  Lock,
   OperationRecord,
   OperationResult,
   PerformResult,
-  Reading,
   Stopped,
 } from './records.ts'
 import { Run } from './run.ts'
 import { taskOf } from './task.ts'
 import type { Wire, WireLog } from './wire_log.ts'
-
-/** The number of readings of its own that a device is asked for in the background. */
-const mostSampled = 8
 
 /** A device as it is configured. `time_scale` is how many seconds of the instrument go by in one of ours. */
 export type Configured = {
@@ -82,12 +74,14 @@ export type Asking = { by?: Caller; begun?: (record: OperationRecord) => void; d
 export type MoveTarget = { at: string; pose: Pose }
 
 export class Instrument {
+  readonly abilities: Abilities
+  readonly questions: Questions
+  readonly lock: DeviceLock
   #configured: Configured
   readonly #around: Surroundings
   readonly #latch: DeviceLatch
   readonly #leftOn: LeftOn
   readonly #halts: Halts
-  readonly #lock: DeviceLock
   /** Absent where there is no driver. */
   readonly #presence: Presence | undefined
   /** The model's, replaced by those that the instrument reported, narrowed by the configuration. */
@@ -98,7 +92,6 @@ export class Instrument {
   /** Aborts the run. The next run has the same controller unless it was aborted: a new one costs more than all else about a short operation. */
   #abort = new AbortController()
   #last: OperationRecord | null = null
-  readonly #questions = new Map<string, SharedAnswer<unknown>>()
   /** Why it is being closed, if it is. */
   #closing: string | undefined
 
@@ -106,8 +99,14 @@ export class Instrument {
     this.#configured = configured
     this.#around = around
     const { device_id, simulated, driven, identity: wanted } = configured
-    this.#lock = new DeviceLock(device_id, around)
-    this.#latch = new DeviceLatch(device_id, { ...around, wire: driven?.wire, execution: () => this.#lock.execution_id })
+    this.abilities = new Abilities(device_id, driven?.device)
+    this.questions = new Questions(device_id, driven?.device, this.abilities, {
+      mustBeConnected: () => this.#presence?.mustBeConnected(),
+      isWell: () => this.#isWell,
+      unwell: (question, error) => this.#unwell(question, error),
+    })
+    this.lock = new DeviceLock(device_id, around)
+    this.#latch = new DeviceLatch(device_id, { ...around, wire: driven?.wire, execution: () => this.lock.execution_id })
     this.#leftOn = new LeftOn({ device_id, simulated, timesItself: driven?.profile.features.autonomous_timer ?? false }, around)
     this.#halts = new Halts({ clock: around.clock, leftOn: this.#leftOn, heard: () => this.#latch.setHalted() })
     this.#limits = this.#boundedLimits()
@@ -160,6 +159,12 @@ export class Instrument {
     return this.#initialized ? 'ready' : 'not_initialized'
   }
 
+  /** Whether it is initialized, without a fault, and can be reached. */
+  get #isWell(): boolean {
+    const isOpen = this.#configured.driven?.link.state === 'open'
+    return isOpen && this.#initialized && !this.#latch.fault && !this.#halts.isOwed && !this.#closing
+  }
+
   /** The first and the last stop; null unless a stop is latched. */
   get stop(): Stopped | null {
     return this.#latch.stop
@@ -194,7 +199,7 @@ export class Instrument {
       stopped: this.stop,
       heard_at: this.#configured.driven?.wire.heard_at ?? null,
       identity: this.#presence?.identity ?? null,
-      lock: this.#lock.shown,
+      lock: this.lock.shown,
     }
   }
 
@@ -213,33 +218,17 @@ export class Instrument {
       ends_early = [],
     }: Partial<AnyProfile> & Pick<AnyProfile, 'model' | 'features'> = driven?.profile ?? { model: 'external', features: {} }
     const source = this.#learned ? 'instrument' : 'model'
-    return capabilities({ device_id, type, driver, model, simulated, source, limits: this.#limits, features }, this.#can, {
+    return capabilities({ device_id, type, driver, model, simulated, source, limits: this.#limits, features }, this.abilities.names, {
       ends_early,
       typical: this.typical,
-      own: this.ownOperations,
-      readings: this.ownReadings,
+      own: this.abilities.own,
+      readings: this.abilities.ownReadings,
     })
-  }
-
-  /** The operations and readings that the device knows. */
-  get #can(): readonly string[] {
-    const { driven } = this.#configured
-    return driven ? namesOf(driven.device) : ['initialized']
-  }
-
-  /** The operations that a program behind it has described; none where the driver knows what it can do. */
-  get ownOperations(): ReadonlyMap<string, OwnOperation> {
-    return this.#configured.driven?.device.described?.operations ?? none
-  }
-
-  /** Whether nobody knows what it can do: the program behind it has never run. */
-  get isUndescribed(): boolean {
-    return this.#configured.driven?.device.described?.isKnown === false
   }
 
   /** Takes what the program behind it described last in place of what was accepted before. Returns whether that was another. Throws `locked`. */
   acceptDescription(by: Caller): boolean {
-    this.#lock.admit(by)
+    this.lock.admit(by)
     const { described } = this.#mustBeDriven('stop').device
     if (described) return described.accept()
     throw new LabError('invalid', `${this.device_id} does not describe itself: only a bridge does`)
@@ -259,26 +248,6 @@ export class Instrument {
 
   #boundedLimits(): Limits {
     return narrowed({ ...this.#configured.driven?.profile.limits, ...this.#learned }, this.#configured.bounds)
-  }
-
-  knows(name: string): boolean {
-    const { driven } = this.#configured
-    return driven ? isKnown(driven.device, name) : name === 'initialized'
-  }
-
-  /** Throws `invalid`, naming what it can do, unless the device knows the operation. */
-  mustKnow(name: string): void {
-    if (this.knows(name)) return
-    const known = this.driven ? `it knows ${this.#can.join(', ')}` : 'it is driven elsewhere'
-    const why = this.isUndescribed ? '; the program behind it has never run, which would tell what it can do' : ''
-    throw new LabError('invalid', `${this.device_id} cannot ${name}: ${known}${why}`)
-  }
-
-  /** Holds the parameters of an operation that it knows against their schema, and fills in what may be left out. Throws `invalid`. */
-  paramsOf(name: string, params: unknown): Record<string, unknown> {
-    const own = this.ownOperations.get(name)
-    const schema: v.GenericSchema<unknown, Record<string, unknown>> = own?.params ?? operations[name as Performable].params
-    return checked(schema, params, `${name} of ${this.device_id}`)
   }
 
   /**
@@ -325,106 +294,13 @@ export class Instrument {
       const verbs = `POST /api/executions/${run.execution_id}/skip, or complete its incident`
       throw new LabError('conflict', `${run.name} of ${this.device_id} belongs to a run; use the verbs of the run: ${verbs}`)
     }
-    this.#lock.admit(by)
+    this.lock.admit(by)
     const { device, profile } = this.#mustBeDriven('stop')
     if (!device.end || !profile.ends_early?.some((name) => name === run.name)) {
       const stop = `POST /api/devices/${this.device_id}/stop`
       throw new LabError('conflict', `${this.device_id} cannot end ${run.name} early; wait for its end, or stop the device: ${stop}`)
     }
     if (!run.ending) run.endEarly(() => device.end!())
-  }
-
-  /** Keeps it for an execution, and answers how to let go of it. Throws `locked` when another execution has it. */
-  hold(execution_id: string): () => void {
-    return this.#lock.hold(execution_id)
-  }
-
-  /** Keeps it for a key, for a while. Rejects with `locked` when somebody else has it, and with `storage`. */
-  lease(by: Caller, wish: LeaseWish): Promise<Lock> {
-    return this.#lock.lease(by, wish)
-  }
-
-  /** Ends such a lease, and answers whether there was one. Rejects as `lease`. */
-  release(by: Caller): Promise<boolean> {
-    return this.#lock.release(by)
-  }
-
-  /** Asks a question of the table. Throws what `perform` throws; never `busy`. */
-  async ask<Name extends Question>(question: Name): Promise<Read<Name>> {
-    const { device } = this.#mustBeDriven(question)
-    return this.#answered(question, () => device[question]!() as Promise<Read<Name>>)
-  }
-
-  /**
-   * The answer of the instrument to a question that anybody may ask at any moment. However many ask it, one question waits for the line: a
-   * line takes no more than a few, and what runs on the device has to be asked as well.
-   */
-  async #answered<Answer>(question: string, ask: () => Promise<Answer>): Promise<Answer> {
-    this.#presence?.mustBeConnected()
-    const asked = async () => {
-      try {
-        return await ask()
-      } catch (error) {
-        throw await this.#unwell(question, error)
-      }
-    }
-    const shared = this.#questions.get(question) ?? new SharedAnswer(asked)
-    this.#questions.set(question, shared)
-    return shared.get() as Promise<Answer>
-  }
-
-  /** The readings that a program behind it has described, with their units. */
-  get ownReadings(): Readonly<Record<string, { unit: string }>> {
-    return this.#configured.driven?.device.described?.readings ?? {}
-  }
-
-  /** Asks for a reading that the program behind it has described. Throws `invalid` for another, and what `perform` throws; never `busy`. */
-  async getReading(reading: string): Promise<{ value: number; target: number | null; unit: string }> {
-    const known = Object.hasOwn(this.ownReadings, reading) ? this.ownReadings[reading] : undefined
-    const { described } = this.#configured.driven?.device ?? {}
-    if (!known || !described) {
-      const readings = Object.keys(this.ownReadings).join(', ')
-      throw new LabError(
-        'invalid',
-        `${this.device_id} has no reading ${reading}; ${readings ? `it has: ${readings}` : 'it has described none'}`,
-      )
-    }
-    return { ...(await this.#answered(`read ${reading}`, () => described.read(reading))), unit: known.unit }
-  }
-
-  /** Whether there is something that `sample` can ask for. */
-  get tellsReadings(): boolean {
-    return this.knows('get_temperature') || Object.keys(this.ownReadings).length > 0
-  }
-
-  /**
-   * Asks for its readings in the background, which latches nothing and never rejects. Undefined where the instrument is not asked, or
-   * answers nothing. It is asked only while it is initialized and well: a question after a fault would tell its watchdog that all is well.
-   */
-  async sample(): Promise<Omit<Reading, 'at'> | undefined> {
-    const { driven } = this.#configured
-    const warmth = await this.#answerOf(() => driven?.device.get_temperature?.())
-    const others: NonNullable<Reading['others']> = {}
-    const own = Object.entries(this.ownReadings).filter(([reading]) => reading !== 'temperature')
-    for (const [reading, { unit }] of own.slice(0, mostSampled)) {
-      const its = await this.#answerOf(() => driven?.device.described?.read(reading))
-      if (its) others[reading] = { ...its, unit }
-    }
-    const hasOthers = Object.keys(others).length > 0
-    if (!warmth && !hasOthers) return undefined
-    return { temperature: warmth?.temperature ?? null, target: warmth?.target ?? null, ...(hasOthers && { others }) }
-  }
-
-  /** Undefined also where it fails: an instrument that is not well is found by `check`, or by the operation that runs. */
-  async #answerOf<Answer>(ask: () => Promise<Answer> | undefined): Promise<Answer | undefined> {
-    const { driven } = this.#configured
-    const isWell = this.#initialized && !this.#latch.fault && !this.#halts.isOwed && !this.#halts.isPending && !this.#closing
-    if (!isWell || driven?.link.state !== 'open') return undefined
-    try {
-      return await ask()
-    } catch {
-      return undefined
-    }
   }
 
   /**
@@ -452,7 +328,7 @@ export class Instrument {
 
   /** Clears a fault that somebody has looked at; never a stop. Answers whether there was one. Throws `locked` when it is not theirs. */
   clearFault(by?: Caller): boolean {
-    this.#lock.admit(by)
+    this.lock.admit(by)
     if (this.#latch.stopped) {
       throw new LabError('stopped', `${this.device_id} is stopped, and only initialize ends that; ${this.#remedy}`)
     }
@@ -474,7 +350,7 @@ export class Instrument {
   /** Throws `conflict`, saying what or who, while something runs on it or somebody has it for themselves. */
   mustBeFree(): void {
     if (this.#run) throw new LabError('conflict', `${this.device_id} is running ${this.#run.name}; wait for that or stop it, then reload`)
-    const { shown } = this.#lock
+    const { shown } = this.lock
     if (shown) throw new LabError('conflict', `${this.device_id} is kept by ${shown.owner}; ask them to let go of it, or wait, then reload`)
   }
 
@@ -507,7 +383,7 @@ export class Instrument {
   }
 
   #mustBeDriven(name: string) {
-    this.mustKnow(name)
+    this.abilities.mustKnow(name)
     const { driven } = this.#configured
     if (!driven) throw new LabError('invalid', `${this.device_id} is driven elsewhere: ${name} it there`)
     return driven
@@ -515,7 +391,7 @@ export class Instrument {
 
   /** Throws what keeps a run from it now: `locked` for a lease, `disconnected`, `busy`. Whether it is latched is not looked at. */
   mustBeUsable(): void {
-    this.#lock.admit(undefined)
+    this.lock.admit(undefined)
     this.#presence?.mustBeConnected()
     this.mustBeIdle()
   }
@@ -553,15 +429,15 @@ export class Instrument {
     { by, begun }: Asking,
     work: (run: Run) => Promise<void>,
   ): Promise<PerformResult> {
-    this.#lock.admit(by)
+    this.lock.admit(by)
     this.#refuse(name)
-    const run = this.#begin(name, params, by ? null : this.#lock.execution_id)
+    const run = this.#begin(name, params, by ? null : this.lock.execution_id)
     begun?.(run.record)
     return this.#completed(run, () => work(run))
   }
 
   #taskOf(name: string, params: Record<string, unknown>) {
-    return taskOf(name, { params, own: this.ownOperations.get(name), typical: this.typical })
+    return taskOf(name, { params, own: this.abilities.own.get(name), typical: this.typical })
   }
 
   #begin(name: string, params: Record<string, unknown>, execution_id: string | null): Run {
@@ -787,16 +663,3 @@ const unheeded =
 const metres = { min: -10_000, max: 10_000, unit: 'mm' }
 const turns = { min: -3600, max: 3600, unit: '°' }
 const world: Limits = { x: metres, y: metres, z: metres, yaw: turns, pitch: turns, roll: turns }
-
-const none: ReadonlyMap<string, OwnOperation> = new Map()
-
-function namesOf(device: Device): string[] {
-  const own = device.described?.operations ?? none
-  const all = new Set([...Object.keys(operations), ...own.keys(), ...Object.keys(readings)])
-  return [...all].filter((name) => isKnown(device, name))
-}
-
-function isKnown(device: Device, name: string): boolean {
-  if (name === 'stop' || name === 'initialized' || (device.described?.operations.has(name) && !isQuestion(name))) return true
-  return (Object.hasOwn(operations, name) || isQuestion(name)) && device[name as Performable] !== undefined
-}

@@ -44,7 +44,7 @@ test('a reading of a hot device that fails ends the run, which says why', async 
   const ended = t.rejects(shake, { code: 'no_reply', message: /^d: no reply/ })
   await clock.advance(10_200)
   link.setFault('no_reply')
-  await t.rejects(clock.run(instrument.ask('get_temperature')), { code: 'no_reply' })
+  await t.rejects(clock.run(instrument.questions.ask('get_temperature')), { code: 'no_reply' })
   await clock.run(ended)
   t.match(instrument.info(), {
     state: 'faulted',

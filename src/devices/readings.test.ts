@@ -138,7 +138,7 @@ test('hundreds who ask for a temperature at once disturb nothing that runs', asy
   const shaking = instrument.perform('shake', { speed: 500, duration: 10 })
   await clock.advance(1000)
   const before = written.length
-  const answers = await clock.run(Promise.all(Array.from({ length: 300 }, () => instrument.ask('get_temperature'))))
+  const answers = await clock.run(Promise.all(Array.from({ length: 300 }, () => instrument.questions.ask('get_temperature'))))
   t.match(new Set(answers.map(({ temperature }) => temperature)), new Set([22]))
   t.ok(written.slice(before).filter((frame) => frame === 'getTempActual').length <= 2, 'two questions answer all of them')
   t.match(await clock.run(shaking), { success: true })
@@ -147,8 +147,8 @@ test('hundreds who ask for a temperature at once disturb nothing that runs', asy
 
 test('a temperature that is asked for while another answer is on its way is no older than its question', async (t) => {
   const { clock, instrument, link } = await bench(t)
-  const first = instrument.ask('get_temperature')
-  const second = instrument.ask('get_temperature')
+  const first = instrument.questions.ask('get_temperature')
+  const second = instrument.questions.ask('get_temperature')
   await clock.run(first)
   link.setFault('no_reply')
   await t.rejects(clock.run(second), { code: 'no_reply' })
@@ -166,7 +166,7 @@ test('a driver that throws at once when it is asked is as unwell as one that fai
   let isGone = false
   const { instrument } = await bench(t, { ...bioshake, open })
   isGone = true
-  await t.rejects(instrument.ask('get_temperature'), { code: 'device_failed', message: /^d: its sensor is gone/ })
+  await t.rejects(instrument.questions.ask('get_temperature'), { code: 'device_failed', message: /^d: its sensor is gone/ })
   t.equal(instrument.state, 'faulted')
 })
 
@@ -179,7 +179,7 @@ test('a program that describes an operation by the name of a question is not ask
     })
   }
   const { instrument } = await bench(t, { ...bioshake, open })
-  await t.rejects(instrument.ask('pose'), { code: 'invalid', message: /^d cannot pose: it knows initialize, / })
+  await t.rejects(instrument.questions.ask('pose'), { code: 'invalid', message: /^d cannot pose: it knows initialize, / })
   t.match(instrument.info(), { state: 'ready', fault: null })
 })
 

@@ -69,7 +69,7 @@ export class Readings {
     const devices = this.#devices()
     const known = new Set(devices.map(({ device_id }) => device_id))
     for (const device_id of this.#series.keys()) if (!known.has(device_id)) this.#series.delete(device_id)
-    for (const device of devices) if (device.tellsReadings) void this.#ask(device)
+    for (const device of devices) if (device.questions.canSample) void this.#ask(device)
   }
 
   /** Asks once at a time, so that a silent instrument has no more than one question waiting. */
@@ -82,7 +82,7 @@ export class Readings {
     if (series.isAsking || moment - series.askedAt < pause_ms) return
     series.isAsking = true
     series.askedAt = moment
-    const sample = await device.sample()
+    const sample = await device.questions.sample()
     series.isAsking = false
     if (!sample) return
     series.noted.push({ moment: this.#clock.now(), reading: { at: this.#now() / 1000, ...sample } })

@@ -178,8 +178,8 @@ test('what is outside the limits never reaches the wire', async (t) => {
 
 test('an operation that the device does not know is refused with those that it does', async (t) => {
   const { registry } = await bench(t)
-  t.throws(() => registry.find('sealer-1').mustKnow('shake'), { code: 'invalid', message: /cannot shake: it knows .*seal/ })
-  t.throws(() => registry.find('robot-1').mustKnow('initialize'), { code: 'invalid', message: /driven elsewhere/ })
+  t.throws(() => registry.find('sealer-1').abilities.mustKnow('shake'), { code: 'invalid', message: /cannot shake: it knows .*seal/ })
+  t.throws(() => registry.find('robot-1').abilities.mustKnow('initialize'), { code: 'invalid', message: /driven elsewhere/ })
 })
 
 test('a stop is on the wire before anything else happens', async (t) => {

@@ -18,7 +18,7 @@ test('whatever changes something is taken down, and what was refused that; readi
   await ask('POST', `${shaker}/initialize`, { key: 'operate' })
   await ask('POST', `${shaker}/shake`, { key: 'read', json: { speed: 500, duration: 5 } })
   await ask('POST', `${shaker}/shake`, { key: null, json: {} })
-  lab.registry.find('shaker-1').hold('some-execution')
+  lab.registry.find('shaker-1').lock.hold('some-execution')
   await ask('POST', `${shaker}/lock_plate`, { key: 'operate' })
   await ask('DELETE', '/api/keys/nobody00')
   await ask('POST', `${shaker}/stop`, { key: 'read' })

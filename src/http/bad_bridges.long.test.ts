@@ -84,7 +84,7 @@ withPython('a device without a halt says so, and a stop waits for what is under 
 withPython('a description outlasts a restart, and a program that is away does not keep its workflows from being checked', async (t) => {
   const path = programFile(t, reader)
   const first = await openService(t, { devices: [bridgeTo(path)] })
-  await until(() => first.lab.registry.find('reader-1').knows('read'))
+  await until(() => first.lab.registry.find('reader-1').abilities.knows('read'))
   await first.service.close()
   const kept = JSON.parse(readFileSync(`${first.data_dir}/descriptions.json`, 'utf8'))
   t.match(kept.descriptions['reader-1'], { model: 'Example 96', operations: { read: { seconds: 1 } } })

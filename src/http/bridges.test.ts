@@ -84,7 +84,7 @@ withPython('a reading that is no number is a fault of the device', async (t) => 
 
 withPython('what a reader cannot take is refused before it hears of it, and what it refuses latches nothing', async (t) => {
   const { ask, perform, log, instrument } = await bench(t)
-  await until(() => instrument.knows('read'))
+  await until(() => instrument.abilities.knows('read'))
   isRefusal(t, await perform('read'), 409, 'not_initialized')
   await ask('POST', `${base}/initialize`)
   for (const [params, words] of [
@@ -176,7 +176,7 @@ withPython('the reader of the guide works as it stands there', async (t) => {
   const guide = readFileSync(new URL('../../../drivers/README.md', import.meta.url), 'utf8')
   const program = /```python\n([\s\S]*?serve\(\)\n)```/.exec(guide)![1]!
   const { ask, perform, instrument } = await bench(t, program.replace('sleep(10)', 'sleep(0.01)'))
-  await until(() => instrument.knows('read'))
+  await until(() => instrument.abilities.knows('read'))
   t.equal((await ask('POST', `${base}/initialize`)).status, 200)
   t.match((await perform('read', { wavelength: 450 })).body, { success: true, data: { absorbance: [0.25, 0.31] } })
   isRefusal(t, await perform('read', { wavelength: 999 }), 409, 'interlock')

@@ -123,7 +123,7 @@ export const deviceRoutes: Route<Rooms>[] = [
     errors: [400, 404, 409, 500],
     async handle({ lab, param }) {
       const [device_id, reading] = [param('device_id'), param('reading')]
-      return json({ device_id, reading, ...(await lab.registry.find(device_id).getReading(reading)) })
+      return json({ device_id, reading, ...(await lab.registry.find(device_id).questions.read(reading)) })
     },
   }),
   ...(Object.keys(operations) as OperationName[]).filter((name) => name !== 'stop').map(operationRoute),
@@ -143,8 +143,8 @@ export const deviceRoutes: Route<Rooms>[] = [
       const instrument = lab.registry.find(param('device_id'))
       const { operation, params } = body()
       if (operation === 'stop' || operation in readings) throw notPerformed(instrument.device_id, operation)
-      instrument.mustKnow(operation)
-      return operate(c, instrument, { name: operation, params: () => instrument.paramsOf(operation, params) })
+      instrument.abilities.mustKnow(operation)
+      return operate(c, instrument, { name: operation, params: () => instrument.abilities.paramsOf(operation, params) })
     },
   }),
   route('POST', `${path}/accept`, {
@@ -214,7 +214,7 @@ export const deviceRoutes: Route<Rooms>[] = [
     errors: [400, 404, 423, 503],
     async handle({ lab, c, param, body }) {
       const instrument = lab.registry.find(param('device_id'))
-      return json(await instrument.lease(callerOf(c), body()))
+      return json(await instrument.lock.lease(callerOf(c), body()))
     },
   }),
   route('DELETE', `${path}/lock`, {
@@ -224,7 +224,7 @@ export const deviceRoutes: Route<Rooms>[] = [
     success: { description: 'Anybody may use it again, or could before', schema: OperationResult },
     errors: [404, 423, 503],
     async handle({ lab, c, param }) {
-      const had = await lab.registry.find(param('device_id')).release(callerOf(c))
+      const had = await lab.registry.find(param('device_id')).lock.release(callerOf(c))
       return json({ success: true, message: had ? `${param('device_id')} is not leased any more` : `${param('device_id')} was not leased` })
     },
   }),
@@ -290,7 +290,7 @@ function questionRoute(name: Question): Route<Rooms> {
     errors: [400, 404, 409, 500],
     async handle({ lab, param }) {
       const device_id = param('device_id')
-      return json({ device_id, ...shown((await lab.registry.find(device_id).ask(name)) as never) })
+      return json({ device_id, ...shown((await lab.registry.find(device_id).questions.ask(name)) as never) })
     },
   })
 }
@@ -315,9 +315,9 @@ function operationRoute(name: OperationName): Route<Rooms> {
     errors: [400, 404, 409, 423, 500, 503],
     async handle({ lab, c, param, body }) {
       const instrument = lab.registry.find(param('device_id'))
-      instrument.mustKnow(name)
-      const isOwn = instrument.ownOperations.has(name)
-      return operate(c, instrument, { name, params: () => (isOwn ? instrument.paramsOf(name, body()) : body()), isPlain: true })
+      instrument.abilities.mustKnow(name)
+      const isOwn = instrument.abilities.own.has(name)
+      return operate(c, instrument, { name, params: () => (isOwn ? instrument.abilities.paramsOf(name, body()) : body()), isPlain: true })
     },
   })
 }

@@ -96,21 +96,21 @@ test('a lease ends by itself on the clock, and its holder renews it with another
   const holder = { key_id: 'holder', override: false }
   const other = { key_id: 'other', override: false }
   const forTenMinutes = { owner: 'Anna', ttl_s: 600 }
-  await instrument.lease(holder, forTenMinutes)
+  await instrument.lock.lease(holder, forTenMinutes)
   await clock.advance(500_000)
-  await instrument.lease(holder, forTenMinutes)
+  await instrument.lock.lease(holder, forTenMinutes)
   await clock.advance(599_999)
-  await t.rejects(instrument.lease(other, forTenMinutes), { code: 'locked' })
+  await t.rejects(instrument.lock.lease(other, forTenMinutes), { code: 'locked' })
   await clock.advance(1)
   t.equal(instrument.info().lock, null)
-  t.match(await instrument.lease(other, forTenMinutes), { owner: 'Anna' })
+  t.match(await instrument.lock.lease(other, forTenMinutes), { owner: 'Anna' })
 })
 
 test('after the clock of the computer is set a lease lasts as long as it was given for, and shows its end by the new clock', async (t) => {
   const { lab, clock } = await openBench(t)
   const instrument = lab.registry.find('shaker-1')
   const other = { key_id: 'other', override: false }
-  await instrument.lease({ key_id: 'holder', override: false }, { owner: 'Anna', ttl_s: 600 })
+  await instrument.lock.lease({ key_id: 'holder', override: false }, { owner: 'Anna', ttl_s: 600 })
   const day = 86_400
   const now = Date.now
   const begun = now() / 1000
@@ -119,7 +119,7 @@ test('after the clock of the computer is set a lease lasts as long as it was giv
   })
   Date.now = () => (begun + day) * 1000
   t.equal(Math.round(instrument.info().lock!.expires_at! - begun), day + 600)
-  await t.rejects(instrument.lease(other, { owner: 'Ben', ttl_s: 600 }), {
+  await t.rejects(instrument.lock.lease(other, { owner: 'Ben', ttl_s: 600 }), {
     message: new RegExp(new Date((begun + day) * 1000).toISOString().slice(0, 10)),
   })
   await clock.advance(599_999)
@@ -157,7 +157,7 @@ test('a lease lasts a second at least and a day at most, and wants an owner and 
 test('what an execution holds cannot be leased, and what is leased refuses what an execution asks', async (t) => {
   const { ask, lab, clock, other } = await leased(t)
   const instrument = lab.registry.find('shaker-1')
-  const letGo = instrument.hold(execution_id)
+  const letGo = instrument.lock.hold(execution_id)
   await t.rejects(clock.run(instrument.perform('lock_plate', {})), { code: 'locked', message: /leased by Anna/ })
   t.equal((await ask('POST', `${shaker}/lock_plate`, { key: 'operate' })).status, 200, 'the lease goes before the execution')
   await ask('DELETE', lock, { key: 'operate' })
@@ -172,7 +172,7 @@ test('a run comes to a leased device, pauses and says why, and goes on when it i
   await lab.teachpoints.importAll(demoTeachpoints, { overwrite: false })
   await ask('POST', '/api/topology/load', { json: { name: 'demo' } })
   t.equal((await ask('PUT', '/api/workflows/just-shake', { json: examples.putWorkflow?.body })).status, 201)
-  await lab.registry.find('shaker-1').lease({ key_id: 'anna', override: false }, wish)
+  await lab.registry.find('shaker-1').lock.lease({ key_id: 'anna', override: false }, wish)
   const lastOperation = () => lab.registry.find('shaker-1').info().last_operation
   const { execution_id } = (await ask('POST', '/api/submissions', { json: { workflow: 'just-shake', run_mode: 'LIVE' } })).body as Run
   const shown = async () => (await ask('GET', `/api/executions/${execution_id}`)).body as Run
@@ -207,7 +207,7 @@ test('of two who lease at once one gets it, and who could not be kept has none',
 
 test('a lease is there after a restart, and no longer than it was given for, whatever the wall clock says', async (t) => {
   const { lab, data_dir, clock } = await openBench(t)
-  const kept = await lab.registry.find('shaker-1').lease({ key_id: 'holder', override: false }, { ...wish, ttl_s: 600 })
+  const kept = await lab.registry.find('shaker-1').lock.lease({ key_id: 'holder', override: false }, { ...wish, ttl_s: 600 })
   await clock.run(lab.close())
   const later = diskClock()
   const again = await openLab(await benchConfig(), { data_dir, log: silent, clock: later })

@@ -13,7 +13,7 @@ async function held(t: Test): Promise<Bench & { release(): void }> {
   const bench = await openBench(t)
   await bench.ask('POST', `${shaker}/initialize`)
   await bench.ask('POST', `${shaker}/lock_plate`)
-  return { ...bench, release: bench.lab.registry.find('shaker-1').hold(execution_id) }
+  return { ...bench, release: bench.lab.registry.find('shaker-1').lock.hold(execution_id) }
 }
 
 test('a device that an execution holds does nothing for others, and says who holds it', async (t) => {
@@ -44,7 +44,7 @@ test('what is wrong with the request is told before the lock, and the lock befor
   isRefusal(t, await shake({ speed: 90_000, duration: 5 }), 400, 'invalid')
   isRefusal(t, await ask('POST', `${shaker}/shake`, { key: 'read', json: gentle }), 403, 'forbidden')
   isRefusal(t, await shake(gentle), 423, 'locked')
-  lab.registry.find('spare-1').hold(execution_id)
+  lab.registry.find('spare-1').lock.hold(execution_id)
   isRefusal(t, await ask('POST', '/api/devices/spare-1/lock_plate', { key: 'operate' }), 423, 'locked')
 })
 
@@ -83,12 +83,12 @@ test('a fault is cleared by whoever may use the device', async (t) => {
 test('an execution may hold a device more than once, and another may not', async (t) => {
   const { lab, release } = await held(t)
   const instrument = lab.registry.find('shaker-1')
-  const again = instrument.hold(execution_id)
+  const again = instrument.lock.hold(execution_id)
   release()
   release()
-  t.throws(() => instrument.hold('another'), { code: 'locked' })
+  t.throws(() => instrument.lock.hold('another'), { code: 'locked' })
   again()
-  instrument.hold('another')()
+  instrument.lock.hold('another')()
   t.equal(instrument.info().lock, null)
 })
 

@@ -40,5 +40,5 @@ answerParent(stoppable, ({ port_busy = false, events = 0, pool_full = false }: B
 })
 
 async function askOn(): Promise<void> {
-  while (going.port_busy) await instrument.ask('get_temperature').catch(() => new Promise(setImmediate))
+  while (going.port_busy) await instrument.questions.ask('get_temperature').catch(() => new Promise(setImmediate))
 }

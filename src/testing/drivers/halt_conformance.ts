@@ -54,12 +54,12 @@ type Case = { driver: AnyDriver; settings: object; name: Name; loss: (typeof los
 async function repeats(t: Test, { driver, settings, name, loss, end }: Case): Promise<void> {
   const made = await bench(t, driver, settings)
   const { clock, registry, instrument, link, profile, perform, leftOn, hand, start } = made
-  if (!instrument.knows(name)) return
+  if (!instrument.abilities.knows(name)) return
   const what = `${name}, ${loss}, ${end}`
   const stirs = () => link.simulator.world.moving || link.simulator.world.heating
   await start()
   await perform('initialize', {})
-  for (const first of before[name] ?? []) if (instrument.knows(first)) await perform(first, {})
+  for (const first of before[name] ?? []) if (instrument.abilities.knows(first)) await perform(first, {})
   const performing = instrument.perform(name, going(name, profile)).catch(() => {})
   if (name === 'set_temperature') await clock.run(performing)
   await clock.advance(into_ms)

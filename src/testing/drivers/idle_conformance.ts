@@ -18,9 +18,9 @@ export async function conformanceOfIdling(t: Test, driver: AnyDriver, settings: 
     const { clock, instrument, link, profile, perform, start } = await oneDevice(t, driver, { settings })
     await start()
     await perform('initialize', {})
-    for (const name of names.filter((name) => instrument.knows(name))) {
+    for (const name of names.filter((name) => instrument.abilities.knows(name))) {
       for (const time of ['first', 'second']) {
-        for (const first of before[name] ?? []) if (instrument.knows(first)) await perform(first, {})
+        for (const first of before[name] ?? []) if (instrument.abilities.knows(first)) await perform(first, {})
         const { success } = await perform(name, paramsOf(name, profile))
         t.ok(success, `${name}, the ${time} time`)
         await clock.advance(idle_ms)
@@ -37,7 +37,7 @@ export async function conformanceOfRestarts(t: Test, driver: AnyDriver, settings
   await t.test('an instrument that restarts while it is hot and nothing runs has a fault', async (t) => {
     const { driver: same, hand } = tampered(driver)
     const { clock, instrument, link, leftOn, profile, perform, start } = await oneDevice(t, same, { settings })
-    if (!instrument.knows('get_temperature')) return
+    if (!instrument.abilities.knows('get_temperature')) return
     await start()
     await perform('initialize', {})
     await perform('set_temperature', paramsOf('set_temperature', profile))

@@ -70,7 +70,7 @@ test('no arm reaches into a device that is at work, though it has neither door n
     more: [{ device_id: 'tray-1', driver: 'ika_shaker', transport: { kind: 'simulated' } }],
   })
   await run(equipment.ready('tray-1', calm))
-  t.notOk(find('tray-1').knows('open') || find('tray-1').knows('unlock_plate'))
+  t.notOk(find('tray-1').abilities.knows('open') || find('tray-1').abilities.knows('unlock_plate'))
   const shaking = find('tray-1').perform('shake', { speed: 300, duration: 12 })
   await t.rejects(run(equipment.open('tray-1', calm)), { code: 'busy', message: /tray-1 is running shake, about \d+ s left/ })
   t.match(await run(shaking), { success: true })

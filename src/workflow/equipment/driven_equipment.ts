@@ -84,7 +84,7 @@ export class DrivenEquipment implements Equipment {
 
   /** Keeps a device for an execution, and answers how to let go of it. Throws `locked` when another execution has it. */
   hold(device_id: string, execution_id: string): () => void {
-    return this.#registry.find(device_id).hold(execution_id)
+    return this.#registry.find(device_id).lock.hold(execution_id)
   }
 
   isInitialized(device_id: string): boolean {
@@ -95,8 +95,8 @@ export class DrivenEquipment implements Equipment {
     const instrument = this.#registry.find(device_id)
     const { initialized, typical } = instrument
     // A question to one that is not ready would fail, or latch a fault anew.
-    const isAsked = initialized && instrument.knows('get_temperature')
-    const reading = isAsked ? await instrument.ask('get_temperature').catch(() => null) : null
+    const isAsked = initialized && instrument.abilities.knows('get_temperature')
+    const reading = isAsked ? await instrument.questions.ask('get_temperature').catch(() => null) : null
     return { initialized, temperature: reading?.temperature ?? null, typical }
   }
 
@@ -118,10 +118,10 @@ export class DrivenEquipment implements Equipment {
     const instrument = this.#registry.find(device_id)
     const name = known(operation, instrument)
     if (name === 'initialized') return { is_initialized: instrument.initialized }
-    if (isQuestion(name)) return instrument.ask(name)
-    instrument.mustKnow(name)
+    if (isQuestion(name)) return instrument.questions.ask(name)
+    instrument.abilities.mustKnow(name)
     // The values of variables were seen by nobody yet.
-    const taken = instrument.paramsOf(name, params)
+    const taken = instrument.abilities.paramsOf(name, params)
     if (name === 'initialize') return this.#initialize(instrument, signal)
     await this.ready(device_id, signal)
     await this.#tellAll(instrument, before[name as Performable] ?? [], signal)
@@ -138,7 +138,7 @@ export class DrivenEquipment implements Equipment {
   async open(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<void> {
     await this.#inTurn(device_id, async () => {
       const instrument = await this.#initialized(device_id, signal, beforeMotion)
-      if (toReachIn.some((name) => instrument.knows(name))) await beforeMotion?.()
+      if (toReachIn.some((name) => instrument.abilities.knows(name))) await beforeMotion?.()
       await this.#tellAll(instrument, toReachIn, signal)
       // A device that has no door and no clamp refuses nothing by itself.
       await this.#patiently(async () => instrument.mustBeIdle(), signal)
@@ -174,7 +174,7 @@ export class DrivenEquipment implements Equipment {
   }
 
   async #tellAll(instrument: Instrument, names: readonly Performable[], signal: AbortSignal): Promise<void> {
-    for (const name of names) if (instrument.knows(name)) await this.#tell(instrument, name, {}, signal)
+    for (const name of names) if (instrument.abilities.knows(name)) await this.#tell(instrument, name, {}, signal)
   }
 
   #tell(
@@ -261,7 +261,7 @@ function stopped(device_id: string, record: OperationRecord | undefined): LabErr
 
 /** Throws `invalid` for what no device does in a run. */
 function known(operation: string, instrument: Instrument): string {
-  if (operation in readings || instrument.ownOperations.has(operation)) return operation
+  if (operation in readings || instrument.abilities.own.has(operation)) return operation
   if (operation in operations && operation !== 'stop') return operation
   const more =
     operation === 'stop' ? 'a stop is an emergency; end an operation by its duration' : `they do ${Object.keys(operations).join(', ')}`

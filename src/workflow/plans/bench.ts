@@ -33,7 +33,8 @@ export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Te
 }
 
 function benchDevice(instrument: Instrument): BenchDevice {
-  const { device_id, driven, simulated, ownOperations: own, isUndescribed } = instrument
-  const { type, operations, limits } = instrument.capabilities()
-  return { device_id, type, driven, simulated, limits, operations: operations.map(({ name }) => name), own, isUndescribed }
+  const { device_id, driven, simulated } = instrument
+  const { names, own, isUndescribed } = instrument.abilities
+  const { type, limits } = instrument.capabilities()
+  return { device_id, type, driven, simulated, limits, operations: names, own, isUndescribed }
 }

@@ -1,0 +1,64 @@
+// What a device can do: the operations and readings that its driver has, and those that the program behind it describes.
+
+import type * as v from 'valibot'
+import { LabError } from '../errors.ts'
+import { checked } from '../kit/schema.ts'
+import type { OwnOperation } from './description.ts'
+import type { Device } from './device.ts'
+import { isQuestion, operations, type Performable, readings } from './operations.ts'
+
+const none: ReadonlyMap<string, OwnOperation> = new Map()
+
+export class Abilities {
+  readonly #device_id: string
+  readonly #device: Device | undefined
+
+  /** Without `device` somebody else drives it: then it is known only whether it is initialized. */
+  constructor(device_id: string, device: Device | undefined) {
+    this.#device_id = device_id
+    this.#device = device
+  }
+
+  /** The operations and readings that the device knows, in the order in which they are shown. */
+  get names(): string[] {
+    const all = new Set([...Object.keys(operations), ...this.own.keys(), ...Object.keys(readings)])
+    return [...all].filter((name) => this.knows(name))
+  }
+
+  /** The operations that a program behind it has described; none where the driver knows what it can do. */
+  get own(): ReadonlyMap<string, OwnOperation> {
+    return this.#device?.described?.operations ?? none
+  }
+
+  /** The readings that a program behind it has described, with their units. */
+  get ownReadings(): Readonly<Record<string, { unit: string }>> {
+    return this.#device?.described?.readings ?? {}
+  }
+
+  /** Whether nobody knows what it can do: the program behind it has never run. */
+  get isUndescribed(): boolean {
+    return this.#device?.described?.isKnown === false
+  }
+
+  knows(name: string): boolean {
+    if (name === 'initialized') return true
+    if (!this.#device) return false
+    if (name === 'stop' || (this.own.has(name) && !isQuestion(name))) return true
+    return (Object.hasOwn(operations, name) || isQuestion(name)) && this.#device[name as Performable] !== undefined
+  }
+
+  /** Throws `invalid`, naming what it can do, unless the device knows the operation. */
+  mustKnow(name: string): void {
+    if (this.knows(name)) return
+    const known = this.#device ? `it knows ${this.names.join(', ')}` : 'it is driven elsewhere'
+    const why = this.isUndescribed ? '; the program behind it has never run, which would tell what it can do' : ''
+    throw new LabError('invalid', `${this.#device_id} cannot ${name}: ${known}${why}`)
+  }
+
+  /** Holds the parameters of an operation that it knows against their schema, and fills in what may be left out. Throws `invalid`. */
+  paramsOf(name: string, params: unknown): Record<string, unknown> {
+    const own = this.own.get(name)
+    const schema: v.GenericSchema<unknown, Record<string, unknown>> = own?.params ?? operations[name as Performable].params
+    return checked(schema, params, `${name} of ${this.#device_id}`)
+  }
+}

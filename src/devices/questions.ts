@@ -1,0 +1,103 @@
+// The questions to one device: anybody may ask them at any moment, also while an operation runs.
+
+import { LabError } from '../errors.ts'
+import { SharedAnswer } from '../kit/shared_answer.ts'
+import type { Abilities } from './abilities.ts'
+import type { Device } from './device.ts'
+import type { Question, Read } from './operations.ts'
+import type { Reading } from './records.ts'
+
+/** The number of readings of its own that a device is asked for in the background. */
+const mostSampled = 8
+
+type Owner = {
+  /** Throws `disconnected` unless the device can be asked. */
+  mustBeConnected(): void
+  /** Whether it is initialized and well: a question after a fault would tell its watchdog that all is well. */
+  isWell(): boolean
+  /** Is called when the device does not answer as it should; resolves with the error to throw. */
+  unwell(question: string, error: unknown): Promise<LabError>
+}
+
+export class Questions {
+  readonly #device_id: string
+  readonly #device: Device | undefined
+  readonly #abilities: Abilities
+  readonly #owner: Owner
+  readonly #shared = new Map<string, SharedAnswer<unknown>>()
+
+  constructor(device_id: string, device: Device | undefined, abilities: Abilities, owner: Owner) {
+    this.#device_id = device_id
+    this.#device = device
+    this.#abilities = abilities
+    this.#owner = owner
+  }
+
+  /** Asks a question of the table. Throws `invalid` when the device does not know it, and `disconnected`; never `busy`. */
+  async ask<Name extends Question>(question: Name): Promise<Read<Name>> {
+    this.#abilities.mustKnow(question)
+    return this.#answered(question, () => this.#device![question]!() as Promise<Read<Name>>)
+  }
+
+  /** Asks for a reading that the program behind it has described. Throws as `ask`. */
+  async read(reading: string): Promise<{ value: number; target: number | null; unit: string }> {
+    const { ownReadings } = this.#abilities
+    const known = Object.hasOwn(ownReadings, reading) ? ownReadings[reading] : undefined
+    const described = this.#device?.described
+    if (known && described) return { ...(await this.#answered(`read ${reading}`, () => described.read(reading))), unit: known.unit }
+    const readings = Object.keys(ownReadings).join(', ')
+    const others = readings ? `it has: ${readings}` : 'it has described none'
+    throw new LabError('invalid', `${this.#device_id} has no reading ${reading}; ${others}`)
+  }
+
+  /**
+   * The answer of the instrument. However many ask, one question waits for the line: a line takes no more than a few, and what runs on
+   * the device has to be asked as well.
+   */
+  async #answered<Answer>(question: string, ask: () => Promise<Answer>): Promise<Answer> {
+    this.#owner.mustBeConnected()
+    const asked = async () => {
+      try {
+        return await ask()
+      } catch (error) {
+        throw await this.#owner.unwell(question, error)
+      }
+    }
+    const shared = this.#shared.get(question) ?? new SharedAnswer(asked)
+    this.#shared.set(question, shared)
+    return shared.get() as Promise<Answer>
+  }
+
+  /** Whether there is something that `sample` can ask for. */
+  get canSample(): boolean {
+    return this.#abilities.knows('get_temperature') || Object.keys(this.#abilities.ownReadings).length > 0
+  }
+
+  /**
+   * Asks for its readings in the background, which latches nothing and never rejects. Undefined where the device is not well, or answers
+   * nothing.
+   */
+  async sample(): Promise<Omit<Reading, 'at'> | undefined> {
+    const device = this.#device
+    const warmth = await this.#ifWell(() => device?.get_temperature?.())
+    const others: NonNullable<Reading['others']> = {}
+    const own = Object.entries(this.#abilities.ownReadings).filter(([reading]) => reading !== 'temperature')
+    for (const [reading, { unit }] of own.slice(0, mostSampled)) {
+      const its = await this.#ifWell(() => device?.described?.read(reading))
+      if (its) others[reading] = { ...its, unit }
+    }
+    const hasOthers = Object.keys(others).length > 0
+    if (!warmth && !hasOthers) return undefined
+    return { temperature: warmth?.temperature ?? null, target: warmth?.target ?? null, ...(hasOthers && { others }) }
+  }
+
+  /** Undefined also where it fails: an instrument that is not well is found by `check`, or by the operation that runs. */
+  async #ifWell<Answer>(ask: () => Promise<Answer> | undefined): Promise<Answer | undefined> {
+    if (!this.#owner.isWell()) return undefined
+    try {
+      return await ask()
+    } catch {
+      return undefined
+    }
+  }
+}
