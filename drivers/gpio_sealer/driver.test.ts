@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import * as v from 'valibot'
+import { LabError } from '../../src/errors.ts'
 import { calm, onPins } from '../../src/testing/drivers.ts'
 import { simulatedThermometer } from '../parts/simulated_parts.ts'
 import { driver } from './driver.ts'
@@ -118,35 +119,75 @@ test('too hot, whatever was set, switches off and is said', async (t) => {
   await t.rejects(clock.run(device.check()), { code: 'device_failed', message: /hotter than it may ever be|which it cannot measure/ })
 })
 
+/** Ready, with a sensor that says the temperature of the plate unless `sensor.says` is another. */
+async function withSensor() {
+  const says: { celsius: number | undefined } = { celsius: undefined }
+  const broken: typeof driver = {
+    ...driver,
+    simulate({ wires, clock, settings }) {
+      const mechanism = driver.simulate({ wires, clock, settings })
+      wires.put(
+        'sensor',
+        simulatedThermometer('tmp117', () => says.celsius ?? Number(mechanism.world.temperature)),
+      )
+      return mechanism
+    },
+  }
+  const bench = await onPins(broken, { pins: wiring, ...sensor })
+  await bench.run(bench.device.initialize({}, calm))
+  const world = () => bench.board.simulator.world as { heating: boolean; temperature: number; moving: boolean }
+  return { ...bench, says, world }
+}
+
 test('a value that the sensor cannot measure switches off at once, and stays so until it is initialized', async (t) => {
   for (const nonsense of [-256, 255.99]) {
-    let says: number | undefined
-    const broken: typeof driver = {
-      ...driver,
-      simulate({ wires, clock, settings }) {
-        const mechanism = driver.simulate({ wires, clock, settings })
-        wires.put(
-          'sensor',
-          simulatedThermometer('tmp117', () => says ?? Number(mechanism.world.temperature)),
-        )
-        return mechanism
-      },
-    }
-    const { device, clock, board, run } = await onPins(broken, { pins: wiring, ...sensor })
-    await run(device.initialize({}, calm))
+    const { device, clock, world, run, says } = await withSensor()
     await run(device.set_temperature!({ temperature: 120 }, calm))
     await clock.advance(10_000)
-    says = nonsense
+    says.celsius = nonsense
     await clock.advance(300)
-    t.equal(board.simulator.world.heating, false, `${nonsense}`)
-    says = undefined
+    t.equal(world().heating, false, `${nonsense}`)
+    says.celsius = undefined
     await clock.advance(60_000)
-    t.equal(board.simulator.world.heating, false, 'it stays off')
+    t.equal(world().heating, false, 'it stays off')
     for (const begin of [() => device.set_temperature!({ temperature: 120 }, calm), () => device.check()])
       await t.rejects(run(begin()), { code: 'device_failed', message: /which it cannot measure/ })
-    t.equal(board.simulator.world.heating, false, 'nothing begins before it is initialized')
+    t.equal(world().heating, false, 'nothing begins before it is initialized')
     await run(device.initialize({}, calm))
     await run(device.set_temperature!({ temperature: 120 }, calm))
+  }
+})
+
+test('a sensor that says the very same for half a minute while it heats makes nothing hot, and lets nothing be sealed cold', async (t) => {
+  for (const frozen of [118.5, 120]) {
+    const { device, clock, world, run, says } = await withSensor()
+    await run(device.set_temperature!({ temperature: 120 }, calm))
+    await clock.advance(180_000)
+    says.celsius = frozen
+    await clock.advance(31_000)
+    t.ok(world().temperature < 135, `${world().temperature} °C`)
+    t.equal(world().heating, false)
+    const message = /its? .*has said exactly .* for 30 s.*; its heater was switched off, see to it, then initialize/
+    await t.rejects(run(device.seal!({ temperature: 120, duration: 1 }, calm)), { code: 'device_failed', message })
+  }
+})
+
+test('a reading that jumps as no plate does is none: off at once, and for good after two seconds', async (t) => {
+  for (const jumped of [0, 0.47, -0.0078125]) {
+    const { device, clock, world, run, says } = await withSensor()
+    await run(device.set_temperature!({ temperature: 120 }, calm))
+    await clock.advance(180_000)
+    says.celsius = jumped
+    await clock.advance(300)
+    says.celsius = undefined
+    await clock.advance(30_000)
+    t.match(await run(device.get_temperature!()), { target: 120 }, 'a single one is got over')
+    says.celsius = jumped
+    await clock.advance(300)
+    const { temperature } = world()
+    await clock.advance(3000)
+    t.ok(world().temperature < temperature, `${jumped}: it cools`)
+    await t.rejects(run(device.check()), { code: 'no_reply', message: /could not be read for 2 s/ })
   }
 })
 
@@ -187,6 +228,30 @@ test('a clamp that sticks is noticed, and its heater is left to whoever halts it
   board.setFault('jam')
   const sealing = device.seal!({ temperature: 60, duration: 1 }, calm)
   await t.rejects(clock.run(sealing), { code: 'device_failed', message: /its clamp was to go down and did not/ })
+})
+
+test('a clamp that goes up while it is to press has sealed nothing, and one that stays down is not ready', async (t) => {
+  const { device, board, clock, run } = await hot()
+  const lifted = device.seal!({ temperature: 120, duration: 10 }, calm)
+  lifted.catch(() => {})
+  await clock.advance(4000)
+  await board.pin('clamp').write(false)
+  await t.rejects(run(lifted), { code: 'device_failed', message: /its clamp went up while it was to press/ })
+  const sealing = device.seal!({ temperature: 120, duration: 10 }, calm)
+  sealing.catch(() => {})
+  await clock.advance(4000)
+  board.setFault('jam')
+  await run(device.halt())
+  await t.rejects(run(device.initialize({}, calm)), { code: 'device_failed', message: /its clamp was to go up and did not/ })
+})
+
+test('a heater that cannot be switched off because its pin fails is not said to be off', async (t) => {
+  const { device, board, clock } = await hot()
+  const pin = board.pin('heater')
+  pin.writeNow = async () => Promise.reject(new LabError('stop_not_sent', 'the stop could not be sent: heater: EIO'))
+  board.setFault('overtemperature')
+  await clock.advance(1000)
+  await t.rejects(clock.run(device.check()), { code: 'device_failed', message: /That could not be done .*: use its red button/ })
 })
 
 test('without a contact at the clamp its time is waited for', async (t) => {

@@ -78,7 +78,7 @@ class GpioSealer extends Mounted<PinsMount<Settings>> implements Device {
     this.#thermostat.end()
     await this.#heater.write(false)
     await this.#clamp.write(false)
-    await sleep(this.at.clock, this.at.settings.clamp_s * 1000, signal)
+    await this.#clampMustBe(false, signal)
     this.#tripwire.reset()
     await this.#sensor.mustBeThere()
     await this.check()
@@ -117,9 +117,14 @@ class GpioSealer extends Mounted<PinsMount<Settings>> implements Device {
     await this.#clamp.write(true)
     await this.#clampMustBe(true, signal)
     const slowDown = () => this.#clamp.write(false)
-    await keepTime({ clock: this.at.clock, duration, going: signal, early: this.#early, slowDown }, async () => {})
+    await keepTime({ clock: this.at.clock, duration, going: signal, early: this.#early, slowDown }, () => this.#mustPress())
     await this.#clamp.write(false)
     await this.#clampMustBe(false, signal)
+  }
+
+  async #mustPress(): Promise<void> {
+    if ((await this.#clamp.read()) && (await this.#clamped?.read()) !== false) return
+    throw new LabError('device_failed', 'its clamp went up while it was to press; see to it, then initialize')
   }
 
   async #clampMustBe(down: boolean, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 // Keeps a heater at a temperature, and switches it off when something is not as it should be: no reading for two seconds, one that
-// cannot be, too hot, or not getting warm.
+// cannot be, the same one for too long, too hot, or not getting warm.
 
 import { LabError } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
@@ -16,6 +16,8 @@ const stale_ms = 2000
 const band_c = 12
 /** How fast what is missing is made up for. */
 const integral_s = 40
+/** No plate changes its temperature by more than this from one reading to the next: a line that does not follow reads as 0 °C, or as bytes changed over. */
+const jump = { c: 20, c_per_s: 10 }
 
 type Parts = {
   sensor: Thermometer
@@ -32,6 +34,8 @@ export class Thermostat extends Mounted<Parts> {
   readonly #watch = new HeatWatch(this.at.clock, this.at.warming)
   #loop = new AbortController()
   #cancelStale = () => {}
+  /** The last reading while it heats, when that was, and since when it has been the same. */
+  #last: { temperature: number; at: number; since: number } | undefined
   /** The share of the time that the heater has to be on, in steady state. */
   #holding = 0
   /** How many steps the heater should have been on and was not yet. */
@@ -49,6 +53,7 @@ export class Thermostat extends Mounted<Parts> {
     const running = this.#watch.target !== null
     this.#watch.begin(target, reading)
     if (running) return
+    this.#note(reading)
     this.#holding = 0
     this.#owed = 0
     this.#expectReading()
@@ -58,6 +63,7 @@ export class Thermostat extends Mounted<Parts> {
   /** The heater is switched off by whoever calls this. */
   end(): void {
     this.#watch.end()
+    this.#last = undefined
     this.#cancelStale()
     this.#loop.abort()
     this.#loop = new AbortController()
@@ -67,13 +73,39 @@ export class Thermostat extends Mounted<Parts> {
   async read(): Promise<number> {
     try {
       const temperature = await this.at.sensor.read()
-      const wrong = this.#watch.wrongWith(temperature)
+      this.#mustFollow(temperature)
+      const wrong = this.#watch.wrongWith(temperature) ?? this.#frozen(temperature)
       if (wrong) throw new LabError('device_failed', `${wrong}; its heater was switched off, see to it, then initialize`)
       return temperature
     } catch (error) {
       if (error instanceof LabError && error.code === 'device_failed') this.#trip(error)
       throw error
     }
+  }
+
+  /** A single reading that cannot follow on the last one counts as none. */
+  #mustFollow(temperature: number): void {
+    const { temperature: before, at } = this.#last ?? { temperature, at: 0 }
+    const most = jump.c + (jump.c_per_s * (this.at.clock.now() - at)) / 1000
+    if (Math.abs(temperature - before) <= most) return
+    const sentence = `its sensor says ${temperature.toFixed(1)} °C right after ${before.toFixed(1)} °C, which cannot be; see to its wires`
+    throw new LabError('no_reply', sentence)
+  }
+
+  /** Says so, in words, when the reading has been the very same for too long: a plate that is heated wavers. */
+  #frozen(temperature: number): string | undefined {
+    if (!this.#last) return undefined
+    const { at, since } = this.#note(temperature)
+    const { within_s } = this.at.warming
+    if (at - since < within_s * 1000) return undefined
+    return `its sensor has said exactly ${temperature} °C for ${within_s} s, so that it does not seem to measure any more`
+  }
+
+  #note(temperature: number): { at: number; since: number } {
+    const at = this.at.clock.now()
+    const since = this.#last?.temperature === temperature ? this.#last.since : at
+    this.#last = { temperature, at, since }
+    return this.#last
   }
 
   async #run(going: AbortSignal): Promise<void> {

@@ -45,10 +45,11 @@ export class Mcp23017 implements Expander {
     return this.#pin(at, bit, use, lost)
   }
 
-  #pin(at: 0 | 1, bit: number, { mode, active_low }: PinUse, lost: (reason: string) => void): Pin {
+  #pin(at: 0 | 1, bit: number, { mode, active_low, pull }: PinUse, lost: (reason: string) => void): Pin {
     const port = this.#ports[at]
     const read = async () => {
       if (mode === 'out') await this.#mustHold(at, lost)
+      if (pull === 'up') await this.#mustPull(at, bit, lost)
       const level = mode === 'out' ? port.olat & bit : (await this.#part.readByte(mcp23017Registers.gpio + at)) & bit
       return (level !== 0) !== active_low
     }
@@ -76,6 +77,11 @@ export class Mcp23017 implements Expander {
     const port = this.#ports[at]
     port.written = port.olat
     return { verb: 'write_byte', register: mcp23017Registers.olat + at, value: port.olat }
+  }
+
+  /** After a dip of its supply it pulls nothing up: a wire that is cut could be read as a contact that is closed. */
+  async #mustPull(at: 0 | 1, bit: number, lost: (reason: string) => void): Promise<void> {
+    if (!((await this.#part.readByte(mcp23017Registers.gppu + at)) & bit)) throw wasReset(this.#part.name, lost)
   }
 
   /** After a dip of its supply all its pins are inputs, and its latch is empty. */

@@ -205,6 +205,16 @@ for (const [part, pins, port] of [
   })
 }
 
+test('an MCP23017 that was reset pulls nothing up any more: its inputs are lost, too', async (t) => {
+  const { chip, clock, registers } = expander('mcp23017', { 0: 0xff })
+  const lost: string[] = []
+  const lid = await clock.run(chip.open('A0', { mode: 'in', active_low: true, pull: 'up' }, (reason) => lost.push(reason)))
+  await clock.run(lid.read())
+  registers[0x0c] = 0
+  await t.rejects(clock.run(lid.read()), { code: 'device_failed', message: /was reset/ })
+  t.equal(lost.length, 1)
+})
+
 test('an input of an expander is looked at every 50 ms', async (t) => {
   const { chip, clock, registers } = expander('pcf8574', { 0: 0xff })
   const lid = await clock.run(chip.open('P4', { mode: 'in', active_low: true }))

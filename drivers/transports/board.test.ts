@@ -19,10 +19,21 @@ function bench({ missing }: { missing?: number } = {}) {
   const lose: ((reason: string) => void)[] = []
   const { bus, put, setUnplugged } = simulatedI2c(1, clock)
   put(0x48, { write() {}, read: (length) => new Uint8Array(length).fill(3) })
+  const broken: { why: string | undefined } = { why: undefined }
+  const works = () => {
+    if (broken.why) throw new Error(broken.why)
+  }
   const pin = (number: number, { mode }: PinUse): Pin => ({
-    read: async () => true,
-    write: async (active) => void seen.push(`${number} ${active}`),
+    async read() {
+      works()
+      return true
+    },
+    async write(active) {
+      works()
+      seen.push(`${number} ${active}`)
+    },
     async writeNow(active) {
+      works()
       seen.push(`${number} ${active} now`)
     },
     onEdge: () => () => {},
@@ -42,7 +53,7 @@ function bench({ missing }: { missing?: number } = {}) {
   const wired = board(plan, hardware, clock)
   const wire: string[] = []
   wired.onWire((direction, bytes) => wire.push(`${direction === 'to_device' ? '>' : '<'} ${Buffer.from(bytes).toString('latin1')}`))
-  return { wired, clock, seen, lose, wire, setUnplugged }
+  return { wired, clock, seen, lose, wire, setUnplugged, broken }
 }
 
 test('it opens the pins of its plan as they are wired, and leaves outputs inactive when it is closed', async (t) => {
@@ -85,6 +96,27 @@ test('a pin that is lost loses the board, whose outputs can still be switched of
   t.equal(wired.state, 'open')
   lose[0]?.('late word of the pin before')
   t.equal(wired.state, 'open')
+})
+
+test('a pin whose file fails loses the board, so that it is opened anew, and a stop that did not reach it is not sent', async (t) => {
+  const { wired, broken, seen } = bench()
+  const reasons: string[] = []
+  wired.onLost((reason) => reasons.push(reason))
+  for (const fail of [async () => void (await wired.pin('lid').read()), () => wired.pin('relay').write(true)]) {
+    await wired.open()
+    broken.why = 'ENODEV: no such device, read'
+    await t.rejects(fail(), { code: 'disconnected', message: /the connection was lost: (lid|relay): ENODEV.*, then initialize/ })
+    t.equal(wired.state, 'lost')
+    broken.why = undefined
+  }
+  await wired.open()
+  broken.why = 'EIO: i/o error, write'
+  await t.rejects(wired.pin('relay').writeNow(false), { code: 'stop_not_sent', message: /relay: EIO/ })
+  t.same(reasons, ['lid: ENODEV: no such device, read', 'relay: ENODEV: no such device, read', 'relay: EIO: i/o error, write'])
+  broken.why = undefined
+  await wired.open()
+  await wired.pin('relay').write(true)
+  t.equal(seen.at(-1), '17 true')
 })
 
 test('what passes can be seen, pins by their names, and what they say when it is something else', async (t) => {

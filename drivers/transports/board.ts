@@ -1,7 +1,7 @@
 // A board is to a driver on pins what a line is to others: the pins and parts of its plan, by name, opened and closed as one.
 
 import type { Link } from '../../src/devices/device.ts'
-import { notOpen } from '../../src/devices/failure.ts'
+import { connectionLost, notOpen } from '../../src/devices/failure.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import type { Expanders } from '../parts/expanders.ts'
@@ -57,7 +57,7 @@ class WiredBoard implements Board {
     this.#pins = new Map(
       Object.entries(plan.pins).map(([name, { counted }]) => [
         name,
-        new BoardPin(name, counted ? () => {} : (...words) => this.#show(...words)),
+        new BoardPin(name, { show: counted ? () => {} : (...words) => this.#show(...words), lost: (reason) => this.#lose(reason) }),
       ]),
     )
     this.#parts = new Map(
@@ -158,17 +158,19 @@ class WiredBoard implements Board {
   }
 }
 
+type OfBoard = { show(direction: Parameters<OnWire>[0], text: string): void; lost(reason: string): void }
+
 /** A pin by its name, the same object over loss and return. */
 class BoardPin implements Pin {
   readonly #name: string
-  readonly #show: (direction: Parameters<OnWire>[0], text: string) => void
+  readonly #of: OfBoard
   #pin: Pin | undefined
   /** The name of the board in the wire log. */
   #shown: boolean | undefined
 
-  constructor(name: string, show: (direction: Parameters<OnWire>[0], text: string) => void) {
+  constructor(name: string, of: OfBoard) {
     this.#name = name
-    this.#show = show
+    this.#of = of
   }
 
   take(pin: Pin): void {
@@ -187,14 +189,18 @@ class BoardPin implements Pin {
   }
 
   async read(): Promise<boolean> {
-    const active = await this.#opened().read()
+    const active = await this.#opened()
+      .read()
+      .catch((error) => this.#failed(error))
     this.#note(active)
     return active
   }
 
   async write(active: boolean): Promise<void> {
-    await this.#opened().write(active)
-    this.#show('to_device', this.#setting(active))
+    await this.#opened()
+      .write(active)
+      .catch((error) => this.#failed(error))
+    this.#of.show('to_device', this.#setting(active))
   }
 
   writeNow(active: boolean): Promise<void> {
@@ -202,10 +208,10 @@ class BoardPin implements Pin {
     if (!pin) throw new LabError('stop_not_sent', `the stop could not be sent: ${this.#name} is not open`)
     try {
       const written = pin.writeNow(active)
-      this.#show('to_device', this.#setting(active))
-      return written
+      this.#of.show('to_device', this.#setting(active))
+      return written.catch((error) => this.#notSent(error))
     } catch (error) {
-      throw new LabError('stop_not_sent', `the stop could not be sent: ${this.#name}: ${messageOf(error)}`, { cause: error })
+      return this.#notSent(error)
     }
   }
 
@@ -220,8 +226,21 @@ class BoardPin implements Pin {
     await this.letGo(false)
   }
 
+  /** Throws the error. One that the system made means that the pin is gone, and with it the board: opened anew, the pin may be there again. */
+  #failed(error: unknown): never {
+    if (error instanceof LabError) throw error
+    const reason = `${this.#name}: ${messageOf(error)}`
+    this.#of.lost(reason)
+    throw connectionLost(reason)
+  }
+
+  #notSent(cause: unknown): never {
+    if (!(cause instanceof LabError)) this.#of.lost(`${this.#name}: ${messageOf(cause)}`)
+    throw new LabError('stop_not_sent', `the stop could not be sent: ${this.#name}: ${messageOf(cause)}`, { cause })
+  }
+
   #note(active: boolean): void {
-    if (active !== this.#shown) this.#show('to_host', `${this.#name} is ${active ? 1 : 0}`)
+    if (active !== this.#shown) this.#of.show('to_host', `${this.#name} is ${active ? 1 : 0}`)
     this.#shown = active
   }
 

@@ -40,6 +40,23 @@ test('a read is tried three times, a write once', async (t) => {
   t.same(seen, ['read 48 00', 'read 48 00', 'read 48 00', 'write 48 0102'])
 })
 
+test('a bus whose adapter was unplugged is opened anew', async (t) => {
+  const { part, clock, seen } = bench([19])
+  await t.rejects(clock.run(part.readWord(0)), {
+    code: 'disconnected',
+    message: /the bus of 0x48 on I2C bus 1 is gone; see that its adapter/,
+  })
+  t.equal(await clock.run(part.readWord(0)), 0x1212)
+  t.same(seen, ['read 48 00', 'closed', 'read 48 00'])
+  const stopped = bench([19])
+  await t.rejects(stopped.clock.run(stopped.part.readWord(0)), { code: 'disconnected' })
+  const off = () => stopped.part.writeNow(() => ({ verb: 'write_byte', register: 1, value: 0 }))
+  t.throws(off, { code: 'stop_not_sent' })
+  await stopped.clock.advance(1)
+  await stopped.clock.run(off())
+  t.equal(stopped.seen.at(-1), 'now write 48 0100', 'a stop that is repeated goes out though nobody else asks for the bus')
+})
+
 test('a part that does not answer keeps no other on its bus from answering', async (t) => {
   const clock = new VirtualClock()
   const { bus, put } = simulatedI2c(1, clock)

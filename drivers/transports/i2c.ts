@@ -82,11 +82,16 @@ export class I2cBus {
   /** Writes before it returns, and once more, worked out anew, after what was under way then. */
   writeNow(address: number, write: () => Write): Promise<void> {
     const port = this.#ready
-    if (!port) throw new LabError('stop_not_sent', `the stop could not be sent: ${this.name} is not open`)
+    if (!port) {
+      // The stop is repeated until it is heard, and meanwhile nobody else asks for the bus.
+      this.open().catch(() => undefined)
+      throw new LabError('stop_not_sent', `the stop could not be sent: ${this.name} is not open`)
+    }
     const now = () => {
       try {
         port.writeNow(address, write())
       } catch (error) {
+        if (isGone(error)) this.#drop(port)
         throw new LabError('stop_not_sent', `the stop could not be sent: ${this.#wordsFor(error, address).message}`, { cause: error })
       }
     }
@@ -118,10 +123,16 @@ export class I2cBus {
         this.#underWay = under
         return await under
       } catch (error) {
-        if (left === 0) throw this.#wordsFor(error, address)
+        if (isGone(error)) this.#drop(port)
+        if (left === 0 || isGone(error)) throw this.#wordsFor(error, address)
       }
       await sleep(this.clock, pause_ms)
     }
+  }
+
+  /** An adapter that was unplugged is opened anew: the kernel does not let go of it, and its files stay dead, as long as somebody has them. */
+  #drop(port: I2cPort): void {
+    if (this.#ready === port) void this.close().catch(() => undefined)
   }
 
   #inTime<T>(done: Promise<T>): Promise<T> {
@@ -135,9 +146,8 @@ export class I2cBus {
 
   #wordsFor(error: unknown, address: number): LabError {
     if (error instanceof LabError) return error
-    const errno = Math.abs((error as { errno?: number }).errno ?? 0)
     const part = `0x${address.toString(16)} on ${this.name}`
-    const [code, sentence] = (meanings[errno] ?? other)(part, messageOf(error))
+    const [code, sentence] = (meanings[errnoOf(error)] ?? other)(part, messageOf(error))
     return new LabError(code, sentence, { cause: error })
   }
 }
@@ -278,6 +288,17 @@ export function isRead(transfer: Transfer): transfer is Read {
   return wireOf(transfer).length > 0
 }
 
+function errnoOf(error: unknown): number {
+  return Math.abs((error as { errno?: number }).errno ?? 0)
+}
+
+/** ENODEV: the adapter is not there any more. */
+const gone = 19
+
+function isGone(error: unknown): boolean {
+  return errnoOf(error) === gone
+}
+
 type Meaning = (part: string, said: string) => ['no_reply' | 'device_failed' | 'disconnected', string]
 
 const noAnswer: Meaning = (part) => [
@@ -295,6 +316,7 @@ const meanings: Record<number, Meaning> = {
     'device_failed',
     `a driver of the kernel has ${part}; take its overlay out of config.txt, or give the part another address`,
   ],
+  [gone]: (part) => ['disconnected', `the bus of ${part} is gone; see that its adapter is plugged in`],
   95: (part) => ['device_failed', `the adapter of ${part} knows SMBus alone, and this part needs a plain read`],
   110: (part) => ['no_reply', `${part} held the bus too long; see for a short circuit and for missing pull-up resistors`],
   121: noAnswer,

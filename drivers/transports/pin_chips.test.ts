@@ -22,6 +22,14 @@ test('a line that is not there is refused with those that are', async (t) => {
   t.throws(() => lineOf({ bcm: 17 }, []), { message: /the GPIO chips here are none/ })
 })
 
+test('a label that two chips have says nothing of which it is', async (t) => {
+  const mcp = { label: 'mcp23017\n', ngpio: '16\n' }
+  const chips = await sysfsChips(t.testdir({ gpiochip600: { ...mcp, base: '600\n' }, gpiochip616: { ...mcp, base: '616\n' } }))
+  const message = /more than one line 3 of mcp23017: on gpiochip600 \(mcp23017\) and gpiochip616 \(mcp23017\); call the chip by its name/
+  t.throws(() => lineOf({ chip: 'mcp23017', line: 3 }, chips), { code: 'disconnected', message })
+  t.match(lineOf({ chip: 'gpiochip616', line: 3 }, chips), { chip: { base: 616 } })
+})
+
 test('without sysfs there are no chips', async (t) => {
   t.same(await sysfsChips(`${t.testdir()}/gone`), [])
 })

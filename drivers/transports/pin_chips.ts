@@ -25,7 +25,11 @@ export async function sysfsChips(folder = sysfs): Promise<Chip[]> {
 /** Finds the chip and the line on it. Throws `disconnected` and says which chips there are. */
 export function lineOf(place: GpioPlace, chips: readonly Chip[]): { chip: Chip; line: number } {
   const isIt = (chip: Chip) => ('bcm' in place ? headerChips.includes(chip.label) : [chip.label, chip.name].includes(place.chip))
-  const chip = chips.find(isIt)
+  const [chip, another] = chips.filter(isIt)
+  if (another) {
+    const them = chips.filter(isIt).map(({ name, label }) => `${name} (${label})`)
+    throw new LabError('disconnected', `there is more than one ${placeInWords(place)}: on ${them.join(' and ')}; call the chip by its name`)
+  }
   if (!chip) {
     const there = chips.map(({ name, label }) => `${name} (${label})`).join(', ') || 'none'
     const advice = 'bcm' in place ? 'on another computer than a Raspberry Pi say {"chip", "line"}' : 'see the configuration'

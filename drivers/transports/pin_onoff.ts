@@ -62,11 +62,23 @@ function onoffPins(Gpio: GpioClass): PinBackend {
       if (use.pull) throw new LabError('config', noPull(place))
       const { chip, line } = lineOf(place, await sysfsChips())
       const number = chip.base! + line
+      forgetIfGone(kept, number)
       await exported(number, place)
       const gpio = opened(() => kept.get(number) ?? made(Gpio, number, use), place, use)
       if (use.mode === 'out') kept.set(number, gpio)
       return onoffPin(gpio, use, lost)
     },
+  }
+}
+
+/** A chip that was unplugged and is there again has other files under the same names. */
+function forgetIfGone(kept: Map<number, Gpio>, number: number): void {
+  const gpio = kept.get(number)
+  try {
+    gpio?.readSync()
+  } catch {
+    kept.delete(number)
+    gpio?.unexport()
   }
 }
 
@@ -131,12 +143,23 @@ function direction({ mode, active_low, initial = false }: PinUse): 'in' | 'high'
   return initial !== active_low ? 'high' : 'low'
 }
 
+/** The package reads an input at each edge, where nobody can catch an error, which would end the process. An edge without a level calls nobody. */
+function levelAtEdge(read: () => 0 | 1): 0 | 1 {
+  try {
+    return read()
+  } catch {
+    return Number.NaN as 0
+  }
+}
+
 /** `lost` is called, once, for an input whose edges do not come any more. */
 export function onoffPin(gpio: Gpio, { mode }: PinUse, lost: (reason: string) => void): Pin {
   let isLost = false
   const set = (active: boolean) => gpio.writeSync(active ? 1 : 0)
+  const read = gpio.readSync.bind(gpio)
+  if (mode === 'in') gpio.readSync = () => levelAtEdge(read)
   return {
-    read: async () => gpio.readSync() === 1,
+    read: async () => read() === 1,
     write: async (active) => set(active),
     async writeNow(active) {
       set(active)
