@@ -57,9 +57,14 @@ function signature({ parameters = [], requestBody, responses }: Operation): stri
       additionalProperties: false,
     })
   }
-  const answer = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1]
+  const [answer, accepted] = Object.entries(responses).flatMap(([status, response]) => (status.startsWith('2') ? [answerIn(response)] : []))
   const body = schemaIn(requestBody)
-  return `{ path: ${members('path')}; query: ${members('query')}; body: ${body ? typeOf(body) : 'undefined'}; answer: ${typeOf(schemaIn(answer) ?? {})} }`
+  const later = accepted ? `; accepted: ${accepted}` : ''
+  return `{ path: ${members('path')}; query: ${members('query')}; body: ${body ? typeOf(body) : 'undefined'}; answer: ${answer ?? 'unknown'}${later} }`
+}
+
+function answerIn(response: Content): string {
+  return response.content?.['text/event-stream'] ? 'ReadableStream<Uint8Array>' : typeOf(schemaIn(response) ?? {})
 }
 
 function schemaIn(content: Content | undefined): Schema | undefined {

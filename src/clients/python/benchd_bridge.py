@@ -29,6 +29,10 @@ motion and heat. Everything that is printed goes to standard error.
 does the same for a backend of PyLabRobot: its methods become operations.
 """
 
+# Whoever checks a program with types checks this file too: what the bench answers is JSON.
+# mypy: disable-error-code="no-any-return"
+# pyright: basic
+
 from __future__ import annotations
 
 import asyncio
@@ -45,7 +49,7 @@ import traceback
 import types
 import typing
 from math import isfinite
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, TypeVar, Union
 
 __all__ = ["Bridge", "Busy", "DeviceFailed", "Interlock", "Invalid", "operation", "reading"]
 
@@ -79,6 +83,7 @@ class Busy(DeviceFailed):
 
 
 Seconds = Union[float, Tuple[str, float]]
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def operation(
@@ -90,19 +95,18 @@ def operation(
     units: Optional[Dict[str, str]] = None,
     minimum: Optional[Dict[str, float]] = None,
     maximum: Optional[Dict[str, float]] = None,
-) -> Callable[[Callable], Callable]:
+) -> Callable[[_Method], _Method]:
     """Makes a method an operation of the device.
 
     `seconds` is how long it takes: a number, or ("duration", 10) for the parameter `duration` and 10 s on top. After `margin` more the bench
     gives it up and halts the device. `leaves_on` ("motion", "heat" or None) is what goes on by itself if this program ends.
     """
 
-    def mark(method: Callable) -> Callable:
-        plain = isinstance(seconds, (int, float))
+    def mark(method: _Method) -> _Method:
         method.__bridge__ = {  # type: ignore[attr-defined]
             "summary": _summary(method),
             "params": _schema(method, units or {}, minimum or {}, maximum or {}),
-            "seconds": seconds if plain else {"param": seconds[0], "plus": seconds[1]},
+            "seconds": seconds if isinstance(seconds, (int, float)) else {"param": seconds[0], "plus": seconds[1]},
             "margin_s": margin,
             "leaves_on": leaves_on,
             "can_end_early": can_end_early,
@@ -113,17 +117,17 @@ def operation(
     return mark
 
 
-def reading(unit: str) -> Callable[[Callable], Callable]:
+def reading(unit: str) -> Callable[[_Method], _Method]:
     """Makes a method a reading of the device, whose value is a number in `unit`; a pair with the target where there is one."""
 
-    def mark(method: Callable) -> Callable:
+    def mark(method: _Method) -> _Method:
         method.__reading__ = unit  # type: ignore[attr-defined]
         return method
 
     return mark
 
 
-def _summary(method: Callable) -> str:
+def _summary(method: Callable[..., Any]) -> str:
     return (inspect.getdoc(method) or "").split("\n")[0][:200]
 
 
@@ -281,7 +285,7 @@ class Bridge:
         return _encode({"value": value, "target": target}).encode()
 
     def _perform(self, params: Dict[str, Any]) -> Dict[str, Any]:
-        method = getattr(self, params["operation"], None)
+        method: Any = getattr(self, params["operation"], None)
         if not hasattr(method, "__bridge__"):
             raise Invalid(f"there is no operation {params['operation']}")
         return {"data": self._alone(lambda: method(**params["params"]), params["operation_id"])}
@@ -374,7 +378,7 @@ _NAMES = {"int": int, "float": float, "str": str, "bool": bool}
 _TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
 
 
-def _schema(method: Callable, units: Dict[str, str], minimum: Dict[str, float], maximum: Dict[str, float]) -> Dict[str, Any]:
+def _schema(method: Callable[..., Any], units: Dict[str, str], minimum: Dict[str, float], maximum: Dict[str, float]) -> Dict[str, Any]:
     try:
         hints = typing.get_type_hints(method)
     except NameError:
@@ -385,7 +389,7 @@ def _schema(method: Callable, units: Dict[str, str], minimum: Dict[str, float], 
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         properties[name] = _property(method, name, hints.get(name, parameter.annotation))
-        extra = (("unit", units), ("minimum", minimum), ("maximum", maximum))
+        extra: Tuple[Tuple[str, Dict[str, Any]], ...] = (("unit", units), ("minimum", minimum), ("maximum", maximum))
         properties[name].update({word: values[name] for word, values in extra if name in values})
         if parameter.default is inspect.Parameter.empty:
             required.append(name)
@@ -394,7 +398,7 @@ def _schema(method: Callable, units: Dict[str, str], minimum: Dict[str, float], 
     return {"type": "object", "properties": properties, "required": required}
 
 
-def _property(method: Callable, name: str, annotation: Any) -> Dict[str, Any]:
+def _property(method: Callable[..., Any], name: str, annotation: Any) -> Dict[str, Any]:
     choices = typing.get_args(annotation)
     if typing.get_origin(annotation) is typing.Literal:
         return {"type": _TYPES[type(choices[0])], "enum": list(choices)}

@@ -283,27 +283,27 @@ export type Operations = {
   /** Get a reading that the program behind a device has described */
   getDeviceReading: { path: { device_id: string; reading: string }; query: Record<string, never>; body: undefined; answer: GetDeviceReadingResponse }
   /** Initialize the device; it may move */
-  initializeDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  initializeDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
   /** Shake */
-  shakeDevice: { path: { device_id: string }; query: Record<string, never>; body: ShakeDeviceRequest; answer: OperationResult }
+  shakeDevice: { path: { device_id: string }; query: Record<string, never>; body: ShakeDeviceRequest; answer: OperationResult; accepted: OperationRecord }
   /** Run centrifuge */
-  centrifugeDevice: { path: { device_id: string }; query: Record<string, never>; body: CentrifugeDeviceRequest; answer: OperationResult }
+  centrifugeDevice: { path: { device_id: string }; query: Record<string, never>; body: CentrifugeDeviceRequest; answer: OperationResult; accepted: OperationRecord }
   /** Seal plate */
-  sealDevice: { path: { device_id: string }; query: Record<string, never>; body: SealDeviceRequest; answer: OperationResult }
+  sealDevice: { path: { device_id: string }; query: Record<string, never>; body: SealDeviceRequest; answer: OperationResult; accepted: OperationRecord }
   /** Peel the seal off a plate */
-  peelDevice: { path: { device_id: string }; query: Record<string, never>; body: PeelDeviceRequest; answer: OperationResult }
+  peelDevice: { path: { device_id: string }; query: Record<string, never>; body: PeelDeviceRequest; answer: OperationResult; accepted: OperationRecord }
   /** Open door or lid */
-  openDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  openDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
   /** Close door or lid */
-  closeDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  closeDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
   /** Lock plate */
-  lockPlate: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  lockPlate: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
   /** Unlock plate */
-  unlockPlate: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  unlockPlate: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
   /** Set temperature; answers when it is set, not when it is reached */
-  setTemperature: { path: { device_id: string }; query: Record<string, never>; body: SetTemperatureRequest; answer: OperationResult }
+  setTemperature: { path: { device_id: string }; query: Record<string, never>; body: SetTemperatureRequest; answer: OperationResult; accepted: OperationRecord }
   /** Perform any operation of a device by its name */
-  performOperation: { path: { device_id: string }; query: Record<string, never>; body: PerformOperationRequest; answer: PerformOperationResponse }
+  performOperation: { path: { device_id: string }; query: Record<string, never>; body: PerformOperationRequest; answer: PerformOperationResponse; accepted: OperationRecord }
   /** Accept that the program behind a device describes itself otherwise than it did */
   acceptDescription: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
   /** Emergency stop; latched until initialize. Not a safety function: it does not replace an emergency stop button */
@@ -321,7 +321,7 @@ export type Operations = {
   /** Get what an operation came to */
   getOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: OperationRecord }
   /** End a running operation early, in an orderly way: a shaker ramps down and goes home, a centrifuge brakes */
-  endOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: OperationRecord }
+  endOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: OperationRecord; accepted: OperationRecord }
   /** List teachpoints of one device */
   listTeachpoints: { path: Record<string, never>; query: { device_id?: string }; body: undefined; answer: ListTeachpointsResponse }
   /** Create a teachpoint */
@@ -343,7 +343,7 @@ export type Operations = {
   /** Events recorded at or after a time */
   getEvents: { path: Record<string, never>; query: { since?: number; execution_id?: string; limit?: number; wait?: number }; body: undefined; answer: GetEventsResponse }
   /** Live events, as Server-Sent Events */
-  streamEvents: { path: Record<string, never>; query: { execution_id?: string; last_event_id?: string; heartbeat?: number }; body: undefined; answer: unknown }
+  streamEvents: { path: Record<string, never>; query: { execution_id?: string; last_event_id?: string; heartbeat?: number }; body: undefined; answer: ReadableStream<Uint8Array> }
   /** Break a simulated device */
   setSimulatedFault: { path: { device_id: string }; query: Record<string, never>; body: SetSimulatedFaultRequest; answer: OperationResult }
   /** Mend a simulated device */
@@ -371,7 +371,7 @@ export type Operations = {
   /** List the requests for a key that wait for a decision */
   listKeyRequests: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListKeyRequestsResponse }
   /** Fetch the key that was asked for: 202 until it is approved, then the key, once */
-  fetchRequestedKey: { path: { request_id: string }; query: Record<string, never>; body: undefined; answer: FetchRequestedKeyResponse }
+  fetchRequestedKey: { path: { request_id: string }; query: Record<string, never>; body: undefined; answer: FetchRequestedKeyResponse; accepted: FetchRequestedKeyResponse }
   /** Deny a request for a key */
   denyKeyRequest: { path: { request_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
   /** Let whoever asked for a key have it */
@@ -427,7 +427,7 @@ export type Operations = {
   /** Get one workflow */
   getWorkflow: { path: { workflow_name: string }; query: Record<string, never>; body: undefined; answer: GetWorkflowResponse }
   /** Create or replace a workflow in its JSON form */
-  putWorkflow: { path: { workflow_name: string }; query: Record<string, never>; body: WorkflowDocument; answer: PutWorkflowResponse }
+  putWorkflow: { path: { workflow_name: string }; query: Record<string, never>; body: WorkflowDocument; answer: PutWorkflowResponse; accepted: PutWorkflowResponse }
   /** Delete a workflow that came over the API */
   deleteWorkflow: { path: { workflow_name: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
   /** List submissions */
@@ -503,7 +503,7 @@ export type Operations = {
   /** Say where a labware is */
   relocateLabware: { path: { labware_id: string }; query: Record<string, never>; body: RelocateLabwareRequest; answer: OperationResult }
   /** The present state of the bench, and each change of it, as Server-Sent Events */
-  streamState: { path: Record<string, never>; query: { run?: string }; body: undefined; answer: unknown }
+  streamState: { path: Record<string, never>; query: { run?: string }; body: undefined; answer: ReadableStream<Uint8Array> }
 }
 
 /** Where each operation is. */

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { test } from 'tap'
+import { type Test, test } from 'tap'
 import { type Document, typescriptClient } from '../../../scripts/clients/typescript.ts'
 import { openapi } from '../../http/openapi.ts'
 import { routes } from '../../http/routes.ts'
@@ -67,15 +67,15 @@ test('requests have types, answers that say no are errors with a word, and a sto
   })
   t.match(await refused(bench.call('getDevice', { path: { device_id: 'a b' } })), { status: 404, reason: 'not_found' })
   t.match(await refused(new Bench({ url }).call('listDevices')), { status: 401, reason: 'unauthorized' })
-  const record = await bench.call('lockPlate', { path, body: {}, respondAsync: true, idempotencyKey: 'once' })
-  t.match(record, { operation_id: String })
+  const { operation_id } = await bench.call('lockPlate', { path, respondAsync: true, idempotencyKey: 'once' })
+  t.match(await bench.call('getOperation', { path: { operation_id } }), { operation: 'lock_plate' })
   t.match(await bench.stop('shaker-1'), { success: Boolean })
   t.match(await bench.stop(), { success: Boolean })
   t.match(await bench.call('getEvents', { query: { limit: 1 } }), { next_since: Number })
 })
 
-test('the live state follows the bench, over a break too, and ends when it is closed', async (t) => {
-  const { port, secrets, lab } = await openService(t)
+/** A way to a service that can be cut. */
+async function wayTo(t: Test, port: number) {
   const sockets = new Set<Socket>()
   const between = createServer((near) => {
     const far = connect(port, '127.0.0.1')
@@ -84,7 +84,53 @@ test('the live state follows the bench, over a break too, and ends when it is cl
   })
   await once(between.listen(0, '127.0.0.1'), 'listening')
   t.teardown(() => between.close())
-  const bench = new Bench({ url: `http://127.0.0.1:${(between.address() as AddressInfo).port}`, key: secrets.operate })
+  const cut = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  t.teardown(cut)
+  return { url: `http://127.0.0.1:${(between.address() as AddressInfo).port}`, cut }
+}
+
+test('events come in order over a break, from the last one on that was taken, until they are given up', async (t) => {
+  const { port, secrets, lab } = await openService(t)
+  const { url, cut } = await wayTo(t, port)
+  const bench = new Bench({ url, key: secrets.operate })
+  const emit = (number: number) => lab.hub.emit(`CUSTOM.n${number}.EMITTED`, {})
+  const taken: (string | undefined)[] = []
+  await lab.hub.stored(emit(0))
+  const began = bench.events()
+  const first = began.next()
+  while (lab.hub.streams.subscribers === 0) await new Promise(setImmediate)
+  emit(1)
+  const one = (await first).value!
+  t.match(one, { event: { event_name: 'CUSTOM.n1.EMITTED' } }, 'from now on')
+  const last_event_id = one.id
+  cut()
+  emit(2)
+  t.match((await began.next()).value, { event: { event_name: 'CUSTOM.n2.EMITTED' } }, 'what came during the break')
+  await began.return(undefined)
+  emit(3)
+  const gone = new AbortController()
+  const resumed = bench.events({ last_event_id, signal: gone.signal })
+  for await (const { event } of resumed) if (taken.push(event?.event_name) === 2) break
+  t.same(taken, ['CUSTOM.n2.EMITTED', 'CUSTOM.n3.EMITTED'])
+  const waiting = bench.events({ signal: gone.signal }).next()
+  gone.abort(new Error('enough'))
+  await t.rejects(waiting, { message: 'enough' })
+  t.match(await bench.events({ last_event_id: '999999' }).next(), { value: { event: null } }, 'a gap')
+  await t.rejects(new Bench({ url, key: 'bk_no' }).events().next(), { name: 'BenchError', status: 401 })
+  const stream = await bench.call('streamEvents')
+  t.match(
+    new TextDecoder().decode((await stream.getReader().read()).value),
+    /^retry: 2000/,
+    'a stream that is called by its operation_id is its bytes',
+  )
+})
+
+test('the live state follows the bench, over a break too, and ends when it is closed', async (t) => {
+  const { port, secrets, lab } = await openService(t)
+  const { url, cut } = await wayTo(t, port)
+  const bench = new Bench({ url, key: secrets.operate })
   const links: string[] = []
   let look = (_state: State) => {}
   const reached = (isSo: (state: State) => boolean) =>
@@ -99,12 +145,11 @@ test('the live state follows the bench, over a break too, and ends when it is cl
   await bench.call('initializeDevice', { path: { device_id: 'shaker-1' }, body: {} })
   await changed
   const back = reached(({ device, time }) => device['shaker-1']?.state === 'ready' && links.length === 3 && time >= 0)
-  for (const socket of sockets) socket.destroy()
+  cut()
   await back
   t.same(links, ['live', 'lost', 'live'])
   live.close()
   while (lab.hub.streams.subscribers > 0) await new Promise(setImmediate)
-  for (const socket of sockets) socket.destroy()
 })
 
 test('with poll_ms the whole state is read again and again, and no stream is held in between', async (t) => {

@@ -4,6 +4,7 @@
 //   await bench.call('initializeDevice', { path: { device_id: 'shaker-1' } })
 //   await bench.call('shakeDevice', { path: { device_id: 'shaker-1' }, body: { speed: 500, duration: 10 } })
 //
+//   for await (const { id, event } of bench.events({ last_event_id })) console.log(event.event_name)
 //   const live = bench.live({ onState: (state) => console.log(state.device['shaker-1']?.state) })
 //   live.close()
 
@@ -16,6 +17,7 @@ import type {
   ListManualStepsResponse,
   PairingRequest,
   Reading,
+  RuntimeEvent,
   Thread,
   TimelineRow,
   Topology,
@@ -36,7 +38,7 @@ export type CallOptions = {
   signal?: AbortSignal
   /** Asked again with the same key, a change is made once. */
   idempotencyKey?: string
-  /** Answers as soon as the operation runs; its record is what comes back. */
+  /** Answers as soon as the operation of a device runs; its record is what comes back. `getOperation` says later how it ended. */
   respondAsync?: boolean
   /** Other headers, as those of `ifState`. */
   headers?: Record<string, string>
@@ -53,10 +55,15 @@ export function ifState({ state, stopped }: Pick<DeviceInfo, 'state' | 'stopped'
 type Part<Name extends string, Value> = Value extends Record<string, never> | undefined
   ? { [key in Name]?: Value }
   : { [key in Name]: Value }
-type CallInput<Op extends keyof Operations> = Part<'path', Operations[Op]['path']> & {
-  query?: Operations[Op]['query']
-} & (undefined extends Operations[Op]['body'] ? { body?: undefined } : { body?: Operations[Op]['body'] }) &
+/** A body that may be left out is one without a member that has to be there. */
+type Body<Value> = Value extends undefined ? { body?: undefined } : Record<never, never> extends Value ? { body?: Value } : { body: Value }
+type CallInput<Op extends keyof Operations> = Part<'path', Operations[Op]['path']> & { query?: Operations[Op]['query'] } & Body<
+    Operations[Op]['body']
+  > &
   CallOptions
+
+/** The answer to an operation that is only begun: its record, where the service knows how to answer so. */
+type Begun<Op extends keyof Operations> = Operations[Op] extends { accepted: infer Record } ? Record : Operations[Op]['answer']
 
 /** An answer that says no. `detail` is a sentence for people, `reason` a word for programs: `busy`, `interlock`, `conflict`. */
 export class BenchError extends Error {
@@ -85,12 +92,16 @@ export class Bench {
 
   /**
    * Asks for an operation of the API by its `operation_id`. Rejects with `BenchError` for an answer that says no, and with the error of `fetch`
-   * where there was no answer.
+   * where there was no answer. Of a stream it answers the bytes as they come; `events` and `live` read them.
    */
-  async call<Op extends keyof Operations>(operation: Op, asked: CallInput<Op> = {} as CallInput<Op>): Promise<Operations[Op]['answer']> {
+  call<Op extends keyof Operations>(operation: Op, asked: CallInput<Op> & { respondAsync: true }): Promise<Begun<Op>>
+  call<Op extends keyof Operations>(operation: Op, asked?: CallInput<Op>): Promise<Operations[Op]['answer']>
+  async call<Op extends keyof Operations>(operation: Op, asked: CallInput<Op> = {} as CallInput<Op>): Promise<unknown> {
     const response = await this.#ask(operation, asked)
+    const kind = response.headers.get('content-type') ?? ''
+    if (kind.includes('event-stream')) return response.body
     const text = await response.text()
-    return (response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text) as Operations[Op]['answer']
+    return kind.includes('json') ? JSON.parse(text) : text
   }
 
   /** Asks for a file: its bytes, and the name that the service gives it. Rejects as `call`. */
@@ -136,12 +147,49 @@ export class Bench {
     return new Live(this, options)
   }
 
-  /** @internal */
-  async openLive(run: string | undefined, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
-    const search = run === undefined ? '' : `?run=${encodeURIComponent(run)}`
-    const response = await fetch(`${this.url}/api/live${search}`, { headers: this.#headers(undefined, {}), signal })
-    if (!response.ok) throw errorOf(response, await response.text())
-    return response.body!
+  /**
+   * Every event as it happens, or those behind `last_event_id` first. Opens the stream anew behind the last event whenever it breaks off. Keep the id of an event
+   * when you have dealt with it: from there your program goes on after a restart. `event` is null where the service says that it has lost events (a power cut, a
+   * full disk). Ends with the signal's reason when that is aborted, and with a `BenchError` when the service refuses the stream.
+   */
+  async *events({ last_event_id, execution_id, signal }: EventsOptions = {}): AsyncGenerator<{ id: string; event: RuntimeEvent | null }> {
+    let last = last_event_id
+    for (let failures = 0; ; failures++) {
+      const ends = new AbortController()
+      const end = () => ends.abort(signal?.reason)
+      signal?.addEventListener('abort', end)
+      let timer = setTimeout(end, silent_events_ms)
+      try {
+        signal?.throwIfAborted()
+        const query = {
+          heartbeat: 5,
+          ...(last !== undefined && { last_event_id: last }),
+          ...(execution_id !== undefined && { execution_id }),
+        }
+        for await (const frames of framesIn(await this.call('streamEvents', { query, signal: ends.signal }))) {
+          failures = 0
+          clearTimeout(timer)
+          for (const frame of frames) {
+            const { id = last, data, note } = eventFrame(frame)
+            // The next stream begins behind the last event that was taken, and has those that this one dropped.
+            if (note?.startsWith('dropped')) end()
+            else if (note === 'gap') yield { id: last ?? '', event: null }
+            else if (data !== undefined) yield { id: id ?? '', event: JSON.parse(data) as RuntimeEvent }
+            if (ends.signal.aborted) break
+            last = id
+          }
+          timer = setTimeout(end, silent_events_ms)
+        }
+      } catch (error) {
+        signal?.throwIfAborted()
+        if (error instanceof BenchError && error.status < 500) throw error
+      } finally {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', end)
+        ends.abort()
+      }
+      await new Promise((resolve) => setTimeout(resolve, again_ms[Math.min(failures, again_ms.length - 1)]))
+    }
   }
 
   #headers(body: unknown, { idempotencyKey, respondAsync, headers }: CallOptions): Record<string, string> {
@@ -172,6 +220,14 @@ function detailOf(text: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+export type EventsOptions = {
+  /** The id of the last event that your program has dealt with; without it events come from now on. */
+  last_event_id?: string | undefined
+  /** The execution whose events are wanted; without it all are. */
+  execution_id?: string | undefined
+  signal?: AbortSignal | undefined
 }
 
 /** The kinds of the live state, each by id. */
@@ -246,6 +302,8 @@ export type LiveOptions = {
 }
 
 const silent_ms = 3000
+/** A stream of events that is asked for a heartbeat every five seconds is lost when it has been silent for so long. */
+const silent_events_ms = 15_000
 const again_ms = [250, 500, 1000, 2000]
 
 /** A stream of the live state that opens anew by itself. While it is lost the last state stays. */
@@ -293,8 +351,9 @@ export class Live {
   async #read(onReady: () => void): Promise<boolean> {
     this.#abort = new AbortController()
     let timer = setTimeout(() => this.#abort.abort(), silent_ms * 2)
+    const { run } = this.#options
     try {
-      const stream = await this.#bench.openLive(this.#options.run, this.#abort.signal)
+      const stream = await this.#bench.call('streamState', { query: run === undefined ? {} : { run }, signal: this.#abort.signal })
       let state: State = emptyState
       for await (const messages of messagesIn(stream)) {
         clearTimeout(timer)
@@ -319,6 +378,14 @@ export class Live {
 
 /** The messages of a stream, those of a piece together. Frames of other events are passed over. */
 export async function* messagesIn(stream: ReadableStream<Uint8Array>): AsyncGenerator<Message[]> {
+  for await (const frames of framesIn(stream)) {
+    const messages = frames.flatMap((frame) => messageOf(frame) ?? [])
+    if (messages.length) yield messages
+  }
+}
+
+/** The frames of a stream of Server-Sent Events, those of a piece together. */
+async function* framesIn(stream: ReadableStream<Uint8Array>): AsyncGenerator<string[]> {
   const reader = stream.getReader()
   const decoder = new TextDecoder()
   let rest = ''
@@ -328,8 +395,7 @@ export async function* messagesIn(stream: ReadableStream<Uint8Array>): AsyncGene
       if (done) return
       const frames = (rest + decoder.decode(value, { stream: true })).split('\n\n')
       rest = frames.pop()!
-      const messages = frames.flatMap((frame) => messageOf(frame) ?? [])
-      if (messages.length) yield messages
+      yield frames
     }
   } finally {
     await reader.cancel().catch(() => undefined)
@@ -340,4 +406,16 @@ function messageOf(frame: string): Message | undefined {
   const [, event, data] = /^event: (\w+)\ndata: (.*)$/.exec(frame) ?? []
   if (event !== 'state' && event !== 'ready' && event !== 'beat') return undefined
   return { event, ...(JSON.parse(data!) as object) } as Message
+}
+
+/** The parts of a frame of the stream of events: the id, the event as JSON, a comment. */
+function eventFrame(frame: string): { id?: string; data?: string; note?: string } {
+  const names: Record<string, string> = { id: 'id', data: 'data', '': 'note' }
+  return Object.fromEntries(
+    frame.split('\n').flatMap((line) => {
+      const [, field = '-', value] = /^(\w*): ?(.*)$/.exec(line) ?? []
+      const name = names[field]
+      return name === undefined ? [] : [[name, value]]
+    }),
+  )
 }

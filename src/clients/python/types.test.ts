@@ -1,0 +1,74 @@
+// The Python clients and the programs that use them pass `mypy --strict`. A client lies beside the program, so it is checked with it.
+
+import { spawnSync } from 'node:child_process'
+import { cpSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
+
+const clients = fileURLToPath(new URL('../../../../src/clients/python/', import.meta.url))
+const noMypy = spawnSync('mypy', ['--version']).status !== 0 && 'there is no mypy'
+
+const evening = `
+import asyncio
+from benchd import AsyncBench, Bench, Busy
+
+bench = Bench.from_env()
+running = bench["shaker-1"].shake.start(speed=500, duration=600)
+print(running.end(), running.wait(), bench["shaker-1"].temperature())
+with bench.lock("sealer-1", note="calibration") as sealer:
+    sealer.initialize()
+run = bench.submit("seal-and-spin", variables={"speed": 600})
+for thread in run.held():
+    run.recover(thread["thread_id"], "RETRY")
+for event in bench.events(since="last", file="cursor.json"):
+    print(event["event_name"])
+try:
+    bench["shaker-1"].shake(speed=500)
+except Busy as busy:
+    print(busy.retry_after, busy.reason)
+
+async def later() -> None:
+    async with AsyncBench.from_env() as bench:
+        await bench["shaker-1"].shake(speed=500, duration=600)
+        async for event in bench.events():
+            print(event["event_name"])
+
+asyncio.run(later())
+`
+const reader = `
+from benchd_bridge import Bridge, operation, reading
+
+class Reader(Bridge):
+    type = "reader"
+
+    @operation(seconds=("duration", 10), units={"wavelength": "nm"})
+    def read(self, wavelength: int = 600, duration: float = 1) -> dict[str, float]:
+        self.progress(0.5, "half")
+        return {"absorbance": 0.25}
+
+    @reading("mbar")
+    def pressure(self) -> float:
+        return 900
+
+Reader().read("600")
+Reader().serve()
+`
+
+test('a program with a client beside it passes mypy --strict, which finds what is missing or wrong', { skip: noMypy }, (t) => {
+  const folder = t.testdir()
+  for (const name of ['benchd.py', 'benchd_bridge.py', 'benchd_pylabrobot.py']) cpSync(clients + name, `${folder}/${name}`)
+  writeFileSync(`${folder}/evening.py`, evening)
+  writeFileSync(`${folder}/reader.py`, reader)
+  const { stdout } = spawnSync('mypy', ['--strict', '--cache-dir', '/dev/null', '.'], { cwd: folder, encoding: 'utf8' })
+  t.same(
+    stdout
+      .split('\n')
+      .filter((line) => line.includes(': error: '))
+      .sort(),
+    [
+      'evening.py:16: error: Missing named argument "duration" for "__call__" of "_shake"  [call-arg]',
+      'reader.py:16: error: Argument 1 to "read" of "Reader" has incompatible type "str"; expected "int"  [arg-type]',
+    ],
+  )
+  t.end()
+})
