@@ -1,4 +1,4 @@
-// What a device can do: the operations and readings that its driver has, and those that the program behind it describes.
+// The operations and readings of a device: those that its driver has, and those that the program behind it describes.
 
 import type * as v from 'valibot'
 import { LabError } from '../errors.ts'
