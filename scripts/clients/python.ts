@@ -1,5 +1,6 @@
-// The part of the Python client that is made from the routes: the operations of devices with their parameters, and what each reason is raised as.
+// The part of the Python client that is made from the routes: the operations and readings of devices, and what each reason is raised as.
 
+import { operations, readings } from '../../src/devices/operations.ts'
 import type { Document } from './typescript.ts'
 
 const begin = '# --- made by `npm run generate` from the table of operations ---\n'
@@ -13,9 +14,6 @@ const errors = {
 }
 
 const path = /^\/api\/devices\/\{device_id\}\/(\w+)$/
-/** Methods that the client has by hand. */
-const byHand = new Set(['stop', 'clear_fault', 'lock', 'perform', 'accept'])
-
 type Body = { properties?: Record<string, { type?: string; description?: string; 'x-unit'?: string }>; required?: string[]; $ref?: string }
 
 /** The client with its made part anew. Throws where the marks are not in the text. */
@@ -26,16 +24,22 @@ export function withOperations(client: string, { paths, components }: Document):
   const found = Object.entries(paths).flatMap(([its, methods]) => {
     const name = path.exec(its)?.[1]
     const { post } = methods
-    if (!name || !post || byHand.has(name)) return []
+    if (!name || !post || !Object.hasOwn(operations, name) || name === 'stop') return []
     const schema = (post.requestBody?.content?.['application/json']?.schema ?? {}) as Body
     const body = (schema.$ref ? components.schemas[schema.$ref.split('/').at(-1)!] : schema) as Body
     return [{ name, summary: post.summary, body }]
   })
-  const stubs = found.map(({ name, summary, body }) => stub(name, summary, body))
+  const asked = Object.entries(readings)
+  const stubs = [
+    ...found.map(({ name, summary, body }) => stub(name, summary, body)),
+    ...asked.map(([name, { summary }]) => `        def ${name}(self) -> Dict[str, Any]:\n            """${summary}."""\n            ...\n`),
+  ]
   const kinds = Object.entries(errors).flatMap(([kind, reasons]) => reasons.map((reason) => `    "${reason}": ${kind},\n`))
   const made = [
     '\nOPERATIONS: Dict[str, str] = {\n',
     ...found.map(({ name, summary }) => `    "${name}": ${JSON.stringify(summary)},\n`),
+    '}\n\nREADINGS: Dict[str, str] = {\n',
+    ...asked.map(([name, { summary }]) => `    "${name}": ${JSON.stringify(summary)},\n`),
     '}\n\n_ERRORS: Dict[str, type] = {\n',
     ...kinds,
     '}\n\nif TYPE_CHECKING:\n\n    class _DeviceOperations:\n',

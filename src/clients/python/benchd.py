@@ -101,6 +101,12 @@ OPERATIONS: Dict[str, str] = {
     "set_temperature": "Set temperature; answers when it is set, not when it is reached",
 }
 
+READINGS: Dict[str, str] = {
+    "initialized": "Check whether the device is initialized",
+    "get_temperature": "Get temperature, in °C, and the target, null when none is set",
+    "pose": "Get where a transporter is now, as the coordinates of a teachpoint",
+}
+
 _ERRORS: Dict[str, type] = {
     "busy": Busy,
     "in_progress": Busy,
@@ -229,6 +235,18 @@ if TYPE_CHECKING:
                 ...
 
         set_temperature: _set_temperature
+
+        def initialized(self) -> Dict[str, Any]:
+            """Check whether the device is initialized."""
+            ...
+
+        def get_temperature(self) -> Dict[str, Any]:
+            """Get temperature, in °C, and the target, null when none is set."""
+            ...
+
+        def pose(self) -> Dict[str, Any]:
+            """Get where a transporter is now, as the coordinates of a teachpoint."""
+            ...
 
 # --- end of what is made ---
 
@@ -569,7 +587,7 @@ else:
 
 
 class Device(_Operations):
-    """A device of the bench, `bench["shaker-1"]`. Its operations are methods: `initialize()`, `shake(speed=500, duration=10)`, `seal(...)`."""
+    """A device of the bench, `bench["shaker-1"]`. Its operations and readings are methods: `initialize()`, `shake(speed=500, duration=10)`, `pose()`."""
 
     def __init__(self, bench: "Bench", device_id: str) -> None:
         self._bench = bench
@@ -580,15 +598,18 @@ class Device(_Operations):
         return f"bench[{self.device_id!r}]"
 
     def __dir__(self) -> List[str]:
-        return [*super().__dir__(), *OPERATIONS]
+        return [*super().__dir__(), *OPERATIONS, *READINGS]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        if name not in OPERATIONS:
-            others = "info(), capabilities(), temperature(), stop(), clear_fault() and perform(operation)"
-            raise AttributeError(f"a device has no {name!r}; its operations are {', '.join(OPERATIONS)}; besides them there are {others}")
-        return _Doing(self, name)
+        if name in OPERATIONS:
+            return _Doing(self, name)
+        if name in READINGS:
+            return partial(self._bench.request, "GET", f"{self._path}/{name}")
+        others = "info(), capabilities(), temperature(), stop(), clear_fault() and perform(operation)"
+        known = f"its operations are {', '.join(OPERATIONS)}, and its readings {', '.join(READINGS)}"
+        raise AttributeError(f"a device has no {name!r}; {known}; besides them there are {others}")
 
     def perform(self, operation: str, **params: Any) -> Dict[str, Any]:
         """Performs an operation that the program behind the device describes; `data` of the answer has the values that came of it."""

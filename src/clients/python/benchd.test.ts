@@ -51,6 +51,7 @@ say(refused(lambda: shaker.shake(speed=500, duration=1)))
 say(refused(lambda: bench["shaker-9"].info()), refused(lambda: bench["spare-1"].shake(speed="fast", duration=1)))
 with bench.lock("sealer-1", note="calibration") as sealer: say(sealer.info()["lock"]["note"])
 say(sealer.info()["lock"])
+say(shaker.get_temperature() == shaker.temperature(), bench["arm-1"].pose()["coord_type"], refused(bench["spare-1"].pose))
 try: shaker.jump
 except AttributeError as error: say(str(error)[:24], "temperature()" in str(error))
 try: shaker.shake(500, 1)
@@ -72,6 +73,7 @@ say(repr(bench)[:12], repr(shaker), repr(running)[:26], repr(bench.run("x")), re
     ['Refused', 'invalid', 400],
     'calibration',
     null,
+    ...[true, 'cartesian', ['Refused', 'invalid', 400]],
     ...["a device has no 'jump'; ", true],
     'shake takes its parameters by name, as in shake(speed',
     ...["Bench('http:", "bench['shaker-1']", '<shake of shaker-1, ended,', "bench.run('x')", "async Bench('http://x')"],
