@@ -40,6 +40,7 @@ test('routes become commands, and paths below them stay', async (t) => {
     ['read the one at pad_1, and say what was read as "barcode"', 'read the one at pad_1, and add what was read as --barcode TEXT'],
     ['prep: read it, and say what was read as "barcode"', 'prep: read it, and add the barcode that was read'],
     ['the body says either before or after which step the item comes', 'say where the step comes: --before ITEM or --after ITEM'],
+    ['end the lease: DELETE /api/devices/shaker-1/lock with X-Override: true', 'end the lease: benchd devices unlock shaker-1 --override'],
     ['then POST /api/devices/shaker-1/initialize', 'then benchd devices init shaker-1'],
   ] as const)
     t.equal(atShell(said), shown)

@@ -15,6 +15,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [new RegExp(`/api/incidents/${id}/complete\\b`, 'g'), 'benchd runs complete-call $1'],
   [/PUT \/api\/labware\/([^/\s]+)\/location, or benchd labware put/g, 'benchd labware put $1 PLACE'],
   [/PUT \/api\/labware\/([^/\s]+)\/location/g, 'benchd labware put $1 PLACE'],
+  [/DELETE \/api\/devices\/([^/\s]+)\/lock with X-Override: true/g, 'benchd devices unlock $1 --override'],
   [/X-Override: true/g, '--override'],
   // The coordinator of a lab puts the bench before it, and its command takes the barcode as an operand.
   [/^([\w-]+: .*)say what was read as "barcode"/, '$1add the barcode that was read'],

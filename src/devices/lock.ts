@@ -64,7 +64,7 @@ export class DeviceLock {
   admit(by: Caller | undefined): void {
     if (by?.override) return
     const lease = this.#lease
-    if (lease && lease.key_id !== by?.key_id) throw this.#leasedBy(lease)
+    if (lease && lease.key_id !== by?.key_id) throw this.#leasedBy(lease, by ? `ask them, wait, or ${pass}` : this.#endOfLease)
     if (!lease && by && this.#execution_id !== null) throw this.#heldByExecution()
   }
 
@@ -72,7 +72,7 @@ export class DeviceLock {
   async lease(by: Caller, { owner, note, ttl_s }: LeaseWish): Promise<Lock> {
     this.admit(by)
     const before = this.#lease
-    if (before?.key_id === anyoneHere && before.owner !== owner && !by.override) throw this.#leasedBy(before)
+    if (before?.key_id === anyoneHere && before.owner !== owner && !by.override) throw this.#leasedBy(before, `ask them, wait, or ${pass}`)
     const lease = { key_id: by.key_id, owner, note: note ?? null, ttl_s, expires_at: Date.now() / 1000 + ttl_s }
     await this.#change(this.#from(lease, ttl_s))
     return shownOf(lease)
@@ -123,10 +123,15 @@ export class DeviceLock {
     return new LabError('locked', `${holder}; wait until that lets go of it, or ${pass}`)
   }
 
-  #leasedBy({ owner, note, expires_at }: Lease): LabError {
+  /** A run cannot pass: somebody ends the lease for it. */
+  get #endOfLease(): string {
+    return `ask them to release it, wait, or let an admin end the lease: DELETE /api/devices/${this.#device_id}/lock with X-Override: true`
+  }
+
+  #leasedBy({ owner, note, expires_at }: Lease, advice: string): LabError {
     const until = new Date(expires_at * 1000).toISOString().slice(0, 19)
     const holder = `${this.#device_id} is leased by ${owner}${note ? ` (${note.slice(0, 60)})` : ''} until ${until}Z`
-    return new LabError('locked', `${holder}; ask them, wait, or ${pass}`)
+    return new LabError('locked', `${holder}; ${advice}`)
   }
 
   #letGo(): void {

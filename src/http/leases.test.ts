@@ -181,7 +181,9 @@ test('a run comes to a leased device, pauses and says why, and goes on when it i
     return shown()
   }
   const [thread] = (await until(({ threads }) => threads[0]?.status === 'PAUSED')).threads
-  t.match(thread, { status: 'PAUSED', last_error: /shaker-1 is leased by Anna \(hands inside\)/ })
+  const advice =
+    /^shaker-1 is leased by Anna \(hands inside\) until \S+Z; ask them to release it, wait, or let an admin end the lease: DELETE \/api\/devices\/shaker-1\/lock with X-Override: true/
+  t.match(thread, { status: 'PAUSED', last_error: advice })
   t.equal(lastOperation(), null, 'nothing was done on it')
   t.equal((await ask('DELETE', lock, { headers: override })).status, 200)
   t.equal((await ask('POST', `/api/threads/${thread?.thread_id}/recover`, { json: { decision: 'RETRY' } })).status, 200)

@@ -65,7 +65,7 @@ export const threadRoutes: Route<Rooms>[] = [
     summary: 'Say that the labware a thread waits for stands at its start',
     body: v.strictObject({ barcode: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(128))) }),
     tell(thread, { barcode }, { runs }) {
-      runs.runtime.operator.done(thread, 'place', barcode ?? null)
+      runs.runtime.placed(thread, barcode ?? null)
       return `${thread.labware.name} stands at ${thread.state.starts_at}`
     },
   }),

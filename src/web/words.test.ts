@@ -88,6 +88,7 @@ test('a sentence of the API names the buttons and screens of the page', (t) => {
     'press “More time”, “Cut it off” or “It is done”',
   )
   t.equal(onPage('wait, or pass with a key of scope admin and X-Override: true'), 'wait, or ask an admin')
+  t.equal(onPage('let an admin end the lease: DELETE /api/devices/d/lock with X-Override: true'), 'let an admin end the lease')
   t.equal(onPage(`held by execution ${id}`), 'held by execution 0f4b3c52')
   t.equal(sentence('resumed'), 'Resumed.')
   t.end()

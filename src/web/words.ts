@@ -60,6 +60,7 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   [/PUT \/api\/labware\/[^/\s]+\/location(, or benchd labware put)?/g, 'say where it stands on the screen Deck'],
   [/: benchd labware put \S+ (?:PLACE|--off)/g, ' on the screen Deck'],
   [/\bbenchd labware put \S+ (?:PLACE|--off)/g, 'on the screen Deck'],
+  [/(an admin end the lease): DELETE \/api\/devices\/[^/\s]+\/lock with X-Override: true/g, '$1'],
   [/pass with a key of scope admin and X-Override: true/g, 'ask an admin'],
   [/say what was read as "barcode"/, 'type what was read'],
   [/(GET )?\/api\/devices\b(?!\/)/g, 'the screen Bench'],

@@ -67,3 +67,34 @@ test('two members of a submission may not have one barcode, but for labware that
   execution.abort('the test is over')
   await runtime.over(execution)
 })
+
+test('labware that somebody puts down may not have a barcode that an open run has, or is to get', async (t) => {
+  const plate = { labware: 'plate', start: { at: 'pad_2' }, ...ends, steps: [] }
+  const unread = {
+    format: 1,
+    name: 'unread',
+    topology: 'bench',
+    labware: { plate: { type: '96-well' } },
+    threads: { plate },
+    start: ['plate'],
+  }
+  const { runtime } = liveRuntime(topology, [workflow, unread])
+  const { execution_id } = await runtime.submit({ ...asked, groups: groups({ plate: { barcode: 'P-1' }, rack: { barcode: 'R-1' } }) })
+  const first = runtime.execution(execution_id)!
+  await threadIn(first, 'plate', 'AWAITING_MANUAL_PLACE')
+  const other = runtime.execution((await runtime.submit({ ...asked, workflow: 'unread', groups: [] })).execution_id)!
+  const thread = await threadIn(other, 'plate', 'AWAITING_MANUAL_PLACE')
+  for (const [barcode, holder] of [
+    ['P-1', 'thread plate'],
+    ['R-1', 'thread rack of group g1'],
+  ] as const)
+    t.throws(() => runtime.placed(thread, barcode), {
+      code: 'conflict',
+      message:
+        `the labware with the barcode ${barcode} is taken by ${holder} of run ${execution_id.slice(0, 8)} (mixed); ` +
+        'read the barcode again, or put another labware at pad_2',
+    })
+  runtime.placed(thread, 'P-2')
+  for (const run of [first, other]) run.abort('the test is over')
+  await Promise.all([runtime.over(first), runtime.over(other)])
+})

@@ -19,7 +19,7 @@ import type { Workflow } from './plans/plan.ts'
 import type { Topology } from './plans/topology.ts'
 import { type RunEnvironmentOptions, RunEnvironments } from './run_environments.ts'
 import type { RunStates } from './run_state.ts'
-import { barcodesMustBeFree, checkSubmission, startsMustBeFree } from './runs/checking.ts'
+import { barcodesMustBeFree, checkSubmission, readMustBeFree, startsMustBeFree } from './runs/checking.ts'
 import { Execution, mostThreads, type Surroundings } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
 import type { Checkpoint, SubmissionState } from './runs/state.ts'
@@ -178,6 +178,21 @@ export class Runtime {
     return this.executions().filter(({ isOver }) => !isOver)
   }
 
+  /** The open runs that share a bench. */
+  #openIn(environment: RunEnvironment): Execution[] {
+    return this.#open().filter((one) => one.environment === environment)
+  }
+
+  /**
+   * The labware that the thread waits for stands at its start; `barcode` is what was read of it. Throws `conflict` when nobody waits for that, it
+   * is another labware than was asked for, or an open run has labware with that barcode.
+   */
+  placed(thread: LabwareThread, barcode: string | null): void {
+    if (barcode !== null && thread.labware.barcode === null)
+      readMustBeFree(barcode, thread.state.starts_at, this.#openIn(thread.environment))
+    this.operator.done(thread, 'place', barcode)
+  }
+
   submissions(): Submission[] {
     return [...this.#submissions.values()]
   }
@@ -212,8 +227,7 @@ export class Runtime {
     // The same may have been submitted meanwhile.
     if (this.#submitted(request)) return this.#again(request)
     const open = this.#joined(workflow, request)
-    const beside = this.#open().filter((one) => one.environment === environment)
-    barcodesMustBeFree(workflow, request, beside, open)
+    barcodesMustBeFree(workflow, request, this.#openIn(environment), open)
     this.#admission.mustHaveRoom(workflow, request, open)
     const execution = open ?? this.#begin(workflow, environment, request)
     const submission = this.#add(execution, {

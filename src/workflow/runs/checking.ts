@@ -49,40 +49,49 @@ export function barcodesMustBeFree(
   open: readonly Execution[],
   joined?: Execution,
 ): void {
-  const asked = barcodesOf(groups)
-  if (asked.length === 0) return
+  const asked = new Map(Array.from(barcodesOf(groups), (one) => [one.barcode, one]))
+  if (asked.size === 0) return
   for (const execution of open) {
-    const holders = holdersIn(execution)
-    for (const { group_id, name, barcode } of asked) {
-      const holder = holders.get(barcode)
-      if (holder === undefined || (execution === joined && isShared(workflow, name))) continue
-      const whose = `${holder} of run ${execution.execution_id.slice(0, 8)} (${execution.workflow.name})`
-      const sentence = `groups: ${group_id}.members.${name}: the labware with the barcode ${barcode} is taken by ${whose}`
+    for (const { barcode, holder } of holdersIn(execution, (barcode) => asked.has(barcode))) {
+      const { group_id, name } = asked.get(barcode)!
+      if (execution === joined && isShared(workflow, name)) continue
+      const sentence = `groups: ${group_id}.members.${name}: the labware with the barcode ${barcode} is taken by ${holder}`
       throw new LabError('conflict', `${sentence}; wait until that has ended, or name another barcode`)
     }
   }
 }
 
-/** For each barcode of a run, the thread that has labware with it, or else the one that is to get it. */
-function holdersIn(execution: Execution): Map<string, string> {
-  const holders = new Map<string, string>()
-  for (const { submission_id, request } of execution.submissions) {
-    for (const { group_id, name, barcode } of barcodesOf(request.groups)) {
-      const plan = execution.workflow.threads.get(name)!
-      if (!execution.hasHad(plan, { submission_id, group_id })) holders.set(barcode, `thread ${name} of group ${group_id}`)
-    }
+/** A barcode that was read is of this labware alone: `open` are the runs of the same bench that have not ended. Throws `conflict`. */
+export function readMustBeFree(barcode: string, position: string | null, open: readonly Execution[]): void {
+  for (const { holder } of open.flatMap((execution) => [...holdersIn(execution, (known) => known === barcode)])) {
+    const sentence = `the labware with the barcode ${barcode} is taken by ${holder}`
+    throw new LabError('conflict', `${sentence}; read the barcode again, or put another labware at ${position}`)
   }
-  for (const { name, labware } of execution.live()) if (labware.barcode !== null) holders.set(labware.barcode, `thread ${name}`)
-  return holders
 }
 
-function barcodesOf(groups: readonly Group[]) {
-  return groups.flatMap(({ group_id, members }) =>
-    Object.entries(members).flatMap(([name, acquisition]) => {
-      const barcode = barcodeOf(acquisition)
-      return barcode === null ? [] : [{ group_id, name, barcode }]
-    }),
-  )
+/**
+ * Finds the threads of a run that have labware with a barcode that is asked for, and those that are to get it. A run may have thousands of
+ * barcodes: each is only looked up.
+ */
+function* holdersIn(execution: Execution, isAsked: (barcode: string) => boolean): Generator<{ barcode: string; holder: string }> {
+  const run = `of run ${execution.execution_id.slice(0, 8)} (${execution.workflow.name})`
+  for (const { name, labware } of execution.live())
+    if (labware.barcode !== null && isAsked(labware.barcode)) yield { barcode: labware.barcode, holder: `thread ${name} ${run}` }
+  for (const { submission_id, request } of execution.submissions) {
+    for (const { group_id, name, barcode } of barcodesOf(request.groups)) {
+      if (!isAsked(barcode) || execution.hasHad(execution.workflow.threads.get(name)!, { submission_id, group_id })) continue
+      yield { barcode, holder: `thread ${name} of group ${group_id} ${run}` }
+    }
+  }
+}
+
+function* barcodesOf(groups: readonly Group[]): Generator<{ group_id: string; name: string; barcode: string }> {
+  for (const { group_id, members } of groups) {
+    for (const name of Object.keys(members)) {
+      const barcode = barcodeOf(members[name])
+      if (barcode !== null) yield { group_id, name, barcode }
+    }
+  }
 }
 
 /** Whether one labware serves several groups, each of which may name it. */
