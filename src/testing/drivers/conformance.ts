@@ -139,6 +139,19 @@ export async function conformanceInVirtualTime(t: Test, make: Make): Promise<voi
     end(subject)
   })
 
+  await t.test('a halt that gets no answer is not acknowledged', async (t) => {
+    if (!(await faultsOf(make)).includes('no_reply')) return
+    for (const name of names) {
+      const subject = await readyFor(make, name)
+      watched(perform(subject, name))
+      await subject.pass(look_ms)
+      subject.setFault('no_reply')
+      const outcome = await settled(subject, subject.device.halt(), query_ms)
+      t.notOk(outcome && 'value' in outcome, name)
+      end(subject)
+    }
+  })
+
   await t.test('each fault of the line ends an operation, and after initialize it works again', async (t) => {
     const faults = await faultsOf(make)
     for (const name of names) for (const fault of faults) for (const moment of [0, 0.5]) await fails(t, make, name, fault, moment)
