@@ -168,6 +168,42 @@ test('a workflow comes over the API, is checked, replaced, deleted, and there af
   isRefusal(t, await ask('GET', path), 404, 'not_found')
 })
 
+test('a workflow that is stored or deleted compiles no other anew, unless somebody else has changed the file', async (t) => {
+  const { ask, lab, data_dir } = await openBench(t)
+  const put = async (workflow: Body) => t.ok((await ask('PUT', `/api/workflows/${workflow.name}`, { json: workflow })).status < 300)
+  const { catalog, runtime } = lab.runs
+  await put(justShake)
+  await put(patient)
+  const others = ['just-shake', 'smc_assay'].map((name) => runtime.workflow(name))
+  await put({ ...patient, threads: plate([{ wait_for: 'stop' }]) })
+  await put(asking)
+  t.equal((await ask('DELETE', '/api/workflows/asking')).status, 200)
+  t.ok(['just-shake', 'smc_assay'].every((name, at) => runtime.workflow(name) === others[at]))
+  t.match(await bodyOf(ask('GET', '/api/workflows/patient')), { document: { threads: { plate: { steps: [{ wait_for: 'stop' }] } } } })
+  const names = [...runtime.library.workflows.keys()]
+  catalog.compileAnew()
+  t.same([...runtime.library.workflows.keys()], names, 'in the order of a restart')
+  writeFileSync(`${data_dir}/workflows.json`, JSON.stringify({ format: 1, workflows: [byHand, { ...patient, topology: 'gone' }] }))
+  await put(asking)
+  t.match([...runtime.library.workflows.keys()].sort(), ['asking', 'by-hand', 'seal-and-spin'])
+  t.match(runtime.library.faults, [{ origin: 'workflows.json' }])
+  await put(patient)
+  t.same(runtime.library.faults, [], 'one that is replaced is left out no more')
+})
+
+test('all workflows together may not become larger than the service can hold', async (t) => {
+  const { ask } = await openBench(t)
+  const large = (name: string) => ({ ...justShake, name, variables: { long: { default: 'x'.repeat(1_000_000) } } })
+  const put = (name: string) => ask('PUT', `/api/workflows/${name}`, { json: large(name) })
+  for (let i = 0; i < 4; i++) t.equal((await put(`large-${i}`)).status, 201)
+  const refused = await put('large-4')
+  isRefusal(t, refused, 409, 'conflict')
+  t.match(refused.body, { detail: /larger than 4 MiB together; delete some first, or put them into the topologies folder/ })
+  t.equal((await put('large-3')).status, 200, 'one of them can be replaced')
+  t.equal((await ask('DELETE', '/api/workflows/large-0')).status, 200)
+  t.equal((await put('large-4')).status, 201)
+})
+
 test('a submission is refused with its reason, and nothing has happened', async (t) => {
   const bench = await openBench(t)
   const { ask, lab } = bench

@@ -36,6 +36,9 @@ type WorkflowSource = (typeof workflowSources)[number]
 const Document = v.looseObject({ name: Id })
 const Stored = v.strictObject({ workflows: v.array(Document) })
 type Stored = v.InferOutput<typeof Stored>
+type Document = v.InferOutput<typeof Document>
+/** `workflow` is undefined where it was deleted. */
+type Changed = { name: string; workflow: Workflow | undefined }
 
 /** The labware that stands while no run is open: a copy for people and backups, which is read where the state of runs says nothing of it. */
 const AtRest = v.strictObject({ topology: v.nullable(Id), labware: v.array(StandingPiece) })
@@ -46,6 +49,8 @@ type Files = Awaited<ReturnType<typeof readFolder>>
 
 const storedOrigin = 'workflows.json'
 const mostStored = 500
+/** In characters of JSON: each change writes the whole file, and all of it is in memory several times over. */
+const mostOfAll = 4 * 1024 * 1024
 
 export class Catalog {
   readonly runtime: Runtime
@@ -53,6 +58,8 @@ export class Catalog {
   readonly #stored: JsonFile<Stored>
   readonly #atRest: JsonFile<Standing>
   #files: Files
+  /** What was stored when the library was compiled. */
+  #compiledOf: Stored | undefined
 
   /** `begin` makes the runtime on what there is; the topology that was loaded last is loaded again. */
   static async open(options: CatalogOptions, begin: Begin): Promise<Catalog> {
@@ -139,14 +146,16 @@ export class Catalog {
     mustBeKnown('topology', document.topology, library.topologies.keys(), 'the body: topology')
     const workflow = compileWorkflow(document, library.topologies.get(document.topology)!, 'the body', 'json')
     let isNew = true
-    await this.#stored.change(({ workflows }) => {
-      const others = workflows.filter((other) => other.name !== name)
-      isNew = others.length === workflows.length
-      if (others.length >= mostStored) throw new LabError('conflict', `there are ${mostStored} workflows already; delete one first`)
-      // What is stored is frozen, and what was sent is still somebody's.
-      return { workflows: [...others, structuredClone(document)] }
-    })
-    this.compileAnew()
+    await this.#change(
+      (workflows) => {
+        const others = workflows.filter((other) => other.name !== name)
+        isNew = others.length === workflows.length
+        mustHaveRoom(others, document)
+        // What is stored is frozen, and what was sent is still somebody's.
+        return [...others, structuredClone(document)]
+      },
+      { name, workflow },
+    )
     return { workflow, isNew }
   }
 
@@ -156,8 +165,30 @@ export class Catalog {
     if (this.sourceOf(name) !== 'api') this.runtime.workflow(name)
     const open = this.runtime.executions().find(({ isOver, workflow }) => !isOver && workflow.name === name)
     if (open) throw new LabError('conflict', `execution ${open.execution_id} of ${name} is open; stop it before the workflow is deleted`)
-    await this.#stored.change(({ workflows }) => ({ workflows: workflows.filter((other) => other.name !== name) }))
-    this.compileAnew()
+    await this.#change((workflows) => workflows.filter((other) => other.name !== name), { name, workflow: undefined })
+  }
+
+  /**
+   * Stores a change of one workflow. Only that one is compiled: a shelf takes seconds, in which no stop would go out. All are compiled anew where the
+   * file was changed by somebody else, and where a workflow of it is left out, which may be this one.
+   */
+  async #change(change: (workflows: readonly Document[]) => Document[], { name, workflow }: Changed): Promise<void> {
+    let isOurs = false
+    const stored = await this.#stored.change((stored) => {
+      isOurs = stored === this.#compiledOf
+      return { workflows: change(stored.workflows) }
+    })
+    const { library } = this.runtime
+    if (!isOurs || library.faults.some(({ origin }) => origin === storedOrigin)) {
+      this.compileAnew()
+      return
+    }
+    const shipped = new Set(this.#options.shipped.map(nameIn))
+    const others = [...library.workflows].filter(([other]) => other !== name)
+    const [before, after] = [others.filter(([other]) => !shipped.has(other)), others.filter(([other]) => shipped.has(other))]
+    const changed: [string, Workflow][] = workflow ? [[name, workflow]] : []
+    this.runtime.library = { ...library, workflows: new Map([...before, ...changed, ...after]) }
+    this.#compiledOf = stored
   }
 
   /** All labware there is. While no topology is loaded, what stood on the last one stands where it stood. */
@@ -197,6 +228,7 @@ export class Catalog {
 
   #compiled(): Library {
     const { bench, shipped } = this.#options
+    this.#compiledOf = this.#stored.content
     const stored = this.#stored.content.workflows.map(
       (input): Source => ({ origin: storedOrigin, form: 'json', input: structuredClone(input) }),
     )
@@ -242,6 +274,24 @@ export class Catalog {
   #store(standing: Standing): Promise<unknown> {
     return this.#atRest.change((content) => (JSON.stringify(content) === JSON.stringify(standing) ? content : standing))
   }
+}
+
+/** Throws `conflict` when a workflow is one too many, or too large for those that are there. */
+function mustHaveRoom(others: readonly Document[], document: Document): void {
+  if (others.length >= mostStored) throw new LabError('conflict', `there are ${mostStored} workflows already; delete one first`)
+  const length = others.reduce((sum, other) => sum + lengthOf(other), lengthOf(document))
+  if (length <= mostOfAll) return
+  const sentence = `all workflows that came over the API would be larger than ${mostOfAll / 1024 / 1024} MiB together; delete some first, or put them into the topologies folder`
+  throw new LabError('conflict', sentence)
+}
+
+/** Of documents that are stored, and so frozen. */
+const lengths = new WeakMap<Document, number>()
+
+function lengthOf(document: Document): number {
+  const length = lengths.get(document) ?? JSON.stringify(document).length
+  if (Object.isFrozen(document)) lengths.set(document, length)
+  return length
 }
 
 function nameIn({ input }: Source): unknown {
