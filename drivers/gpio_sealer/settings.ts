@@ -40,10 +40,7 @@ const Members = v.strictObject({
   warm_up: v.optional(
     v.strictObject({
       gain_c: v.optional(Quantity(0.5, 20, '°C', 'The number of degrees by which it must get warmer'), 2),
-      within_s: v.optional(
-        Quantity(10, 120, 's', 'in so long, while it is too cold; a reading that is the very same for so long is a fault'),
-        30,
-      ),
+      within_s: v.optional(Quantity(10, 120, 's', 'in so long, while it is too cold'), 30),
       overshoot_c: v.optional(Quantity(2, 15, '°C', 'The number of degrees by which it may exceed the set point'), 10),
     }),
     {},

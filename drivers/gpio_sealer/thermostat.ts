@@ -16,6 +16,8 @@ const stale_ms = 2000
 const band_c = 12
 /** How fast what is missing is made up for. */
 const integral_s = 40
+/** A twentieth of the power moves every plate by degrees: a reading that stays the very same meanwhile is not measured. */
+const unmoved_share = 0.05
 /** No plate changes its temperature by more than this from one reading to the next: a line that does not follow reads as 0 °C, or as bytes changed over. */
 const jump = { c: 20, c_per_s: 10 }
 
@@ -30,12 +32,14 @@ type Parts = {
   trip(error: LabError): void
 }
 
+/** The last reading while it heats, when that was, since when it has been the same, and what the plate was given then. */
+type Last = { temperature: number; at: number; since: number; holding: number }
+
 export class Thermostat extends Mounted<Parts> {
   readonly #watch = new HeatWatch(this.at.clock, this.at.warming)
   #loop = new AbortController()
   #cancelStale = () => {}
-  /** The last reading while it heats, when that was, and since when it has been the same. */
-  #last: { temperature: number; at: number; since: number } | undefined
+  #last: Last | undefined
   /** The share of the time that the heater has to be on, in steady state. */
   #holding = 0
   /** How many steps the heater should have been on and was not yet. */
@@ -92,19 +96,21 @@ export class Thermostat extends Mounted<Parts> {
     throw new LabError('no_reply', sentence)
   }
 
-  /** Says so, in words, when the reading has been the very same for too long: a plate that is heated wavers. */
+  /** Says so, in words, when the reading has been the very same for too long, though the plate was given more heat, or none. */
   #frozen(temperature: number): string | undefined {
     if (!this.#last) return undefined
-    const { at, since } = this.#note(temperature)
+    const { at, since, holding } = this.#note(temperature)
     const { within_s } = this.at.warming
-    if (at - since < within_s * 1000) return undefined
-    return `its sensor has said exactly ${temperature} °C for ${within_s} s, so that it does not seem to measure any more`
+    const isLeftToCool = temperature >= this.#watch.target!
+    if (at - since < within_s * 1000 || (!isLeftToCool && this.#holding - holding < unmoved_share)) return undefined
+    const seconds = Math.round((at - since) / 1000)
+    return `its sensor has said exactly ${temperature} °C for ${seconds} s, so that it does not seem to measure any more`
   }
 
-  #note(temperature: number): { at: number; since: number } {
+  #note(temperature: number): Last {
     const at = this.at.clock.now()
-    const since = this.#last?.temperature === temperature ? this.#last.since : at
-    this.#last = { temperature, at, since }
+    const same = this.#last?.temperature === temperature ? this.#last : { since: at, holding: this.#holding }
+    this.#last = { temperature, at, since: same.since, holding: same.holding }
     return this.#last
   }
 

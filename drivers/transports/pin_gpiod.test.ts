@@ -227,7 +227,7 @@ test('tools that are missing, or of a generation that is not known, are named', 
 })
 
 test('chips are found in what gpiodetect says', (t) => {
-  t.same(chipsIn('gpiochip0 [pinctrl-rp1] (54 lines)\ngpiochip10 [gpio-brcmstb@1] (1 line)\n'), [
+  t.same(chipsIn('gpiochip0 [pinctrl-rp1] (54 lines)\ngpiochip10 [gpio-brcmstb@1] (1 line)\ngpiochip0 [pinctrl-rp1] (54 lines)\n'), [
     { name: 'gpiochip0', label: 'pinctrl-rp1', lines: 54 },
     { name: 'gpiochip10', label: 'gpio-brcmstb@1', lines: 1 },
   ])

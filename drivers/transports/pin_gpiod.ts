@@ -88,13 +88,11 @@ async function obeys(tool: Tools['tool']): Promise<boolean> {
   return (await run(...tool(['gpioset', '--help']))).stdout.includes('--interactive')
 }
 
-/** `gpiochip0 [pinctrl-bcm2711] (58 lines)`. */
+/** `gpiochip0 [pinctrl-bcm2711] (58 lines)`. Generation 1 lists a chip again for each link to it: Raspberry Pi OS makes one on a Pi 5. */
 export function chipsIn(text: string): Chip[] {
-  return [...text.matchAll(/^(\S+) \[(.*)\] \((\d+) lines?\)/gm)].map(([, name = '', label = '', lines]) => ({
-    name,
-    label,
-    lines: Number(lines),
-  }))
+  const all = [...text.matchAll(/^(\S+) \[(.*)\] \((\d+) lines?\)/gm)]
+  const byName = new Map(all.map(([, name = '', label = '', lines]) => [name, { name, label, lines: Number(lines) }]))
+  return [...byName.values()]
 }
 
 type Tools = { words: Words; tool(words: string[]): [string, string[]]; chips: readonly Chip[] }
