@@ -48,7 +48,7 @@ export async function onceStarted<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-export type Turning = { asked: number; actual: number; tolerance: number; seconds: number; ramp_s: number }
+type Turning = { asked: number; actual: number; tolerance: number; seconds: number; ramp_s: number }
 
 /** Throws `device_failed` unless it turns at all after a second, and after `ramp_s` as fast as asked. Speeds are in rpm. */
 export function mustTurn({ asked, actual, tolerance, seconds, ramp_s }: Turning): void {

@@ -24,7 +24,7 @@ export function inWords(table: ErrorTable, codes: readonly number[]): string {
 }
 
 /** `Remove the plate, then initialize the device.` An action that several numbers share is said once. */
-export function remedy(table: ErrorTable, codes: readonly number[]): string {
+function remedy(table: ErrorTable, codes: readonly number[]): string {
   return `${actions(table, codes)}, then initialize the device.`
 }
 

@@ -29,8 +29,8 @@ import { simulate } from './simulator.ts'
 import { StatusFeed } from './status.ts'
 
 /** The sealer has no settings. */
-export const settings = v.strictObject({})
-export type Settings = v.InferOutput<typeof settings>
+const settings = v.strictObject({})
+type Settings = v.InferOutput<typeof settings>
 
 export const driver: Driver<Settings> = {
   type: 'sealer',

@@ -14,14 +14,14 @@ import { type ArmReply, axes, encode, errors, moveTo, nextAnswer, type Pose, rea
 import { simulate } from './simulator.ts'
 
 /** `speed` is the simulator's, in mm/s; a real arm goes at its own. `move_timeout_s` is how long one move may take. */
-export const settings = v.strictObject({
+const settings = v.strictObject({
   speed: v.optional(
     described(v.pipe(v.number(), v.minValue(1), v.maxValue(2000)), 'Speed of the simulated arm; a real one has its own', 'mm/s'),
     250,
   ),
   move_timeout_s: v.optional(described(v.pipe(v.number(), v.minValue(1), v.maxValue(600)), 'How long a move may take', 's'), 60),
 })
-export type Settings = v.InferOutput<typeof settings>
+type Settings = v.InferOutput<typeof settings>
 
 /**
  * An arm has moves besides the operations. A move resolves when the plate is gripped, or let go, and the gripper is clear of the

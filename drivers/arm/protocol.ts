@@ -7,7 +7,7 @@ export type Pose = { x: number; y: number; z: number; yaw: number; pitch: number
 
 export const axes = ['x', 'y', 'z', 'yaw', 'pitch', 'roll'] as const
 
-export const states = ['unhomed', 'idle', 'moving', 'stopped', 'error'] as const
+const states = ['unhomed', 'idle', 'moving', 'stopped', 'error'] as const
 export type State = (typeof states)[number]
 
 /** The numbers after `err`. */

@@ -17,7 +17,7 @@ import { simulate } from './simulator.ts'
 export const settings = v.strictObject({
   acceleration: v.optional(v.nullable(described(Whole(1, 10), 'On its own scale, 1 to 10; null leaves what the instrument has')), null),
 })
-export type Settings = v.InferOutput<typeof settings>
+type Settings = v.InferOutput<typeof settings>
 
 export const driver: Driver<Settings> = {
   type: 'shaker',

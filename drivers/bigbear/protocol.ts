@@ -9,7 +9,7 @@ export const start = 'G'
 export const stop = 'S'
 export const findHome = 'F'
 
-export const states = ['STOP', 'RAMP+', 'RUN', 'RAMP-'] as const
+const states = ['STOP', 'RAMP+', 'RUN', 'RAMP-'] as const
 export type State = (typeof states)[number]
 
 export function readState(line: string): State | undefined {

@@ -26,13 +26,13 @@ export type Instrument = {
 
 /** Called once, now or when a motion has ended. */
 export type Respond = (text: string) => void
-export type Command = {
+type Command = {
   /** Least and most of the whole number that it takes; absent for a command that takes none. */
   takes?: readonly [number, number]
   /** Answers what it says at once; undefined where `answer` is called later, or nothing is said. */
   run(argument: number, answer: Respond): string | undefined
 }
-export type Commands = Record<string, Command>
+type Commands = Record<string, Command>
 
 export function commandTable(instrument: Instrument): Commands {
   const { rpm, heating, locking } = instrument.model

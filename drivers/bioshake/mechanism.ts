@@ -18,7 +18,7 @@ const phases = {
   booting: [99, 'stopped'],
 } as const
 
-export type Phase = keyof typeof phases
+type Phase = keyof typeof phases
 /** The action once at rest: lock at home, stay anywhere, or go home and let go there. */
 export type Ending = 'home' | 'loose' | 'release'
 

@@ -38,7 +38,7 @@ export const models = {
   ColdPlate: { heating: true, cooling: true, ...q },
 } as const satisfies Record<string, Model>
 
-export type ModelName = keyof typeof models
+type ModelName = keyof typeof models
 
 export type Settings = { model: ModelName; acceleration: number | null }
 

@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
 import { described } from '../../src/kit/described.ts'
 
-export type Model = {
+type Model = {
   /** Slowest and fastest, in rpm. */
   rpm: { min: number; max: number }
   /** Coldest and hottest set point, in °C; absent where nothing heats. */
@@ -14,14 +14,14 @@ export type Model = {
 }
 
 /** Where these come from, and how far to trust them: see the README. */
-export const models = {
+const models = {
   'MATRIX ORBITAL': { rpm: { min: 300, max: 3000 }, temperature: { min: 1, max: 100 }, version: 'IN_VERSION' },
   'KS 3000 i control': { rpm: { min: 10, max: 500 }, temperature: { min: 25, max: 80 }, version: 'IN_SOFTWARE' },
   'KS 4000 i control': { rpm: { min: 10, max: 500 }, temperature: { min: 25, max: 80 }, version: 'IN_SOFTWARE' },
   'KS 260 control': { rpm: { min: 10, max: 500 }, version: 'IN_SOFTWARE' },
 } as const satisfies Record<string, Model>
 
-export type ModelName = keyof typeof models
+type ModelName = keyof typeof models
 
 export type Settings = { model: ModelName }
 

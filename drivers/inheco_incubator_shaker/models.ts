@@ -4,17 +4,17 @@ import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
 import { described, Whole } from '../../src/kit/described.ts'
 
-export type Model = { shakes: boolean; type: string }
+type Model = { shakes: boolean; type: string }
 
 /** `type` is what RTS answers. */
-export const models = {
+const models = {
   MP: { shakes: false, type: '0' },
   'MP shaker': { shakes: true, type: '1' },
   DWP: { shakes: false, type: '2' },
   'DWP shaker': { shakes: true, type: '3' },
 } as const satisfies Record<string, Model>
 
-export type ModelName = keyof typeof models
+type ModelName = keyof typeof models
 
 const whole = (most: number, description: string) => described(Whole(0, most), description)
 

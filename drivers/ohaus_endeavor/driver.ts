@@ -24,7 +24,7 @@ export const settings = v.pipe(
   }),
   v.check(({ min_speed, max_speed }) => min_speed < max_speed, 'min_speed has to be less than max_speed'),
 )
-export type Settings = v.InferOutput<typeof settings>
+type Settings = v.InferOutput<typeof settings>
 
 type Shaking = { speed: number; duration: number }
 

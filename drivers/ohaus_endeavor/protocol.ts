@@ -5,7 +5,7 @@ export const askState = 'PARAM 0'
 
 const modes: Record<string, Mode> = { 0: 'idle', 1: 'shaking', 2: 'paused', 99: 'error' }
 
-export type Mode = 'idle' | 'shaking' | 'paused' | 'error' | 'unknown'
+type Mode = 'idle' | 'shaking' | 'paused' | 'error' | 'unknown'
 
 /** `timer_s` is what its timer shows; speeds are in rpm; `error` is the code as it came. */
 export type State = { timer_s: number; id: number; mode: Mode; target: number; measured: number; error: string }

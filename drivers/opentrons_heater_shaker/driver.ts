@@ -18,8 +18,8 @@ import { answers, badValues, encode, errorOf, isMotorFailure, numberOf, refusals
 import { simulate } from './simulator.ts'
 
 /** The shaker has no settings. */
-export const settings = v.strictObject({})
-export type Settings = v.InferOutput<typeof settings>
+const settings = v.strictObject({})
+type Settings = v.InferOutput<typeof settings>
 
 export const driver: Driver<Settings> = {
   type: 'shaker',

@@ -36,7 +36,7 @@ export function errorOf(line: string): ReportedError | undefined {
   return digits === undefined ? undefined : { number: Number(digits), isUnasked: unasked !== undefined }
 }
 
-export const errors = { speed: 120, ramp: 121, notHome: 123, notStopped: 124, notClosed: 126, homing: 127, temperature: 213 }
+const errors = { speed: 120, ramp: 121, notHome: 123, notStopped: 124, notClosed: 126, homing: 127, temperature: 213 }
 
 /** These say that nothing was done, because of where it is, or of what it is doing. */
 export const refusals: ReadonlySet<number> = new Set([errors.notHome, errors.notStopped, errors.notClosed, errors.homing])

@@ -26,8 +26,8 @@ import {
 import { simulate } from './simulator.ts'
 
 /** The sealer has no settings. */
-export const settings = v.strictObject({})
-export type Settings = v.InferOutput<typeof settings>
+const settings = v.strictObject({})
+type Settings = v.InferOutput<typeof settings>
 
 export const driver: Driver<Settings> = {
   type: 'sealer',

@@ -40,7 +40,7 @@ export function velocityOfWord(word: number): number {
   return word / 65_536 / tick
 }
 
-export function accelerationWord(fraction: number): number {
+function accelerationWord(fraction: number): number {
   return Math.round(fraction * fullAccelerationWord)
 }
 

@@ -12,10 +12,10 @@ import { askVersion, conveyorIn, conveyorOut, peel, reset } from './protocol.ts'
 import { simulate } from './simulator.ts'
 import { Talk } from './talk.ts'
 
-export const settings = v.strictObject({
+const settings = v.strictObject({
   outward_steps: v.optional(described(Whole(1, 60), 'How many times the conveyor has to go out by 7 mm until it is out'), 25),
 })
-export type Settings = v.InferOutput<typeof settings>
+type Settings = v.InferOutput<typeof settings>
 
 export const driver: Driver<Settings> = {
   type: 'peeler',

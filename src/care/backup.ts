@@ -86,7 +86,7 @@ type Sized<Its extends Part> = { part: Its; size: number }
 type Sorted<Its extends Part = Part> = { parts: Sized<Its>[]; left_out: string[] }
 
 /** Files by their names in the archive, and what was there and is none of them, each with the reason. */
-export type Configuration = { files: { name: string; content: Uint8Array }[]; left_out: string[] }
+type Configuration = { files: { name: string; content: Uint8Array }[]; left_out: string[] }
 
 /** Rejects with `storage`. */
 export async function readConfiguration(sources: Pick<Sources, 'config' | 'topologies'>): Promise<Configuration> {

@@ -8,7 +8,7 @@ import type { Bundle, BundleFile } from './bundle.ts'
 /** A piece that is still to be had. */
 export type Wish = Omit<BundleFile, 'text'> & { get(): Promise<string> }
 /** Asks the service with GET, and resolves with the text of its answer. */
-export type Asking = (path: string) => Promise<string>
+type Asking = (path: string) => Promise<string>
 
 const mostEvents = 2000
 /** Back in time until there are enough, in seconds. */

@@ -1,6 +1,6 @@
 // Reads the output of `avahi-browse --parsable --resolve`, line by line: `=;eth0;IPv4;NAME;TYPE;DOMAIN;HOST;ADDRESS;PORT;"TXT" "TXT"`.
 
-export type Bench = {
+type Bench = {
   name: string
   /** By its name on the network; its addresses are what works where names do not. */
   url: string

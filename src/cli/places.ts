@@ -12,42 +12,37 @@ export const systemData = '/var/lib/benchd'
 /** Where systemd listens for the programs of bridges. */
 export const bridgeSockets = '/run/benchd-bridges'
 
-type Environment = Readonly<Record<string, string | undefined>>
-
 /** The path of the configuration. Throws when none was named and none is there. */
-export function configPath(flag: string | undefined, env: Environment = process.env): string {
-  const named = flag ?? env.BENCHD_CONFIG
+export function configPath(flag: string | undefined): string {
+  const named = flag ?? process.env.BENCHD_CONFIG
   if (named) return resolve(named)
-  const found = [systemConfig, userConfig(env)].find(exists)
+  const userConfig = join(userFolder(), 'config.json')
+  const found = [systemConfig, userConfig].find(exists)
   if (found) return found
   throw new CliError(
     'config',
-    `there is no configuration at ${systemConfig} nor ${userConfig(env)}; make one (benchd init), name one with --config, or try: benchd demo`,
+    `there is no configuration at ${systemConfig} nor ${userConfig}; make one (benchd init), name one with --config, or try: benchd demo`,
   )
 }
 
 /** The folder of the state. */
-export function dataDir(flag: string | undefined, env: Environment = process.env): string {
-  const named = flag ?? env.BENCHD_DATA_DIR ?? env.STATE_DIRECTORY
+export function dataDir(flag: string | undefined): string {
+  const named = flag ?? process.env.BENCHD_DATA_DIR ?? process.env.STATE_DIRECTORY
   if (named) return resolve(named)
   if (exists(systemData)) return systemData
-  return join(env.XDG_STATE_HOME || join(home(), '.local', 'state'), 'benchd')
+  return join(process.env.XDG_STATE_HOME || join(home(), '.local', 'state'), 'benchd')
 }
 
 /** The folder of topologies and workflows: named, or beside the configuration. */
-export function topologiesDir(flag: string | undefined, config: string | undefined, env: Environment = process.env): string | undefined {
-  const named = flag ?? env.BENCHD_TOPOLOGIES
+export function topologiesDir(flag: string | undefined, config: string | undefined): string | undefined {
+  const named = flag ?? process.env.BENCHD_TOPOLOGIES
   if (named) return resolve(named)
   return config === undefined ? undefined : join(dirname(config), 'topologies')
 }
 
-function userConfig(env: Environment): string {
-  return join(userFolder(env), 'config.json')
-}
-
 /** Where a person keeps what is theirs. */
-export function userFolder(env: Environment = process.env): string {
-  return join(env.XDG_CONFIG_HOME || join(home(), '.config'), 'benchd')
+export function userFolder(): string {
+  return join(process.env.XDG_CONFIG_HOME || join(home(), '.config'), 'benchd')
 }
 
 /** Throws for a user without a home: one that is a number and nothing else. */

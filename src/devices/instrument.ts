@@ -68,7 +68,7 @@ export type Surroundings = {
  * How an operation is asked for. `by`: the caller; without one an execution asks, which only a lease keeps out. `begun` is called with the
  * record of the operation before anything is on the wire. `deadline`: whether the instrument or the caller ends an operation that takes too long.
  */
-export type Asking = { by?: Caller; begun?: (record: OperationRecord) => void; deadline?: 'own' | 'caller' }
+type Asking = { by?: Caller; begun?: (record: OperationRecord) => void; deadline?: 'own' | 'caller' }
 
 /** A place by its name, and where it is. */
 export type MoveTarget = { at: string; pose: Pose }
@@ -554,7 +554,7 @@ export class Instrument {
   }
 
   /** Latches what a device did wrong, and words it. */
-  #suspect(command: string, error: unknown, may_still_be_moving = false): LabError {
+  #suspect(command: string, error: unknown, may_still_be_moving: boolean): LabError {
     const failure = worded(this.device_id, error)
     if (isHarmless(error)) return failure
     if (failure.code === 'internal') this.#around.log.error(`${this.device_id}: ${command} failed in the driver`, error)

@@ -100,7 +100,7 @@ export const operations = {
  * The moves of a transporter in a run, besides its operations: no route, no capability. `at` is the name of the place. The driver knows how
  * long one move of its arm may take, and gives up before `margin_seconds`.
  */
-export const moves = {
+const moves = {
   pick: { typical_seconds: 10, margin_seconds: 660, done: ({ at }: { at: string }) => `picked up at ${at}` },
   place: { typical_seconds: 10, margin_seconds: 660, done: ({ at }: { at: string }) => `set down at ${at}` },
 } as const satisfies Record<string, TaskShape>

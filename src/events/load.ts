@@ -3,7 +3,7 @@
 import type { Clock } from '../kit/clock.ts'
 import type { Hub } from './hub.ts'
 
-export type Flow = {
+type Flow = {
   /** Events in a second. */
   rate: number
   seconds: number

@@ -85,7 +85,7 @@ export class LogFiles {
 
   /** Reads the sidecars, the ends of the segments without one, and the whole of the last segment. */
   async load(): Promise<void> {
-    await mkdir(this.folder, 0o700).catch(() => undefined)
+    await mkdir(this.folder).catch(() => undefined)
     const numbers = await this.#tidy()
     const segments: Segment[] = []
     this.#newest = numbers.at(-1) ?? 0

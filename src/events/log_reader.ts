@@ -49,7 +49,7 @@ export type Chunk = {
 }
 
 /** The end of the log at the moment of the question. */
-export type Snapshot = { through: number; tail: readonly Entry[]; removed: ReadonlyMap<string, number> }
+type Snapshot = { through: number; tail: readonly Entry[]; removed: ReadonlyMap<string, number> }
 
 export async function* readLog(files: LogFiles, query: Query, form: Form, { through, tail, removed }: Snapshot): AsyncGenerator<Chunk> {
   const cutter = new Cutter(query, form, removed, through)

@@ -4,7 +4,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { eventAt, executionOf, microsecondsOf, newline, nextLine, seqOf } from './log_line.ts'
 import { type Noted, note, type Segment } from './log_segment.ts'
 
-export type Block = { bytes: Buffer; at: number }
+type Block = { bytes: Buffer; at: number }
 
 const blockBytes = 262_144
 const longestLine = 8_388_608

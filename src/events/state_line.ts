@@ -8,7 +8,7 @@ import { checksumHead } from '../kit/checksum.ts'
 export type Patch = Map<string, string | null>
 
 /** A run with its changes; a patch of null ends the run. `n` counts its patches. */
-export type PatchedRun = { id: string; n: number; patch: Patch | null }
+type PatchedRun = { id: string; n: number; patch: Patch | null }
 
 /** The characters that are made at once, of a line of a copy and of the line of a transaction. */
 export const sliceLength = 262_144

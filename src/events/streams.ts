@@ -27,7 +27,7 @@ type Subscribing = {
   heartbeat_s?: number | undefined
 }
 
-export interface Subscription {
+interface Subscription {
   /** Events it has lost because it was too slow. */
   readonly dropped: number
   /** Takes the subscriber out; its outlet is closed already. */

@@ -33,7 +33,7 @@ const LabFile = v.strictObject({
   /** Clients that are no benches. */
   others: v.strictObject({ reader: PublicKey, admin: PublicKey }),
 })
-export type LabFile = v.InferOutput<typeof LabFile>
+type LabFile = v.InferOutput<typeof LabFile>
 
 const labFile = 'lab.json'
 const brokerFile = 'nats.conf'

@@ -29,7 +29,7 @@ export type Last = {
   header(name: string): string
 }
 
-export type Message = {
+type Message = {
   subject: string
   payload: Uint8Array
   headers: Record<string, string>
@@ -40,7 +40,7 @@ export type Message = {
 }
 
 /** The message has this place in the stream, or was refused because others are there than were expected. */
-export type Published = { seq: number } | 'refused'
+type Published = { seq: number } | 'refused'
 
 /** A message of a stream, as a reader gets it. */
 export type Stored = {

@@ -20,7 +20,7 @@ const nothing = new Uint8Array()
 const small_bytes = 16 * 1024
 const mib = 1024 * 1024
 
-export type Body = {
+type Body = {
   bytes: Uint8Array
   /** To be called once when nothing needs the bytes any more. */
   release(): void

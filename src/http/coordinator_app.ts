@@ -19,7 +19,7 @@ import { answerError, answerFailure } from './errors.ts'
 import { nearPath } from './near_paths.ts'
 import { publicLabPages, servePages } from './pages.ts'
 
-export type Around = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; log: Log; rooms: Rooms }
+type Around = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; log: Log; rooms: Rooms }
 
 const keys_made =
   'make one on the computer of the coordinator with: benchd key create --name NAME --scope operate --data-dir /var/lib/benchd-lab'

@@ -10,7 +10,7 @@ import type { Registry } from '../devices/registry.ts'
 type Rooms = { registry: Registry; ledger: Ledger; readings: Readings }
 
 /** A line of a metric: its labels and its value. */
-export type Sample = { labels?: Record<string, string>; value: number }
+type Sample = { labels?: Record<string, string>; value: number }
 export type Metric = { name: string; help: string; type: 'gauge' | 'counter'; values: Sample[] }
 
 /** A reading that is older is left out: three questions in a row had no answer. */

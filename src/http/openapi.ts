@@ -109,7 +109,7 @@ const acceptedHeaders = ['Location', 'Operation-Id'] as const
 const bodies: Record<string, v.GenericSchema> = { putWorkflow: JsonWorkflow }
 
 /** The title and the words of a document, and the records that have names of their own in it. */
-export type Subject = {
+type Subject = {
   title: string
   about: string
   tags: Partial<Record<Route['tag'], string>>

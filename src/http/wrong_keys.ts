@@ -7,10 +7,10 @@ export class WrongKeys {
   readonly #tries: TokenBuckets
   readonly #onRefused: (address: string) => void
 
-  /** `onRefused` is called for each request that an address has no try left for; `now` in milliseconds. */
-  constructor(onRefused: (address: string) => void, now: () => number = () => performance.now()) {
+  /** `onRefused` is called for each request that an address has no try left for. */
+  constructor(onRefused: (address: string) => void) {
     this.#onRefused = onRefused
-    this.#tries = new TokenBuckets({ burst: 20, perSecond: 1, now })
+    this.#tries = new TokenBuckets({ burst: 20, perSecond: 1, now: () => performance.now() })
   }
 
   /** Counts a wrong key. Throws `too_many_wrong_keys` once an address has used up its tries; one comes back each second. */

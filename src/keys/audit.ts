@@ -12,7 +12,7 @@ import { AuditFile } from './audit_file.ts'
 import { withoutSecrets } from './secret.ts'
 
 /** An entry for the audit; a member that is left out is null. */
-export type Deed = { what: string } & Partial<Omit<AuditEntry, 'at' | 'what' | 'left_out' | 'times'>>
+type Deed = { what: string } & Partial<Omit<AuditEntry, 'at' | 'what' | 'left_out' | 'times'>>
 
 /** The author of entries about the service itself. */
 export const byService = { key_id: 'service', name: 'service' } as const

@@ -11,7 +11,7 @@ export const beginning = '{"crc":"'
 const digits = 8
 const head = beginning.length + digits + '",'.length
 
-export function crcOf(text: string): string {
+function crcOf(text: string): string {
   return hex(crc32(text))
 }
 

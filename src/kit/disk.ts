@@ -50,8 +50,9 @@ export async function tryFolder(folder: string): Promise<void> {
   else await (await pool.opendir(folder)).close()
 }
 
-export async function mkdir(folder: string, mode: number): Promise<void> {
-  await (isAtOnce ? now.mkdirSync(folder, { mode }) : pool.mkdir(folder, { mode }))
+/** Makes a folder that only its owner may look into. */
+export async function mkdir(folder: string): Promise<void> {
+  await (isAtOnce ? now.mkdirSync(folder, { mode: 0o700 }) : pool.mkdir(folder, { mode: 0o700 }))
 }
 
 export async function rename(from: string, to: string): Promise<void> {

@@ -44,7 +44,7 @@ export async function writeAt(file: FileHandle, bytes: Buffer, at: number): Prom
 
 /** Not by `recursive`: with that Node says ENOENT where the disk is read-only. */
 export async function makeFolder(folder: string): Promise<void> {
-  const make = () => mkdir(folder, 0o700)
+  const make = () => mkdir(folder)
   try {
     await make().catch(async (error) => {
       if (errnoOf(error) !== 'ENOENT') throw error

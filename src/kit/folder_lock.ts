@@ -4,7 +4,7 @@
 import { existsSync, lstatSync, statSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 import { LabError } from '../errors.ts'
-import { type Clock, sleep, systemClock } from './clock.ts'
+import { sleep, systemClock } from './clock.ts'
 import { setAside } from './damage.ts'
 import { makePrivateFolder, removeFile, socketPath } from './folder.ts'
 import { HostFiles } from './host_files.ts'
@@ -34,10 +34,10 @@ export function isServed(folder: string): Promise<boolean> {
 }
 
 /** Returns the data folders of the services of this computer, as far as the kernel's list of sockets names them; empty without such a list. */
-export async function servedFolders(files = new HostFiles()): Promise<string[]> {
+export async function servedFolders(): Promise<string[]> {
   const ending = `/${ofService}`
   // Num RefCount Protocol Flags Type St Inode Path; the flag is that of a socket which listens.
-  const paths = ((await files.text('/proc/net/unix')) ?? '').split('\n').flatMap((line) => {
+  const paths = ((await new HostFiles().text('/proc/net/unix')) ?? '').split('\n').flatMap((line) => {
     const [, path] = /^\S+ \S+ \S+ 00010000 \S+ \S+ +\d+ (\/.*)$/.exec(line) ?? []
     return path?.endsWith(ending) && !path.startsWith('/proc/') ? [path.slice(0, -ending.length)] : []
   })
@@ -62,10 +62,10 @@ export async function whileNobodyServes<Result>(folder: string, work: () => Prom
 }
 
 /** For the service that has the folder: resolves when no command works on it. `onWait` is called if there is one. */
-export async function whenNoCommandWorks(folder: string, onWait: () => void, clock: Clock = systemClock): Promise<void> {
+export async function whenNoCommandWorks(folder: string, onWait: () => void): Promise<void> {
   if (!(await isHeld(folder, ofCommand))) return
   onWait()
-  while (await isHeld(folder, ofCommand)) await sleep(clock, look_ms)
+  while (await isHeld(folder, ofCommand)) await sleep(systemClock, look_ms)
 }
 
 async function claimed(folder: string, server: Server): Promise<void> {

@@ -5,7 +5,7 @@ import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/
 import type * as v from 'valibot'
 
 export type JsonSchema = { [keyword: string]: unknown }
-export type Named = Readonly<Record<string, v.GenericSchema>>
+type Named = Readonly<Record<string, v.GenericSchema>>
 
 type Options = {
   /** Schemas that are pointed at, not repeated. */

@@ -11,7 +11,7 @@ const nothing: LearnedDurations = { operations: {}, hops: {}, initializations: {
 
 const between_ms = 60_000
 
-export type Learned = {
+type Learned = {
   LIVE: Durations
   DEVICE_SIM: Durations
   /** Resolves when what was begun to be written is written. */

@@ -17,7 +17,7 @@ export type Source = {
 }
 
 /** `config_file` is null where the configuration is from none. */
-export type Changes = { config_file: string | null; at_once: string[]; needs_restart: string[] }
+type Changes = { config_file: string | null; at_once: string[]; needs_restart: string[] }
 
 type Options = {
   config: Config

@@ -4,7 +4,7 @@ import type { NotifyTarget } from '../config/notify.ts'
 import type { Message } from './messages.ts'
 
 /** A message on its way. `at` is Unix time in seconds; `times` counts the messages of the same thing that were left out before it. */
-export type Letter = Message & { id: string; system_id: string; at: number; times: number }
+type Letter = Message & { id: string; system_id: string; at: number; times: number }
 
 type Format = (letter: Letter) => { type: string; body: string; headers?: Record<string, string> }
 

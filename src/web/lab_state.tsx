@@ -20,8 +20,8 @@ export type Journey = {
 }
 export type Task = { task_id: string; kind: 'place' | 'take' | 'bring' | 'take_away'; labware: string; what: string; since: number }
 export type Holder = { bench: string; position: string } | { carrier: string } | { nobody: string }
-export type Custody = { labware: string; holder: Holder; at: number }
-export type Lab = {
+type Custody = { labware: string; holder: Holder; at: number }
+type Lab = {
   name: string
   journeys: string[]
   benches: {
@@ -66,7 +66,7 @@ export function follow(): () => void {
   return () => clearInterval(timer)
 }
 
-export async function look(): Promise<void> {
+async function look(): Promise<void> {
   if (refused.value !== null) return
   await Promise.all(
     parts.map(async ([path, part]) => {

@@ -77,7 +77,7 @@ const tabs = new Tabs(() => live && follow())
 const poll_ms = 2000
 
 /** Follows the state anew, with the timeline of the run that is shown. */
-export function follow(): void {
+function follow(): void {
   live?.close()
   const run = runOf(route.value)
   live = bench.value?.live({

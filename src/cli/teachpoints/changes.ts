@@ -5,7 +5,7 @@ import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import { colored } from '../terminal.ts'
 import { coordColumns } from './columns.ts'
 
-export type TeachpointChange = {
+type TeachpointChange = {
   name: string
   what: 'new' | 'changed' | 'same' | 'missing'
   /** By member; `coords.x`. */

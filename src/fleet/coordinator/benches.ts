@@ -12,7 +12,7 @@ import { type Lab, pathIn } from './lab_file.ts'
 import { pinnedAgent } from './pinned_agent.ts'
 
 /** Where a bench is, as the broker or the lab file says. */
-export type Address = { url: string; fingerprint?: string | null | undefined }
+type Address = { url: string; fingerprint?: string | null | undefined }
 
 /** A bench has understood the request and refuses it; nothing has happened. */
 export class Refused extends LabError {
@@ -27,7 +27,7 @@ export class Refused extends LabError {
 /** A whole answer comes within that time, however it is sent: a bench that drips it holds nobody. */
 const answer_ms = 10_000
 /** A stop is not waited for as long as an ordinary answer. */
-export const stop_ms = 3000
+const stop_ms = 3000
 const longestAnswer = 16 * 1024 * 1024
 const longestSentence = 1000
 /** A line of events is cut there; the id of the run stands before. */

@@ -1,7 +1,7 @@
 // The coordinator's connection to the broker: made when it is needed and again after it has ended. It tells the addresses of the benches.
 
 import { LabError, messageOf } from '../../errors.ts'
-import { type Clock, sleep, systemClock } from '../../kit/clock.ts'
+import { sleep, systemClock } from '../../kit/clock.ts'
 import { Presence } from '../presence.ts'
 import { connectTo, type Link, type Place } from '../wire.ts'
 import { type Lab, pathIn } from './lab_file.ts'
@@ -10,7 +10,6 @@ const again_ms = 1000
 
 export class Broker {
   readonly #place: Place
-  readonly #clock: Clock
   readonly #presence: Presence
   readonly #closing = new AbortController()
   readonly #running: Promise<void>
@@ -18,10 +17,9 @@ export class Broker {
   /** Why there is no connection. */
   #failure: unknown
 
-  constructor(place: Omit<Place, 'name'>, clock = systemClock) {
+  constructor(place: Omit<Place, 'name'>) {
     this.#place = { ...place, name: 'coordinator' }
-    this.#clock = clock
-    this.#presence = new Presence({ clock })
+    this.#presence = new Presence({ clock: systemClock })
     this.#running = this.#run()
   }
 
@@ -65,7 +63,7 @@ export class Broker {
       }
       ended.abort()
       this.#link = undefined
-      await sleep(this.#clock, again_ms * (0.5 + Math.random()), this.#closing.signal).catch(() => undefined)
+      await sleep(systemClock, again_ms * (0.5 + Math.random()), this.#closing.signal).catch(() => undefined)
     }
   }
 }

@@ -6,7 +6,7 @@ import { legOf, newRun, type Phase, type State, step } from './state.ts'
 import type { Decision } from './store.ts'
 import { giveBack } from './withdrawing.ts'
 
-export const verbs = {
+const verbs = {
   retry: 'do the step again, with a new run',
   done: 'the bench has done its part, and the labware stands at the position that is named',
   back: 'the carrier has brought the labware back to where it took it',

@@ -75,7 +75,7 @@ const Bench = v.lazy((input) => (typeof input === 'string' ? NameAlone : BenchPl
   v.InferOutput<typeof BenchPlace>
 >
 
-export const LabFile = v.strictObject({
+const LabFile = v.strictObject({
   $schema: v.optional(v.string()),
   format: v.literal(1),
   name: Id,
@@ -115,7 +115,7 @@ export const LabFile = v.strictObject({
     ),
   ),
 })
-export type LabFile = v.InferOutput<typeof LabFile>
+type LabFile = v.InferOutput<typeof LabFile>
 type Run = v.InferOutput<typeof Run>
 type Carry = v.InferOutput<typeof Carry>
 

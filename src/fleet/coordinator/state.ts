@@ -37,7 +37,7 @@ export type Run = {
 export type Holder = { bench: string; position: string } | { carrier: string } | { nobody: 'taken away' | 'lost' }
 
 /** A part of the journey that is done; `lane` is a bench or a carrier. Unix seconds. */
-export type Bar = { lane: string; what: string; from: number; to: number }
+type Bar = { lane: string; what: string; from: number; to: number }
 
 export type State = {
   /** Counts the steps. */
@@ -85,7 +85,7 @@ export function step(state: State, phase: Phase, change: Partial<State> = {}): S
 }
 
 /** The bench or the carrier that has something to do. */
-export function laneOf(state: State): string {
+function laneOf(state: State): string {
   const leg = legOf(state)
   if (state.phase === 'take' || state.phase === 'bring') return leg.carried?.by ?? leg.bench
   const isBefore = ['release_prepare', 'release', 'ready', 'back', 'claim'].includes(state.phase)

@@ -86,7 +86,7 @@ export const Row = v.variant('kind', [
 ])
 export type Row = v.InferOutput<typeof Row>
 
-export type Ending = { status: EndStatus; reason: string | null; ended_at: number }
+type Ending = { status: EndStatus; reason: string | null; ended_at: number }
 
 /** Where records go. Called synchronously from the runtime: what is slow is to be done later. */
 export interface RecordStore {

@@ -66,16 +66,6 @@ test('the hops of the labware of the assay are the fewest there can be', (t) => 
   t.end()
 })
 
-test('the corridors of a route are its shuttles and where it is handed over', (t) => {
-  const graph = smc()
-  t.same(graph.corridors(graph.route('bravo_384/site-1', 'waste_1')!), ['translator_2', 'translator_1'])
-  t.same(graph.corridors(graph.route('sealer', 'shaker_1')!), [])
-  const handed = graphOf({ left: 'd1 h1', right: 'h1 d2' })
-  t.same(handed.corridors(handed.route('d1', 'd2')!), ['h1'])
-  t.same(handed.corridors(handed.route('d1', 'h1')!), [])
-  t.end()
-})
-
 test('no route goes through a device or a storage, and through parking only if nothing else is there', (t) => {
   t.equal(graphOf({ left: 'd1 d2', right: 'd2 d3' }).route('d1', 'd3'), undefined)
   t.equal(graphOf({ left: 'd1 s1', right: 's1 d3' }).route('d1', 'd3'), undefined)

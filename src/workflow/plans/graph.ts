@@ -93,19 +93,6 @@ export class Graph {
     return legs ? filledIn(legs, from, to) : undefined
   }
 
-  /** The parts of a route through which only one can go at a time: names of translators, and positions between its hops. */
-  corridors(route: readonly Hop[]): readonly string[] {
-    const names = new Set<string>()
-    for (const { from, to } of route) {
-      for (const position of [from, to]) {
-        const { ride } = this.#node(position)
-        if (ride) names.add(ride.translator)
-        else if (position !== route[0]?.from && position !== route.at(-1)?.to) names.add(position)
-      }
-    }
-    return [...names]
-  }
-
   /** The positions that are the same pad as this one, in the order of the document: both stations of a translator, else the position alone. */
   sameZone(position: string): readonly Position[] {
     const { ride, positions, kind } = this.#node(position)

@@ -14,7 +14,7 @@ import { mustBeKnown, wrong } from './wrong.ts'
 /** A document that was read and not yet looked at. */
 export type Source = { origin: string; form: Workflow['form']; input: unknown }
 /** Something that is not in the library, and why. */
-export type Fault = { origin: string; reason: string }
+type Fault = { origin: string; reason: string }
 
 export type Library = {
   topologies: ReadonlyMap<string, Topology>

@@ -4,7 +4,7 @@ import { LabError } from '../../errors.ts'
 import type { Publisher } from '../threads/carrier.ts'
 import type { Confirmation, LabwareThread } from '../threads/thread.ts'
 
-export type ManualStep = { step_id: string; execution_id: string; thread_id: string; instruction: string; since: number }
+type ManualStep = { step_id: string; execution_id: string; thread_id: string; instruction: string; since: number }
 
 type ByHand = 'place' | 'remove'
 type Pending = ManualStep & { isConfirmed: boolean; tell: () => void }

@@ -167,7 +167,7 @@ function calls(visit: ObstacleVisitor | undefined, ...what: Parameters<ObstacleV
 }
 
 /** Looks up by name. Both throw `not_found`. */
-export type Deck = { claimant(thread_id: string): Claimant; resource(candidate: Candidate): Resource }
+type Deck = { claimant(thread_id: string): Claimant; resource(candidate: Candidate): Resource }
 
 /** The operations of a thread on its ticket. */
 type TicketCalls = {

@@ -7,7 +7,7 @@ import type { Reservations } from './reservations.ts'
 import type { RouteGrants } from './route_grants.ts'
 
 /** Which claimants are taken to stay where they are. */
-export type View = {
+type View = {
   /** Claimants that idle and wait for none of the others. */
   idle: boolean
   /** Labware that belongs to no thread. */
@@ -23,10 +23,10 @@ export const doubting: View = { idle: true, strangers: true, calls: true, held: 
 
 /** One way to go on: to a resource, or past something, as soon as all of `needs` have moved. */
 type Way = { resource: Resource | null; needs: readonly Claimant[] }
-export type Ways = readonly Way[]
+type Ways = readonly Way[]
 
 /** One claimant of a cycle, and the resource for which it waits. */
-export type Link = { claimant: Claimant; resource: Resource | null }
+type Link = { claimant: Claimant; resource: Resource | null }
 
 export class WaitForGraph {
   readonly #occupancy: Occupancy
