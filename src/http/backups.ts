@@ -47,7 +47,7 @@ export const backupRoutes: Route<Rooms>[] = [
     operation_id: 'fetchBackup',
     summary: 'Fetch a backup, as a .tar.gz',
     scope: 'admin',
-    success: { description: 'The archive', media_type: 'application/gzip' },
+    success: { description: 'The archive', media_type: 'application/gzip', headers: ['Content-Disposition'] },
     errors: [404],
     async handle({ lab, c, param }) {
       const backup = await lab.backups.get(param('backup_name'))

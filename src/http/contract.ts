@@ -57,7 +57,7 @@ type Success = {
   schema?: v.GenericSchema
   media_type?: string
   /** Besides those that every answer has. */
-  headers?: readonly ('Location' | 'Operation-Id' | 'ETag')[]
+  headers?: readonly ('Location' | 'Operation-Id' | 'ETag' | 'Content-Disposition')[]
   /** Statuses that have the same body. */
   also?: readonly ContentfulStatusCode[]
 }

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import * as v from 'valibot'
 import { scopes } from '../keys/keys.ts'
+import { mustBeDocumented } from '../testing/documented.ts'
 import { type Bench, openBench, openService, repliesIn, said } from '../testing/http.ts'
 import type { Route } from './contract.ts'
 import { examples } from './openapi_examples.ts'
@@ -259,7 +260,7 @@ async function beginRun({ ask, clock }: Bench): Promise<void> {
   runIds.push(execution_id, submission_id, thread!.thread_id)
 }
 
-async function answerTo({ hono, clock, secrets }: Bench, { method, path, key, headers, body }: Hostile) {
+async function answerTo({ hono, clock, secrets }: Bench, { route, method, path, key, headers, body }: Hostile) {
   const withoutBody = method === 'GET' || method === 'HEAD' || body === undefined
   const all = new Headers({ ...headers, Host: 'localhost', ...(key && { 'X-API-Key': secrets[key] }) })
   const request = new Request(`http://localhost${path}`, { method, headers: all, ...(!withoutBody && { body: body as string }) })
@@ -271,6 +272,7 @@ async function answerTo({ hono, clock, secrets }: Bench, { method, path, key, he
   }
   const text = await clock.run(response.text())
   mustMakeSense(response.status, response.headers, text, method)
+  mustBeDocumented(route, response)
   return { status: response.status, refused: response.status >= 400 }
 }
 

@@ -2,6 +2,8 @@ import { test } from 'tap'
 import * as v from 'valibot'
 import { operations } from '../devices/operations.ts'
 import { readShipped } from '../kit/shipped.ts'
+import { mustBeDocumented } from '../testing/documented.ts'
+import { openBench } from '../testing/http.ts'
 import { labRoutes } from './coordinator_openapi.ts'
 import { statuses } from './errors.ts'
 import { openapi } from './openapi.ts'
@@ -197,3 +199,28 @@ function at(ref: string): object | undefined {
 function resolved<T extends object>(thing: T | Reference): Exclude<T, Reference> {
   return ('$ref' in thing ? at(thing.$ref as string) : thing) as Exclude<T, Reference>
 }
+
+test('every header of an answer is named for its status', async (t) => {
+  const { ask } = await openBench(t)
+  const shaker = '/api/devices/shaker-1'
+  const backup = (await ask('POST', '/api/system/backups')).headers.get('location') ?? ''
+  const keyed = { json: { speed: 300, duration: 1 }, headers: { Prefer: 'respond-async', 'Idempotency-Key': 'one' } }
+  for (const name of ['initialize', 'lock_plate']) await ask('POST', `${shaker}/${name}`)
+  const asked = [
+    ['fetchBackup', 'GET', backup, {}, 200, 'Content-Disposition'],
+    ['fetchBundle', 'GET', '/api/system/bundle', {}, 200, 'Content-Disposition'],
+    ['shakeDevice', 'POST', `${shaker}/shake`, keyed, 202, 'Preference-Applied'],
+    ['shakeDevice', 'POST', `${shaker}/shake`, keyed, 202, 'Idempotency-Replayed'],
+    ['shakeDevice', 'POST', `${shaker}/shake`, { key: null }, 401, 'WWW-Authenticate'],
+    ['shakeDevice', 'POST', `${shaker}/shake`, { json: keyed.json }, 409, 'Retry-After'],
+    ['shakeDevice', 'GET', `${shaker}/shake`, {}, 405, 'Allow'],
+    ['openDevice', 'POST', '/api/devices/spare-1/initialize', {}, 200, 'Operation-Id'],
+    ['shakeDevice', 'POST', '/api/devices/spare-1/shake', { json: keyed.json }, 409, 'Operation-Id'],
+    ['createKey', 'POST', '/api/keys', { json: { name: 'ann', scope: 'read' } }, 201, 'Location'],
+  ] as const
+  for (const [operation_id, method, path, asking, status, header] of asked) {
+    const reply = await ask(method, path, asking)
+    t.match([reply.status, reply.headers.get(header)], [status, /./], `${operation_id} ${header}`)
+    t.doesNotThrow(() => mustBeDocumented(operation_id, reply))
+  }
+})

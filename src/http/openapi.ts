@@ -103,7 +103,7 @@ export const named = {
 
 const at = '#/components/schemas/'
 /** An operation that goes on after its answer says where its outcome will be. */
-const acceptedHeaders = ['Location', 'Operation-Id'] as const
+const acceptedHeaders = ['Location', 'Operation-Id', 'Preference-Applied'] as const
 
 /** Bodies that a route takes as they are, and has looked over elsewhere. */
 const bodies: Record<string, v.GenericSchema> = { putWorkflow: JsonWorkflow }
@@ -284,10 +284,18 @@ function requestBody({ operation_id, body_may_be_empty = false }: Route, body: v
 
 function responses(route: Route, names: Names): object {
   const { success, accepted } = route
-  const own = { description: success.description, headers: headerRefs(success.headers ?? []), ...content(success, names) }
+  const replayed = takesIdempotencyKey(route) ? ['Idempotency-Replayed'] : []
+  const own = {
+    description: success.description,
+    headers: headerRefs([...(success.headers ?? []), ...replayed]),
+    ...content(success, names),
+  }
   const answers: [number, object][] = [success.status, ...(success.also ?? [])].map((status) => [status, own])
   if (accepted)
-    answers.push([202, { description: accepted.description, headers: headerRefs(acceptedHeaders), ...content(accepted, names) }])
+    answers.push([
+      202,
+      { description: accepted.description, headers: headerRefs([...acceptedHeaders, ...replayed]), ...content(accepted, names) },
+    ])
   for (const status of errorsOf(route)) answers.push([status, { $ref: `#/components/responses/${responseName(status)}` }])
   return { ...Object.fromEntries(answers), default: { $ref: '#/components/responses/Other' } }
 }
@@ -324,8 +332,17 @@ function headers(routes: readonly Route[]): object {
     'Operation-Id': { description: 'Id of the operation; its outcome is at `/api/operations/{operation_id}`', schema: text },
     ETag: { description: 'Another one for another content: give it back as `If-Match`', schema: text },
     Location: { description: 'Where the new thing is, or the outcome will be', schema: text },
+    'Preference-Applied': { description: '`respond-async`: the answer did not wait for the end', schema: text },
+    'Content-Disposition': { description: 'The name of the file', schema: text },
+    'Idempotency-Replayed': { description: '`true` for what was answered before to a request with this `Idempotency-Key`', schema: text },
   }
-  const own = new Set<string>(routes.flatMap(({ success, accepted }) => [...(success.headers ?? []), ...(accepted ? acceptedHeaders : [])]))
+  const own = new Set<string>(
+    routes.flatMap((route) => [
+      ...(route.success.headers ?? []),
+      ...(route.accepted ? acceptedHeaders : []),
+      ...(takesIdempotencyKey(route) ? ['Idempotency-Replayed'] : []),
+    ]),
+  )
   return {
     'X-Request-Id': {
       description: 'The id of this request, in the log and the audit trail of the service too: that of the request, if it had one',
@@ -333,6 +350,8 @@ function headers(routes: readonly Route[]): object {
     },
     'X-API-Version': { description: 'The version of the API', schema: { type: 'string', example: apiVersion } },
     'Retry-After': { description: 'Seconds after which asking again makes sense', schema: { type: 'integer', minimum: 0, 'x-unit': 's' } },
+    'WWW-Authenticate': { description: 'How a key is sent', schema: text },
+    Allow: { description: 'The methods of the path', schema: text },
     'X-Reason': {
       ...reasonHeader(Object.keys(reasons)),
       'x-meanings': Object.fromEntries(Object.entries(reasons).map(([word, meaning]) => [word, { status: statusOf(word), meaning }])),
@@ -345,13 +364,21 @@ function headerRefs(names: readonly string[]): object {
   return Object.fromEntries(['X-API-Version', 'X-Request-Id', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
+const headersOfErrors: Record<number, readonly string[]> = {
+  401: ['WWW-Authenticate'],
+  409: ['Retry-After'],
+  429: ['Retry-After'],
+  500: ['Idempotency-Replayed'],
+  503: ['Retry-After'],
+}
+
 function errorResponse(status: number, routes: readonly Route[]): object {
-  const retry = [409, 429, 503].includes(status) ? ['Retry-After'] : []
-  // An operation that had begun has failed, and its outcome is kept.
-  const operation = status === 500 && routes.some(({ accepted }) => accepted) ? ['Operation-Id'] : []
+  const its = headersOfErrors[status] ?? []
+  // An operation that had begun was refused by its instrument or has failed, and its outcome is kept.
+  const operation = [409, 500, 503].includes(status) && routes.some(({ accepted }) => accepted) ? ['Operation-Id'] : []
   return {
     description: meanings[status],
-    headers: { ...headerRefs([...retry, ...operation]), 'X-Reason': reasonHeader(wordsOf(status)) },
+    headers: { ...headerRefs([...its, ...operation]), 'X-Reason': reasonHeader(wordsOf(status)) },
     ...errorContent,
   }
 }
@@ -359,7 +386,7 @@ function errorResponse(status: number, routes: readonly Route[]): object {
 function otherResponse(): object {
   return {
     description: 'Any other error, such as those of the HTTP parser: 405, 408, 421, 431, 503',
-    headers: { ...headerRefs([]), 'X-Reason': { $ref: '#/components/headers/X-Reason' } },
+    headers: { ...headerRefs(['Allow', 'Retry-After']), 'X-Reason': { $ref: '#/components/headers/X-Reason' } },
     ...errorContent,
   }
 }

@@ -53,7 +53,7 @@ export const selfCareRoutes: Route<Rooms>[] = [
     description:
       'As `benchd bundle`, but for the log of the computer: configuration, findings of the doctor, health, devices, runs, incidents, the newest events, and the wire logs of faulted devices. A README in it says what is there.',
     scope: 'admin',
-    success: { description: 'The archive', media_type: 'application/gzip' },
+    success: { description: 'The archive', media_type: 'application/gzip', headers: ['Content-Disposition'] },
     async handle({ ask }) {
       const { bundleName, packedBundle } = await import('../care/bundle.ts')
       const { adminPieces, gathered, servicePieces } = await import('../care/service_pieces.ts')
