@@ -2,7 +2,7 @@
 
 import { bridges } from '../drivers/bridge/attach.ts'
 import { driverNames, drivers } from '../drivers/index.ts'
-import { ConfigFile } from '../src/config.ts'
+import { ConfigFile } from '../src/config/file.ts'
 import { type JsonSchema, jsonSchema } from '../src/kit/json_schema.ts'
 
 export async function configSchema(): Promise<object> {

@@ -17,7 +17,8 @@ const check = command({
   options: { config: { type: 'string', value: 'FILE', help: 'The same as FILE' } },
   example: 'benchd config check ./config.json',
   async run({ options, operands: [file] }) {
-    const { readConfig, readTls } = await import('../config.ts')
+    const { readConfig } = await import('../config.ts')
+    const { readTls } = await import('../config/tls.ts')
     const { boxWords } = await import('../../drivers/transports/tcp_line.ts')
     const path = configPath(file ?? options.config)
     const { devices, listen } = await readConfig(path)

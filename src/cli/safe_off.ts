@@ -2,7 +2,8 @@
 
 import type { Attached, RealTransport } from '../../drivers/attach.ts'
 import type { BridgeConfig } from '../../drivers/bridge/attach.ts'
-import type { Config, DeviceConfig } from '../config.ts'
+import type { DeviceConfig } from '../config/devices.ts'
+import type { Config } from '../config.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { sleep, systemClock } from '../kit/clock.ts'
 import { exists } from '../kit/folder.ts'

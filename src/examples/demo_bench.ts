@@ -1,6 +1,6 @@
 // The bench of `benchd demo`: three instruments and a robot arm, all simulated, and the places that the arm knows.
 
-import type { ConfigFile } from '../config.ts'
+import type { ConfigFile } from '../config/file.ts'
 import type { Teachpoint } from '../teachpoints/teachpoint.ts'
 
 /** The demo's bench, as it would stand in a configuration file. */

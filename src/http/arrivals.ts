@@ -5,7 +5,7 @@
 
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Limits } from '../config.ts'
+import type { Limits } from '../config/file.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import { peerOf } from './connections.ts'

@@ -3,7 +3,7 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Limits } from '../config.ts'
+import type { Limits } from '../config/file.ts'
 import { LabError } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Bound, Refusals } from '../kit/refusals.ts'

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
-import { readTls } from '../config.ts'
+import { readTls } from '../config/tls.ts'
 import { openService } from '../testing/http.ts'
 
 const script = fileURLToPath(new URL('../../../scripts/make-cert.sh', import.meta.url))

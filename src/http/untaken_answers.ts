@@ -2,7 +2,7 @@
 // service work for answers that nobody reads.
 
 import type { ServerResponse } from 'node:http'
-import type { Limits } from '../config.ts'
+import type { Limits } from '../config/file.ts'
 import { LabError } from '../errors.ts'
 import type { Refusals } from '../kit/refusals.ts'
 

@@ -1,7 +1,8 @@
 // The devices of the running service, exchanged for those of a new configuration.
 
 import type { Simulation } from '../../drivers/transports/simulation.ts'
-import type { Config, DeviceConfig } from '../config.ts'
+import type { DeviceConfig } from '../config/devices.ts'
+import type { Config } from '../config.ts'
 import type { Configured } from '../devices/instrument.ts'
 import type { Registry } from '../devices/registry.ts'
 import { LabError } from '../errors.ts'

@@ -1,7 +1,8 @@
 // The configuration file, read again while the service runs: what can change without a restart is taken over, all or nothing of it,
 // and the rest is named.
 
-import { type Certificate, type Config, readTls } from '../config.ts'
+import { type Certificate, readTls } from '../config/tls.ts'
+import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
 import { SerialQueue } from '../kit/serial_queue.ts'
 import type { DeviceExchange } from './device_exchange.ts'

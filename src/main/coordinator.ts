@@ -1,6 +1,7 @@
 // The coordinator of a lab as a process: takes its data folder, listens, and carries journeys out for as long as PostgreSQL is there.
 
-import { checkConfig, readTls } from '../config.ts'
+import { readTls } from '../config/tls.ts'
+import { checkConfig } from '../config.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { Coordinator } from '../fleet/coordinator/coordinator.ts'
 import { LabBenches } from '../fleet/coordinator/lab_benches.ts'

@@ -1,6 +1,6 @@
 // The messages about a certificate and keys that are about to end.
 
-import type { Certificate } from '../config.ts'
+import type { Certificate } from '../config/tls.ts'
 import type { PublicKey } from '../keys/keys.ts'
 import type { Message } from './messages.ts'
 

@@ -1,6 +1,6 @@
 // Programs that stand behind devices: with whose rights they run, and over which network they are asked.
 
-import type { DeviceConfig } from '../../config.ts'
+import type { DeviceConfig } from '../../config/devices.ts'
 import { isThisComputer } from './boxes.ts'
 import { type Finding, finder } from './finding.ts'
 import type { Patient } from './patient.ts'

@@ -3,7 +3,7 @@
 import { X509Certificate } from 'node:crypto'
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { readTls } from '../../config.ts'
+import { readTls } from '../../config/tls.ts'
 import { messageOf } from '../../errors.ts'
 import { type Finding, finder } from './finding.ts'
 import type { Patient } from './patient.ts'

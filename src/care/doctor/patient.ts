@@ -1,7 +1,8 @@
 // The computer that is looked at: where its files are, whose rights count, and who can be asked.
 
 import type { Probe } from '../../../drivers/transports/pin.ts'
-import type { Config, DeviceConfig } from '../../config.ts'
+import type { DeviceConfig } from '../../config/devices.ts'
+import type { Config } from '../../config.ts'
 import { type FileStatus, type HostFiles, statusOf } from '../../kit/host_files.ts'
 import type { Installation } from '../../kit/installation.ts'
 import type { Room } from '../host.ts'
