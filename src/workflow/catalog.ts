@@ -58,7 +58,7 @@ export class Catalog {
   readonly #stored: JsonFile<Stored>
   readonly #atRest: JsonFile<Standing>
   #files: Files
-  /** What was stored when the library was compiled. */
+  /** The content of the store when the library was compiled. */
   #compiledOf: Stored | undefined
 
   /** `begin` makes the runtime on what there is; the topology that was loaded last is loaded again. */
