@@ -19,7 +19,7 @@ import { Thermostat } from './thermostat.ts'
 export const driver: PinsDriver<Settings> = {
   type: 'sealer',
   about: { instrument: 'one of your own, on GPIO and I2C', operations: 'as it is wired' },
-  typical: { initialize_s: 1, heating_s: 0.52 },
+  typical: { initialize_s: 0.5, heating_s: 0.52 },
   settings,
   profile,
   plan,

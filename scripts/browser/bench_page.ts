@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
-import type { Bench } from './bench.ts'
+import { type Bench, openBench } from './bench.ts'
 
 export type Check = (bench: Bench) => Promise<void>
 
@@ -333,6 +333,25 @@ export const benchPageChecks: Record<string, Check> = {
       await page.evaluate("document.querySelector('.link').textContent = 'no connection for 3600 s · simulated 1000×'")
       const hidden = await page.getByRole('navigation').evaluate((nav) => nav.scrollWidth - nav.clientWidth)
       assert.ok(hidden <= 0, `a long word about the connection hides a screen at ${width_px}`)
+    }
+  },
+
+  async 'the longest id stays in its card and in the lists of every screen, and the card shows the name that people use'() {
+    const device_id = 'x'.repeat(64)
+    const name = 'The shaker by the window'
+    const bench = await openBench({ devices: [{ device_id, name, driver: 'bioshake', transport: { kind: 'simulated' } }] })
+    try {
+      const page = await bench.open('/', { width: 390, height: 844 })
+      await card(page, device_id).getByText(`${name} · BioShake`).waitFor()
+      const { x, width: wide } = (await card(page, device_id).getByText('not initialized').boundingBox())!
+      assert.ok(x + wide <= 390, 'its state is in view')
+      for (const screen of screens) {
+        await page.evaluate(`location.hash = '#/${screen}'`)
+        await page.getByRole('main').locator('section, article').first().waitFor()
+        assert.ok((await width(page)) <= 390, `${screen} is as wide as the phone`)
+      }
+    } finally {
+      await bench.close()
     }
   },
 

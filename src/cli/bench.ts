@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
-import { emptyState, messagesIn, reduce, type State } from '../clients/ts/benchd.ts'
+import { emptyState, messagesIn, reduceAll, type State } from '../clients/ts/benchd.ts'
 import type { DeviceInfo, Reading } from '../devices/records.ts'
 import type { Incident } from '../events/incidents.ts'
 import type { ExecutionSnapshot, ExecutionSummary, ShownThread } from '../workflow/snapshot.ts'
@@ -56,7 +56,7 @@ export async function* statesOf(service: Service, signal?: AbortSignal): AsyncGe
   const body = await open(service, 'GET', '/api/live', signal ? { signal } : {})
   let state = emptyState
   for await (const messages of messagesIn(Readable.toWeb(body) as ReadableStream<Uint8Array>)) {
-    for (const message of messages) state = reduce(state, message)
+    state = reduceAll(state, messages)
     if (state.ready) yield state
   }
 }

@@ -8,7 +8,7 @@ import { type Document, typescriptClient } from '../../../scripts/clients/typesc
 import { openapi } from '../../http/openapi.ts'
 import { routes } from '../../http/routes.ts'
 import { openService } from '../../testing/http.ts'
-import { Bench, emptyState, messagesIn, reduce, type State } from './benchd.ts'
+import { Bench, emptyState, type Message, messagesIn, reduce, reduceAll, type State } from './benchd.ts'
 
 test('the types and the table of operations are those of the routes', (t) => {
   const committed = readFileSync(new URL('../../../../src/clients/ts/api.ts', import.meta.url), 'utf8')
@@ -24,7 +24,21 @@ test('a message makes another state, and leaves what it is not about as it was',
   t.same(reduce(one, { event: 'state', kind: 'device', id: 'a', value: null }).device, {})
   t.equal(reduce(one, { event: 'ready' }).ready, true)
   t.equal(reduce(one, { event: 'beat', time: 7 }).time, 7)
-  t.equal(reduce(one, { event: 'state', kind: 'later' as 'device', id: 'a', value: {} }), one, 'a kind of a later version is passed over')
+  t.same(reduce(one, { event: 'state', kind: 'later' as 'device', id: 'a', value: {} }), one, 'a kind of a later version is passed over')
+  t.end()
+})
+
+test('a thousand messages copy what is there once, and not a thousand times', (t) => {
+  let copied = 0
+  const thread = new Proxy({} as State['thread'], {
+    ownKeys() {
+      copied++
+      return []
+    },
+  })
+  const messages = Array.from({ length: 1000 }, (_, i): Message => ({ event: 'state', kind: 'thread', id: `${i}`, value: {} }))
+  const after = reduceAll({ ...emptyState, thread }, [...messages, { event: 'state', kind: 'thread', id: '7', value: null }])
+  t.same([Object.keys(after.thread).length, copied], [999, 1])
   t.end()
 })
 

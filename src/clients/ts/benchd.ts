@@ -280,14 +280,26 @@ export const emptyState: State = {
 
 /** The state after a message. Kinds that the message does not touch stay the same objects. */
 export function reduce(state: State, message: Message): State {
-  if (message.event === 'ready') return { ...state, ready: true }
-  if (message.event === 'beat') return { ...state, time: message.time }
-  const { kind, id, value } = message
-  // Kinds of a later version are passed over.
-  if (!(kind in emptyState)) return state
-  const { [id]: _, ...others } = state[kind] as Record<string, object>
-  if (value === null) return { ...state, [kind]: others }
-  return { ...state, [kind]: { ...(state[kind] as Record<string, object>), [id]: value } }
+  return reduceAll(state, [message])
+}
+
+/** The state after all of the messages: each kind that they touch is copied once, however many they are. */
+export function reduceAll(state: State, messages: readonly Message[]): State {
+  let { ready, time } = state
+  const touched: Record<string, Record<string, object>> = {}
+  for (const message of messages) {
+    if (message.event === 'ready') ready = true
+    else if (message.event === 'beat') time = message.time
+    // Kinds of a later version are passed over.
+    else if (message.kind in emptyState) {
+      const { kind, id, value } = message
+      touched[kind] ??= { ...state[kind] }
+      const values = touched[kind]
+      if (value === null) delete values[id]
+      else values[id] = value
+    }
+  }
+  return { ...state, ...touched, ready, time }
 }
 
 export type LiveOptions = {
@@ -359,7 +371,7 @@ export class Live {
         clearTimeout(timer)
         timer = setTimeout(() => this.#abort.abort(), silent_ms)
         const wasReady = state.ready
-        for (const message of messages) state = reduce(state, message)
+        state = reduceAll(state, messages)
         if (!state.ready) continue
         this.state = state
         if (!wasReady) {

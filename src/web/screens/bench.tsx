@@ -83,7 +83,7 @@ function DeviceCard({ device }: { device: DeviceInfo }) {
       </header>
       <Progress device={device}>
         {lock && <span class="mark">{keptBy(lock)}</span>}
-        {can?.model ?? name}
+        {can && name !== can.model ? `${name} · ${can.model}` : name}
         {simulated && !isAllSimulated.value && ' · simulated'}
       </Progress>
       {can?.features['uninterruptible'] && <p class="hint">No stop ends what it has begun: use its own red button.</p>}
