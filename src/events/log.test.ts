@@ -1,4 +1,5 @@
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { test } from 'tap'
 import { type Bench, Card, counted, emitMany, onBench, Socket, someDay, upTo } from '../testing/events.ts'
@@ -827,6 +828,32 @@ test('after a failed sync nothing more goes into that file; nothing shown is los
   t.same(counted(await after.hub.getEventsSince()), upTo(15))
   await after.hub.close()
 })
+
+const losses: Record<string, (file: string) => void> = {
+  'is deleted': (file) => rmSync(file),
+  'is replaced by another file': (file) => {
+    writeFileSync(`${file}.other`, 'notes\n')
+    renameSync(`${file}.other`, file)
+  },
+  'is deleted with its folder': (file) => rmSync(dirname(file), { recursive: true }),
+}
+for (const [what, lose] of Object.entries(losses)) {
+  test(`a file of the log that ${what} while it is written to goes on in a new file with all of its events`, async (t) => {
+    const { hub, folder } = await bench(t.testdir())
+    await hub.stored(emitMany(hub, 5))
+    lose(fileOf(folder))
+    await hub.stored(emitMany(hub, 5, 'run-1', 5))
+    t.same(counted(await hub.getEventsSince()), upTo(10))
+    const [{ message } = { message: '' }] = hub.incidents.list()
+    t.match(message, /^events-000001\.jsonl was deleted while the service ran; its events are in events-000002\.jsonl/)
+    t.equal(/is kept as events-000001\.jsonl\.corrupt/.test(message), what.includes('replaced'))
+    await hub.close()
+    t.same(segmentsOf(folder), ['events-000002.jsonl'])
+    const after = await bench(folder)
+    t.same(counted(await after.hub.getEventsSince()), upTo(10))
+    await after.hub.close()
+  })
+}
 
 test('a sync that succeeds after one that failed makes the file no better', async (t) => {
   const { hub, card, clock, folder } = await bench(t.testdir())

@@ -1,10 +1,11 @@
 // The segments of the log in their folder: found at the start, appended to, rotated, and given up when a sync has failed.
 
-import { readdirSync, type Stats, statSync } from 'node:fs'
+import { fstatSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { type FileHandle, open as openOnDisk, rm, unlink, writeFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { messageOf } from '../errors.ts'
 import { systemClock } from '../kit/clock.ts'
-import { asDamage, Damage as Unreadable } from '../kit/damage.ts'
+import { asDamage, setAside, Damage as Unreadable } from '../kit/damage.ts'
 import { mkdir } from '../kit/disk.ts'
 import { makeFolder, writeAt } from '../kit/durable.ts'
 import { Pause } from '../kit/pause.ts'
@@ -160,6 +161,7 @@ export class LogFiles {
 
   /** Adds lines at the end. When it rejects, nothing was added. `from` and `to` of the notes are offsets in the bytes. */
   async append(bytes: Buffer, notes: readonly Noted[]): Promise<void> {
+    if (this.#file && isDeleted(this.#file)) await this.#rescue(this.#file)
     if (this.#distrusted) await this.#giveUp()
     if (this.#isFull(bytes.length)) await this.#rotate()
     const { file, segment } = await this.#writable()
@@ -355,6 +357,20 @@ export class LogFiles {
     if (!trusted.count) await removeFiles(trusted).catch(() => undefined)
   }
 
+  /** Writes what the last segment holds into a new one: a deleted file can be read as long as it is open. Another file in its place is set aside. */
+  async #rescue(deleted: FileHandle): Promise<void> {
+    const last = this.#segments.at(-1)!
+    const bytes = Buffer.alloc(last.bytes - this.#unshown)
+    await deleted.read(bytes, 0, bytes.length, 0)
+    await makeFolder(this.folder)
+    const aside = await setAside(last.path)
+    await this.#begin({ insteadOfLast: emptySegment(this.folder, last.number), first: bytes })
+    await rm(sidecarOf(last.path), { force: true }).catch(() => undefined)
+    const now = basename(this.#segments.at(-1)!.path)
+    const other = aside === undefined ? '' : `; the file that took its place is kept as ${aside}`
+    this.#onDamage(`${basename(last.path)} was deleted while the service ran; its events are in ${now}${other}`)
+  }
+
   async #writable(): Promise<{ file: FileHandle; segment: Segment }> {
     const segment = this.#segments.at(-1)
     if (!segment) {
@@ -423,6 +439,11 @@ export class LogFiles {
       return undefined
     }
   }
+}
+
+/** Whether the file has no name any more. The system knows that without the card. */
+function isDeleted({ fd }: FileHandle): boolean {
+  return fstatSync(fd).nlink === 0
 }
 
 const mostKeptAside = 1_048_576
