@@ -165,6 +165,8 @@ withPython(
       else if (outcome === 'OutcomeUnknown') t.ok(times <= 1, `killed at ${phase}: not known, and done ${times} times`)
       else t.equal(times, 0, `killed at ${phase}: ${outcome}`)
     }
-    t.match(said, { 'POST answered': 'OutcomeUnknown', shakeOnWithRuntime: 'OutcomeUnknown', 'GET answered ended': Number })
+    t.match(said, { 'POST answered': 'OutcomeUnknown', shakeOnWithRuntime: 'OutcomeUnknown' })
+    // The outcome is written a moment after it is known, and the answer did not come to the client.
+    t.ok(typeof said['GET answered ended'] === 'number' || said['GET answered ended'] === 'OutcomeUnknown', `${said['GET answered ended']}`)
   },
 )
