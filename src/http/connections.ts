@@ -4,11 +4,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Limits } from '../config/file.ts'
-import { LabError } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Bound, Refusals } from '../kit/refusals.ts'
 import { TokenBuckets } from '../kit/token_buckets.ts'
-import { refuse } from './errors.ts'
+import { type RequestLine, RequestTurns } from './request_turns.ts'
 import { UntakenAnswers } from './untaken_answers.ts'
 
 type ConnectionLimits = Pick<
@@ -29,19 +28,9 @@ const overshoot = 2
 const closings = { burst: 8, perSecond: 40 }
 /** Connections that could not be closed yet are looked at again after so long. */
 const closeAgain_ms = 100
-/** Requests are handled for so long in one turn of the event loop; the others wait for the next turn, in which a stop goes first. */
-const handle_ms = 5
-/**
- * After a turn that took longer than this, as many milliseconds are left to everything else, up to a limit: a stop and the instruments need
- * several turns, and a turn with a large answer can take 50 ms. Small requests that come as fast as they are answered make shorter turns.
- */
-const restAfter_ms = 15
-const longestRest_ms = 100
 /** Answers that are not taken yet are added up this often at most. */
 const addUpEvery_ms = 100
 const mib = 1024 * 1024
-
-type Waiting = { response: ServerResponse; handle: () => void }
 
 type Connection = {
   /** The socket that is destroyed: under TLS the TCP socket below. */
@@ -53,16 +42,10 @@ type Connection = {
   readonly unfinished: Set<ServerResponse>
   /** The requests among them that protect the connection, with their keys; a stop has none here. */
   readonly protecting: Map<ServerResponse, string | undefined>
-  /** The request whose turn it is, and those that come after it. */
-  turn: ServerResponse | undefined
-  readonly waiting: Waiting[]
+  readonly line: RequestLine
   /** Whether the socket's timer runs because an answer waits for its client. */
   isTimed: boolean
 }
-
-const overloaded = new LabError('overloaded', 'an earlier request of this connection was refused; send this one again in a moment', {
-  retry_after_s: 1,
-})
 
 const isStop = /^\/api\/(devices\/[^/]+\/)?stop(\?|$)/
 
@@ -91,19 +74,15 @@ export class Connections {
   readonly #byPeer = new Map<string, Connection>()
   readonly #closings: TokenBuckets
   readonly #untaken: UntakenAnswers
+  readonly #turns: RequestTurns
   #trimsLater = false
   #addedUpAt = 0
-  /** When the first request was handled in this turn of the event loop; undefined before that. */
-  #turnBegan: number | undefined
-  /** Until then no request is handled but a stop; on the clock. */
-  #restUntil = 0
-  /** Requests that wait for a later turn of the event loop. */
-  #delayed = 0
 
   /** Watches every connection of a server that does not listen yet. */
   constructor(server: Server, options: Options) {
     this.#options = options
     this.#untaken = new UntakenAnswers(options)
+    this.#turns = new RequestTurns(options.clock)
     this.#closings = new TokenBuckets({ ...closings, now: () => options.clock.now() })
     server.on('connection', (socket: Socket) => this.#add(socket))
     server.on('secureConnection', (socket: Socket) => this.#addSecured(socket))
@@ -146,46 +125,7 @@ export class Connections {
   inTurn({ socket, url = '' }: IncomingMessage, response: ServerResponse, handle: () => void): void {
     const connection = bySocket.get(socket)?.connection
     if (!connection || isStop.test(url)) handle()
-    else if (connection.turn) connection.waiting.push({ response, handle })
-    else {
-      connection.turn = response
-      if (this.#delayed === 0 && this.#isTimeLeft()) handle()
-      else this.#delay(connection, { response, handle })
-    }
-  }
-
-  /** Calls `handle` in a turn of the event loop that has time left, in the order of the requests. */
-  #delay(connection: Connection, request: Waiting): void {
-    this.#delayed++
-    const attempt = () => {
-      const rest_ms = this.#restUntil - this.#options.clock.now()
-      if (rest_ms > 0) return void this.#options.clock.after(rest_ms, attempt)
-      if (!this.#isTimeLeft()) return void setImmediate(attempt)
-      this.#delayed--
-      this.#handle(connection, request)
-    }
-    setImmediate(attempt)
-  }
-
-  /** Leaves out a request whose client is gone. */
-  #handle(connection: Connection, { response, handle }: Waiting): void {
-    if (!response.destroyed) handle()
-    else if (connection.turn === response) this.#nextTurn(connection)
-  }
-
-  /** Whether the requests of this turn have used less than `handle_ms`: a request has done its work up to its first wait when the next one is looked at. */
-  #isTimeLeft(): boolean {
-    const { clock } = this.#options
-    const began = this.#turnBegan ?? clock.now()
-    if (this.#turnBegan === undefined) {
-      this.#turnBegan = began
-      setImmediate(() => {
-        this.#turnBegan = undefined
-        const used_ms = clock.now() - began
-        if (used_ms > restAfter_ms) this.#restUntil = clock.now() + Math.min(used_ms, longestRest_ms)
-      })
-    }
-    return clock.now() >= this.#restUntil && clock.now() - began < handle_ms
+    else this.#turns.take(connection.line, { response, handle })
   }
 
   /** Protects one answer as `protectConnection` protects a connection. */
@@ -204,8 +144,7 @@ export class Connections {
       since: 0,
       unfinished: new Set(),
       protecting: new Map(),
-      turn: undefined,
-      waiting: [],
+      line: { turn: undefined, waiting: [] },
       isTimed: false,
     }
     bySocket.set(socket, { connection, connections: this })
@@ -313,28 +252,13 @@ export class Connections {
   #finished(connection: Connection, response: ServerResponse, socket: Socket): void {
     connection.unfinished.delete(response)
     this.#untaken.taken(response)
-    if (response.statusCode === 503) this.#refuseWaiting(connection)
-    if (connection.turn === response) this.#nextTurn(connection)
+    this.#turns.ended(connection.line, response)
     // Without another request Node has set the timer of an idle connection just now.
     if (connection.isTimed && connection.unfinished.size > 0) socket.setTimeout(0)
     connection.isTimed = false
     if (connection.protecting.delete(response) && connection.protecting.size === 0 && this.#all.has(connection)) {
       this.#list(connection)
     }
-  }
-
-  /**
-   * Refuses the further requests of a connection of which one was refused because too much is going on. The connection stays until it has been
-   * idle for as long as any other: a client that is cut off at once comes back at once, and its handshake costs more than the requests.
-   */
-  #refuseWaiting(connection: Connection): void {
-    for (const { response } of connection.waiting.splice(0)) refuse(response, overloaded)
-  }
-
-  #nextTurn(connection: Connection): void {
-    const next = connection.waiting.shift()
-    connection.turn = next?.response
-    if (next) this.#delay(connection, next)
   }
 
   #timedOut(socket: Socket): void {
