@@ -1,6 +1,7 @@
 // The frame of every screen: where one is, what waits for a person, and the stop, always at the same place.
 
 import { useSignal } from '@preact/signals'
+import type { ComponentChild } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { KeyForm } from './key_form.tsx'
 import { Empty, NeedCard } from './parts.tsx'
@@ -34,11 +35,27 @@ import {
 } from './store.tsx'
 import { clockTime, stopText } from './words.ts'
 
-const screens = { bench: 'Bench', runs: 'Runs', deck: 'Deck', teach: 'Teach', events: 'Events', system: 'System' } as const
+type Shown = { show(id: string | undefined): ComponentChild }
+
+/** The screens by their place in the address, with their words at the top of the page. */
+const screens = new Map<string, Shown & { word: string }>([
+  ['bench', { word: 'Bench', show: () => <BenchScreen /> }],
+  ['runs', { word: 'Runs', show: (id) => (id ? <RunScreen key={id} execution_id={id} /> : <RunsScreen />) }],
+  ['deck', { word: 'Deck', show: () => <DeckScreen /> }],
+  ['teach', { word: 'Teach', show: () => <TeachScreen /> }],
+  ['events', { word: 'Events', show: () => <EventsScreen /> }],
+  ['system', { word: 'System', show: () => <SystemScreen onForget={forgetKey} /> }],
+])
+
+/** The screens that stand under another one. */
+const below = new Map<string, Shown & { under: string }>([
+  ['runs/new', { under: 'runs', show: () => <NewRunScreen /> }],
+  ['lab', { under: 'system', show: () => <LabScreen /> }],
+])
 
 export function App() {
   const [screen = '', id] = route.value
-  const shown = screen === 'lab' ? 'system' : screen || 'bench'
+  const shown = below.get(screen)?.under ?? (screen || 'bench')
   const count = needs.value.length
   useEffect(() => {
     document.title = `${count ? `(${count}) ` : ''}benchd`
@@ -49,7 +66,7 @@ export function App() {
       <header>
         <h1 class="unseen">benchd</h1>
         <nav aria-label="Screens">
-          {Object.entries(screens).map(([name, word]) => (
+          {[...screens].map(([name, { word }]) => (
             <a key={name} href={`#/${name}`} aria-current={shown === name ? 'page' : undefined}>
               {word}
             </a>
@@ -107,23 +124,7 @@ function Screen({ screen, id }: { screen: string; id: string | undefined }) {
         {link.value === 'lost' ? 'The service does not answer. The page tries again by itself.' : 'The page reads the state of the bench.'}
       </Empty>
     )
-  switch (screen) {
-    case 'runs':
-      if (id === 'new') return <NewRunScreen />
-      return id ? <RunScreen key={id} execution_id={id} /> : <RunsScreen />
-    case 'deck':
-      return <DeckScreen />
-    case 'teach':
-      return <TeachScreen />
-    case 'events':
-      return <EventsScreen />
-    case 'lab':
-      return <LabScreen />
-    case 'system':
-      return <SystemScreen onForget={forgetKey} />
-    default:
-      return <BenchScreen />
-  }
+  return (below.get(`${screen}/${id}`) ?? below.get(screen) ?? screens.get(screen) ?? screens.get('bench')!).show(id)
 }
 
 function Link() {

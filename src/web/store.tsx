@@ -11,10 +11,10 @@ import {
   type State,
   ifState as stateHeader,
 } from '../clients/ts/benchd.ts'
+import { Tabs } from './browser_tabs.tsx'
 import { whyNoKey } from './key_dialog.tsx'
 import { needsOf, type Request } from './needs.ts'
 import { ring } from './sound.tsx'
-import { Tabs } from './tabs.tsx'
 import { sentence } from './words.ts'
 
 const keyPlace = 'benchd.api_key'
