@@ -1,14 +1,14 @@
 // Questions and answers over a line that a test holds at its other end.
 
+import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'tap'
 import { connectionLost } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
-import { VirtualClock } from '../../src/kit/clock.ts'
+import { type Clock, systemClock, VirtualClock } from '../../src/kit/clock.ts'
 import type { BridgeLine } from '../transports/line.ts'
 import { JsonRpc } from './json_rpc.ts'
 
-function opened() {
-  const clock = new VirtualClock()
+function opened<Its extends Clock = VirtualClock>(clock: Its = new VirtualClock() as Clock as Its) {
   const asked: { id: number; method: string }[] = []
   const given_up: string[] = []
   let heard = (_bytes: Uint8Array) => {}
@@ -131,4 +131,16 @@ test('a line that is opened again after a loss knows no question and no piece of
   t.equal(await after, 'well')
   answer(1, 'late')
   t.match(given_up, [/it answered a question that nobody asked, or answered it twice: id 1/])
+})
+
+test('a program is not given up for a time in which this process stood still, nor for the deadline of a question asked before', async (t) => {
+  const { rpc, given_up, answer } = opened(systemClock)
+  const [first, second] = [rpc.request('read', undefined, 0.4), rpc.request('read', undefined, 0.41)]
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
+  for (let i = 0; i < 4; i++) await turn()
+  answer(1, 'a')
+  for (let i = 0; i < 4; i++) await turn()
+  answer(2, 'b')
+  t.same(await Promise.all([first, second]), ['a', 'b'])
+  t.same(given_up, [])
 })

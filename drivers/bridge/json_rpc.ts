@@ -2,6 +2,7 @@
 
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import { patient } from '../../src/kit/patient.ts'
 import { textOfUtf8 } from '../../src/kit/utf8.ts'
 import type { BridgeLine } from '../transports/line.ts'
 
@@ -19,7 +20,7 @@ type Pending = {
   resolve(result: unknown): void
   reject(error: unknown): void
   deadline_s: number
-  /** When that is, on the clock of the line. */
+  /** When that is, on the clock of the line. A time in which this process stood still counts as half of the deadline at most. */
   due: number
 }
 
@@ -44,7 +45,7 @@ export class JsonRpc {
   readonly #pending = new Map<number, Pending>()
   #lastId = 0
   /** The timer for the deadlines of all questions: readings are asked for often, and a timer for each takes as long as all else about it. */
-  #alarm: { at: number; cancel(): void } | undefined
+  #alarm: { question: Pending; cancel(): void } | undefined
   /** Whether the program has said anything since its line was opened: until then it may still be loading its libraries. */
   isAwake = false
   #pieces: Uint8Array[] = []
@@ -76,13 +77,18 @@ export class JsonRpc {
       throw new LabError('invalid', `its parameters are longer than ${longestQuestion / 1024} KiB together`)
     this.#line.write(Buffer.from(text))
     const due = this.#clock.now() + deadline_s * 1000
-    if (due < (this.#alarm?.at ?? Number.POSITIVE_INFINITY)) this.#setAlarm(due)
-    return new Promise((resolve, reject) => this.#pending.set(id, { method, resolve, reject, deadline_s, due }))
+    return new Promise((resolve, reject) => {
+      const question = { method, resolve, reject, deadline_s, due }
+      this.#pending.set(id, question)
+      if (due < (this.#alarm?.question.due ?? Number.POSITIVE_INFINITY)) this.#setAlarm(question)
+    })
   }
 
-  #setAlarm(at: number): void {
+  /** A question that comes after another is waited for a tenth of its deadline at least: this process may have stood still before. */
+  #setAlarm(question: Pending): void {
     this.#cancelAlarm()
-    this.#alarm = { at, cancel: this.#clock.after(at - this.#clock.now(), () => this.#ring()) }
+    const wait = Math.max(question.due - this.#clock.now(), question.deadline_s * 100)
+    this.#alarm = { question, cancel: patient(this.#clock).after(wait, () => this.#ring(question)) }
   }
 
   #cancelAlarm(): void {
@@ -91,14 +97,14 @@ export class JsonRpc {
   }
 
   /** Gives the program up that owes an answer, or waits for the next deadline: the question for which the alarm was set may be answered. */
-  #ring(): void {
+  #ring(rung: Pending): void {
     this.#alarm = undefined
     const first = [...this.#pending.values()].reduce<Pending | undefined>(
       (one, other) => (one && one.due <= other.due ? one : other),
       undefined,
     )
     if (!first || first.due === Number.POSITIVE_INFINITY) return
-    if (first.due > this.#clock.now()) this.#setAlarm(first.due)
+    if (first !== rung) this.#setAlarm(first)
     else void this.#line.giveUp(`it has not answered ${first.method} within ${first.deadline_s} s`)
   }
 
