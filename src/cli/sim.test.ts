@@ -18,8 +18,8 @@ test('who types getShakeState at a simulated shaker reads 3', async (t) => {
 })
 
 test('a driver that there is not is told by name, also one that every object of JavaScript has a member of', async (t) => {
-  for (const name of ['biosake', 'toString'])
-    t.match(await benchd(t.testdir(), ['sim', name, '--pty']), {
+  for (const [name, ...options] of [['biosake', '--pty'], ['toString', '--pty'], ['biosake']] as const)
+    t.match(await benchd(t.testdir(), ['sim', name, ...options]), {
       code: 3,
       stderr: new RegExp(`there is no driver ${name}.*; there is: bioshake, `),
     })

@@ -22,7 +22,6 @@ const sim = command({
   },
   example: 'benchd sim bioshake --pty',
   async run({ options, operands: [name = ''] }) {
-    if (!options.pty) throw new CliError('usage', 'benchd sim wants --pty: a pseudo-terminal is the one place where it can be served')
     const [{ isOnPins }, { serveOnPty }, { checked }, { parseJson }] = await Promise.all([
       import('../../drivers/driver.ts'),
       import('../../drivers/serve.ts'),
@@ -31,6 +30,7 @@ const sim = command({
     ])
     const driver = await driverNamed(name, 'not_found')
     if (isOnPins(driver)) throw new CliError('usage', `${name} hangs on pins, not on a serial port; simulate it in a configuration`)
+    if (!options.pty) throw new CliError('usage', 'benchd sim wants --pty: a pseudo-terminal is the one place where it can be served')
     const settings = checked(driver.settings, parseJson(options.settings ?? '{}', '--settings'), '--settings')
     const time_scale = numberOf('--time-scale', options['time-scale'] ?? '1', 'a number from 1 up', (scale) => scale >= 1)
     const served = await serveOnPty(driver, settings, { time_scale, ...(options.link && { link: options.link }) })

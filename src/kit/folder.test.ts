@@ -1,7 +1,7 @@
 // The folder of the state where another user owns it.
 
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { test } from 'tap'
 
@@ -34,15 +34,21 @@ test('a data folder of another user is refused with its owner and the command th
   const [data, fresh, hidden] = [`${top}/data`, `${top}/fresh`, `${top}/data/hidden`]
   mkdirSync(data, { mode: 0o700 })
   const us = 'config: the user 54321 may not'
-  const another = 'or choose another with --data-dir'
+  const another = 'choose another with --data-dir'
   const { stdout } = asOther([data, fresh, hidden])
   t.same(stdout.trim().split('\n'), [
-    `${us} write in the data folder ${data}, which belongs to the user 0: sudo chown -R 54321 ${data}; ${another}`,
-    `${us} make the data folder ${fresh} in ${top}, which belongs to the user 0: sudo install -d -m 700 -o 54321 ${fresh}; ${another}`,
+    `${us} write in the data folder ${data}, which belongs to the user 0; if it is a data folder of benchd: sudo chown -R 54321 ${data}; or ${another}`,
+    `${us} make the data folder ${fresh} in ${top}, which belongs to the user 0: sudo install -d -m 700 -o 54321 ${fresh}; or ${another}`,
     `${us} make the data folder ${hidden} in ${data}, which belongs to the user 0; ${another}`,
   ])
   chmodSync(data, 0o755)
-  t.match(asOther([data]).stdout, /write in the data folder/)
+  const refused = `${us} write in the data folder ${data}, which belongs to the user 0`
+  const said = () => asOther([data]).stdout
+  t.equal(said(), `${refused}: sudo chown -R 54321 ${data}; or ${another}\n`, 'an empty one')
+  writeFileSync(`${data}/bin`, '')
+  t.equal(said(), `${refused}, and is no data folder of benchd; ${another}\n`, 'as /usr/local')
+  writeFileSync(`${data}/keys.json`, '')
+  t.equal(said(), `${refused}: sudo chown -R 54321 ${data}; or ${another}\n`, 'one of a service')
   chmodSync(data, 0o777)
   t.equal(asOther([data, hidden]).stdout, 'made\nmade\n')
   t.end()

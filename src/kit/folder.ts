@@ -17,29 +17,46 @@ export async function makePrivateFolder(path: string): Promise<void> {
     })
   } catch (error) {
     const another = 'choose another with --data-dir'
-    const sentence =
+    const { why, command } =
       errnoOf(error) === 'EACCES'
-        ? `${await forbidden(path)}; or ${another}`
-        : `the data folder ${path} cannot be made: ${messageOf(error)}; ${another}`
+        ? await forbidden(path)
+        : { why: `the data folder ${path} cannot be made: ${messageOf(error)}`, command: null }
+    const sentence = command === null ? `${why}; ${another}` : `${why}: ${command}; or ${another}`
     throw new LabError('config', sentence, { cause: error })
   }
 }
 
+type Forbidden = { why: string; command: string | null }
+
 /** Why our user may not write in the folder, or not make it, and the command that mends it where there is one. */
-async function forbidden(path: string): Promise<string> {
+async function forbidden(path: string): Promise<Forbidden> {
   const us = process.geteuid?.()
   const { nearest, owner } = await nearestOf(resolve(path))
   const whose = `${nearest}, which belongs to the user ${owner}`
   if (nearest === resolve(path)) {
-    const command = owner === us ? `chmod u+rwx ${path}` : `sudo chown -R ${us} ${path}`
-    return `the user ${us} may not write in the data folder ${whose}: ${command}`
+    const why = `the user ${us} may not write in the data folder ${whose}`
+    return owner === us ? { why, command: `chmod u+rwx ${path}` } : givenAway(path, why, `sudo chown -R ${us} ${path}`)
   }
-  const sentence = `the user ${us} may not make the data folder ${path} in ${whose}`
+  const why = `the user ${us} may not make the data folder ${path} in ${whose}`
   const canEnter = await access(nearest, constants.X_OK).then(
     () => true,
     () => false,
   )
-  return canEnter ? `${sentence}: sudo install -d -m 700 -o ${us} ${path}` : sentence
+  return { why, command: canEnter ? `sudo install -d -m 700 -o ${us} ${path}` : null }
+}
+
+/** Files that a data folder has and hardly any other. */
+const ofService = ['event_ids.json', 'keys.json', 'latches.json', 'teachpoints.json']
+
+/** Advises to give a folder away only where it is a data folder, or empty: any other, such as `/usr/local`, is of use to others. */
+function givenAway(path: string, why: string, command: string): Forbidden {
+  try {
+    const names = readdirSync(path)
+    const isOurs = names.length === 0 || ofService.some((name) => names.includes(name))
+    return isOurs ? { why, command } : { why: `${why}, and is no data folder of benchd`, command: null }
+  } catch {
+    return { why: `${why}; if it is a data folder of benchd`, command }
+  }
 }
 
 /** The folder itself, or the lowest one above it that our user can see, and its owner. */
