@@ -6,7 +6,7 @@ import type { Hub } from '../events/hub.ts'
 import { Incident } from '../events/incidents.ts'
 import { described } from '../kit/described.ts'
 import type { Runs } from '../lab/runs.ts'
-import type { Runtime } from '../workflow/runtime.ts'
+import type { OperatorVerdict } from '../workflow/threads/late_calls.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 
@@ -73,20 +73,22 @@ export const incidentRoutes: Route<Rooms>[] = [
     body: v.strictObject({
       seconds: described(v.pipe(v.number(), v.finite(), v.gtValue(0), v.maxValue(1e6)), 'From now on', 's'),
     }),
-    tell: (runtime, incident_id, { seconds }) => `${runtime.extend(incident_id, { seconds })} has ${seconds} s more`,
+    verdict: ({ seconds }) => ({ extend: seconds }),
+    said: (call, { seconds }) => `${call} has ${seconds} s more`,
   }),
   lateCall({
     name: 'abort',
     summary: 'Cut off a device call that takes too long: the device is halted, and the call has failed',
     body: v.strictObject({}),
-    tell: (runtime, incident_id) => `${runtime.abortCall(incident_id)} is cut off; initialize the device, then recover the thread`,
+    verdict: () => 'abort',
+    said: (call) => `${call} is cut off; initialize the device, then recover the thread`,
   }),
   lateCall({
     name: 'complete',
     summary: 'Say that a device call that takes too long has done its work',
     body: v.strictObject({}),
-    tell: (runtime, incident_id) =>
-      `${runtime.completeCall(incident_id)} counts as done, and is cut off; initialize the device before it is used again`,
+    verdict: () => 'complete',
+    said: (call) => `${call} counts as done, and is cut off; initialize the device before it is used again`,
   }),
 ]
 
@@ -94,11 +96,13 @@ type LateCall<Body> = {
   name: 'extend' | 'abort' | 'complete'
   summary: string
   body: v.GenericSchema<unknown, Body>
-  tell(runtime: Runtime, incident_id: string, body: Body): string
+  verdict(body: Body): OperatorVerdict
+  /** Says to the caller what becomes of the call, which is named. */
+  said(call: string, body: Body): string
 }
 
 /** The route of a decision about the call of a RECOVERABLE_TIMEOUT, as long as the call goes on. */
-function lateCall<Body>({ name, summary, body, tell }: LateCall<Body>): Route<Rooms> {
+function lateCall<Body>({ name, summary, body, verdict, said }: LateCall<Body>): Route<Rooms> {
   return route<Body>('POST', `${path}/${name}`, {
     operation_id: `${name}LateCall`,
     summary,
@@ -110,9 +114,10 @@ function lateCall<Body>({ name, summary, body, tell }: LateCall<Body>): Route<Ro
     body_may_be_empty: name !== 'extend',
     success: { description: 'The decision about the call was recorded.', schema: OperationResult },
     errors: name === 'extend' ? [400, 404, 409] : [404, 409],
-    handle(call) {
-      const { incident_id } = call.lab.hub.incidents.get(call.param('incident_id'))
-      return json({ success: true, message: tell(call.lab.runs.runtime, incident_id, call.body()) })
+    handle({ lab, param, body }) {
+      const { incident_id } = lab.hub.incidents.get(param('incident_id'))
+      const its = body()
+      return json({ success: true, message: said(lab.runs.runtime.decideLateCall(incident_id, verdict(its)), its) })
     },
   })
 }

@@ -19,14 +19,14 @@ import type { Workflow } from './plans/plan.ts'
 import type { Topology } from './plans/topology.ts'
 import { type RunEnvironmentOptions, RunEnvironments } from './run_environments.ts'
 import type { RunStates } from './run_state.ts'
-import { barcodesMustBeFree, checkSubmission, readMustBeFree, startsMustBeFree } from './runs/checking.ts'
-import { Execution, mostThreads, type Surroundings } from './runs/execution.ts'
+import { barcodesMustBeFree, checkSubmission, openRunFor, readMustBeFree, startsMustBeFree } from './runs/checking.ts'
+import { Execution, type Surroundings } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
 import type { Checkpoint, SubmissionState } from './runs/state.ts'
 import type { Submission } from './runs/submission.ts'
 import { requestHash, type SubmissionRequest } from './runs/submission_request.ts'
 import { type Standing, StandingLabware } from './standing_labware.ts'
-import type { LateCalls } from './threads/late_calls.ts'
+import type { OperatorVerdict } from './threads/late_calls.ts'
 import type { RunEnvironment, RunMode } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
 import { leftOn, type PlacedLabware, placedLabware, relocate } from './whereabouts.ts'
@@ -66,9 +66,6 @@ export type RuntimeOptions = Omit<RunEnvironmentOptions, 'newId'> & {
  */
 const mostEnded = 20
 const mostKnown = 5000
-
-/** One that is open takes no more groups after so many. */
-const mostSubmissions = 1000
 
 export class Runtime {
   readonly #options: RuntimeOptions
@@ -219,14 +216,14 @@ export class Runtime {
     const request = structuredClone(asked)
     if (this.#submitted(request)) return this.#again(request)
     const workflow = this.workflow(request.workflow)
-    const joined = this.#joined(workflow, request)
+    const joined = openRunFor(workflow, request, this.#open())
     checkSubmission(workflow, request, { bench: this.#options.bench, others: joined?.submissions })
     if (this.#isClosing) throw new LabError('stopping', `the service stops; submit ${workflow.name} once it runs again`)
     const environment = await this.environments.of(workflow, request.run_mode)
     if (request.run_mode === 'LIVE') startsMustBeFree(workflow, request, environment)
     // The same may have been submitted meanwhile.
     if (this.#submitted(request)) return this.#again(request)
-    const open = this.#joined(workflow, request)
+    const open = openRunFor(workflow, request, this.#open())
     barcodesMustBeFree(workflow, request, this.#openIn(environment), open)
     this.#admission.mustHaveRoom(workflow, request, open)
     const execution = open ?? this.#begin(workflow, environment, request)
@@ -334,25 +331,14 @@ export class Runtime {
     relocate(piece, position)
   }
 
-  /** A device call that takes too long, by the id of its incident: it may take so much longer. Answers what call it is. Throws `not_found`, `conflict`. */
-  extend(incident_id: string, { seconds }: { seconds: number }): string {
-    return this.#lateCall(incident_id).decide(incident_id, { extend: seconds })
-  }
-
-  /** Cuts a device call off that takes too long: then it has failed. Answers and throws as `extend`. */
-  abortCall(incident_id: string): string {
-    return this.#lateCall(incident_id).decide(incident_id, 'abort')
-  }
-
-  /** Takes an operator's word that a device call that takes too long has done its work; it is cut off. Answers and throws as `extend`. */
-  completeCall(incident_id: string): string {
-    return this.#lateCall(incident_id).decide(incident_id, 'complete')
-  }
-
-  #lateCall(incident_id: string): LateCalls {
+  /**
+   * Takes an operator's word about a device call that takes too long, by the id of its incident: it may take so many seconds longer, is cut off
+   * and has failed, or is cut off and has done its work. Answers what call it is. Throws `not_found`, `conflict`.
+   */
+  decideLateCall(incident_id: string, verdict: OperatorVerdict): string {
     const execution = this.executions().find(({ lateCalls }) => lateCalls.has(incident_id))
     if (!execution) throw new LabError('not_found', `no device call that takes too long belongs to incident ${incident_id}`)
-    return execution.lateCalls
+    return execution.lateCalls.decide(incident_id, verdict)
   }
 
   /**
@@ -418,33 +404,6 @@ export class Runtime {
 
   #newId(): string {
     return (this.#options.newId ?? flatId)()
-  }
-
-  /** The execution that takes the groups, if they are to be put into one and there is one. Throws `conflict` when it cannot. */
-  #joined(workflow: Workflow, { batch_mode, run_mode, groups }: SubmissionRequest): Execution | undefined {
-    if (batch_mode !== 'JOIN_EXISTING' || groups.length === 0) return undefined
-    const all = this.executions().filter((execution) => execution.workflow.name === workflow.name && !execution.isOver)
-    const open = all.find(({ phase }) => phase.current === 'accepting') ?? all[0]
-    if (!open) return undefined
-    const id = open.execution_id
-    if (open.environment.mode !== run_mode)
-      throw new LabError(
-        'conflict',
-        `execution ${id} of ${workflow.name} runs in ${open.environment.mode}; submit in that mode, or STANDALONE`,
-      )
-    if (open.phase.current !== 'accepting')
-      throw new LabError('conflict', `execution ${id} of ${workflow.name} takes no more: it is ${open.phase.current}`)
-    if (open.slots.orphaned().length > 0)
-      throw new LabError('conflict', `execution ${id} of ${workflow.name} has work that nobody brings labware for; resume it first`)
-    if (open.submissions.length >= mostSubmissions || open.threads.size >= mostThreads)
-      throw new LabError(
-        'conflict',
-        `execution ${id} of ${workflow.name} has had ${open.threads.size} threads; close it, or submit STANDALONE`,
-      )
-    if (open.paused) throw new LabError('conflict', `execution ${id} of ${workflow.name} is paused; resume it first`)
-    if (open.workflow.hash !== workflow.hash)
-      throw new LabError('conflict', `workflow ${workflow.name} was changed since execution ${id} began; submit STANDALONE`)
-    return open
   }
 
   #begin(workflow: Workflow, environment: RunEnvironment, { batch_mode }: SubmissionRequest): Execution {

@@ -402,9 +402,9 @@ test('a device call that takes too long holds the thread, and goes on', async (t
 test('abort cuts the call off: it has failed, and somebody decides', async (t) => {
   const { runtime, id, plate, execution, over } = await late()
   const incident = id()
-  t.match(runtime.abortCall(incident), /mix of mixer/)
-  t.throws(() => runtime.abortCall(incident), { code: 'conflict' })
-  t.throws(() => runtime.completeCall('none'), { code: 'not_found' })
+  t.match(runtime.decideLateCall(incident, 'abort'), /mix of mixer/)
+  t.throws(() => runtime.decideLateCall(incident, 'abort'), { code: 'conflict' })
+  t.throws(() => runtime.decideLateCall('none', 'complete'), { code: 'not_found' })
   await until(() => plate.pausedAt === 'DEVICE_OP')
   t.equal(plate.status.current, 'PAUSED')
   plate.recover('RETRY_OP')
@@ -417,7 +417,7 @@ test('abort cuts the call off: it has failed, and somebody decides', async (t) =
 test('complete takes an operator at his word, and cuts the call off; so does CONTINUE', async (t) => {
   for (const say of ['complete', 'CONTINUE']) {
     const { runtime, id, plate, incidents, over } = await late()
-    if (say === 'complete') runtime.completeCall(id())
+    if (say === 'complete') runtime.decideLateCall(id(), 'complete')
     else plate.recover('CONTINUE')
     const events = await over()
     t.ok(events.includes('ACTION mix COMPLETED') && events.includes('METHOD mix_it COMPLETED'))
@@ -430,11 +430,11 @@ test('extend gives it more time, and then it is late once more', async (t) => {
   const { runtime, id, plate, execution, incidents, over } = await late()
   const first = id()
   const at = execution.environment.clock.now()
-  runtime.extend(first, { seconds: 90 })
+  runtime.decideLateCall(first, { extend: 90 })
   await until(() => incidents.length === 2 && plate.pausedAt === 'DEVICE_TIMEOUT')
   t.equal(execution.environment.clock.now() - at, 90_000)
-  t.throws(() => runtime.extend(first, { seconds: 5 }), { code: 'conflict' })
-  runtime.completeCall(id())
+  t.throws(() => runtime.decideLateCall(first, { extend: 5 }), { code: 'conflict' })
+  runtime.decideLateCall(id(), 'complete')
   t.ok((await over()).includes('ACTION mix COMPLETED'))
 })
 

@@ -308,9 +308,9 @@ export class RestlessOperator {
     const { incident_id } = this.#dice.pick(late.slice(-3))
     const runtime = this.#runtime
     this.#dice.pick([
-      () => runtime.extend(incident_id, { seconds: 1 + this.#dice.below(3000) }),
-      () => runtime.abortCall(incident_id),
-      () => runtime.completeCall(incident_id),
+      () => runtime.decideLateCall(incident_id, { extend: 1 + this.#dice.below(3000) }),
+      () => runtime.decideLateCall(incident_id, 'abort'),
+      () => runtime.decideLateCall(incident_id, 'complete'),
     ])()
   }
 

@@ -8,7 +8,7 @@ import type { Workflow } from '../plans/plan.ts'
 import { refusalFor } from '../plans/refusal.ts'
 import { mustBeKnown, mustHave } from '../plans/wrong.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
-import type { Execution } from './execution.ts'
+import { type Execution, mostThreads } from './execution.ts'
 import type { Submission } from './submission.ts'
 import type { Acquisition, Group, SubmissionRequest } from './submission_request.ts'
 import { barcodeOf, mustBeFree, positionOf } from './thread_factory.ts'
@@ -28,6 +28,38 @@ export function checkSubmission(
   if (twice) throw new LabError('invalid', `groups: group ${twice} is there twice`)
   for (const group of groups) checkMembers(workflow, group)
   barcodesMustDiffer(workflow, groups)
+}
+
+/** A run that is open takes no more groups after so many submissions. */
+const mostSubmissions = 1000
+
+/** Finds the open run that takes the groups, if they are to be put into one and there is one. Throws `conflict` when it cannot take them. */
+export function openRunFor(
+  workflow: Workflow,
+  { batch_mode, run_mode, groups }: SubmissionRequest,
+  allOpen: readonly Execution[],
+): Execution | undefined {
+  if (batch_mode !== 'JOIN_EXISTING' || groups.length === 0) return undefined
+  const its = allOpen.filter((execution) => execution.workflow.name === workflow.name)
+  const open = its.find(({ phase }) => phase.current === 'accepting') ?? its[0]
+  if (!open) return undefined
+  const { environment, phase, slots, submissions, threads } = open
+  const run = `execution ${open.execution_id} of ${workflow.name}`
+  const isFull = submissions.length >= mostSubmissions || threads.size >= mostThreads
+  const reasons: [isSo: boolean, sentence: string][] = [
+    [environment.mode !== run_mode, `${run} runs in ${environment.mode}; submit in that mode, or STANDALONE`],
+    [phase.current !== 'accepting', `${run} takes no more: it is ${phase.current}`],
+    [slots.orphaned().length > 0, `${run} has work that nobody brings labware for; resume it first`],
+    [isFull, `${run} has had ${threads.size} threads; close it, or submit STANDALONE`],
+    [open.paused !== null, `${run} is paused; resume it first`],
+    [
+      open.workflow.hash !== workflow.hash,
+      `workflow ${workflow.name} was changed since execution ${open.execution_id} began; submit STANDALONE`,
+    ],
+  ]
+  const reason = reasons.find(([isSo]) => isSo)
+  if (reason) throw new LabError('conflict', reason[1])
+  return open
 }
 
 /** Where the first threads of a run begin nothing may stand that nobody moves. Throws `conflict`. */

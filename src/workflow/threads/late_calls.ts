@@ -2,8 +2,10 @@
 
 import { LabError } from '../../errors.ts'
 
+/** The word of an operator: so many seconds more, or the end as a failure or as done. */
+export type OperatorVerdict = { extend: number } | 'abort' | 'complete'
 /** `ended`: by itself, before anybody said anything. */
-export type LateVerdict = { extend: number } | 'abort' | 'complete' | 'ended'
+export type LateVerdict = OperatorVerdict | 'ended'
 
 /** `what` it is, and whose. */
 type Call = { what: string; thread_id: string }
@@ -43,7 +45,7 @@ export class LateCalls {
   }
 
   /** Throws `not_found` for an incident of no such call; `conflict` when it is over. */
-  decide(incident_id: string, verdict: Exclude<LateVerdict, 'ended'>): string {
+  decide(incident_id: string, verdict: OperatorVerdict): string {
     const late = this.#calls.get(incident_id)
     if (!late) throw new LabError('not_found', `no device call that takes too long belongs to incident ${incident_id}`)
     if (late.isOver)
