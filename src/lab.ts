@@ -44,7 +44,7 @@ import type { ReloadedDevice } from './lab/differences.ts'
 import { LateRuns } from './lab/late_runs.ts'
 import { Reloading, type Source } from './lab/reloading.ts'
 import type { Runs } from './lab/runs.ts'
-import { messageOfStart } from './notify/messages.ts'
+import { messageOfPaused, messageOfStart } from './notify/messages.ts'
 import { Notifier, type NotifierOptions } from './notify/notifier.ts'
 import { Teachpoints } from './teachpoints/store.ts'
 
@@ -205,6 +205,10 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
     },
   })
   await runs.openIfUsed()
+  for (const message of runs.underWay.map(messageOfPaused)) {
+    log.warn(message.text)
+    notifier.tell(message)
+  }
   await backups.start()
   const fleet = await openFleet(config, { folder: data_dir, hub, log, report, about: () => aboutBench(lab, runs.handovers) })
 

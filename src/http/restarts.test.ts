@@ -15,6 +15,8 @@ test('a run goes on by the workflow as it was when it began, whatever has become
   t.match(await run.thread('plate', 'PAUSED'), {
     waiting: { what: /the service restarted in the midst of shake: resume it, which does that again/ },
   })
+  const paused = new RegExp(`run of work is paused, because the service restarted.*benchd runs why ${run.execution_id.slice(0, 8)}`)
+  t.match(run.bench.warned.join('\n'), paused, 'the log says that the run waits for a person')
   await run.post('/api/devices/shaker-1/initialize')
   await run.post(`/api/executions/${run.execution_id}/resume`)
   t.equal(await run.over(), 'COMPLETED')

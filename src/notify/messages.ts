@@ -22,7 +22,7 @@ const tellers = new Map<string, Teller>(
         ? {
             kinds: ['needs_person'],
             thing: `thread ${entity_id}`,
-            text: `${context.thread_name} of ${context.workflow_name} stands: ${context.last_error}. Decide on the page of the bench, or look at it: benchd runs why ${textOf(context, 'execution_id').slice(0, 8)}`,
+            text: `${context.thread_name} of ${context.workflow_name} stands: ${asSentence(context.last_error)} Decide on the page of the bench, or look at it: benchd runs why ${textOf(context, 'execution_id').slice(0, 8)}`,
           }
         : undefined,
     'THREAD AWAITING_MANUAL_PLACE': ({ entity_id, context }) => ({
@@ -43,7 +43,7 @@ const tellers = new Map<string, Teller>(
     'DEVICE FAULTED': ({ entity_id, context }) => ({
       kinds: [context.error_type === 'Stopped' ? 'stopped' : 'needs_person'],
       thing: `device ${entity_id}`,
-      text: `${context.error}. Look at it, then initialize ${entity_id}`,
+      text: withRemedy(asSentence(context.error), `Look at it, then initialize ${entity_id}`),
     }),
     'EXECUTION COMPLETED': ended,
     'EXECUTION FAILED': ended,
@@ -66,6 +66,16 @@ function ended({ entity_id, status, context }: RuntimeEvent): Wording {
   return { kinds: ['run_ended'], thing: `run ${entity_id}`, text: `The run of ${context.workflow_name} ended: ${status}${why}` }
 }
 
+/** Adds what to do, unless the error of the instrument has said it. */
+function withRemedy(error: string, remedy: string): string {
+  return /\binitialize\b/.test(error) ? error : `${error} ${remedy}`
+}
+
+/** Ends the text with one full stop: some errors have one, and some have none. */
+function asSentence(text: unknown): string {
+  return `${text}`.replace(/\.?$/, '.')
+}
+
 function textOf(context: Context, member: string): string {
   return String(context[member] ?? '')
 }
@@ -75,4 +85,11 @@ export function messageOfStart(version: string, safe: string | undefined): Messa
   const has = `benchd ${version} has started`
   const text = safe === undefined ? has : `${has} in safe mode: ${safe}. Nothing moves before somebody has looked at the bench`
   return { kinds: safe === undefined ? ['restarted'] : ['restarted', 'safe_mode'], thing: 'start', text, execution_id: null }
+}
+
+/** Returns the message that a run which was open when the service ended waits for a person. */
+export function messageOfPaused({ execution_id, workflow_name }: { execution_id: string; workflow_name: string }): Message {
+  const id = execution_id.slice(0, 8)
+  const text = `The run of ${workflow_name} is paused, because the service restarted. See where its labware is: benchd runs why ${id}. Then resume it or stop it`
+  return { kinds: ['needs_person'], thing: `run ${execution_id}`, text, execution_id }
 }

@@ -8,7 +8,7 @@ import { Notify } from '../config/notify.ts'
 import { runtimeEvent } from '../events/event.ts'
 import { type Clock, systemClock, VirtualClock } from '../kit/clock.ts'
 import { endings } from './endings.ts'
-import { messageOf } from './messages.ts'
+import { messageOf, messageOfPaused } from './messages.ts'
 import { Notifier } from './notifier.ts'
 
 type Got = { method: string; url: string; headers: IncomingMessage['headers']; body: string }
@@ -343,7 +343,24 @@ test('events that need somebody have words, others none', (t) => {
   t.match(told('DEVICE.s.FAULTED', { error: 's jammed', error_type: 'device_failed', execution_id: null }), {
     kinds: ['needs_person'],
     thing: 'device s',
+    text: 's jammed. Look at it, then initialize s',
   })
+  t.match(messageOfPaused(run), {
+    kinds: ['needs_person'],
+    text: /^The run of assay is paused.*benchd runs why 12345678\./,
+    execution_id: run.execution_id,
+  })
+  const said = 's reports error 12 (shuttle jammed). Remove the plate, then initialize the device.'
+  t.match(
+    told('DEVICE.s.FAULTED', { error: said, error_type: 'device_failed', execution_id: null }),
+    { text: said },
+    'the remedy comes once',
+  )
+  t.match(
+    told('THREAD.t.PAUSED', { ...run, thread_name: 'plate', pause_reason: 'error', last_error: said }),
+    { text: /initialize the device\. Decide/ },
+    'one full stop',
+  )
   t.match(told('INCIDENT.i.STORAGE', { category: 'STORAGE', message: 'full', thread_id: null, execution_id: null }), {
     kinds: ['incident', 'storage'],
     text: 'full',

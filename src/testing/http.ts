@@ -34,7 +34,16 @@ export type Ask = (method: string, path: string, asking?: Asking) => Promise<Rep
 
 type Secrets = Record<Scope, string>
 
-export type Bench = { lab: Lab; hono: Hono<Env>; clock: VirtualClock; data_dir: string; secrets: Secrets; ask: Ask; logged: string[] }
+export type Bench = {
+  lab: Lab
+  hono: Hono<Env>
+  clock: VirtualClock
+  data_dir: string
+  secrets: Secrets
+  ask: Ask
+  logged: string[]
+  warned: string[]
+}
 
 /** Two more than the demo has: a robot driven elsewhere, and a shaker that is there to be broken. */
 export async function benchConfig(more: object = {}): Promise<Config> {
@@ -64,10 +73,11 @@ export async function openBench(
   const ending = atTheEnd(t)
   const clock = diskClock()
   const logged: string[] = []
+  const warned: string[] = []
   const data_dir = folder ?? t.testdir({})
   const config = await benchConfig(more)
   const scaled = { ...config, time_scale: time_scale ?? config.time_scale }
-  const lab = await openLab(scaled, { data_dir, topologies, safe, log: logInto(logged), clock, host })
+  const lab = await openLab(scaled, { data_dir, topologies, safe, log: logInto(logged, warned), clock, host })
   ending.push(() => passed(clock, closed(lab)))
   await lab.openRuns()
   await clock.advance(1000)
@@ -76,7 +86,7 @@ export async function openBench(
   const ask: Ask = async (method, path, asking = {}) => {
     return replyOf(await clock.run(Promise.resolve(hono.request(path, requestOf(method, asking, secrets)))))
   }
-  return { lab, hono, clock, data_dir, secrets, ask, logged }
+  return { lab, hono, clock, data_dir, secrets, ask, logged, warned }
 }
 
 /** The service on a port of this machine. Simulated time goes by fast, but goes by itself. */
@@ -213,10 +223,10 @@ async function makeKeys({ keys }: Lab): Promise<Secrets> {
   return secrets as Secrets
 }
 
-function logInto(lines: string[]): Log {
+function logInto(lines: string[], warned: string[] = []): Log {
   return {
     info() {},
-    warn() {},
+    warn: (message) => void warned.push(message),
     error: (message, error) => void lines.push(`${message} ${error instanceof Error ? error.stack : (error ?? '')}`),
   }
 }

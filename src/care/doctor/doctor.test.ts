@@ -389,7 +389,7 @@ test('what cannot be read for want of rights is not taken for damaged, nor what 
   ])
   rmSync(`${data_dir}/folder.json`, { recursive: true })
   rmSync(`${data_dir}/link.json`)
-  const files = ['keys.json', 'events/events-000001.jsonl'].map((name) => `${data_dir}/${name}`)
+  const files = ['keys.json', 'event_ids.json', 'events/events-000001.jsonl'].map((name) => `${data_dir}/${name}`)
   for (const file of files) chmodSync(file, 0)
   for (const folder of [`${root}/var`, `${root}/var/lib`, data_dir, `${data_dir}/events`]) chmodSync(folder, 0o755)
   const isRoot = process.geteuid!() === 0
@@ -406,8 +406,8 @@ test('what cannot be read for want of rights is not taken for damaged, nor what 
       { level: 'SKIP', fix: 'sudo benchd doctor' },
       words,
     )
-  writeFileSync(`${data_dir}/keys.json`, '{')
   for (const file of files) chmodSync(file, 0o600)
+  writeFileSync(`${data_dir}/keys.json`, '{')
   const keys = (await look()).find(({ check }) => check === 'keys')
   t.match(keys, { level: 'SKIP', finding: /^keys\.json cannot be read, so nobody knows/ })
 })
