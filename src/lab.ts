@@ -205,10 +205,7 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
     },
   })
   await runs.openIfUsed()
-  for (const message of runs.underWay.map(messageOfPaused)) {
-    log.warn(message.text)
-    notifier.tell(message)
-  }
+  reportPaused(runs, notifier, log)
   await backups.start()
   const fleet = await openFleet(config, { folder: data_dir, hub, log, report, about: () => aboutBench(lab, runs.handovers) })
 
@@ -338,6 +335,14 @@ async function openNotifier(
   if (hub.log.newest_us > 0) notifier.tell(messageOfStart(version, safe))
   hub.registerSink(notifier)
   return notifier
+}
+
+/** Reports the runs that were open when the service ended: each waits for a person. */
+function reportPaused(runs: LateRuns, notifier: Notifier, log: Log): void {
+  for (const message of runs.underWay.map(messageOfPaused)) {
+    log.warn(message.text)
+    notifier.tell(message)
+  }
 }
 
 /** Loads what a bench among many needs only where the configuration names a broker. */
