@@ -105,6 +105,20 @@ for (const groups of [
     t.ok(saves.length > 40, `${saves.length} transactions`)
   })
 
+test('where a restart leaves a bench that is too small for its plates in a deadlock, the run says so, and who waits for whom', async (t) => {
+  const groups = ['g1', 'g2', 'g3', 'g4']
+  const { told, saves } = await recorded(groups)
+  const deadlock = /^[a-z]+(-\d)?: .+ cannot be had: \S+ (stands there|has it), they wait for each other, and no parking place is free/
+  let deadlocks = 0
+  for (const { at, keys } of saves) {
+    if (told[at - 1]!.entity_type === 'EXECUTION') continue
+    const faults = await faultsAfter(told.slice(0, at), keys, groups)
+    if (faults.some((fault) => deadlock.test(fault))) deadlocks++
+    else if (faults.length > 0) return t.same(faults, [], `cut after ${told[at - 1]!.event_name}`)
+  }
+  t.ok(deadlocks > 0, `${deadlocks} of ${saves.length} cuts`)
+})
+
 test('a run that is not kept is ended, whatever of it is in the log and in its record', async (t) => {
   const { told, execution } = await recorded()
   for (let cut = 1; cut < told.length; cut++) await endsOnce(t, told, { cut, execution })
