@@ -3,6 +3,7 @@
 import type { Lab } from '../lab.ts'
 import { backupRoutes } from './backups.ts'
 import type { Route } from './contract.ts'
+import { deviceCommandRoutes } from './device_commands.ts'
 import { deviceRoutes } from './devices.ts'
 import { eventRoutes } from './events.ts'
 import { fleetRoutes } from './fleet.ts'
@@ -16,6 +17,7 @@ import { teachpointRoutes } from './teachpoints.ts'
 
 export const serviceRoutes: readonly Route<Lab>[] = [
   ...deviceRoutes,
+  ...deviceCommandRoutes,
   ...teachpointRoutes,
   ...eventRoutes,
   ...simulationRoutes,

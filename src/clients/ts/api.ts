@@ -130,6 +130,8 @@ export type GetDeviceReadingsResponse = { device_id: string; readings: Array<Rea
 
 export type GetDeviceReadingResponse = { device_id: string; reading: string; value: number; target: number | null; unit: string }
 
+export type GetDeviceWireResponse = { device_id: string; frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }>; fault_frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }> | null }
+
 export type Nothing = Record<string, never>
 
 export type ShakeDeviceRequest = { speed: number; duration: number }
@@ -145,8 +147,6 @@ export type SetTemperatureRequest = { temperature: number }
 export type PerformOperationRequest = { operation: string; params?: Record<string, unknown> }
 
 export type PerformOperationResponse = { success: boolean; message: string; data?: unknown }
-
-export type GetDeviceWireResponse = { device_id: string; frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }>; fault_frames: Array<{ at: number; direction: 'to_device' | 'to_host'; hex: string; text: string }> | null }
 
 export type ListTeachpointsResponse = { teachpoints: Array<Teachpoint> }
 
@@ -282,6 +282,8 @@ export type Operations = {
   getDeviceReadings: { path: { device_id: string }; query: { since?: number }; body: undefined; answer: GetDeviceReadingsResponse }
   /** Get a reading that the program behind a device has described */
   getDeviceReading: { path: { device_id: string; reading: string }; query: Record<string, never>; body: undefined; answer: GetDeviceReadingResponse }
+  /** Get the last words between the device and the service, as they went over the wire */
+  getDeviceWire: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDeviceWireResponse }
   /** Initialize the device; it may move */
   initializeDevice: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
   /** Shake */
@@ -316,8 +318,6 @@ export type Operations = {
   leaseDevice: { path: { device_id: string }; query: Record<string, never>; body: LeaseWish; answer: Lock }
   /** End the lease of a device */
   releaseDevice: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
-  /** Get the last words between the device and the service, as they went over the wire */
-  getDeviceWire: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDeviceWireResponse }
   /** Get what an operation came to */
   getOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: OperationRecord }
   /** End a running operation early, in an orderly way: a shaker ramps down and goes home, a centrifuge brakes */
@@ -516,6 +516,7 @@ export const operations = {
   getDevicePose: ['GET', '/api/devices/{device_id}/pose'],
   getDeviceReadings: ['GET', '/api/devices/{device_id}/readings'],
   getDeviceReading: ['GET', '/api/devices/{device_id}/readings/{reading}'],
+  getDeviceWire: ['GET', '/api/devices/{device_id}/wire'],
   initializeDevice: ['POST', '/api/devices/{device_id}/initialize'],
   shakeDevice: ['POST', '/api/devices/{device_id}/shake'],
   centrifugeDevice: ['POST', '/api/devices/{device_id}/centrifuge'],
@@ -533,7 +534,6 @@ export const operations = {
   clearDeviceFault: ['POST', '/api/devices/{device_id}/clear_fault'],
   leaseDevice: ['PUT', '/api/devices/{device_id}/lock'],
   releaseDevice: ['DELETE', '/api/devices/{device_id}/lock'],
-  getDeviceWire: ['GET', '/api/devices/{device_id}/wire'],
   getOperation: ['GET', '/api/operations/{operation_id}'],
   endOperation: ['DELETE', '/api/operations/{operation_id}'],
   listTeachpoints: ['GET', '/api/teachpoints'],
