@@ -180,13 +180,14 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   const devices = config.devices.map((device) => make(device, simulations))
   const registry = closedOnFailure(new Registry(devices, { clock, hub, ledger, latches, leases, journal, log }))
   opened.push(() => powerOff(simulations))
+  const watch = closedOnFailure(watched(host, clock, hub))
+  const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }
+  const backups = closedOnFailure(new Backups({ sources, log, report, clock }))
+  await backups.start()
   // From now on an instrument may have to be stopped.
   askAtOnce(false)
   registry.start()
   const input = config.stop_input && closedOnFailure(stopsAll(config.stop_input, { hardware, clock, log, hub, audit, registry }))
-  const watch = closedOnFailure(watched(host, clock, hub))
-  const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }
-  const backups = closedOnFailure(new Backups({ sources, log, report, clock }))
   const runs: LateRuns = new LateRuns({
     get config() {
       return reloading.config
@@ -206,7 +207,6 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   })
   await runs.openIfUsed()
   reportPaused(runs, notifier, log)
-  await backups.start()
   const fleet = await openFleet(config, { folder: data_dir, hub, log, report, about: () => aboutBench(lab, runs.handovers) })
 
   const places = { data_dir, config_path: source?.path }

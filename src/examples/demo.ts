@@ -6,10 +6,6 @@ import type { Keys } from '../keys/keys.ts'
 import { atOnce } from '../kit/disk.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
 import type { Catalog } from '../workflow/catalog.ts'
-import { assayBench, assayTeachpoints } from './assay_bench.ts'
-import { demoBench, demoTeachpoints } from './demo_bench.ts'
-import { demoTopology, sealAndSpin } from './seal_and_spin.ts'
-import { smcAssay, smcTopology } from './smc_assay.ts'
 
 type Rooms = {
   places: { data_dir: string }
@@ -20,17 +16,33 @@ type Rooms = {
   config: Config
 }
 
-/** The benches of the demo by name: what stands on each, what runs there, and which of its devices is broken for a trial. */
+/**
+ * The benches of the demo by name: what stands on each, the names of what runs there, and which of its devices is broken for a trial. A bench
+ * is loaded when it is chosen, and its topology and workflow when somebody asks for workflows: the demo answers sooner so.
+ */
 const benches = {
-  small: { bench: demoBench, points: demoTeachpoints, topology: demoTopology, workflow: sealAndSpin, breaks: 'sealer-1' },
-  assay: { bench: assayBench, points: assayTeachpoints, topology: smcTopology, workflow: smcAssay, breaks: 'centrifuge' },
+  small: {
+    load: async () => {
+      const { demoBench, demoTeachpoints } = await import('./demo_bench.ts')
+      return { bench: demoBench, points: demoTeachpoints }
+    },
+    ...{ topology: 'demo', workflow: 'seal-and-spin', breaks: 'sealer-1' },
+  },
+  assay: {
+    load: async () => {
+      const { assayBench, assayTeachpoints } = await import('./assay_bench.ts')
+      return { bench: assayBench, points: assayTeachpoints }
+    },
+    ...{ topology: 'smc', workflow: 'smc_assay', breaks: 'centrifuge' },
+  },
 }
 type BenchName = keyof typeof benches
 export const benchNames = Object.keys(benches) as BenchName[]
 
 /** The demo's configuration; throws `config` for a scale that cannot be. */
-export function demoConfig(time_scale: number, name: BenchName = 'small'): Promise<Config> {
-  return checkConfig({ ...benches[name].bench, time_scale, listen: { host: '127.0.0.1' } }, 'the demo')
+export async function demoConfig(time_scale: number, name: BenchName = 'small'): Promise<Config> {
+  const { bench } = await benches[name].load()
+  return checkConfig({ ...bench, time_scale, listen: { host: '127.0.0.1' } }, 'the demo')
 }
 
 /** The name of the demo's own keys. */
@@ -43,9 +55,10 @@ const mostEarlier = 9
  * starts stay valid. Rejects with `storage` when the folder cannot be written.
  */
 export async function prepareDemo({ places, keys, teachpoints, prepareRuns }: Rooms, name: BenchName = 'small'): Promise<string> {
-  const { points, topology } = benches[name]
+  const { load, topology } = benches[name]
+  const { points } = await load()
   await prepareRuns(async ({ catalog }) => {
-    if (!catalog.runtime.environments.topology) await catalog.load(topology.name).catch(mustBeFull)
+    if (!catalog.runtime.environments.topology) await catalog.load(topology).catch(mustBeFull)
   })
   // Every device is simulated: nothing that moves has to wait for the disk.
   return atOnce(async () => {
@@ -88,18 +101,18 @@ benchd ${version}  DEMO: every device is simulated, nothing moves. ${config.time
 
 Three things to try:
 
-1. Watch a run: open the page and choose Runs, New run, ${workflow.name}, Start run.
+1. Watch a run: open the page and choose Runs, New run, ${workflow}, Start run.
 2. Ask in advance how long the run takes, and who does what when. Type in a second terminal:
 
   export BENCHD_URL=${url} BENCHD_API_KEY=${api_key}
-  benchd runs simulate ${workflow.name}
+  benchd runs simulate ${workflow}
 
 3. When the run on the page has ended, break ${breaks} and start another, which stops there. Mend it, ask why the run stands, and type what the answer names:
 
   benchd sim fault ${breaks} jam
-  benchd runs submit ${workflow.name} --follow
+  benchd runs submit ${workflow} --follow
   benchd sim mend ${breaks}
-  benchd runs why ${workflow.name}
+  benchd runs why ${workflow}
 
 Every request has an example under docs. One of them: curl -H "X-API-Key: $BENCHD_API_KEY" $BENCHD_URL/api/devices
 

@@ -1,8 +1,9 @@
 // The files of a computer, read as they are below some root: `/`, or a folder that is laid out like one.
 
 import { constants } from 'node:fs'
-import { open, readdir, readFile, readlink, realpath, stat, statfs } from 'node:fs/promises'
+import { open, readFile, readlink, realpath, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readdir, readText, stat } from './disk.ts'
 import { remove } from './durable.ts'
 
 export type FileStatus = { kind: 'file' | 'folder' | 'device' | 'other'; uid: number; gid: number; mode: number; bytes: number }
@@ -23,7 +24,7 @@ export class HostFiles {
 
   /** Without the white space around it. */
   text(path: string): Promise<string | undefined> {
-    return readFile(this.at(path), 'utf8').then(
+    return readText(this.at(path)).then(
       (text) => text.trim(),
       () => undefined,
     )

@@ -6,6 +6,7 @@ import { basename, dirname } from 'node:path'
 import * as v from 'valibot'
 import { beginning as checksumBeginning, hasChecksum, withChecksum, withoutChecksum } from './checksum.ts'
 import { keepAside, makeRoom, openPlain, putInPlace, readOrDamage } from './damage.ts'
+import { writeNew } from './disk.ts'
 import { errnoOf, remove, storageError, syncFolder } from './durable.ts'
 import { formatOf, isFormatLine, mustKnowFormat } from './format_line.ts'
 import type { Report } from './json_file.ts'
@@ -111,20 +112,11 @@ export class LineFile<Entry extends object> {
     const temporary = `${this.#path}.tmp`
     await makeRoom(temporary)
     try {
-      const handle = await open(temporary, 'wx', 0o600)
-      try {
-        const beginning = firstLine + lengthLine({ format, bytes: 0 })
-        await handle.appendFile(beginning)
-        const bytes = Buffer.byteLength(beginning) + (await addLines(handle, entries))
-        this.#size = { lines: entries.length, bytes }
-        this.#most = {
-          lines: Math.max(longest.lines, mostTimes * entries.length),
-          bytes: Math.max(longest.bytes, mostTimes * bytes),
-        }
-        await writeLength(handle, bytes)
-        await handle.sync()
-      } finally {
-        await handle.close()
+      const bytes = await makeFile(temporary, entries)
+      this.#size = { lines: entries.length, bytes }
+      this.#most = {
+        lines: Math.max(longest.lines, mostTimes * entries.length),
+        bytes: Math.max(longest.bytes, mostTimes * bytes),
       }
       if (this.#isDamaged) this.#aside ??= await keepAside(this.#path)
       const folder = await putInPlace(temporary, this.#path)
@@ -187,16 +179,41 @@ export class LineFile<Entry extends object> {
   }
 }
 
+/** Makes a file of the entries that is on the card, and answers how many bytes it is. A short one is written at once, which a start does twice. */
+async function makeFile(path: string, entries: readonly object[]): Promise<number> {
+  const beginning = (bytes: number) => firstLine + lengthLine({ format, bytes })
+  const empty = Buffer.byteLength(beginning(0))
+  if (entries.length <= batch) {
+    const lines = textOf(entries)
+    const bytes = empty + Buffer.byteLength(lines)
+    await writeNew(path, beginning(bytes) + lines)
+    return bytes
+  }
+  const handle = await open(path, 'wx', 0o600)
+  try {
+    await handle.appendFile(beginning(0))
+    const bytes = empty + (await addLines(handle, entries))
+    await writeLength(handle, bytes)
+    await handle.sync()
+    return bytes
+  } finally {
+    await handle.close()
+  }
+}
+
 /** Answers how many bytes they are. */
 async function addLines(handle: FileHandle, entries: readonly object[]): Promise<number> {
   let bytes = 0
   for (let next = 0; next < entries.length; next += batch) {
-    const lines = entries.slice(next, next + batch)
-    const text = Buffer.from(lines.map((entry) => `${withChecksum(JSON.stringify(entry))}\n`).join(''))
+    const text = Buffer.from(textOf(entries.slice(next, next + batch)))
     await handle.appendFile(text)
     bytes += text.length
   }
   return bytes
+}
+
+function textOf(entries: readonly object[]): string {
+  return entries.map((entry) => `${withChecksum(JSON.stringify(entry))}\n`).join('')
 }
 
 async function writeLength(handle: FileHandle, bytes: number): Promise<void> {
