@@ -161,6 +161,15 @@ test('what no program uses is a test, and lies in src/testing if it has no test 
   t.end()
 })
 
+test('the page knows the service through the client alone, and the clients know nothing of it', (t) => {
+  const knows: Record<string, string[]> = { clients: ['clients'], web: ['clients', 'web'] }
+  for (const { file, to } of inside.filter(({ file }) => !isTest(file))) {
+    const target = roomOf(resolve(dirname(file), to))
+    t.ok(knows[roomOf(file)]?.includes(target) ?? true, `${name(file)} imports ${to}`)
+  }
+  t.end()
+})
+
 test('only main and cli know http', (t) => {
   for (const { file, to } of inside.filter(({ file }) => !isTest(file))) {
     if (roomOf(resolve(dirname(file), to)) !== 'http') continue
@@ -189,7 +198,7 @@ test('nothing of the fleet is loaded before the configuration or a command asks 
   // Of the fleet itself `lab.ts` opens, closes and shows it; the routes of a stop, the devices and the drivers have no name for it.
   const naming = files.filter((file) => !isTest(file) && /\bfleet\b/.test(readFileSync(file, 'utf8'))).map(name)
   t.same(
-    naming.filter((file) => /^(drivers|src\/(devices|events))\//.test(file) || file === 'src/http/devices.ts'),
+    naming.filter((file) => /^(drivers|src\/(devices|events))\//.test(file) || /^src\/http\/device(s|_commands)\.ts$/.test(file)),
     [],
   )
   t.end()
@@ -203,7 +212,7 @@ test('the start of a bench loads nothing of the workflows', (t) => {
     for (const { to } of inside.filter((one) => one.file === file && !one.dynamic && !one.typeOnly)) visit(resolve(dirname(file), to))
   }
   for (const file of ['src/cli/serve.ts', 'src/main.ts', 'src/config.ts']) visit(join(top, file))
-  t.ok(reached.has(join(top, 'src/http/devices.ts')))
+  t.ok(reached.has(join(top, 'src/http/device_commands.ts')))
   t.same([...reached].filter((file) => roomOf(file) === 'workflow').map(name), [])
   t.end()
 })
