@@ -13,9 +13,10 @@ const guides = ['README.md', 'systemd/README.md', 'drivers/README.md', 'scripts/
   ['', 'cli/', 'clients/', 'fleet/', 'http/', 'workflow/'].map((room) => `src/${room}README.md`),
 )
 
-test('the README has at most 900 words', (t) => {
-  const words = read('README.md').split(/\s+/).filter(Boolean).length
-  t.ok(words <= 900, `${words} words`)
+test('the README has at most 726 words besides the table of drivers, which grows with them', (t) => {
+  const text = read('README.md').replace(/<!-- drivers -->[\s\S]*<!-- \/drivers -->/, '')
+  const words = text.split(/\s+/).filter(Boolean).length
+  t.ok(words <= 726, `${words} words`)
   t.end()
 })
 
