@@ -121,6 +121,8 @@ type Options = {
   clock?: Clock
   /** The computer, where it is not this one. */
   host?: Host | undefined
+  /** Is called once the devices are open: until all else is, only a stop is taken. */
+  stoppable?: ((rooms: Pick<Lab, 'config' | 'registry' | 'keys' | 'audit' | 'refusals' | 'log'>) => void) | undefined
   /** Where refusals are counted, if somebody outside of the lab counts there too. */
   refusals?: Refusals | undefined
 }
@@ -187,6 +189,7 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   // From now on an instrument may have to be stopped.
   askAtOnce(false)
   registry.start()
+  options.stoppable?.({ config, registry, keys, audit, refusals, log })
   const input = config.stop_input && closedOnFailure(stopsAll(config.stop_input, { hardware, clock, log, hub, audit, registry }))
   const runs: LateRuns = new LateRuns({
     get config() {

@@ -9,7 +9,7 @@ import { LabError, messageOf } from './errors.ts'
 import { app } from './http/app.ts'
 import { claimFolder, openToGroup } from './http/control_socket.ts'
 import { closeServer, listen, serverOf } from './http/server.ts'
-import { startingApp } from './http/starting.ts'
+import { type Stoppable, startingApp } from './http/starting.ts'
 import { systemClock } from './kit/clock.ts'
 import { atOnce } from './kit/disk.ts'
 import { finishTransaction, giveUpTransaction } from './kit/file_transaction.ts'
@@ -77,7 +77,10 @@ async function begin(config: Config, { data_dir, source, topologies, runtime_dir
     const starts = await Starts.open(data_dir, ({ message }) => log.error(message))
     const broke = whySafe(safe, await starts.begin())
     const why = undone ?? broke
-    const opening = openLab(config, { data_dir, source, topologies, log, safe: why, certificate: tls, taken, refusals })
+    const stoppable = (rooms: Stoppable) => {
+      door.app = startingApp(rooms)
+    }
+    const opening = openLab(config, { data_dir, source, topologies, log, safe: why, certificate: tls, taken, refusals, stoppable })
     // An opening that was refused, for example because of its configuration, has not broken off.
     const lab = await opening.catch((error) => starts.end().then(() => Promise.reject(error)))
     door.app = app(lab)

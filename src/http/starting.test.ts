@@ -1,10 +1,17 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import { EventSource } from 'eventsource'
 import { Hono } from 'hono'
 import { test } from 'tap'
+import { deferred } from '../kit/deferred.ts'
+import { silent } from '../kit/log.ts'
+import { startService } from '../main.ts'
+import { benchConfig, openBench } from '../testing/http.ts'
 import { startingApp } from './starting.ts'
 
 for (const path of ['/events/stream', '/api/live'])
@@ -38,4 +45,48 @@ test('everything else is asked to come again in a second', async (t) => {
     t.match(await response.json(), { detail: /starting; ask again/ })
   }
   t.match(await (await startingApp().request('/health')).json(), { status: 'starting' })
+})
+
+test('a stop is taken once the devices are open, with any key, and nothing else is', async (t) => {
+  const { lab, secrets, clock } = await openBench(t)
+  const door = startingApp(lab)
+  const post = (path: string, key?: string) =>
+    clock.run(Promise.resolve(door.request(path, { method: 'POST', headers: { Host: 'localhost', ...(key && { 'X-API-Key': key }) } })))
+  for (const path of ['/api/stop', '/api/devices/shaker-1/stop']) {
+    t.equal((await post(path)).status, 401)
+    t.equal((await post(path, 'bk_wrong')).status, 401)
+    t.match(await (await post(path, secrets.read)).json(), { success: true })
+  }
+  t.match(lab.registry.find('shaker-1').state, 'stopped')
+  t.equal((await post('/api/devices/nobody/stop', secrets.read)).status, 404)
+  t.equal((await post('/api/devices/shaker-1/initialize', secrets.admin)).status, 503)
+})
+
+test('a service that still reads what was there before takes a stop', async (t) => {
+  const { promise: slowTopology, resolve: goOn } = deferred<void>()
+  Object.assign(globalThis, { slowTopology })
+  const topologies = t.testdir({ 'slow.ts': 'await (globalThis as any).slowTopology\nexport default {}\n' })
+  // Its socket has to have a short name.
+  const data_dir = mkdtempSync(join(tmpdir(), 'benchd-starting-'))
+  t.teardown(() => rmSync(data_dir, { recursive: true }))
+  const starting = startService(await benchConfig({ listen: { host: '127.0.0.1', port: 0 } }), {
+    data_dir,
+    topologies,
+    log: silent,
+  })
+  const stopped = () =>
+    new Promise<number | undefined>((resolve) => {
+      const asking = request({ socketPath: `${data_dir}/control.sock`, method: 'POST', path: '/api/devices/shaker-1/stop' }, (answer) => {
+        answer.resume()
+        resolve(answer.statusCode)
+      })
+      asking.on('error', () => resolve(undefined)).end()
+    })
+  let answer = await stopped()
+  while (answer === undefined || answer === 503) answer = await stopped()
+  t.equal(answer, 200)
+  goOn(undefined)
+  const { lab, close } = await starting
+  t.equal(lab.registry.find('shaker-1').state, 'stopped')
+  await close()
 })

@@ -1,22 +1,44 @@
-// The answers before the lab is open.
+// The answers before the lab is open. A stop is taken as soon as the devices are: what was open before may take long to read.
 
 import { Hono } from 'hono'
+import type { Registry } from '../devices/registry.ts'
+import type { Log } from '../kit/log.ts'
 import { packageVersion } from '../kit/package_version.ts'
-import type { Env } from './contract.ts'
+import { type Env, type Exchange, json } from './contract.ts'
+import { entrance } from './entrance.ts'
+import { answerFailure } from './errors.ts'
 import { answerHeaders } from './open_stream.ts'
 import { apiVersion } from './version.ts'
 
 const versioned = { 'X-API-Version': apiVersion }
 const streams = ['/events/stream', '/api/live']
 
-export function startingApp(): Hono<Env> {
+/** The rooms that a stop needs. */
+export type Stoppable = Parameters<typeof entrance>[0] & { registry: Registry; log: Log }
+
+/** `stoppable` is given once the devices are open. */
+export function startingApp(stoppable?: Stoppable): Hono<Env> {
   const hono = new Hono<Env>()
   const health = { status: 'starting', version: packageVersion(), uptime_s: 0, reasons: [] }
   hono.get('/health', (c) => c.json(health, 503, versioned))
   // An EventSource that is answered 503 gives up for good; one whose stream ends opens it anew.
   hono.on('GET', streams, (c) => c.body('retry: 1000\n: the service is starting\n\n', 200, answerHeaders('text/event-stream')))
+  if (stoppable) addStops(hono, stoppable)
   hono.all('*', (c) =>
     c.json({ detail: 'the service is starting; ask again in a second' }, 503, { ...versioned, 'Retry-After': '1', 'X-Reason': 'starting' }),
   )
   return hono
+}
+
+function addStops(hono: Hono<Env>, rooms: Stoppable): void {
+  const enter = entrance(rooms, () => false)
+  const stopped = (c: Exchange, stop: (by: string) => Promise<object>) =>
+    enter(c, () =>
+      stop(c.get('principal').name).then(
+        (result) => json(result),
+        (error) => answerFailure(rooms.log, c, error),
+      ),
+    )
+  hono.post('/api/stop', (c) => stopped(c, (by) => rooms.registry.haltAll(by)))
+  hono.post('/api/devices/:device_id/stop', (c) => stopped(c, async (by) => rooms.registry.halt(c.req.param('device_id'), by)))
 }
