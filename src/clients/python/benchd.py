@@ -357,6 +357,25 @@ class _Service:
                 )
         return secure
 
+    def answer_on(self, connection: http.client.HTTPConnection) -> http.client.HTTPResponse:
+        """The head of the answer. A service that closes a plain connection without a word, and shakes hands over TLS, has another address."""
+        try:
+            return connection.getresponse()
+        except ConnectionResetError:
+            if not self.tls and self._speaks_tls():
+                raise Refused(f"{self.host}:{self.port} speaks TLS; write https:// in its address", reason="tls") from None
+            raise
+
+    def _speaks_tls(self) -> bool:
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        try:
+            with socket.create_connection((self.host, self.port), self.timeout) as line, context.wrap_socket(line):
+                return True
+        except OSError:
+            return False
+
     def headers(self, more: Dict[str, str]) -> Dict[str, str]:
         return {**({"X-API-Key": self.key} if self.key else {}), **more}
 
@@ -369,7 +388,7 @@ class _Service:
         late.start()
         try:
             connection.request(method, self.prefix + path, body=body, headers=self.headers(headers))
-            response = connection.getresponse()
+            response = self.answer_on(connection)
             text = response.read()
             # Headers that broke off look like those of an answer that ends with its connection.
             if response.status != 204 and not response.chunked and "Content-Length" not in response.headers:
@@ -428,7 +447,7 @@ class _Service:
         try:
             line = connection.sock
             connection.request("GET", self.prefix + path, headers=self.headers({"Accept": "text/event-stream", **headers}))
-            response = connection.getresponse()
+            response = self.answer_on(connection)
             _must_be_the_service(response.status, response.headers)
             if response.status != 200:
                 raise _error_of(response.status, response.headers, response.read())

@@ -167,6 +167,12 @@ for call in (bench.events, bench.live):
   const key = secrets.read
   t.same(await printed(t, { url: 'http://127.0.0.1:9', key, retry_s: 1 }, program), Array(2).fill(['Unreachable', 'unreachable']))
   t.same(await printed(t, { url: `https://localhost:${port}`, key }, program), Array(2).fill(['Refused', 'certificate']))
+  const asks = program.replace('bench.live', 'lambda: iter(bench.devices())')
+  t.same(
+    await printed(t, { url: `http://localhost:${port}`, key }, asks),
+    Array(2).fill(['Refused', 'tls']),
+    'http:// to a service with TLS',
+  )
 })
 
 withPython('a key that expires is refused from then on, and what it had asked for is not known', async (t) => {
