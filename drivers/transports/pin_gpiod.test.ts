@@ -130,6 +130,20 @@ for (const { what, generation, obeys, processes } of outputs) {
 }
 
 for (const { what, generation, obeys } of outputs) {
+  test(`an output ${what} is set once, also when this process stands still meanwhile`, async (t) => {
+    const { folder, backend } = await tools(t, generation, obeys)
+    const pin = await opened(t, backend, 17, { mode: 'out', active_low: true })
+    // From here timers ring before anything is read.
+    await new Promise(setImmediate)
+    const written = pin.write(true)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
+    await written
+    t.equal(await log(folder), '17=1\n17=0\n')
+    t.equal(await pin.read(), true)
+  })
+}
+
+for (const { what, generation, obeys } of outputs) {
   test(`an output ${what} is set to its safe level when its process is killed`, async (t) => {
     const { folder } = await tools(t, generation, obeys)
     const program = `

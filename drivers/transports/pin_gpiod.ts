@@ -404,7 +404,8 @@ class Output extends Mounted<Place> implements Pin {
     let again = systemClock.now() + again_ms
     for (let now = systemClock.now(); !this.#ended && now < end; now = systemClock.now()) {
       if (this.#taken >= this.#sent && this.#held()) return
-      if (now > again && !this.#obeys && stateOf(this.#pid) === 'ended') {
+      // A word that the shell has not taken yet would be said twice, and the pin float once more.
+      if (now > again && !this.#obeys && this.#taken >= this.#sent && stateOf(this.#pid) === 'ended') {
         again = now + again_ms
         this.#send()
       }
