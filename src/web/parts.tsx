@@ -325,3 +325,13 @@ export function useAnswer<Op extends keyof Operations>(operation: Op, asked: obj
   useEffect(() => void read(), [...when])
   return Object.assign(answer, { read })
 }
+
+/** A titled part of a screen. */
+export function Block({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section aria-label={title}>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  )
+}

@@ -1,0 +1,159 @@
+// Care for the service: the doctor, the configuration, backups and messages.
+
+import { useSignal } from '@preact/signals'
+import type { Operations } from '../../clients/ts/benchd.ts'
+import { Act, Block, Empty, useAnswer } from '../parts.tsx'
+import { ask, download, notice } from '../store.tsx'
+import { clockTime } from '../words.ts'
+
+type Findings = Operations['examineSystem']['answer']
+
+const levels: Record<string, { mark: string; tone: string }> = {
+  OK: { mark: '✓', tone: 'good' },
+  WARN: { mark: '▲', tone: 'bad' },
+  FAIL: { mark: '✕', tone: 'bad' },
+  SKIP: { mark: '○', tone: 'calm' },
+}
+
+export function Doctor() {
+  const found = useSignal<Findings | undefined>(undefined)
+  const showsAll = useSignal(false)
+  const examine = async () => {
+    found.value = (await ask('examineSystem', {}, { quiet: true })) ?? found.value
+  }
+  const wrong = found.value?.findings.filter(({ level }) => level === 'WARN' || level === 'FAIL') ?? []
+  const shown = showsAll.value ? (found.value?.findings ?? []) : wrong
+  return (
+    <Block title="Doctor">
+      <div class="row">
+        <Act label="Run the doctor" free onPress={examine} />
+        <Act label="Fetch a support bundle" free onPress={() => download('fetchBundle')} />
+        {found.value && (
+          <button type="button" class="quiet" aria-pressed={showsAll.value} onClick={() => (showsAll.value = !showsAll.value)}>
+            {showsAll.value ? 'Show what is not well' : `Show all ${found.value.findings.length} checks`}
+          </button>
+        )}
+      </div>
+      {found.value && (
+        <p class={`state ${found.value.failed ? 'bad' : 'good'}`}>
+          {found.value.failed} failed, {found.value.warnings} {found.value.warnings === 1 ? 'warning' : 'warnings'}
+        </p>
+      )}
+      <ul class="list" aria-label="Findings">
+        {shown.map(({ check, level, finding, fix }, i) => (
+          <li key={i}>
+            <span>
+              <span class={`state ${levels[level]?.tone}`}>
+                {levels[level]?.mark} {level}
+              </span>{' '}
+              <strong>{check}</strong> {finding}
+            </span>
+            {fix && <small>To do: {fix}</small>}
+          </li>
+        ))}
+      </ul>
+    </Block>
+  )
+}
+
+export function Configuration() {
+  const config = useAnswer('getConfig')
+  const said = useSignal('')
+  const reload = async () => {
+    const answer = await ask('reloadSystem', { body: {} })
+    if (!answer) return
+    const { needs_restart, faults } = answer
+    said.value = [
+      ...(needs_restart.length ? [`A restart is needed for ${needs_restart.join(', ')}.`] : []),
+      ...faults.map(({ origin, reason }) => `${origin}: ${reason}.`),
+    ].join(' ')
+    await config.read()
+  }
+  return (
+    <Block title="Configuration">
+      <div class="row">
+        <Act label="Read it again" name="Read it again: the configuration" onPress={reload} />
+        <p role="status" class="long">
+          {said.value}
+        </p>
+      </div>
+      <details>
+        <summary>The configuration in force, with its defaults and without secrets</summary>
+        <pre>{JSON.stringify(config.value, null, 2)}</pre>
+      </details>
+    </Block>
+  )
+}
+
+export function Backups() {
+  const found = useAnswer('listBackups')
+  const backups = found.value?.backups ?? []
+  return (
+    <Block title="Backups">
+      <div class="row">
+        <Act
+          label="Make a backup"
+          onPress={async () => {
+            await ask('createBackup', { body: {} })
+            await found.read()
+          }}
+        />
+      </div>
+      {backups.length === 0 ? (
+        <Empty>There is no backup yet; one is made each day.</Empty>
+      ) : (
+        <ul class="list">
+          {backups.slice(0, 10).map(({ name, size, made_at }) => (
+            <li key={name} class="row">
+              <span>
+                <strong>{name}</strong> {Math.ceil(size / 1024)} KiB, {clockTime(made_at)}
+              </span>
+              <Act
+                label="Fetch"
+                name={`Fetch ${name}`}
+                kind="quiet"
+                free
+                onPress={() => download('fetchBackup', { path: { backup_name: name } })}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Block>
+  )
+}
+
+/** The addresses that are called when somebody is needed. */
+export function Messages() {
+  const found = useAnswer('listNotifyReceivers')
+  const receivers = found.value?.receivers ?? []
+  const test = async () => {
+    const answer = await ask('testNotify', {}, { quiet: true })
+    const failed = answer?.receivers.filter(({ failure }) => failure !== null) ?? []
+    if (answer)
+      notice.value = { text: failed.map(({ host, failure }) => `${host}: ${failure}.`).join(' ') || 'All took it.', bad: failed.length > 0 }
+    await found.read()
+  }
+  return (
+    <Block title="Messages to people">
+      {receivers.length === 0 ? (
+        <Empty>Nobody is told when a person is needed: the configuration has no "notify". The guide “Care” says how to add it.</Empty>
+      ) : (
+        <>
+          <Act label="Send a test message" onPress={test} />
+          <ul class="list">
+            {receivers.map(({ host, delivered_at, waiting, failure }) => (
+              <li key={host}>
+                <span>
+                  <strong>{host}</strong> {delivered_at === null ? 'was never reached' : `took one at ${clockTime(delivered_at)}`}
+                  {waiting > 0 && `, ${waiting} waiting`}
+                </span>
+                {failure && <small class="trouble long">{failure}</small>}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </Block>
+  )
+}
