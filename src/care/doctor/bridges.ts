@@ -14,18 +14,32 @@ export async function bridges(patient: Patient): Promise<Finding[]> {
   const devices = (patient.config?.devices ?? []).filter((device): device is Bridge => device.driver === 'bridge')
   const isUnits = await isUnitsFolder(patient)
   const found = await Promise.all(
-    devices.map(({ device_id, transport }) => {
-      if ('command' in transport) return isUnits ? underSystemd(patient, device_id) : asChild(device_id)
+    devices.map(async ({ device_id, transport }) => {
+      if ('command' in transport) {
+        const rights = isUnits ? await underSystemd(patient, device_id) : asChild(device_id)
+        return [...(await missing(patient, device_id, transport.command)), rights]
+      }
       return 'host' in transport && !isThisComputer(transport.host) ? overNetwork(device_id, transport) : []
     }),
   )
   return found.flat()
 }
 
+/** The program of a command and its Python file, as far as they are not there. Other arguments may be secrets, and are not shown. */
+async function missing({ files }: Patient, device_id: string, command: readonly string[]): Promise<Finding[]> {
+  const paths = command.filter((word, i) => word.startsWith('/') && (i === 0 || word.endsWith('.py')))
+  const there = await Promise.all(paths.map((path) => files.has(path)))
+  return paths
+    .filter((_, i) => !there[i])
+    .map((path) =>
+      fail(`${device_id}: its command names ${path}, which is not there`, 'put it there, or mend "command" in the configuration'),
+    )
+}
+
 async function underSystemd({ files }: Patient, device_id: string): Promise<Finding> {
   if (await files.has(`/run/benchd-bridges/${device_id}.sock`)) return ok(`${device_id}: systemd runs its program as a user of its own`)
-  const missing = `${device_id}: systemd does not listen for its program, so that the service cannot have it started`
-  return fail(missing, `sudo systemctl enable --now benchd-bridge@${device_id}.socket`)
+  const unheard = `${device_id}: systemd does not listen for its program, so that the service cannot have it started`
+  return fail(unheard, `sudo systemctl enable --now benchd-bridge@${device_id}.socket`)
 }
 
 function asChild(device_id: string): Finding {

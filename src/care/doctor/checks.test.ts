@@ -83,6 +83,17 @@ test('whose rights the program of a bridge has, and the network between, are tol
   t.notMatch(JSON.stringify([await bridges(own), await bridges(managed)]), 'T0K3N')
 })
 
+test('the program of a bridge that is not there is named, and no other argument', async (t) => {
+  const transport = { kind: 'bridge', command: ['/none/python3', '/none/reader.py', '/T0K3N'] }
+  const found = await bridges(await patient({ devices: [{ device_id: 'reader-1', driver: 'bridge', type: 'reader', transport }] }))
+  t.match(found, [
+    { level: 'FAIL', finding: 'reader-1: its command names /none/python3, which is not there', fix: /mend "command"/ },
+    { level: 'FAIL', finding: 'reader-1: its command names /none/reader.py, which is not there' },
+    { level: 'WARN' },
+  ])
+  t.notMatch(JSON.stringify(found), 'T0K3N')
+})
+
 test('a service that is degraded says with what, and each word has its fix', async (t) => {
   const reasons = ['storage', 'disk', 'clock', 'under_voltage', 'temperature', 'stop_input', 'safe_mode', 'of tomorrow']
   const health = { status: 'degraded', version: '1.2.3', uptime_s: 7300, reasons }
@@ -129,5 +140,7 @@ test('a port that another program has fails, one that is free is told with the a
   server.close()
   await once(server, 'close')
   t.match(await network(bench), [{ level: 'OK', finding: `only this computer reaches it: http://127.0.0.1:${port}` }])
+  const elsewhere = await patient({ listen: { host: '203.0.113.9', port } })
+  t.match(await network(elsewhere), [{ level: 'FAIL', finding: 'this computer has no address 203.0.113.9', fix: /listen\.host/ }])
   t.match(await network(await patient({ listen: { host: '10.1.2.3', port: 0 } })), [{ level: 'OK', finding: 'http://10.1.2.3:0' }])
 })

@@ -13,9 +13,18 @@ export async function network({ config, service, is_this }: Patient): Promise<Fi
   if (!config) return []
   const { host, port, tls } = config.listen
   const scheme = tls ? 'https' : 'http'
-  if (service.is === 'absent' && is_this && port !== 0 && !(await isFree(host, port))) {
+  const why = service.is === 'absent' && is_this && port !== 0 ? await whyClosed(host, port) : undefined
+  if (why === 'EADDRINUSE') {
     return [
       fail(`another program has port ${port}`, `sudo ss -ltnp 'sport = :${port}' names it; end it, or choose another port in listen.port`),
+    ]
+  }
+  if (why === 'EADDRNOTAVAIL' || why === 'ENOTFOUND') {
+    return [
+      fail(
+        `this computer has no address ${host}`,
+        'see which it has: ip addr; then: benchd config set listen.host ADDRESS, or 0.0.0.0 for all',
+      ),
     ]
   }
   if (['127.0.0.1', '::1', 'localhost'].includes(host)) return [ok(`only this computer reaches it: ${scheme}://${host}:${port}`)]
@@ -31,11 +40,12 @@ function addresses(): string[] {
   return all.filter(({ internal, address }) => !internal && !address.startsWith('fe80:')).map(({ address }) => address)
 }
 
-function isFree(host: string, port: number): Promise<boolean> {
+/** The code of the error with which the port cannot be opened there; undefined when it can. */
+function whyClosed(host: string, port: number): Promise<string | undefined> {
   const server = createServer()
   return new Promise((resolve) => {
-    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code !== 'EADDRINUSE'))
-    server.listen(port, host, () => server.close(() => resolve(true)))
+    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code))
+    server.listen(port, host, () => server.close(() => resolve(undefined)))
   })
 }
 
