@@ -5,6 +5,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { type ErrorCode, LabError } from '../errors.ts'
 import { withoutSecrets } from '../keys/secret.ts'
 import { asTyped } from '../kit/as_typed.ts'
+import { isOfDisk, storageError } from '../kit/durable.ts'
 import type { Log } from '../kit/log.ts'
 import type { Exchange } from './contract.ts'
 import { requestIdOf } from './headers.ts'
@@ -79,10 +80,10 @@ export function answerError(c: Exchange, error: unknown): Response {
   return c.body(`${JSON.stringify(body)}\n`, status, { 'Content-Type': 'application/json', ...headers, ...closing })
 }
 
-/** Answers as `answerError` does; an unforeseen error is logged. */
+/** Answers as `answerError` does; an unforeseen error is logged. One of the disk is answered with what to do, though nobody below has worded it. */
 export function answerFailure(log: Log, c: Exchange, error: unknown): Response {
   if (!(error instanceof LabError)) log.error(`${c.req.method} ${withoutSecrets(c.req.path)} failed, request ${requestIdOf(c)}`, error)
-  return answerError(c, error)
+  return answerError(c, isOfDisk(error) ? storageError('a file could not be read or written', error) : error)
 }
 
 function shortened(text: string): string {

@@ -76,6 +76,11 @@ export function errnoOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
 }
 
+/** Whether this is a failure of the disk, as the system tells it, about which something can be done. */
+export function isOfDisk(error: unknown): boolean {
+  return errnoOf(error) in adviceFor
+}
+
 /** A failure of the disk, with what to do about it. `what` is the file and what became of it. */
 export function storageError(what: string, error: unknown): LabError {
   const errno = errnoOf(error)
