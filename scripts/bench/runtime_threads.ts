@@ -23,6 +23,8 @@ export const runtimeThreads = bench({
       beside(`${lanes * groups} threads: CPU`, 'us/event', few, perEvent, { of: 'ratio', most: 3 }),
       { what: 'without log, records and stream', unit: 'us/event', value: median(bare.map(({ run }) => perEvent(run))) },
       beside('events a second', '1/s', few, perSecond, { of: 'ratio', least: 0.6, wall: true }),
+      beside('threads that only wait for their arm and fire: CPU', 'us/event', leastOf(few), perEvent),
+      beside('threads that only wait for their arm and fire: events a second', '1/s', leastOf(few), perSecond),
       { what: 'lag of the event loop, p50', unit: 'ms', value: median(few.map(({ run }) => run.lag_ms.p50)) },
       beside('lag of the event loop, p99', 'ms', few, ({ lag_ms }) => lag_ms.p99, { of: 'ratio', most: 1.5, wall: true }),
       { what: 'lag of the event loop, at most', unit: 'ms', value: Math.max(...few.map(({ run }) => run.lag_ms.max)) },
@@ -44,7 +46,7 @@ export const runtimeThreads = bench({
   },
 })
 
-type Round = { run: Done; fire: Done }
+type Round = { run: Done; fire: Done; least: Done }
 type How = { lanes: number; groups: number; rounds: number; profile: string }
 
 /** A small run before the others is for V8 to compile it. */
@@ -57,7 +59,8 @@ async function inOne(how: 'full' | 'bare', { lanes, groups, rounds, profile }: H
     for (let i = 0; i < rounds; i++) {
       const run = await ask({ do: 'run', groups })
       if (run.incidents) throw new Error(`${run.incidents} incidents where nothing goes wrong`)
-      done.push({ run, fire: await ask({ do: 'fire', events: 200_000 }) })
+      const least = await ask({ do: 'threads', groups })
+      done.push({ run, least, fire: await ask({ do: 'fire', events: 200_000 }) })
     }
     return done
   } finally {
@@ -68,6 +71,11 @@ async function inOne(how: 'full' | 'bare', { lanes, groups, rounds, profile }: H
 function beside(what: string, unit: string, rounds: readonly Round[], of: (done: Done) => number, target?: Target): Row {
   const [value, limit] = [median(rounds.map(({ run }) => of(run))), median(rounds.map(({ fire }) => of(fire)))]
   return { what, unit, value, limit, ratio: median(rounds.map(({ run, fire }) => of(run) / of(fire))), target }
+}
+
+/** The rounds with the least program in the place of the run. */
+function leastOf(rounds: readonly Round[]): Round[] {
+  return rounds.map((round) => ({ ...round, run: round.least }))
 }
 
 function perEvent({ cpu_us, events }: Done): number {

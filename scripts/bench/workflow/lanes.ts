@@ -2,7 +2,8 @@
 
 import { topology, workflow } from '../../../src/workflow/plans/author.ts'
 
-const lanesOfOneArm = 10
+export const lanesOfOneArm = 10
+export const methodsOfOne = 10
 const instant = { pick: 0, move: 0, place: 0 }
 
 type Lane = Record<'stack' | 'pad' | 'left' | 'right', string>
@@ -27,7 +28,7 @@ export function laneTopology(count: number) {
 }
 
 /** A group has a labware for each lane, which is mixed left and right by turns, so often. */
-export function laneWorkflow(count: number, methods = 10) {
+export function laneWorkflow(count: number, methods = methodsOfOne) {
   const lanes = lanesOf(count)
   const mixOn = (device: string) => [`mix_${device}`, [{ do: 'mix', on: device }]] as const
   const threadOf = ({ stack, left, right }: Lane) => ({

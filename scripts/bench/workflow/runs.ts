@@ -19,14 +19,18 @@ import type { RunStates } from '../../../src/workflow/run_state.ts'
 import { Runtime, type RuntimeOptions } from '../../../src/workflow/runtime.ts'
 import { answerParent } from '../child.ts'
 import { usage } from '../events/usage.ts'
-import { laneTopology, laneWorkflow } from './lanes.ts'
+import { lanesOfOneArm, laneTopology, laneWorkflow, methodsOfOne } from './lanes.ts'
+import { methodIn, runLeastThreads } from './least_threads.ts'
 import { type Transactions, writeTransactions } from './least_writer.ts'
 
 /**
  * `run` so many groups of a labware for each lane. `fire` so many events in a plain loop: those of the run before, over and over. `pause` all labware of a
- * run that has just begun. `least` writes such transactions in a loop. `move` again and again in a run in LIVE, while runs in PURE_SIM of so many groups go on beside it; none of them with 0.
+ * run that has just begun. `least` writes such transactions in a loop. `threads` that are the least fire the events of such a run. `move` again and again in a run in LIVE, while runs in PURE_SIM of so many groups go on beside it; none of them with 0.
  */
-export type Asked = { do: 'run' | 'pause' | 'move'; groups: number } | { do: 'fire'; events: number } | ({ do: 'least' } & Transactions)
+export type Asked =
+  | { do: 'run' | 'pause' | 'move' | 'threads'; groups: number }
+  | { do: 'fire'; events: number }
+  | ({ do: 'least' } & Transactions)
 /** `logged` and `streamed` is what was found at the far ends. `rss_mib` is the most that the process ever had. */
 export type Done = {
   events: number
@@ -73,6 +77,7 @@ runtime.registerSink(counting)
 answerParent({}, async (asked: Asked) => {
   if (asked.do === 'fire') return measured(() => fire(asked.events))
   if (asked.do === 'least') return measured(() => writeTransactions(folder, asked))
+  if (asked.do === 'threads') return measured(() => least(asked.groups))
   if (asked.do === 'run') return measured(() => go(asked.groups))
   if (asked.do === 'move') return moves(hub!, asked.groups)
   const execution = await begin(runtime, { workflow: 'to_and_fro', groups: groupsOf(asked.groups) })
@@ -209,6 +214,14 @@ async function fire(events: number): Promise<void> {
     await new Promise(setImmediate)
     await options.backpressure?.()
   }
+}
+
+function least(groups: number): Promise<void> {
+  const { hub, backpressure } = options
+  return runLeastThreads({
+    ...{ threads: groups * Number(lanes), methods: methodsOfOne, arms: Math.ceil(Number(lanes) / lanesOfOneArm), method: methodIn(kept) },
+    ...{ emit: (...event) => void hub.emit(...event), backpressure: backpressure && (() => backpressure() as Promise<void> | undefined) },
+  })
 }
 
 const frameEnd = Buffer.from('\n\n')
