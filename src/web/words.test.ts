@@ -7,7 +7,7 @@ import {
   threadTransitions,
   workflowTransitions,
 } from '../workflow/statuses.ts'
-import { clockTime, duration, eventSentence, onPage, readingWords, sentence, threadWord } from './words.ts'
+import { clockTime, duration, eventSentence, onPage, readingWords, runWord, sentence, threadWord } from './words.ts'
 
 function event(entity_type: string, entity_id: string, status: string, context: Record<string, unknown> = {}): RuntimeEvent {
   return { event_name: `${entity_type}.${entity_id}.${status}`, execution_id: 'e', timestamp: 1, entity_type, entity_id, status, context }
@@ -98,5 +98,16 @@ test('readings have their units, and their targets where there are any', (t) => 
   const others = { pressure: { value: 900.5, target: 1000, unit: 'mbar' }, lamp_hours: { value: 12, target: null, unit: '' } }
   t.equal(readingWords({ at: 1, temperature: 36.96, target: 37 }), '37.0 °C, target 37 °C')
   t.equal(readingWords({ at: 1, temperature: null, target: null, others }), 'pressure 900.5 mbar, target 1000 mbar · lamp hours 12')
+  t.end()
+})
+
+test('a run says how many of its threads wait for a person', (t) => {
+  const run = { status: 'IN_PROGRESS', paused: null, ended_at: null, open_count: 3, needs_person_count: 0 } as const
+  const wordOf = (its: Partial<Parameters<typeof runWord>[0]>) => runWord({ ...run, ...its }).word
+  t.equal(wordOf({}), 'runs')
+  t.equal(wordOf({ needs_person_count: 1 }), 'runs, 1 of 3 need a person')
+  t.equal(wordOf({ needs_person_count: 3 }), 'needs a person')
+  t.equal(wordOf({ needs_person_count: 3, paused: { at: 1, reason: 'manual' } }), 'paused')
+  t.equal(wordOf({ status: 'COMPLETED', ended_at: 2, open_count: 0 }), 'completed')
   t.end()
 })

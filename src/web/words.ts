@@ -1,6 +1,6 @@
 // Words for people: states, times, durations, and a sentence for each event.
 
-import type { DeviceInfo, Reading, RuntimeEvent, Thread } from '../clients/ts/benchd.ts'
+import type { DeviceInfo, ExecutionSummary, Reading, RuntimeEvent, Thread } from '../clients/ts/benchd.ts'
 
 export const deviceWords: Record<DeviceInfo['state'], { word: string; mark: string; tone: string }> = {
   ready: { word: 'ready', mark: '●', tone: 'good' },
@@ -38,6 +38,20 @@ export const decisionLabels: Record<Thread['decisions'][number], string> = {
 
 export function threadWord(status: string): string {
   return threadWords[status as Thread['status']] ?? status.toLowerCase().replaceAll('_', ' ')
+}
+
+type Going = Pick<ExecutionSummary, 'status' | 'paused' | 'ended_at' | 'open_count' | 'needs_person_count'>
+
+/** Says the state of a run, and how much of it waits for a person. */
+export function runWord({ status, paused, ended_at, open_count, needs_person_count }: Going): { word: string; tone: string; mark: string } {
+  if (ended_at === null && paused) return { word: 'paused', tone: 'calm', mark: '‖' }
+  if (ended_at === null && needs_person_count > 0 && needs_person_count === open_count)
+    return { word: 'needs a person', tone: 'bad', mark: '‖' }
+  if (ended_at === null && needs_person_count > 0)
+    return { word: `runs, ${needs_person_count} of ${open_count} need a person`, tone: 'busy', mark: '▶' }
+  if (ended_at === null) return { word: 'runs', tone: 'busy', mark: '▶' }
+  if (status === 'COMPLETED') return { word: 'completed', tone: 'good', mark: '✓' }
+  return { word: status.toLowerCase(), tone: 'bad', mark: '✕' }
 }
 
 /** Sentences of the API name its routes; on the page each of them is a button or a screen. */

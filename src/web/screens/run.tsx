@@ -6,10 +6,9 @@ import { type Bar, Gantt } from '../gantt.tsx'
 import { initializing } from '../needs.ts'
 import { Act, Decisions, Empty, useAnswer } from '../parts.tsx'
 import { ask, download, ends, ifState, keepFile, now, state, ticks } from '../store.tsx'
-import { clockTime, duration, onPage, sentence, threadWord } from '../words.ts'
+import { clockTime, duration, onPage, runWord, sentence, threadWord } from '../words.ts'
 import { EventList } from './events.tsx'
 import { Changes } from './run_changes.tsx'
-import { runWord } from './runs.tsx'
 
 export function RunScreen({ execution_id }: { execution_id: string }) {
   const run = state.value.run[execution_id]

@@ -1,22 +1,8 @@
 // The runs: those that are open, and the newest of the others.
 
-import type { ExecutionSummary } from '../../clients/ts/benchd.ts'
 import { Empty } from '../parts.tsx'
 import { now, state } from '../store.tsx'
-import { clockTime, duration } from '../words.ts'
-
-type Going = Pick<ExecutionSummary, 'status' | 'paused' | 'ended_at' | 'open_count' | 'needs_person_count'>
-
-export function runWord({ status, paused, ended_at, open_count, needs_person_count }: Going): { word: string; tone: string; mark: string } {
-  if (ended_at === null && paused) return { word: 'paused', tone: 'calm', mark: '‖' }
-  if (ended_at === null && needs_person_count > 0 && needs_person_count === open_count)
-    return { word: 'needs a person', tone: 'bad', mark: '‖' }
-  if (ended_at === null && needs_person_count > 0)
-    return { word: `runs, ${needs_person_count} of ${open_count} need a person`, tone: 'busy', mark: '▶' }
-  if (ended_at === null) return { word: 'runs', tone: 'busy', mark: '▶' }
-  if (status === 'COMPLETED') return { word: 'completed', tone: 'good', mark: '✓' }
-  return { word: status.toLowerCase(), tone: 'bad', mark: '✕' }
-}
+import { clockTime, duration, runWord } from '../words.ts'
 
 export function RunsScreen() {
   const runs = Object.values(state.value.run).sort((a, b) => b.started_at - a.started_at)
