@@ -182,6 +182,14 @@ test('a clock that was ahead once keeps no backup from being made, nor from bein
   const names = (await backups.list()).map(({ name }) => name)
   t.equal(names.length, 7)
   t.ok(names.includes('daily-20261120T170100Z.tar.gz'))
+  await passed(clock, 3 * 24, backups)
+  const later = (await backups.list()).map(({ name }) => name)
+  t.same(
+    later.filter((name) => name.startsWith('daily-2026')).length,
+    4,
+    'those of the right clock are kept, and those of a time to come go',
+  )
+  t.equal(later.length, 7)
   await backups.close()
 })
 

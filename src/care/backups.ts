@@ -178,10 +178,11 @@ export class Backups {
     return { name: `${why}-${stampOf(at)}${with_keys ? '-keys' : ''}${with_events ? '-events' : ''}.tar.gz`, at }
   }
 
-  /** Never the one that was just made, whatever the clock says. */
-  async #forgetOld({ name: newest, is_daily }: Backup): Promise<void> {
+  /** Never the one that was just made, whatever the clock says. Those of a time to come were made before, while the clock was wrong: they go first. */
+  async #forgetOld({ name: newest, is_daily, made_at }: Backup): Promise<void> {
     const others = (await this.list()).filter((backup) => backup.is_daily === is_daily && backup.name !== newest)
-    for (const { name } of others.slice(keptBackups - 1)) await removeFile(`${this.#folder}/${name}`)
+    const [before, ahead] = [others.filter((other) => other.made_at <= made_at), others.filter((other) => other.made_at > made_at)]
+    for (const { name } of [...before, ...ahead].slice(keptBackups - 1)) await removeFile(`${this.#folder}/${name}`)
   }
 
   async #backup(name: string): Promise<Backup | undefined> {
