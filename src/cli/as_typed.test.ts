@@ -17,6 +17,9 @@ test('in a clone that nobody has linked, commands are named with npx', async (t)
   t.match(await spawned(home, ['config', 'check'], unlinked), { code: 78, stderr: /or try: npx benchd demo/ })
   t.match((await spawned(home, ['runs', 'why', '--help'], unlinked)).stdout, /^Usage: benchd runs why/)
   t.match((await spawned(home, ['runs', 'recover', '--help'], unlinked)).stdout, /\nExample: npx benchd runs recover/)
+  const lab = ['lab', 'init', `${home}/lab`, '--name', 'floor-2', '--bench', 'lab-pi-1', '--bench', 'lab']
+  const group = /-g benchd lab-pi-1\.seed.*-g benchd lab\.seed/s
+  t.match((await spawned(home, lab, unlinked)).stdout, group, 'the group of that name stays what it is')
 })
 
 test('a pairing names the command that approves it as it is typed there', async (t) => {

@@ -6,7 +6,7 @@ let named: RegExp | undefined
 
 /** Sets the first words of all commands: `benchd` is taken for the program only before one of them. */
 export function nameCommands(words: readonly string[]): void {
-  named = new RegExp(`(?<!npx |Usage: |\\ba |another |[\\w/.-])benchd (?=(?:help|${words.join('|')})\\b)`, 'g')
+  named = new RegExp(`(?<!npx |Usage: |\\ba |another |-g |[\\w/.-])benchd (?=(?:help|${words.join('|')})(?![\\w-]))`, 'g')
 }
 
 /** Writes `npx benchd …` instead of `benchd …` in a clone that nobody has linked. Returns JSON as it is. */
