@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync,
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { test } from 'tap'
-import { type Bench, Card, counted, emitMany, onBench, Socket, someDay, upTo } from '../testing/events.ts'
+import { type Bench, Card, counted, emitMany, onBench, Socket, someDay, until, upTo } from '../testing/events.ts'
 import type { RuntimeEvent } from './event.ts'
 import type { Query } from './log_reader.ts'
 import { verifyLog } from './log_verify.ts'
@@ -974,11 +974,6 @@ function isJson(line: string): boolean {
 
 async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise(setImmediate)
-}
-
-/** Lets the real file system do its work. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(setImmediate)
 }
 
 /** The lines behind a number, as a reader of whole lines gets them. */

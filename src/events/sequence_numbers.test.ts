@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
-import { type Bench, Card, emitMany, HandWall, onBench, Socket, someDay, upTo } from '../testing/events.ts'
+import { type Bench, Card, emitMany, HandWall, onBench, Socket, someDay, until, upTo } from '../testing/events.ts'
 import { verifyLog } from './log_verify.ts'
 import { SequenceNumbers } from './sequence_numbers.ts'
 
@@ -387,8 +387,4 @@ async function resumedAt(hub: Hub, after_seq: number, execution_id?: string): Pr
   if (execution_id === undefined && after_seq < seq) await until(() => socket.ids.at(-1) === seq)
   subscription.close()
   return socket
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(setImmediate)
 }

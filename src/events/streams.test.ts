@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type Bench, BusySocket, Card, emitMany, onBench, Socket, upTo } from '../testing/events.ts'
+import { type Bench, BusySocket, Card, emitMany, onBench, Socket, until, upTo } from '../testing/events.ts'
 
 type Hub = Bench['hub']
 
@@ -243,8 +243,4 @@ async function inHeaps(hub: Hub, count: number, from: number, execution_id = 'ru
     await new Promise(setImmediate)
   }
   await hub.log.until()
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(setImmediate)
 }

@@ -9,6 +9,7 @@ import { setTimeout as after } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { RuntimeEvent } from '../events/event.ts'
 import { verifyLog } from '../events/log_verify.ts'
+import { seeded } from '../testing/seeded.ts'
 
 const program = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
 const rate = 2000
@@ -304,15 +305,4 @@ async function post({ url, key }: Door, path: string, body: object): Promise<str
   const text = await answer.text()
   if (answer.ok) return text.trimEnd()
   throw new Error(`${path} was answered ${answer.status} ${text}`)
-}
-
-/** The same numbers from 0 to 1 for the same seed. */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state ^= state << 13
-    state ^= state >>> 17
-    state ^= state << 5
-    return (state >>> 0) / 2 ** 32
-  }
 }

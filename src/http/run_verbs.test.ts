@@ -3,7 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
-import { type Bench, isRefusal, openBench, type Reply } from '../testing/http.ts'
+import { isRefusal, openBench } from '../testing/http.ts'
+import { type Body, bodyOf, until } from '../testing/http_runs.ts'
 import { examples } from './openapi_examples.ts'
 
 const justShake = examples.putWorkflow!.body as Record<string, unknown>
@@ -20,9 +21,6 @@ const patient = {
   },
 }
 
-type Body = Record<string, unknown>
-const bodyOf = async (reply: Promise<Reply>) => (await reply).body as Body
-
 async function waiting(t: Test) {
   const bench = await openBench(t)
   const { ask, lab } = bench
@@ -33,16 +31,6 @@ async function waiting(t: Test) {
   const path = `/api/executions/${execution_id}`
   await until(bench, path, ({ threads }) => (threads as Body[])[0]?.status === 'AWAITING_EVENT')
   return { ...bench, path, over: () => until(bench, path, ({ status }) => status !== 'IN_PROGRESS') }
-}
-
-/** Asks until it is so; time goes by meanwhile. */
-async function until({ ask, clock }: Bench, path: string, isSo: (body: Body) => boolean): Promise<Body> {
-  for (let tries = 0; tries < 5000; tries++) {
-    const body = await bodyOf(ask('GET', path))
-    if (isSo(body)) return body
-    await clock.advance(500)
-  }
-  throw new Error(`${path} never came to it`)
 }
 
 test('a step is skipped by its name, while it waits too', async (t) => {

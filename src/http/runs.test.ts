@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
-import { type Bench, isRefusal, openBench, type Reply } from '../testing/http.ts'
+import { type Bench, isRefusal, openBench } from '../testing/http.ts'
+import { type Body, bodyOf, until } from '../testing/http_runs.ts'
 import { examples } from './openapi_examples.ts'
 
 const justShake = examples.putWorkflow!.body as Record<string, unknown>
@@ -29,8 +30,6 @@ const byHand = {
   threads: { plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [] } },
 }
 
-type Body = Record<string, unknown>
-
 /** The bench with its points taught, the demo's topology loaded, and workflows that wait. */
 async function openRuns(t: Test, more: object = {}) {
   const bench = await openBench(t, more)
@@ -46,18 +45,6 @@ async function submitted({ ask }: Bench, workflow: string, run_mode = 'LIVE', mo
   const reply = await ask('POST', '/api/submissions', { json: { workflow, run_mode, ...more } })
   if (reply.status !== 202) throw new Error(reply.text)
   return (reply.body as { execution_id: string }).execution_id
-}
-
-const bodyOf = async (reply: Promise<Reply>) => (await reply).body as Body
-
-/** Asks until it is so; time goes by meanwhile. */
-async function until({ ask, clock }: Bench, path: string, isSo: (body: Body) => boolean): Promise<Body> {
-  for (let tries = 0; tries < 1500; tries++) {
-    const body = await bodyOf(ask('GET', path))
-    if (isSo(body)) return body
-    await clock.advance(500)
-  }
-  throw new Error(`${path} never came to it`)
 }
 
 const ended = (bench: Bench, id: string) => until(bench, `/api/executions/${id}`, ({ status }) => status !== 'IN_PROGRESS')

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
+import { seeded } from '../testing/seeded.ts'
 import { roundsOf } from '../testing/teachpoints.ts'
 import { Teachpoints } from './store.ts'
 
@@ -51,15 +52,4 @@ async function killedAfter(folder: string, rounds: number[], when: { lines: numb
   const [code, signal] = await ended
   if (signal !== 'SIGKILL') throw new Error(`the writer ended by itself with ${code ?? signal}`)
   return lines
-}
-
-/** The same numbers from 0 to 1 for the same seed. */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state ^= state << 13
-    state ^= state >>> 17
-    state ^= state << 5
-    return (state >>> 0) / 2 ** 32
-  }
 }

@@ -119,6 +119,11 @@ export function upTo(count: number, from = 0): number[] {
   return Array.from({ length: count }, (_, i) => from + i)
 }
 
+/** Resolves, after turns of the event loop, once it is so. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(setImmediate)
+}
+
 /** A socket that takes everything, until a test makes it stall. */
 export class Socket implements Outlet {
   text = ''

@@ -53,6 +53,19 @@ const secondShaker = {
 const coords = { x: 200, y: 100, z: 50, yaw: 0, pitch: 0, roll: 0 }
 const isles = ['isle_1', 'isle_2'].map((name) => ({ device_id: 'arm-2', name, coord_type: 'cartesian', coords }))
 
+export type Body = Record<string, unknown>
+export const bodyOf = async (reply: Promise<Reply>) => (await reply).body as Body
+
+/** Asks until it is so; time goes by meanwhile. */
+export async function until({ ask, clock }: Bench, path: string, isSo: (body: Body) => boolean): Promise<Body> {
+  for (let tries = 0; tries < 5000; tries++) {
+    const body = await bodyOf(ask('GET', path))
+    if (isSo(body)) return body
+    await clock.advance(500)
+  }
+  throw new Error(`${path} never came to it`)
+}
+
 /** Where the plate of most workflows comes from and goes to. */
 export const atPad1 = { start: { at: 'pad_1', mode: 'REUSE_EXISTING' }, end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' } }
 export const shake = { do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 60 } }
