@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { tampered } from '../../src/testing/drivers/tampered.ts'
-import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
+import { type Bench, calm, onSimulator, sealedUntilStop } from '../../src/testing/drivers.ts'
 import type { Driver } from '../driver.ts'
 import { alps, ultraseal } from './driver.ts'
 import { alpsModels, type Settings } from './models.ts'
@@ -242,24 +242,9 @@ test('whenever a stop comes, the seal that was under way does nothing after it',
 
 /** What is written after a stop that comes so many words into a seal, save for the stop itself and questions. */
 async function writtenAfterStop(words: number, turns: number): Promise<string[]> {
-  const { device, run, clock, line } = await warmBench(alps)
-  const after: string[] = []
-  let heard = 0
-  let halted: Promise<void> | undefined
-  const halt = async () => {
-    for (let turn = 0; turn < turns; turn++) await Promise.resolve()
-    after.length = 0
-    await device.halt()
-  }
-  line.onWire((direction, bytes) => {
-    if (direction === 'to_host' && ++heard === words) halted = halt()
-    if (direction === 'to_device') after.push(Buffer.from(bytes).toString('latin1'))
-  })
-  const sealing = device.seal!({ temperature: 100, duration: 3 }, calm).catch(() => {})
-  await clock.advance(40_000)
-  await Promise.all([sealing, halted])
-  await run(device.check())
-  if ((await run(device.get_temperature!())).target !== null) after.push('it is believed to heat')
+  const bench = await warmBench(alps)
+  const after = await sealedUntilStop(bench, words, turns)
+  if ((await bench.run(bench.device.get_temperature!())).target !== null) after.push('it is believed to heat')
   return after.filter((frame) => !/^([?CFE]|A005)\r$/.test(frame))
 }
 

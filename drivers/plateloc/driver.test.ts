@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
+import { type Bench, calm, onSimulator, sealedUntilStop } from '../../src/testing/drivers.ts'
 import { driver } from './driver.ts'
 
 const stop = ['AC 00\r', 'ST 0.020\r']
@@ -151,22 +151,6 @@ test('whenever a stop comes, the seal that was under way does nothing after it',
 
 /** What is written after a stop that comes so many words into a seal, save for the stop itself and questions. */
 async function writtenAfterStop(words: number, turns: number): Promise<string[]> {
-  const { device, run, clock, line } = await warmBench()
-  const after: string[] = []
-  let heard = 0
-  let halted: Promise<void> | undefined
-  const halt = async () => {
-    for (let turn = 0; turn < turns; turn++) await Promise.resolve()
-    after.length = 0
-    await device.halt()
-  }
-  line.onWire((direction, bytes) => {
-    if (direction === 'to_host' && ++heard === words) halted = halt()
-    if (direction === 'to_device') after.push(Buffer.from(bytes).toString('latin1'))
-  })
-  const sealing = device.seal!({ temperature: 100, duration: 3 }, calm).catch(() => {})
-  await clock.advance(40_000)
-  await Promise.all([sealing, halted])
-  await run(device.check())
+  const after = await sealedUntilStop(await warmBench(), words, turns)
   return after.filter((frame) => !/^(AC 00|ST 0\.020|CC 00)\r$/.test(frame))
 }

@@ -50,6 +50,30 @@ export async function onPins<Settings>(driver: PinsDriver<Settings>, settings: u
 /** For operations that nobody aborts. */
 export const calm: AbortSignal = new AbortController().signal
 
+/**
+ * Seals, and stops the device after it has said so many words and so many turns of the microtask queue have gone by. Resolves, when all of it is
+ * over and the device was checked, with the frames that were written from the stop on.
+ */
+export async function sealedUntilStop({ device, run, clock, line }: Bench, words: number, turns: number): Promise<string[]> {
+  const after: string[] = []
+  let heard = 0
+  let halted: Promise<void> | undefined
+  const halt = async () => {
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve()
+    after.length = 0
+    await device.halt()
+  }
+  line.onWire((direction, bytes) => {
+    if (direction === 'to_host' && ++heard === words) halted = halt()
+    if (direction === 'to_device') after.push(Buffer.from(bytes).toString('latin1'))
+  })
+  const sealing = device.seal!({ temperature: 100, duration: 3 }, calm).catch(() => {})
+  await clock.advance(40_000)
+  await Promise.all([sealing, halted])
+  await run(device.check())
+  return after
+}
+
 const tick_ms = 5
 /** With more than this between two ticks the machine did not let the process run, or the process was busy. */
 const stall_ms = 4 * tick_ms
