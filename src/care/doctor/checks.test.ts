@@ -13,6 +13,7 @@ import { boxes } from './boxes.ts'
 import { bridges } from './bridges.ts'
 import { node } from './machine.ts'
 import { certificate, network } from './network.ts'
+import { notify } from './notify.ts'
 import type { Patient, ServiceView } from './patient.ts'
 import { service } from './service.ts'
 
@@ -92,6 +93,25 @@ test('the program of a bridge that is not there is named, and no other argument'
     { level: 'WARN' },
   ])
   t.notMatch(JSON.stringify(found), 'T0K3N')
+})
+
+test('a receiver that no message reaches is named with why, one that takes them is well', async (t) => {
+  const receiver = { waiting: 0, delivered_at: null, failure: null }
+  const receivers = [
+    { ...receiver, host: 'the address in slack', waiting: 2, failure: 'slack cannot be read: there is no such file' },
+    { ...receiver, host: 'ntfy.example.org', delivered_at: 1 },
+    { ...receiver, host: 'hooks.example.org' },
+  ]
+  const view: ServiceView = { is: 'answering', get: async <Answer>() => ({ receivers }) as Answer }
+  const bench = await patient({ seen: view })
+  t.same(await notify(bench), [], 'nothing without a receiver')
+  const config = await checkConfig({ format: 1, notify: [{ url: { file: 'slack' } }] }, 'the bench')
+  t.match(await notify({ ...bench, config }), [
+    { level: 'WARN', finding: /^no message reaches the address in slack: slack cannot be read.*; 2 wait$/, fix: /benchd notify test/ },
+    { level: 'OK', finding: 'ntfy.example.org took the last message' },
+    { level: 'OK', finding: /^hooks\.example\.org: no message was sent yet/ },
+  ])
+  t.match(await notify({ ...bench, config, service: { is: 'absent' } }), [{ level: 'SKIP' }])
 })
 
 test('a service that is degraded says with what, and each word has its fix', async (t) => {

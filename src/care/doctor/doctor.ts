@@ -12,6 +12,7 @@ import { instruments } from './instruments.ts'
 import { board, clock, node, power, temperature } from './machine.ts'
 import { modules, whyItDoesNotLoad } from './modules.ts'
 import { avahi, certificate, network } from './network.ts'
+import { notify } from './notify.ts'
 import { type Patient, type ServiceView, serviceUser, type Who } from './patient.ts'
 import { gpio, i2c } from './pins.ts'
 import { ports } from './ports.ts'
@@ -54,6 +55,7 @@ const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>>
   network,
   tls: certificate,
   avahi,
+  notify,
   fleet,
   instruments,
 }
