@@ -177,3 +177,33 @@ function fail(reason: string): void {
 function levels(line: number): number[] {
   return header.driven(line).map(({ level }) => level)
 }
+
+test('onoff: a chip that is unplugged while an input is watched ends nothing, and its pins work when it is there again', async () => {
+  const use = { active_low: false } as const
+  const place = (line: number) => ({ chip: 'usb-gpio', line })
+  const edges: boolean[] = []
+  let chip = new GpioChip('usb-gpio', 8)
+  const open = async () => {
+    const relay = await backends.onoff.open(place(1), { mode: 'out', ...use }, () => undefined)
+    const door = await backends.onoff.open(place(2), { mode: 'in', ...use }, () => undefined)
+    door.onEdge((active) => edges.push(active))
+    return { relay, door }
+  }
+  const { relay, door } = await open()
+  await relay.write(true)
+  assert.equal(chip.level(1), 1)
+  chip.remove()
+  await assert.rejects(relay.write(true))
+  await assert.rejects(relay.writeNow(false))
+  await assert.rejects(door.read())
+  for (const pin of [relay, door]) await pin.close().catch(() => undefined)
+  chip = new GpioChip('usb-gpio', 8)
+  const again = await open()
+  await again.relay.write(true)
+  assert.equal(chip.level(1), 1)
+  chip.pull(2, 'up')
+  await until('its edge is seen', () => edges.includes(true))
+  assert.equal(await again.door.read(), true)
+  for (const pin of [again.relay, again.door]) await pin.close()
+  chip.remove()
+})
