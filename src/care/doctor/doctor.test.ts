@@ -377,6 +377,9 @@ test('files that are damaged, that were set aside, and an event log with a rotte
     { check: 'storage', level: 'WARN', finding: /^leases\.json\.corrupt-.* was set aside/, fix: /^look what is missing/ },
     { check: 'events', level: 'WARN', finding: /^1 places of events-000001\.jsonl are damaged: 6 bytes are no whole line$/ },
   ])
+  writeFileSync(`${data_dir}/keys.json`, '{')
+  const keys = (await look()).find(({ finding }) => finding.startsWith('keys.json is damaged'))
+  t.match(keys, { fix: 'put a backup in its place: benchd restore FILE --with-keys' })
 })
 
 test('what cannot be read for want of rights is not taken for damaged, nor what is no file', async (t) => {

@@ -85,7 +85,8 @@ async function wholeness(data_dir: string, uid: number): Promise<Finding[]> {
 }
 
 function mending(name: string, names: readonly string[]): string {
-  return names.includes(`${name}.bak`) ? `the service takes ${name}.bak at its next start` : 'put a backup in its place: benchd restore'
+  if (names.includes(`${name}.bak`)) return `the service takes ${name}.bak at its next start`
+  return `put a backup in its place: benchd restore FILE${name === 'keys.json' ? ' --with-keys' : ''}`
 }
 
 /** An error is what keeps it from being read, which is no damage. */

@@ -47,6 +47,6 @@ function untaught({ document, graph }: Topology, bench: Bench): string[] {
     if (!bench.devices.some(({ device_id, driven }) => device_id === id && driven)) return []
     const reached = [...graph.positions.values()].filter(({ entry }) => positions.includes(entry))
     const missing = reached.map(({ name }) => name).filter((name) => !bench.hasTeachpoint(id, name))
-    return missing.length ? `${id} was not taught ${missing.join(', ')}` : []
+    return missing.length ? `${id} was not taught ${missing.join(', ')} (Teach on the page, or benchd teachpoints import ${id} FILE)` : []
   })
 }
