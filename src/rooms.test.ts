@@ -124,6 +124,14 @@ test('there is something to check', (t) => {
   t.end()
 })
 
+test('the map names the rooms in this order', (t) => {
+  const map = readFileSync(join(top, 'src/README.md'), 'utf8')
+  t.same(/^\*\*The rule of the doors\.\*\* `([^`]+)`/m.exec(map)?.[1]?.split(' '), rooms)
+  const rows = map.split('## Three walks')[0]!.matchAll(/^\| `(?:\.\.\/)?(\w+)(?:\/|\.ts)` /gm)
+  t.same([...rows].map(([, room]) => room).sort(), rooms.toSorted())
+  t.end()
+})
+
 test('nobody imports from a room to the right', (t) => {
   for (const { file, to, dynamic, typeOnly } of inside.filter(({ file }) => !isTest(file))) {
     const [from, target] = [roomOf(file), roomOf(resolve(dirname(file), to))]
