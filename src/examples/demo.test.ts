@@ -3,7 +3,7 @@ import { LabError } from '../errors.ts'
 import { silent } from '../kit/log.ts'
 import { openLab } from '../lab.ts'
 import { demo } from '../testing/cli.ts'
-import { demoConfig, prepareDemo } from './demo.ts'
+import { benchNames, demoConfig, prepareDemo, welcome } from './demo.ts'
 
 test('a key of an earlier start on the same folder opens the demo still, but not one of long ago', async (t) => {
   const { service } = await demo(t)
@@ -46,3 +46,15 @@ test('a demo whose folder cannot be written says which folder that is, and how a
     message: `the demo writes its teachpoints and a key to ${data_dir}, which failed: teachpoints.json was not written (ENOSPC): the disk is full; free some space, then try again, or name a folder on another disk with --data-dir`,
   })
 })
+
+for (const name of benchNames) {
+  test(`the bench ${name} of the demo has its topology loaded, and names a workflow that there is`, async (t) => {
+    const lab = await openLab(await demoConfig(1000, name), { data_dir: t.testdir({}), log: silent })
+    t.teardown(() => lab.close())
+    const api_key = await prepareDemo(lab, name)
+    const { runtime } = await lab.openRuns()
+    const [, workflow = ''] =
+      /benchd runs simulate (.+)/.exec(welcome({ url: 'http://127.0.0.1', api_key, lab, folder: undefined, bench: name })) ?? []
+    t.equal(runtime.library.workflows.get(workflow)!.topology.name, runtime.environments.topology!.name)
+  })
+}
