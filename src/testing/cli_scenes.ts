@@ -130,7 +130,7 @@ const runScenes: readonly Scene[] = [
   { path: '/api/operator/steps', until: /"step_id":"(?<step>[^"]+)"/ },
   said('runs steps', /^STEP .*\n.*look at the plate/),
   said('runs confirm $step', /./),
-  { path: '/api/executions/$run', until: /"status":"COMPLETED","/ },
+  { path: '/api/executions/$run', until: /"run_mode":"[A-Z_]+","status":"COMPLETED"/ },
   refused('runs stop-thread $thread', 5, /has ended/),
   refused('runs stop $run', 5, /has ended/),
   refused('runs pause patient', 5, /every run of patient has ended; see: benchd runs list/),
