@@ -1,7 +1,8 @@
 import { test } from 'tap'
+import { LabError } from '../errors.ts'
 import { begin, instantBench, liveRuntime, testRuntime, threadIn, until } from '../testing/workflow.ts'
 import type { InjectedFault } from './equipment/pure_equipment.ts'
-import { blockers, why } from './runs/explaining.ts'
+import { blockers, why, worded } from './runs/explaining.ts'
 
 const topology = {
   format: 1 as const,
@@ -9,6 +10,12 @@ const topology = {
   transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest'] }, far_arm: { positions: ['isle_1', 'isle_2'] } },
   positions: { pad_1: {}, pad_2: { storage: true }, nest: { device: 'mixer' }, isle_1: { device: 'unused' }, isle_2: {} },
   devices: { mixer: { operations: { mix: { seconds: 60 } } }, unused: { operations: { mix: { seconds: 60 } } } },
+}
+/** With a place to wait for those who begin in a storage. */
+const roomy = {
+  ...topology,
+  transporters: { ...topology.transporters, arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest'] } },
+  positions: { ...topology.positions, pad_3: { parking: true } },
 }
 const plates = (steps: object[]) => ({
   format: 1,
@@ -110,6 +117,31 @@ test('a run that cannot get past what another one left says so, and what to do',
   await runtime.over(execution)
 })
 
+test('a run that waits for what an ended thread of another run left says so, though that run goes on', async (t) => {
+  const from = { start: { at: 'pad_2', mode: 'DISPENSE' }, end: { at: ['pad_2'] } }
+  const work = (name: string, threads: object) => ({ ...plates([]), name, threads, start: Object.keys(threads) })
+  const leaves = work('leaves', {
+    first: { labware: 'first', ...from, steps: [{ method: 'mix_it' }] },
+    second: { labware: 'second', ...from, steps: [{ wait_for: 'go' }] },
+  })
+  const waits = work('waits', { first: { labware: 'first', ...from, steps: [{ method: 'mix_it' }] } })
+  const live = instantBench({ perform: () => Promise.reject(new LabError('device_failed', 'it is jammed')) })
+  const { runtime, incidents } = liveRuntime(roomy, [leaves, waits], { live })
+  const one = await begin(runtime, { workflow: 'leaves', run_mode: 'LIVE' })
+  const failed = await threadIn(one, 'first', 'PAUSED')
+  await threadIn(one, 'second', 'AWAITING_EVENT')
+  const other = await begin(runtime, { workflow: 'waits', run_mode: 'LIVE' })
+  await threadIn(other, 'first', 'AWAITING_ACTION_RESERVATION')
+  failed.recover('ABORT_THREAD')
+  await until(() => other.paused !== null)
+  t.match(incidents.at(-1), { category: 'SYSTEM_STALL', message: /nest is taken: first has stood there/ })
+  t.equal(one.paused, null)
+  for (const execution of [one, other]) {
+    execution.abort('the test is over')
+    await runtime.over(execution)
+  }
+})
+
 test('who stays in a storage because others could not get past it is told so', async (t) => {
   const short = plates([])
   const { runtime } = testRuntime([topology, { ...short, threads: { second: short.threads.second }, start: ['second'] }], {
@@ -130,11 +162,6 @@ test('who stays in a storage because others could not get past it is told so', a
 
 test('what another run holds is told with that run, and with what is to be seen to there', async (t) => {
   const short = plates([])
-  const roomy = {
-    ...topology,
-    transporters: { ...topology.transporters, arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest'] } },
-    positions: { ...topology.positions, pad_3: { parking: true } },
-  }
   const { runtime } = liveRuntime(roomy, [{ ...short, threads: { second: short.threads.second }, start: ['second'] }], {
     live: instantBench({ perform: () => Promise.reject(new Error('it is jammed')) }),
   })
@@ -147,6 +174,16 @@ test('what another run holds is told with that run, and with what is to be seen 
   t.match(blockers(other)[0], { kind: 'waiting', remedy: new RegExp(`see to ${holder}`) })
   for (const execution of [one, other]) execution.abort('the test is over')
   await Promise.all([one, other].map((execution) => runtime.over(execution)))
+})
+
+test('labware in the way is named with its place, and with who moves it', async (t) => {
+  const { execution, end } = await running([{ wait_for: 'go' }])
+  const first = await threadIn(execution, 'first', 'AWAITING_EVENT')
+  const way = { wanted: 'nest', reason: 'corridor', labware_id: first.labware.labware_id } as const
+  t.equal(worded({ ...way, thread_id: null }, execution), 'the way leads through nest, where first stands, and no thread moves it')
+  t.match(worded({ ...way, thread_id: first.thread_id }, execution), /leads through nest, where first stands \(first, which is AWAITING_EVENT\)/)
+  t.match(worded({ ...way, thread_id: first.thread_id, labware_id: null }, execution), /^the way to nest leads through a place that first/)
+  await end()
 })
 
 test('two that want each other’s places are told, with which of them is put out of the way', async (t) => {

@@ -503,6 +503,29 @@ test('a thread for which nothing is left but to wait is told of, also when it is
   await runtime.over(execution)
 })
 
+test('a run whose threads wait already when it is resumed is told of again', async (t) => {
+  const threads = Object.fromEntries(['first', 'second', 'third'].map((name, n) => [name, journey(name, `pad_${n + 1}`, steps('mix_it'))]))
+  const { runtime, incidents } = testRuntime([topology, workflow(threads)], { faults: [{ operation: 'mix', call: 1, does: 'fail' }] })
+  const execution = await begin(runtime, { workflow: 'work' })
+  const stalls = () => incidents.filter(({ category }) => category === 'SYSTEM_STALL').length
+  const [first, second, third] = ['first', 'second', 'third'].map((name) => named(execution, name))
+  await until(
+    () => first!.status.current === 'PAUSED' && [second, third].every((one) => one!.status.current === 'AWAITING_ACTION_RESERVATION'),
+  )
+  first!.recover('ABORT_THREAD')
+  await until(() => [second, third].every((one) => one!.status.current === 'PAUSED'))
+  t.equal(stalls(), 1)
+  second!.resume()
+  await threadIn(execution, 'second', 'AWAITING_ACTION_RESERVATION')
+  third!.stop()
+  await until(() => third!.isOver)
+  await aWhile()
+  execution.resume()
+  await until(() => stalls() === 2)
+  execution.abort('enough')
+  await runtime.over(execution)
+})
+
 test('labware that a thread leaves in a storage is out of the way of others', async (t) => {
   const threads = { plate: journey('plate', 'rack_out', [{ wait_for: 'go' }], { immovable: true }) }
   const { runtime } = testRuntime([topology, workflow(threads)])

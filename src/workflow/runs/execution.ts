@@ -364,6 +364,8 @@ export class Execution implements RunPorts {
     this.stall.forget()
     this.slots.acceptPartial()
     for (const thread of this.#live) if (!thread.pausedAt) thread.resume()
+    // Threads that were resumed one by one before may all wait already.
+    this.stall.suspect()
   }
 
   /**
@@ -457,7 +459,7 @@ export class Execution implements RunPorts {
     this.groups.ended(thread)
     this.slots.settle()
     this.#endIfAllHave()
-    this.stall.suspect()
+    for (const { stall } of [this, ...this.beside()]) stall.suspect()
   }
 
   #endIfAllHave(): void {

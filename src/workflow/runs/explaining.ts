@@ -253,11 +253,15 @@ function remedyFor(inTheWay: readonly Obstacle[], execution: RunPorts): string {
 export function worded({ wanted, reason, thread_id, labware_id }: Obstacle, execution: RunPorts): string {
   const holder = nameOf(thread_id, execution)
   const labware = (labware_id !== null && execution.environment.labware.get(labware_id)?.name) || labware_id
+  const mover = thread_id === null ? ', and no thread moves it' : ` (${holder})`
   const sentences: Record<Obstacle['reason'], string> = {
     held: `${wanted} is held by ${holder}`,
-    occupied: `${labware} stands at ${wanted}${thread_id === null ? ', and no thread moves it' : ` (${holder})`}`,
+    occupied: `${labware} stands at ${wanted}${mover}`,
     reserved: `${wanted} is reserved for ${holder}`,
-    corridor: `the way leads through ${wanted}, which ${holder} is using`,
+    corridor:
+      labware === null
+        ? `the way to ${wanted} leads through a place that ${holder} is using`
+        : `the way leads through ${wanted}, where ${labware} stands${mover}`,
     unsafe: `${wanted} is free, but ${holder} could then never go on`,
     unreachable: `there is no way to ${wanted}`,
     booked: `${wanted} is booked for ${holder}`,

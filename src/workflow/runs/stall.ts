@@ -8,9 +8,8 @@ import { inTheWayAt, type LabwareInTheWay } from './in_the_way.ts'
 interface Run extends Publisher {
   readonly isOver: boolean
   readonly paused: unknown
-  readonly threads: ReadonlyMap<string, unknown>
   readonly liveCount: number
-  live(): readonly { readonly name: string; readonly waiting: Waiting | null }[]
+  live(): readonly { readonly thread_id: string; readonly name: string; readonly waiting: Waiting | null }[]
   /** Other open runs that share its places. */
   beside(): readonly Run[]
   pause(reason: 'system'): void
@@ -36,7 +35,7 @@ export class Stall {
     if (more > 0) this.suspect()
   }
 
-  /** Looks in one of the next turns; also when another run has ended, and left something in the way. */
+  /** Looks in one of the next turns; also when a thread of another run has ended, and left something in the way. */
   suspect(): void {
     if (this.#blocked < this.#execution.liveCount || this.#isLooking) return
     this.#isLooking = true
@@ -72,11 +71,12 @@ export class Stall {
 
   #look(): void {
     if (!isBlockedWhole(this.#execution)) return
-    const { threads } = this.#execution
     const live = this.#execution.live()
     const obstacles = live.flatMap(({ waiting }) => waiting!.obstacles())
-    const isElsewhere = obstacles.some(({ thread_id }) => thread_id !== null && !threads.has(thread_id))
-    if (isElsewhere && !this.#execution.beside().every(isBlockedWhole)) return
+    const beside = this.#execution.beside()
+    const elsewhere = new Set(beside.flatMap((other) => other.live().map(({ thread_id }) => thread_id)))
+    const isElsewhere = obstacles.some(({ thread_id }) => thread_id !== null && elsewhere.has(thread_id))
+    if (isElsewhere && !beside.every(isBlockedWhole)) return
     const picture = live.map(({ waiting, name }) => `${name} waits for ${waiting!.what}`).join('; ')
     if (picture === this.picture) return
     this.picture = picture

@@ -59,7 +59,7 @@ export interface RequestHandle {
 }
 
 export type Obstacle = {
-  /** The device or position that is wanted. */
+  /** The device or position that is wanted; of a way that leads past labware, the place where that stands. */
   wanted: string
   reason: 'held' | 'occupied' | 'reserved' | 'corridor' | 'unsafe' | 'unreachable' | 'booked' | 'window' | 'at_work' | 'reached_into'
   /** The thread that holds it, if one does. */

@@ -180,7 +180,8 @@ export class RouteGrants {
     const obstacles: Obstacle[] = []
     if (routeGrant.state !== 'waiting') return obstacles
     this.obstacles(routeGrant, (reason, by, placement) => {
-      obstacles.push({ wanted: routeGrant.to, reason, thread_id: by?.thread_id ?? null, labware_id: placement?.labware_id ?? null })
+      const wanted = reason === 'corridor' && placement ? placement.position : routeGrant.to
+      obstacles.push({ wanted, reason, thread_id: by?.thread_id ?? null, labware_id: placement?.labware_id ?? null })
     })
     return obstacles
   }

@@ -168,7 +168,7 @@ test('the whole way is granted at once, and freed behind the labware', (t) => {
   t.same(routes, ['a by h1,d2'])
   t.same(second.explain(), [{ wanted: 'd4', reason: 'corridor', thread_id: 'a', labware_id: null }])
   stage.scheduler.arrive('a', 'h1')
-  t.same(second.explain(), [{ wanted: 'd4', reason: 'corridor', thread_id: 'a', labware_id: 'a' }])
+  t.same(second.explain(), [{ wanted: 'h1', reason: 'corridor', thread_id: 'a', labware_id: 'a' }])
   stage.scheduler.arrive('a', 'd2')
   t.same(routes, ['a by h1,d2', 'b by h1,d4'])
   t.end()
