@@ -181,7 +181,10 @@ test('labware in the way is named with its place, and with who moves it', async 
   const first = await threadIn(execution, 'first', 'AWAITING_EVENT')
   const way = { wanted: 'nest', reason: 'corridor', labware_id: first.labware.labware_id } as const
   t.equal(worded({ ...way, thread_id: null }, execution), 'the way leads through nest, where first stands, and no thread moves it')
-  t.match(worded({ ...way, thread_id: first.thread_id }, execution), /leads through nest, where first stands \(first, which is AWAITING_EVENT\)/)
+  t.match(
+    worded({ ...way, thread_id: first.thread_id }, execution),
+    /leads through nest, where first stands \(first, which is AWAITING_EVENT\)/,
+  )
   t.match(worded({ ...way, thread_id: first.thread_id, labware_id: null }, execution), /^the way to nest leads through a place that first/)
   await end()
 })
