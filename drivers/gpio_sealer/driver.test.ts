@@ -181,6 +181,11 @@ test('a sensor of coarse steps that says the very same for minutes beside the se
   t.match(await run(device.get_temperature!()), { target: 120 })
   const { temperature } = world()
   t.ok(temperature > 115 && temperature < 125, `${temperature} °C`)
+  await run(device.set_temperature!({ temperature: 119.5 }, calm))
+  await clock.advance(2000)
+  t.match(await run(device.get_temperature!()), { target: 119.5 }, 'nor is it where the set point is lowered then')
+  await clock.advance(30_000)
+  await t.rejects(run(device.check()), { message: /has said exactly 119.9375 °C for 3\d s/ }, 'but it has to cool')
 })
 
 test('a reading that jumps as no plate does is none: off at once, and for good after two seconds', async (t) => {

@@ -32,8 +32,8 @@ type Parts = {
   trip(error: LabError): void
 }
 
-/** The last reading while it heats, when that was, since when it has been the same, and what the plate was given then. */
-type Last = { temperature: number; at: number; since: number; holding: number }
+/** The last reading while it heats, when that was, since when it has been the same and the plate was left to cool or not, and what the plate was given then. */
+type Last = { temperature: number; at: number; isLeftToCool: boolean; since: number; holding: number }
 
 export class Thermostat extends Mounted<Parts> {
   readonly #watch = new HeatWatch(this.at.clock, this.at.warming)
@@ -99,9 +99,8 @@ export class Thermostat extends Mounted<Parts> {
   /** Says so, in words, when the reading has been the very same for too long, though the plate was given more heat, or none. */
   #frozen(temperature: number): string | undefined {
     if (!this.#last) return undefined
-    const { at, since, holding } = this.#note(temperature)
+    const { at, isLeftToCool, since, holding } = this.#note(temperature)
     const { within_s } = this.at.warming
-    const isLeftToCool = temperature >= this.#watch.target!
     if (at - since < within_s * 1000 || (!isLeftToCool && this.#holding - holding < unmoved_share)) return undefined
     const seconds = Math.round((at - since) / 1000)
     return `its sensor has said exactly ${temperature} °C for ${seconds} s, so that it does not seem to measure any more`
@@ -109,8 +108,10 @@ export class Thermostat extends Mounted<Parts> {
 
   #note(temperature: number): Last {
     const at = this.at.clock.now()
-    const same = this.#last?.temperature === temperature ? this.#last : { since: at, holding: this.#holding }
-    this.#last = { temperature, at, since: same.since, holding: same.holding }
+    const isLeftToCool = temperature >= this.#watch.target!
+    const isSame = this.#last?.temperature === temperature && this.#last.isLeftToCool === isLeftToCool
+    const { since, holding } = isSame ? this.#last! : { since: at, holding: this.#holding }
+    this.#last = { temperature, at, isLeftToCool, since, holding }
     return this.#last
   }
 

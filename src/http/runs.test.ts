@@ -178,6 +178,26 @@ test('a workflow that is stored or deleted compiles no other anew, unless somebo
   t.same(runtime.library.faults, [], 'one that is replaced is left out no more')
 })
 
+test('a workflow that is stored while the topologies folder is read anew is compiled for what is there then', async (t) => {
+  const home = t.testdir({ data: {}, topologies: { 'smc_assay.json': JSON.stringify({ ...justShake, name: 'smc_assay' }) } })
+  const topologies = join(home, 'topologies')
+  const { ask, lab, clock } = await openBench(t, {}, { topologies, folder: join(home, 'data') })
+  const { catalog, runtime } = lab.runs
+  const names = () => [...runtime.library.workflows.keys()]
+  t.equal((await ask('PUT', '/api/workflows/asking', { json: asking })).status, 201)
+  t.same(names(), ['smc_assay', 'asking', 'seal-and-spin'], 'a file comes first, also where it has a shipped name')
+  writeFileSync(join(topologies, 'patient.json'), JSON.stringify(patient))
+  const takeOver = await catalog.read()
+  const putting = [catalog.put('patient', { ...patient, threads: plate([]) } as never), catalog.put('just-shake', justShake as never)]
+  takeOver(new Set())
+  await clock.run(Promise.all(putting))
+  t.same(names(), ['patient', 'smc_assay', 'asking', 'just-shake', 'seal-and-spin'])
+  t.equal(catalog.sourceOf('patient'), 'file')
+  t.match(runtime.workflow('patient').document.threads, patient.threads, 'a file goes before one of the API')
+  const { topologies: fresh } = runtime.library
+  t.ok(names().every((name) => runtime.workflow(name).topology === fresh.get(runtime.workflow(name).topology.name)))
+})
+
 test('all workflows together may not become larger than the service can hold', async (t) => {
   const { ask } = await openBench(t)
   const large = (name: string) => ({ ...justShake, name, variables: { long: { default: 'x'.repeat(1_000_000) } } })

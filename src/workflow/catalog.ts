@@ -155,6 +155,7 @@ export class Catalog {
         return [...others, structuredClone(document)]
       },
       { name, workflow },
+      library,
     )
     return { workflow, isNew }
   }
@@ -165,29 +166,30 @@ export class Catalog {
     if (this.sourceOf(name) !== 'api') this.runtime.workflow(name)
     const open = this.runtime.executions().find(({ isOver, workflow }) => !isOver && workflow.name === name)
     if (open) throw new LabError('conflict', `execution ${open.execution_id} of ${name} is open; stop it before the workflow is deleted`)
-    await this.#change((workflows) => workflows.filter((other) => other.name !== name), { name, workflow: undefined })
+    const others = (workflows: readonly Document[]) => workflows.filter((other) => other.name !== name)
+    await this.#change(others, { name, workflow: undefined }, this.runtime.library)
   }
 
   /**
    * Stores a change of one workflow. Only that one is compiled: a shelf takes seconds, in which no stop would go out. All are compiled anew where the
-   * file was changed by somebody else, and where a workflow of it is left out, which may be this one.
+   * file was changed by somebody else, where the topologies are others than `before`, and where a workflow of the file is left out, which may be this one.
    */
-  async #change(change: (workflows: readonly Document[]) => Document[], { name, workflow }: Changed): Promise<void> {
+  async #change(change: (workflows: readonly Document[]) => Document[], { name, workflow }: Changed, before: Library): Promise<void> {
     let isOurs = false
     const stored = await this.#stored.change((stored) => {
       isOurs = stored === this.#compiledOf
       return { workflows: change(stored.workflows) }
     })
     const { library } = this.runtime
-    if (!isOurs || library.faults.some(({ origin }) => origin === storedOrigin)) {
+    if (!isOurs || library.topologies !== before.topologies || library.faults.some(({ origin }) => origin === storedOrigin)) {
       this.compileAnew()
       return
     }
-    const shipped = new Set(this.#options.shipped.map(nameIn))
     const others = [...library.workflows].filter(([other]) => other !== name)
-    const [before, after] = [others.filter(([other]) => !shipped.has(other)), others.filter(([other]) => shipped.has(other))]
+    const shipped = new Set(others.flatMap(([other]) => (this.sourceOf(other) === 'example' ? [other] : [])))
     const changed: [string, Workflow][] = workflow ? [[name, workflow]] : []
-    this.runtime.library = { ...library, workflows: new Map([...before, ...changed, ...after]) }
+    const ordered = [...others.filter(([other]) => !shipped.has(other)), ...changed, ...others.filter(([other]) => shipped.has(other))]
+    this.runtime.library = { ...library, workflows: new Map(ordered) }
     this.#compiledOf = stored
   }
 
