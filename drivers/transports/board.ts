@@ -236,7 +236,9 @@ class BoardPin implements Pin {
 
   #notSent(cause: unknown): never {
     if (!(cause instanceof LabError)) this.#of.lost(`${this.#name}: ${messageOf(cause)}`)
-    throw new LabError('stop_not_sent', `the stop could not be sent: ${this.#name}: ${messageOf(cause)}`, { cause })
+    // A pin of an expander says so too.
+    const reason = messageOf(cause).replace(/^the stop could not be sent: /, '')
+    throw new LabError('stop_not_sent', `the stop could not be sent: ${this.#name}: ${reason}`, { cause })
   }
 
   #note(active: boolean): void {
