@@ -44,7 +44,7 @@ test('a thousand messages copy what is there once, and not a thousand times', (t
 
 test('frames are read however the pieces are cut, and others are passed over', async (t) => {
   const text =
-    'retry: 2000\n\nevent: state\ndata: {"kind":"device","id":"ü","value":null}\n\n: ping\n\nevent: ready\ndata: {}\n\nevent: beat\ndata: {"time":5}\n\n'
+    'retry: 2000\n\nevent: state\ndata: {"kind":"device","id":"ü\u2028","value":null}\n\n: ping\n\nevent: ready\ndata: {}\n\nevent: beat\ndata: {"time":5}\n\n'
   const bytes = new TextEncoder().encode(text)
   for (const size of [1, 7, 1000]) {
     const stream = new ReadableStream<Uint8Array>({
@@ -57,7 +57,7 @@ test('frames are read however the pieces are cut, and others are passed over', a
     for await (const messages of messagesIn(stream)) found.push(...messages)
     t.same(
       found,
-      [{ event: 'state', kind: 'device', id: 'ü', value: null }, { event: 'ready' }, { event: 'beat', time: 5 }],
+      [{ event: 'state', kind: 'device', id: 'ü\u2028', value: null }, { event: 'ready' }, { event: 'beat', time: 5 }],
       `pieces of ${size}`,
     )
   }
@@ -109,7 +109,7 @@ test('events come in order over a break, from the last one on that was taken, un
   const { port, secrets, lab } = await openService(t)
   const { url, cut } = await wayTo(t, port)
   const bench = new Bench({ url, key: secrets.operate })
-  const emit = (number: number) => lab.hub.emit(`CUSTOM.n${number}.EMITTED`, {})
+  const emit = (number: number) => lab.hub.emit(`CUSTOM.n${number}.EMITTED`, { text: 'two lines\u2028of a document\u2029' })
   const taken: (string | undefined)[] = []
   await lab.hub.stored(emit(0))
   const began = bench.events()

@@ -415,7 +415,7 @@ async function* framesIn(stream: ReadableStream<Uint8Array>): AsyncGenerator<str
 }
 
 function messageOf(frame: string): Message | undefined {
-  const [, event, data] = /^event: (\w+)\ndata: (.*)$/.exec(frame) ?? []
+  const [, event, data] = /^event: (\w+)\ndata: (.*)$/s.exec(frame) ?? []
   if (event !== 'state' && event !== 'ready' && event !== 'beat') return undefined
   return { event, ...(JSON.parse(data!) as object) } as Message
 }
@@ -425,7 +425,7 @@ function eventFrame(frame: string): { id?: string; data?: string; note?: string 
   const names: Record<string, string> = { id: 'id', data: 'data', '': 'note' }
   return Object.fromEntries(
     frame.split('\n').flatMap((line) => {
-      const [, field = '-', value] = /^(\w*): ?(.*)$/.exec(line) ?? []
+      const [, field = '-', value] = /^(\w*): ?(.*)$/s.exec(line) ?? []
       const name = names[field]
       return name === undefined ? [] : [[name, value]]
     }),

@@ -148,7 +148,7 @@ export class Bench {
       })
       this.#tellAll()
       const lines = new Lines((line) => {
-        const [, id] = /^data:.*"execution_id":"([^"]+)"/.exec(line) ?? []
+        const [, id] = /^data:.*"execution_id":"([^"]+)"/s.exec(line) ?? []
         if (id !== undefined) this.#tell(id)
         if (/"status":"(PLACING|COMPLETED)"/.test(line)) this.#tell(notOrdered)
       })
