@@ -40,7 +40,7 @@ const keptBackups = 7
 const day_ms = 86_400_000
 /** After the start: a service that breaks off at once packs nothing. */
 const first_ms = 60_000
-/** After one that failed. */
+/** After one that failed, and for a clock that seems to be wrong. */
 const again_ms = 3_600_000
 const mostWaiting = 4
 
@@ -82,10 +82,7 @@ export class Backups {
   async start(): Promise<void> {
     await mustBeFolder(this.#folder, this.#report)
     for (const name of (await namesIn(this.#folder)).filter((one) => one.endsWith('.tmp'))) await removeFile(`${this.#folder}/${name}`)
-    const last = (await this.list()).find(({ is_daily }) => is_daily)
-    const age_ms = last ? this.#now() - last.made_at * 1000 : day_ms
-    // A backup of a time to come was made while the clock was wrong.
-    this.#next(age_ms < 0 ? first_ms : Math.max(first_ms, day_ms - age_ms))
+    await this.#plan(again_ms)
   }
 
   /** Why there is no daily backup of today; undefined while all is well. */
@@ -128,8 +125,16 @@ export class Backups {
     await this.#queue.run(async () => {})
   }
 
-  #next(ms: number): void {
-    if (!this.#closing.signal.aborted) this.#cancel = this.#clock.after(ms, () => void this.#daily())
+  /** With a backup of a time to come the clock was wrong when that was made, or is so now: then a time server has `patience_ms` to set it. */
+  async #plan(patience_ms: number): Promise<void> {
+    const last = (await this.list()).find(({ is_daily }) => is_daily)
+    const age_ms = last ? this.#now() - last.made_at * 1000 : day_ms
+    if (age_ms < 0 && patience_ms > 0) this.#next(patience_ms, () => this.#plan(0).catch(() => this.#daily()))
+    else this.#next(age_ms < 0 ? 0 : Math.max(first_ms, day_ms - age_ms))
+  }
+
+  #next(ms: number, then = () => this.#daily()): void {
+    if (!this.#closing.signal.aborted) this.#cancel = this.#clock.after(ms, () => void then())
   }
 
   async #daily(): Promise<void> {
