@@ -122,7 +122,7 @@ test('whatever has become of a file', async (t) => {
   const used = `${home}/used`
   let states = ''
   await t.test('a bench that was in use when it was killed', async (t) => {
-    states = await useBench(t, `${home}/first`, used)
+    states = await useBench(t, home, used)
   })
   for (const [name, { fate, but = {} }] of Object.entries(state)) {
     await t.test(name, async (t) => {
@@ -151,31 +151,28 @@ test('whatever has become of a file', async (t) => {
 })
 
 /** Leaves a bench as a kill does, with something in each file. Answers the name of the file with the state of the run, without its ending. */
-async function useBench(t: Test, data_dir: string, used: string): Promise<string> {
+async function useBench(t: Test, home: string, used: string): Promise<string> {
+  const [data_dir, again] = [`${home}/first`, `${home}/second`]
   mkdirSync(data_dir)
   const first = await openBench(t, {}, { folder: data_dir })
   await work(t, first)
   await first.lab.hub.log.until()
-  cpSync(data_dir, used, { recursive: true })
+  cpSync(data_dir, again, { recursive: true })
   // A segment that another follows is sealed at the next start.
-  writeFileSync(`${used}/events/events-000002.jsonl`, '')
-  const second = await openBench(t, {}, { folder: used })
+  writeFileSync(`${again}/events/events-000002.jsonl`, '')
+  const second = await openBench(t, {}, { folder: again })
   await second.ask('POST', '/api/stop')
   await second.lab.hub.log.until()
   await second.ask('POST', '/api/system/backups', { json: {} })
   const learned = { operations: {}, hops: {} }
   const byHand = { 'durations.json': { LIVE: learned, DEVICE_SIM: learned }, 'labware.json': { topology: 'demo', labware: [] } }
   for (const [name, content] of Object.entries(byHand))
-    if (!existsSync(`${used}/${name}`)) writeFileSync(`${used}/${name}`, JSON.stringify({ format: 1, ...content }))
-  const runs = await OperationJournal.open(used, ({ message }) => t.fail(message))
+    if (!existsSync(`${again}/${name}`)) writeFileSync(`${again}/${name}`, JSON.stringify({ format: 1, ...content }))
+  const runs = await OperationJournal.open(again, ({ message }) => t.fail(message))
   await runs.switchedOn('centrifuge-1', 'centrifuge')
   await runs.close()
-  const copy = `${used}-now`
-  cpSync(used, copy, { recursive: true })
-  t.teardown(() => {
-    rmSync(used, { recursive: true })
-    renameSync(copy, used)
-  })
+  // The bench itself goes on until the end of the test.
+  cpSync(again, used, { recursive: true })
   return readdirSync(`${used}/executions`)[0]!.replace(/\.jsonl$/, '')
 }
 

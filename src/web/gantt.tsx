@@ -24,7 +24,7 @@ const mostThreads = 100
 /** Drawn in the width that there is, so that its letters are as large as those of the page. */
 export function Gantt({ bars, until_s, label }: { bars: readonly Bar[]; until_s: number; label: string }) {
   const figure = useRef<HTMLElement>(null)
-  const room = useSignal(1000)
+  const room = useSignal(0)
   useEffect(() => {
     const watch = new ResizeObserver(([entry]) => {
       if (entry) room.value = Math.floor(entry.contentRect.width)
