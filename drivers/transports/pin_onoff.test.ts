@@ -21,7 +21,7 @@ test('an input whose edges are not reported any more is lost, once', (t) => {
   t.end()
 })
 
-test('an edge at which the pin cannot be read does not end the process, and whoever reads the pin hears of it', async (t) => {
+test('an edge at which the pin cannot be read does not end the process, and the next read of the pin rejects', async (t) => {
   const gpio = {
     readSync() {
       throw new Error('EREMOTEIO: remote I/O error, read')

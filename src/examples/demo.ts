@@ -17,8 +17,8 @@ type Rooms = {
 }
 
 /**
- * The benches of the demo by name: what stands on each, the names of what runs there, and which of its devices is broken for a trial. A bench
- * is loaded when it is chosen, and its topology and workflow when somebody asks for workflows: the demo answers sooner so.
+ * The benches of the demo by name: the devices and teachpoints of each, the names of its topology and workflow, and the device that is broken
+ * for a trial. The demo loads a bench when that is chosen, and the documents when somebody asks for workflows: the demo answers sooner so.
  */
 const benches = {
   small: {

@@ -151,7 +151,7 @@ export class Catalog {
         const others = workflows.filter((other) => other.name !== name)
         isNew = others.length === workflows.length
         mustHaveRoom(others, document)
-        // What is stored is frozen, and what was sent is still somebody's.
+        // The store freezes its content, and the caller still owns the document.
         return [...others, structuredClone(document)]
       },
       { name, workflow },

@@ -442,7 +442,6 @@ export class Runtime {
     this.#idle.get(execution.execution_id)?.()
     this.#idle.delete(execution.execution_id)
     this.#forgetOldest()
-    for (const other of this.executions()) if (!other.isOver && other.environment === execution.environment) other.stall.suspect()
     void this.environments.tidy()
     void this.#dropState(execution)
   }

@@ -503,7 +503,7 @@ test('a thread for which nothing is left but to wait is told of, also when it is
   await runtime.over(execution)
 })
 
-test('a run whose threads wait already when it is resumed is told of again', async (t) => {
+test('a run whose threads wait already when it is resumed reports its stall again', async (t) => {
   const threads = Object.fromEntries(['first', 'second', 'third'].map((name, n) => [name, journey(name, `pad_${n + 1}`, steps('mix_it'))]))
   const { runtime, incidents } = testRuntime([topology, workflow(threads)], { faults: [{ operation: 'mix', call: 1, does: 'fail' }] })
   const execution = await begin(runtime, { workflow: 'work' })

@@ -9,7 +9,9 @@ interface Run extends Publisher {
   readonly isOver: boolean
   readonly paused: unknown
   readonly liveCount: number
-  live(): readonly { readonly thread_id: string; readonly name: string; readonly waiting: Waiting | null }[]
+  live(): readonly { readonly name: string; readonly waiting: Waiting | null }[]
+  /** A thread of this run, or of another that shares its places. */
+  find(thread_id: string): { readonly isOver: boolean; readonly execution: Publisher } | undefined
   /** Other open runs that share its places. */
   beside(): readonly Run[]
   pause(reason: 'system'): void
@@ -73,10 +75,9 @@ export class Stall {
     if (!isBlockedWhole(this.#execution)) return
     const live = this.#execution.live()
     const obstacles = live.flatMap(({ waiting }) => waiting!.obstacles())
-    const beside = this.#execution.beside()
-    const elsewhere = new Set(beside.flatMap((other) => other.live().map(({ thread_id }) => thread_id)))
-    const isElsewhere = obstacles.some(({ thread_id }) => thread_id !== null && elsewhere.has(thread_id))
-    if (isElsewhere && !beside.every(isBlockedWhole)) return
+    const holders = obstacles.flatMap(({ thread_id }) => (thread_id !== null && this.#execution.find(thread_id)) || [])
+    const isElsewhere = holders.some(({ isOver, execution }) => !isOver && execution.execution_id !== this.#execution.execution_id)
+    if (isElsewhere && !this.#execution.beside().every(isBlockedWhole)) return
     const picture = live.map(({ waiting, name }) => `${name} waits for ${waiting!.what}`).join('; ')
     if (picture === this.picture) return
     this.picture = picture
