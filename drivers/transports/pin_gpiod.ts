@@ -32,6 +32,8 @@ type Words = {
   monitor(chip: string, line: number, pull: PinUse['pull']): string[]
   /** The line that gpiomon prints for a rising edge. */
   rising: string
+  /** After so many edges the last one may not be the level. Undefined where it always is. */
+  trusted_edges?: number
 }
 
 /** The options of the two generations: 1.x in Debian 12, 2.x in Debian 13, where gpioset is built without `--interactive`. */
@@ -41,6 +43,8 @@ const generations: Record<number, Words> = {
     set: (chip) => ['gpioset', '--mode=signal', chip],
     monitor: (chip, line, pull) => ['gpiomon', ...bias(pull), '--line-buffered', '--format=%e', chip, String(line)],
     rising: '1',
+    // The interface that these tools use queues 16 edges and drops later ones; that of generation 2 drops the oldest.
+    trusted_edges: 15,
   },
   2: {
     get: (chip, line, pull) => ['gpioget', '--numeric', ...bias(pull), `--chip=${chip}`, String(line)],
@@ -146,12 +150,12 @@ kill -9 "$p"; wait "$p"
 `
 
 type Shell = ChildProcessByStdio<Writable, Readable, Readable>
-type Watch = { shell: Shell; closed: Promise<void>; said: string; pid?: number; read_at?: number; ended: boolean }
+type Watch = { shell: Shell; closed: Promise<void>; said: string; pid?: number; read_at?: number; edges: number; ended: boolean }
 
 /**
- * An input that is listened to is held by gpiomon, which does not say where the level began, and nobody else can read it then. Its
- * edges are queued by the kernel, so what it said last is the level; only one that comes between the first level and gpiomon is lost,
- * a few milliseconds. So `read` begins anew, now and then.
+ * An input that is listened to is held by gpiomon, which does not say where the level began, and nobody else can read it then. The kernel
+ * queues the edges, so the last one is the level, with two exceptions: an edge between the first level and gpiomon, a few milliseconds, is
+ * lost; and in a burst the queue can overflow. So `read` begins anew every two seconds, and after a burst.
  */
 class Input extends Mounted<Place> implements Pin {
   readonly #queue = new SerialQueue(64)
@@ -167,8 +171,7 @@ class Input extends Mounted<Place> implements Pin {
 
   read(): Promise<boolean> {
     return this.#queue.run(async () => {
-      const read_at = this.#watch?.read_at
-      if (read_at !== undefined && systemClock.now() - read_at < stale_ms) return this.#last!
+      if (this.#watch && !this.#isStale(this.#watch)) return this.#last!
       await this.#endWatch()
       if (this.#listeners.size) await this.#beginWatch()
       else await this.#readOnce()
@@ -196,6 +199,11 @@ class Input extends Mounted<Place> implements Pin {
   async close(): Promise<void> {
     this.#listeners.clear()
     await this.#queue.run(() => this.#endWatch())
+  }
+
+  #isStale({ read_at, edges }: Watch): boolean {
+    if (read_at === undefined || systemClock.now() - read_at >= stale_ms) return true
+    return edges > (this.at.tools.words.trusted_edges ?? Number.POSITIVE_INFINITY)
   }
 
   #note(level: boolean): void {
@@ -231,13 +239,16 @@ class Input extends Mounted<Place> implements Pin {
     const script = watcher(tool(words.get(...at)).flat(), tool(words.monitor(...at)).flat())
     const shell = spawn('/bin/sh', ['-c', script], { stdio: ['pipe', 'pipe', 'pipe'] })
     const closed = new Promise<void>((resolve) => shell.on('close', resolve).on('error', () => resolve()))
-    const watch: Watch = { shell, closed, said: '', ended: false }
+    const watch: Watch = { shell, closed, said: '', edges: -1, ended: false }
     this.#watch = watch
-    let count = 0
     createInterface({ input: shell.stdout }).on('line', (text) => {
       const [, pid] = /^pid (\d+)$/.exec(text) ?? []
       if (pid) watch.pid = Number(pid)
-      else if (this.#watch === watch) this.#note(text.trim() === (count++ === 0 ? '1' : words.rising))
+      else if (this.#watch === watch) {
+        // The first line is the level, each later one an edge.
+        this.#note(text.trim() === (++watch.edges === 0 ? '1' : words.rising))
+        if (watch.edges - 1 === words.trusted_edges) void this.read().catch((error) => this.at.lost(messageOf(error)))
+      }
     })
     shell.stderr.on('data', (text) => {
       watch.said = String(text).trim()

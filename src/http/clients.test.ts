@@ -80,7 +80,12 @@ test('behind a proxy that speaks HTTP/2 the stream comes event by event, and say
     stream.on('error', () => undefined)
   }
   const [answer] = await once(first, 'response')
-  t.match(answer, { ':status': 200, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no', 'cache-control': 'no-store' })
+  t.match(answer, {
+    ':status': 200,
+    'content-type': 'text/event-stream; charset=utf-8',
+    'x-accel-buffering': 'no',
+    'cache-control': 'no-store',
+  })
   for (let n = 0; n < 5; n++) {
     await service.emit(n)
     await heard.until(() => texts.every((text) => text.includes(`"n":${n}}`)))

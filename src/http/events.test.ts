@@ -147,7 +147,12 @@ test('a stream has its headers, its frames, and is taken up again behind the las
   const { lab, port, secrets } = await openService(t)
   const live = await opened(port, secrets.read, '/events/stream?execution_id=run-1')
   t.match(live.head, /^HTTP\/1\.1 200 OK/)
-  for (const line of ['content-type: text/event-stream', 'cache-control: no-store', 'x-accel-buffering: no', 'x-api-version: 2.1.0']) {
+  for (const line of [
+    'content-type: text/event-stream; charset=utf-8',
+    'cache-control: no-store',
+    'x-accel-buffering: no',
+    'x-api-version: 2.1.0',
+  ]) {
     t.match(live.head.toLowerCase(), line)
   }
   const fired = fire(lab, 5)

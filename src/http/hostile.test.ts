@@ -266,7 +266,7 @@ async function answerTo({ hono, clock, secrets }: Bench, { route, method, path, 
   const request = new Request(`http://localhost${path}`, { method, headers: all, ...(!withoutBody && { body: body as string }) })
   const response = await clock.run(Promise.resolve(hono.request(request)))
   const type = response.headers.get('content-type') ?? ''
-  if (type === 'text/event-stream') {
+  if (type.startsWith('text/event-stream')) {
     await response.body?.cancel()
     return { status: response.status, refused: false }
   }

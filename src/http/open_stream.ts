@@ -18,7 +18,7 @@ type Subscription = { close(): void; end(): void }
 
 /** `subscribe` begins to write to the outlet. Throws `overloaded`, and `stopping` while the service ends. */
 export async function openStream(lab: Streaming, c: Exchange, subscribe: (outlet: Outlet) => Subscription): Promise<Response> {
-  const headers = { ...answerHeaders('text/event-stream'), 'X-Accel-Buffering': 'no', [requestIdHeader]: requestIdOf(c) }
+  const headers = { ...answerHeaders('text/event-stream; charset=utf-8'), 'X-Accel-Buffering': 'no', [requestIdHeader]: requestIdOf(c) }
   if (c.req.method === 'HEAD') return c.body(null, 200, headers)
   mustHaveRoom(lab)
   const leave = lab.long_requests.enter(keyOf(c), () => subscription.end())

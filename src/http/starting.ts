@@ -22,7 +22,9 @@ export function startingApp(stoppable?: Stoppable): Hono<Env> {
   const health = { status: 'starting', version: packageVersion(), uptime_s: 0, reasons: [] }
   hono.get('/health', (c) => c.json(health, 503, versioned))
   // An EventSource that is answered 503 gives up for good; one whose stream ends opens it anew.
-  hono.on('GET', streams, (c) => c.body('retry: 1000\n: the service is starting\n\n', 200, answerHeaders('text/event-stream')))
+  hono.on('GET', streams, (c) =>
+    c.body('retry: 1000\n: the service is starting\n\n', 200, answerHeaders('text/event-stream; charset=utf-8')),
+  )
   if (stoppable) addStops(hono, stoppable)
   hono.all('*', (c) =>
     c.json({ detail: 'the service is starting; ask again in a second' }, 503, { ...versioned, 'Retry-After': '1', 'X-Reason': 'starting' }),

@@ -12,15 +12,30 @@ export function requestOf(operation, values, body) {
   const headers = Object.fromEntries(given.filter((parameter) => parameter.in === 'header').map(({ name }) => [name, values[name]]))
   const url = filled + (query.length ? `?${query.join('&')}` : '')
   const public_ = security?.length === 0
-  const stream = Boolean(responses[200]?.content?.['text/event-stream'])
-  return { method: method.toUpperCase(), url, headers, body, public: public_, stream, timeout: timeoutOf(operation, body) }
+  return {
+    method: method.toUpperCase(),
+    url,
+    headers,
+    body,
+    public: public_,
+    brings: broughtBy(operation),
+    timeout: timeoutOf(operation, body),
+  }
+}
+
+/** By the media type of a good answer: what a program does with it. */
+const brought = { 'text/event-stream': 'stream', 'application/gzip': 'file', 'text/plain': 'text' }
+
+function broughtBy({ operationId, responses }) {
+  const [type] = Object.keys(responses[200]?.content ?? {})
+  return { kind: brought[type] ?? 'json', file: `${operationId}.tar.gz` }
 }
 
 /** In the words of each language. */
 export const languages = {
-  curl({ method, url, headers, body, public: open, stream }, base) {
+  curl({ method, url, headers, body, public: open, brings }, base) {
     const parts = [
-      `curl${stream ? ' -N' : ''}${method === 'GET' ? '' : ` -X ${method}`} ${quoted(base + url)}`,
+      `curl${{ stream: ' -N', file: ` -o ${brings.file}` }[brings.kind] ?? ''}${method === 'GET' ? '' : ` -X ${method}`} ${quoted(base + url)}`,
       ...(open ? [] : ['-H "X-API-Key: $BENCHD_API_KEY"']),
       ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
       ...(body ? [`-H 'Content-Type: application/json' -d ${quoted(body)}`] : []),
@@ -28,7 +43,8 @@ export const languages = {
     return parts.join(' \\\n     ')
   },
 
-  'Python requests'({ method, url, headers, body, public: open, stream, timeout }, base) {
+  'Python requests'({ method, url, headers, body, public: open, brings, timeout }, base) {
+    const stream = brings.kind === 'stream'
     const lines = [
       `answer = requests.${method.toLowerCase()}(`,
       `    ${JSON.stringify(base + url)},`,
@@ -38,13 +54,23 @@ export const languages = {
       ')',
     ]
     const imports = open ? 'import requests' : 'import os\n\nimport requests'
-    const end = stream
-      ? 'answer.raise_for_status()\nfor line in answer.iter_lines(decode_unicode=True):\n    print(line)'
-      : 'if not answer.ok:\n    raise SystemExit(answer.json()["detail"])\nprint(answer.json())'
-    return `${imports}\n\n${lines.join('\n')}\n${end}`
+    const end = {
+      // By larger pieces, a line would come only when later ones fill the piece.
+      stream: 'for line in answer.iter_lines(chunk_size=1):\n    print(line.decode(), flush=True)',
+      file: `with open("${brings.file}", "wb") as file:\n    file.write(answer.content)`,
+      text: 'print(answer.text)',
+      json: 'print(answer.json())',
+    }[brings.kind]
+    return `${imports}\n\n${lines.join('\n')}\nif not answer.ok:\n    raise SystemExit(answer.json()["detail"])\n${end}`
   },
 
-  'Python, nothing installed'({ method, url, headers, body, public: open, stream, timeout }, base) {
+  'Python, nothing installed'({ method, url, headers, body, public: open, brings, timeout }, base) {
+    const end = {
+      stream: ['for line in answer:', '    print(line.decode(), end="", flush=True)'],
+      file: [`with open("${brings.file}", "wb") as file:`, '    file.write(answer.read())'],
+      text: ['print(answer.read().decode())'],
+      json: ['print(json.load(answer))'],
+    }[brings.kind]
     const lines = [
       'request = urllib.request.Request(',
       `    ${JSON.stringify(base + url)},`,
@@ -53,8 +79,8 @@ export const languages = {
       ...(body ? [`    data=json.dumps(${python(body)}).encode(),`] : []),
       ')',
       'try:',
-      `    with urllib.request.urlopen(request, timeout=${stream ? 60 : timeout}) as answer:`,
-      ...(stream ? ['        for line in answer:', '            print(line.decode(), end="")'] : ['        print(json.load(answer))']),
+      `    with urllib.request.urlopen(request, timeout=${brings.kind === 'stream' ? 60 : timeout}) as answer:`,
+      ...end.map((line) => `        ${line}`),
       'except urllib.error.HTTPError as error:',
       '    raise SystemExit(json.load(error)["detail"])',
     ]
