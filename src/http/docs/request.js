@@ -5,7 +5,7 @@
  * `body` is the text of the body, empty for none. A text that is not JSON stays as it is: the service says what is wrong with it.
  */
 export function requestOf(operation, values, body) {
-  const { path, method, parameters = [], responses, security } = operation
+  const { path, method, parameters = [], security } = operation
   const given = parameters.filter(({ name }) => (values[name] ?? '') !== '')
   const filled = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? ''))
   const query = given.filter((parameter) => parameter.in === 'query').map(({ name }) => `${name}=${encodeURIComponent(values[name])}`)
