@@ -17,10 +17,10 @@ test('a stop is confirmed only when the service says so of every device', (t) =>
 })
 
 test('every answer that says no ends the repetition, but that of a service that starts', (t) => {
-  t.same(refusedStop(new BenchError('The key is wrong.', 401, 'unauthorized')), {
-    ...{ isConfirmed: false, isFinal: true, text: 'the service answered 401 (The key is wrong)' },
-  })
-  t.match(refusedStop(new BenchError('no port', 500, 'stop_not_sent')), { isFinal: true })
+  const noKey = 'the service answered 401: it takes no stop without a valid key'
+  t.same(refusedStop(new BenchError('the header X-API-Key …', 401, 'unauthorized')), { isConfirmed: false, isFinal: true, text: noKey })
+  const noPort = 'the service answered 500: shaker-1: no port'
+  t.same(refusedStop(new BenchError('shaker-1: no port.', 500, 'stop_not_sent')), { isConfirmed: false, isFinal: true, text: noPort })
   t.match(refusedStop(new BenchError('no disk', 503, 'storage')), { isFinal: true })
   t.match(refusedStop(new BenchError('too many', 429, 'limit', 5)), { isFinal: true })
   t.match(refusedStop(new BenchError('starting', 503, 'starting', 1)), { isFinal: false })
@@ -36,8 +36,11 @@ test('each phase says what happened, why, and what to do', (t) => {
     words({ phase: 'repeated' }),
     'STOP NOT CONFIRMED: the service does not answer. Devices may still move. Use the stop buttons of the instruments.',
   )
-  const answer = refusedStop(new BenchError('the key is wrong', 401, 'unauthorized'))!
-  t.match(words({ phase: 'answered', answer }), /^STOP NOT CONFIRMED: the service answered 401 \(the key is wrong\)\. Devices may/)
+  const answer = refusedStop(new BenchError('', 401, 'unauthorized'))!
+  t.match(
+    words({ phase: 'answered', answer }),
+    /^STOP NOT CONFIRMED: the service answered 401: it takes no stop without a valid key\. Devices may/,
+  )
   t.match(words({ phase: 'asks' }), /^STOP ALL from 10:03:05 was not confirmed\. .* Send it now\?$/)
   t.equal(
     words({ phase: 'answered', answer: { isConfirmed: true, isFinal: true, text: '' } }),

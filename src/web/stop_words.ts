@@ -1,4 +1,4 @@
-// What the page says of STOP ALL: what happened, why, and what to do next.
+// The sentences about STOP ALL: what happened, why, and what to do next.
 
 import { BenchError, type DeviceInfo, type StopAllResult } from '../clients/ts/benchd.ts'
 import { titled } from './forms.ts'
@@ -24,7 +24,8 @@ export function refusedStop(error: unknown): StopAnswer | undefined {
   if (!(error instanceof BenchError)) return undefined
   const { status, message, retry_after_s } = error
   const isFinal = status !== 503 || retry_after_s === undefined
-  return { isConfirmed: false, isFinal, text: `the service answered ${status} (${onPage(message).replace(/\.$/, '')})` }
+  const why = status === 401 ? 'it takes no stop without a valid key' : onPage(message).replace(/\.$/, '')
+  return { isConfirmed: false, isFinal, text: `the service answered ${status}: ${why}` }
 }
 
 /** The sentences about a stop of this page; `time` is that of the touch. */
