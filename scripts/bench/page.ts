@@ -113,7 +113,7 @@ async function stopAfter({ service }: Bench, page: Page): Promise<number> {
   const pressed_ms = Number(await page.evaluate('pressed'))
   await page.mouse.up()
   await pressOn(page, 'Hold to continue')
-  await page.getByRole('button', { name: 'STOP ALL' }).waitFor()
+  await page.getByRole('button', { name: 'Hold to continue' }).waitFor({ state: 'detached' })
   await page.mouse.up()
   const { stops } = await service.ask<DemoUsage>({})
   if (stops.length !== before + 1) throw new Error(`${stops.length - before} stops came of one press`)

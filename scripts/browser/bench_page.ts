@@ -99,7 +99,7 @@ export const benchPageChecks: Record<string, Check> = {
     assert.equal(await initialize.isDisabled(), true)
     await hold.focus()
     await page.keyboard.down('Enter')
-    await button(page, 'STOP ALL').waitFor()
+    await hold.waitFor({ state: 'detached' })
     await page.keyboard.up('Enter')
     assert.equal(await initialize.isDisabled(), false)
     assert.equal((await bench.ask('GET', '/api/devices/shaker-1')).state, 'stopped', 'holding the button moves and clears nothing')

@@ -22,7 +22,7 @@ const onPage: Record<string, OnPage> = {
   ...{ 'devices accept': ['acceptDescription', 'Accept what reader-1'], 'devices end': ['endOperation', 'End early: Shake'] },
   ...{
     'devices stop': ['stopDevice', "'Stop'"],
-    stop: ['stop', 'STOP ALL'],
+    stop: ['stopAll', 'STOP ALL'],
     'devices clear-fault': ['clearDeviceFault', 'Clear fault'],
   },
   ...{ 'devices lock': ['leaseDevice', 'Keep shaker-1 for me'], 'devices unlock': ['releaseDevice', 'Release shaker-1'] },

@@ -36,7 +36,7 @@ const needsBroker: Record<string, Check> = {
       await page.locator('.state.bad').first().waitFor()
       await line(page, 'read').waitFor()
       await page.getByRole('button', { name: 'STOP ALL' }).click()
-      await page.getByText(/Every device has stopped|STOP NOT CONFIRMED: [Ss]top sent to all/).waitFor()
+      await page.getByText(/Every device confirmed STOP ALL|STOP NOT CONFIRMED: stop sent to all/).waitFor()
       await broker.start()
       await page.getByText(/prep is connected/).waitFor({ timeout: 30_000 })
       complaints.push(...prep.complaints)

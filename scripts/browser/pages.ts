@@ -13,6 +13,7 @@ import { journeyChecks, journeySkips } from './journey_scenes.ts'
 import { labChecks, labSkips } from './lab_scenes.ts'
 import { runChecks } from './run_scenes.ts'
 import { serviceChecks } from './service_scenes.ts'
+import { stopChecks } from './stop_scenes.ts'
 import { troubleChecks } from './trouble_scenes.ts'
 
 const run = promisify(execFile)
@@ -23,6 +24,7 @@ const checks: Record<string, Check> = {
   ...benchPageChecks,
   ...serviceChecks,
   ...troubleChecks,
+  ...stopChecks,
   ...bridgeChecks,
   ...labChecks,
   ...dayChecks,

@@ -20,7 +20,7 @@ export const serviceChecks: Record<string, Check> = {
     await page.getByText(sent).waitFor()
     await page.getByRole('button', { name: 'Hold to continue' }).focus()
     await page.keyboard.down('Enter')
-    await page.getByRole('button', { name: 'STOP ALL' }).waitFor()
+    await page.getByRole('button', { name: 'Hold to continue' }).waitFor({ state: 'detached' })
     await page.keyboard.up('Enter')
     await need.getByRole('button', { name: 'Acknowledge' }).click()
     await need.waitFor({ state: 'detached' })
@@ -69,7 +69,7 @@ export const serviceChecks: Record<string, Check> = {
 }
 
 /** The answer to a stop. On a busy machine a simulated instrument may acknowledge late, and the page says so. */
-const sent = /Every device has stopped|STOP NOT CONFIRMED: [Ss]top sent to all/
+const sent = /Every device confirmed STOP ALL|STOP NOT CONFIRMED: stop sent to all/
 
 /** A bench whose data lie on a disk of two megabytes; needs root. */
 async function onSmallDisk(use: (bench: Bench, folder: string) => Promise<void>): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { KeyForm } from './key_form.tsx'
 import { Empty, NeedCard } from './parts.tsx'
 import { BenchScreen } from './screens/bench.tsx'
@@ -14,6 +14,7 @@ import { RunScreen } from './screens/run.tsx'
 import { RunsScreen } from './screens/runs.tsx'
 import { SystemScreen } from './screens/system.tsx'
 import { TeachScreen } from './screens/teach.tsx'
+import { StopButton, StopNotes } from './stop.tsx'
 import {
   bench,
   connect,
@@ -24,16 +25,12 @@ import {
   lostAt,
   needs,
   notice,
-  now,
   route,
   scope,
   state,
-  stopAll,
-  stopped,
   ticks,
   timeScale,
 } from './store.tsx'
-import { clockTime, stopText } from './words.ts'
 
 type Shown = { show(id: string | undefined): ComponentChild }
 
@@ -63,19 +60,21 @@ export function App() {
   const isOld = link.value === 'lost'
   return (
     <div class={isOld ? 'page old' : 'page'}>
-      <header>
-        <h1 class="unseen">benchd</h1>
-        <nav aria-label="Screens">
-          {[...screens].map(([name, { word }]) => (
-            <a key={name} href={`#/${name}`} aria-current={shown === name ? 'page' : undefined}>
-              {word}
-            </a>
-          ))}
-        </nav>
-        <Link />
-        <Stop />
-      </header>
-      {stopped.value ? <StopNote /> : <StoppedDevices />}
+      <div class="top">
+        <header>
+          <h1 class="unseen">benchd</h1>
+          <nav aria-label="Screens">
+            {[...screens].map(([name, { word }]) => (
+              <a key={name} href={`#/${name}`} aria-current={shown === name ? 'page' : undefined}>
+                {word}
+              </a>
+            ))}
+          </nav>
+          <Link />
+          <StopButton />
+        </header>
+        <StopNotes />
+      </div>
       {scope.value === 'read' && bench.value && keyWanted.value === undefined && (
         <p class="notice">This key may only read. STOP ALL works; for the other buttons use a key of scope operate.</p>
       )}
@@ -138,81 +137,6 @@ function Link() {
           {timeScale.value === 1 ? ' · simulated' : ` · simulated ${timeScale.value}×`}
         </span>
       )}
-    </p>
-  )
-}
-
-function Stop() {
-  if (stopped.value && stopped.value.confirmed !== undefined) return <Hold />
-  return (
-    <button
-      type="button"
-      class="stop"
-      onPointerDown={stopAll}
-      onKeyDown={(event) => {
-        if ((event.key === 'Enter' || event.key === ' ') && !event.repeat) stopAll()
-      }}
-    >
-      STOP ALL
-    </button>
-  )
-}
-
-const hold_ms = 1000
-
-/** Gives the page its buttons back; nothing moves by it. */
-function Hold() {
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  const holding = useSignal(false)
-  const begin = () => {
-    if (holding.value) return
-    holding.value = true
-    timer.current = setTimeout(() => {
-      stopped.value = undefined
-    }, hold_ms)
-  }
-  const end = () => {
-    holding.value = false
-    clearTimeout(timer.current)
-  }
-  return (
-    <button
-      type="button"
-      class={holding.value ? 'stop hold holding' : 'stop hold'}
-      onPointerDown={begin}
-      onPointerUp={end}
-      onPointerLeave={end}
-      onKeyDown={(event) => (event.key === 'Enter' || event.key === ' ') && begin()}
-      onKeyUp={end}
-      onBlur={end}
-    >
-      Hold to continue
-    </button>
-  )
-}
-
-function StopNote() {
-  const { at, said, confirmed } = stopped.value!
-  return (
-    <p class={confirmed === false ? 'stop-note bad' : 'stop-note'} role="alert">
-      {clockTime(at / 1000)} {said}
-    </p>
-  )
-}
-
-/** Says who stopped what, and last when, on every screen, until the devices are initialized. */
-function StoppedDevices() {
-  const all = Object.values(state.value.device).filter(({ stopped }) => stopped !== null)
-  if (all.length === 0 || !state.value.ready || keyWanted.value !== undefined) return null
-  const last = all.map(({ stopped }) => stopped!.again ?? stopped!).reduce((one, other) => (other.at > one.at ? other : one))
-  const shown = all.length > 4 ? `${all.length} devices` : all.map(({ device_id }) => device_id).join(', ')
-  return (
-    <p class="stop-note" role="status">
-      <span>
-        <span aria-hidden="true">■ </span>
-        {shown} stopped{stopText(last, now.value / 1000)}. Initialize when it is safe.
-      </span>
-      {(route.value[0] || 'bench') !== 'bench' && <a href="#/bench">Show</a>}
     </p>
   )
 }

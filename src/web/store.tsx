@@ -14,10 +14,14 @@ import {
 import { Tabs } from './browser_tabs.tsx'
 import { whyNoKey } from './key_dialog.tsx'
 import { needsOf, type Request } from './needs.ts'
+import { RepeatedStop, type Stop, type StopAnswer } from './repeated_stop.ts'
 import { ring } from './sound.tsx'
+import { refusedStop, takenStop } from './stop_words.ts'
 import { sentence } from './words.ts'
 
 const keyPlace = 'benchd.api_key'
+/** Where the time of a stop that is not confirmed outlasts a reload of the tab. */
+const stopPlace = 'benchd.stop'
 
 export const state = signal<State>(emptyState)
 export const link = signal<'connecting' | 'live' | 'lost'>('connecting')
@@ -27,12 +31,14 @@ export const bench = signal<Bench | undefined>(undefined)
 export const scope = signal<'read' | 'operate' | 'admin'>('read')
 /** Why a key is asked for; undefined while there is a good one. */
 export const keyWanted = signal<string | undefined>(undefined)
+/** The key that stops are sent with: that of this browser, also one that the service refused. Empty without a key. */
+export const stopKey = signal(localStorage.getItem(keyPlace) ?? '')
 /** By the clock of the service, in ms; changes every second. */
 export const now = signal(Date.now())
 /** ms of a clock that nobody sets, every second: for spans of time. */
 export const ticks = signal(performance.now())
-/** After a stop from this page, until somebody holds the button. */
-export const stopped = signal<{ at: number; said: string; confirmed: boolean | undefined } | undefined>(undefined)
+/** The stop from this page, until somebody continues after it or withdraws it. */
+export const stopped = signal<Stop | undefined>(undefined)
 /** The last thing that was said about a press. */
 export const notice = signal<{ text: string; bad: boolean } | undefined>(undefined)
 export const route = signal(routeOf(location.hash))
@@ -134,9 +140,10 @@ export async function start(): Promise<void> {
     history.replaceState(null, '', location.pathname)
     route.value = ['']
   }
-  const key = given ?? localStorage.getItem(keyPlace) ?? ''
-  if (key === '') askForKey('')
-  else await connect(key)
+  const key = given ?? stopKey.value
+  const noKey = key === '' ? '' : whyNoKey(key)
+  if (noKey === undefined) await connect(key)
+  else askForKey(noKey)
 }
 
 /** Tries a key and keeps it if it is good; answers what is wrong with it. */
@@ -144,10 +151,14 @@ export async function connect(key: string): Promise<string> {
   const noKey = whyNoKey(key)
   if (noKey) return noKey
   const tried = new Bench({ url: '', key })
+  const before = stopKey.value
+  // A browser without another key stops with this one already.
+  stopKey.value ||= key
   try {
     scope.value = (await tried.call('whoAmI')).scope as 'read'
   } catch (error) {
     const isRefused = error instanceof BenchError && (error.status === 401 || error.status === 429)
+    if (isRefused) stopKey.value = before
     const why = isRefused ? 'This key is wrong, expired or revoked; try another.' : 'The service does not answer; try again.'
     // The form that asked keeps the key that was typed.
     if (keyWanted.value !== undefined) return why
@@ -158,6 +169,7 @@ export async function connect(key: string): Promise<string> {
     // The service may be starting: the stream tries again and again.
   }
   localStorage.setItem(keyPlace, key)
+  stopKey.value = key
   keyWanted.value = undefined
   bench.value = tried
   tried.call('getSystem').then(
@@ -178,10 +190,16 @@ function askForKey(why: string): void {
 
 export function forgetKey(): void {
   localStorage.removeItem(keyPlace)
+  stopKey.value = ''
   bench.value = undefined
   state.value = emptyState
   askForKey('')
 }
+
+// Another tab of this browser has forgotten the key.
+addEventListener('storage', ({ key, newValue }) => {
+  if (key === keyPlace && newValue === null) forgetKey()
+})
 
 /** Asks the service; what it answers is said on the page. Resolves with the answer, or with undefined when it said no. */
 export async function ask<Op extends keyof Operations>(
@@ -225,38 +243,60 @@ export function keepFile(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }
 
-const confirm_ms = 2000
-
-/** The request leaves before this returns. */
-export function stopAll(): void {
-  const sent = (bench.value ?? new Bench({ url: '', key: localStorage.getItem(keyPlace) ?? '' })).stop()
-  const at = present()
-  const say = (said: string, confirmed: boolean | undefined) => {
-    stopped.value = { at, said, confirmed }
+/** Sends a stop before it returns; rejects when there is no answer. */
+async function sendStop(signal: AbortSignal): Promise<StopAnswer> {
+  try {
+    return takenStop(await new Bench({ url: '', key: stopKey.value }).call('stopAll', { signal }))
+  } catch (error) {
+    const answer = refusedStop(error)
+    if (answer) return answer
+    throw error
   }
-  say('Stop sent to every device.', undefined)
-  const late = setTimeout(
-    () => say('STOP NOT CONFIRMED: the service does not answer. Switch the instruments off by hand.', false),
-    confirm_ms,
-  )
-  sent
-    .then(
-      ({ success, message }) =>
-        say(success ? 'Every device has stopped.' : `STOP NOT CONFIRMED: ${message}. Switch off what still moves.`, success),
-      (error: Error) =>
-        say(
-          `STOP NOT CONFIRMED: ${error instanceof BenchError ? error.message : 'the service does not answer'}. Switch the instruments off by hand.`,
-          false,
-        ),
-    )
-    .finally(() => clearTimeout(late))
+}
+
+const repeatedStop = new RepeatedStop({
+  clock: {
+    now: () => performance.now(),
+    wall: () => Date.now(),
+    after(ms, call) {
+      const timer = setTimeout(call, ms)
+      return () => clearTimeout(timer)
+    },
+  },
+  send: sendStop,
+  onChange(stop) {
+    stopped.value = stop
+    if (stop && stop.phase !== 'answered') sessionStorage.setItem(stopPlace, String(stop.at))
+    else sessionStorage.removeItem(stopPlace)
+  },
+})
+const unconfirmedAt = Number(sessionStorage.getItem(stopPlace))
+if (unconfirmedAt > 0) repeatedStop.ask(unconfirmedAt)
+
+/** The request leaves before this returns, unless another is on its way: then it follows that one. */
+export function stopAll(): void {
+  repeatedStop.touch(present())
+}
+
+/** Gives the page its buttons back after a stop that was answered. */
+export function continueAfterStop(): void {
+  repeatedStop.end()
+}
+
+/** Sends a stop that was not confirmed no more. */
+export function withdrawStop(): void {
+  repeatedStop.end()
+  notice.value = { text: 'The stop was withdrawn without an answer of the service. Devices may still move: look at each.', bad: true }
 }
 
 /** Why buttons that change something cannot be pressed; undefined when they can. */
 export const refusal = computed(() => {
   if (link.value !== 'live') return 'The page has no connection to the service; what it shows is old.'
   if (scope.value === 'read') return 'This key may only read. Use a key of scope operate.'
-  if (stopped.value) return 'Everything was stopped. Hold "Hold to continue" first.'
+  if (stopped.value)
+    return stopped.value.phase === 'answered'
+      ? 'STOP ALL was pressed here. Hold "Hold to continue" first.'
+      : 'STOP ALL was pressed here and is not confirmed. Wait for the answer, or press "Withdraw".'
   return undefined
 })
 

@@ -1,0 +1,351 @@
+// STOP ALL under trouble: a network that is cut, a service that is frozen or starts anew, devices that others move, tabs that slept, and no key.
+
+import assert from 'node:assert/strict'
+import type { Page, Request } from 'playwright-core'
+import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
+import { startChild } from '../bench/child.ts'
+import type { Demo, DemoUsage } from '../bench/servers/demo.ts'
+import { type Bench, launchChromium } from './bench.ts'
+import type { Check } from './bench_page.ts'
+import { cuttable } from './trouble_scenes.ts'
+
+const pictures = process.env.BENCHD_SCREENSHOTS
+const sizes = [
+  [800, 480],
+  [390, 844],
+  [1280, 800],
+] as const
+const ids = ['shaker-1', 'sealer-1', 'centrifuge-1', 'arm-1']
+
+/** The answer to a stop. On a busy machine a simulated instrument may acknowledge late, and the page says so. */
+const answered = /Every device confirmed STOP ALL|STOP NOT CONFIRMED: stop sent to all/
+const silent = /STOP NOT CONFIRMED: the service does not answer\. Devices may still move\. Use the stop buttons/
+const asks = /STOP ALL from [\d:]+ was not confirmed\. .* Send it now\?/
+
+export const stopChecks: Record<string, Check> = {
+  async 'with the network cut, a stop is sent again and again until it is answered, and each further touch sends one'(bench) {
+    for (const [width, height] of sizes) {
+      const page = await bench.open('/', { width, height, prepare: cuttable })
+      await card(page, 'shaker-1').waitFor()
+      const stays = await placeOf(page)
+      await page.evaluate('goAway()')
+      await touch(page)
+      await page.getByText(silent).waitFor()
+      await page.getByText(/by itself: sent ([3-9]|\d\d) times since \d/).waitFor()
+      await stays('not confirmed')
+      await picture(page, `stop-cut-${width}`)
+      await touch(page)
+      await page.getByText(silent).waitFor()
+      await page.evaluate('comeBack()')
+      await page.getByText(answered).waitFor()
+      await page.locator('[data-link=live]').waitFor()
+      await stays('answered')
+      await picture(page, `stop-answered-${width}`)
+      const sent = page.waitForRequest(isStop)
+      await touch(page)
+      await sent
+      await page.getByText(answered).waitFor()
+      await holdToContinue(page)
+      await stays('continued')
+      const again = page.waitForRequest(isStop)
+      await touch(page)
+      await again
+      await page.context().close()
+    }
+  },
+
+  async 'a stop that is not confirmed can be withdrawn, is asked for after a reload, and lets nothing move meanwhile'(bench) {
+    for (const [width, height] of sizes) {
+      const page = await bench.open('/', { width, height, prepare: cuttable })
+      await card(page, 'shaker-1').waitFor()
+      await page.evaluate('goAway()')
+      await touch(page)
+      await button(page, 'Withdraw').click()
+      await page.getByText('The stop was withdrawn without an answer').waitFor()
+      const stops = countOf(page)
+      await page.evaluate('comeBack()')
+      await page.locator('[data-link=live]').waitFor()
+      await page.evaluate('goAway()')
+      await touch(page)
+      await page.getByText(silent).waitFor()
+      await page.reload()
+      await page.getByText(asks).waitFor()
+      await page.locator('[data-link=live]').waitFor()
+      assert.equal(await card(page, 'shaker-1').getByRole('button', { name: 'Initialize' }).isDisabled(), true)
+      assert.equal(stops(), 0, 'neither the one that was withdrawn nor that of before the reload')
+      await (await placeOf(page))('asked')
+      await picture(page, `stop-asks-${width}`)
+      await button(page, 'Stop all').click()
+      await page.getByText(answered).waitFor()
+      await page.context().close()
+    }
+  },
+
+  async 'a frozen service holds no touch, and confirms when it goes on'(bench) {
+    const data_dir = await makeThrowAwayFolder('benchd-frozen')
+    const service = await startChild<Demo>('servers/demo.js', { args: ['50', data_dir] })
+    const browser = await launchChromium()
+    const { url, key, pid } = service.ready
+    try {
+      for (const [width, height] of sizes) {
+        const context = await browser.newContext({ viewport: { width, height } })
+        await context.addInitScript(`localStorage.setItem('benchd.api_key', '${key}')`)
+        const page = await context.newPage()
+        await page.goto(url)
+        await card(page, 'shaker-1').waitFor()
+        const stays = await placeOf(page)
+        const stops = countOf(page)
+        process.kill(pid, 'SIGSTOP')
+        const first = page.waitForRequest(isStop)
+        await touch(page)
+        await first
+        await page.getByText(silent).waitFor()
+        const before = stops()
+        const next = page.waitForRequest(isStop)
+        await touch(page)
+        await next
+        await page.getByText(/sent ([3-9]|\d\d) times since/).waitFor()
+        assert.ok(stops() > before)
+        await stays('frozen')
+        await picture(page, `stop-frozen-${width}`)
+        process.kill(pid, 'SIGCONT')
+        await page.getByText(answered).waitFor()
+        await stays('answered')
+        assert.ok((await service.ask<DemoUsage>({})).stops.length > 0)
+        await context.close()
+      }
+    } finally {
+      process.kill(pid, 'SIGCONT')
+      await browser.close()
+      await service.end()
+      await removeFolder(data_dir)
+    }
+    assert.deepEqual(bench.complaints, [])
+  },
+
+  async 'a stop that was touched while the service was away is taken when it has started'(bench) {
+    for (const [width, height] of sizes) {
+      const page = await bench.open('/', { width, height })
+      await card(page, 'shaker-1').waitFor()
+      for (const id of ids) await bench.ask('POST', `/api/devices/${id}/initialize`)
+      const stays = await placeOf(page)
+      await bench.restart(async () => {
+        await page.getByText(/no connection for/).waitFor()
+        await touch(page)
+        await page.getByText(silent).waitFor()
+        await stays('away')
+      })
+      await page.getByText(answered).waitFor()
+      for (const id of ids) assert.equal((await bench.ask('GET', `/api/devices/${id}`)).state, 'stopped', id)
+      await page.locator('[data-link=live]').waitFor()
+      await stays('back')
+      await page.context().close()
+    }
+  },
+
+  async 'a device that somebody else moves after a stop is shown at work, and the next touch stops it'(bench) {
+    for (const [width, height] of sizes) {
+      const page = await bench.open('/', { width, height })
+      await card(page, 'shaker-1').waitFor()
+      const stays = await placeOf(page)
+      await touch(page)
+      await page.getByText(answered).waitFor()
+      for (const operation of ['initialize', 'lock_plate']) await bench.ask('POST', `/api/devices/shaker-1/${operation}`)
+      const wish = { operation: 'shake', params: { speed: 500, duration: 3000 } }
+      const shaking = bench.ask('POST', '/api/devices/shaker-1/perform', wish).catch(() => undefined)
+      await page.getByText('At work now: shaker-1 (Shake).').waitFor()
+      await card(page, 'shaker-1').getByText('busy', { exact: true }).waitFor()
+      await card(page, 'shaker-1')
+        .getByText(/\d+:\d\d left/)
+        .waitFor()
+      await stays('at work')
+      await picture(page, `stop-moves-${width}`)
+      await touch(page)
+      await shaking
+      await card(page, 'shaker-1').getByText('stopped', { exact: true }).waitFor()
+      await page.getByText(/At work now/).waitFor({ state: 'detached' })
+      await page.context().close()
+    }
+  },
+
+  async 'eight tabs that slept with a stop send none when they wake, and each asks'(bench) {
+    const first = await bench.open('/', { width: 800, height: 480, prepare: cuttable })
+    const context = first.context()
+    const pages = [first]
+    while (pages.length < 8) {
+      const page = await context.newPage()
+      const [width, height] = sizes[pages.length % sizes.length]!
+      await page.setViewportSize({ width, height })
+      await cuttable(page)
+      await page.goto(bench.url)
+      await card(page, 'arm-1').waitFor()
+      pages.push(page)
+    }
+    for (const page of pages) {
+      await page.bringToFront()
+      await page.evaluate('goAway()')
+      await touch(page)
+      await page.getByText(silent).waitFor()
+    }
+    const before = await lastStop(bench)
+    const counts = pages.map(countOf)
+    for (const page of pages) {
+      const session = await context.newCDPSession(page)
+      await session.send('Page.setWebLifecycleState', { state: 'frozen' })
+      await page.evaluate('const now = Date.now; Date.now = () => now() + 8 * 3600e3; comeBack()')
+      await session.send('Page.setWebLifecycleState', { state: 'active' })
+    }
+    for (const page of pages) {
+      await page.bringToFront()
+      await page.getByText(asks).waitFor()
+    }
+    assert.deepEqual(
+      counts.map((count) => count()),
+      pages.map(() => 0),
+    )
+    assert.deepEqual(await lastStop(bench), before)
+    await button(first, 'Stop all').click()
+    await first.getByText(answered).waitFor()
+    assert.notDeepEqual(await lastStop(bench), before)
+    for (const page of pages.slice(1)) await button(page, 'Withdraw').click()
+    assert.deepEqual(
+      counts.map((count) => count()),
+      pages.map((page) => (page === first ? 1 : 0)),
+    )
+    await context.close()
+  },
+
+  async 'without a key the page says in red that it may not stop, and a touch is sent all the same'(bench) {
+    for (const [width, height] of sizes) {
+      const page = await bench.open('/', { width, height, withKey: false })
+      await page.getByLabel('API key').waitFor()
+      const red = page.locator('.stop-note.bad')
+      await red.getByText(/has no key, so it is not allowed to stop the devices\. Use the stop buttons/).waitFor()
+      const stays = await placeOf(page)
+      const sent = page.waitForRequest(isStop)
+      await touch(page)
+      await sent
+      await page.getByText(/STOP NOT CONFIRMED: the service answered 401/).waitFor()
+      await stays('refused')
+      await picture(page, `stop-keyless-${width}`)
+      await page.context().close()
+    }
+  },
+
+  async 'a key of any scope stops, also before the page is live; one that was revoked is still tried; one that was forgotten is gone'(
+    bench,
+  ) {
+    const { api_key, key_id } = await bench.ask('POST', '/api/keys', { name: 'reader', scope: 'read' })
+    const slow = (page: Page) => page.route(/\/api\/(system\/whoami|live)/, () => {})
+    const page = await bench.open(`/#k=${api_key}`, { withKey: false, prepare: slow })
+    const connecting = page.waitForRequest(isStop)
+    await touch(page)
+    assert.equal((await connecting).headers()['x-api-key'], api_key)
+    await page.getByText(answered).waitFor()
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await page.goto('about:blank')
+    await page.goto(`${bench.url}/#k=${api_key}`)
+    await card(page, 'shaker-1').waitFor()
+    await touch(page)
+    await page.getByText(answered).waitFor()
+    await bench.ask('DELETE', `/api/keys/${key_id}`)
+    await page.getByLabel('API key').waitFor()
+    await page.getByText(/did not take the key of this browser\. STOP ALL still sends it/).waitFor()
+    await page.reload()
+    await page.getByLabel('API key').waitFor()
+    const tried = page.waitForRequest(isStop)
+    await touch(page)
+    assert.equal((await tried).headers()['x-api-key'], api_key)
+    await page.getByText(/STOP NOT CONFIRMED: the service answered 401/).waitFor()
+    await page.getByLabel('API key').fill(bench.api_key)
+    await button(page, 'Connect').click()
+    await card(page, 'shaker-1').waitFor()
+    const other = await page.context().newPage()
+    await other.goto(`${bench.url}/#/system`)
+    await button(other, 'Forget the key').click()
+    for (const one of [other, page]) {
+      await one.getByText(/has no key, so it is not allowed/).waitFor()
+      const without = one.waitForRequest(isStop)
+      await touch(one)
+      assert.equal((await without).headers()['x-api-key'] ?? '', '')
+    }
+    await page.context().close()
+  },
+
+  async 'the Enter key and a click without a pointer send one stop each'(bench) {
+    const page = await bench.open('/')
+    await card(page, 'shaker-1').waitFor()
+    const stops = countOf(page)
+    await button(page, 'STOP ALL').focus()
+    await page.keyboard.press('Enter')
+    await page.getByText(answered).waitFor()
+    assert.equal(stops(), 1)
+    const pressed = page.waitForResponse((response) => isStop(response.request()))
+    await page.keyboard.press('Space')
+    await pressed
+    assert.equal(stops(), 2)
+    const clicked = page.waitForRequest(isStop)
+    await page.evaluate('document.querySelector("button.stop").click()')
+    await clicked
+    await page.context().close()
+  },
+}
+
+function isStop(request: Request): boolean {
+  return request.method() === 'POST' && request.url().endsWith('/api/stop')
+}
+
+/** Counts the stops that the page sends from now on. */
+function countOf(page: Page): () => number {
+  let count = 0
+  page.on('request', (request) => {
+    if (isStop(request)) count++
+  })
+  return () => count
+}
+
+/** The last stop of a device, as the service knows it. */
+async function lastStop(bench: Bench): Promise<unknown> {
+  const { stopped } = (await bench.ask('GET', '/api/devices/shaker-1')) as { stopped: { again: unknown } | null }
+  return stopped?.again ?? stopped
+}
+
+async function touch(page: Page): Promise<void> {
+  await button(page, 'STOP ALL').click()
+}
+
+/** Fails when STOP ALL is elsewhere than at the first look, hidden, or covered. */
+async function placeOf(page: Page): Promise<(when: string) => Promise<void>> {
+  const look = async () => {
+    const { x, y, width } = (await button(page, 'STOP ALL').boundingBox())!
+    return { x, y, width }
+  }
+  const first = await look()
+  return async (when) => {
+    assert.deepEqual(await look(), first, when)
+    const { x, y } = first
+    const top = await page.evaluate(`document.elementFromPoint(${x + 20}, ${y + 20})?.textContent`)
+    assert.equal(top, 'STOP ALL', when)
+    const [wide, high] = [Number(await page.evaluate('document.documentElement.scrollWidth')), page.viewportSize()!]
+    assert.ok(wide <= high.width, `${when}: the page is ${wide} wide`)
+  }
+}
+
+async function holdToContinue(page: Page): Promise<void> {
+  await button(page, 'Hold to continue').focus()
+  await page.keyboard.down('Enter')
+  await button(page, 'Hold to continue').waitFor({ state: 'detached' })
+  await page.keyboard.up('Enter')
+}
+
+async function picture(page: Page, name: string): Promise<void> {
+  if (pictures) await page.screenshot({ path: `${pictures}/${name}.png`, animations: 'disabled' })
+}
+
+function card(page: Page, device_id: string) {
+  return page.getByRole('article', { name: device_id, exact: true })
+}
+
+function button(page: Page, name: string) {
+  return page.getByRole('button', { name, exact: true })
+}
