@@ -139,17 +139,16 @@ export class Records implements RecordStore {
 
   #takeUp(change: Change, early: Map<string, Change[]>): void {
     const { kind, record } = change
-    if (kind === 'withdrawn') return this.take(change)
-    const { execution_id } = record
+    const execution_id = kind === 'withdrawn' ? '' : record.execution_id
     const waiting = early.get(execution_id) ?? []
     if ((kind === 'submission' || kind === 'thread') && !this.#executions.has(execution_id)) {
       waiting.push(change)
       early.set(execution_id, waiting)
-      return
+    } else {
+      this.take(change)
+      early.delete(execution_id)
+      if (kind === 'execution') for (const one of waiting) this.take(one)
     }
-    early.delete(execution_id)
-    this.take(change)
-    if (kind === 'execution') for (const one of waiting) this.take(one)
   }
 
   /** A row of an execution that is not known is passed over. */
