@@ -10,7 +10,7 @@ import { app } from './http/app.ts'
 import { claimFolder, openToGroup } from './http/control_socket.ts'
 import { closeServer, listen, serverOf } from './http/server.ts'
 import { type Stoppable, startingApp } from './http/starting.ts'
-import { systemClock } from './kit/clock.ts'
+import { EndingClock, systemClock } from './kit/clock.ts'
 import { atOnce } from './kit/disk.ts'
 import { finishTransaction, giveUpTransaction } from './kit/file_transaction.ts'
 import { makePrivateFolder } from './kit/folder.ts'
@@ -27,7 +27,7 @@ export type Service = {
   url: string
   /** SHA-256 of its certificate, for people to compare; undefined without TLS. */
   readonly fingerprint: string | undefined
-  /** Ends it within ten seconds; a second call waits for the first. */
+  /** Ends it within five seconds, and no timer of it is left; a second call waits for the first. */
   close(): Promise<void>
 }
 
@@ -51,7 +51,8 @@ export function startService(config: Config, options: Options): Promise<Service>
 async function begin(config: Config, { data_dir, source, topologies, runtime_dir, safe, log }: Options): Promise<Service> {
   process.umask(0o077)
   let { limits } = config
-  const refusals = new Refusals({ log, clock: systemClock })
+  const clock = new EndingClock(systemClock)
+  const refusals = new Refusals({ log, clock })
   const bounded = { limits: () => limits, refusals }
   let tls = config.listen.tls ? await readTls(config.listen.tls) : undefined
   await makePrivateFolder(data_dir)
@@ -80,7 +81,7 @@ async function begin(config: Config, { data_dir, source, topologies, runtime_dir
     const stoppable = (rooms: Stoppable) => {
       door.app = startingApp(rooms)
     }
-    const opening = openLab(config, { data_dir, source, topologies, log, safe: why, certificate: tls, taken, refusals, stoppable })
+    const opening = openLab(config, { data_dir, source, topologies, log, clock, safe: why, certificate: tls, taken, refusals, stoppable })
     // An opening that was refused, for example because of its configuration, has not broken off.
     const lab = await opening.catch((error) => starts.end().then(() => Promise.reject(error)))
     door.app = app(lab)
@@ -90,10 +91,11 @@ async function begin(config: Config, { data_dir, source, topologies, runtime_dir
       get fingerprint() {
         return tls?.fingerprint
       },
-      close: closing(lab, servers, starts),
+      close: closing({ lab, servers, starts, clock }),
     }
   } catch (error) {
     await Promise.all(servers.map((one) => closeServer(one, 0)))
+    clock.end()
     throw error
   }
 }
@@ -131,7 +133,9 @@ function urlOf({ address, family, port }: AddressInfo, isSecure: boolean): strin
   return `${isSecure ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-function closing(lab: Lab, servers: readonly Server[], starts: Starts): () => Promise<void> {
+type Open = { lab: Lab; servers: readonly Server[]; starts: Starts; clock: EndingClock }
+
+function closing({ lab, servers, starts, clock }: Open): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = async () => {
     try {
@@ -140,6 +144,8 @@ function closing(lab: Lab, servers: readonly Server[], starts: Starts): () => Pr
     } finally {
       // Open servers would keep the process from ending.
       await Promise.all(servers.map((server) => closeServer(server)))
+      // Runs that are taken up again stand where they waited, also for a time.
+      clock.end()
     }
   }
   return () => {

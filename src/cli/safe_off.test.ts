@@ -9,6 +9,7 @@ import { type Test, t, test } from 'tap'
 import type { Driver } from '../../drivers/driver.ts'
 import { drivers, type SerialDriverName } from '../../drivers/index.ts'
 import { serveOnPty } from '../../drivers/serve.ts'
+import { whileNobodyServes } from '../kit/folder_lock.ts'
 import { bridgeTo, programFile, reader } from '../testing/bridges.ts'
 import { program } from '../testing/cli.ts'
 import { noPython } from '../testing/python.ts'
@@ -104,6 +105,42 @@ test('also when its terminal goes, when it is signalled in another way, and when
     t.same(await once(service, 'exit'), [0, null], signal)
     t.equal(served.simulator.world.heating, false, signal)
   }
+})
+
+test('two signals soon after each other are one, as Ctrl-C comes under npm: it switches off, and ends in order', {
+  buffered: true,
+}, async (t) => {
+  const { served, start, call, places } = await serving(t)
+  const service = await start()
+  await heated(call)
+  const said: string[] = []
+  service.stdout.on('data', (bytes) => said.push(String(bytes)))
+  service.kill('SIGINT')
+  await setTimeout(10)
+  service.kill('SIGINT')
+  t.same(await once(service, 'exit'), [130, null])
+  t.equal(served.simulator.world.heating, false)
+  t.notMatch(said.join(''), /again/)
+  t.equal((await run(process.execPath, [program, 'safe-off', ...places])).stdout, '')
+})
+
+test('a further signal, a second after the first, ends a service at once that still waits', { buffered: true }, async (t) => {
+  const { places } = await serving(t)
+  const [, , , data_dir = ''] = places
+  const exit = await whileNobodyServes(data_dir, async () => {
+    const service = spawn(process.execPath, [program, 'serve', ...places], { stdio: ['ignore', 'pipe', 'inherit'] })
+    t.teardown(() => service.kill('SIGKILL'))
+    const lines = createInterface({ input: service.stdout })
+    const said: string[] = []
+    lines.on('line', (line) => said.push(line))
+    await until(() => said.some((line) => line.includes('a command works on the data folder')))
+    const ended = once(service, 'exit')
+    const again = setInterval(() => service.kill('SIGTERM'), 100)
+    const [code, signal] = await ended
+    clearInterval(again)
+    return { code, signal, said: said.join(' ') }
+  })
+  t.match(exit, { code: 1, signal: null, said: /SIGTERM again: ending at once/ })
 })
 
 test('beside a service that runs nothing is touched', { buffered: true }, async (t) => {

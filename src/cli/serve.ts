@@ -40,12 +40,13 @@ const serve = command({
       runtime_dir: process.env.RUNTIME_DIRECTORY,
       safe: options.safe,
     }
-    return serveUntilSignalled(config, folders, (service) => {
+    const code = await serveUntilSignalled(config, folders, (service) => {
       words.info(`benchd ${service.lab.version} listens on ${service.url}`)
       if (service.fingerprint) words.info(`the certificate has the SHA-256 fingerprint ${service.fingerprint}`)
       if (service.lab.keys.list().length === 0)
         words.warn('there is no key yet; make one with: benchd key create --name NAME --scope operate')
     })
+    return ending(code)
   },
 })
 
@@ -72,11 +73,12 @@ const demo = command({
     const folder = named ? dataDir(named) : await makeThrowAwayFolder('benchd-demo')
     try {
       const folders = { data_dir: folder, topologies: topologiesDir(options.topologies, undefined) }
-      return await serveUntilSignalled(config, folders, async (service) => {
+      const code = await serveUntilSignalled(config, folders, async (service) => {
         const api_key = await prepareDemo(service.lab, bench)
         const folderKept = named ? folder : undefined
         process.stdout.write(asTyped(welcome({ url: service.url, api_key, lab: service.lab, folder: folderKept, bench })))
       })
+      return ending(code)
     } finally {
       if (!named) await removeFolder(folder)
     }
@@ -102,35 +104,59 @@ const deadly = [
 ]
 
 async function serveUntilSignalled(config: Config, folders: Folders, ready: (service: Service) => void | Promise<void>): Promise<number> {
-  const ended = signalled()
+  const words = log(process.stdout)
+  let service: Service | undefined
+  const ended = signalled(async (signal) => {
+    words.warn(`${signal} again: ending at once, without waiting for runs; every halt that is owed is sent before`)
+    await service?.lab.registry.haltBeforeExit().catch(() => undefined)
+    process.exit(signal === 'SIGINT' ? exitCodes.interrupted[0] : exitCodes.failed[0])
+  })
   goOnUnread()
   const { startService } = await import('../main.ts')
-  const words = log(process.stdout)
-  const service = await startService(config, { ...folders, log: words })
+  const started = await startService(config, { ...folders, log: words })
+  service = started
   process.on('uncaughtException', (error) => {
     words.error('ending because of a fault of our own; every device is stopped', error)
-    void service.lab.registry.haltAll('the service').catch(() => undefined)
+    void started.lab.registry.haltAll('the service').catch(() => undefined)
     process.exit(exitCodes.failed[0])
   })
   const manager = new ServiceManager()
   let signal: NodeJS.Signals
   try {
-    await ready(service)
+    await ready(started)
     manager.ready()
     signal = await ended
     words.info(`${signal}: ending`)
     manager.stopping()
   } finally {
-    await service.close()
+    await started.close()
     manager.close()
   }
   return signal === 'SIGINT' ? exitCodes.interrupted[0] : exitCodes.ok[0]
 }
 
-/** The first signal to end; more of them change nothing. */
-export function signalled(): Promise<NodeJS.Signals> {
+/** The process may take this long to end by itself once the service is closed. */
+const afterwards_ms = 1000
+
+/** Ends the process with this code soon, also where a workflow in TypeScript has begun something that goes on. */
+function ending(code: number): number {
+  setTimeout(() => process.exit(code), afterwards_ms).unref()
+  return code
+}
+
+/** Signals within this time of the first mean the same: Ctrl-C under npm arrives twice, from the terminal and from npm. */
+const sameWish_ms = 1000
+
+/** Resolves with the first signal to end. `again` is called with one that comes later than those that mean the same. */
+export function signalled(again: (signal: NodeJS.Signals) => void = () => {}): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    for (const signal of deadly) process.on(signal, () => resolve(signal))
+    let first_ms: number | undefined
+    const heard = (signal: NodeJS.Signals) => {
+      first_ms ??= performance.now()
+      if (performance.now() - first_ms >= sameWish_ms) again(signal)
+      resolve(signal)
+    }
+    for (const signal of deadly) process.on(signal, heard)
   })
 }
 

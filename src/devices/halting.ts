@@ -6,7 +6,7 @@ import { patient } from '../kit/patient.ts'
 import type { OperationResult } from './records.ts'
 
 /** The longest that the answer to a stop waits for the instrument. */
-const acknowledge_ms = 400
+export const acknowledge_ms = 400
 /** How long that answer waits for the link to be opened, besides. */
 const opening_ms = 2000
 /** How long a device that failed may take to acknowledge that it is halted: somebody waits for the answer. */

@@ -7,7 +7,7 @@ import { Abilities } from './abilities.ts'
 import { capabilities } from './capabilities.ts'
 import type { AnyProfile, Device, Identity, Limits, Link, Progress, Typical, UnderWay } from './device.ts'
 import { connectionLost, faultOf, isHarmless, isRefusal, worded } from './failure.ts'
-import { answerToStop, inTime, onceOpen, promised, standing_ms } from './halting.ts'
+import { acknowledge_ms, answerToStop, inTime, onceOpen, promised, standing_ms } from './halting.ts'
 import { Halts } from './halts.ts'
 import { DeviceLatch, type Emitter } from './latch.ts'
 import type { LatchStore } from './latches.ts'
@@ -380,6 +380,17 @@ export class Instrument {
     }
     if ((this.#leftOn.hot || this.#halts.isOwed) && driven.link.state === 'open') await this.#halted(driven.device)
     await driven.link.close()
+  }
+
+  /**
+   * Sends the halt that `close` sends, or has sent and that is not acknowledged, for a process that ends at once: the bytes are on the wire
+   * before this returns. Resolves when the device has acknowledged it, or a moment later.
+   */
+  async haltBeforeExit(): Promise<void> {
+    const { driven } = this.#configured
+    if (driven?.link.state !== 'open') return
+    const needsUs = this.#run !== undefined && !driven.profile.features.autonomous_timer
+    if (needsUs || this.#leftOn.hot || this.#halts.isOwed) await this.#halted(driven.device, acknowledge_ms)
   }
 
   #mustBeDriven(name: string) {

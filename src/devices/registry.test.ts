@@ -357,3 +357,24 @@ test('a fault that is ordered for later touches nothing now', async (t) => {
   t.same({ ...line.simulator.world }, before)
   await clock.advance(0)
 })
+
+test('before a process ends at once, the bytes of the halt of what is hot are on the wire, and nothing else is halted', async (t) => {
+  const { registry, clock, written, shaker, lines } = await shaking(t)
+  const toSealer: string[] = []
+  lines['sealer-1']!.onWire((direction, bytes) => direction === 'to_device' && toSealer.push(Buffer.from(bytes).toString('latin1')))
+  written.length = 0
+  await clock.run(registry.haltBeforeExit())
+  t.same(written, [], 'a cold one that stands')
+  await clock.run(shaker.perform('set_temperature', { temperature: 60 }))
+  written.length = 0
+  const halted = registry.haltBeforeExit()
+  t.match(written.join(''), /tempOff/)
+  await clock.run(halted)
+  t.same(toSealer, [])
+  lines['shaker-1']!.setFault('no_reply')
+  await clock.run(shaker.halted(shaker.halt()))
+  written.length = 0
+  const again = registry.haltBeforeExit()
+  t.match(written.join(''), /tempOff/, 'a halt that was not acknowledged is sent again')
+  await clock.run(again)
+})

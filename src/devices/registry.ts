@@ -90,6 +90,11 @@ export class Registry {
     }
   }
 
+  /** Sends every halt that is owed, for a process that ends at once; see `Instrument.haltBeforeExit`. */
+  async haltBeforeExit(): Promise<void> {
+    await Promise.all([...this.all(), ...this.#leaving].map((instrument) => instrument.haltBeforeExit()))
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#portsFree, ...this.all().map((instrument) => instrument.close())])
   }

@@ -2,7 +2,8 @@
 
 import type { Ledger } from '../devices/ledger.ts'
 import { LabError } from '../errors.ts'
-import { type Idempotency, type IdempotentRequest, interrupted, type StoredAnswer, type Worth } from '../keys/idempotency.ts'
+import { type Idempotency, type IdempotentRequest, interrupted, type Worth } from '../keys/idempotency.ts'
+import type { StoredAnswer } from '../keys/idempotency_table.ts'
 import type { Log } from '../kit/log.ts'
 import { type Soon, unlessFails } from '../kit/soon.ts'
 import type { Exchange, Route } from './contract.ts'

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { Idempotency, type IdempotentRequest } from './idempotency.ts'
+import { bounds } from './idempotency_table.ts'
 
 const answer = { status: 200, headers: { 'content-type': 'application/json' }, body: '{"success":true}' }
 const asked = (idempotency_key: string): IdempotentRequest => ({
@@ -65,19 +66,111 @@ test('on the first day of 1970 nothing is said to be lost', async (t) => {
   t.equal(await once.begin(asked('a')), undefined)
 })
 
-test('the newest thousand are kept, what runs longer than that, and a file that does not grow for ever', async (t) => {
-  const { once, folder, open } = await begin(t)
-  await once.begin(asked('first, and still running'))
-  for (let i = 0; i < 2100; i++) {
-    await once.begin(asked(`${i}`))
-    await once.end(asked(`${i}`), answer, 'keep')
+/** Carries out so many requests of an API key, `0` and on. */
+async function many(once: Idempotency, count: number, key_id = 'aaaaaaaa', of = answer) {
+  for (let i = 0; i < count; i++) {
+    await once.begin({ ...asked(`${i}`), key_id })
+    await once.end({ ...asked(`${i}`), key_id }, of, 'keep')
   }
-  t.same(await once.begin(asked('2099')), answer)
-  t.same(await once.begin(asked('1200')), answer)
+}
+
+const noLongerStored = { code: 'conflict', message: /was sent before, by 2001-09-09 01:46 UTC, and is not done again/ }
+
+test('the newest thousand answers of an API key are kept, what runs longer, and of older requests that they were made, in a file that does not grow for ever', async (t) => {
+  const { once, folder, open, time } = await begin(t)
+  await once.begin(asked('first, and still running'))
+  await many(once, 2600)
+  const looked = async (at: Idempotency) => {
+    t.same(await at.begin(asked('2599')), answer)
+    t.same(await at.begin(asked('1700')), answer)
+    for (const old of ['0', '1000', '1599']) await t.rejects(at.begin(asked(old)), noLongerStored)
+  }
+  await looked(once)
   await t.rejects(once.begin(asked('first, and still running')), { code: 'in_progress' })
-  t.equal(await once.begin(asked('1000')), undefined)
   t.ok(readFileSync(`${folder}/idempotency.jsonl`, 'utf8').split('\n').length < 4100)
-  t.same(await (await open()).begin(asked('2099')), answer)
+  time.now += 24 * 3600 - 1
+  await looked(await open())
+  time.now += 2
+  for (const at of [once, await open()]) t.equal(await at.begin(asked('0')), undefined, 'a day later it is forgotten')
+})
+
+test('the requests of other API keys, however many, leave those of a key as they are', async (t) => {
+  const { once, open } = await begin(t)
+  await once.begin(asked('a'))
+  await once.end(asked('a'), answer, 'keep')
+  const long = { ...answer, body: 'x'.repeat(15_000) }
+  for (const key_id of ['bbbbbbbb', 'cccccccc']) await many(once, 700, key_id, long)
+  for (const at of [once, await open()]) {
+    t.same(await at.begin(asked('a')), answer)
+    t.same(await at.begin({ ...asked('699'), key_id: 'bbbbbbbb' }), long)
+    await t.rejects(at.begin({ ...asked('0'), key_id: 'bbbbbbbb' }), noLongerStored, 'whose answers take the most gives some up')
+  }
+})
+
+test('an API key of which no more requests can be remembered is refused new ones, and others are not', async (t) => {
+  const { once, time, open, folder } = await begin(t)
+  await once.close()
+  const past = (count: number) => Array.from({ length: count }, (_, i) => `past ${i}`)
+  const lines = [
+    { key_id: 'aaaaaaaa', at: time.now, past: past(bounds.past) },
+    ...past(bounds.answers).map((id) => ({ id, key_id: 'aaaaaaaa', sha256: '', at: time.now, state: 'ended', answer })),
+  ]
+  writeFileSync(`${folder}/idempotency.jsonl`, `{"format":1}\n${lines.map((line) => `${JSON.stringify(line)}\n`).join('')}`)
+  const full = await open()
+  time.now += 3600
+  const refused = { code: 'overloaded', message: /this API key has sent 21000 .* nothing was done/, retry_after_s: 23 * 3600 }
+  await t.rejects(full.begin(asked('new')), refused)
+  t.equal(await full.begin({ ...asked('new'), key_id: 'bbbbbbbb' }), undefined)
+  time.now += 23 * 3600 + 1
+  t.equal(await full.begin(asked('new')), undefined)
+})
+
+test('where no more requests of all API keys can be remembered, each key has the room for its answers still', async (t) => {
+  const { once, time, open, folder } = await begin(t)
+  await once.close()
+  const lines = Array.from({ length: bounds.allPast / 10_000 }, (_, key) => ({
+    key_id: `other${key}`,
+    at: time.now,
+    past: Array.from({ length: 10_000 }, (_, i) => `${key} ${i}`),
+  }))
+  writeFileSync(`${folder}/idempotency.jsonl`, `{"format":1}\n${lines.map((line) => `${JSON.stringify(line)}\n`).join('')}`)
+  const full = await open()
+  await many(full, bounds.answers)
+  await t.rejects(full.begin(asked('new')), { code: 'overloaded', message: /other API keys have sent 200000/ })
+  t.same(await full.begin(asked('0')), answer)
+})
+
+test('requests of before the file named their API keys are answered as then', async (t) => {
+  const { once, open, folder, time } = await begin(t)
+  await once.begin(asked('a'))
+  await once.end(asked('a'), answer, 'keep')
+  await once.close()
+  const path = `${folder}/idempotency.jsonl`
+  const lines = readFileSync(path, 'utf8').split('\n').slice(2, -1)
+  const older = lines.map((line) => JSON.stringify({ ...JSON.parse(line), crc: undefined, key_id: undefined }))
+  writeFileSync(path, `{"format":1}\n${older.join('\n')}\n`)
+  const after = await open()
+  t.same(await after.begin(asked('a')), answer)
+  await many(after, 10)
+  t.same(await (await open()).begin(asked('a')), answer)
+  time.now += 24 * 3600 + 1
+  t.equal(await after.begin(asked('a')), undefined)
+})
+
+test('requests that a clock which was ahead has dated do not keep others from being forgotten', async (t) => {
+  const { once, time, open } = await begin(t)
+  time.set = 365 * 24 * 3600
+  await once.begin(asked('ahead'))
+  await once.end(asked('ahead'), answer, 'keep')
+  time.set = 0
+  await once.begin(asked('a'))
+  await once.end(asked('a'), answer, 'keep')
+  time.now += 24 * 3600 + 1
+  const after = await open()
+  t.equal(await after.begin(asked('a')), undefined)
+  t.same(await after.begin(asked('ahead')), answer, 'for one more day')
+  time.now += 24 * 3600 + 1
+  t.equal(await after.begin(asked('ahead')), undefined)
 })
 
 test('a long answer is not kept, but what it answered is not done again', async (t) => {

@@ -7,26 +7,11 @@ import { LabError } from '../errors.ts'
 import { steadySeconds } from '../kit/clock.ts'
 import { LineFile } from '../kit/json_lines.ts'
 import { SerialQueue } from '../kit/serial_queue.ts'
-
-/** An answer that can be repeated. */
-export const StoredAnswer = v.strictObject({ status: v.number(), headers: v.record(v.string(), v.string()), body: v.string() })
-export type StoredAnswer = v.InferOutput<typeof StoredAnswer>
-
-const Entry = v.strictObject({
-  /** Hash of who asked, for what, under which key. */
-  id: v.string(),
-  /** The hash of the body. */
-  sha256: v.string(),
-  at: v.number(),
-  state: v.picklist(['running', 'ended', 'forgotten']),
-  /** null also for one that is not to be kept here: it holds a secret, or is long. */
-  answer: v.nullable(StoredAnswer),
-})
-type Entry = v.InferOutput<typeof Entry>
+import { Entry, IdempotencyTable, type Known, keptSeconds, PastLine, type StoredAnswer } from './idempotency_table.ts'
 
 /** The file was found damaged at that time (Unix, s): requests of before may be missing. */
 const LostLine = v.strictObject({ lost_at: v.number() })
-type Line = Entry | v.InferOutput<typeof LostLine>
+type Line = Entry | PastLine | v.InferOutput<typeof LostLine>
 /** `isSettled` once somebody has looked what became of them. */
 type Lost = { at: number; isSettled(): boolean }
 
@@ -36,8 +21,6 @@ export type IdempotentRequest = { key_id: string; method: string; path: string; 
 /** How long an answer is stored: `keep` for a day, `secret` as long as the service runs, `forget` not at all, as nothing was done. */
 export type Worth = 'keep' | 'secret' | 'forget'
 
-const mostAnswers = 1000
-const keptSeconds = 24 * 3600
 const longestAnswer = 16 * 1024
 const mostWaiting = 64
 const consequence =
@@ -60,13 +43,8 @@ export class Idempotency {
   readonly #queue = new SerialQueue(mostWaiting)
   readonly #now: () => number
   readonly #wall: () => number
-  /** Oldest first, as they are on the card. Those that say `running` and do not run were interrupted by a restart. */
-  readonly #entries: Map<string, Entry>
-  readonly #running = new Set<string>()
-  /** The requests that were answered before their end, and before this start. */
-  readonly #interrupted = new Set<string>()
-  /** Answers that are not for the card. */
-  readonly #secrets = new Map<string, StoredAnswer>()
+  /** Those that say `running` and do not run were interrupted by a restart. */
+  readonly #table = new IdempotencyTable()
   /** Requests that are not known may have been made before that moment. */
   #lost: Lost | undefined
   /** Whether the content of the file besides the entries has changed. */
@@ -76,7 +54,7 @@ export class Idempotency {
     let isSettled: Lost['isSettled'] | undefined
     const file = new LineFile<Line>({
       path: `${folder}/idempotency.jsonl`,
-      schema: v.union([Entry, LostLine]),
+      schema: v.union([Entry, PastLine, LostLine]),
       isExpected: isUsed,
       loss: `requests with an Idempotency-Key may be forgotten; ${consequence}`,
       report: ({ message }) => {
@@ -93,49 +71,42 @@ export class Idempotency {
     // At each start until it is over: who is refused looks for the reason.
     if (lost_at >= now() - keptSeconds)
       isSettled ??= tellLost(`idempotency.jsonl was damaged at ${timeOf(lost_at)}, and requests may be forgotten; ${consequence}`)
-    const entries = lines.flatMap((line) => ('id' in line ? [[line.id, line] as const] : []))
-    return new Idempotency(file, { now, wall }, new Map(entries), isSettled && { at: lost_at, isSettled })
+    const once = new Idempotency(file, { now, wall }, isSettled && { at: lost_at, isSettled })
+    const requests = lines.flatMap((line) => ('lost_at' in line ? [] : [line]))
+    once.#table.take(requests, now())
+    return once
   }
 
-  private constructor(
-    file: LineFile<Line>,
-    { now, wall }: Required<Pick<Options, 'now' | 'wall'>>,
-    entries: Map<string, Entry>,
-    lost: Lost | undefined,
-  ) {
+  private constructor(file: LineFile<Line>, { now, wall }: Required<Pick<Options, 'now' | 'wall'>>, lost: Lost | undefined) {
     this.#file = file
     this.#now = now
     this.#wall = wall
-    this.#entries = entries
     this.#lost = lost
-    for (const [id, { state, answer }] of entries) {
-      if (state === 'forgotten') entries.delete(id)
-      if (answer?.status === 202) this.#interrupted.add(id)
-    }
-    this.#forgetOld()
   }
 
   /**
    * The answer of before, or nothing: then it is this caller's to do, and `end` is to be called with what it came to. Rejects with
    * `in_progress` while it runs, `invalid` for another body, `conflict` when a restart interrupted it, when its answer was not kept, or when
-   * it may be one that was forgotten, and `storage`.
+   * it may be one that was forgotten, `overloaded` when no more can be remembered, and `storage`.
    */
   async begin(asked: IdempotentRequest): Promise<StoredAnswer | undefined> {
-    const [id, sha256] = [idOf(asked), hash('sha256', asked.body)]
-    this.#forgetOld()
-    const before = this.#entries.get(id)
-    if (before) return this.#answerOf(before, sha256)
+    const [id, sha256, { key_id }] = [idOf(asked), hash('sha256', asked.body), asked]
+    const now = this.#now()
+    this.#table.tidy(now)
+    const before = this.#table.find({ key_id, id })
+    if (before) return answerOf(before, sha256)
+    const pastUntil = this.#table.pastUntil({ key_id, id })
+    if (pastUntil !== undefined) throw withoutAnswer(pastUntil)
     this.#mustNotBeForgotten()
+    this.#table.mustHaveRoom(key_id, now)
     // The next start counts from the clock of the computer, which may have been set since this one: a board without a battery begins in the past.
-    const at = Math.max(this.#now(), this.#wall())
-    const entry: Entry = { id, sha256, at, state: 'running', answer: null }
-    this.#running.add(id)
-    this.#entries.set(id, entry)
+    const at = Math.max(now, this.#wall())
+    const entry: Entry = { id, key_id, sha256, at, state: 'running', answer: null }
+    this.#table.put({ entry, since: now, isRunning: true })
     try {
       await this.#write(entry)
     } catch (error) {
-      this.#running.delete(id)
-      this.#entries.delete(id)
+      this.#table.delete(entry)
       throw error
     }
     return undefined
@@ -143,21 +114,18 @@ export class Idempotency {
 
   /** Tells whether a request was answered 202 before a restart that interrupted its operation. */
   isInterrupted(asked: IdempotentRequest): boolean {
-    return this.#interrupted.has(idOf(asked))
+    return this.#table.find({ key_id: asked.key_id, id: idOf(asked) })?.isInterrupted ?? false
   }
 
   /** Resolves when it is on the card; when the disk refuses it, it is known for as long as the service runs, and was interrupted after that. */
   async end(asked: IdempotentRequest, answer: StoredAnswer, worth: Worth): Promise<void> {
-    const id = idOf(asked)
-    const entry = this.#entries.get(id)
-    this.#running.delete(id)
-    if (!entry) return
+    const known = this.#table.find({ key_id: asked.key_id, id: idOf(asked) })
+    if (!known) return
     const state = worth === 'forget' ? 'forgotten' : 'ended'
-    const ended: Entry = { ...entry, state, answer: worth === 'keep' && answer.body.length <= longestAnswer ? answer : null }
-    if (worth === 'forget') this.#entries.delete(id)
-    else this.#entries.set(id, ended)
-    if (worth === 'secret') this.#secrets.set(id, answer)
-    await this.#write(ended).catch(() => undefined)
+    const entry: Entry = { ...known.entry, state, answer: worth === 'keep' && answer.body.length <= longestAnswer ? answer : null }
+    if (worth === 'forget') this.#table.delete(entry)
+    else this.#table.put({ entry, since: known.since, isRunning: false, ...(worth === 'secret' && { secret: answer }) })
+    await this.#write(entry).catch(() => undefined)
   }
 
   async close(): Promise<void> {
@@ -166,10 +134,11 @@ export class Idempotency {
 
   #write(entry: Entry): Promise<void> {
     return this.#queue.run(async () => {
-      const others = () => [...this.#entries.values()].filter(({ id }) => id !== entry.id)
       const lost = this.#lost ? [{ lost_at: this.#lost.at }] : []
-      if (this.#isOutdated) await this.#file.begin([...lost, ...others(), entry])
-      else await this.#file.write([entry], { isSynced: true, all: () => [...lost, ...others(), entry] })
+      const others = () => this.#table.lines().filter((line) => !('id' in line && line.id === entry.id))
+      const all = () => [...lost, ...others(), entry]
+      if (this.#isOutdated) await this.#file.begin(all())
+      else await this.#file.write([entry], { isSynced: true, all })
       this.#isOutdated = false
     })
   }
@@ -187,31 +156,25 @@ export class Idempotency {
       `the file of requests was damaged at ${timeOf(at)}, so this request may have been carried out before: look at what it is about; if it is still to be done, send it without an Idempotency-Key, or acknowledge the incident of the damage (GET /api/incidents) and send it again`,
     )
   }
+}
 
-  #forgetOld(): void {
-    const oldest = this.#now() - keptSeconds
-    for (const [id, { at }] of this.#entries) {
-      if (this.#entries.size <= mostAnswers && at >= oldest) return
-      if (this.#running.has(id)) continue
-      this.#entries.delete(id)
-      this.#secrets.delete(id)
-      this.#interrupted.delete(id)
-    }
-  }
+function answerOf({ entry, isRunning, secret }: Known, wanted: string): StoredAnswer {
+  if (entry.sha256 !== wanted)
+    throw new LabError('invalid', 'this Idempotency-Key was used with another body; take a new one for a new request')
+  if (isRunning)
+    throw new LabError('in_progress', 'the request of this Idempotency-Key is still running; ask again later', { retry_after_s: 1 })
+  const known = entry.answer ?? secret
+  if (known) return known
+  if (entry.state === 'running') throw interrupted()
+  throw new LabError(
+    'conflict',
+    'the request of this Idempotency-Key was carried out, and its answer was not kept: look at what it was about',
+  )
+}
 
-  #answerOf({ id, sha256, state, answer }: Entry, wanted: string): StoredAnswer {
-    if (sha256 !== wanted)
-      throw new LabError('invalid', 'this Idempotency-Key was used with another body; take a new one for a new request')
-    if (this.#running.has(id))
-      throw new LabError('in_progress', 'the request of this Idempotency-Key is still running; ask again later', { retry_after_s: 1 })
-    const known = answer ?? this.#secrets.get(id)
-    if (known) return known
-    if (state === 'running') throw interrupted()
-    throw new LabError(
-      'conflict',
-      'the request of this Idempotency-Key was carried out, and its answer was not kept: look at what it was about',
-    )
-  }
+function withoutAnswer(until: number): LabError {
+  const sentence = `a request with this Idempotency-Key was sent before, by ${timeOf(until)}, and is not done again; its answer is not stored any more, because newer requests needed the room`
+  return new LabError('conflict', `${sentence}. Look at what it was about; if it is still to be done, send it with a new Idempotency-Key`)
 }
 
 export function interrupted(): LabError {

@@ -22,6 +22,40 @@ export const systemClock: Clock = {
   },
 }
 
+/** A clock whose timers end with it, so that none of them keeps the process from ending. */
+export class EndingClock implements Clock {
+  readonly #clock: Clock
+  readonly #cancels = new Set<() => void>()
+  #isOver = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  now(): number {
+    return this.#clock.now()
+  }
+
+  after(ms: number, call: () => void): () => void {
+    if (this.#isOver) return () => {}
+    const cancel = this.#clock.after(ms, () => {
+      this.#cancels.delete(cancel)
+      call()
+    })
+    this.#cancels.add(cancel)
+    return () => {
+      if (this.#cancels.delete(cancel)) cancel()
+    }
+  }
+
+  /** Calls off all timers, those that are set from now on too. */
+  end(): void {
+    this.#isOver = true
+    for (const cancel of this.#cancels) cancel()
+    this.#cancels.clear()
+  }
+}
+
 /** Times are counted from here. */
 const [firstSecond] = hrtime()
 

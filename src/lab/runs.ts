@@ -57,8 +57,8 @@ const shipped = [demoTopology, sealAndSpin, smcTopology, smcAssay].map(
   (input): Source => ({ origin: `example ${input.name}`, form: 'typescript', input }),
 )
 
-/** A service has ten seconds to end; its runs may take this long of them. */
-const unwinding_ms = 5000
+/** A service has five seconds to end; its runs may take this long of them. */
+const unwinding_ms = 2500
 
 /** `instead`: what is otherwise on a bench that is none. */
 export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = {}): Promise<Runs> {

@@ -40,8 +40,7 @@ export class RecordFile {
     this.#clock = clock
     this.#report = report
     this.#lines = rows.length
-    this.records = new Records((change) => this.#onChange(change))
-    for (const { kind, ...record } of rows) this.records.take({ kind, record } as Change)
+    this.records = Records.of(rows, (change) => this.#onChange(change))
   }
 
   /** Resolves when all that is known is on the card. Rejects with `storage` when that cannot be; what is missing is written later. */
@@ -57,13 +56,18 @@ export class RecordFile {
   }
 
   #onChange(change: Change): void {
-    const { kind } = change
-    const key = keyOf(change)
-    // A run that is removed may be recorded anew: what came last is written last.
-    this.#unwritten.delete(key)
-    this.#unwritten.set(key, change)
+    const { kind, record } = change
+    if (kind === 'removed') this.#passOver(record.execution_id)
+    // A row that changes again before it is written keeps its place: no row comes before that of its execution.
+    this.#unwritten.set(keyOf(change), change)
     if (kind !== 'thread') this.written().catch(() => undefined)
     else this.#cancel ??= this.#clock.after(between_ms, () => void this.#write().catch(() => undefined))
+  }
+
+  /** A run that is removed may be recorded anew, behind the row that removes it. */
+  #passOver(execution_id: string): void {
+    for (const [key, { record }] of this.#unwritten)
+      if ('execution_id' in record && record.execution_id === execution_id) this.#unwritten.delete(key)
   }
 
   /** One write takes all that has changed before it. */

@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readFile } from 'node:fs/promises'
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { type Test, test } from 'tap'
 import type { RuntimeEvent } from '../../events/event.ts'
 import { runtimeEvent } from '../../events/event.ts'
@@ -331,6 +331,56 @@ test('a record that was removed is gone from the file too', async (t) => {
   file.records.remove('e1')
   await file.close()
   t.same((await opened(t, folder)).file.records.executions(), [])
+})
+
+const completed = { status: 'COMPLETED', reason: null, ended_at: 9 } as const
+
+test('a run that ends within one write is there after a restart, with its rows in the order they came', async (t) => {
+  const folder = t.testdir()
+  const { file } = await opened(t, folder)
+  // The first write begins the file with all there is.
+  file.records.withdraw('never')
+  await file.written()
+  for (const execution_id of ['e1', 'e2']) {
+    const submission_id = `of ${execution_id}`
+    file.records.accepted({ ...row, execution_id }, { ...submission, execution_id, submission_id })
+    for (const one of ['t1', 't2']) file.records.thread(thread(`${execution_id} ${one}`, 'MOVING', execution_id))
+    file.records.thread(thread(`${execution_id} t1`, 'COMPLETED', execution_id))
+    file.records.submissionEnded(execution_id, submission_id, completed)
+    file.records.executionEnded(execution_id, completed)
+  }
+  file.records.remove('e2')
+  file.records.accepted({ ...row, execution_id: 'e2' }, { ...submission, execution_id: 'e2', submission_id: 'of e2 anew' })
+  const all = file.records.all()
+  await file.close()
+  const kinds = (await linesOf(folder)).map((line) => JSON.parse(line).kind)
+  t.same(kinds, ['withdrawn', 'execution', 'submission', 'thread', 'thread', 'removed', 'execution', 'submission'])
+  t.same((await opened(t, folder)).file.records.all(), all)
+})
+
+test('rows that lie before the row of their execution count, as earlier versions wrote them', async (t) => {
+  const folder = t.testdir()
+  const gone = { ...submission, submission_id: 'gone', execution_id: 'removed' }
+  const rows = [
+    { kind: 'submission', ...gone },
+    { kind: 'removed', execution_id: 'removed' },
+    { kind: 'execution', ...row, execution_id: 'removed' },
+    { kind: 'submission', ...submission, ...completed },
+    { kind: 'thread', ...thread('t1', 'COMPLETED') },
+    { kind: 'thread', ...thread('t2', 'COMPLETED') },
+    { kind: 'execution', ...row, ...completed },
+  ]
+  await writeFile(`${folder}/records.jsonl`, rows.map((one) => `${JSON.stringify(one)}\n`).join(''))
+  const told: string[] = []
+  const { records } = (await opened(t, folder, told)).file
+  t.same(told, [])
+  t.match(records.submission('s1'), completed)
+  t.same(
+    records.threads('e1').map(({ thread_id }) => thread_id),
+    ['t1', 't2'],
+  )
+  t.equal(records.submission('gone'), undefined)
+  t.same(records.submissionsOf('removed'), [])
 })
 
 test('two calls stop an execution, and a confirmation alone does nothing', async (t) => {

@@ -126,7 +126,32 @@ export class Records implements RecordStore {
     this.#changed = changed
   }
 
-  /** Takes up what was kept, in order. What belongs to no execution is passed over. */
+  /**
+   * Takes up rows that were kept, in their order. Rows that lie before the row of their execution wait for it: earlier versions wrote the
+   * row of a short run behind those of its submissions. Rows whose execution does not come are passed over.
+   */
+  static of(rows: readonly Row[], changed: (change: Change) => void): Records {
+    const records = new Records(changed)
+    const early = new Map<string, Change[]>()
+    for (const { kind, ...record } of rows) records.#takeUp({ kind, record } as Change, early)
+    return records
+  }
+
+  #takeUp(change: Change, early: Map<string, Change[]>): void {
+    const { kind, record } = change
+    const execution_id = kind === 'withdrawn' ? '' : record.execution_id
+    const waiting = early.get(execution_id) ?? []
+    if ((kind === 'submission' || kind === 'thread') && !this.#executions.has(execution_id)) {
+      waiting.push(change)
+      early.set(execution_id, waiting)
+    } else {
+      this.take(change)
+      early.delete(execution_id)
+      if (kind === 'execution') for (const one of waiting) this.take(one)
+    }
+  }
+
+  /** A row of an execution that is not known is passed over. */
   take({ kind, record }: Change): void {
     if (kind === 'withdrawn') {
       this.#refuse(record.submission_id)
