@@ -5,6 +5,7 @@ import * as v from 'valibot'
 import { conformance, conformanceInVirtualTime, saysWhatToDo } from '../src/testing/drivers/conformance.ts'
 import { conformanceOfHalts } from '../src/testing/drivers/halt_conformance.ts'
 import { conformanceOfIdling, conformanceOfRestarts } from '../src/testing/drivers/idle_conformance.ts'
+import { conformanceOfStops } from '../src/testing/drivers/stop_conformance.ts'
 import { tampered } from '../src/testing/drivers/tampered.ts'
 import { conformanceOnTheWire, type VirtualSubject } from '../src/testing/drivers/wire_conformance.ts'
 import { onPins, onSimulator } from '../src/testing/drivers.ts'
@@ -55,6 +56,7 @@ for (const name of driverNames) {
       await conformance(t, make)
       await conformanceInVirtualTime(t, make)
       await conformanceOnTheWire(t, make)
+      await conformanceOfStops(t, make)
       await conformanceOfHalts(t, driver, settings)
       await conformanceOfIdling(t, driver, settings)
       await conformanceOfRestarts(t, driver, settings)

@@ -47,6 +47,8 @@ export const driver: Driver<Settings> = {
 /** The answer to a command may come with the next status, so up to a second later. */
 const answer_ms = 3000
 const stateChange_s = 20
+/** What came from the sealer within this time after a stop may be from before. It speaks about once a second. */
+const settled_ms = 800
 const shuttle_s = 30
 const heating_s = 300
 /** The time of a cycle besides the time of pressing: shuttle in, down, up and out. */
@@ -218,15 +220,16 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
     mustBeWell(await this.#feed.current())
   }
 
-  /** Sends reset and heater off together; from the second status on it shows whether the sealer took them. */
+  /** Sends reset and heater off together; a status that is not from before shows whether the sealer took them. */
   async halt(): Promise<void> {
     this.#guard.end()
     this.#going.stop()
     this.#stopAndCool()
+    const sent = this.at.clock.now()
     for (let left = stateChange_s; this.#guard.target === null; left--) {
       const { system, heater } = await this.#feed.next()
-      // The first status may have been under way already.
-      const heard = left < stateChange_s
+      // The first status may have been under way already, and more than one that a box on the network has kept.
+      const heard = left < stateChange_s && this.at.clock.now() - sent >= settled_ms
       if (heard && heater === 'off' && (system === 'idle' || system === 'error')) return
       if (left === 0) throw new LabError('device_failed', `after a stop it is ${system}, heater ${heater}; use its power switch`)
       if (heard && heater !== 'off' && this.#guard.target === null) await this.#exchange.tell(heaterOff)

@@ -5,7 +5,7 @@ import type { OwnOperation } from '../../src/devices/description.ts'
 import { changesOf, type Description, ownOperations, readDescription } from '../../src/devices/description.ts'
 import type { KeptDescription } from '../../src/devices/descriptions.ts'
 import type { AnyProfile, AskedOperation, Device, EndedEarly, Identity, Learned, Limits, SelfDescribed } from '../../src/devices/device.ts'
-import { connectionLost } from '../../src/devices/failure.ts'
+import { connectionLost, isRefusal } from '../../src/devices/failure.ts'
 import { operations as table } from '../../src/devices/operations.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { described } from '../../src/kit/described.ts'
@@ -69,8 +69,8 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
   #unaccepted: Description | undefined
   #known: { description: Description; operations: ReadonlyMap<string, OwnOperation> } | undefined
   #running: AskedOperation | undefined
-  /** Settles when what the program was last asked to do has been answered. */
-  #answered: Promise<unknown> = Promise.resolve()
+  /** Whether what the program was last asked to do has come to a good end; settles when it is answered, or cannot be any more. */
+  #endedWell: Promise<boolean> = Promise.resolve(true)
 
   /** The operations and readings as they stand in the description; the profile changes with it. */
   readonly profile: AnyProfile = profileOf(this)
@@ -99,6 +99,10 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
 
   get uninterruptible(): boolean {
     return this.#halting === 'none'
+  }
+
+  get unhaltable(): Device['unhaltable'] {
+    return halts[this.#halting].cannotEnd
   }
 
   /** The setting of the configuration. A program that knows of no way to halt changes `message` to `none`. */
@@ -137,9 +141,9 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
 
   halt(): Promise<void> {
     this.#going.stop()
-    return halts[this.#halting](this.at, {
+    return halts[this.#halting].halt(this.at, {
       ask: () => this.#rpc.request('halt', undefined, this.#rpc.isAwake ? this.at.settings.halt_s : describe_s),
-      answered: this.#answered,
+      endedWell: this.#endedWell,
     })
   }
 
@@ -158,7 +162,11 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
   /** Asks for an operation that takes its time; the caller that aborts it looks after the halt. */
   #ask(method: string, params: object | undefined, signal: AbortSignal): Promise<unknown> {
     const answer = this.#rpc.request(method, params)
-    this.#answered = answer.catch(() => undefined)
+    const before = this.#endedWell
+    this.#endedWell = answer.then(
+      () => true,
+      (error) => (isRefusal(error) ? before : false),
+    )
     return new Promise((resolve, reject) => {
       const onAbort = () => reject(signal.reason)
       signal.addEventListener('abort', onAbort, { once: true })
@@ -212,26 +220,36 @@ function valueIn(answer: unknown): v.InferOutput<typeof Value> {
   return checked(Value, answer, 'its answer to read', 'device_failed')
 }
 
-type Halting = { ask(): Promise<unknown>; answered: Promise<unknown> }
+type Halting = { ask(): Promise<unknown>; endedWell: Promise<boolean> }
+type Halt = { cannotEnd?: Device['unhaltable']; halt(at: BridgeMount, halting: Halting): Promise<void> }
 
-const halts: Record<Settings['halt'], (at: BridgeMount, halting: Halting) => Promise<void>> = {
-  async message(_at, { ask }) {
-    let heard: Promise<unknown>
-    try {
-      heard = ask()
-    } catch (error) {
-      throw new LabError('stop_not_sent', `the stop could not be sent: ${messageOf(error)}`, { cause: error })
-    }
-    await heard
+const halts: Record<Settings['halt'], Halt> = {
+  message: {
+    async halt(_at, { ask }) {
+      let heard: Promise<unknown>
+      try {
+        heard = ask()
+      } catch (error) {
+        throw new LabError('stop_not_sent', `the stop could not be sent: ${messageOf(error)}`, { cause: error })
+      }
+      await heard
+    },
   },
-  /** A turn later: that the program is gone is then known to be the stop's doing. */
-  async kill({ line }) {
-    await undefined
-    await line.giveUp('it was ended by a stop', 'atOnce')
+  kill: {
+    // Such a program says of an operation that its heat goes on when everything here ends.
+    cannotEnd: 'heat',
+    /** A turn later: that the program is gone is then known to be the stop's doing. */
+    async halt({ line }) {
+      await undefined
+      await line.giveUp('it was ended by a stop', 'atOnce')
+    },
   },
-  /** Nothing ends what is under way. */
-  async none(_at, { answered }) {
-    await answered
+  none: {
+    cannotEnd: 'all',
+    /** The good end of what was under way is the only evidence that nothing moves. */
+    async halt(_at, { endedWell }) {
+      if (!(await endedWell)) throw new LabError('device_failed', 'no stop ends what it does, and it has not come to a good end')
+    },
   },
 }
 

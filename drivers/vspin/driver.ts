@@ -197,7 +197,7 @@ class VSpin extends Mounted<SerialMount<Settings>> implements Device {
     await this.at.line.setBaud(words.coldBaud)
     try {
       const asked = [words.areYouCold, words.areYouAddressed]
-      for (const question of asked) if (await talk.probe(question, hello_ms)) return true
+      for (const question of asked) if (await answersTwice(talk, question)) return true
       return false
     } finally {
       await this.at.line.setBaud(words.runningBaud)
@@ -226,6 +226,14 @@ async function mustNotStillTurn(talk: Talk): Promise<void> {
 
 async function mustNotTurn(talk: Talk): Promise<void> {
   if (await rotor.turns(talk)) throw new LabError('interlock', 'its rotor is turning; stop it, or wait until it is at rest')
+}
+
+/** Whether a servo answers, twice in the same way and without an error: two bytes alone may be noise, or what is left of an earlier answer. */
+async function answersTwice(talk: Talk, question: Question): Promise<boolean> {
+  const first = await talk.probe(question, hello_ms)
+  if (!first || (first.readUInt8(0) & status.checksumError) !== 0) return false
+  const second = await talk.probe(question, hello_ms)
+  return second?.equals(first) ?? false
 }
 
 async function look(talk: Talk): Promise<Servo | undefined> {

@@ -97,6 +97,12 @@ export function framer(buffer: Buffer, question: Question | undefined): Found<Bu
   return sound ? { used: question.reply, frame } : { used: buffer.length }
 }
 
+/** Whether a frame may be the answer to a question: bytes of the question itself that come back are an echo. */
+export function isNoEcho({ bytes }: Question): (frame: Buffer) => boolean {
+  const asked = Buffer.from(bytes)
+  return (frame) => !asked.includes(frame)
+}
+
 /** The status of the servo once it is defined as 0x1F. Position and home in counts, velocity in counts in a tick. */
 export type Servo = { status: number; position: number; velocity: number; aux: number; home: number }
 

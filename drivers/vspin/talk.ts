@@ -5,7 +5,7 @@ import { type Clock, sleep } from '../../src/kit/clock.ts'
 import { Mounted } from '../mounted.ts'
 import type { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
-import { type Inputs, inputsOf, type Question, type Servo, servoOf, status } from './nmc.ts'
+import { type Inputs, inputsOf, isNoEcho, type Question, type Servo, servoOf, status } from './nmc.ts'
 import { ioStatus, servoStatus } from './words.ts'
 
 /** The instrument answers within milliseconds; a busy computer may take its time to hear of it. */
@@ -36,7 +36,7 @@ export class Talk extends Mounted<Parts> {
   /** Asks what may go without an answer. */
   async probe(question: Question, deadline_ms: number): Promise<Buffer | undefined> {
     this.at.signal.throwIfAborted()
-    return this.at.exchange.probe(question, { deadline_ms })
+    return this.at.exchange.probe(question, { deadline_ms, accepts: isNoEcho(question) })
   }
 
   async servo(): Promise<Servo> {
@@ -55,7 +55,7 @@ export class Talk extends Mounted<Parts> {
   /** Asks a module that may be deaf or not there; resolves with its answer, or with undefined after `ms` of the instrument's time. */
   async probeSilent(question: Question, ms: number): Promise<Buffer | undefined> {
     this.at.signal.throwIfAborted()
-    return this.at.exchange.probe(question, { deadline_ms: ms, isLikelySilent: true })
+    return this.at.exchange.probe(question, { deadline_ms: ms, isLikelySilent: true, accepts: isNoEcho(question) })
   }
 
   /** Asks until it is as wanted, at least once; rejects with what `late` answers after `limit_ms`. */

@@ -4,6 +4,7 @@ import type { Attached, RealTransport } from '../../drivers/attach.ts'
 import type { BridgeConfig } from '../../drivers/bridge/attach.ts'
 import type { DeviceConfig } from '../config/devices.ts'
 import type { Config } from '../config.ts'
+import { mayStillBeOn } from '../devices/halting.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { sleep, systemClock } from '../kit/clock.ts'
 import { exists } from '../kit/folder.ts'
@@ -78,7 +79,7 @@ async function switchOff(device_id: string, { devices }: Config, attach: Attach)
     await Promise.race([halt(device, attach), late])
     return { device_id, success: true, message: `${device_id} was left on; it is off` }
   } catch (error) {
-    return { device_id, success: false, message: `${device_id} may still be on: use its red button (${messageOf(error)})` }
+    return { device_id, success: false, message: mayStillBeOn(device_id, messageOf(error)) }
   } finally {
     late.catch(() => undefined)
     done.abort()
@@ -104,7 +105,7 @@ async function halt(its: Driven, attach: Attach): Promise<void> {
 }
 
 function haltable(its: Program, attach: Attach): Attached {
-  if (its.settings.halt === 'none') throw new LabError('device_failed', 'no stop ends what it has begun')
+  if (its.settings.halt === 'none') throw new LabError('device_failed', 'no stop ends what it does')
   return attach(its)
 }
 

@@ -73,9 +73,15 @@ export type Device = Commands & {
   end?(): Promise<EndedEarly>
   /**
    * Stops motion and heat. The bytes are on the wire when this returns; a `stop_not_sent` thrown or rejected says that they
-   * are not. Resolves when the instrument has acknowledged.
+   * are not. Resolves when there is evidence: the instrument has acknowledged, or is seen to obey. Silence, an echo, and that nothing was under
+   * way, are none.
    */
   halt(): Promise<void>
+  /**
+   * What no `halt` ends: heat, or anything at all. Where it is `all`, `halt` sends nothing, and resolves when what was under way has come to a
+   * good end by itself. Undefined where `halt` ends motion and heat.
+   */
+  readonly unhaltable?: 'all' | 'heat' | undefined
 }
 
 /** A device behind which a program stands: it describes itself, and is asked for its operations by name. */

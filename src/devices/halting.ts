@@ -3,6 +3,7 @@
 import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { patient } from '../kit/patient.ts'
+import type { Device } from './device.ts'
 import type { OperationResult } from './records.ts'
 
 /** The longest that the answer to a stop waits for the instrument. */
@@ -40,23 +41,40 @@ export async function onceOpen(opening: Promise<void>, reason: unknown, halt: ()
   return halt()
 }
 
+/** The words for a device that was left on, and that nobody has seen off since. */
+export function mayStillBeOn(device_id: string, why: string): string {
+  return `${device_id} may still be on: use its red button (${why})`
+}
+
+type Stopping = {
+  acknowledged: Promise<void>
+  /** While the link is being opened. */
+  opening: Promise<void> | undefined
+  /** What no halt of the device ends. */
+  unhaltable: Device['unhaltable']
+}
+
 /** The answer to a stop. Rejects with `stop_not_sent` when the bytes could not be written, or not yet. */
 export async function answerToStop(
   device_id: string,
   clock: Clock,
-  acknowledged: Promise<void>,
-  opening?: Promise<void>,
+  { acknowledged, opening, unhaltable }: Stopping,
 ): Promise<OperationResult> {
-  const unconfirmed = { success: false, message: `${device_id}: stop sent, not confirmed` }
+  const unconfirmed = (why: string) => ({
+    success: false,
+    message: unhaltable ? mayStillBeOn(device_id, why) : `${device_id}: stop sent, not confirmed`,
+  })
+  const confirmed = unhaltable === 'all' ? `${device_id}: no stop ends what it does, and it does nothing` : `${device_id} stopped`
   acknowledged.catch(() => undefined)
   if (opening && !(await inTime(clock, Promise.race([opening, acknowledged]), opening_ms).catch(() => true))) {
     const why = 'its connection is only being opened; it is sent as soon as that is open'
     throw new LabError('stop_not_sent', `${device_id} may still be moving: use its red button. The stop is not sent yet: ${why}`)
   }
   try {
-    return (await inTime(clock, acknowledged, acknowledge_ms)) ? { success: true, message: `${device_id} stopped` } : unconfirmed
+    if (await inTime(clock, acknowledged, acknowledge_ms)) return { success: true, message: confirmed }
+    return unconfirmed('no stop ends what it does, and it has not ended yet')
   } catch (error) {
-    if (error instanceof LabError && error.code !== 'stop_not_sent') return unconfirmed
+    if (error instanceof LabError && error.code !== 'stop_not_sent') return unconfirmed(error.message)
     const sentence = `${device_id} may still be moving: use its red button; ${messageOf(error)}`
     throw new LabError('stop_not_sent', sentence, { cause: error })
   }

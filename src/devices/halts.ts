@@ -1,6 +1,8 @@
 // The halts of one device: one that was not acknowledged is owed, and is repeated until the device hears it.
 
+import { LabError } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
+import type { Device } from './device.ts'
 import type { LeftOn } from './left_on.ts'
 
 /** An acknowledgement is awaited so long before the halt is sent again. */
@@ -8,26 +10,46 @@ const repeat_ms = 4000
 
 type Sent = { at: number; isPending: boolean }
 
+type Parts = {
+  clock: Clock
+  leftOn: LeftOn
+  /** Is called when the device acknowledges a halt. */
+  heard(): void
+  /** What no halt of the device ends. */
+  unhaltable(): Device['unhaltable']
+}
+
 export class Halts {
   readonly #clock: Clock
   readonly #leftOn: LeftOn
-  readonly #heard: () => void
+  readonly #heard: Parts['heard']
+  readonly #unhaltable: Parts['unhaltable']
   /** The last halt, unless it was acknowledged. */
   #owed: Sent | undefined
   /** The acknowledgement of the last halt. */
   #newest: Promise<void> | undefined
 
-  /** `heard` is called when the device acknowledges a halt. */
-  constructor({ clock, leftOn, heard }: { clock: Clock; leftOn: LeftOn; heard: () => void }) {
+  constructor({ clock, leftOn, heard, unhaltable }: Parts) {
     this.#clock = clock
     this.#leftOn = leftOn
     this.#heard = heard
+    this.#unhaltable = unhaltable
     if (leftOn.isHaltOwed) this.#owed = { at: clock.now(), isPending: false }
   }
 
-  /** Whether the device has not acknowledged its last halt. */
+  /** Whether the device has not acknowledged its last halt, which is repeated. A device that nothing halts owes none. */
   get isOwed(): boolean {
-    return this.#owed !== undefined
+    return this.#owed !== undefined && this.#unhaltable() !== 'all'
+  }
+
+  /** Whether the device may move or be hot with nothing running. */
+  get mayBeOn(): boolean {
+    return this.#owed !== undefined || this.#leftOn.mayBeOn
+  }
+
+  /** Resolves when the halt that is under way is acknowledged. */
+  get acknowledged(): Promise<void> {
+    return this.#newest ?? Promise.resolve()
   }
 
   /** Whether the last halt may still be acknowledged soon, so that it need not be sent again yet. */
@@ -47,6 +69,7 @@ export class Halts {
       () => {
         if (this.#owed !== halt) return
         this.#owed = undefined
+        if (this.#leftOn.hot && this.#unhaltable()) throw heatGoesOn()
         this.#leftOn.off()
         this.#heard()
       },
@@ -74,8 +97,18 @@ export class Halts {
     if (!this.#leftOn.hot) this.#leftOn.off()
   }
 
+  /** Somebody has seen that the device stands and is cold. */
+  seenOff(): void {
+    this.#owed = undefined
+    this.#leftOn.off()
+  }
+
   /** Somebody else sends it from now on: what becomes of it here is not written down any more. */
   disown(): void {
     this.#owed = undefined
   }
+}
+
+function heatGoesOn(): LabError {
+  return new LabError('device_failed', 'it was left on, and no stop ends that; see that it is off, then clear its fault')
 }

@@ -108,7 +108,9 @@ export class Instrument {
     this.lock = new DeviceLock(device_id, around)
     this.#latch = new DeviceLatch(device_id, { ...around, wire: driven?.wire, execution: () => this.lock.execution_id })
     this.#leftOn = new LeftOn({ device_id, simulated, timesItself: driven?.profile.features.autonomous_timer ?? false }, around)
-    this.#halts = new Halts({ clock: around.clock, leftOn: this.#leftOn, heard: () => this.#latch.setHalted() })
+    const unhaltable = () => driven?.device.unhaltable
+    if (unhaltable()) this.#leftOn.keep()
+    this.#halts = new Halts({ clock: around.clock, leftOn: this.#leftOn, heard: () => this.#latch.setHalted(), unhaltable })
     this.#limits = this.#boundedLimits()
     if (!driven) return
     const { device, link } = driven
@@ -175,6 +177,11 @@ export class Instrument {
     return { device_id, type, name, is_initialized: this.#initialized }
   }
 
+  /** Whether it may move or be hot though nobody wants it to: a device that is ready or busy does what it was asked. */
+  get mayStillBeOn(): boolean {
+    return !wellStates.has(this.state) && this.#halts.mayBeOn
+  }
+
   info(): DeviceInfo {
     const { driver, simulated } = this.#configured
     const run = this.#run
@@ -197,6 +204,7 @@ export class Instrument {
       last_operation: this.#last,
       fault: this.#latch.fault,
       stopped: this.stop,
+      may_still_be_on: this.mayStillBeOn,
       heard_at: this.#configured.driven?.wire.heard_at ?? null,
       identity: this.#presence?.identity ?? null,
       lock: this.lock.shown,
@@ -323,16 +331,30 @@ export class Instrument {
     this.#initialized = false
     this.#latch.setStopped(this.#run?.name ?? null, by)
     this.#run?.cutShort('stopped')
-    return answerToStop(this.device_id, this.#around.clock, this.#halts.sent(acknowledged), this.#presence?.opening)
+    return answerToStop(this.device_id, this.#around.clock, {
+      acknowledged: this.#halts.sent(acknowledged),
+      opening: this.#presence?.opening,
+      unhaltable: this.#configured.driven?.device.unhaltable,
+    })
   }
 
-  /** Clears a fault that somebody has looked at; never a stop. Answers whether there was one. Throws `locked` when it is not theirs. */
+  /**
+   * Clears a fault that somebody has looked at; never a stop. A device that no stop ends counts as off from then on. Answers whether there was
+   * something to clear. Throws `locked` when it is not theirs.
+   */
   clearFault(by?: Caller): boolean {
     this.lock.admit(by)
+    const isSeenOff = this.#unhaltable !== undefined && !this.#run && this.#halts.mayBeOn
+    if (isSeenOff) this.#halts.seenOff()
     if (this.#latch.stopped) {
+      if (isSeenOff) return true
       throw new LabError('stopped', `${this.device_id} is stopped, and only initialize ends that; ${this.#remedy}`)
     }
-    return this.#latch.clear('cleared by an operator')
+    return this.#latch.clear('cleared by an operator') || isSeenOff
+  }
+
+  get #unhaltable(): Device['unhaltable'] {
+    return this.#configured.driven?.device.unhaltable
   }
 
   /** Throws `stopped` or `faulted`, and says what to do, when it was stopped or has a fault. */
@@ -356,7 +378,11 @@ export class Instrument {
 
   /** Throws `conflict` while the device may be moving or hot, or has not acknowledged a halt: nobody would repeat the halt any more. */
   mustBeOff(): void {
-    if (!this.#halts.isOwed && !this.#leftOn.mayBeOn) return
+    if (!this.#halts.mayBeOn) return
+    if (this.#unhaltable) {
+      const clear = `POST /api/devices/${this.device_id}/clear_fault`
+      throw new LabError('conflict', `${this.device_id} may still be on, and no stop ends that; see that it is off, ${clear}, then reload`)
+    }
     const why = this.#halts.isOwed ? 'has not acknowledged its last halt, so that it may still move or heat' : 'may still move or heat'
     throw new LabError('conflict', `${this.device_id} ${why}; see that it is connected, stop it, see that it stands, then reload`)
   }
@@ -554,7 +580,7 @@ export class Instrument {
     // A question while the link is being closed says nothing of the instrument.
     if (this.#closing) return Promise.resolve(worded(this.device_id, error))
     const isHot = this.#leftOn.hot && !isHarmless(error)
-    const failure = isHot ? this.#cooled(command, error) : Promise.resolve(this.#suspect(command, error, this.#mayBeOn))
+    const failure = isHot ? this.#cooled(command, error) : Promise.resolve(this.#suspect(command, error, this.#halts.mayBeOn))
     if (isHot) this.#run?.endFor(error, failure)
     return failure
   }
@@ -597,17 +623,22 @@ export class Instrument {
     this.#initialized = false
     if (this.#closing || this.#run) return
     if (this.#leftOn.hot) this.#halts.owe()
-    this.#suspect('check', connectionLost(reason, this.#configured.driven?.link.advice), this.#mayBeOn)
-  }
-
-  get #mayBeOn(): boolean {
-    return this.#leftOn.mayBeOn || this.#halts.isOwed
+    this.#suspect('check', connectionLost(reason, this.#configured.driven?.link.advice), this.#halts.mayBeOn)
   }
 
   /** Throws unless the instrument is the one that the configuration names and has acknowledged its last halt. */
   async #beforeInitialize(device: Device): Promise<void> {
     await this.#presence?.mustBeTheOne()
-    if (this.#halts.isOwed && !this.#halts.isPending) await this.#mustBeHalted(device, unheard)
+    if (!this.#halts.isOwed) return
+    if (!this.#halts.isPending) await this.#mustBeHalted(device, unheard)
+    // A driver waits for its instrument itself. A program may use the port for its halt still.
+    else if (device.described) await this.#mustAcknowledge()
+  }
+
+  /** Waits for the halt that is under way. Throws `no_reply` when the device does not acknowledge it. */
+  async #mustAcknowledge(): Promise<void> {
+    const isHalted = await inTime(this.#around.clock, this.#halts.acknowledged, standing_ms).catch(() => false)
+    if (!isHalted) throw this.#suspect('stop', new LabError('no_reply', unheard), true)
   }
 
   /**
@@ -638,9 +669,15 @@ export class Instrument {
    */
   async #connected({ device }: Driven): Promise<void> {
     if (this.#halts.isOwed) await this.#mustBeHalted(device, unheard)
+    else if (device.unhaltable) this.#mindWhatIsOn()
     else if (this.#configured.on_restart === 'halt' && this.#leftOn.fromBefore) await this.#mustBeHalted(device, unheeded)
     const going = await device.underWay?.()
     if (going && !this.#run) void this.#adopt(device, going)
+  }
+
+  /** Latches that a device was left on when the service ended, and that no stop ends that. */
+  #mindWhatIsOn(): void {
+    if (this.#leftOn.fromBefore && !this.#initialized) this.#suspect('stop', new LabError('device_failed', unstoppable), true)
   }
 
   /** Takes over a run that the instrument began before this start and ends by itself: until then the device is busy. */
@@ -659,6 +696,9 @@ export class Instrument {
   }
 }
 
+/** In these it does what it was asked, or is none of ours. */
+const wellStates: ReadonlySet<DeviceState> = new Set(['ready', 'busy', 'external'])
+
 /** A driver's sentence with the request that ends the fault, in place of the word `initialize`. */
 function withRemedy(error: string, request: string): string {
   const sentence = error.replace(/\bthen initialize( the device\.)?$/, '')
@@ -667,6 +707,7 @@ function withRemedy(error: string, request: string): string {
 
 const unheard =
   'it has not acknowledged that it was halted, and is halted again until it does; see that it stands and is cold, or use its red button'
+const unstoppable = 'it was left on when the service ended, and no stop ends that; see that it stands and is cold, then initialize'
 const unheeded =
   'it was left on when the service ended, and has not acknowledged that it was halted; see that it stands and is cold, or use its red button'
 

@@ -47,6 +47,11 @@ export class LeftOn {
     return this.#hot || this.fromBefore
   }
 
+  /** What was on when the service ended counts as hot from now on: no halt ends it. */
+  keep(): void {
+    if (this.fromBefore) this.#hot = true
+  }
+
   /** Whether the service ended before the device had acknowledged its last halt. */
   get isHaltOwed(): boolean {
     return this.#journal.haltsOwed.includes(this.#known.device_id)

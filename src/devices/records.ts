@@ -131,6 +131,10 @@ export const DeviceInfo = v.strictObject({
     v.nullable(UnixSeconds),
     'When the instrument last answered, in whole seconds; null before it has, and where no words go over a wire',
   ),
+  may_still_be_on: described(
+    v.boolean(),
+    'Whether it may still move or be hot, though nothing runs: it was left on, and nobody has seen it off since. See that it stands and is cold, or use its red button',
+  ),
   identity: v.nullable(Identity),
   lock: described(v.nullable(Lock), 'null when anybody may use it'),
 })

@@ -67,7 +67,8 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     operation_id: 'stopDevice',
     summary: operations.stop.summary,
     description:
-      'Goes ahead of everything, whatever the state. `success` is false when the stop was sent and not acknowledged within 400 ms. A body is not read.',
+      'Goes ahead of everything, whatever the state. `success` is false when the stop was sent and not acknowledged within 400 ms, and when the device was left on and no stop ends that: ' +
+      '`message` says then that it may still be on. A body is not read.',
     scope: 'any',
     success: { description: 'Sent; `success` tells whether the instrument acknowledged', schema: OperationResult },
     errors: [400, 404, 500],
@@ -84,7 +85,9 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
   route('POST', `${path}/clear_fault`, {
     operation_id: 'clearDeviceFault',
     summary: 'Clear a latched fault that somebody has looked at; never a stop',
-    description: 'The device must be initialized afterwards all the same. Refused as an operation is while somebody else has the device.',
+    description:
+      'The device must be initialized afterwards all the same. Refused as an operation is while somebody else has the device. ' +
+      'A device that no stop ends counts as off from then on: `may_still_be_on` is false until it does something again.',
     scope: 'operate',
     body: v.strictObject({}),
     body_may_be_empty: true,
@@ -94,8 +97,7 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     handle({ lab, c, param, body }) {
       const instrument = lab.registry.find(param('device_id'))
       body()
-      const message = instrument.clearFault(callerOf(c)) ? 'fault cleared; initialize before the next operation' : 'there was no fault'
-      return json({ success: true, message })
+      return json({ success: true, message: cleared(instrument.clearFault(callerOf(c)), instrument) })
     },
   }),
   route('PUT', `${path}/lock`, {
@@ -161,6 +163,11 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     },
   }),
 ]
+
+function cleared(isCleared: boolean, { initialized }: Instrument): string {
+  if (!isCleared) return 'there was no fault'
+  return initialized ? 'it counts as off from now on' : 'fault cleared; initialize before the next operation'
+}
 
 async function operationOf({ ledger }: Pick<Rooms, 'ledger'>, operation_id: string): Promise<OperationRecord> {
   const record = await ledger.find(operation_id)

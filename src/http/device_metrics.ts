@@ -32,6 +32,11 @@ export function deviceMetrics({ registry, ledger, readings }: Rooms): Metric[] {
   return [
     { name: 'benchd_device_state', type: 'gauge', help: 'Which of its states a device is in', values: devices.flatMap(states) },
     gauge(
+      'benchd_device_may_still_be_on',
+      'Whether a device may still move or be hot though nothing runs: it was left on, and nobody has seen it off since',
+      devices.map(({ device_id, mayStillBeOn }) => ({ labels: { device_id }, value: Number(mayStillBeOn) })),
+    ),
+    gauge(
       'benchd_device_temperature_celsius',
       'Temperature of a device that is initialized and can tell it',
       read(({ temperature }) => temperature),

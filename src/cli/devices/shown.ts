@@ -103,10 +103,11 @@ function readingText({ temperature, target, others = {} }: Reading): string {
   ].join(', ')
 }
 
-/** With what it does, who has it, and that it is not real. */
-function stateOf({ state, operation, lock, simulated }: DeviceInfo): string {
+/** With whether it was left on, what it does, who has it, and that it is not real. */
+function stateOf({ state, operation, lock, simulated, may_still_be_on }: DeviceInfo): string {
   const color = colors[state]
   const more = [
+    may_still_be_on && colored('red', 'may still be on'),
     operation && `${operation.name}, ${operation.ending ? 'ending early' : `${clock(operation.seconds_left)} left`}`,
     lock && `kept by ${atShell(lock.owner)}`,
     simulated && 'simulated',

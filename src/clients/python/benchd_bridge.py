@@ -22,7 +22,7 @@
 
 A method with @operation is an operation of the device; its annotations say what its parameters are (int, float, str, bool, Literal), and it
 may be `async`. What it returns is the `data` of the answer. `halt` is called at any moment, beside the operation that runs, and must end all
-motion and heat. Everything that is printed goes to standard error.
+motion and heat; `initialize` is not called until `halt` has succeeded. Everything that is printed goes to standard error.
 
     python3 benchd_bridge.py pylabrobot pylabrobot.heating_shaking.InhecoThermoShake device_index=0 --seconds spin=600
 
@@ -48,8 +48,9 @@ import time
 import traceback
 import types
 import typing
+from concurrent.futures import Future
 from math import isfinite
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, TypeVar, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple, TypeVar, Union
 
 __all__ = ["Bridge", "Busy", "DeviceFailed", "Interlock", "Invalid", "operation", "reading"]
 
@@ -147,10 +148,13 @@ class Bridge:
         """Brings the instrument to where it takes commands. May move it."""
 
     def check(self) -> Any:
-        """Raises when the instrument is not well. Moves nothing."""
+        """Asks the instrument something, and raises when it does not answer or is not well. Moves nothing."""
 
     def halt(self) -> Any:
-        """Ends motion and heat, at any moment."""
+        """Ends motion and heat, at any moment, and returns when it has seen that. Raises when it has not. Opens the port again where that was lost.
+
+        It never runs twice at once: a stop that comes meanwhile has the same answer.
+        """
         raise DeviceFailed("its program cannot halt it", hint="use its red button")
 
     def end(self, operation_id: str) -> Any:
@@ -183,7 +187,9 @@ class Bridge:
         # Whatever a library prints must not come between the messages.
         self._out = os.dup(1)
         os.dup2(2, 1)
-        self._writing, self._moving, self._looping = (threading.Lock() for _ in range(3))
+        self._writing, self._moving, self._looping, self._halting = (threading.Lock() for _ in range(4))
+        #: The halt that is under way.
+        self._halt: Optional[Future[None]] = None
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         #: Released by a question, and taken by the thread that stands by.
         self._asked = threading.Lock()
@@ -236,7 +242,7 @@ class Bridge:
             answer = _failure(str(error), error.reason, error.hint)
         except BaseException as error:  # noqa: B902: whatever a library raises is an answer, too
             traceback.print_exc()
-            answer = _failure(f"{type(error).__name__}: {error}", "device_failed", None)
+            answer = _failure(_words(error), "device_failed", None)
         self._say(_BEFORE_ID + id_ + b"," + answer + b"}\n")
 
     def _question_in(self, line: bytes) -> Tuple[bytes, Callable[[], bytes]]:
@@ -261,10 +267,33 @@ class Bridge:
         if method == "initialize":
             self._alone(self.initialize)
             return {}
-        if method in ("check", "halt"):
-            self._done(getattr(self, method)())
+        if method == "check":
+            self._done(self.check())
+            return {}
+        if method == "halt":
+            self._halt_once()
             return {}
         raise Invalid(f"there is no method {method}")
+
+    def _halt_once(self) -> None:
+        """Halts it, or waits for the halt that is under way: two that open the port would be in each other's way."""
+        with self._halting:
+            is_mine = self._halt is None
+            halt: Future[None] = self._halt or Future()
+            self._halt = halt
+        if is_mine:
+            try:
+                self._done(self.halt())
+                outcome: Optional[BaseException] = None
+            except BaseException as error:  # noqa: B902: whoever waits has it too
+                outcome = error
+            with self._halting:
+                self._halt = None
+            if outcome is None:
+                halt.set_result(None)
+            else:
+                halt.set_exception(outcome)
+        halt.result()
 
     def _readings(self) -> Dict[str, Dict[str, str]]:
         marked = {name: getattr(type(self), name) for name in sorted(dir(type(self))) if hasattr(getattr(type(self), name), "__reading__")}
@@ -447,10 +476,21 @@ _TAKEN = {"halt", "initialize", "initialized", "pose", "check", "describe", "per
 #: PyLabRobot does not say how long a method takes.
 _USUAL_S, _MARGIN_S = 60, 540
 _MOST_OPERATIONS = 60
+#: A halt is answered within this time, and goes on if it takes longer. The bench ends a program that has not answered after 5 s (`halt_s`).
+_HALT_S = 4.0
+#: A halt that takes longer than this does not come to an end: the program ends, and is started again.
+_LONGEST_HALT_S = 60.0
+#: Between two questions to an instrument that shakes.
+_LOOK_S = 2.0
 
 
-def pylabrobot_bridge(backend: Any, seconds: Optional[Dict[str, float]] = None, type_: Optional[str] = None) -> Bridge:
-    """Makes a bridge of a backend of PyLabRobot. `seconds` says by method how long it takes, where that is not a parameter `duration`."""
+def pylabrobot_bridge(
+    backend: Any, seconds: Optional[Dict[str, float]] = None, type_: Optional[str] = None, check: Optional[str] = None
+) -> Bridge:
+    """Makes a bridge of a backend of PyLabRobot. `seconds` says by method how long it takes, where that is not a parameter `duration`.
+
+    `check` names a method without parameters that asks the instrument something and moves nothing; by default that of its temperature.
+    """
     names = [each.__name__ for each in type(backend).__mro__]
     interfaces = [_INTERFACES[name] for name in names if name in _INTERFACES]
     halts = list(dict.fromkeys(name for _, methods in interfaces for name in methods if callable(getattr(backend, name, None))))
@@ -460,61 +500,144 @@ def pylabrobot_bridge(backend: Any, seconds: Optional[Dict[str, float]] = None, 
         "can_halt": bool(halts),
         **_operations_of(backend, seconds or {}, halts),
     }
-    for name in ("get_current_temperature", "get_temperature"):
-        if callable(getattr(backend, name, None)):
-            members["temperature"] = lambda self, name=name: getattr(self.backend, name)()
-            break
+    thermometer = next((name for name in ("get_current_temperature", "get_temperature") if callable(getattr(backend, name, None))), None)
+    if thermometer is not None:
+        members["temperature"] = lambda self: self.ask(thermometer)
+    if check is not None and not callable(getattr(backend, check, None)):
+        raise ValueError(f"it has no method {check}")
     bridge = type("PyLabRobot", (_PyLabRobot,), members)()
-    bridge.backend, bridge.halts = backend, halts
+    bridge.backend, bridge.halts, bridge.question = backend, halts, check or thermometer
+    if bridge.question is None:
+        print(f"{bridge.model}: nothing asks how it is; name a method that moves nothing: --check METHOD", file=sys.stderr)
     return bridge
 
 
 class _PyLabRobot(Bridge):
     backend: Any
     halts: Any = ()
+    #: The method that asks the instrument something.
+    question: Optional[str] = None
+    #: Whether `setup` was called since `stop`, and whether it has come to its end.
+    is_begun = False
     is_set_up = False
-    running: Any = None
+    #: What uses the port: operations, questions and `initialize`, which a halt ends or waits for before it opens the port again.
+    using: Any = ()
+    #: The halt that is under way, and when it began.
+    ending: Any = None
+    since = 0.0
 
     async def initialize(self) -> None:
         # Closing the port and opening it again is how a backend starts over.
-        if self.is_set_up:
-            await _awaited(self.backend.stop)
+        self._must_not_be_halting()
+        await self._using(self._open_anew(), can_cancel=True)
+
+    async def _open_anew(self) -> None:
+        """Opens the port, which is closed first unless nobody has opened it. One that is gone cannot even be closed."""
         self.is_set_up = False
+        if self.is_begun:
+            try:
+                await _awaited(self.backend.stop)
+            except Exception as error:  # noqa: B902: a library raises what it likes
+                print(f"stop: {_words(error)}", file=sys.stderr)
+        self.is_begun = True
         await _awaited(self.backend.setup)
         self.is_set_up = True
+
+    async def check(self) -> None:
+        """Asks the instrument something, once more where the first answer is none; without a question, whether its port is there."""
+        if not self.is_set_up:
+            return
+        if self.question is None:
+            # The property of a port of pyserial asks the kernel, which knows of a cable that was pulled.
+            getattr(getattr(getattr(self.backend, "io", None), "_ser", None), "in_waiting", None)
+            return
+        try:
+            await self.ask(self.question)
+        except DeviceFailed:
+            raise
+        except Exception:  # noqa: B902: a library raises what it likes
+            await self.ask(self.question)
+
+    async def ask(self, name: str) -> Any:
+        self._must_not_be_halting()
+        method = getattr(self.backend, name)
+        return await self._using(_awaited(method), can_cancel=inspect.iscoroutinefunction(method))
+
+    def _must_not_be_halting(self) -> None:
+        if self.ending is not None and not self.ending.done():
+            raise Busy("it is being halted", hint="try again in a moment")
 
     async def halt(self) -> None:
         if not self.halts:
             raise DeviceFailed(f"no method of {self.model} ends what it does", hint="use its red button")
-        if not self.is_set_up:
-            # Its port is not open yet: what went on before this program began can only be ended through it.
-            await _awaited(self.backend.setup)
-            self.is_set_up = True
+        if self.ending is None or self.ending.done():
+            self.since = time.monotonic()
+            self.ending = asyncio.ensure_future(self._end_all())
+            # Where nobody waits for it any more, Python would print what came of it.
+            self.ending.add_done_callback(lambda task: task.cancelled() or task.exception())
+        await asyncio.wait({self.ending}, timeout=_HALT_S)
+        if self.ending.done():
+            return self.ending.result()
+        if time.monotonic() - self.since > _LONGEST_HALT_S:
+            print(f"it was not halted within {_LONGEST_HALT_S:g} s, so its program starts again", file=sys.stderr, flush=True)
+            os._exit(1)
+        raise DeviceFailed(f"it is not halted after {time.monotonic() - self.since:.0f} s, which is still tried", hint="use its red button")
+
+    async def _end_all(self) -> None:
+        """Ends motion and heat. Where that fails, or its port is not open, the port is opened again: it may have been unplugged."""
+        failed = await self._call_halts() if self.is_set_up else ["it is not set up"]
+        await self._cancel()
+        if not failed:
+            return
+        if _in_threads:
+            await asyncio.wait(_in_threads)
+        try:
+            await self._open_anew()
+        except Exception as error:  # noqa: B902: a library raises what it likes
+            raise DeviceFailed(f"its port cannot be opened: {_words(error)}", hint="see its cable, or use its red button") from error
+        failed = await self._call_halts()
+        if failed:
+            raise DeviceFailed("; ".join(failed), hint="use its red button")
+
+    async def _call_halts(self) -> List[str]:
         failed = []
         for name in self.halts:
             try:
                 await _awaited(getattr(self.backend, name))
             except Exception as error:  # noqa: B902: the others end what they can
-                failed.append(f"{name}: {type(error).__name__}: {error}")
-        if self.running is not None:
-            self.running.cancel()
-        if failed:
-            raise DeviceFailed("; ".join(failed), hint="use its red button")
+                failed.append(f"{name}: {_words(error)}")
+        return failed
 
-    async def run(self, method: Callable[..., Any], params: Dict[str, Any]) -> Any:
-        if not inspect.iscoroutinefunction(method):
-            return _plain(await _awaited(method, **params))
-        self.running = asyncio.ensure_future(method(**params))
+    async def _cancel(self) -> None:
+        """Ends what uses the port. A method that is not `async` cannot be ended."""
+        cancelled = [task for task, can_cancel in self.using if can_cancel and task.cancel()]
+        if cancelled:
+            await asyncio.wait(cancelled)
+
+    async def _using(self, work: Any, can_cancel: bool) -> Any:
+        mine = (asyncio.ensure_future(work), can_cancel)
+        self.using = (*self.using, mine)
         try:
-            return _plain(await self.running)
+            return await mine[0]
         except asyncio.CancelledError:
             raise DeviceFailed("it was halted") from None
         finally:
-            self.running = None
+            self.using = tuple(each for each in self.using if each is not mine)
+
+    async def run(self, method: Callable[..., Any], params: Dict[str, Any]) -> Any:
+        self._must_not_be_halting()
+        return _plain(await self._using(_awaited(method, **params), can_cancel=inspect.iscoroutinefunction(method)))
 
     async def shake_for(self, speed: float, duration: float) -> None:
         await _awaited(self.backend.start_shaking, speed=speed)
-        await asyncio.sleep(duration)
+        end = time.monotonic() + duration
+        left = duration
+        while left > 0:
+            await asyncio.sleep(min(left, _LOOK_S))
+            left = end - time.monotonic()
+            # A cable that was pulled is noticed now, not when it should stop.
+            if left > 0:
+                await self.check()
         await _awaited(self.backend.stop_shaking)
 
 
@@ -541,7 +664,7 @@ def _operations_of(backend: Any, seconds: Dict[str, float], halts: Any) -> Dict[
             "params": schema,
             "seconds": {"param": "duration", "plus": _USUAL_S} if timed else seconds.get(name, _USUAL_S),
             "margin_s": _MARGIN_S,
-            "leaves_on": "heat" if "temperature" in name else None if name in halts else "motion",
+            "leaves_on": None if name in halts else "heat" if _goes_on(name, schema) else "motion",
             "can_end_early": False,
         }
         found[told] = call
@@ -556,6 +679,11 @@ def _operations_of(backend: Any, seconds: Dict[str, float], halts: Any) -> Dict[
     return found
 
 
+def _goes_on(name: str, schema: Dict[str, Any]) -> bool:
+    """Whether what a method begins goes on when the method has ended, until the device is halted. The bench calls that heat."""
+    return name.startswith("start_") or "temperature" in name or "temperature" in schema["properties"]
+
+
 def _calling(name: str) -> Callable[..., Any]:
     async def call(self: Any, **params: Any) -> Any:
         return await self.run(getattr(self.backend, name), params)
@@ -563,12 +691,23 @@ def _calling(name: str) -> Callable[..., Any]:
     return call
 
 
+#: What runs in threads: each may use a port until it has ended, also where nobody waits for it any more.
+_in_threads: Set["asyncio.Future[Any]"] = set()
+
+
 async def _awaited(method: Callable[..., Any], **params: Any) -> Any:
     """Calls a method of a backend. One that is not `async` has a thread of its own: a halt must not wait for it."""
     if inspect.iscoroutinefunction(method):
         return await method(**params)
-    result = await asyncio.get_running_loop().run_in_executor(None, functools.partial(method, **params))
+    thread = asyncio.get_running_loop().run_in_executor(None, functools.partial(method, **params))
+    _in_threads.add(thread)
+    thread.add_done_callback(_in_threads.discard)
+    result = await asyncio.shield(thread)
     return await result if hasattr(result, "__await__") else result
+
+
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _plain(value: Any) -> Any:
@@ -581,17 +720,23 @@ def _plain(value: Any) -> Any:
 
 
 def _main(words: typing.List[str]) -> None:
-    usage = "usage: python3 benchd_bridge.py pylabrobot BACKEND [NAME=VALUE …] [--type WORD] [--seconds METHOD=S …]; BACKEND is package.module.Class"
+    usage = (
+        "usage: python3 benchd_bridge.py pylabrobot BACKEND [NAME=VALUE …] [--type WORD] [--check METHOD] [--seconds METHOD=S …]; "
+        "BACKEND is package.module.Class"
+    )
     if len(words) < 2 or words[0] != "pylabrobot":
         sys.exit(usage)
     seconds: Dict[str, float] = {}
     type_: Optional[str] = None
+    check: Optional[str] = None
     given: Dict[str, Any] = {}
     rest = iter(words[2:])
     for word in rest:
         name, _, value = (next(rest, "") if word == "--seconds" else word).partition("=")
         if word == "--type":
             type_ = next(rest, "")
+        elif word == "--check":
+            check = next(rest, "")
         elif not name or not value:
             sys.exit(usage)
         elif word == "--seconds":
@@ -603,7 +748,11 @@ def _main(words: typing.List[str]) -> None:
         backend = getattr(importlib.import_module(module), class_)(**given)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         sys.exit(f"{words[1]} cannot be made: {error}; is PyLabRobot installed for {sys.executable}?")
-    pylabrobot_bridge(backend, seconds, type_).serve()
+    try:
+        bridge = pylabrobot_bridge(backend, seconds, type_, check)
+    except ValueError as error:
+        sys.exit(f"{words[1]}: {error}; name another one: --check METHOD")
+    bridge.serve()
 
 
 def _value(text: str) -> Any:

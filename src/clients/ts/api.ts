@@ -4,7 +4,7 @@ export type ErrorBody = { detail: string }
 
 export type DeviceSummary = { device_id: string; type: string; name: string; is_initialized: boolean }
 
-export type DeviceInfo = { device_id: string; type: string; name: string; is_initialized: boolean; driver: string; simulated: boolean; state: 'not_initialized' | 'ready' | 'busy' | 'stopped' | 'faulted' | 'disconnected' | 'external'; operation: { operation_id: string; name: string; started: number; ending: boolean; notice: string | null; progress: { fraction: number | null; message: string | null } | null; seconds_left: number } | null; last_operation: OperationRecord | null; fault: Fault | null; stopped: { by: string | null; at: number; again?: { by: string | null; at: number } | null } | null; heard_at: number | null; identity: Identity | null; lock: Lock | null }
+export type DeviceInfo = { device_id: string; type: string; name: string; is_initialized: boolean; driver: string; simulated: boolean; state: 'not_initialized' | 'ready' | 'busy' | 'stopped' | 'faulted' | 'disconnected' | 'external'; operation: { operation_id: string; name: string; started: number; ending: boolean; notice: string | null; progress: { fraction: number | null; message: string | null } | null; seconds_left: number } | null; last_operation: OperationRecord | null; fault: Fault | null; stopped: { by: string | null; at: number; again?: { by: string | null; at: number } | null } | null; heard_at: number | null; may_still_be_on: boolean; identity: Identity | null; lock: Lock | null }
 
 export type Fault = { command: string | null; outcome: 'failed' | 'unknown'; error: string; error_type: string; may_still_be_moving: boolean; since: number }
 

@@ -563,7 +563,7 @@ async function settledOr(subject: Subject, what: Promise<unknown> | Watched, wit
   return (await settled(subject, what, within_ms)) ?? { error: new Error('it did not end') }
 }
 
-function isStirring({ simulator }: Subject): boolean {
+export function isStirring({ simulator }: Subject): boolean {
   return simulator.world.moving || simulator.world.heating
 }
 
@@ -578,7 +578,7 @@ export async function still(subject: Subject, promise: Promise<unknown>): Promis
   return { outcome: watching.outcome, stirred }
 }
 
-async function comesToRest(subject: Subject): Promise<boolean> {
+export async function comesToRest(subject: Subject): Promise<boolean> {
   const until = subject.realTime ? Number.POSITIVE_INFINITY : subject.now() + rest_ms
   while (isStirring(subject) && subject.now() < until) await subject.pass(look_ms)
   return !isStirring(subject)

@@ -14,6 +14,8 @@ export type Hand = {
   cut(): void
   /** Of all that the host says from now on it hears only what it has heard before. */
   deafen(): void
+  /** Decides which frames of the host, as latin1 text, it hears from now on. */
+  hear(hears: (frame: string) => boolean): void
   /** Leaves the line alone: the instrument hears the host, and the host the instrument. */
   leave(): void
   /** Says something in its place. */
@@ -31,6 +33,7 @@ export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<S
   let pass = unchanged
   let isCut = false
   let isDeaf = false
+  let hears: (frame: string) => boolean = () => true
   const heard = new Set<string>()
   let send: Send = () => {}
   let restart = () => {}
@@ -57,7 +60,7 @@ export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<S
     return {
       receive(bytes) {
         const frame = Buffer.from(bytes).toString('latin1')
-        if (isCut || (isDeaf && !heard.has(frame))) return
+        if (isCut || (isDeaf && !heard.has(frame)) || !hears(frame)) return
         heard.add(frame)
         look()
         last.frame = frame
@@ -83,10 +86,14 @@ export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<S
     deafen() {
       isDeaf = true
     },
+    hear(which) {
+      hears = which
+    },
     leave() {
       pass = unchanged
       isCut = false
       isDeaf = false
+      hears = () => true
     },
     say: (bytes) => send(bytes),
     restart: () => restart(),

@@ -67,7 +67,7 @@ function InitializeAll() {
 }
 
 function DeviceCard({ device }: { device: DeviceInfo }) {
-  const { device_id, name, state: its, simulated, fault, lock, stopped } = device
+  const { device_id, name, state: its, simulated, fault, lock, stopped, may_still_be_on } = device
   const open = useSignal<string | undefined>(undefined)
   const can = useCapabilities(device_id)
   const { word, mark, tone } = deviceWords[its]
@@ -92,6 +92,7 @@ function DeviceCard({ device }: { device: DeviceInfo }) {
       {isSilent(device) && (
         <p class="fault">Nothing heard from it for {duration(state.value.time - device.heard_at!)}. Its state may be old.</p>
       )}
+      {may_still_be_on && <p class="fault">It may still be on: use its red button, or see that it stands and is cold.</p>}
       {stopped && (
         <p class="fault">
           Stopped{stopText(stopped, now.value / 1000)}
@@ -160,7 +161,7 @@ function Buttons({ device, can, operations, open }: ButtonsProps) {
       >
         Stop
       </button>
-      {its === 'faulted' && (
+      {(its === 'faulted' || (device.may_still_be_on && can?.features['uninterruptible'])) && (
         <Act label="Clear fault" kind="main" onPress={() => ask('clearDeviceFault', { path, body: {}, ...ifState(device) })} />
       )}
       {device.driver === 'bridge' && latched.has(its) && (
