@@ -91,7 +91,7 @@ test('a simulator that is off says nothing of the instrument that was there befo
 
 /** What the journal says was on when the service ended, on a disk that crosses nothing out. */
 function leftOnBefore({ simulated }: { simulated: boolean }): LeftOn {
-  const journal = { on: ['d'], haltsOwed: [], switchedOn: async () => {}, switchedOff: async () => {} }
+  const journal = { on: ['d'], haltsOwed: [], leftBy: () => 'shake', switchedOn: async () => {}, switchedOff: async () => {} }
   return new LeftOn({ device_id: 'd', simulated, timesItself: false }, { journal, log: silent })
 }
 
