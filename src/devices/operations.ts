@@ -93,7 +93,7 @@ export const operations = {
   unlock_plate: { summary: 'Unlock plate', params: Nothing, typical_seconds: 3, margin_seconds: 30, done: () => 'plate unlocked' },
   set_temperature: {
     summary: 'Set temperature, or switch the heater off; answers when it is set, not when it is reached',
-    params: v.strictObject({ temperature: quantityOrOff('°C', 'Temperature to go to; null switches the heater off') }),
+    params: v.strictObject({ temperature: quantityOrOff('°C', 'Temperature to go to, or null for no heat') }),
     typical_seconds: 1,
     margin_seconds: 10,
     leaves_on: ({ temperature }: { temperature: number | null }) => (temperature === null ? 'no heat' : 'heat'),
