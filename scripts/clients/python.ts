@@ -14,7 +14,11 @@ const errors = {
 }
 
 const path = /^\/api\/devices\/\{device_id\}\/(\w+)$/
-type Body = { properties?: Record<string, { type?: string | string[]; description?: string; 'x-unit'?: string }>; required?: string[]; $ref?: string }
+type Body = {
+  properties?: Record<string, { type?: string | string[]; description?: string; 'x-unit'?: string }>
+  required?: string[]
+  $ref?: string
+}
 
 /** The client with its made part anew. Throws where the marks are not in the text. */
 export function withOperations(client: string, { paths, components }: Document): string {

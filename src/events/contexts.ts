@@ -69,7 +69,10 @@ export type GroupLifecycleContext = v.InferOutput<typeof GroupLifecycleContext>
 export const StillHeating = v.strictObject({ device_id: v.string(), target: v.nullable(v.number()) })
 export type StillHeating = v.InferOutput<typeof StillHeating>
 
-const LeftHeating = v.pipe(v.array(StillHeating), v.description('The devices of the run that still heat at its end; absent where none does'))
+const LeftHeating = v.pipe(
+  v.array(StillHeating),
+  v.description('The devices of the run that still heat at its end; absent where none does'),
+)
 
 export const ExecutionLifecycleContext = v.strictObject({
   ...WorkflowExecutionContext.entries,

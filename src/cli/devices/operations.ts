@@ -74,7 +74,11 @@ function optionOf(schema: v.GenericSchema): Option {
   const inner = isOptional(schema) ? schema.wrapped : schema
   const { unit } = v.getMetadata(inner)
   const description = v.getDescription(inner) ?? ''
-  const words = [isNullable(inner) ? description.replace('null', off) : description, ...(unit ? [`, in ${unit}`] : []), ...(isOptional(schema) ? [`; default ${schema.default}`] : [])]
+  const words = [
+    isNullable(inner) ? description.replace('null', off) : description,
+    ...(unit ? [`, in ${unit}`] : []),
+    ...(isOptional(schema) ? [`; default ${schema.default}`] : []),
+  ]
   return { type: 'string', value: isNullable(inner) ? `N|${off}` : 'N', help: words.join('') }
 }
 

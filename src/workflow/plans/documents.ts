@@ -247,7 +247,10 @@ const isHandler = (value: unknown): boolean =>
 const Variable = v.strictObject({
   default: v.optional(v.unknown()),
   description: v.optional(v.string()),
-  nullable: described(v.optional(v.boolean()), 'Whether it may be null where null has a meaning: as a temperature, null switches the heater off'),
+  nullable: described(
+    v.optional(v.boolean()),
+    'Whether it may be null where null has a meaning: as a temperature, null switches the heater off',
+  ),
 })
 
 const shared = {

@@ -485,7 +485,11 @@ export class Execution implements RunPorts {
     }
     this.phase.become(phase)
     const still_heating = this.#stillHeating()
-    this.emit('EXECUTION', this.execution_id, end, { ...this.#context, reason: this.reason, ...(still_heating.length > 0 && { still_heating }) })
+    this.emit('EXECUTION', this.execution_id, end, {
+      ...this.#context,
+      reason: this.reason,
+      ...(still_heating.length > 0 && { still_heating }),
+    })
     this.stopFollowing()
     this.#bus.close()
     this.#around.ended(this)

@@ -67,7 +67,9 @@ export class BodyRun {
     const values = causing('VARIABLE_RESOLUTION', () => filledIn(params, given))
     const { document, topology } = execution.workflow
     const bound = { ...(plan as ActionPlan & { kind: 'do' }), devices: device === null ? [] : [device] }
-    causing('VARIABLE_VALIDATION', () => checkValues(bound, { values, devices: topology.devices, variables: document.variables }, `${plan.path}.with`))
+    causing('VARIABLE_VALIDATION', () =>
+      checkValues(bound, { values, devices: topology.devices, variables: document.variables }, `${plan.path}.with`),
+    )
     return values
   }
 

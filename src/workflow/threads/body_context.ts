@@ -62,9 +62,10 @@ function mustMeanNull(unset: ReadonlySet<string>, { operation, params, device }:
   const [variable] = unset
   const known = execution.workflow.topology.devices.get(device ?? '')
   const name = Object.keys(params).find((name) => params[name] === null && takesNull(operation, name, known))
-  if (variable !== undefined && name !== undefined) causing('VARIABLE_VALIDATION', () => {
-    throw notNullable(variable, `${operation} of ${device}: ${name}`)
-  })
+  if (variable !== undefined && name !== undefined)
+    causing('VARIABLE_VALIDATION', () => {
+      throw notNullable(variable, `${operation} of ${device}: ${name}`)
+    })
 }
 
 function boundDevice(run: Pick<Calls, 'call'>, device_id: string | null): BoundDevice {
