@@ -4,6 +4,7 @@ import { type Test, test } from 'tap'
 import * as v from 'valibot'
 import { conformance, conformanceInVirtualTime, saysWhatToDo } from '../src/testing/drivers/conformance.ts'
 import { conformanceOfHalts } from '../src/testing/drivers/halt_conformance.ts'
+import { conformanceOfHeat } from '../src/testing/drivers/heat_conformance.ts'
 import { conformanceOfIdling, conformanceOfRestarts } from '../src/testing/drivers/idle_conformance.ts'
 import { conformanceOfStops } from '../src/testing/drivers/stop_conformance.ts'
 import { tampered } from '../src/testing/drivers/tampered.ts'
@@ -58,6 +59,7 @@ for (const name of driverNames) {
       await conformanceOnTheWire(t, make)
       await conformanceOfStops(t, make)
       await conformanceOfHalts(t, driver, settings)
+      await conformanceOfHeat(t, driver, settings)
       await conformanceOfIdling(t, driver, settings)
       await conformanceOfRestarts(t, driver, settings)
       await leavesNoTimer(t, make)

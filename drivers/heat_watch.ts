@@ -1,5 +1,6 @@
 // Watches whether an instrument heats as it was set to: each reading is held against the one before and against what was set.
 
+import { isRefusal } from '../src/devices/failure.ts'
 import { LabError } from '../src/errors.ts'
 import type { Clock } from '../src/kit/clock.ts'
 
@@ -56,6 +57,18 @@ export class HeatWatch {
     this.#heating = undefined
   }
 
+  /** Has the heater switched off. From the first byte on the heater may be off, so it is watched again only where the instrument refuses. */
+  async endBy(switchOff: () => Promise<void>): Promise<void> {
+    const before = this.#heating
+    this.end()
+    try {
+      await switchOff()
+    } catch (error) {
+      if (isRefusal(error)) this.#heating = before
+      throw error
+    }
+  }
+
   /**
    * Reads a temperature, if there is one to be read, and throws `device_failed` where it is wrong. Calls `switchOff` before it throws that, and also where the reading
    * fails while the instrument heats, for then nobody sees what the heater does.
@@ -98,6 +111,11 @@ export class HeatWatch {
     if (warm || now - mark.at <= within_s * 1000) return undefined
     return `it does not get warm: ${temperature} °C, set to ${target} °C, and less than ${gain} °C more in ${within_s} s`
   }
+}
+
+/** Returns the error for a heater that was switched off and is on all the same. */
+export function heaterStillOn(): LabError {
+  return new LabError('device_failed', 'its heater was switched off and is still on; use its power switch')
 }
 
 /** Whether an error means that nobody sees any more what the heater does. A stop and a loss are seen to by others. */

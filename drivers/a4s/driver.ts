@@ -6,6 +6,7 @@ import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
+import { heaterStillOn } from '../heat_watch.ts'
 import { Mounted } from '../mounted.ts'
 import { reports } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
@@ -54,6 +55,8 @@ const heating_s = 300
 /** The time of a cycle besides the time of pressing: shuttle in, down, up and out. */
 const cycle_s = 60
 const tolerance = 0.5
+/** How often its heater is told to be off before it counts as one that does not obey. */
+const heatOffTries = 3
 
 function profile(): Profile {
   return {
@@ -83,7 +86,9 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
   })
   readonly open = this.#going.operation((_params: object, going) => this.#move(openShuttle, 'open', going))
   readonly close = this.#going.operation((_params: object, going) => this.#move(closeShuttle, 'closed', going))
-  readonly set_temperature = this.#going.operation((params: Params<'set_temperature'>, going) => this.#setTemperature(params, going))
+  readonly set_temperature = this.#going.operation(({ temperature }: Params<'set_temperature'>, going) =>
+    temperature === null ? this.#heatOff(going) : this.#setTemperature({ temperature }, going),
+  )
 
   constructor(at: SerialMount<Settings>) {
     super(at)
@@ -163,6 +168,20 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
     // Before the answer: from the moment it hears the command, it may heat.
     this.#guard.begin(temperature, status.temperature)
     await this.#command(heatTo(temperature), going)
+  }
+
+  /** Switches the heater off, also while the clean door is open. A status shows whether the sealer took that: it answers nothing. */
+  async #heatOff(going: AbortSignal): Promise<void> {
+    this.#mustNotHaveTripped()
+    this.#guard.end()
+    for (let tries = 0; tries < heatOffTries; tries++) {
+      going.throwIfAborted()
+      await this.#exchange.tell(heaterOff)
+      // The first status may have been under way already.
+      await this.#feed.next(going)
+      if ((await this.#feed.next(going)).heater === 'off') return
+    }
+    throw heaterStillOn()
   }
 
   readonly seal = this.#going.operation(async ({ temperature, duration }: { temperature: number; duration: number }, going) => {

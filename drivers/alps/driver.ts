@@ -66,7 +66,9 @@ class Alps extends Mounted<{ line: Line; clock: Clock; model: Model }> implement
   readonly #coldest = this.at.model.temperature.min
   readonly open = this.at.model.shuttle && this.#going.operation((_params: object, signal) => this.#moveShuttle('out', signal))
   readonly close = this.at.model.shuttle && this.#going.operation((_params: object, signal) => this.#moveShuttle('in', signal))
-  readonly set_temperature = this.#going.operation((params: Params<'set_temperature'>, signal) => this.#setTemperature(params, signal))
+  readonly set_temperature = this.#going.operation(({ temperature }: Params<'set_temperature'>, signal) =>
+    this.#setTemperature({ temperature: temperature ?? this.#coldest }, signal),
+  )
 
   async check(): Promise<void> {
     await this.#look()

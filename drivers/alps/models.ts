@@ -83,6 +83,7 @@ export function profileOf(make: string, model: Model, { model: name }: Settings)
   return {
     model: `${make} ${name}`,
     limits,
+    lowest_set_point: model.temperature.min,
     features: { heating: true, door: model.shuttle !== undefined, uninterruptible: !model.stops },
   }
 }

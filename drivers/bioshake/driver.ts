@@ -1,12 +1,13 @@
 // QInstruments BioShake: plate shakers, heated or cooled or neither, with or without a plate lock, and their plates.
 
 import type { Device, EndedEarly, Identity, Limit, Limits, UnderWay } from '../../src/devices/device.ts'
+import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { heardOrObeyed } from '../early_end.ts'
 import { Going } from '../going.ts'
-import { believed, HeatWatch } from '../heat_watch.ts'
+import { believed, HeatWatch, heaterStillOn } from '../heat_watch.ts'
 import { Mounted } from '../mounted.ts'
 import { errorTable } from './errors.ts'
 import { modelOf, profile, type Settings, settings } from './models.ts'
@@ -234,15 +235,24 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
     : undefined
 
   readonly set_temperature = this.#model.heating
-    ? this.#going.operation(async ({ temperature: target }: { temperature: number }, signal) => {
-        const temperature = await this.#readTemperature()
-        await this.#talk.order(`setTempTarget${Math.round(target * 10)}`, signal)
-        signal.throwIfAborted()
-        // Before the answer: from the moment it hears the command, it may heat.
-        this.#heat.begin(target, temperature)
-        await this.#talk.order('tempOn', signal)
-      })
+    ? this.#going.operation(({ temperature }: Params<'set_temperature'>, signal) =>
+        temperature === null ? this.#heat.endBy(() => this.#heatOff(signal)) : this.#heatTo(temperature, signal),
+      )
     : undefined
+
+  async #heatTo(target: number, signal: AbortSignal): Promise<void> {
+    const temperature = await this.#readTemperature()
+    await this.#talk.order(`setTempTarget${Math.round(target * 10)}`, signal)
+    signal.throwIfAborted()
+    // Before the answer: from the moment it hears the command, it may heat.
+    this.#heat.begin(target, temperature)
+    await this.#talk.order('tempOn', signal)
+  }
+
+  async #heatOff(signal: AbortSignal): Promise<void> {
+    await this.#talk.order('tempOff', signal)
+    if ((await this.#talk.number('getTempState')) !== 0) throw heaterStillOn()
+  }
 
   async #readTemperature(): Promise<number> {
     return believed(await this.#talk.number('getTempActual'))
@@ -267,7 +277,8 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
 
   /** Throws `device_failed` when its heater is off though nobody has switched it off from here. */
   async #mustStillHeat(target: number): Promise<void> {
-    if ((await this.#talk.number('getTempState')) !== 0) return
+    // Meanwhile it may have been switched off from here.
+    if ((await this.#talk.number('getTempState')) !== 0 || this.#heat.target === null) return
     const sentence = `it was set to ${target} °C and its heater is off: it restarted, or was switched off otherwise; see its power supply, then initialize`
     throw new LabError('device_failed', sentence)
   }

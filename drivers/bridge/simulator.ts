@@ -90,7 +90,7 @@ class BridgeSimulator extends Mounted<InstrumentEnd<SimulatedProgram>> implement
     }
     const isFailing = Math.random() < (this.at.settings.failures[name] ?? 0)
     this.#begin(question, name, operation.seconds(given) * 1000, isFailing ? undefined : { message: `${name} is done` })
-    if (name === 'set_temperature') this.#target = Number(given.temperature)
+    if (name === 'set_temperature') this.#target = given.temperature === null ? null : Number(given.temperature)
   }
 
   /** Without a `result` it fails in the end. */

@@ -5,7 +5,7 @@ import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import type { PinsDriver, PinsMount } from '../driver.ts'
-import type { Warming } from '../heat_watch.ts'
+import { heaterStillOn, type Warming } from '../heat_watch.ts'
 import { keepTime, until } from '../host_timed.ts'
 import { Interlocks } from '../interlocks.ts'
 import { Mounted } from '../mounted.ts'
@@ -51,7 +51,9 @@ class GpioSealer extends Mounted<PinsMount<Settings>> implements Device {
   readonly #estop = new Interlocks(this.at.board, { estop: 'the contact of its emergency stop' }, this.#tripwire.trip)
   readonly #early = this.#tripwire.going.early
   readonly #outputs = new Outputs([this.#heater, this.#clamp])
-  readonly set_temperature = this.#tripwire.operation((params: Params<'set_temperature'>, signal) => this.#setTemperature(params, signal))
+  readonly set_temperature = this.#tripwire.operation(({ temperature }: Params<'set_temperature'>, signal) =>
+    temperature === null ? this.#heatOff() : this.#setTemperature({ temperature }, signal),
+  )
 
   async get_temperature(): Promise<{ temperature: number; target: number | null }> {
     return { temperature: await this.#thermostat.read(), target: this.#thermostat.target }
@@ -88,6 +90,13 @@ class GpioSealer extends Mounted<PinsMount<Settings>> implements Device {
   async #setTemperature({ temperature }: { temperature: number }, signal: AbortSignal): Promise<void> {
     if (!this.#estop.armed) await this.#estop.arm(signal)
     await this.#thermostat.heatTo(temperature, signal)
+  }
+
+  async #heatOff(): Promise<void> {
+    this.#thermostat.end()
+    await this.#heater.write(false)
+    this.#estop.disarm()
+    if (await this.#heater.read()) throw heaterStillOn()
   }
 
   /** Heats, presses, and leaves the plate hot. */

@@ -1,6 +1,7 @@
 // IKA orbital shakers with NAMUR commands, heated or not. The host keeps the time; the instrument's own watchdog ends what the host forgets.
 
 import type { Device, Identity } from '../../src/devices/device.ts'
+import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import type { Driver, SerialMount } from '../driver.ts'
@@ -179,15 +180,24 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
 
   readonly set_temperature =
     this.#model.temperature &&
-    this.#going.operation(async ({ temperature }: { temperature: number }, signal) => {
-      const now = await this.#readTemperature()
-      this.#asked = temperature
-      await this.#set(plate, temperature, signal)
-      signal.throwIfAborted()
-      await this.#arm()
-      this.#heat.begin(temperature, now)
-      await this.#tell(`START_${plate}`, signal)
-    })
+    this.#going.operation(({ temperature }: Params<'set_temperature'>, signal) =>
+      temperature === null ? this.#heat.endBy(() => this.#heatOff()) : this.#heatTo(temperature, signal),
+    )
+
+  async #heatTo(temperature: number, signal: AbortSignal): Promise<void> {
+    const now = await this.#readTemperature()
+    this.#asked = temperature
+    await this.#set(plate, temperature, signal)
+    signal.throwIfAborted()
+    await this.#arm()
+    this.#heat.begin(temperature, now)
+    await this.#tell(`START_${plate}`, signal)
+  }
+
+  async #heatOff(): Promise<void> {
+    await this.#speed()
+    await this.#tellPlateOff()
+  }
 
   async #readTemperature(): Promise<number> {
     return believed(await this.#read('PV', plate))
@@ -230,11 +240,11 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
       () => this.#speed(),
       () => this.#exchange.tell(`STOP_${motor}`),
     )
-    if (this.#model.temperature) await this.#tellPlateAgain()
+    if (this.#model.temperature) await this.#tellPlateOff()
   }
 
   /** The instrument does not tell whether its heater is off. It hears a command that is sent between two questions that it answers at once. */
-  async #tellPlateAgain(): Promise<void> {
+  async #tellPlateOff(): Promise<void> {
     await this.#exchange.tell(`STOP_${plate}`)
     await this.#exchange.command(`IN_PV_${motor}`, { deadline_ms: reply_ms, accepts: (text) => readValue(text, motor) !== undefined })
   }

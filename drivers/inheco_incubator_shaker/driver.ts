@@ -2,6 +2,7 @@
 
 import type { Device, Identity } from '../../src/devices/device.ts'
 import { isRefusal } from '../../src/devices/failure.ts'
+import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { heardOrObeyed } from '../early_end.ts'
@@ -163,7 +164,11 @@ class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
     await this.check()
   }
 
-  readonly set_temperature = this.#going.operation(async ({ temperature }: { temperature: number }, signal) => {
+  readonly set_temperature = this.#going.operation(({ temperature }: Params<'set_temperature'>, signal) =>
+    temperature === null ? this.#heat.endBy(() => this.#heatOff(signal)) : this.#heatTo(temperature, signal),
+  )
+
+  async #heatTo(temperature: number, signal: AbortSignal): Promise<void> {
     const now = await this.#temperatureNow()
     await this.#order(`STT${Math.round(temperature * 10)}`, signal)
     const takeBack = this.#heat.begin(temperature, now)
@@ -173,7 +178,16 @@ class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
     })
     if ((await this.#ask('RHE', isDigit)) === atRest)
       throw new LabError('device_failed', 'it does not heat though it was set to; see to it, then initialize')
-  })
+  }
+
+  async #heatOff(signal: AbortSignal): Promise<void> {
+    await this.#order('SHE0', signal)
+    await this.#insist('SHE0', () => this.#isCold())
+  }
+
+  async #isCold(): Promise<boolean> {
+    return (await this.#ask('RHE', isDigit)) === atRest
+  }
 
   async #temperatureNow(): Promise<number> {
     return believed(Number(await this.#ask('RAT1', isTenths)) / 10)
@@ -206,7 +220,7 @@ class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
     if (this.#model.shakes) this.#exchange.interrupt('ASE0')
     this.#exchange.interrupt('SHE0')
     if (this.#model.shakes) await this.#insist('ASE0', () => this.#isSlowingDown())
-    await this.#insist('SHE0', async () => (await this.#ask('RHE', isDigit)) === atRest)
+    await this.#insist('SHE0', () => this.#isCold())
   }
 
   /** Repeats a command until the instrument is seen to have obeyed it. */

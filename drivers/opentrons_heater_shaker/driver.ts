@@ -3,11 +3,12 @@
 import * as v from 'valibot'
 import type { Device, Identity, Profile } from '../../src/devices/device.ts'
 import { isRefusal } from '../../src/devices/failure.ts'
+import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { heardOrObeyed } from '../early_end.ts'
 import { Going } from '../going.ts'
-import { believed, HeatWatch } from '../heat_watch.ts'
+import { believed, HeatWatch, heaterStillOn } from '../heat_watch.ts'
 import { keepTime, mustSlowDown, mustTurn, onceStarted } from '../host_timed.ts'
 import { Mounted } from '../mounted.ts'
 import { refused, reports } from '../reported.ts'
@@ -205,7 +206,11 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
       throw new LabError('device_failed', `its latch should be ${wanted} and is ${status}; see what is in its way, then initialize`)
   }
 
-  readonly set_temperature = this.#going.operation(async ({ temperature: target }: { temperature: number }, signal) => {
+  readonly set_temperature = this.#going.operation(({ temperature }: Params<'set_temperature'>, signal) =>
+    temperature === null ? this.#heat.endBy(() => this.#heatOff(signal)) : this.#heatTo(temperature, signal),
+  )
+
+  async #heatTo(target: number, signal: AbortSignal): Promise<void> {
     const { temperature: now } = await this.get_temperature()
     // Before the answer: from the moment it hears the command, it may heat.
     const takeBack = this.#heat.begin(target, now)
@@ -213,7 +218,12 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
       if (isRefusal(error)) takeBack()
       throw error
     })
-  })
+  }
+
+  async #heatOff(signal: AbortSignal): Promise<void> {
+    await this.#order('M106', signal)
+    if ((await this.get_temperature()).target !== null) throw heaterStillOn()
+  }
 
   async check(): Promise<void> {
     await this.#mustBeWell()

@@ -60,6 +60,7 @@ function profile(): Profile {
       temperature: { min: coldest, max: 235, unit: '°C', step: 1 },
       duration: { min: 0.5, max: 12, unit: 's', step: 0.1 },
     },
+    lowest_set_point: coldest,
     features: { heating: true, door: true },
   }
 }
@@ -84,7 +85,7 @@ class PlateLoc extends Mounted<SerialMount<Settings>> implements Device {
   readonly open = this.#going.operation((_params: object, signal) => this.#moveStage(stageOut, signal))
   readonly close = this.#going.operation((_params: object, signal) => this.#moveStage(stageIn, signal))
   readonly set_temperature = this.#going.operation(({ temperature }: Params<'set_temperature'>, signal) =>
-    this.#order(heatTo(temperature), signal),
+    this.#order(heatTo(temperature ?? coldest), signal),
   )
 
   #ask(command: string): Promise<Acknowledgement> {

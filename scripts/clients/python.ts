@@ -14,7 +14,11 @@ const errors = {
 }
 
 const path = /^\/api\/devices\/\{device_id\}\/(\w+)$/
-type Body = { properties?: Record<string, { type?: string; description?: string; 'x-unit'?: string }>; required?: string[]; $ref?: string }
+type Body = {
+  properties?: Record<string, { type?: string | string[]; description?: string; 'x-unit'?: string }>
+  required?: string[]
+  $ref?: string
+}
 
 /** The client with its made part anew. Throws where the marks are not in the text. */
 export function withOperations(client: string, { paths, components }: Document): string {
@@ -51,7 +55,9 @@ export function withOperations(client: string, { paths, components }: Document):
 
 function stub(name: string, summary: string, { properties = {}, required = [] }: Body): string {
   const params = Object.entries(properties).map(([its, { type }]) => {
-    const kind = { number: 'float', integer: 'int', boolean: 'bool', string: 'str' }[type ?? ''] ?? 'Any'
+    const [word = '', ...others] = [type ?? []].flat()
+    const plain = { number: 'float', integer: 'int', boolean: 'bool', string: 'str' }[word] ?? 'Any'
+    const kind = others.includes('null') ? `Optional[${plain}]` : plain
     return required.includes(its) ? `${its}: ${kind}` : `${its}: Optional[${kind}] = None`
   })
   const units = Object.entries(properties).flatMap(([its, { 'x-unit': unit }]) => (unit ? [`${its} in ${unit}`] : []))

@@ -5,7 +5,7 @@ import { LabError } from '../errors.ts'
 import { checked } from '../kit/schema.ts'
 import type { OwnOperation } from './description.ts'
 import type { Device } from './device.ts'
-import { isQuestion, operations, type Performable, readings } from './operations.ts'
+import { isNullable, isQuestion, operations, type Performable, readings } from './operations.ts'
 
 const none: ReadonlyMap<string, OwnOperation> = new Map()
 
@@ -58,7 +58,16 @@ export class Abilities {
   /** Holds the parameters of an operation that it knows against their schema, and fills in what may be left out. Throws `invalid`. */
   paramsOf(name: string, params: unknown): Record<string, unknown> {
     const own = this.own.get(name)
+    if (own && name === 'set_temperature') this.#mustSwitchOff(own, params)
     const schema: v.GenericSchema<unknown, Record<string, unknown>> = own?.params ?? operations[name as Performable].params
     return checked(schema, params, `${name} of ${this.#device_id}`)
+  }
+
+  /** Throws `invalid` where the heater is to be switched off and the program behind the device does not describe that it can. */
+  #mustSwitchOff({ params: { entries } }: OwnOperation, params: unknown): void {
+    const { temperature } = Object(params)
+    if (temperature !== null || !entries.temperature || isNullable(entries.temperature)) return
+    const sentence = `the program behind ${this.#device_id} does not describe that it can switch the heater off; set a low temperature, or give temperature the type ["number", "null"] in the description`
+    throw new LabError('invalid', sentence)
   }
 }

@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 import type { OwnOperation } from './description.ts'
 import type { Limit, Limits, Typical } from './device.ts'
-import { isOptional, type OperationName, operations, type ReadingName, readings } from './operations.ts'
+import { isNullable, isOptional, type OperationName, operations, type ReadingName, readings } from './operations.ts'
 import type { Capabilities } from './records.ts'
 import { usualSeconds } from './usual_time.ts'
 
@@ -62,8 +62,9 @@ function paramsSchema(entries: Record<string, v.GenericSchema>, limits: Limits) 
 
 function paramSchema(schema: v.GenericSchema, limit: Limit | undefined) {
   const inner = isOptional(schema) ? schema.wrapped : schema
+  const type = limit?.step && Number.isInteger(limit.step) ? 'integer' : 'number'
   return {
-    type: limit?.step && Number.isInteger(limit.step) ? 'integer' : 'number',
+    type: isNullable(inner) ? [type, 'null'] : type,
     description: v.getDescription(inner),
     unit: v.getMetadata(inner).unit,
     ...(isOptional(schema) && { default: schema.default }),

@@ -5,7 +5,7 @@ import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { described, Whole } from '../kit/described.ts'
 import { checked } from '../kit/schema.ts'
-import { FlatSchema, type ParamsSchema, paramsSchema, shownSchema } from './flat_schema.ts'
+import { FlatSchema, type ParamsSchema, paramsSchema, shownSchema, typeOf } from './flat_schema.ts'
 import { operations as table } from './operations.ts'
 
 const Word = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]{0,31}$/, 'the name is a small letter, then small letters, digits and _'))
@@ -113,16 +113,25 @@ function ownOperation(name: string, described: DescribedOperation): OwnOperation
 
 function mustBeSeconds(name: string, { properties }: FlatSchema, where: string) {
   const property = Object.hasOwn(properties, name) ? properties[name] : undefined
-  if (property?.type === 'number' || property?.type === 'integer') return { name, ...property }
+  if (property && !Array.isArray(property.type) && isNumber(property)) return { name, ...property }
   throw new LabError('invalid', `${where}.seconds: there is no number ${JSON.stringify(name)} among its parameters`)
 }
 
+function isNumber(property: FlatSchema['properties'][string]): boolean {
+  return ['number', 'integer'].includes(typeOf(property))
+}
+
 /** The spec's route, workflows and clients then work with it unchanged. */
-function mustBeAsInTable(name: string, { properties }: FlatSchema, where: string): void {
+function mustBeAsInTable(name: string, { properties, required }: FlatSchema, where: string): void {
   if (!Object.hasOwn(table, name)) return
   const wanted = Object.keys(table[name as keyof typeof table].params.entries)
   const isAlike = Object.keys(properties).sort().join() === [...wanted].sort().join()
-  const isNumeric = Object.values(properties).every(({ type }) => type === 'number' || type === 'integer')
+  // A program that is given no temperature must not take that for null.
+  const vague = Object.entries(properties).find(([param, { type, default: usual }]) => {
+    return Array.isArray(type) && (!required.includes(param) || usual !== undefined)
+  })
+  if (vague) throw new LabError('invalid', `${where}.params.${vague[0]}: it may be null, so it must be required and have no default`)
+  const isNumeric = Object.values(properties).every(isNumber)
   if (isAlike && isNumeric) return
   const words = wanted.length ? `the numbers ${wanted.join(' and ')}` : 'no parameters'
   throw new LabError(

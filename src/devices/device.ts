@@ -24,6 +24,8 @@ export type Profile = {
   model: string
   limits: Limits
   features: Features
+  /** The lowest set point in °C of an instrument that cannot switch its heater off; absent where it can. */
+  lowest_set_point?: number
   /** The operations that `end` ends before their time; none by default. */
   ends_early?: readonly Performable[]
 }

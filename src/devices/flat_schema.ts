@@ -9,7 +9,10 @@ const Value = v.union([v.string(), v.number(), v.boolean()])
 
 /** A parameter. No other keyword of JSON Schema is known. */
 const Property = v.strictObject({
-  type: v.picklist(['number', 'integer', 'string', 'boolean']),
+  type: v.union(
+    [v.picklist(['number', 'integer', 'string', 'boolean']), v.strictTuple([v.picklist(['number', 'integer']), v.literal('null')])],
+    'must be number, integer, string or boolean, or ["number", "null"] or ["integer", "null"] for one that may be null',
+  ),
   description: v.optional(v.pipe(v.string(), v.maxLength(300))),
   unit: v.optional(v.pipe(v.string(), v.maxLength(20))),
   enum: v.optional(v.pipe(v.array(Value), v.minLength(1), v.maxLength(100))),
@@ -20,6 +23,12 @@ const Property = v.strictObject({
   default: v.optional(Value),
 })
 type Property = v.InferOutput<typeof Property>
+type PropertyType = 'number' | 'integer' | 'string' | 'boolean'
+
+/** The type of a parameter, which may also be null where the schema lists `null` beside it. */
+export function typeOf({ type }: Pick<Property, 'type'>): PropertyType {
+  return Array.isArray(type) ? type[0] : type
+}
 
 const ParamName = v.pipe(
   v.string(),
@@ -66,13 +75,15 @@ export function shownSchema({ properties, required }: FlatSchema): Record<string
 }
 
 function valueSchema(property: Property, at: string): v.GenericSchema {
-  const { type, minimum, maximum } = property
+  const { minimum, maximum } = property
+  const type = typeOf(property)
   for (const keyword of keywordsOf(property)) {
     if (!takes[type].includes(keyword)) throw new LabError('invalid', `${at}: ${keyword} means nothing for a ${type}`)
   }
   if (minimum !== undefined && maximum !== undefined && minimum > maximum)
     throw new LabError('invalid', `${at}: minimum ${minimum} is above maximum ${maximum}`)
-  const base = bases[type](property)
+  const number = bases[type](property)
+  const base = Array.isArray(property.type) ? v.nullable(number) : number
   const { enum: choices } = property
   if (!choices) return base
   const wrong = choices.find((choice) => !v.is(base, choice))
@@ -84,14 +95,14 @@ function keywordsOf({ type: _type, description: _d, unit: _u, enum: _e, default:
   return Object.entries(rest).flatMap(([keyword, value]) => (value === undefined ? [] : [keyword]))
 }
 
-const takes: Record<Property['type'], readonly string[]> = {
+const takes: Record<PropertyType, readonly string[]> = {
   number: ['minimum', 'maximum', 'multipleOf'],
   integer: ['minimum', 'maximum', 'multipleOf'],
   string: ['maxLength'],
   boolean: [],
 }
 
-const bases: Record<Property['type'], (property: Property) => v.GenericSchema> = {
+const bases: Record<PropertyType, (property: Property) => v.GenericSchema> = {
   number: inRange,
   integer: (property) => v.pipe(v.number(), v.integer(), inRange(property)),
   string: ({ maxLength = usualLength }) => v.pipe(v.string(), v.maxLength(maxLength)),

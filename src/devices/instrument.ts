@@ -205,6 +205,7 @@ export class Instrument {
       fault: this.#latch.fault,
       stopped: this.stop,
       may_still_be_on: this.mayStillBeOn,
+      heating: this.#leftOn.heating,
       heard_at: this.#configured.driven?.wire.heard_at ?? null,
       identity: this.#presence?.identity ?? null,
       lock: this.lock.shown,
@@ -265,10 +266,10 @@ export class Instrument {
   async perform(name: string, params: Record<string, unknown>, asking: Asking = {}): Promise<PerformResult> {
     const { device } = this.#mustBeDriven(name)
     checkLimits(this.device_id, params, this.#limits)
-    const { leaves_on } = this.#taskOf(name, params)
+    const { leaves_on, heats_to } = this.#taskOf(name, params)
     return this.#undertake(name, params, asking, async (run) => {
       if (name === 'initialize') await this.#beforeInitialize(device)
-      await this.#leftOn.before(name, leaves_on)
+      await this.#leftOn.before(name, leaves_on, heats_to)
       run.signal.throwIfAborted()
       try {
         const driving = this.#drive(device, run)
@@ -278,7 +279,9 @@ export class Instrument {
         if (isRefusal(error)) await this.#leftOn.refused()
         throw error
       }
-      this.#leftOn.after(leaves_on)
+      const lowest = leaves_on === 'no heat' ? this.#configured.driven?.profile.lowest_set_point : undefined
+      if (lowest !== undefined) run.done = staysHot(this.#configured.type, lowest)
+      this.#leftOn.after(leaves_on, lowest)
     })
   }
 
@@ -536,11 +539,12 @@ export class Instrument {
     this.#latch.clear('initialized')
   }
 
-  /** A heater that initialize finds on stays on: from now on it is ours to switch off. */
+  /** A heater that initialize finds on stays on: from now on it is ours to switch off. Some instruments switch it off while they initialize. */
   async #noteHeat(device: Device): Promise<void> {
-    if (this.#leftOn.hot || !this.#configured.driven?.profile.features.heating) return
-    const { target } = (await device.get_temperature?.()) ?? { target: null }
-    if (target !== null) await this.#leftOn.before('set_temperature', 'heat')
+    if (!this.#configured.driven?.profile.features.heating || !device.get_temperature) return
+    const { target } = await device.get_temperature()
+    if (target === null) this.#leftOn.after('no heat')
+    else await this.#leftOn.before('set_temperature', 'heat', target)
   }
 
   /** Writes down how a run ended, and answers it. */
@@ -703,6 +707,10 @@ const wellStates: ReadonlySet<DeviceState> = new Set(['ready', 'busy', 'external
 function withRemedy(error: string, request: string): string {
   const sentence = error.replace(/\bthen initialize( the device\.)?$/, '')
   return sentence === error ? `${error}; remove the cause, then ${request}` : `${sentence}then ${request}`
+}
+
+function staysHot(type: string, lowest: number): string {
+  return `the ${type} cannot switch its heater off. Its set point is now ${lowest} °C, the lowest.`
 }
 
 const unheard =

@@ -89,9 +89,37 @@ test('a simulator that is off says nothing of the instrument that was there befo
   t.equal(leftOn.mayBeOn, true)
 })
 
+test('a heater that is off is crossed out, but not a motion that was left on before', async (t) => {
+  for (const [operation, isOn] of [
+    ['shake', true],
+    ['set_temperature', false],
+  ] as const) {
+    const on = new Set(['d'])
+    const switchedOff = async (device_id: string) => void on.delete(device_id)
+    const journal = { ...{ on: ['d'], haltsOwed: [], leftBy: () => operation, switchedOff }, switchedOn: async () => {} }
+    const leftOn = new LeftOn({ device_id: 'd', simulated: false, timesItself: false }, { journal, log: silent })
+    await leftOn.before('set_temperature', 'heat', 60)
+    t.same(leftOn.heating, { target: 60, is_lowest: false })
+    await leftOn.before('set_temperature', 'no heat')
+    leftOn.after('no heat')
+    await leftOn.before('open', undefined)
+    t.same([leftOn.heating, leftOn.hot, on.has('d')], [null, false, isOn], operation)
+    leftOn.off()
+    await leftOn.before('open', undefined)
+    t.notOk(on.has('d'))
+  }
+})
+
+test('heat that could not be switched off, because that was refused, is still on', async (t) => {
+  const { leftOn, instrument, perform } = await heated(t)
+  await t.rejects(perform('set_temperature', { temperature: 1000 }), { code: 'invalid' })
+  t.match(instrument.info(), { heating: { target: 60 } })
+  t.same(leftOn(), ['d'])
+})
+
 /** What the journal says was on when the service ended, on a disk that crosses nothing out. */
 function leftOnBefore({ simulated }: { simulated: boolean }): LeftOn {
-  const journal = { on: ['d'], haltsOwed: [], switchedOn: async () => {}, switchedOff: async () => {} }
+  const journal = { on: ['d'], haltsOwed: [], leftBy: () => 'shake', switchedOn: async () => {}, switchedOff: async () => {} }
   return new LeftOn({ device_id: 'd', simulated, timesItself: false }, { journal, log: silent })
 }
 

@@ -2,6 +2,8 @@
 
 import type { Log } from '../kit/log.ts'
 import type { RunStore } from './operation_journal.ts'
+import type { Leaves } from './operations.ts'
+import type { Heating } from './records.ts'
 
 type Known = {
   device_id: string
@@ -11,30 +13,35 @@ type Known = {
   timesItself: boolean
 }
 
-/** The effect that an operation would leave on if this process ended. */
-type Leaves = 'motion' | 'heat' | undefined
-
 export class LeftOn {
   readonly #known: Known
   readonly #journal: RunStore
   readonly #log: Log
-  #hot = false
+  #heating: Heating | null = null
+  /** Whether something besides heat may be on: a motion that has begun, or whatever was on before this start. */
+  #mayMove: boolean
   /** Whether the instrument was seen off since it was last switched on: the journal may say so a moment later. */
   #isOff = false
   /** Resolves when all that was to be written down so far is, or was refused. */
   #written: Promise<void> = Promise.resolve()
   /** The state before the last operation began. */
-  #before = { hot: false, fromBefore: false }
+  #before: { heating: Heating | null; mayMove: boolean; fromBefore: boolean } = { heating: null, mayMove: false, fromBefore: false }
 
   constructor(known: Known, { journal, log }: { journal: RunStore; log: Log }) {
     this.#known = known
     this.#journal = journal
     this.#log = log
+    this.#mayMove = this.fromBefore && journal.leftBy(known.device_id) !== 'set_temperature'
+  }
+
+  /** The heat that is on, as far as it was switched on here; also the lowest set point of a heater that cannot be switched off. */
+  get heating(): Heating | null {
+    return this.#heating
   }
 
   /** Whether we switched its heater on, and not off since. */
   get hot(): boolean {
-    return this.#hot
+    return this.#heating?.is_lowest === false
   }
 
   /** Whether it was on when the service ended, and has not been seen off since. */
@@ -44,7 +51,7 @@ export class LeftOn {
 
   /** Whether it may be hot, or move, with nothing running. */
   get mayBeOn(): boolean {
-    return this.#hot || this.fromBefore
+    return this.hot || this.fromBefore
   }
 
   /** What was on when the service ended counts as hot from now on: no halt ends it. */
@@ -67,30 +74,37 @@ export class LeftOn {
     }, failed)
   }
 
-  /** Before the first byte. Rejects with `storage`: then it must not begin. */
-  async before(name: string, leaves_on: Leaves): Promise<void> {
-    const goesOn = this.#leaves(leaves_on)
+  /** Before the first byte. `heats_to` is the set point in °C, where it is known. Rejects with `storage`: then it must not begin. */
+  async before(name: string, leaves_on: Leaves, heats_to: number | null = null): Promise<void> {
+    const goesOn = this.#goesOn(leaves_on)
     await this.#written
-    this.#before = { hot: this.#hot, fromBefore: this.fromBefore }
+    this.#before = { heating: this.#heating, mayMove: this.#mayMove, fromBefore: this.fromBefore }
     if (goesOn && !this.#known.simulated) await this.#journal.switchedOn(this.#known.device_id, name)
     if (goesOn) this.#isOff = false
-    if (goesOn === 'heat') this.#hot = true
+    if (goesOn === 'heat') this.#heating = { target: heats_to, is_lowest: false }
+    if (goesOn === 'motion') this.#mayMove = true
   }
 
   /** Takes back what was recorded last: the operation was refused, and nothing was done. */
   async refused(): Promise<void> {
-    this.#hot = this.#before.hot
-    if (!this.#before.hot && !this.#before.fromBefore) await this.#crossOut()
+    const wasHot = this.#before.heating?.is_lowest === false
+    this.#heating = this.#before.heating
+    this.#mayMove = this.#before.mayMove
+    if (!wasHot && !this.#before.fromBefore) await this.#crossOut()
   }
 
-  /** After its good end. */
-  after(leaves_on: Leaves): void {
-    if (this.#leaves(leaves_on) === 'motion' && !this.#hot) this.off()
+  /** After its good end. `lowest` is the set point in °C of a heater that was to be switched off, and cannot be. */
+  after(leaves_on: Leaves, lowest?: number): void {
+    if (leaves_on === 'no heat') this.#heating = lowest === undefined ? null : { target: lowest, is_lowest: true }
+    if (this.#goesOn(leaves_on) === 'motion') this.#mayMove = false
+    const hasEnded = leaves_on === 'no heat' || this.#goesOn(leaves_on) === 'motion'
+    if (hasEnded && !this.hot && !this.#mayMove) void this.#crossOut()
   }
 
   /** Records that the device has acknowledged that it stands and is cold. */
   off(): void {
-    this.#hot = false
+    this.#heating = null
+    this.#mayMove = false
     void this.#crossOut()
   }
 
@@ -109,7 +123,8 @@ export class LeftOn {
     return this.#written
   }
 
-  #leaves(leaves_on: Leaves): Leaves {
-    return leaves_on === 'motion' && this.#known.timesItself ? undefined : leaves_on
+  #goesOn(leaves_on: Leaves): 'motion' | 'heat' | undefined {
+    if (leaves_on === 'no heat' || (leaves_on === 'motion' && this.#known.timesItself)) return undefined
+    return leaves_on
   }
 }

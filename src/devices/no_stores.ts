@@ -7,5 +7,5 @@ import type { RunStore } from './operation_journal.ts'
 export const noStores: { latches: LatchStore; leases: LeaseStore; journal: RunStore } = {
   latches: { get: () => undefined, async set() {} },
   leases: { get: () => undefined, async set() {}, isOver: () => false },
-  journal: { on: [], haltsOwed: [], async switchedOn() {}, async switchedOff() {} },
+  journal: { on: [], haltsOwed: [], leftBy: () => undefined, async switchedOn() {}, async switchedOff() {} },
 }

@@ -14,7 +14,7 @@ const Entry = v.strictObject({
 type Entry = v.InferOutput<typeof Entry>
 
 /** The part of the journal in which a device records that it is on. */
-export type RunStore = Pick<OperationJournal, 'on' | 'haltsOwed' | 'switchedOn' | 'switchedOff'>
+export type RunStore = Pick<OperationJournal, 'on' | 'haltsOwed' | 'leftBy' | 'switchedOn' | 'switchedOff'>
 
 export class OperationJournal {
   readonly #journal: Journal<Entry>
@@ -36,6 +36,11 @@ export class OperationJournal {
   /** The ids of the devices whose last halt was not acknowledged: the last entry of such a device is a `stop`. */
   get haltsOwed(): string[] {
     return this.#journal.live.filter(({ operation }) => operation === 'stop').map(({ device_id }) => device_id)
+  }
+
+  /** The operation that left a device on; undefined for one that is off. */
+  leftBy(device_id: string): string | undefined {
+    return this.#journal.live.find((entry) => entry.device_id === device_id)?.operation ?? undefined
   }
 
   /** Records an operation that leaves the device moving or hot if the service ends. Called before its first byte. Rejects with `storage`. */

@@ -8,6 +8,11 @@ function quantity(unit: string, description: string) {
   return described(v.pipe(v.number(), v.finite()), description, unit)
 }
 
+/** A number with a unit, or null, which switches off. */
+function quantityOrOff(unit: string, description: string) {
+  return described(v.nullable(v.pipe(v.number(), v.finite())), description, unit)
+}
+
 /** A whole number that stands for something. May be left out. */
 function choice(least: number, most: number, usual: number, description: string) {
   return v.optional(described(Whole(least, most), description), usual)
@@ -20,9 +25,9 @@ const Nothing = v.strictObject({})
  *
  * `typical_seconds` and `margin_seconds` come on top of the `duration` asked for, if there is one: the first is what it
  * usually takes besides, the second is when the service gives up, halts the device and latches a fault.
- * `done` says afterwards what was done. `leaves_on` is for what would go on by itself if this process ended: the motion, as
- * long as it lasts, unless the instrument times it; or the heat, until the device is halted. An `extension` is ours, beyond
- * the published API.
+ * `done` says afterwards what was done. `leaves_on` returns what would go on by itself if this process ended: the motion, as
+ * long as it lasts, unless the instrument times it; or the heat, until it is switched off or the device is halted. An `extension` is ours,
+ * beyond the published API.
  */
 export const operations = {
   initialize: {
@@ -37,7 +42,7 @@ export const operations = {
     params: v.strictObject({ speed: quantity('rpm', 'Speed of the shaker'), duration: quantity('s', 'Time of shaking') }),
     typical_seconds: 5,
     margin_seconds: 30,
-    leaves_on: 'motion',
+    leaves_on: () => 'motion',
     done: ({ speed, duration }: { speed: number; duration: number }) => `shook at ${speed} rpm for ${duration} s`,
   },
   centrifuge: {
@@ -48,7 +53,7 @@ export const operations = {
     }),
     typical_seconds: 60,
     margin_seconds: 300,
-    leaves_on: 'motion',
+    leaves_on: () => 'motion',
     done: ({ g, duration }: { g: number; duration: number }) => `spun at ${g} ×g for ${duration} s`,
   },
   seal: {
@@ -60,7 +65,7 @@ export const operations = {
     // The time of a sealer that is hot already. Heating is counted separately.
     typical_seconds: 12,
     margin_seconds: 420,
-    leaves_on: 'heat',
+    leaves_on: () => 'heat',
     done: ({ temperature, duration }: { temperature: number; duration: number }) => `sealed at ${temperature} °C for ${duration} s`,
   },
   peel: {
@@ -87,12 +92,13 @@ export const operations = {
   lock_plate: { summary: 'Lock plate', params: Nothing, typical_seconds: 3, margin_seconds: 30, done: () => 'plate locked' },
   unlock_plate: { summary: 'Unlock plate', params: Nothing, typical_seconds: 3, margin_seconds: 30, done: () => 'plate unlocked' },
   set_temperature: {
-    summary: 'Set temperature; answers when it is set, not when it is reached',
-    params: v.strictObject({ temperature: quantity('°C', 'Temperature to go to') }),
+    summary: 'Set temperature, or switch the heater off; answers when it is set, not when it is reached',
+    params: v.strictObject({ temperature: quantityOrOff('°C', 'Temperature to go to, or null for no heat') }),
     typical_seconds: 1,
     margin_seconds: 10,
-    leaves_on: 'heat',
-    done: ({ temperature }: { temperature: number }) => `temperature set to ${temperature} °C`,
+    leaves_on: ({ temperature }: { temperature: number | null }) => (temperature === null ? 'no heat' : 'heat'),
+    done: ({ temperature }: { temperature: number | null }) =>
+      temperature === null ? 'heater switched off' : `temperature set to ${temperature} °C`,
   },
 } as const satisfies Record<string, OperationShape>
 
@@ -149,8 +155,11 @@ type OperationShape = TaskShape & {
   summary: string
   extension?: true
   params: v.GenericSchema
-  leaves_on?: 'motion' | 'heat'
+  leaves_on?(params: never): Leaves
 }
+
+/** The effect that an operation leaves when this process ends; `no heat` where the operation has ended the heat. */
+export type Leaves = 'motion' | 'heat' | 'no heat' | undefined
 
 export type QuestionShape = {
   summary: string
@@ -174,6 +183,11 @@ export type Params<Name extends OperationName> = v.InferOutput<(typeof operation
 
 export function isQuestion(name: string): name is Question {
   return Object.hasOwn(questions, name)
+}
+
+/** Whether a member of a body may be null. */
+export function isNullable(schema: v.GenericSchema): boolean {
+  return schema.type === 'nullable'
 }
 
 /** Whether a member of a body may be left out. */

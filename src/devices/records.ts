@@ -105,6 +105,16 @@ export type Lock = v.InferOutput<typeof Lock>
 export const deviceStates = ['not_initialized', 'ready', 'busy', 'stopped', 'faulted', 'disconnected', 'external'] as const
 export type DeviceState = (typeof deviceStates)[number]
 
+/** A heater that is on. */
+export const Heating = v.strictObject({
+  target: described(v.nullable(v.number()), 'The set point; null where it is not known', '°C'),
+  is_lowest: described(
+    v.boolean(),
+    'Whether the heater was to be switched off and the instrument cannot do that: the target is its lowest set point then',
+  ),
+})
+export type Heating = v.InferOutput<typeof Heating>
+
 export const DeviceInfo = v.strictObject({
   ...DeviceSummary.entries,
   driver: v.string(),
@@ -127,6 +137,7 @@ export const DeviceInfo = v.strictObject({
   last_operation: v.nullable(OperationRecord),
   fault: v.nullable(Fault),
   stopped: described(v.nullable(Stopped), 'The callers who stopped the device first and last, and when; null unless a stop is latched'),
+  heating: described(v.nullable(Heating), 'The heat that was switched on here and not off since; null without any'),
   heard_at: described(
     v.nullable(UnixSeconds),
     'When the instrument last answered, in whole seconds; null before it has, and where no words go over a wire',

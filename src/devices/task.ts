@@ -2,7 +2,7 @@
 
 import type { OwnOperation } from './description.ts'
 import type { Typical } from './device.ts'
-import { operations, type TaskName, tasks } from './operations.ts'
+import { type Leaves, operations, type TaskName, tasks } from './operations.ts'
 import { usualSeconds } from './usual_time.ts'
 
 export type Task = {
@@ -13,7 +13,9 @@ export type Task = {
   /** The seconds on top of what is asked for after which the service gives up. */
   margin_s: number
   /** The effect that would go on by itself if this process ended. */
-  leaves_on: 'motion' | 'heat' | undefined
+  leaves_on: Leaves
+  /** The set point in °C that it leaves on; null where nobody knows that, or nothing heats. */
+  heats_to: number | null
   done(params: Record<string, unknown>): string
 }
 
@@ -21,17 +23,22 @@ type Known = { params: Record<string, unknown>; own: OwnOperation | undefined; t
 
 /** `own` is how the device describes it, where it does. */
 export function taskOf(name: string, { params, own, typical }: Known): Task {
+  const { temperature } = params
+  const heats_to = typeof temperature === 'number' ? temperature : null
   if (own) {
     const { margin_s, leaves_on } = own
-    return { asked_s: own.seconds(params), usual_s: 0, margin_s, leaves_on: leaves_on ?? undefined, done: () => `${name} is done` }
+    const endsHeat = name === 'set_temperature' && temperature === null
+    const leaves = endsHeat ? 'no heat' : (leaves_on ?? undefined)
+    return { asked_s: own.seconds(params), usual_s: 0, margin_s, leaves_on: leaves, heats_to, done: () => `${name} is done` }
   }
   const { margin_seconds, done } = tasks[name as TaskName]
-  const row: { leaves_on?: 'motion' | 'heat' } | undefined = Object.hasOwn(operations, name) ? operations[name as 'shake'] : undefined
+  const row: { leaves_on?(params: unknown): Leaves } | undefined = Object.hasOwn(operations, name) ? operations[name as 'shake'] : undefined
   return {
     asked_s: typeof params.duration === 'number' ? params.duration : 0,
     usual_s: usualSeconds(name as TaskName, typical),
     margin_s: margin_seconds,
-    leaves_on: row?.leaves_on,
+    leaves_on: row?.leaves_on?.(params),
+    heats_to,
     done: done as Task['done'],
   }
 }

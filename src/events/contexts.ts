@@ -65,7 +65,20 @@ export const GroupLifecycleContext = v.strictObject({
 })
 export type GroupLifecycleContext = v.InferOutput<typeof GroupLifecycleContext>
 
-export const ExecutionLifecycleContext = v.strictObject({ ...WorkflowExecutionContext.entries, reason: MaybeText })
+/** A device of the run that still heats; the target is in °C, and null where nobody knows it. */
+export const StillHeating = v.strictObject({ device_id: v.string(), target: v.nullable(v.number()) })
+export type StillHeating = v.InferOutput<typeof StillHeating>
+
+const LeftHeating = v.pipe(
+  v.array(StillHeating),
+  v.description('The devices of the run that still heat at its end; absent where none does'),
+)
+
+export const ExecutionLifecycleContext = v.strictObject({
+  ...WorkflowExecutionContext.entries,
+  reason: MaybeText,
+  still_heating: v.optional(LeftHeating),
+})
 export type ExecutionLifecycleContext = v.InferOutput<typeof ExecutionLifecycleContext>
 
 export const OperatorInstructionContext = v.strictObject({

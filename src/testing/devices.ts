@@ -76,6 +76,7 @@ function journalOf(operations: Map<string, string>): RunStore {
     get haltsOwed() {
       return [...operations].filter(([, operation]) => operation === 'stop').map(([device_id]) => device_id)
     },
+    leftBy: (device_id) => operations.get(device_id),
     async switchedOn(device_id, operation) {
       operations.set(device_id, operation)
     },

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { bodyOf, fieldsOf, titled, variableOf } from './forms.ts'
+import { bodyOf, fieldsOf, takesNull, titled, variableOf } from './forms.ts'
 
 const params = {
   type: 'object',
@@ -47,6 +47,15 @@ test('a body has what was filled in, as the API takes it, and a mistake is a sen
   t.throws(() => bodyOf(fields, { ...filled, speed: '' }), { message: 'speed (rpm) must be a number' })
   t.throws(() => bodyOf(fields, { ...filled, speed: '3001' }), { message: 'speed (rpm) must be from 200 to 3000' })
   t.throws(() => bodyOf(fields, { ...filled, duration: '0' }), { message: 'duration (s) must be from 1 to 60' })
+  t.end()
+})
+
+test('a number that may be null is a number in the form, and an empty field is no null', (t) => {
+  const warm = { ...operation, params: { properties: { temperature: { type: ['number', 'null'] } }, required: ['temperature'] } }
+  const fields = fieldsOf(warm, {})
+  t.match(fields, [{ name: 'temperature', kind: 'number', required: true }])
+  t.throws(() => bodyOf(fields, { temperature: '' }), { message: 'temperature must be a number' })
+  t.same([takesNull(warm, 'temperature'), takesNull(warm, 'speed'), takesNull(operation, 'speed')], [true, false, false])
   t.end()
 })
 

@@ -20,7 +20,8 @@ export type Field = {
 }
 
 type Schema = {
-  type?: string
+  /** With `null` beside it where the parameter may be null. */
+  type?: string | string[]
   enum?: unknown[]
   minimum?: number
   maximum?: number
@@ -71,8 +72,15 @@ export function fieldsOf(
   })
 }
 
-function kindOf({ type, enum: choices }: Schema): Field['kind'] {
+/** Whether an operation takes null for a parameter. */
+export function takesNull({ params }: Capabilities['operations'][number], name: string): boolean {
+  const { type } = (params as Schema).properties?.[name] ?? {}
+  return Array.isArray(type) && type.includes('null')
+}
+
+function kindOf({ type: types, enum: choices }: Schema): Field['kind'] {
   if (choices) return 'choice'
+  const [type] = Array.isArray(types) ? types : [types]
   if (type === 'number' || type === 'integer') return 'number'
   return type === 'boolean' ? 'boolean' : 'text'
 }

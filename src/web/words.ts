@@ -112,6 +112,12 @@ export function readingWords({ temperature, target, others = {} }: Reading): str
   ].join(' · ')
 }
 
+/** Says that a device heats, and to what. */
+export function heatingWords({ target, is_lowest }: NonNullable<DeviceInfo['heating']>): string {
+  const words = target === null ? 'Heating.' : `Heating to ${target} °C.`
+  return is_lowest ? `${words} That is its lowest set point: its heater cannot be switched off.` : words
+}
+
 /** `3:05`, `1:02:03`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
@@ -135,6 +141,12 @@ function localDay(date: Date): string {
 /** Formats the caller and the time of a stop as ` by ann, 14:03:07`. */
 export function stopText({ by, at }: { by: string | null; at: number }, now: number): string {
   return `${by === null ? '' : ` by ${by}`}, ${clockTime(at, now)}`
+}
+
+/** ` shaker-1 is still heating to 60 °C.` of each device that a run left on; empty without any. */
+export function stillHeating({ still_heating }: { still_heating?: unknown }): string {
+  const devices = (still_heating ?? []) as { device_id: string; target: number | null }[]
+  return devices.map(({ device_id, target }) => ` ${device_id} is still heating${target === null ? '' : ` to ${target} °C`}.`).join('')
 }
 
 type Words = (context: Record<string, unknown>, event: RuntimeEvent) => string
@@ -186,7 +198,7 @@ const eventSentences: Record<string, Words> = {
   'SUBMISSION.FAILED': ({ workflow_name, reason }) => `The submission of ${workflow_name} failed${because(reason)}`,
   'SUBMISSION.ABORTED': ({ workflow_name, reason }) => `The submission of ${workflow_name} was aborted${because(reason)}`,
   'GROUP.COMPLETED': ({ workflow_name }, { entity_id }) => `${entity_id} of ${workflow_name} is done.`,
-  'EXECUTION.COMPLETED': ({ workflow_name }) => `The run of ${workflow_name} has completed.`,
+  'EXECUTION.COMPLETED': (its) => `The run of ${its['workflow_name']} has completed.${stillHeating(its)}`,
   'EXECUTION.ABORTED': ({ workflow_name, reason }) => `The run of ${workflow_name} was aborted${because(reason)}`,
   'EXECUTION.FAILED': ({ workflow_name, reason }) => `The run of ${workflow_name} failed${because(reason)}`,
   'OPERATOR.INSTRUCTION': ({ instruction }) => `Somebody is asked: ${instruction}`,

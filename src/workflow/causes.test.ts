@@ -8,10 +8,10 @@ const topology = {
   name: 'bench',
   transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest'] } },
   positions: { pad_1: {}, pad_2: {}, nest: { device: 'shaker' } },
-  devices: { shaker: { sites: 2, operations: { shake: { seconds: 60 } } } },
+  devices: { shaker: { sites: 2, operations: { shake: { seconds: 60 }, set_temperature: {} } } },
 }
 
-type Ctx = { variable(name: string): unknown }
+type Ctx = { variable(name: string): unknown; device: { set_temperature(params: object): Promise<unknown> } }
 
 /** With a lid that comes when somebody emits `go`, where an action wants one. */
 function workflow(actions: { labware?: string[]; on: string }[]) {
@@ -42,6 +42,28 @@ test('code that asks for a variable which is not there is held because of that',
   t.match(incidents, [{ category: 'VARIABLE_RESOLUTION', message: /has no variable sped/ }])
   execution.abort('that was all')
   await runtime.over(execution)
+})
+
+test('code switches nothing off with a variable that has no value, unless that is declared nullable', async (t) => {
+  for (const nullable of [false, true]) {
+    const cool = {
+      name: 'cool',
+      on: 'shaker',
+      body: async (ctx: Ctx) => void (await ctx.device.set_temperature({ temperature: ctx.variable('time') })),
+    }
+    const { runtime, incidents } = testRuntime([topology, { ...workflow([cool]), variables: { speed: {}, time: { nullable } } }])
+    const execution = await begin(runtime, { workflow: 'work' })
+    if (!nullable) {
+      const thread = await threadIn(execution, 'plate', 'PAUSED')
+      t.match(incidents, [
+        { category: 'VARIABLE_VALIDATION', message: /set_temperature of shaker: temperature: the variable time is null/ },
+      ])
+      thread.recover('ABORT_ACTION')
+    }
+    await runtime.over(execution)
+    t.equal(execution.phase.current, 'completed')
+    t.equal(incidents.length, nullable ? 0 : 1)
+  }
 })
 
 test('an action that was put in is held where nobody has given its variable a value, or one that its device does not take', async (t) => {

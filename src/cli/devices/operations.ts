@@ -1,7 +1,7 @@
 // A command for each operation and each reading of the one table that says what devices can do.
 
 import * as v from 'valibot'
-import { isOptional, operations, readings } from '../../devices/operations.ts'
+import { isNullable, isOptional, operations, readings } from '../../devices/operations.ts'
 import { shows, tells } from '../asking.ts'
 import { serviceOf, serviceOptions } from '../client.ts'
 import { type Command, command, type Option } from '../command.ts'
@@ -13,6 +13,9 @@ import { pathOf, perform } from './perform.ts'
 export const overrideOption = {
   override: { type: 'boolean', help: 'As an administrator: although somebody else has the device' },
 } as const
+
+/** The word for null: `--temperature off`. */
+export const off = 'off'
 
 /** The header for that. */
 export function overriding({ override }: { override?: boolean }): Record<string, string> {
@@ -70,15 +73,20 @@ function operationCommand(operation: Exclude<keyof typeof operations, 'stop'>): 
 function optionOf(schema: v.GenericSchema): Option {
   const inner = isOptional(schema) ? schema.wrapped : schema
   const { unit } = v.getMetadata(inner)
-  const words = [v.getDescription(inner), ...(unit ? [`, in ${unit}`] : []), ...(isOptional(schema) ? [`; default ${schema.default}`] : [])]
-  return { type: 'string', value: 'N', help: words.join('') }
+  const description = v.getDescription(inner) ?? ''
+  const words = [
+    isNullable(inner) ? description.replace('null', off) : description,
+    ...(unit ? [`, in ${unit}`] : []),
+    ...(isOptional(schema) ? [`; default ${schema.default}`] : []),
+  ]
+  return { type: 'string', value: isNullable(inner) ? `N|${off}` : 'N', help: words.join('') }
 }
 
 /** Whether the device takes that much is for the service to say. */
-function param(name: string, schema: v.GenericSchema, text: string | undefined): [string, number][] {
+function param(name: string, schema: v.GenericSchema, text: string | undefined): [string, number | null][] {
   if (text === undefined && isOptional(schema)) return []
   if (text === undefined) throw new CliError('usage', `--${dashed(name)} is missing: ${optionOf(schema).help}`)
-  return [[name, numberOf(`--${dashed(name)}`, text)]]
+  return [[name, text === off && isNullable(schema) ? null : numberOf(`--${dashed(name)}`, text)]]
 }
 
 function worded([name, value]: [string, unknown]): string {

@@ -7,7 +7,7 @@ import { ask, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { numberOf } from '../numbers.ts'
-import { overrideOption, overriding } from './operations.ts'
+import { off, overrideOption, overriding } from './operations.ts'
 import { pathOf, perform } from './perform.ts'
 
 export const performAny = command({
@@ -44,7 +44,7 @@ export const acceptDescription = tells({
   tell: ({ operands: [id = ''] }) => ({ path: `${pathOf(id)}/accept` }),
 })
 
-type Property = { type?: string; enum?: unknown[] }
+type Property = { type?: string | string[]; enum?: unknown[] }
 
 /** Whether the device takes these values is for the service to say. */
 function paramsOf(schema: { properties?: Record<string, Property> } | Record<string, unknown>, given: Readonly<Record<string, string>>) {
@@ -69,5 +69,6 @@ function valueFor(option: string, text: string, { type }: Property): unknown {
     if (text === 'true' || text === 'false') return text === 'true'
     throw new CliError('usage', `--${option} ${text} is neither true nor false`)
   }
+  if (text === off && Array.isArray(type) && type.includes('null')) return null
   return numberOf(`--${option}`, text)
 }

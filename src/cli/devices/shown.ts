@@ -6,6 +6,7 @@ import { shows } from '../asking.ts'
 import { atShell } from '../at_shell.ts'
 import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
+import { heatingAndRemedy, heatingText } from '../heating.ts'
 import { clock, date, print, table } from '../table.ts'
 import { colored, noteNone } from '../terminal.ts'
 import { pathOf } from './perform.ts'
@@ -103,12 +104,13 @@ function readingText({ temperature, target, others = {} }: Reading): string {
   ].join(', ')
 }
 
-/** With whether it was left on, what it does, who has it, and that it is not real. */
-function stateOf({ state, operation, lock, simulated, may_still_be_on }: DeviceInfo): string {
+/** With whether it may still be on or heats, what it does, who has it, and that it is not real. */
+function stateOf({ state, operation, lock, simulated, may_still_be_on, heating }: DeviceInfo): string {
   const color = colors[state]
   const more = [
     may_still_be_on && colored('red', 'may still be on'),
     operation && `${operation.name}, ${operation.ending ? 'ending early' : `${clock(operation.seconds_left)} left`}`,
+    heating && heatingText(heating),
     lock && `kept by ${atShell(lock.owner)}`,
     simulated && 'simulated',
   ].filter(Boolean)
@@ -116,9 +118,10 @@ function stateOf({ state, operation, lock, simulated, may_still_be_on }: DeviceI
 }
 
 function described(device: DeviceInfo): string {
-  const { device_id, type, name, driver, identity, lock, fault, stopped, last_operation: last } = device
+  const { device_id, type, name, driver, identity, lock, fault, stopped, heating, last_operation: last } = device
   const facts = {
     state: stateOf(device),
+    heating: heating && heatingAndRemedy(device_id, heating),
     driver,
     identity: identity && Object.values(identity).filter(Boolean).join(', '),
     lock: lock && [lock.owner, lock.note, lock.expires_at === null ? null : `until ${date(lock.expires_at)}`].filter(Boolean).join(', '),

@@ -1,11 +1,13 @@
 // Prints the events of a run, line by line, until the run ends or stands.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { StillHeating } from '../../events/contexts.ts'
 import type { RuntimeEvent } from '../../events/event.ts'
 import type { Blocker, Reason } from '../../workflow/runs/explaining.ts'
 import { atShell, short } from '../at_shell.ts'
 import { ask, type Service } from '../client.ts'
 import { CliError } from '../exit.ts'
+import { stillHeating } from '../heating.ts'
 import { print } from '../table.ts'
 import { note } from '../terminal.ts'
 
@@ -34,6 +36,7 @@ export async function follow(service: Service, execution_id: string, asJson: boo
     for (const event of events) {
       const text = asJson ? JSON.stringify(event) : line(event)
       if (text !== undefined) print(text)
+      if (event.entity_type === 'EXECUTION' && !asJson) for (const sentence of stillHeating(heatingIn(event))) print(sentence)
       if (event.entity_type === 'EXECUTION') return event.status === 'COMPLETED' ? 0 : 1
       isHeld ||= event.entity_type === 'INCIDENT' || event.status === 'PAUSED'
     }
@@ -43,6 +46,10 @@ export async function follow(service: Service, execution_id: string, asJson: boo
       ({ isHeld, standing } = await overRestarts(() => look(service, execution_id, noted), execution_id, true))
     since = next_since
   }
+}
+
+function heatingIn({ context }: RuntimeEvent): readonly StillHeating[] {
+  return (context as { still_heating?: StillHeating[] }).still_heating ?? []
 }
 
 /** Asks again while the service is away, if it has answered before. */

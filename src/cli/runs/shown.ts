@@ -5,6 +5,7 @@ import type { TimelineRow } from '../../workflow/runs/timeline.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../../workflow/snapshot.ts'
 import { shows } from '../asking.ts'
 import { atShell, short } from '../at_shell.ts'
+import { stillHeating } from '../heating.ts'
 import { date, table } from '../table.ts'
 import { noteNone } from '../terminal.ts'
 import { shownPathOf } from './ids.ts'
@@ -88,6 +89,7 @@ function described(snapshot: ExecutionSnapshot): string {
     head,
     table(['THREAD', 'NAME', 'STATUS', 'WHERE', 'WAITS FOR'], threadRows(snapshot)),
     ...(snapshot.groups.length > 0 ? [table(['GROUP', 'OUTCOME', 'THREADS'], snapshot.groups.map(groupRow))] : []),
+    ...(snapshot.still_heating ? [['at its end:', ...stillHeating(snapshot.still_heating)].join('\n  ')] : []),
     ...(stands ? [`what to do: benchd runs why ${short(execution_id)}`] : []),
   ].join('\n\n')
 }

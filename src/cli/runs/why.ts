@@ -1,12 +1,15 @@
 // `benchd runs why`: what is in the way of a run, what to type about it, and what each thread waits for.
 
+import type { DeviceInfo } from '../../devices/records.ts'
 import type { Blocker, Reason } from '../../workflow/runs/explaining.ts'
-import type { ShownThread } from '../../workflow/snapshot.ts'
+import type { ExecutionSnapshot, ShownThread } from '../../workflow/snapshot.ts'
 import type { Decision } from '../../workflow/threads/recovery.ts'
 import type { Whereabouts } from '../../workflow/whereabouts.ts'
 import { atShell, short } from '../at_shell.ts'
 import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
+import { pathOf } from '../devices/perform.ts'
+import { heatingAndRemedy } from '../heating.ts'
 import { clock, print } from '../table.ts'
 import { shownPathOf } from './ids.ts'
 
@@ -32,12 +35,19 @@ export const runsWhy = command({
   },
 })
 
-/** A run that has ended waits for nothing, but its labware may be in a gripper, perhaps. */
+/** A run that has ended waits for nothing, but its labware may be in a gripper, perhaps, and its devices may still heat. */
 async function endedIn(service: Service, execution_id: string): Promise<string> {
   const { labware } = await ask<{ labware: Whereabouts[] }>(service, 'GET', '/api/labware')
   const unsure = labware.filter(({ left_by, held_by }) => left_by === execution_id && held_by !== null)
   const sentences = unsure.map(({ name, place, remedy }) => atShell(`${name} is ${place}; ${remedy}`))
-  return ['it has ended: nothing waits', ...sentences].join('\n')
+  return ['it has ended: nothing waits', ...sentences, ...(await heatingNow(service, execution_id))].join('\n')
+}
+
+/** Says which of the devices that a run left on still heat now. */
+async function heatingNow(service: Service, execution_id: string): Promise<string[]> {
+  const { still_heating = [] } = await ask<Pick<ExecutionSnapshot, 'still_heating'>>(service, 'GET', `/api/executions/${execution_id}`)
+  const devices = await Promise.all(still_heating.map(({ device_id }) => ask<DeviceInfo>(service, 'GET', pathOf(device_id))))
+  return devices.flatMap(({ device_id, heating }) => (heating ? [`${device_id} is still ${heatingAndRemedy(device_id, heating)}`] : []))
 }
 
 type Standing = { run: string; blockers: readonly Blocker[]; reasons: readonly Reason[]; threads: readonly ShownThread[] }

@@ -98,7 +98,7 @@ OPERATIONS: Dict[str, str] = {
     "close": "Close door or lid",
     "lock_plate": "Lock plate",
     "unlock_plate": "Unlock plate",
-    "set_temperature": "Set temperature; answers when it is set, not when it is reached",
+    "set_temperature": "Set temperature, or switch the heater off; answers when it is set, not when it is reached",
 }
 
 READINGS: Dict[str, str] = {
@@ -226,11 +226,11 @@ if TYPE_CHECKING:
         unlock_plate: _unlock_plate
 
         class _set_temperature:
-            def __call__(self, *, temperature: float) -> Dict[str, Any]:
-                """Set temperature; answers when it is set, not when it is reached; temperature in °C."""
+            def __call__(self, *, temperature: Optional[float]) -> Dict[str, Any]:
+                """Set temperature, or switch the heater off; answers when it is set, not when it is reached; temperature in °C."""
                 ...
 
-            def start(self, *, temperature: float) -> "Operation":
+            def start(self, *, temperature: Optional[float]) -> "Operation":
                 """The same without waiting for its end."""
                 ...
 
@@ -302,6 +302,14 @@ def _error_of(status: int, headers: Any, body: bytes) -> BenchError:
     after = headers.get("Retry-After")
     kind = _ERRORS.get(reason) or (Busy if status == 503 else DeviceFailed if status >= 500 else Refused)
     return kind(detail, status=status, reason=reason, retry_after=float(after) if after else None)
+
+
+def _json_of(body: Any) -> bytes:
+    """Raises `ValueError` for NaN and infinity: JSON has no such numbers."""
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except ValueError as error:
+        raise ValueError(f"the request cannot be written as JSON, and nothing was sent: {error}; see how its numbers were computed") from error
 
 
 class _Service:
@@ -401,7 +409,7 @@ class _Service:
 
     def ask(self, method: str, path: str, body: Any = None, headers: Optional[Dict[str, str]] = None) -> Any:
         """The answer. Whenever the connection breaks the request is repeated, for half a minute: a POST has a key by which it is done once."""
-        content = None if body is None else json.dumps(body).encode()
+        content = None if body is None else _json_of(body)
         all_headers = {
             **({"Content-Type": "application/json"} if content is not None else {}),
             **({"Idempotency-Key": str(uuid.uuid4())} if method == "POST" else {}),

@@ -23,6 +23,27 @@ test('what is made from the routes is as the routes are', (t) => {
   t.end()
 })
 
+withPython('None switches heat off, and a number that JSON does not have is refused before it is sent', async (t) => {
+  const { url, secrets } = await openService(t)
+  const said = await printed(
+    t,
+    { url, key: secrets.operate },
+    `
+shaker = bench["shaker-1"]
+shaker.initialize()
+shaker.set_temperature(temperature=60)
+for wrong in (float("nan"), float("inf")):
+    try: shaker.set_temperature(temperature=wrong)
+    except ValueError as error: say(str(error)[:65])
+say(shaker.info()["heating"]["target"])
+say(shaker.set_temperature(temperature=None)["result"]["message"])
+say(shaker.info()["heating"], shaker.info()["state"])
+`,
+  )
+  const refusal = 'the request cannot be written as JSON, and nothing was sent: Out '
+  t.same(said, [refusal, refusal, 60, 'shaker-1: heater switched off', null, 'ready'])
+})
+
 withPython('operations wait, errors have a class and a word, and a device is kept for a block', async (t) => {
   const { url, secrets } = await openService(t)
   const said = await printed(

@@ -422,9 +422,15 @@ def _schema(method: Callable[..., Any], units: Dict[str, str], minimum: Dict[str
         properties[name].update({word: values[name] for word, values in extra if name in values})
         if parameter.default is inspect.Parameter.empty:
             required.append(name)
+            if properties[name]["type"] in ("number", "integer") and _is_optional(hints.get(name)):
+                properties[name]["type"] = [properties[name]["type"], "null"]
         elif parameter.default is not None:
             properties[name]["default"] = parameter.default
     return {"type": "object", "properties": properties, "required": required}
+
+
+def _is_optional(annotation: Any) -> bool:
+    return typing.get_origin(annotation) in (Union, getattr(types, "UnionType", Union)) and type(None) in typing.get_args(annotation)
 
 
 def _property(method: Callable[..., Any], name: str, annotation: Any) -> Dict[str, Any]:
@@ -668,6 +674,8 @@ def _operations_of(backend: Any, seconds: Dict[str, float], halts: Any) -> Dict[
             "can_end_early": False,
         }
         found[told] = call
+    if callable(getattr(backend, "deactivate", None)) and _takes_a_number(found.get("set_temperature")):
+        found["set_temperature"] = _switching_off(found["set_temperature"])
     if callable(getattr(backend, "start_shaking", None)) and callable(getattr(backend, "stop_shaking", None)) and "shake" not in found:
 
         @operation(seconds=("duration", 10), units={"speed": "rpm", "duration": "s"})
@@ -688,6 +696,27 @@ def _calling(name: str) -> Callable[..., Any]:
     async def call(self: Any, **params: Any) -> Any:
         return await self.run(getattr(self.backend, name), params)
 
+    return call
+
+
+def _takes_a_number(set_temperature: Any) -> bool:
+    params = getattr(set_temperature, "__bridge__", {}).get("params", {})
+    return "temperature" in params.get("required", ()) and params["properties"]["temperature"]["type"] in ("number", "integer")
+
+
+def _switching_off(set_temperature: Callable[..., Any]) -> Callable[..., Any]:
+    """The same operation, which calls `deactivate` where the temperature is None."""
+
+    async def call(self: Any, temperature: Optional[float]) -> Any:
+        if temperature is None:
+            return await self.run(self.backend.deactivate, {})
+        return await set_temperature(self, temperature=temperature)
+
+    told = set_temperature.__bridge__  # type: ignore[attr-defined]
+    params = told["params"]
+    described = params["properties"]["temperature"]
+    described = {**described, "type": [described["type"], "null"]}
+    call.__bridge__ = {**told, "params": {**params, "properties": {"temperature": described}}}  # type: ignore[attr-defined]
     return call
 
 

@@ -115,8 +115,8 @@ class _Heating(_Backend):
         return (await _in_thread(self._device.temperature))["temperature"]
 
     async def deactivate(self) -> None:
-        """Stops the device, for benchd has no operation that ends heat alone. The stop is latched: call `setup` before going on."""
-        await _in_thread(self._device.stop)
+        """Switches the heater off, and nothing else. A device that cannot do that goes to its lowest set point."""
+        await _in_thread(self._device.set_temperature, temperature=None)
 
 
 class BenchdShaker(_Shaking, _interface("shaking", "ShakerBackend")):

@@ -84,7 +84,7 @@ async def main():
     await shaker.set_temperature(50)
     say([type(await shaker.get_current_temperature()).__name__, shaker.supports_active_cooling])
     await shaker.deactivate()
-    say(state("shaker-1"))
+    say([state("shaker-1"), bench["shaker-1"].info()["heating"]])
     await shaker.stop()
     say(shaker.serialize())
     sealer = BenchdSealer("sealer-1", bench)
@@ -121,7 +121,7 @@ asyncio.run(main())
     'shake',
     ['ready', 600, true],
     ['float', false],
-    'stopped',
+    ['ready', null],
     { type: 'BenchdHeaterShaker', device_id: 'shaker-1' },
     true,
     { temperature: 170, duration: 2 },

@@ -64,9 +64,9 @@ export type SubmissionRecord = { submission_id: string; execution_id: string; wo
 
 export type GroupOutcome = { submission_id: string; group_id: string; outcome: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; open: number; ended: Record<string, number> }
 
-export type ExecutionSummary = { execution_id: string; workflow_name: string; workflow_hash: string; topology: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; started_at: number; ended_at: number | null; phase: 'accepting' | 'draining' | 'stopping' | 'ended'; paused: { at: number; reason: 'manual' | 'system' } | null; thread_count: number; open_count: number; needs_person_count: number }
+export type ExecutionSummary = { execution_id: string; workflow_name: string; workflow_hash: string; topology: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; started_at: number; ended_at: number | null; still_heating?: Array<StillHeating>; phase: 'accepting' | 'draining' | 'stopping' | 'ended'; paused: { at: number; reason: 'manual' | 'system' } | null; thread_count: number; open_count: number; needs_person_count: number }
 
-export type Execution = { execution_id: string; workflow_name: string; workflow_hash: string; topology: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; started_at: number; ended_at: number | null; phase: 'accepting' | 'draining' | 'stopping' | 'ended'; paused: { at: number; reason: 'manual' | 'system' } | null; thread_count: number; open_count: number; needs_person_count: number; is_abort_armed: boolean; is_live: boolean; submissions: Array<SubmissionRecord>; groups: Array<GroupOutcome>; threads: Array<Thread>; moves: Array<Move>; devices: Array<{ device_id: string; thread_id: string }>; slots: Array<Slot> }
+export type Execution = { execution_id: string; workflow_name: string; workflow_hash: string; topology: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; started_at: number; ended_at: number | null; still_heating?: Array<StillHeating>; phase: 'accepting' | 'draining' | 'stopping' | 'ended'; paused: { at: number; reason: 'manual' | 'system' } | null; thread_count: number; open_count: number; needs_person_count: number; is_abort_armed: boolean; is_live: boolean; submissions: Array<SubmissionRecord>; groups: Array<GroupOutcome>; threads: Array<Thread>; moves: Array<Move>; devices: Array<{ device_id: string; thread_id: string }>; slots: Array<Slot> }
 
 export type Thread = { thread_id: string; execution_id: string; thread_name: string; template_name: string; submission_id: string | null; group_id: string | null; status: 'CREATED' | 'AWAITING_MANUAL_PLACE' | 'RESOLVING_ACTION_LOCATION' | 'AWAITING_ACTION_RESERVATION' | 'ACTION_LOCATION_RESOLVED' | 'AWAITING_MOVE_RESERVATION' | 'AWAITING_MOVE_TARGET_AVAILABILITY' | 'MOVING' | 'AWAITING_CO_THREADS' | 'EXECUTING_ACTION' | 'AWAITING_EVENT' | 'AWAITING_MANUAL_REMOVE' | 'PAUSED' | 'STOPPING' | 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'; since: number; pause_reason: 'manual' | 'system' | 'error' | null; last_error: string | null; decisions: Array<'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'>; retry_on: Array<string>; labware: Labware | null; position: string | null; held_by: string | null; method: string | null; device: string | null; waiting: { kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'; what: string; since: number } | null }
 
@@ -80,7 +80,7 @@ export type Labware = { labware_id: string; name: string; template: string; type
 
 export type Topology = { name: string; transporters: Array<{ device_id: string; positions: Array<string> }>; translators: Array<{ name: string; stations: Array<string> }>; pools: Record<string, Array<string>>; devices: Array<{ device_id: string; configured: boolean; sites: number }>; positions: Array<{ name: string; device: string | null; parking: boolean; storage: boolean; handover: boolean; labware: Labware | null; reserved_for: string | null }> }
 
-export type WorkflowDocument = { '$schema'?: string; format: 1; name: string; topology: string; labware: Record<string, { type: string; kind?: 'plate' | 'tip_rack' | 'trough'; tips?: number; group_sharing?: 'PER_GROUP' | 'SHARED_ACROSS_GROUPS'; submission_batching?: 'NOT_BATCHABLE' | 'BATCHABLE' }>; variables?: Record<string, { default?: unknown; description?: string }>; start: Array<string>; methods?: Record<string, WorkflowMethod>; threads: Record<string, { labware: string; start: { at: string; mode?: 'DISPENSE' | 'MANUAL_PLACE' | 'REUSE_EXISTING' }; end: { at: Array<string>; mode?: 'MANUAL_REMOVE' | 'LEAVE_IN_PLACE' }; steps: Array<WorkflowStep>; capacity?: { max: number; when_full?: 'NEW' | 'REJECT' | 'RECOVERABLE_REJECT' }; contributes_to?: Array<string>; immovable?: boolean }> }
+export type WorkflowDocument = { '$schema'?: string; format: 1; name: string; topology: string; labware: Record<string, { type: string; kind?: 'plate' | 'tip_rack' | 'trough'; tips?: number; group_sharing?: 'PER_GROUP' | 'SHARED_ACROSS_GROUPS'; submission_batching?: 'NOT_BATCHABLE' | 'BATCHABLE' }>; variables?: Record<string, { default?: unknown; description?: string; nullable?: boolean }>; start: Array<string>; methods?: Record<string, WorkflowMethod>; threads: Record<string, { labware: string; start: { at: string; mode?: 'DISPENSE' | 'MANUAL_PLACE' | 'REUSE_EXISTING' }; end: { at: Array<string>; mode?: 'MANUAL_REMOVE' | 'LEAVE_IN_PLACE' }; steps: Array<WorkflowStep>; capacity?: { max: number; when_full?: 'NEW' | 'REJECT' | 'RECOVERABLE_REJECT' }; contributes_to?: Array<string>; immovable?: boolean }> }
 
 export type WorkflowStep = { name?: string; method: string } | { name?: string; action: WorkflowAction } | { name?: string; join: Array<string> } | { name?: string; park: Array<string> } | { name?: string; wait_for: string; timeout?: number } | { name?: string; branch: string; cases: Record<string, Array<WorkflowStep>>; else?: Array<WorkflowStep>; timeout?: number } | { name?: string; while_more_work: Array<WorkflowStep> }
 
@@ -96,7 +96,7 @@ export type DeviceFaultContext = { device_name: string; cleared: boolean; comman
 
 export type DeviceReloadContext = { device_name: string; changed: Array<string> }
 
-export type ExecutionLifecycleContext = { execution_id: string; workflow_name: string; reason: string | null }
+export type ExecutionLifecycleContext = { execution_id: string; workflow_name: string; reason: string | null; still_heating?: Array<StillHeating> }
 
 export type GroupLifecycleContext = { execution_id: string; workflow_name: string; submission_id: string; group_id: string }
 
@@ -113,6 +113,8 @@ export type MoveActionExecutionContext = { execution_id: string; workflow_name: 
 export type OperatorInstructionContext = { execution_id: string; workflow_name: string; thread_id: string | null; instruction: string; step_id: string }
 
 export type RecordRemovalContext = { execution_id: string; through: number }
+
+export type StillHeating = { device_id: string; target: number | null }
 
 export type SubmissionExecutionContext = { execution_id: string; workflow_name: string; submission_id: string; group_count: number; reason: string | null }
 
@@ -142,7 +144,7 @@ export type SealDeviceRequest = { temperature: number; duration: number }
 
 export type PeelDeviceRequest = { parameter_set?: number; adhere?: number }
 
-export type SetTemperatureRequest = { temperature: number }
+export type SetTemperatureRequest = { temperature: number | null }
 
 export type PerformOperationRequest = { operation: string; params?: Record<string, unknown> }
 
@@ -262,7 +264,7 @@ export type ListLabwareResponse = { labware: Array<{ labware_id: string; name: s
 
 export type RelocateLabwareRequest = { position: string | null }
 
-export type RuntimeEvent = { event_name: string; execution_id: string; timestamp: number; entity_type: string; entity_id: string; status: string; context: CustomEventContext | DeviceFaultContext | DeviceReloadContext | ExecutionLifecycleContext | GroupLifecycleContext | IncidentContext | LocationActionExecutionContext | ManualInterventionContext | MethodExecutionContext | MoveActionExecutionContext | OperatorInstructionContext | RecordRemovalContext | SubmissionExecutionContext | ThreadExecutionContext | TipRackContext | WorkflowExecutionContext | Record<string, unknown> }
+export type RuntimeEvent = { event_name: string; execution_id: string; timestamp: number; entity_type: string; entity_id: string; status: string; context: CustomEventContext | DeviceFaultContext | DeviceReloadContext | ExecutionLifecycleContext | GroupLifecycleContext | IncidentContext | LocationActionExecutionContext | ManualInterventionContext | MethodExecutionContext | MoveActionExecutionContext | OperatorInstructionContext | RecordRemovalContext | StillHeating | SubmissionExecutionContext | ThreadExecutionContext | TipRackContext | WorkflowExecutionContext | Record<string, unknown> }
 
 /** The request and the answer of each operation. */
 export type Operations = {
@@ -302,7 +304,7 @@ export type Operations = {
   lockPlate: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
   /** Unlock plate */
   unlockPlate: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
-  /** Set temperature; answers when it is set, not when it is reached */
+  /** Set temperature, or switch the heater off; answers when it is set, not when it is reached */
   setTemperature: { path: { device_id: string }; query: Record<string, never>; body: SetTemperatureRequest; answer: OperationResult; accepted: OperationRecord }
   /** Perform any operation of a device by its name */
   performOperation: { path: { device_id: string }; query: Record<string, never>; body: PerformOperationRequest; answer: PerformOperationResponse; accepted: OperationRecord }

@@ -88,6 +88,21 @@ test('requests have types, answers that say no are errors with a word, and a sto
   t.match(await bench.call('getEvents', { query: { limit: 1 } }), { next_since: Number })
 })
 
+test('a number that JSON does not have is refused before it is sent, and null switches heat off', async (t) => {
+  const { url, secrets, lab } = await openService(t)
+  const bench = new Bench({ url, key: secrets.operate })
+  const path = { device_id: 'shaker-1' }
+  await bench.call('initializeDevice', { path, body: {} })
+  await bench.call('setTemperature', { path, body: { temperature: 60 } })
+  for (const temperature of [Number.NaN, Number.POSITIVE_INFINITY]) {
+    const message = `temperature is ${temperature}, and nothing was sent; see how it was computed`
+    await t.rejects(bench.call('setTemperature', { path, body: { temperature } }), { name: 'TypeError', message })
+  }
+  t.match(lab.registry.find('shaker-1').info(), { heating: { target: 60 } })
+  t.match(await bench.call('setTemperature', { path, body: { temperature: null } }), { success: true })
+  t.match(lab.registry.find('shaker-1').info(), { state: 'ready', heating: null })
+})
+
 /** A way to a service that can be cut. */
 async function wayTo(t: Test, port: number) {
   const sockets = new Set<Socket>()

@@ -123,7 +123,7 @@ export class Bench {
     const response = await fetch(this.url + filled + search, {
       method,
       headers: this.#headers(body, asked),
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: JSON.stringify(body, finite) }),
       ...(asked.signal && { signal: asked.signal }),
     })
     if (!response.ok) throw errorOf(response, await response.text())
@@ -201,6 +201,12 @@ export class Bench {
       ...headers,
     }
   }
+}
+
+/** Throws for NaN and infinity, of which `JSON.stringify` would make null; null as a temperature switches a heater off. */
+function finite(name: string, value: unknown): unknown {
+  if (typeof value !== 'number' || Number.isFinite(value)) return value
+  throw new TypeError(`${name} is ${value}, and nothing was sent; see how it was computed`)
 }
 
 function errorOf(response: Response, text: string): BenchError {

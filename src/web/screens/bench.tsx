@@ -5,12 +5,12 @@ import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Capabilities, DeviceInfo, GetDeviceWireResponse } from '../../clients/ts/benchd.ts'
 import { init } from '../command_here.tsx'
-import { bodyOf, fieldsOf, titled } from '../forms.ts'
+import { bodyOf, fieldsOf, takesNull, titled } from '../forms.ts'
 import { needsInitializing, uninitialized } from '../needs.ts'
 import { Act, Form } from '../parts.tsx'
 import { Readings } from '../sparkline.tsx'
 import { ask, bench, ends, ifState, isAllSimulated, isSilent, now, refusal, scope, state, ticks } from '../store.tsx'
-import { clockTime, deviceWords, duration, onPage, sentence, stopText } from '../words.ts'
+import { clockTime, deviceWords, duration, heatingWords, onPage, sentence, stopText } from '../words.ts'
 
 /** The capabilities of each device, once it was asked. */
 const capabilities = signal<Record<string, Capabilities>>({})
@@ -67,7 +67,7 @@ function InitializeAll() {
 }
 
 function DeviceCard({ device }: { device: DeviceInfo }) {
-  const { device_id, name, state: its, simulated, fault, lock, stopped, may_still_be_on } = device
+  const { device_id, name, state: its, simulated, fault, lock, stopped, may_still_be_on, heating } = device
   const open = useSignal<string | undefined>(undefined)
   const can = useCapabilities(device_id)
   const { word, mark, tone } = deviceWords[its]
@@ -87,6 +87,7 @@ function DeviceCard({ device }: { device: DeviceInfo }) {
         {simulated && !isAllSimulated.value && ' · simulated'}
       </Progress>
       {can?.features['uninterruptible'] && <p class="hint">No stop ends what it has begun: use its own red button.</p>}
+      {heating && <p class="hint">{heatingWords(heating)}</p>}
       <Readings device_id={device_id} />
       {isDescribed(device, can) && <Values key={device.last_operation!.operation_id} operation_id={device.last_operation!.operation_id} />}
       {isSilent(device) && (
@@ -173,6 +174,7 @@ function Buttons({ device, can, operations, open }: ButtonsProps) {
           onPress={() => ask('acceptDescription', { path, body: {} })}
         />
       )}
+      <HeatOff device={device} can={can} />
       {operations.map((name) => (
         <button
           key={name}
@@ -189,6 +191,17 @@ function Buttons({ device, can, operations, open }: ButtonsProps) {
       {operation && canEnd ? <EndEarly operation={operation} /> : !operation && <Lease device={device} />}
     </div>
   )
+}
+
+/** The button that ends heat alone: nothing is latched. */
+function HeatOff({ device, can }: Omit<ButtonsProps, 'operations' | 'open'>) {
+  const { device_id, heating } = device
+  const operation = can?.operations.find(({ name }) => name === 'set_temperature')
+  const isOn = heating ? !heating.is_lowest : (state.value.reading[device_id]?.target ?? null) !== null
+  if (!isOn || !operation || !takesNull(operation, 'temperature')) return null
+  const wish = { operation: operation.name, params: { temperature: null } }
+  const switchOff = () => ask('performOperation', { path: { device_id }, body: wish, respondAsync: true, ...ifState(device) })
+  return <Act label="Switch heat off" name={`Switch heat off: ${device_id}`} why={whyNot(device)} onPress={switchOff} />
 }
 
 type OperationProps = { device: DeviceInfo; operation: Capabilities['operations'][number]; limits: Capabilities['limits'] }

@@ -6,7 +6,7 @@ import { type Bar, Gantt } from '../gantt.tsx'
 import { initializing } from '../needs.ts'
 import { Act, Decisions, Empty, useAnswer } from '../parts.tsx'
 import { ask, download, ends, ifState, keepFile, now, state, ticks } from '../store.tsx'
-import { clockTime, duration, onPage, runWord, sentence, threadWord } from '../words.ts'
+import { clockTime, duration, onPage, runWord, sentence, stillHeating, threadWord } from '../words.ts'
 import { EventList } from './events.tsx'
 import { Changes } from './run_changes.tsx'
 
@@ -35,6 +35,7 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
         </p>
       </div>
       {run.reason && <p class="fault long">{sentence(run.reason)}</p>}
+      {run.still_heating && <p class="fault long">At its end:{stillHeating(run)}</p>}
       {isOpen && (
         <div class="row">
           {run.paused ? (

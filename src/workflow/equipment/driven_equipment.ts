@@ -78,6 +78,11 @@ export class DrivenEquipment implements Equipment {
     })
   }
 
+  heatsTo(device_id: string): number | null | undefined {
+    const { heating } = this.#registry.find(device_id).info()
+    return heating && !heating.is_lowest ? heating.target : undefined
+  }
+
   simulator(device_id: string): SimulatorHand | undefined {
     return this.#simulators.get(device_id)
   }

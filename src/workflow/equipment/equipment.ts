@@ -51,6 +51,8 @@ export interface Equipment {
   timeScale?(device_id: string): number
   /** The devices that have a fault; none where this is absent. */
   faults?(): LatchedFault[]
+  /** The set point in °C of a device that heats; null where nobody knows it, and undefined for a device that does not heat. Absent where nothing is driven. */
+  heatsTo?(device_id: string): number | null | undefined
   /** The hand that breaks the simulator that a run has of its own for a device; absent where it has none. */
   simulator?(device_id: string): SimulatorHand | undefined
   /** Keeps a device for an execution, against all others; the answer lets go of it. Throws `locked`. */

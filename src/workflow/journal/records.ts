@@ -1,6 +1,7 @@
 // The records of each execution, its submissions and its threads: kept in memory, and handed row by row to the file of records.
 
 import * as v from 'valibot'
+import { ExecutionLifecycleContext } from '../../events/contexts.ts'
 import type { Submission } from '../runs/submission.ts'
 import { Group, requestHash } from '../runs/submission_request.ts'
 import { isTerminal, type ThreadStatus, threadTransitions } from '../statuses.ts'
@@ -58,6 +59,7 @@ export const ExecutionRow = v.strictObject({
   reason: v.pipe(MaybeText, v.description('Why it ended as it did, where that is not COMPLETED')),
   started_at: UnixSeconds,
   ended_at: MaybeUnixSeconds,
+  still_heating: ExecutionLifecycleContext.entries.still_heating,
 })
 export type ExecutionRow = v.InferOutput<typeof ExecutionRow>
 
@@ -87,6 +89,7 @@ export const Row = v.variant('kind', [
 export type Row = v.InferOutput<typeof Row>
 
 type Ending = { status: EndStatus; reason: string | null; ended_at: number }
+type ExecutionEnding = Ending & Pick<ExecutionRow, 'still_heating'>
 
 /** Where records go. Called synchronously from the runtime: what is slow is to be done later. */
 export interface RecordStore {
@@ -95,7 +98,7 @@ export interface RecordStore {
   /** A thread has come to another status, or into being. */
   thread(record: ThreadRecord): void
   submissionEnded(execution_id: string, submission_id: string, ending: Ending): void
-  executionEnded(execution_id: string, ending: Ending): void
+  executionEnded(execution_id: string, ending: ExecutionEnding): void
 }
 
 /** The rows that are other than before; rows are never changed, only replaced. */
@@ -260,7 +263,7 @@ export class Records implements RecordStore {
     if (submission) this.#keep({ kind: 'submission', record: { ...submission, ...ending } })
   }
 
-  executionEnded(execution_id: string, ending: Ending): void {
+  executionEnded(execution_id: string, ending: ExecutionEnding): void {
     const held = this.#executions.get(execution_id)
     if (!held) return
     this.#keep({ kind: 'execution', record: { ...held.execution, ...ending } })

@@ -64,7 +64,7 @@ export class ExecutionTrackingSink implements Sink {
 
   #onExecution({ execution_id, status, timestamp, context }: RuntimeEvent): void {
     if (!isEnding(status)) return
-    const ending = { status, reason: reasonIn(context), ended_at: timestamp }
+    const ending = { status, reason: reasonIn(context), ended_at: timestamp, ...heatingIn(context) }
     for (const store of this.#stores) store.executionEnded(execution_id, ending)
   }
 }
@@ -93,6 +93,11 @@ function reasonIn({ reason }: Context): string | null {
   return typeof reason === 'string' ? reason : null
 }
 
+function heatingIn(context: Context): Pick<ExecutionRow, 'still_heating'> {
+  const { still_heating } = context as Pick<ExecutionRow, 'still_heating'>
+  return still_heating ? { still_heating } : {}
+}
+
 /** Brings records up to date that are behind the log: they are written once in a while, and those of a backup are older. */
 export function catchUp(records: Records, event: RuntimeEvent): void {
   const { execution_id, entity_type, entity_id, status, timestamp, context } = event
@@ -104,6 +109,6 @@ export function catchUp(records: Records, event: RuntimeEvent): void {
   } else if (isEnding(status)) {
     const ending = { status, reason: reasonIn(context), ended_at: timestamp }
     if (entity_type === 'SUBMISSION') records.submissionEnded(execution_id, entity_id, ending)
-    if (entity_type === 'EXECUTION') records.executionEnded(execution_id, ending)
+    if (entity_type === 'EXECUTION') records.executionEnded(execution_id, { ...ending, ...heatingIn(context) })
   }
 }

@@ -126,7 +126,7 @@ export type WorkflowInput<
   name: string
   topology: string
   labware: Readonly<Record<Labware, Written['labware'][string]>>
-  variables?: Readonly<Record<Variable, { default?: unknown; description?: string }>>
+  variables?: Readonly<Record<Variable, { default?: unknown; description?: string; nullable?: boolean }>>
   methods?: Readonly<Record<Method, MethodInput<NoInfer<Labware>, NoInfer<Variable>>>>
   threads: Readonly<Record<Thread, ThreadInput<NoInfer<Labware>, NoInfer<Method>>>>
   start: readonly NoInfer<Thread>[]

@@ -3,10 +3,12 @@
 import type * as v from 'valibot'
 import { strictObject } from 'valibot'
 import { checkLimits } from '../../devices/limits.ts'
-import { isOptional, operations, readings } from '../../devices/operations.ts'
+import { isNullable, isOptional, operations, readings } from '../../devices/operations.ts'
+import type { LabError } from '../../errors.ts'
 import { checked } from '../../kit/schema.ts'
+import type { WorkflowDocument } from './documents.ts'
 import type { Draft } from './outline.ts'
-import { filledIn } from './params.ts'
+import { filledIn, variablesIn } from './params.ts'
 import { type ActionPlan, actionsOf } from './plan.ts'
 import type { KnownDevice } from './topology.ts'
 import { located, mustHave, wrong } from './wrong.ts'
@@ -50,15 +52,22 @@ function checkParams(plan: OnDevice & { kind: 'do' }, { document, topology }: Dr
     }
   }
   const values = filledIn(params, (variable) => document.variables[variable]?.default)
-  checkValues(plan, { values, devices: topology.devices }, `${at}.with`)
+  checkValues(plan, { values, devices: topology.devices, variables: document.variables }, `${at}.with`)
+}
+
+type Given = {
+  values: Record<string, unknown>
+  devices: ReadonlyMap<string, KnownDevice>
+  /** Those that the workflow declares. */
+  variables: WorkflowDocument['variables']
 }
 
 /** Parameters of operations that the table or the device itself describes; those of others are the driver's affair. One that is undefined is not known yet. */
-export function checkValues(
-  { action, devices: able }: OnDevice & { kind: 'do' },
-  { values, devices }: { values: Record<string, unknown>; devices: ReadonlyMap<string, KnownDevice> },
-  at: string,
-): void {
+export function checkValues({ action, devices: able }: OnDevice & { kind: 'do' }, { values, devices, variables }: Given, at: string): void {
+  for (const [name, variable] of variablesIn(action.with)) {
+    const isNull = values[name] === null && !variables[variable]?.nullable
+    if (isNull && able.some((device_id) => takesNull(action.do, name, devices.get(device_id)))) throw notNullable(variable, `${at}.${name}`)
+  }
   for (const device_id of able) {
     const entries = entriesOf(action.do, devices.get(device_id))
     if (!entries) continue
@@ -71,6 +80,17 @@ export function checkValues(
   const negative = ['speed', 'duration', 'g'].find((name) => Number(values[name]) < 0)
   if (negative) throw wrong(at, `${negative} must not be negative`)
   for (const device_id of able) located(at, () => checkLimits(device_id, values, devices.get(device_id)!.limits))
+}
+
+/** Returns the error for a variable that is null where null has a meaning: a value that somebody forgot must not switch anything off. */
+export function notNullable(variable: string, at: string): LabError {
+  return wrong(at, `the variable ${variable} is null, and null switches off; give it a value, or declare it with "nullable": true`)
+}
+
+/** Whether null has a meaning as this parameter. */
+export function takesNull(operation: string, name: string, device?: KnownDevice): boolean {
+  const schema = entriesOf(operation, device)?.[name]
+  return schema !== undefined && isNullable(schema)
 }
 
 /** A reading takes none; undefined for an operation that neither the table nor the device itself describes. */

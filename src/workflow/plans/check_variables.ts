@@ -20,7 +20,11 @@ export function checkVariables(workflow: Workflow, given: Readonly<Record<string
   for (const action of actionsOf(workflow)) {
     if (action.kind !== 'do') continue
     const values = filledIn(action.action.with, valueGiven)
-    checkValues(action, { values, devices: workflow.topology.devices }, `variables: workflow ${workflow.name}: ${action.path}.with`)
+    checkValues(
+      action,
+      { values, devices: workflow.topology.devices, variables },
+      `variables: workflow ${workflow.name}: ${action.path}.with`,
+    )
   }
 }
 

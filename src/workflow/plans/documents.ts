@@ -244,13 +244,22 @@ interface SystemBoundHandler {
 const isHandler = (value: unknown): boolean =>
   typeof value === 'function' || (typeof value === 'object' && value !== null && typeof (value as SystemBoundHandler).handle === 'function')
 
+const Variable = v.strictObject({
+  default: v.optional(v.unknown()),
+  description: v.optional(v.string()),
+  nullable: described(
+    v.optional(v.boolean()),
+    'Whether it may be null where null has a meaning: as a temperature, null switches the heater off',
+  ),
+})
+
 const shared = {
   $schema: v.optional(v.string()),
   format: v.literal(1),
   name: Id,
   topology: described(Id, 'The topology it runs on'),
   labware: v.record(Id, Labware),
-  variables: v.optional(byName(v.strictObject({ default: v.optional(v.unknown()), description: v.optional(v.string()) })), {}),
+  variables: v.optional(byName(Variable), {}),
   start: described(v.pipe(v.array(Id), v.minLength(1)), 'The threads that a run begins with; others come when they are needed'),
 }
 

@@ -10,6 +10,11 @@ export function filledIn(params: Do['with'], variable: (name: string) => unknown
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, isVariable(value) ? variable(value.variable) : value]))
 }
 
+/** The variables that stand for parameters, by parameter. */
+export function variablesIn(params: Do['with']): [param: string, variable: string][] {
+  return Object.entries(params).flatMap(([name, value]) => (isVariable(value) ? [[name, value.variable] as [string, string]] : []))
+}
+
 function isVariable(value: Do['with'][string]): value is { variable: string } {
   return typeof value === 'object' && value !== null
 }

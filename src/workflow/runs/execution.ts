@@ -1,10 +1,11 @@
 // One run of a workflow: its threads, its submissions, and what becomes of it.
 
 import { LabError, messageOf } from '../../errors.ts'
+import type { StillHeating } from '../../events/contexts.ts'
 import type { Context } from '../../events/event.ts'
 import type { Hub } from '../../events/hub.ts'
 import type { IncidentCategory } from '../../events/incidents.ts'
-import { itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
+import { actionsOf, itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
 import { Entry, RunState } from '../run_state.ts'
 import {
   type Phase,
@@ -483,10 +484,26 @@ export class Execution implements RunPorts {
       submission.status.become(end)
     }
     this.phase.become(phase)
-    this.emit('EXECUTION', this.execution_id, end, { ...this.#context, reason: this.reason })
+    const still_heating = this.#stillHeating()
+    this.emit('EXECUTION', this.execution_id, end, {
+      ...this.#context,
+      reason: this.reason,
+      ...(still_heating.length > 0 && { still_heating }),
+    })
     this.stopFollowing()
     this.#bus.close()
     this.#around.ended(this)
+  }
+
+  /** The devices of its actions that heat now. Those of a simulation end with it. */
+  #stillHeating(): StillHeating[] {
+    const { mode, equipment } = this.environment
+    if (mode !== 'LIVE') return []
+    const device_ids = new Set([...actionsOf(this.workflow)].flatMap(({ devices }) => devices))
+    return [...device_ids].flatMap((device_id) => {
+      const target = equipment.heatsTo?.(device_id)
+      return target === undefined ? [] : [{ device_id, target }]
+    })
   }
 
   #onBroken(name: string, eventName: string, error: unknown): void {

@@ -65,9 +65,11 @@ export class BodyRun {
       throw new LabError('invalid', `${plan.name} wants a value for ${name}, which nobody has given, and it has no default`)
     }
     const values = causing('VARIABLE_RESOLUTION', () => filledIn(params, given))
-    const { devices } = execution.workflow.topology
+    const { document, topology } = execution.workflow
     const bound = { ...(plan as ActionPlan & { kind: 'do' }), devices: device === null ? [] : [device] }
-    causing('VARIABLE_VALIDATION', () => checkValues(bound, { values, devices }, `${plan.path}.with`))
+    causing('VARIABLE_VALIDATION', () =>
+      checkValues(bound, { values, devices: topology.devices, variables: document.variables }, `${plan.path}.with`),
+    )
     return values
   }
 

@@ -3,6 +3,7 @@
 import { operations, readings } from '../../devices/operations.ts'
 import { LabError } from '../../errors.ts'
 import type { BoundDevice, Doing } from '../plans/author.ts'
+import { notNullable, takesNull } from '../plans/check_actions.ts'
 import type { Published } from '../runs/channels.ts'
 import type { ActionRun } from './action.ts'
 import { causing } from './causes.ts'
@@ -19,6 +20,7 @@ type Calls = {
 
 export function contextOf(run: Calls, thread: LabwareThread, action: ActionRun): Doing {
   const { execution, thread_id, signal } = thread
+  const unset = new Set<string>()
   const carriers = action.arrived.size > 0 ? [...action.arrived.values()] : [thread]
   return {
     execution_id: execution.execution_id,
@@ -27,8 +29,20 @@ export function contextOf(run: Calls, thread: LabwareThread, action: ActionRun):
     labware: Object.fromEntries(
       carriers.map(({ labware: { labware_id, name, template, barcode } }) => [template, { labware_id, name, barcode }]),
     ),
-    device: boundDevice(run, action.device),
-    variable: variablesOf(thread),
+    device: boundDevice(
+      {
+        call: async (operation, params) => {
+          mustMeanNull(unset, { operation, params, device: action.device }, thread)
+          return run.call(operation, params)
+        },
+      },
+      action.device,
+    ),
+    variable(name) {
+      const value = variablesOf(thread)(name)
+      if (value === null && !execution.workflow.document.variables[name]?.nullable) unset.add(name)
+      return value
+    },
     emit: (name, value = null, data = {}) => onceAwaited(() => run.emit(name, mustBeText(value), mustBeRecord(data))),
     waitFor: (name, { timeout = 0 } = {}) => heeded(run.waitFor(name, timeout)),
     instruct: (instruction, { timeout = 0 } = {}) => heeded(run.instruct(instruction, timeout)),
@@ -41,7 +55,20 @@ export function variablesOf({ execution, origin }: LabwareThread): (name: string
   return (name) => structuredClone(causing('VARIABLE_RESOLUTION', () => execution.variable(name, origin.submission_id))) ?? null
 }
 
-function boundDevice(run: Calls, device_id: string | null): BoundDevice {
+type Asked = { operation: string; params: Record<string, unknown>; device: string | null }
+
+/** Throws `invalid` for a null that may come of a variable without a value: `unset` are those that the code has read. */
+function mustMeanNull(unset: ReadonlySet<string>, { operation, params, device }: Asked, { execution }: LabwareThread): void {
+  const [variable] = unset
+  const known = execution.workflow.topology.devices.get(device ?? '')
+  const name = Object.keys(params).find((name) => params[name] === null && takesNull(operation, name, known))
+  if (variable !== undefined && name !== undefined)
+    causing('VARIABLE_VALIDATION', () => {
+      throw notNullable(variable, `${operation} of ${device}: ${name}`)
+    })
+}
+
+function boundDevice(run: Pick<Calls, 'call'>, device_id: string | null): BoundDevice {
   const names = [...Object.keys(operations), ...Object.keys(readings)]
   const perform = (operation: string, params = {}) => heeded(run.call(operation, params))
   const calls = Object.fromEntries(names.map((name) => [name, (params = {}) => perform(name, params)]))

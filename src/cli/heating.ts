@@ -1,0 +1,21 @@
+// The words for devices that heat, and the command that switches their heaters off.
+
+import type { Heating } from '../devices/records.ts'
+import type { StillHeating } from '../events/contexts.ts'
+
+/** `heating to 60 °C`. */
+export function heatingText({ target, is_lowest }: Heating): string {
+  const degrees = target === null ? '' : ` to ${target} °C`
+  return `heating${degrees}${is_lowest ? ', its lowest set point: its heater cannot be switched off' : ''}`
+}
+
+/** The same, with the command that switches the heater off. */
+export function heatingAndRemedy(device_id: string, heating: Heating): string {
+  if (heating.is_lowest) return heatingText(heating)
+  return `${heatingText(heating)}; to switch it off: benchd devices set-temperature ${device_id} --temperature off`
+}
+
+/** Says of each device that it still heats, and how to end that. */
+export function stillHeating(devices: readonly StillHeating[]): string[] {
+  return devices.map(({ device_id, target }) => `${device_id} is still ${heatingAndRemedy(device_id, { target, is_lowest: false })}`)
+}

@@ -1,0 +1,65 @@
+// With every driver that heats, the heater can be switched off without a stop: the instrument acknowledges that, and nothing is latched. In virtual time.
+
+import type { Test } from 'tap'
+import { type AnyDriver, isOnPins } from '../../../drivers/driver.ts'
+import { oneDevice } from '../devices.ts'
+import { paramsOf } from './conformance.ts'
+import { tampered } from './tampered.ts'
+
+/** Every driver notices within this time that its heater is off by itself, if it takes that for a fault. */
+const idle_ms = 15 * 60_000
+const warm_ms = 20_000
+/** Within this time the service looks twice and the slowest instrument answers. */
+const heard_ms = 20_000
+
+export async function conformanceOfHeat(t: Test, driver: AnyDriver, settings: object): Promise<void> {
+  await t.test('its heater is switched off without a stop, and it goes on to be ready', async (t) => {
+    const { clock, instrument, link, leftOn, profile, perform, start } = await oneDevice(t, driver, { settings })
+    if (!instrument.abilities.knows('set_temperature')) return
+    const { lowest_set_point: lowest } = profile
+    await start()
+    await perform('initialize', {})
+    for (const time of ['first', 'second']) {
+      const { temperature } = paramsOf('set_temperature', profile) as { temperature: number }
+      await perform('set_temperature', { temperature })
+      t.match(instrument.info().heating, { target: temperature, is_lowest: false }, `${time}: it heats`)
+      t.same(leftOn(), ['d'])
+      await clock.advance(warm_ms)
+      for (const again of ['once', 'once more']) {
+        const { success, message } = await perform('set_temperature', { temperature: null })
+        const words = lowest === undefined ? /heater switched off/ : /cannot switch its heater off. Its set point is now .*, the lowest/
+        t.match({ success, message }, { success: true, message: words }, `${time}: ${again}`)
+        t.same(leftOn(), [])
+      }
+      t.same(instrument.info().heating, lowest === undefined ? null : { target: lowest, is_lowest: true })
+      if (lowest === undefined) t.equal(link.simulator.world.heating, false, `${time}: it is cold`)
+      if (instrument.abilities.knows('get_temperature')) {
+        const { target } = await clock.run(instrument.questions.ask('get_temperature'))
+        t.equal(target, lowest ?? null)
+      }
+      await clock.advance(idle_ms)
+      t.match(instrument.info(), { state: 'ready', fault: null }, `${time}: nothing is latched`)
+    }
+    link.simulator.powerOff()
+  })
+
+  await t.test('a heater that does not hear that it is to be off is not said to be off', async (t) => {
+    if (isOnPins(driver)) return
+    const { driver: same, hand } = tampered(driver)
+    const { clock, instrument, link, leftOn, profile, perform, start } = await oneDevice(t, same, { settings })
+    if (!instrument.abilities.knows('set_temperature')) return
+    await start()
+    await perform('initialize', {})
+    await perform('set_temperature', paramsOf('set_temperature', profile))
+    await clock.advance(warm_ms)
+    hand.cut()
+    await t.rejects(perform('set_temperature', { temperature: null }))
+    t.match(instrument.info(), { state: 'faulted', fault: { may_still_be_moving: true } })
+    t.same(leftOn(), ['d'])
+    hand.leave()
+    await clock.advance(heard_ms)
+    if (profile.lowest_set_point === undefined) t.equal(link.simulator.world.heating, false)
+    t.same(leftOn(), [])
+    link.simulator.powerOff()
+  })
+}
