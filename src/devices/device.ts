@@ -1,7 +1,8 @@
 // The device that a driver makes, and the link that it hangs on.
 
 import type { OwnOperation } from './description.ts'
-import type { MoveName, OperationName, Params, Performable, Pose, Question, Read } from './operations.ts'
+import type { MoveName, OperationName, Params, Performable, Question, Read } from './operations.ts'
+import type { Skill, Way } from './way.ts'
 
 const deviceTypes = ['shaker', 'sealer', 'peeler', 'centrifuge', 'transporter'] as const
 export type DeviceType = (typeof deviceTypes)[number]
@@ -43,7 +44,7 @@ export type Learned = { identity: Identity | null; limits?: Limits }
 
 type Commands = {
   [Name in Exclude<OperationName, 'initialize' | 'stop'>]?: (params: Params<Name>, signal: AbortSignal) => Promise<void>
-} & { [Name in MoveName]?: (pose: Pose, signal: AbortSignal) => Promise<void> } & {
+} & { [Name in MoveName]?: (way: Way, signal: AbortSignal) => Promise<void> } & {
   /** Goes between two frames of an operation that runs, and moves nothing. */
   [Name in Question]?: () => Promise<Read<Name>>
 }
@@ -65,6 +66,8 @@ export type Device = Commands & {
   /** Asks an instrument that was left alone for a run that ends by itself; null when there is none. */
   underWay?(): Promise<UnderWay | null>
   described?: SelfDescribed
+  /** What an arm can do besides going to cartesian coordinates; null until it has said so. Absent for what is no arm. */
+  readonly skills?: ReadonlySet<Skill> | null
   /**
    * Ends a running operation that the profile lists in `ends_early` in an orderly way: a shaker ramps down and goes home, a centrifuge
    * brakes. Resolves when the instrument has acknowledged, and the operation resolves when it is done. Rejects when it did not, and the

@@ -17,7 +17,7 @@ import { LeftOn } from './left_on.ts'
 import { type Bounds, checkLimits, narrowed } from './limits.ts'
 import { type Caller, DeviceLock } from './lock.ts'
 import type { RunStore } from './operation_journal.ts'
-import type { MoveName, Performable, Pose } from './operations.ts'
+import type { MoveName, Performable } from './operations.ts'
 import { Presence, watch_ms } from './presence.ts'
 import { Questions } from './questions.ts'
 import type {
@@ -32,6 +32,7 @@ import type {
 } from './records.ts'
 import { Run } from './run.ts'
 import { taskOf } from './task.ts'
+import type { Spot, Way } from './way.ts'
 import type { Wire, WireLog } from './wire_log.ts'
 
 /** A device as it is configured. `time_scale` is how many seconds of the instrument go by in one of ours. */
@@ -69,9 +70,6 @@ export type Surroundings = {
  * record of the operation before anything is on the wire. `deadline`: whether the instrument or the caller ends an operation that takes too long.
  */
 type Asking = { by?: Caller; begun?: (record: OperationRecord) => void; deadline?: 'own' | 'caller' }
-
-/** A place by its name, and where it is. */
-export type MoveTarget = { at: string; pose: Pose }
 
 export class Instrument {
   readonly abilities: Abilities
@@ -274,12 +272,14 @@ export class Instrument {
     })
   }
 
-  /** Takes labware up at a place, or sets it down there. Answers and rejects as `perform`; `invalid` for a place out of this world. */
-  async carry(verb: MoveName, { at, pose }: MoveTarget, asking: Asking = {}): Promise<OperationResult> {
+  /** Takes labware up at a point, or sets it down there. Answers and rejects as `perform`; `invalid` for a point out of this world. */
+  async carry(verb: MoveName, way: Way, asking: Asking = {}): Promise<OperationResult> {
     const device = this.#configured.driven?.device
     if (!device?.[verb]) throw new LabError('invalid', `${this.device_id} cannot ${verb}: that takes an arm with a driver`)
-    checkLimits(this.device_id, pose, { ...world, ...this.#limits })
-    return this.#undertake(verb, { at, ...pose }, asking, (run) => run.end(device[verb]!(pose, run.signal)))
+    const { at, via = [] } = way
+    for (const spot of [way, ...via]) checkLimits(this.device_id, numbersOf(spot), { ...world, ...this.#limits })
+    const passed = via.length > 0 && { via: via.map((gateway) => gateway.at) }
+    return this.#undertake(verb, { at, ...numbersOf(way), ...passed }, asking, (run) => run.end(device[verb]!(way, run.signal)))
   }
 
   /**
@@ -662,4 +662,11 @@ const unheeded =
 /** Where no arm goes: a place out of here is a slip of the pen, whatever the driver. */
 const metres = { min: -10_000, max: 10_000, unit: 'mm' }
 const turns = { min: -3600, max: 3600, unit: '°' }
-const world: Limits = { x: metres, y: metres, z: metres, yaw: turns, pitch: turns, roll: turns }
+const world: Limits = {
+  ...{ x: metres, y: metres, z: metres, yaw: turns, pitch: turns, roll: turns },
+  ...{ base: turns, shoulder: turns, elbow: turns, wrist: turns, rail: metres, gripper: turns },
+}
+
+function numbersOf(spot: Spot): Record<string, number> {
+  return 'joints' in spot ? spot.joints : spot.pose
+}

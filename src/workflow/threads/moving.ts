@@ -244,6 +244,8 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       mustBeEmpty(transporter, thread)
       move.status.become('PREPARING_TO_MOVE')
       await getReady(environment, transporter, preparing)
+      // Labware that is in the gripper already can go nowhere where the arm cannot put it down.
+      equipment.mustReach?.(transporter, [from, to])
       for (const position of [from, to]) await open(position)
       takeBack = beginsToPick(thread, move)
       await sync.beforeMotion()
