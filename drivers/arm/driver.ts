@@ -1,7 +1,7 @@
 // A robot arm that carries plates: home, pick and place, over a line protocol of our own (see the README).
 
 import * as v from 'valibot'
-import type { Device, Identity, Profile } from '../../src/devices/device.ts'
+import type { Device, Gripper, Identity, Profile } from '../../src/devices/device.ts'
 import { obstaclesOn, type Skill, type Spot, skills, type Way } from '../../src/devices/way.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
@@ -128,6 +128,13 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
     const { state, pose } = await this.#where()
     if (state === 'moving') throw new LabError('interlock', 'it is moving; ask again when it stands')
     return pose
+  }
+
+  /** An arm that was stopped, has an error or has restarted may have lost what it held. */
+  async gripper(): Promise<Gripper | null> {
+    const { state, gripper } = await this.#where()
+    if (state === 'moving') throw new LabError('interlock', 'it is moving; wait until it stands, and try again')
+    return state === 'idle' ? gripper : null
   }
 
   /** The way to a point, once it stands. */

@@ -66,6 +66,8 @@ export type Device = Commands & {
   /** Asks an instrument that was left alone for a run that ends by itself; null when there is none. */
   underWay?(): Promise<UnderWay | null>
   described?: SelfDescribed
+  /** Asks an arm whether it holds something; null when that proves nothing of its last move, which was not finished. Rejects with `interlock` while it moves. */
+  gripper?(): Promise<Gripper | null>
   /** What an arm can do besides going to cartesian coordinates; null until it has said so. Absent for what is no arm. */
   readonly skills?: ReadonlySet<Skill> | null
   /**
@@ -110,6 +112,8 @@ export type Progress = { fraction: number | null; message: string | null }
 
 /** How much of the `duration` asked for was left when it was ended. */
 export type EndedEarly = { seconds_left: number }
+
+export type Gripper = 'empty' | 'full'
 
 export type UnderWay = { operation: Performable; seconds_left: number }
 

@@ -5,7 +5,7 @@ import { type Clock, sleep } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import { Abilities } from './abilities.ts'
 import { capabilities } from './capabilities.ts'
-import type { AnyProfile, Device, Identity, Limits, Link, Progress, Typical, UnderWay } from './device.ts'
+import type { AnyProfile, Device, Gripper, Identity, Limits, Link, Progress, Typical, UnderWay } from './device.ts'
 import { connectionLost, faultOf, isHarmless, isRefusal, worded } from './failure.ts'
 import { answerToStop, inTime, onceOpen, promised, standing_ms } from './halting.ts'
 import { Halts } from './halts.ts'
@@ -86,6 +86,8 @@ export class Instrument {
   #limits: Limits
   #learned: Limits | undefined
   #initialized = false
+  /** Whether it was initialized or stopped since the service began. */
+  #isTouched = false
   #run: Run | undefined
   /** Aborts the run. The next run has the same controller unless it was aborted: a new one costs more than all else about a short operation. */
   #abort = new AbortController()
@@ -272,6 +274,22 @@ export class Instrument {
     })
   }
 
+  /**
+   * Asks an arm whether it holds something. Null when that proves nothing of the last move before this start of the service: it cannot tell, or cannot be
+   * asked, or it was initialized or stopped since, and a person may have emptied it. Rejects with `interlock` while it moves.
+   */
+  async gripper(): Promise<Gripper | null> {
+    const { driven } = this.#configured
+    if (!driven?.device.gripper || driven.link.state !== 'open' || this.#isTouched || this.#latch.fault || this.#run) return null
+    try {
+      const held = await driven.device.gripper()
+      return this.#isTouched ? null : held
+    } catch (error) {
+      if (error instanceof LabError && error.code === 'interlock') throw worded(this.device_id, error)
+      return null
+    }
+  }
+
   /** Takes labware up at a point, or sets it down there. Answers and rejects as `perform`; `invalid` for a point out of this world. */
   async carry(verb: MoveName, way: Way, asking: Asking = {}): Promise<OperationResult> {
     const device = this.#configured.driven?.device
@@ -321,6 +339,7 @@ export class Instrument {
    */
   halted(acknowledged: Promise<void>, by: string | null = null): Promise<OperationResult> {
     this.#initialized = false
+    this.#isTouched = true
     this.#latch.setStopped(this.#run?.name ?? null, by)
     this.#run?.cutShort('stopped')
     return answerToStop(this.device_id, this.#around.clock, this.#halts.sent(acknowledged), this.#presence?.opening)
@@ -486,6 +505,7 @@ export class Instrument {
 
   async #initialize(device: Device, signal: AbortSignal): Promise<void> {
     this.#initialized = false
+    this.#isTouched = true
     const learned = await device.initialize({}, signal)
     signal.throwIfAborted()
     await this.#noteHeat(device)

@@ -152,6 +152,10 @@ export class DrivenEquipment implements Equipment {
     if (obstacles.length > 0) throw new LabError('invalid', obstacles.join('; '))
   }
 
+  gripper(transporter_id: string): Promise<'empty' | 'full' | null> {
+    return this.#registry.find(transporter_id).gripper()
+  }
+
   async carry(transporter_id: string, verb: MoveName, position: string, signal: AbortSignal): Promise<void> {
     await this.ready(transporter_id, signal)
     const instrument = this.#registry.find(transporter_id)

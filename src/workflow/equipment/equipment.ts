@@ -64,6 +64,8 @@ export interface Equipment {
    * Absent where nothing is driven.
    */
   mustReach?(transporter_id: string, positions: readonly string[]): void
+  /** Asks an arm whether it holds something, as `Instrument.gripper` does; absent where nothing is driven. */
+  gripper?(transporter_id: string): Promise<'empty' | 'full' | null>
   /** Takes labware up at a position, or sets it down there. The pick of a hop comes before its place. */
   carry(transporter_id: string, verb: 'pick' | 'place', position: string, signal: AbortSignal): Promise<void>
 }
