@@ -4,8 +4,10 @@ import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { type Arm, driver, isArm } from './driver.ts'
 import type { Pose } from './protocol.ts'
 
-const pad: Pose = { x: 300, y: 200, z: 300, yaw: 90, pitch: 0, roll: 0 }
-const shelf: Pose = { x: 300, y: -300, z: 300, yaw: 0, pitch: 0, roll: 0 }
+const padPose: Pose = { x: 300, y: 200, z: 300, yaw: 90, pitch: 0, roll: 0 }
+const shelfPose: Pose = { x: 300, y: -300, z: 300, yaw: 0, pitch: 0, roll: 0 }
+const pad = { at: 'pad', pose: padPose }
+const shelf = { at: 'shelf', pose: shelfPose }
 
 async function bench(settings: unknown = {}): Promise<Bench & { arm: Arm; hand: Hand }> {
   const { driver: same, hand } = tampered(driver)
@@ -16,7 +18,7 @@ async function bench(settings: unknown = {}): Promise<Bench & { arm: Arm; hand: 
 
 /** What moves it, of all that was said. */
 function moves(written: string[]): string[] {
-  return written.filter((frame) => /^(home|pick|place)/.test(frame))
+  return written.filter((frame) => /^(home|pick|place|via)/.test(frame))
 }
 
 async function homed(settings: unknown = {}) {
@@ -30,8 +32,8 @@ test('initialize says who it is and homes it', async (t) => {
   const { arm, run, written, line } = await bench()
   const identity = { model: 'simulated-arm', serial_number: 'SIM-0001', firmware_version: '1.0' }
   t.same(await run(arm.initialize({}, calm)), { identity })
-  t.same(written.slice(0, 3), ['where\n', 'who\n', 'home\n'])
-  t.same([...new Set(written.slice(3))], ['where\n'])
+  t.same(written.slice(0, 4), ['where\n', 'who\n', 'can\n', 'home\n'])
+  t.same([...new Set(written.slice(4))], ['where\n'])
   t.match(line.simulator.world, { homed: true, moving: false })
 })
 
@@ -39,7 +41,7 @@ test('asking who it is and how it is moves nothing', async (t) => {
   const { arm, run, written, line } = await bench()
   t.match(await run(arm.identify()), { serial_number: 'SIM-0001' })
   await run(arm.check())
-  t.same(written, ['who\n', 'where\n'])
+  t.same(written, ['who\n', 'can\n', 'where\n'])
   t.equal(line.simulator.world.homed, false)
 })
 
@@ -47,10 +49,10 @@ test('a plate is picked at one pose and placed at another, in the time that the 
   const { arm, run, written, line, clock } = await homed({ speed: 100 })
   const began = clock.now()
   await run(arm.pick(pad, calm))
-  t.match(line.simulator.world, { gripper: 'full', pose: pad })
+  t.match(line.simulator.world, { gripper: 'full', pose: padPose })
   t.ok(Math.abs(clock.now() - began - 6500) < 50, `${clock.now() - began}`)
   await run(arm.place(shelf, calm))
-  t.match(line.simulator.world, { gripper: 'empty', pose: shelf })
+  t.match(line.simulator.world, { gripper: 'empty', pose: shelfPose })
   t.same(moves(written), ['pick 300.000 200.000 300.000 90.000 0.000 0.000\n', 'place 300.000 -300.000 300.000 0.000 0.000 0.000\n'])
 })
 
@@ -63,8 +65,8 @@ test('nothing moves before it is homed', async (t) => {
 test('what it cannot do is refused and nothing is done', async (t) => {
   const { arm, run } = await homed()
   await t.rejects(run(arm.place(pad, calm)), { code: 'interlock', message: /holds nothing/ })
-  await t.rejects(run(arm.pick({ ...pad, x: 5000 }, calm)), { code: 'invalid', message: /reach/ })
-  await t.rejects(run(arm.pick({ ...pad, yaw: Number.NaN }, calm)), { code: 'invalid', message: /yaw/ })
+  await t.rejects(run(arm.pick({ ...pad, pose: { ...padPose, x: 5000 } }, calm)), { code: 'invalid', message: /reach/ })
+  await t.rejects(run(arm.pick({ ...pad, pose: { ...padPose, yaw: Number.NaN } }, calm)), { code: 'invalid', message: /yaw/ })
   await run(arm.check())
 })
 
@@ -90,7 +92,7 @@ test('of two moves the second waits for the first', async (t) => {
   const first = arm.pick(pad, calm)
   await run(Promise.all([first, arm.place(shelf, calm)]))
   t.equal(moves(written).length, 2)
-  t.match(line.simulator.world, { gripper: 'empty', pose: shelf })
+  t.match(line.simulator.world, { gripper: 'empty', pose: shelfPose })
 })
 
 test('initialize is refused while it moves', async (t) => {
@@ -227,3 +229,103 @@ for (const [found, words] of [
     await t.rejects(run(arm.pick(pad, calm)), { code: 'device_failed', message: words })
   })
 }
+
+const gate = { at: 'gate', pose: { ...padPose, x: 100, z: 400 } }
+const hall = { at: 'hall', pose: { ...padPose, x: 0, z: 500 } }
+
+test('a way over gateways is said before the move, and the arm comes and leaves over each of them', async (t) => {
+  const { arm, clock, line, written, run } = await homed()
+  const passed: string[] = []
+  const spots: Record<string, Pose> = { hall: hall.pose, gate: gate.pose, pad: padPose }
+  const look = () => {
+    const { x, y, z } = line.simulator.world.pose as Pose
+    const near = Object.entries(spots).find(([, at]) => Math.hypot(at.x - x, at.y - y, at.z - z) < 3)?.[0]
+    if (near && passed.at(-1) !== near) passed.push(near)
+  }
+  let isOver = false
+  const picking = arm.pick({ ...pad, via: [hall, gate] }, calm).finally(() => {
+    isOver = true
+  })
+  for (let ms = 0; ms < 20_000 && !isOver; ms += 10) {
+    await clock.advance(10)
+    look()
+  }
+  await run(picking)
+  t.same(passed, ['hall', 'gate', 'pad', 'gate', 'hall'])
+  t.equal(line.simulator.world.gripper, 'full')
+  t.same(moves(written), [
+    'via 1 0.000 200.000 500.000 90.000 0.000 0.000\n',
+    'via 2 100.000 200.000 400.000 90.000 0.000 0.000\n',
+    'pick 300.000 200.000 300.000 90.000 0.000 0.000 via 2\n',
+  ])
+})
+
+test('the side of the elbow, the access pattern and joint coordinates stand in the line', async (t) => {
+  const { arm, run, written, line } = await homed()
+  const access = { access_type: 'horizontal', horizontal_clearance: 80, gripper_offset: 2.5 } as const
+  await run(arm.pick({ ...pad, elbow: 'left', access }, calm))
+  t.match(line.simulator.world, { pose: { x: 300, y: 120, z: 302.5 } }, 'it stands in front of the place')
+  const joints = { base: 90, shoulder: 60, elbow: -60, wrist: 0, rail: 100, gripper: 0 }
+  await run(arm.place({ at: 'rack', joints, via: [{ ...gate, elbow: 'right' }] }, calm))
+  t.match(line.simulator.world, { gripper: 'empty', pose: gate.pose })
+  t.same(moves(written), [
+    'pick 300.000 200.000 300.000 90.000 0.000 0.000 elbow left access horizontal - 80.000 2.500\n',
+    'via 1 100.000 200.000 400.000 90.000 0.000 0.000 elbow right\n',
+    'place joint 90.000 60.000 -60.000 0.000 100.000 0.000 via 1\n',
+  ])
+  await t.rejects(run(arm.pick({ at: 'rack', joints: { ...joints, wrist: Number.NaN } }, calm)), { code: 'invalid', message: /wrist of joint/ })
+})
+
+test('a stop ends a move before the nest, at it, and on the way back over a gateway', async (t) => {
+  for (const [after_ms, gripper] of [
+    [500, 'empty'],
+    [3200, 'empty'],
+    [5500, 'full'],
+  ] as const) {
+    const { arm, run, clock, line } = await homed()
+    const picking = arm.pick({ ...pad, via: [gate] }, calm)
+    picking.catch(() => {})
+    await clock.advance(after_ms)
+    t.equal(line.simulator.world.moving, true)
+    await run(arm.halt())
+    await t.rejects(run(picking), { code: 'stopped' })
+    t.match(line.simulator.world, { moving: false, gripper })
+    await t.rejects(run(arm.pick(pad, calm)), { code: 'not_initialized' })
+  }
+})
+
+for (const [old, answer] of [
+  ['refuses the word', 'err 1 can: no such command\n'],
+  ['refuses it by no name', 'err 1 unknown: no such command\n'],
+  ['says nothing', ''],
+] as const)
+  test(`an adapter of before that ${old} is initialized, does plain moves, and gets no word that it does not know`, async (t) => {
+    const { arm, run, hand, written } = await bench()
+    hand.change((bytes, send) => {
+      const text = Buffer.from(bytes).toString()
+      if (!text.startsWith('ok can')) send(bytes)
+      else if (answer) send(Buffer.from(answer))
+    })
+    t.equal(arm.skills, null)
+    await run(arm.initialize({}, calm))
+    t.same(arm.skills, new Set())
+    await run(arm.pick(pad, calm))
+    const before = moves(written)
+    const access = { access_type: 'vertical' } as const
+    const joints = { base: 0, shoulder: 0, elbow: 0, wrist: 0, rail: 0, gripper: 0 }
+    for (const [way, message] of [
+      [{ ...shelf, via: [gate] }, /cannot pass a gateway, and shelf is taught with a gateway; extend its adapter/],
+      [{ ...shelf, access }, /cannot come and go by an access pattern, and shelf is/],
+      [{ ...shelf, elbow: 'left' }, /cannot be told to which side its elbow bends, and shelf is/],
+      [{ at: 'rack', joints }, /cannot be sent to joint coordinates, and rack is taught in joint coordinates/],
+    ] as const)
+      await t.rejects(run(arm.place(way, calm)), { code: 'invalid', message })
+    t.same(moves(written), before)
+  })
+
+test('words in the answer to can that this host does not know are passed over', async (t) => {
+  const { arm, run, hand } = await bench()
+  hand.replace(/ok can .*/, 'ok can gateway spin toString')
+  await run(arm.initialize({}, calm))
+  t.same(arm.skills, new Set(['gateway']))
+})

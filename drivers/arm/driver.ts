@@ -1,7 +1,8 @@
 // A robot arm that carries plates: home, pick and place, over a line protocol of our own (see the README).
 
 import * as v from 'valibot'
-import type { Device, Identity, Profile } from '../../src/devices/device.ts'
+import type { Device, Gripper, Identity, Profile } from '../../src/devices/device.ts'
+import { obstaclesOn, type Skill, type Spot, skills, type Way } from '../../src/devices/way.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import { described } from '../../src/kit/described.ts'
@@ -10,26 +11,30 @@ import type { Driver, SerialMount } from '../driver.ts'
 import { Going, unlessAborted } from '../going.ts'
 import { Mounted } from '../mounted.ts'
 import { Exchange } from '../transports/exchange.ts'
-import { type ArmReply, axes, encode, errors, moveTo, nextAnswer, type Pose, readWhere, type Where } from './protocol.ts'
+import { type ArmReply, encode, errors, gatewaysTo, moveTo, nextAnswer, type Pose, readSkills, readWhere, type Where } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
-/** `speed` is the simulator's, in mm/s; a real arm goes at its own. `move_timeout_s` is how long one move may take. */
+/** `speed` and `can` are the simulator's; a real arm goes at its own speed, and says what it can. `move_timeout_s` is how long one move may take. */
 const settings = v.strictObject({
   speed: v.optional(
     described(v.pipe(v.number(), v.minValue(1), v.maxValue(2000)), 'Speed of the simulated arm; a real one has its own', 'mm/s'),
     250,
+  ),
+  can: v.optional(
+    described(v.array(v.picklist(Object.keys(skills) as Skill[])), 'What the simulated arm can do; a real one says it itself'),
+    Object.keys(skills) as Skill[],
   ),
   move_timeout_s: v.optional(described(v.pipe(v.number(), v.minValue(1), v.maxValue(600)), 'How long a move may take', 's'), 60),
 })
 type Settings = v.InferOutput<typeof settings>
 
 /**
- * An arm has moves besides the operations. A move resolves when the plate is gripped, or let go, and the gripper is clear of the
- * place; it rejects as an operation does.
+ * An arm has moves besides the operations. A move resolves when the plate is gripped, or let go, and the arm has left by the way that it came;
+ * it rejects as an operation does.
  */
 export type Arm = Device & {
-  pick(pose: Pose, signal: AbortSignal): Promise<void>
-  place(pose: Pose, signal: AbortSignal): Promise<void>
+  pick(way: Way, signal: AbortSignal): Promise<void>
+  place(way: Way, signal: AbortSignal): Promise<void>
 }
 
 export const driver = {
@@ -75,11 +80,25 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
   #isHomed = false
   /** Takes the answers to moves. */
   #arrived: (answer: ArmReply) => void = () => {}
-  readonly pick = this.#going.operation(async (pose: Pose, signal) => this.#go(moveTo('pick', checked(pose)), signal))
-  readonly place = this.#going.operation(async (pose: Pose, signal) => this.#go(moveTo('place', checked(pose)), signal))
+  #skills: ReadonlySet<Skill> | null = null
+  readonly pick = this.#going.operation(async (way: Way, signal) => this.#go('pick', this.#checked(way), signal))
+  readonly place = this.#going.operation(async (way: Way, signal) => this.#go('place', this.#checked(way), signal))
 
-  async #ask(verb: 'where' | 'who'): Promise<ArmReply> {
-    const answer = await this.#exchange.query(verb, { deadline_ms: short_ms, accepts: (frame) => frame.verb === verb })
+  get skills(): ReadonlySet<Skill> | null {
+    return this.#skills
+  }
+
+  /** An adapter that does not know a word of the line might do the rest of the line, and go through what the word leads around. */
+  #checked(way: Way): Way {
+    for (const spot of [way, ...(way.via ?? [])]) mustBeNumbers(spot)
+    const obstacles = obstaclesOn([way], 'it', this.#skills ?? new Set())
+    if (obstacles.length > 0) throw new LabError('invalid', obstacles.join('; '))
+    return way
+  }
+
+  async #ask(question: string): Promise<ArmReply> {
+    const verb = question.split(' ', 1)[0]!
+    const answer = await this.#exchange.query(question, { deadline_ms: short_ms, accepts: (frame) => frame.verb === verb })
     if (!answer.ok) throw refusal(verb, answer)
     return answer
   }
@@ -94,7 +113,15 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
 
   async identify(): Promise<Identity> {
     const [model = null, serial_number = null, firmware_version = null] = (await this.#ask('who')).text.split(' ').filter(Boolean)
+    this.#skills = await this.#askSkills()
     return { model, serial_number, firmware_version }
+  }
+
+  /** An adapter of before does not know the word: it refuses it, or says nothing, and can go to cartesian coordinates alone. */
+  async #askSkills(): Promise<ReadonlySet<Skill>> {
+    const accepts = ({ verb, number }: ArmReply) => verb === 'can' || number === errors.unknown
+    const answer = await this.#exchange.probe('can', { deadline_ms: short_ms, accepts })
+    return answer ? readSkills(answer) : new Set()
   }
 
   async pose(): Promise<Pose> {
@@ -103,12 +130,23 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
     return pose
   }
 
-  /** The way to a pose, once it stands. */
-  #go(question: string, signal: AbortSignal): Promise<void> {
+  /** An arm that was stopped, has an error or has restarted may have lost what it held. */
+  async gripper(): Promise<Gripper | null> {
+    const { state, gripper } = await this.#where()
+    if (state === 'moving') throw new LabError('interlock', 'it is moving; wait until it stands, and try again')
+    return state === 'idle' ? gripper : null
+  }
+
+  /** The way to a point, once it stands. */
+  #go(verb: 'pick' | 'place', way: Way, signal: AbortSignal): Promise<void> {
     const gone = this.#queue.run(async () => {
       signal.throwIfAborted()
       await this.#mustStand('wait, or stop it')
-      await this.#walk(question, signal)
+      for (const gateway of gatewaysTo(way)) {
+        await this.#ask(gateway)
+        signal.throwIfAborted()
+      }
+      await this.#walk(moveTo(verb, way), signal)
     })
     return unlessAborted(gone, signal)
   }
@@ -224,11 +262,11 @@ function isMove(verb: string): boolean {
   return verb === 'home' || verb === 'pick' || verb === 'place'
 }
 
-function checked(pose: Pose): Pose {
-  for (const axis of axes) {
-    if (!Number.isFinite(pose[axis])) throw new LabError('invalid', `${axis} of a pose must be a number, not ${pose[axis]}`)
+function mustBeNumbers(spot: Spot): void {
+  const [what, numbers] = 'joints' in spot ? ['joint coordinates', spot.joints] : ['a pose', spot.pose]
+  for (const [member, number] of Object.entries(numbers)) {
+    if (!Number.isFinite(number)) throw new LabError('invalid', `${member} of ${what} must be a number, not ${number}`)
   }
-  return pose
 }
 
 /** Makes the error for an `err`. Where the arm says that nothing was done, so does the code. */

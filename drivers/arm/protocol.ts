@@ -1,9 +1,10 @@
 // The words of an arm: a line each, a question from us, an answer that names what it answers.
 
+import type { Pose } from '../../src/devices/operations.ts'
+import { type Approach, isSkill, type Joints, jointMembers, type Side, type Skill, type Spot, type Way } from '../../src/devices/way.ts'
 import type { Found } from '../transports/exchange.ts'
 
-/** Where a plate is gripped: mm, and degrees. The members of a cartesian teachpoint's `coords`. */
-export type Pose = { x: number; y: number; z: number; yaw: number; pitch: number; roll: number }
+export type { Pose } from '../../src/devices/operations.ts'
 
 export const axes = ['x', 'y', 'z', 'yaw', 'pitch', 'roll'] as const
 
@@ -28,9 +29,81 @@ export function encode(question: string): Uint8Array {
   return Buffer.from(`${question}\n`, 'latin1')
 }
 
-/** `pick 100.000 0.000 …`: six numbers, to a thousandth. */
-export function moveTo(verb: 'pick' | 'place', pose: Pose): string {
-  return [verb, ...axes.map((axis) => pose[axis].toFixed(3))].join(' ')
+/** `pick 100.000 0.000 … access vertical 50.000 - - via 2`: numbers to a thousandth; a way that is a pose alone is six of them. */
+export function moveTo(verb: 'pick' | 'place', way: Way): string {
+  const { access, via = [] } = way
+  return [verb, ...wordsOf(way), ...(access ? accessWords(access) : []), ...(via.length > 0 ? ['via', via.length] : [])].join(' ')
+}
+
+/** `via 1 100.000 0.000 …`: a line for each gateway, before the move that says how many there are. */
+export function gatewaysTo({ via = [] }: Way): string[] {
+  return via.map((spot, i) => ['via', i + 1, ...wordsOf(spot)].join(' '))
+}
+
+function wordsOf(spot: Spot): string[] {
+  if ('joints' in spot) return ['joint', ...jointMembers.map((member) => spot.joints[member].toFixed(3))]
+  return [...axes.map((axis) => spot.pose[axis].toFixed(3)), ...(spot.elbow ? ['elbow', spot.elbow] : [])]
+}
+
+const lengths = ['vertical_clearance', 'horizontal_clearance', 'gripper_offset'] as const
+
+function accessWords(access: Approach): string[] {
+  return ['access', access.access_type, ...lengths.map((length) => access[length]?.toFixed(3) ?? '-')]
+}
+
+/** A point, without its name. */
+export type AskedSpot = { pose: Pose; elbow: Side | null } | { joints: Joints }
+/** A move; `via` is how many gateways were said before it. */
+export type Asked = { to: AskedSpot; access: Approach | null; via: number }
+
+/** Reads what comes after `pick` or `place`. Undefined when a word or a number of it is wrong. */
+export function readMove(words: readonly string[]): Asked | undefined {
+  const rest = [...words]
+  const to = takeSpot(rest)
+  const access = rest[0] === 'access' ? takeAccess(rest) : null
+  const via = rest[0] === 'via' ? numberOf(rest.splice(0, 2)[1] ?? '') : 0
+  return to && access !== undefined && Number.isInteger(via) && rest.length === 0 ? { to, access, via } : undefined
+}
+
+/** Reads what comes after `via`: the number of a gateway, counted from 1, and the point. */
+export function readGateway(words: readonly string[]): { number: number; spot: AskedSpot } | undefined {
+  const [number, rest] = [numberOf(words[0] ?? ''), words.slice(1)]
+  const spot = takeSpot(rest)
+  return spot && Number.isInteger(number) && rest.length === 0 ? { number, spot } : undefined
+}
+
+function takeSpot(rest: string[]): AskedSpot | undefined {
+  const isJoint = rest[0] === 'joint'
+  if (isJoint) rest.shift()
+  const numbers = rest.splice(0, axes.length).map(numberOf)
+  if (numbers.length !== axes.length || numbers.some((number) => !Number.isFinite(number))) return undefined
+  if (isJoint) return { joints: membersOf(jointMembers, numbers) }
+  const pose = membersOf(axes, numbers)
+  if (rest[0] !== 'elbow') return { pose, elbow: null }
+  const [, elbow] = rest.splice(0, 2)
+  return elbow === 'left' || elbow === 'right' ? { pose, elbow } : undefined
+}
+
+function takeAccess(rest: string[]): Approach | undefined {
+  const [, access_type, ...its] = rest.splice(0, 2 + lengths.length)
+  const numbers = its.map((word) => (word === '-' ? undefined : numberOf(word)))
+  const isComplete = its.length === lengths.length && numbers.every((number) => number === undefined || Number.isFinite(number))
+  if (!isComplete || (access_type !== 'vertical' && access_type !== 'horizontal')) return undefined
+  const [vertical_clearance, horizontal_clearance, gripper_offset] = numbers
+  return { access_type, vertical_clearance, horizontal_clearance, gripper_offset }
+}
+
+function numberOf(word: string): number {
+  return word === '' ? Number.NaN : Number(word)
+}
+
+function membersOf<Member extends string>(members: readonly Member[], numbers: readonly number[]): Record<Member, number> {
+  return Object.fromEntries(members.map((member, i) => [member, numbers[i]!])) as Record<Member, number>
+}
+
+/** The skills that an adapter names in its answer to `can`. Words that are none are for hosts to come. */
+export function readSkills({ ok, text }: ArmReply): ReadonlySet<Skill> {
+  return new Set(ok ? text.split(' ').filter(isSkill) : [])
 }
 
 /** The next answer. A line that is none is skipped. */
@@ -48,8 +121,7 @@ export function readWhere({ text }: ArmReply): Where | undefined {
   const gripper = rest[axes.length]
   if (!isState(state) || numbers.length !== axes.length || numbers.some((number) => !Number.isFinite(number))) return undefined
   if (gripper !== 'empty' && gripper !== 'full') return undefined
-  const [x, y, z, yaw, pitch, roll] = numbers as [number, number, number, number, number, number]
-  return { state, pose: { x, y, z, yaw, pitch, roll }, gripper }
+  return { state, pose: membersOf(axes, numbers), gripper }
 }
 
 function readAnswer(line: string): ArmReply | undefined {

@@ -1,8 +1,9 @@
 // A simulated arm: a move takes as long as its way is, and a stopped arm forgets where it is.
 
+import type { Approach, Joints, Skill } from '../../src/devices/way.ts'
 import { Mounted } from '../mounted.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
-import { axes, errors, type Pose, type State } from './protocol.ts'
+import { type Asked, type AskedSpot, axes, errors, type Pose, readGateway, readMove, type State } from './protocol.ts'
 
 const homePose: Pose = { x: 0, y: 200, z: 300, yaw: 0, pitch: 0, roll: 0 }
 const home_ms = 6000
@@ -13,12 +14,24 @@ const grip_ms = 500
 const reach = 1200
 /** A line that is longer is noise. */
 const longest = 256
+const beyond = `beyond its reach of ${reach} mm`
+/** The words that do not make it forget the gateways that were said. */
+const keepsWay = new Set(['via', 'where', 'can'])
+/** The arm's own clearance where an access pattern says none, in mm. */
+const usualClearance = 50
+/** The two links of the arm, in mm. */
+const link = 400
 
-type Motion = { verb: string; from: Pose; to: Pose; began: number; travel_ms: number; cancel(): void }
+/** The arm is at `pose` so long after the motion began. */
+type Waypoint = { pose: Pose; after_ms: number }
+/** `grips_ms` is when the fingers move, after the motion began; null where they do not. */
+type Motion = { verb: string; path: Waypoint[]; began: number; grips_ms: number | null; cancel(): void }
 
-export const simulate: Simulate<{ speed: number }> = (at) => new SimulatedArm(at)
+type Settings = { speed: number; can: readonly Skill[] }
 
-class SimulatedArm extends Mounted<InstrumentEnd<{ speed: number }>> implements Simulator {
+export const simulate: Simulate<Settings> = (at) => new SimulatedArm(at)
+
+class SimulatedArm extends Mounted<InstrumentEnd<Settings>> implements Simulator {
   #input = ''
   #state: Exclude<State, 'moving'> = 'unhomed'
   #pose = homePose
@@ -27,6 +40,8 @@ class SimulatedArm extends Mounted<InstrumentEnd<{ speed: number }>> implements 
   #wasFreed = false
   #motion: Motion | undefined
   #jammed = false
+  /** The gateways that were said for the next move. */
+  #via: AskedSpot[] = []
 
   get world() {
     return {
@@ -34,7 +49,7 @@ class SimulatedArm extends Mounted<InstrumentEnd<{ speed: number }>> implements 
       heating: false,
       homed: this.#state === 'idle',
       pose: this.#where(),
-      gripper: this.#gripper,
+      gripper: this.#holding,
     }
   }
 
@@ -52,18 +67,21 @@ class SimulatedArm extends Mounted<InstrumentEnd<{ speed: number }>> implements 
   }
 
   powerOff(): void {
-    this.#motion?.cancel()
-    this.#motion = undefined
+    this.#settle()
     this.#state = 'unhomed'
   }
 
   #obey(line: string): void {
     const [verb = '', ...words] = line.split(/\s+/)
+    const via = this.#via
+    if (verb && !keepsWay.has(verb)) this.#via = []
     if (verb === 'who') this.#say('ok who simulated-arm SIM-0001 1.0')
-    else if (verb === 'where') this.#say(`ok where ${this.#motion ? 'moving' : this.#state} ${inWords(this.#where())} ${this.#gripper}`)
+    else if (verb === 'can') this.#say(`ok can ${this.at.settings.can.join(' ')}`.trim())
+    else if (verb === 'where') this.#say(`ok where ${this.#motion ? 'moving' : this.#state} ${inWords(this.#where())} ${this.#holding}`)
     else if (verb === 'stop') this.#stop()
     else if (verb === 'home') this.#home()
-    else if (verb === 'pick' || verb === 'place') this.#move(verb, words.map(Number))
+    else if (verb === 'pick' || verb === 'place') this.#move(verb, readMove(words), via)
+    else if (verb === 'via') this.#pass(words)
     else if (verb) this.#refuse(errors.unknown, /^\w+$/.test(verb) ? verb : 'unknown', 'no such command')
   }
 
@@ -78,32 +96,62 @@ class SimulatedArm extends Mounted<InstrumentEnd<{ speed: number }>> implements 
     else {
       this.#wasFreed ||= this.#state === 'stopped' || this.#state === 'error'
       this.#state = 'unhomed'
-      this.#begin('home', homePose, home_ms, home_ms, () => {
+      this.#begin('home', [{ pose: homePose, after_ms: home_ms }], null, () => {
         this.#state = 'idle'
       })
     }
   }
 
-  #move(verb: 'pick' | 'place', numbers: number[]): void {
-    const refused = this.#cannot(verb, numbers)
+  #pass(words: readonly string[]): void {
+    const gateway = readGateway(words)
+    const isNext = gateway && gateway.number >= 1 && gateway.number <= this.#via.length + 1
+    if (!isNext) this.#refuse(errors.parameter, 'via', 'the number of a gateway and a point are needed')
+    else if (isFar(gateway.spot)) this.#refuse(errors.parameter, 'via', beyond)
+    else {
+      this.#via = [...this.#via.slice(0, gateway.number - 1), gateway.spot]
+      this.#say('ok via')
+    }
+  }
+
+  #move(verb: 'pick' | 'place', asked: Asked | undefined, via: readonly AskedSpot[]): void {
+    const refused = this.#cannot(verb, asked, via)
     if (refused) {
       this.#refuse(refused[0], verb, refused[1])
       return
     }
-    const [x, y, z, yaw, pitch, roll] = numbers as [number, number, number, number, number, number]
-    const to = { x, y, z, yaw, pitch, roll }
-    const travel_ms = (distance(this.#pose, to) / this.at.settings.speed) * 1000
-    this.#begin(verb, to, travel_ms, travel_ms + 2 * approach_ms + grip_ms, () => {
-      this.#gripper = verb === 'pick' ? 'full' : 'empty'
-      this.#wasFreed = false
-    })
+    const { path, grips_ms } = this.#pathOf(asked!, via)
+    this.#begin(verb, path, grips_ms, () => {})
   }
 
-  #cannot(verb: 'pick' | 'place', numbers: number[]): [number, string] | undefined {
+  /** Over the gateways to the nest, down, up, and back by the same way. */
+  #pathOf({ to, access }: Asked, via: readonly AskedSpot[]): { path: Waypoint[]; grips_ms: number } {
+    const gateways = via.map(poseOf)
+    const nest = lifted(poseOf(to), access?.gripper_offset ?? 0)
+    const before = access ? [approachTo(nest, access)] : []
+    const path: Waypoint[] = [{ pose: this.#pose, after_ms: 0 }]
+    const stay = (ms: number) => {
+      const { pose, after_ms } = path.at(-1)!
+      path.push({ pose, after_ms: after_ms + ms })
+    }
+    const travel = (pose: Pose) => {
+      const last = path.at(-1)!
+      path.push({ pose, after_ms: last.after_ms + (distance(last.pose, pose) / this.at.settings.speed) * 1000 })
+    }
+    for (const pose of [...gateways, ...before, nest]) travel(pose)
+    // The straight way down to a nest without an access pattern is not drawn.
+    if (!access) stay(approach_ms)
+    stay(grip_ms)
+    const grips_ms = path.at(-1)!.after_ms
+    if (!access) stay(approach_ms)
+    for (const pose of [...before, ...gateways.reverse()]) travel(pose)
+    return { path, grips_ms }
+  }
+
+  #cannot(verb: 'pick' | 'place', asked: Asked | undefined, via: readonly AskedSpot[]): [number, string] | undefined {
     if (this.#motion) return [errors.busy, 'it is moving']
-    if (numbers.length !== axes.length || numbers.some((number) => !Number.isFinite(number)))
-      return [errors.parameter, 'six numbers are needed']
-    if (Math.hypot(numbers[0]!, numbers[1]!, numbers[2]!) > reach) return [errors.parameter, `beyond its reach of ${reach} mm`]
+    if (!asked) return [errors.parameter, 'six numbers are needed, and after them words that it knows']
+    if (asked.via !== via.length) return [errors.parameter, `${via.length} gateways were said before it, and not ${asked.via}`]
+    if (isFar(asked.to)) return [errors.parameter, beyond]
     if (this.#state !== 'idle') return [errors.unhomed, 'it does not know where it is']
     if (this.#wasFreed) return undefined
     if (verb === 'pick' && this.#gripper === 'full') return [errors.gripper, 'it holds something already']
@@ -111,34 +159,55 @@ class SimulatedArm extends Mounted<InstrumentEnd<{ speed: number }>> implements 
     return undefined
   }
 
-  #begin(verb: string, to: Pose, travel_ms: number, ms: number, arrived: () => void): void {
-    const cancel = this.at.clock.after(ms, () => {
-      this.#motion = undefined
-      this.#pose = to
+  #begin(verb: string, path: Waypoint[], grips_ms: number | null, arrived: () => void): void {
+    const began = this.at.clock.now()
+    const cancel = this.at.clock.after(path.at(-1)!.after_ms, () => {
+      this.#settle()
       arrived()
       this.#say(`ok ${verb}`)
     })
-    this.#motion = { verb, from: this.#pose, to, began: this.at.clock.now(), travel_ms, cancel }
+    this.#motion = { verb, path, began, grips_ms, cancel }
     if (this.#jammed) this.#break(errors.jam, 'something is in its way', 'error')
+  }
+
+  /** Ends the motion: the arm stands where it is, with what it has in its gripper. */
+  #settle(): Motion | undefined {
+    const motion = this.#motion
+    if (!motion) return undefined
+    motion.cancel()
+    if (this.#hasGripped(motion)) this.#wasFreed = false
+    ;[this.#pose, this.#gripper] = [this.#where(), this.#holding]
+    this.#motion = undefined
+    return motion
   }
 
   /** Ends a motion wherever it is; from then on it does not know where that is. */
   #break(number: number, text: string, state: 'stopped' | 'error'): void {
-    const motion = this.#motion
+    const motion = this.#settle()
     if (!motion) return
-    motion.cancel()
-    this.#pose = this.#where()
-    this.#motion = undefined
     this.#state = state
     this.#refuse(number, motion.verb, text)
   }
 
+  #hasGripped({ began, grips_ms }: Motion): boolean {
+    return grips_ms !== null && this.at.clock.now() - began >= grips_ms
+  }
+
+  get #holding(): 'empty' | 'full' {
+    const motion = this.#motion
+    return motion && this.#hasGripped(motion) ? (motion.verb === 'pick' ? 'full' : 'empty') : this.#gripper
+  }
+
   #where(): Pose {
     if (!this.#motion) return this.#pose
-    const { from, to, began, travel_ms } = this.#motion
-    const part = Math.min(1, travel_ms === 0 ? 1 : (this.at.clock.now() - began) / travel_ms)
-    const at = (axis: keyof Pose) => from[axis] + (to[axis] - from[axis]) * part
-    return { x: at('x'), y: at('y'), z: at('z'), yaw: at('yaw'), pitch: at('pitch'), roll: at('roll') }
+    const { path, began } = this.#motion
+    const passed_ms = this.at.clock.now() - began
+    let last: Waypoint = { pose: this.#pose, after_ms: 0 }
+    for (const next of path) {
+      if (passed_ms < next.after_ms) return between(last, next, passed_ms)
+      last = next
+    }
+    return last.pose
   }
 
   #refuse(number: number, verb: string, text: string): void {
@@ -148,6 +217,41 @@ class SimulatedArm extends Mounted<InstrumentEnd<{ speed: number }>> implements 
   #say(text: string): void {
     this.at.send(Buffer.from(`${text}\n`, 'latin1'))
   }
+}
+
+function between(last: Waypoint, next: Waypoint, passed_ms: number): Pose {
+  const part = (passed_ms - last.after_ms) / (next.after_ms - last.after_ms)
+  const at = (axis: keyof Pose) => last.pose[axis] + (next.pose[axis] - last.pose[axis]) * part
+  return { x: at('x'), y: at('y'), z: at('z'), yaw: at('yaw'), pitch: at('pitch'), roll: at('roll') }
+}
+
+function poseOf(spot: AskedSpot): Pose {
+  return 'joints' in spot ? reached(spot.joints) : spot.pose
+}
+
+/** Where the gripper is: the base turns a shoulder and an elbow in one plane, upon a rail along x. */
+function reached({ base, shoulder, elbow, wrist, rail }: Joints): Pose {
+  const radians = (degrees: number) => (degrees * Math.PI) / 180
+  const out = link * (Math.cos(radians(shoulder)) + Math.cos(radians(shoulder + elbow)))
+  const z = link * (Math.sin(radians(shoulder)) + Math.sin(radians(shoulder + elbow)))
+  const [x, y] = [rail + out * Math.cos(radians(base)), out * Math.sin(radians(base))]
+  return { x, y, z, yaw: base + wrist, pitch: 0, roll: 0 }
+}
+
+/** Where the arm begins to come to the nest: above it, or in front of it, and lifted. */
+function approachTo(nest: Pose, { access_type, vertical_clearance, horizontal_clearance }: Approach): Pose {
+  if (access_type === 'vertical') return lifted(nest, vertical_clearance ?? usualClearance)
+  const [out, turn] = [horizontal_clearance ?? usualClearance, (nest.yaw * Math.PI) / 180]
+  return lifted({ ...nest, x: nest.x - out * Math.cos(turn), y: nest.y - out * Math.sin(turn) }, vertical_clearance ?? 0)
+}
+
+function isFar(spot: AskedSpot): boolean {
+  const { x, y, z } = poseOf(spot)
+  return Math.hypot(x, y, z) > reach
+}
+
+function lifted(pose: Pose, mm: number): Pose {
+  return { ...pose, z: pose.z + mm }
 }
 
 function distance(from: Pose, to: Pose): number {

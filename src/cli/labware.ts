@@ -39,7 +39,8 @@ function row({ labware_id, name, type, barcode, position, held_by, thread_name, 
   return [short(labware_id), name, type, barcode ?? '', whereOf({ position, held_by }), thread_name ?? '', run_mode]
 }
 
-function leftStanding({ name, place, left_by }: Whereabouts, remedy: string): string {
+function leftStanding({ name, place, left_by, thread_id }: Whereabouts, remedy: string): string {
+  if (thread_id !== null) return remedy
   const since = left_by === null ? '' : ` since run ${short(left_by)}`
   return `no thread moves ${name}, ${place}${since}; to clear it, ${remedy}`
 }

@@ -6,6 +6,7 @@ import { checked } from '../kit/schema.ts'
 import type { OwnOperation } from './description.ts'
 import type { Device } from './device.ts'
 import { isNullable, isQuestion, operations, type Performable, readings } from './operations.ts'
+import type { Skill } from './way.ts'
 
 const none: ReadonlyMap<string, OwnOperation> = new Map()
 
@@ -38,6 +39,11 @@ export class Abilities {
   /** Whether nobody knows what it can do: the program behind it has never run. */
   get isUndescribed(): boolean {
     return this.#device?.described?.isKnown === false
+  }
+
+  /** What an arm can do besides going to cartesian coordinates; null where it has not said so yet, and for what is no arm. */
+  get skills(): ReadonlySet<Skill> | null {
+    return this.#device?.skills ?? null
   }
 
   knows(name: string): boolean {

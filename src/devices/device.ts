@@ -1,7 +1,8 @@
 // The device that a driver makes, and the link that it hangs on.
 
 import type { OwnOperation } from './description.ts'
-import type { MoveName, OperationName, Params, Performable, Pose, Question, Read } from './operations.ts'
+import type { MoveName, OperationName, Params, Performable, Question, Read } from './operations.ts'
+import type { Skill, Way } from './way.ts'
 
 const deviceTypes = ['shaker', 'sealer', 'peeler', 'centrifuge', 'transporter'] as const
 export type DeviceType = (typeof deviceTypes)[number]
@@ -45,7 +46,7 @@ export type Learned = { identity: Identity | null; limits?: Limits }
 
 type Commands = {
   [Name in Exclude<OperationName, 'initialize' | 'stop'>]?: (params: Params<Name>, signal: AbortSignal) => Promise<void>
-} & { [Name in MoveName]?: (pose: Pose, signal: AbortSignal) => Promise<void> } & {
+} & { [Name in MoveName]?: (way: Way, signal: AbortSignal) => Promise<void> } & {
   /** Goes between two frames of an operation that runs, and moves nothing. */
   [Name in Question]?: () => Promise<Read<Name>>
 }
@@ -67,6 +68,10 @@ export type Device = Commands & {
   /** Asks an instrument that was left alone for a run that ends by itself; null when there is none. */
   underWay?(): Promise<UnderWay | null>
   described?: SelfDescribed
+  /** Asks an arm whether it holds something; null when that proves nothing of its last move, which was not finished. Rejects with `interlock` while it moves. */
+  gripper?(): Promise<Gripper | null>
+  /** What an arm can do besides going to cartesian coordinates; null until it has said so. Absent for what is no arm. */
+  readonly skills?: ReadonlySet<Skill> | null
   /**
    * Ends a running operation that the profile lists in `ends_early` in an orderly way: a shaker ramps down and goes home, a centrifuge
    * brakes. Resolves when the instrument has acknowledged, and the operation resolves when it is done. Rejects when it did not, and the
@@ -115,6 +120,8 @@ export type Progress = { fraction: number | null; message: string | null }
 
 /** How much of the `duration` asked for was left when it was ended. */
 export type EndedEarly = { seconds_left: number }
+
+export type Gripper = 'empty' | 'full'
 
 export type UnderWay = { operation: Performable; seconds_left: number }
 

@@ -5,7 +5,7 @@ import { type Clock, sleep } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import { Abilities } from './abilities.ts'
 import { capabilities } from './capabilities.ts'
-import type { AnyProfile, Device, Identity, Limits, Link, Progress, Typical, UnderWay } from './device.ts'
+import type { AnyProfile, Device, Gripper, Identity, Limits, Link, Progress, Typical, UnderWay } from './device.ts'
 import { connectionLost, faultOf, isHarmless, isRefusal, worded } from './failure.ts'
 import { acknowledge_ms, answerToStop, inTime, onceOpen, promised, standing_ms } from './halting.ts'
 import { Halts } from './halts.ts'
@@ -17,7 +17,7 @@ import { LeftOn } from './left_on.ts'
 import { type Bounds, checkLimits, narrowed } from './limits.ts'
 import { type Caller, DeviceLock } from './lock.ts'
 import type { RunStore } from './operation_journal.ts'
-import type { MoveName, Performable, Pose } from './operations.ts'
+import type { MoveName, Performable } from './operations.ts'
 import { Presence, watch_ms } from './presence.ts'
 import { Questions } from './questions.ts'
 import type {
@@ -32,6 +32,7 @@ import type {
 } from './records.ts'
 import { Run } from './run.ts'
 import { taskOf } from './task.ts'
+import type { Spot, Way } from './way.ts'
 import type { Wire, WireLog } from './wire_log.ts'
 
 /** A device as it is configured. `time_scale` is how many seconds of the instrument go by in one of ours. */
@@ -70,9 +71,6 @@ export type Surroundings = {
  */
 type Asking = { by?: Caller; begun?: (record: OperationRecord) => void; deadline?: 'own' | 'caller' }
 
-/** A place by its name, and where it is. */
-export type MoveTarget = { at: string; pose: Pose }
-
 export class Instrument {
   readonly abilities: Abilities
   readonly questions: Questions
@@ -88,6 +86,8 @@ export class Instrument {
   #limits: Limits
   #learned: Limits | undefined
   #initialized = false
+  /** Whether it was initialized or stopped since the service began. */
+  #isTouched = false
   #run: Run | undefined
   /** Aborts the run. The next run has the same controller unless it was aborted: a new one costs more than all else about a short operation. */
   #abort = new AbortController()
@@ -285,12 +285,30 @@ export class Instrument {
     })
   }
 
-  /** Takes labware up at a place, or sets it down there. Answers and rejects as `perform`; `invalid` for a place out of this world. */
-  async carry(verb: MoveName, { at, pose }: MoveTarget, asking: Asking = {}): Promise<OperationResult> {
+  /**
+   * Asks an arm whether it holds something. Null when that proves nothing of the last move before this start of the service: it cannot tell, or cannot be
+   * asked, or it was initialized or stopped since, and a person may have emptied it. Rejects with `interlock` while it moves.
+   */
+  async gripper(): Promise<Gripper | null> {
+    const { driven } = this.#configured
+    if (!driven?.device.gripper || driven.link.state !== 'open' || this.#isTouched || this.#latch.fault || this.#run) return null
+    try {
+      const held = await driven.device.gripper()
+      return this.#isTouched ? null : held
+    } catch (error) {
+      if (error instanceof LabError && error.code === 'interlock') throw worded(this.device_id, error)
+      return null
+    }
+  }
+
+  /** Takes labware up at a point, or sets it down there. Answers and rejects as `perform`; `invalid` for a point out of this world. */
+  async carry(verb: MoveName, way: Way, asking: Asking = {}): Promise<OperationResult> {
     const device = this.#configured.driven?.device
     if (!device?.[verb]) throw new LabError('invalid', `${this.device_id} cannot ${verb}: that takes an arm with a driver`)
-    checkLimits(this.device_id, pose, { ...world, ...this.#limits })
-    return this.#undertake(verb, { at, ...pose }, asking, (run) => run.end(device[verb]!(pose, run.signal)))
+    const { at, via = [] } = way
+    for (const spot of [way, ...via]) checkLimits(this.device_id, numbersOf(spot), { ...world, ...this.#limits })
+    const passed = via.length > 0 && { via: via.map((gateway) => gateway.at) }
+    return this.#undertake(verb, { at, ...numbersOf(way), ...passed }, asking, (run) => run.end(device[verb]!(way, run.signal)))
   }
 
   /**
@@ -332,6 +350,7 @@ export class Instrument {
    */
   halted(acknowledged: Promise<void>, by: string | null = null): Promise<OperationResult> {
     this.#initialized = false
+    this.#isTouched = true
     this.#latch.setStopped(this.#run?.name ?? null, by)
     this.#run?.cutShort('stopped')
     return answerToStop(this.device_id, this.#around.clock, {
@@ -526,6 +545,7 @@ export class Instrument {
 
   async #initialize(device: Device, signal: AbortSignal): Promise<void> {
     this.#initialized = false
+    this.#isTouched = true
     const learned = await device.initialize({}, signal)
     signal.throwIfAborted()
     await this.#noteHeat(device)
@@ -722,4 +742,11 @@ const unheeded =
 /** Where no arm goes: a place out of here is a slip of the pen, whatever the driver. */
 const metres = { min: -10_000, max: 10_000, unit: 'mm' }
 const turns = { min: -3600, max: 3600, unit: '°' }
-const world: Limits = { x: metres, y: metres, z: metres, yaw: turns, pitch: turns, roll: turns }
+const world: Limits = {
+  ...{ x: metres, y: metres, z: metres, yaw: turns, pitch: turns, roll: turns },
+  ...{ base: turns, shoulder: turns, elbow: turns, wrist: turns, rail: metres, gripper: turns },
+}
+
+function numbersOf(spot: Spot): Record<string, number> {
+  return 'joints' in spot ? spot.joints : spot.pose
+}

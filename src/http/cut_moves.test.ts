@@ -81,52 +81,58 @@ test('labware that a run left where its move was cut off is named with the comma
   t.match(left, [{ left_by: run.execution_id, remedy: take }])
 })
 
-test('after a power cut while it is picked up nothing moves before somebody has said where the labware is', async (t) => {
-  const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
-  await isIn(before, 'PICKING')
-  await before.until('it on the card', async () => before.isOnTheCard('"status":"PICKING"'), 100)
-  const run = await before.afterPowerCut()
-  const { thread_id } = await run.thread('plate', 'PAUSED')
-  const place = 'at pad_1 or in the gripper of arm-1'
-  t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1', place }])
-  t.match(threadRows(await run.snapshot())[0]![3], 'pad_1 or in arm-1')
-  const isTold = { category: 'LEDGER_CONTRADICTED', message: new RegExp(`it is ${place}; look, and say where it is .benchd labware put`) }
-  t.match(await run.incidents(), [isTold], 'as soon as the service is up')
-  const says = { remedy: new RegExp(`^look where plate is, ${place}, and say it .*benchd labware put.*; then`) }
-  const blockers = async () =>
-    (await run.get<{ blockers: { thread_id: string | null }[] }>(`/api/executions/${run.execution_id}/blockers`)).blockers
-  t.match(
-    (await blockers()).find((one) => one.thread_id),
-    says,
-  )
-  await run.post(`/api/executions/${run.execution_id}/resume`)
-  t.match(await run.heldAgain('plate', 'MOVE'), { last_error: /while arm-1 picked plate up; look, and say where it is/ })
-  t.match(
-    (await blockers()).find((one) => one.thread_id),
-    says,
-  )
-  t.match(await run.incidents(), [isTold, { category: 'MOVE_FAILED', message: new RegExp(place) }])
-  t.match((await run.recover(thread_id, 'RETRY')).body, { detail: /nobody has said where plate is/ })
-  await run.carries('plate', 'pad_1')
-  await run.recover(thread_id, 'RETRY')
-  t.equal(await run.over(), 'COMPLETED')
-})
+const onTheCard = {
+  PICKING: '"status":"PICKING"',
+  PLACING: '"is_placing":true',
+}
 
-test('after a power cut while it is put down each place is named, and an incident is there before the run is resumed', async (t) => {
-  const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
-  await isIn(before, 'PLACING')
-  await before.until('it on the card', async () => before.isOnTheCard('"is_placing":true'), 100)
-  const run = await before.afterPowerCut()
-  await run.thread('plate', 'PAUSED')
-  const place = 'at pad_1 or in the gripper of arm-1 or at shaker_in'
-  t.match(await run.labware(), [{ held_by: 'arm-1', place }])
-  t.match(await run.incidents(), [{ category: 'LEDGER_CONTRADICTED', message: new RegExp(`it is ${place}; look`) }])
-  await run.carries('plate', 'shaker_in')
-  await run.post(`/api/executions/${run.execution_id}/resume`)
-  t.equal(await run.over(), 'COMPLETED')
-})
+for (const { step, place, kept } of cases) {
+  test(`after a power cut at ${step} the run is not resumed before somebody has said where the labware is, and one sentence says so`, async (t) => {
+    const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+    await isIn(before, step)
+    await before.until('it on the card', async () => before.isOnTheCard(onTheCard[step as keyof typeof onTheCard]), 100)
+    const run = await before.afterPowerCut()
+    const { thread_id } = await run.thread('plate', 'PAUSED')
+    const [plate] = await run.labware()
+    const sentence =
+      `the service ended while arm-1 moved plate: it is ${place}; look, and say where it is ` +
+      `(benchd labware put ${plate!.labware_id} PLACE, once it is in no gripper), before the run is resumed`
+    t.match(plate, { position: 'pad_1', held_by: 'arm-1', place, remedy: sentence })
+    t.match(threadRows(await run.snapshot())[0]![3], 'pad_1 or in arm-1')
+    const incidents = await run.incidents()
+    t.match(incidents, [{ category: 'LEDGER_CONTRADICTED', message: sentence }], 'as soon as the service is up')
+    const blocker = (await run.blockers()).find((one) => one.thread_id)
+    t.match(blocker, { message: sentence, remedy: /^say where plate is .PUT .*benchd labware put .* PLACE.; then resume the run$/ })
+    const refuses = async (path: string, body?: object) => {
+      const reply = await run.ask('POST', path, body)
+      isRefusal(t, reply, 409, 'conflict')
+      t.match(reply.body, { detail: sentence }, path)
+    }
+    await refuses(`/api/executions/${run.execution_id}/resume`)
+    await refuses(`/api/threads/${thread_id}/resume`)
+    await run.mends('arm-1')
+    await refuses(`/api/executions/${run.execution_id}/resume`)
+    for (const decision of ['RETRY', 'CONTINUE', 'ABORT_ACTION', 'ABORT_METHOD'])
+      await refuses(`/api/threads/${thread_id}/recover`, { decision })
+    t.match(await run.labware(), [{ place }], 'nothing has moved')
+    await run.carries('plate', kept.at(-1)!)
+    t.match(await run.labware(), [{ place: `at ${kept.at(-1)}`, remedy: null }])
+    t.notMatch((await run.snapshot()).threads[0]!.waiting!.what, 'the service ended')
+    await run.post(`/api/executions/${run.execution_id}/resume`)
+    t.equal(await run.over(), 'COMPLETED')
+  })
 
-for (const { step, place } of cases) {
+  test(`after a power cut at ${step} the thread can be ended before anybody has said where its labware is`, async (t) => {
+    const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+    await isIn(before, step)
+    await before.until('it on the card', async () => before.isOnTheCard(onTheCard[step as keyof typeof onTheCard]), 100)
+    const run = await before.afterPowerCut()
+    const { thread_id } = await run.thread('plate', 'PAUSED')
+    t.equal((await run.recover(thread_id, 'ABORT_THREAD')).status, 200)
+    await run.over()
+    t.match(await run.labware(), [{ held_by: 'arm-1', place }])
+  })
+
   test(`a power cut at ${step} is reported once, however often the service starts before somebody looks`, async (t) => {
     const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
     await isIn(before, step)
@@ -140,16 +146,22 @@ for (const { step, place } of cases) {
       t.equal(incidents.length, 1, `start ${start}`)
       t.match(incidents, [{ category: 'LEDGER_CONTRADICTED', message: new RegExp(`it is ${place}; look`) }])
       t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1', place }], `start ${start}`)
+      isRefusal(t, await run.ask('POST', `/api/executions/${run.execution_id}/resume`), 409, 'conflict')
     }
-    await run.post(`/api/executions/${run.execution_id}/resume`)
-    const resumed = run
-    await run.heldAgain('plate', 'MOVE')
-    await run.until('the refused move on the card', async () => (await threadOnTheCard(resumed)).includes('"status":"ERRORED"'), 100)
-    const last = await run.afterPowerCut()
-    await last.thread('plate', 'PAUSED')
-    t.equal((await last.incidents()).filter(({ category }) => category === 'LEDGER_CONTRADICTED').length, 1, 'nothing has moved since')
   })
 }
+
+test('labware whose place failed before a power cut may stand where it was being put down', async (t) => {
+  const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
+  await before.does('arm-1', 'place')
+  await before.breaks('arm-1', 'jam')
+  await before.heldAgain('plate', 'MOVE')
+  await before.until('the failed move on the card', async () => (await threadOnTheCard(before)).includes('"status":"ERRORED"'), 100)
+  const run = await before.afterPowerCut()
+  await run.thread('plate', 'PAUSED')
+  t.match(await run.labware(), [{ held_by: 'arm-1', place: 'at pad_1 or in the gripper of arm-1 or at shaker_in' }])
+  isRefusal(t, await run.ask('POST', `/api/executions/${run.execution_id}/resume`), 409, 'conflict')
+})
 
 test('a topology that is unloaded by force while labware is picked up leaves it where it may be', async (t) => {
   const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
@@ -247,17 +259,15 @@ test('labware about which somebody has said where it is since its pick failed is
 })
 
 test('labware whose pick failed before a power cut is where it stood or in the gripper, until somebody says where it is', async (t) => {
-  const { run: before, thread_id } = await failedPick(t)
+  const { run: before } = await failedPick(t)
   await before.until('the failed move on the card', async () => (await threadOnTheCard(before)).includes('"status":"ERRORED"'), 100)
   const run = await before.afterPowerCut()
   const place = 'at pad_1 or in the gripper of arm-1'
   t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1', place }])
   await run.thread('plate', 'PAUSED')
   await run.mends('arm-1')
-  await run.post(`/api/executions/${run.execution_id}/resume`)
-  await run.heldAgain('plate', 'MOVE')
-  t.match((await run.recover(thread_id, 'RETRY')).body, { detail: /nobody has said where plate is/ })
+  isRefusal(t, await run.ask('POST', `/api/executions/${run.execution_id}/resume`), 409, 'conflict')
   await run.carries('plate', 'pad_1')
-  await run.recover(thread_id, 'RETRY')
+  await run.post(`/api/executions/${run.execution_id}/resume`)
   t.equal(await run.over(), 'COMPLETED')
 })

@@ -21,6 +21,7 @@ import {
   summaryOf,
   threadsOf,
 } from '../workflow/snapshot.ts'
+import { askArm } from '../workflow/whereabouts.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { knownBy, openOne } from './known_execution.ts'
 import { Limit, Numeral, whole } from './numeral.ts'
@@ -179,7 +180,8 @@ export const executionRoutes: Route<Rooms>[] = [
     execution.pause('manual')
     return 'each thread pauses at its next safe point; what a device does is not interrupted'
   }),
-  verb('resume', 'Resume an execution', (execution) => {
+  verb('resume', 'Resume an execution', async (execution) => {
+    for (const thread of execution.live()) await askArm(thread)
     const resumed = resumedIn(execution)
     execution.resume()
     return resumed
@@ -266,7 +268,7 @@ export const executionRoutes: Route<Rooms>[] = [
 ]
 
 /** The route of a verb for an open run that takes no more than its name. */
-function verb(name: string, summary: string, tell: (execution: Execution) => string): Route<Rooms> {
+function verb(name: string, summary: string, tell: (execution: Execution) => string | Promise<string>): Route<Rooms> {
   return route('POST', `${path}/${name}`, {
     operation_id: `${name}Execution`,
     summary,
@@ -276,10 +278,10 @@ function verb(name: string, summary: string, tell: (execution: Execution) => str
     state_of: stateOf,
     success: { description: 'The run has taken the request.', schema: OperationResult },
     errors: [404, 409],
-    handle(call) {
+    async handle(call) {
       const execution = openOne(call)
       call.body()
-      return json({ success: true, message: tell(execution) })
+      return json({ success: true, message: await tell(execution) })
     },
   })
 }

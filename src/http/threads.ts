@@ -8,6 +8,7 @@ import type { Runs } from '../lab/runs.ts'
 import { recover } from '../workflow/runs/retrying.ts'
 import { decisions } from '../workflow/threads/recovery.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
+import { askArm } from '../workflow/whereabouts.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
 /** The rooms of the lab that these routes use. */
@@ -21,7 +22,7 @@ type Verb<Body> = {
   description?: string
   body?: v.GenericSchema<unknown, Body>
   /** Answers what has come of it, in words. */
-  tell(thread: LabwareThread, body: Body, lab: Rooms): string
+  tell(thread: LabwareThread, body: Body, lab: Rooms): string | Promise<string>
 }
 
 export const threadRoutes: Route<Rooms>[] = [
@@ -34,8 +35,12 @@ export const threadRoutes: Route<Rooms>[] = [
   verb({
     name: 'resume',
     summary: 'Resume a thread that was paused',
-    description: 'Also calls off a pause that has not begun. One that an error holds is recovered, not resumed.',
-    tell: (thread) => (thread.resume() ? 'resumed' : 'it was not paused'),
+    description:
+      'Also calls off a pause that has not begun. One that an error holds is recovered, not resumed. A conflict while nobody has said where its labware is, whose move the end of the service cut off.',
+    async tell(thread) {
+      await askArm(thread)
+      return thread.resume() ? 'resumed' : 'it was not paused'
+    },
   }),
   verb({
     name: 'stop',
@@ -90,12 +95,12 @@ function verb<Body = unknown>({ name, summary, description, body, tell }: Verb<B
     state_of: ({ runs }, param) => runs.runtime.thread(param('thread_id'))?.status.current,
     success: { description: 'The thread has taken the request.', schema: OperationResult },
     errors: [404, 409],
-    handle({ lab, param, body }) {
+    async handle({ lab, param, body }) {
       const thread = lab.runs.runtime.thread(param('thread_id'))
       if (!thread) throw new LabError('not_found', `there is no thread ${JSON.stringify(param('thread_id'))} in the runs that are open`)
       const given = body()
       if (thread.isOver) throw new LabError('conflict', `thread ${thread.name} has ended: it is ${thread.status.current}`)
-      return json({ success: true, message: tell(thread, given, lab) })
+      return json({ success: true, message: await tell(thread, given, lab) })
     },
   })
 }

@@ -71,6 +71,7 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
       return benchOf(registry.all(), teachpoints).devices
     },
     hasTeachpoint: benchOf([], teachpoints).hasTeachpoint,
+    obstacles: (device_id: string, names: readonly string[]) => benchOf(registry.all(), teachpoints).obstacles!(device_id, names),
   }
   const driven = { teachpoints, clock }
   const closed = new AbortController()

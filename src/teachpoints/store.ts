@@ -7,6 +7,7 @@ import { JsonFile, type Report } from '../kit/json_file.ts'
 import { byCodePoint } from '../kit/name.ts'
 import { type TeachpointChange, TeachpointHistory, type Version, versionOf } from './history.ts'
 import { StoredTeachpoint, type Teachpoint } from './teachpoint.ts'
+import { gatewaysOf } from './way.ts'
 
 /** The most points that a device may have. */
 export const mostPoints = 1000
@@ -79,6 +80,7 @@ export class Teachpoints {
     await this.#change(by, (points) => {
       mustBe(tag, points.get(keyOf(point)), point)
       points.set(keyOf(point), point)
+      checkGateways(points, [point])
       checkNumber(points, [point])
     })
     return point
@@ -86,10 +88,10 @@ export class Teachpoints {
 
   /** Rejects with `exists`, and with `invalid` when the device has `mostPoints`. */
   async create(point: Teachpoint, { by }: By = {}): Promise<Teachpoint> {
-    checkGateways([point])
     await this.#change(by, (points) => {
       if (points.has(keyOf(point))) throw existing(point)
       points.set(keyOf(point), point)
+      checkGateways(points, [point])
       checkNumber(points, [point])
     })
     return point
@@ -111,10 +113,10 @@ export class Teachpoints {
         `teachpoint ${name} of ${device_id} cannot become ${point.name} of ${point.device_id}: create that one, then delete this`,
       )
     }
-    checkGateways([point])
     await this.#change(by, (points) => {
       mustBe(tag, found(points, device_id, name), point)
       points.set(keyOf(point), point)
+      checkGateways(points, [point])
     })
     return point
   }
@@ -132,13 +134,13 @@ export class Teachpoints {
     { overwrite, by }: By & { overwrite: boolean },
   ): Promise<{ created: number; updated: number }> {
     checkDistinct(imported)
-    checkGateways(imported)
     let updated = 0
     await this.#change(by, (points) => {
       const existed = imported.filter((point) => points.has(keyOf(point)))
       if (existed[0] && !overwrite) throw existing(existed[0])
       updated = existed.length
       for (const point of imported) points.set(keyOf(point), point)
+      checkGateways(points, imported)
       checkNumber(points, imported)
     })
     return { created: imported.length - updated, updated }
@@ -231,10 +233,14 @@ function existing({ device_id, name }: Teachpoint): LabError {
   )
 }
 
-function checkGateways(points: readonly Teachpoint[]): void {
-  const own = points.find(({ name, gateway }) => name === gateway)
-  if (own)
-    throw new LabError('invalid', `teachpoint ${own.name} of ${own.device_id} is its own gateway: name another one or leave gateway out`)
+/** Throws `invalid` for points whose gateways lead in a circle. Only a circle through one of `added` is new. */
+function checkGateways(points: Points, added: readonly Teachpoint[]): void {
+  for (const point of added) {
+    const { device_id, name, gateway } = point
+    if (name === gateway)
+      throw new LabError('invalid', `teachpoint ${name} of ${device_id} is its own gateway: name another one or leave gateway out`)
+    gatewaysOf(point, (other) => points.get(keyOf({ device_id, name: other })))
+  }
 }
 
 function checkDistinct(imported: readonly Teachpoint[]): void {

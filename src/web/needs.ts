@@ -177,6 +177,9 @@ function threads(state: State): Need[] {
     const path = { thread_id }
     const headers = { 'If-State': status }
     const its = instrumentOf(one, state)
+    // Nobody has said where it is since a move was cut off.
+    const lost = Object.values(state.labware).find((known) => known.thread_id === thread_id && known.remedy !== null)
+    if (lost) return [lostNeed(one, lost)]
     if (decisions.length > 0) {
       const elsewhere = retry_on.map((on) => ({
         label: `Retry on ${on}`,
@@ -206,6 +209,32 @@ function threads(state: State): Need[] {
     }
     return status === 'AWAITING_MANUAL_PLACE' || status === 'AWAITING_MANUAL_REMOVE' ? [byHand(one, { plate, href })] : []
   })
+}
+
+/** Labware about which a person must say where it is: nothing of its run moves before that. */
+function lostNeed({ thread_id, since, decisions, status }: Thread, { labware_id, name, position, remedy }: State['labware'][string]): Need {
+  const isAt = {
+    label: `${name} stands at ${position}`,
+    consequence: 'Nothing moves. The run can be resumed then.',
+    request: { operation: 'relocateLabware' as const, asked: { path: { labware_id }, body: { position } } },
+  }
+  const abort = {
+    label: decisionLabels.ABORT_THREAD,
+    ...decisionWords.ABORT_THREAD,
+    request: {
+      operation: 'recoverThread' as const,
+      asked: { path: { thread_id }, body: { decision: 'ABORT_THREAD' }, headers: { 'If-State': status } },
+    },
+  }
+  return {
+    id: `thread ${thread_id}`,
+    title: `Nobody knows where ${name} is`,
+    text: `${sentence(remedy ?? '')} For another place, go to the deck.`,
+    since,
+    severe: true,
+    href: '#/deck',
+    decisions: [...(position === null ? [] : [isAt]), ...(decisions.includes('ABORT_THREAD') ? [abort] : [])],
+  }
 }
 
 /** Labware that a person puts on the bench, or takes away. */

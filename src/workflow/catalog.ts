@@ -9,6 +9,7 @@ import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
 import { compileLibrary, type Library, readFolder, type Source } from './plans/library.ts'
 import type { Workflow } from './plans/plan.ts'
+import { unusablePoints } from './plans/refusal.ts'
 import { hasDevice, type Topology } from './plans/topology.ts'
 import { mustBeKnown } from './plans/wrong.ts'
 import type { ThreadOnBench } from './runs/state.ts'
@@ -86,8 +87,14 @@ export class Catalog {
     this.#loadAgain()
   }
 
-  /** Loads a topology, and keeps that it is. Rejects as `Runtime.load` throws, and with `storage` when it is loaded but not kept. */
+  /**
+   * Loads a topology, and keeps that it is. Rejects as `Runtime.load` throws, with `invalid` for one whose points its transporters cannot use, and
+   * with `storage` when it is loaded but not kept.
+   */
   async load(name: string, { force = false }: { force?: boolean } = {}): Promise<Topology> {
+    const wanted = this.runtime.library.topologies.get(name)
+    const obstacles = wanted ? unusablePoints(wanted, this.#options.bench) : []
+    if (obstacles.length > 0) throw new LabError('invalid', `topology ${name} is not loaded: ${obstacles.join('; ')}`)
     const topology = this.runtime.load(name, { force })
     await this.runtime.standing.persisted()
     return topology

@@ -77,7 +77,7 @@ async function shaking(t: Test) {
     driven,
   } as const
   const registry = new Registry([shaker], { ...noStores, clock, hub: { emit: () => ({}) as never }, ledger: new Ledger(), log: silent })
-  const live = new DrivenEquipment({ registry, teachpoints: { get: () => t.fail() as never }, forgives: false, clock })
+  const live = new DrivenEquipment({ registry, teachpoints: { list: () => t.fail() as never }, forgives: false, clock })
   t.ok(live.isReal('shaker-1') && !live.isReal('arm'), 'what is an instrument is known')
   const library = compileLibrary(
     [topology, workflow].map((input, i) => ({ origin: `document ${i}`, form: 'typescript', input })),

@@ -11,7 +11,7 @@ import { type Labware, placeOf } from './threads/labware.ts'
 import { knowsBetter } from './threads/moving.ts'
 import { type RunEnvironment, runModes } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
-import { mayBe } from './threads/uncertain.ts'
+import { mayBe, provenBy, uncertainty } from './threads/uncertain.ts'
 
 const MaybeText = v.nullable(v.string())
 
@@ -25,7 +25,10 @@ export const Whereabouts = v.strictObject({
   thread_id: described(MaybeText, 'null for what just stands there'),
   thread_name: MaybeText,
   left_by: described(MaybeText, 'The run that moved it last; null while a thread moves it, and where that is not known'),
-  remedy: described(MaybeText, 'The remedy for labware that no thread moves, with the command; null while a thread moves it'),
+  remedy: described(
+    MaybeText,
+    'What to do about labware that no thread moves, or whose move the end of the service cut off, with the command; null for other labware',
+  ),
 })
 export type Whereabouts = v.InferOutput<typeof Whereabouts>
 
@@ -47,7 +50,7 @@ export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): 
     thread_id: thread?.thread_id ?? null,
     thread_name: thread?.name ?? null,
     left_by: (!thread && labware.last_run) || null,
-    remedy: thread ? null : remedyOf(labware),
+    remedy: !thread ? remedyOf(labware) : thread.isLost ? uncertainty(thread.state) : null,
   }
 }
 
@@ -100,6 +103,26 @@ export function relocate(piece: PlacedLabware, position: string | null): void {
   if (thread) takeAway(thread, device)
   // Whether that can be is said before the next thing moves.
   thread?.execution.state.persisted()?.catch(() => undefined)
+}
+
+/**
+ * Takes an arm's word for where labware is whose move the last end of the service cut off, as far as what it says of its gripper proves that. Rejects
+ * with `interlock` while the arm moves.
+ */
+export async function askArm(thread: LabwareThread): Promise<void> {
+  const { environment, execution, labware } = thread
+  const { held_by: arm } = labware
+  if (!thread.isLost || !thread.isWitnessed || arm === null) return
+  const gripper = await environment.equipment.gripper?.(arm)
+  // Somebody may have said it meanwhile.
+  if (!gripper || !thread.isLost || labware.held_by !== arm) return
+  const proven = provenBy(gripper, thread.state)
+  if (!proven) return
+  if (proven === 'held') knowsBetter(thread)
+  else relocate({ labware, environment, thread }, proven.position)
+  const place = proven === 'held' ? `in the gripper of ${arm}` : `at ${proven.position}`
+  const message = `${arm} stands, and says that its gripper is ${gripper}: ${labware.name} is ${place}`
+  execution.incident('MOVE_CONTINUED', message, thread, { severity: 'INFO' })
 }
 
 /** Throws `conflict` while something happens to its labware. */

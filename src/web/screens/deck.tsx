@@ -93,7 +93,9 @@ function Carried({ topology }: { topology: Topology }) {
   const place = useSignal('')
   if (labware.length === 0) return <Empty>No labware stands on the bench.</Empty>
   const id = labware.some(({ labware_id }) => labware_id === chosen.value) ? chosen.value : labware[0]!.labware_id
-  const free = topology.positions.filter((position) => !position.labware).map(({ name }) => name)
+  // Labware that may be in a gripper may still stand where it was picked.
+  const isFree = ({ labware: there }: Topology['positions'][number]) => !there || there.labware_id === id
+  const free = topology.positions.filter(isFree).map(({ name }) => name)
   const to = free.includes(place.value) || place.value === 'off' ? place.value : (free[0] ?? 'off')
   return (
     <section aria-label="Somebody carried it" class="fields">

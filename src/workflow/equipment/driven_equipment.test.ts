@@ -180,15 +180,26 @@ test('an arm carries from the point that is taught to the other, as they are whe
 })
 
 test('a place that is not taught, or not so that an arm can be sent there, says what to teach, and nothing is picked', async (t) => {
-  const { equipment, run, lab, did } = await bench(t)
+  const old = { device_id: 'arm-0', driver: 'arm', transport: { kind: 'simulated' }, settings: { can: [] } }
+  const { equipment, run, lab, did } = await bench(t, { more: [old] })
   const joint = { base: 0, shoulder: 0, elbow: 0, wrist: 0, rail: 0, gripper: 0 }
-  await run(lab.teachpoints.create({ device_id: 'arm-1', name: 'bent', coord_type: 'joint', coords: joint }))
+  await run(lab.teachpoints.create({ device_id: 'arm-0', name: 'bent', coord_type: 'joint', coords: joint }))
+  const pad = demoTeachpoints.find(({ name }) => name === 'pad_1')!
+  await run(lab.teachpoints.create({ ...pad, device_id: 'arm-0' }))
+  await run(lab.teachpoints.create({ ...pad, name: 'nest', gateway: 'gat' }))
   await t.rejects(run(equipment.carry('arm-1', 'pick', 'pad_9', calm)), {
     code: 'not_found',
     message: /arm-1 has no teachpoint pad_9; teach it/,
   })
-  await t.rejects(run(equipment.carry('arm-1', 'pick', 'bent', calm)), { code: 'invalid', message: /bent of arm-1 is in joint/ })
-  t.same(did, ['arm-1 initialize'])
+  await t.rejects(run(equipment.carry('arm-1', 'pick', 'nest', calm)), { code: 'invalid', message: /its gateway gat is not taught/ })
+  const cannot = { code: 'invalid', message: /^arm-0 cannot be sent to joint coordinates, and bent is taught in joint coordinates; extend/ }
+  await t.rejects(run(equipment.carry('arm-0', 'place', 'bent', calm)), cannot)
+  t.throws(() => equipment.mustReach('arm-0', ['pad_1', 'bent']), cannot, 'before anything is picked up')
+  t.doesNotThrow(() => equipment.mustReach('arm-0', ['pad_1']))
+  t.same(
+    did.filter((what) => !what.endsWith('place')),
+    ['arm-1 initialize', 'arm-0 initialize'],
+  )
 })
 
 test('an operation that an operator stops rejects as stopped', async (t) => {

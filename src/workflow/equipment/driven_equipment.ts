@@ -1,19 +1,20 @@
 // The bench as its drivers drive it: real instruments, or each one's own simulator.
 
-import type { Instrument, MoveTarget } from '../../devices/instrument.ts'
+import type { Instrument } from '../../devices/instrument.ts'
 import { isQuestion, type MoveName, operations, type Performable, readings } from '../../devices/operations.ts'
 import type { OperationRecord, OperationResult } from '../../devices/records.ts'
 import type { Registry } from '../../devices/registry.ts'
+import { obstaclesOn, type Way } from '../../devices/way.ts'
 import { LabError } from '../../errors.ts'
 import { type Clock, sleep } from '../../kit/clock.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
-import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
+import { wayTo } from '../../teachpoints/way.ts'
 import type { BeforeMotion, Condition, Equipment, LatchedFault, Performing, SimulatorHand } from './equipment.ts'
 
 type Options = {
   registry: Registry
-  teachpoints: Pick<Teachpoints, 'get'>
+  teachpoints: Pick<Teachpoints, 'list'>
   /**
    * Whether a stop or a fault ends when a run needs the device again. Never where something real could move: there somebody
    * has to look first. A simulator has nobody who would, and no other way back.
@@ -150,11 +151,21 @@ export class DrivenEquipment implements Equipment {
     })
   }
 
+  mustReach(transporter_id: string, positions: readonly string[]): void {
+    const ways = positions.map((position) => this.#wayTo(transporter_id, position))
+    const obstacles = obstaclesOn(ways, transporter_id, this.#registry.find(transporter_id).abilities.skills ?? new Set())
+    if (obstacles.length > 0) throw new LabError('invalid', obstacles.join('; '))
+  }
+
+  gripper(transporter_id: string): Promise<'empty' | 'full' | null> {
+    return this.#registry.find(transporter_id).gripper()
+  }
+
   async carry(transporter_id: string, verb: MoveName, position: string, signal: AbortSignal): Promise<void> {
     await this.ready(transporter_id, signal)
     const instrument = this.#registry.find(transporter_id)
-    const place = this.#place(transporter_id, position)
-    await this.#untilAborted(instrument, signal, (begun) => instrument.carry(verb, place, { begun }))
+    const way = this.#wayTo(transporter_id, position)
+    await this.#untilAborted(instrument, signal, (begun) => instrument.carry(verb, way, { begun }))
   }
 
   /** The device, brought to where it takes commands. */
@@ -240,23 +251,11 @@ export class DrivenEquipment implements Equipment {
   }
 
   /** As it is taught now. Throws what to teach when it is not, or not so that an arm can be sent there. */
-  #place(transporter_id: string, position: string): MoveTarget {
-    const point = this.#taught(transporter_id, position)
-    if (point.coord_type === 'cartesian') return { at: position, pose: point.coords }
-    throw new LabError(
-      'invalid',
-      `the teachpoint ${position} of ${transporter_id} is in ${point.coord_type} coordinates, and arms are sent to cartesian ones; teach it anew`,
-    )
-  }
-
-  #taught(transporter_id: string, position: string): Teachpoint {
-    try {
-      return this.#teachpoints.get(transporter_id, position)
-    } catch (cause) {
-      throw new LabError('not_found', `${transporter_id} has no teachpoint ${position}; teach it that place, in cartesian coordinates`, {
-        cause,
-      })
-    }
+  #wayTo(transporter_id: string, position: string): Way {
+    const points = this.#teachpoints.list(transporter_id)
+    const point = points.find(({ name }) => name === position)
+    if (point) return wayTo(point, points)
+    throw new LabError('not_found', `${transporter_id} has no teachpoint ${position}; teach it that place`)
   }
 }
 

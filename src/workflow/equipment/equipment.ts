@@ -61,6 +61,13 @@ export interface Equipment {
   perform(device_id: string, operation: string, params: Readonly<Record<string, unknown>>, how: Performing): Promise<unknown>
   /** Makes the nest of a device such that a transporter can reach in: the door open, the plate free. */
   open(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<void>
+  /**
+   * Throws `invalid` or `not_found`, naming the points, unless the transporter can go to these positions as they are taught. It is initialized.
+   * Absent where nothing is driven.
+   */
+  mustReach?(transporter_id: string, positions: readonly string[]): void
+  /** Asks an arm whether it holds something, as `Instrument.gripper` does; absent where nothing is driven. */
+  gripper?(transporter_id: string): Promise<'empty' | 'full' | null>
   /** Takes labware up at a position, or sets it down there. The pick of a hop comes before its place. */
   carry(transporter_id: string, verb: 'pick' | 'place', position: string, signal: AbortSignal): Promise<void>
 }

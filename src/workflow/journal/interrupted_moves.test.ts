@@ -5,6 +5,7 @@ import type { RuntimeEvent } from '../../events/event.ts'
 import { begin, instantBench, Kept, KeptBeside, liveRuntime, takeUp, until } from '../../testing/workflow.ts'
 import type { TopologyInput } from '../plans/documents.ts'
 import { type Checkpoint, checkpointOf } from '../runs/state.ts'
+import { askArm } from '../whereabouts.ts'
 import { strandLabware } from './stranded_labware.ts'
 
 const topology: TopologyInput = {
@@ -38,14 +39,19 @@ async function ran(options: Pick<NonNullable<Parameters<typeof liveRuntime>[2]>,
 }
 
 /** What was saved when an arm was about to put p down. */
-async function killedAsItPlaces(bench: TopologyInput, document: object): Promise<Checkpoint> {
+function killedAsItPlaces(bench: TopologyInput, document: object): Promise<Checkpoint> {
+  return killedAsIt('place', bench, document)
+}
+
+/** What was saved when an arm was about to pick p up, or to put it down. */
+async function killedAsIt(motion: 'pick' | 'place', bench: TopologyInput, document: object): Promise<Checkpoint> {
   const kept = new Kept()
-  const live = instantBench({ carry: (_, verb) => (verb === 'place' ? new Promise(() => {}) : Promise.resolve()) })
+  const live = instantBench({ carry: (_, verb) => (verb === motion ? new Promise(() => {}) : Promise.resolve()) })
   const { runtime } = liveRuntime(bench, [document], { keep: () => kept, live })
   const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
-  await until(() => named(execution, 'p')?.move?.status.current === 'PLACING')
+  await until(() => named(execution, 'p')?.move?.status.current === (motion === 'pick' ? 'PICKING' : 'PLACING'))
   const last = () => checkpointOf(kept.all.at(-1)!)!
-  await until(() => last().threads.some(({ name, placing }) => name === 'p' && placing !== null))
+  await until(() => last().threads.some(({ name, placing, picking }) => name === 'p' && (motion === 'pick' ? picking : placing !== null)))
   return last()
 }
 
@@ -123,23 +129,20 @@ test('where a plate was being put down nothing else goes before somebody has loo
   const made = liveRuntime(shared, [crossing], { ids: 1_000_000, live: bench })
   const execution = await made.runtime.restore(saved)
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
-  execution.resume()
+  t.throws(() => execution.resume(), { code: 'conflict', message: /it is at a or in the gripper of arm_1 or at x; look/ })
+  named(execution, 'q').resume()
   execution.emitCustom('go', { value: null, data: {} }, null)
   const p = named(execution, 'p')
-  await until(() => p.pausedAt === 'MOVE')
   t.match(
     made.incidents.map(({ message }) => message),
-    [
-      /the service ended while arm_1 moved p: it is at a or in the gripper of arm_1 or at x; look/,
-      /p was not set back at a by arm_1: .*; as far as is known it is in the gripper of arm_1, or it stands at x already/,
-    ],
+    [/the service ended while arm_1 moved p: it is at a or in the gripper of arm_1 or at x; look/],
   )
   await until(() => named(execution, 'q').waiting?.kind === 'reservation')
   for (let turns = 0; turns < 200; turns++) await new Promise(setImmediate)
   t.same(crashes, [])
   // Who looked says so.
   made.runtime.relocate(p.labware.labware_id, { position: 'x' })
-  p.recover('CONTINUE')
+  execution.resume()
   await made.runtime.over(execution)
   t.same([execution.phase.current, crashes], ['completed', []])
   t.same([...standing].sort(), ['c', 'f'])
@@ -170,10 +173,12 @@ test('a real arm puts nothing back into a storage before somebody has looked', a
   const bench = instantBench({
     carry: async (_, verb, position) => void seen.push(`${verb} ${position}`),
     isReal: () => true,
+    gripper: async () => 'full',
   })
   const made = liveRuntime(stacked, [one], { ids: 1_000_000, live: bench })
   const execution = await made.runtime.restore(saved)
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
+  await askArm(named(execution, 'p'))
   execution.resume()
   await until(() => named(execution, 'p').pausedAt === 'MOVE')
   t.match(named(execution, 'p').last_error, /stack may have brought up its next one since p was taken out of it/)
@@ -181,4 +186,91 @@ test('a real arm puts nothing back into a storage before somebody has looked', a
   named(execution, 'p').recover('RETRY')
   await made.runtime.over(execution)
   t.same(seen, ['place stack', 'pick stack', 'place b'])
+})
+
+/** What the arm says after a kill in its move p from a to b, and what that leads to: where p is, and what the arm is told when the run is resumed. */
+const evidence = [
+  { motion: 'pick', says: 'full', place: 'in the gripper of arm', told: ['place a', 'pick a', 'place b'] },
+  { motion: 'pick', says: 'empty', place: 'at a', told: ['pick a', 'place b'] },
+  { motion: 'place', says: 'full', place: 'in the gripper of arm', told: ['place a', 'pick a', 'place b'] },
+  { motion: 'place', says: 'empty', place: 'at b', told: [] },
+  { motion: 'pick', says: null, place: null, told: [] },
+  { motion: 'place', says: null, place: null, told: [] },
+] as const
+
+for (const { motion, says, place, told } of evidence)
+  test(`killed in a ${motion}, and the arm then says ${says ?? 'nothing that proves anything'}: p is ${place ?? 'nobody knows where'}`, async (t) => {
+    const alone = { ...workflow, threads: { p: thread('p', 'a', 'b') }, start: ['p'], labware: { p: { type: 'x' } } }
+    const saved = await killedAsIt(motion, topology, alone)
+    const seen: string[] = []
+    const asked: string[] = []
+    const live = instantBench({
+      carry: async (_, verb, position) => void seen.push(`${verb} ${position}`),
+      gripper: async (arm) => {
+        asked.push(arm)
+        return says
+      },
+    })
+    const made = liveRuntime(topology, [alone], { ids: 1_000_000, live })
+    const execution = await made.runtime.restore(saved)
+    const p = named(execution, 'p')
+    await until(() => p.status.current === 'PAUSED')
+    t.throws(() => execution.resume(), { code: 'conflict', message: /look, and say where it is/ }, 'before the arm was asked')
+    await askArm(p)
+    t.same(asked, ['arm'])
+    t.same(seen, [], 'a question moves nothing')
+    if (place === null) {
+      t.throws(() => execution.resume(), { code: 'conflict', message: /look, and say where it is/ })
+      return
+    }
+    t.match(made.incidents.at(-1), {
+      category: 'MOVE_CONTINUED',
+      message: `arm stands, and says that its gripper is ${says}: p is ${place}`,
+    })
+    execution.resume()
+    await made.runtime.over(execution)
+    t.same(seen, told)
+    t.equal(execution.environment.scheduler.whereIs(p.labware.labware_id), 'b')
+  })
+
+test('an arm is asked only at the start after the kill: later a person may have emptied it', async (t) => {
+  const first = await killedAsIt('place', topology, workflow)
+  const kept = new Kept()
+  const again = liveRuntime(topology, [workflow], { ids: 1_000_000, live: instantBench({}), keep: () => kept })
+  await again.runtime.restore(first)
+  const last = () => checkpointOf(kept.all.at(-1) ?? new Map())
+  await until(() => last()?.threads.some(({ name, move, placing }) => name === 'p' && move === null && placing === 'b') === true)
+  const asked: string[] = []
+  const live = instantBench({
+    gripper: async (arm) => {
+      asked.push(arm)
+      return 'empty'
+    },
+  })
+  const made = liveRuntime(topology, [workflow], { ids: 2_000_000, live })
+  const execution = await made.runtime.restore(last()!)
+  await until(() => named(execution, 'p').status.current === 'PAUSED')
+  await askArm(named(execution, 'p'))
+  t.same(asked, [])
+  t.throws(() => execution.resume(), { code: 'conflict' })
+})
+
+test('labware that was being set back when the service ended again is where it stood or in the gripper', async (t) => {
+  const first = await killedAsIt('place', topology, workflow)
+  const kept = new Kept()
+  const hanging = instantBench({ carry: () => new Promise(() => {}), gripper: async () => 'full' })
+  const again = liveRuntime(topology, [workflow], { ids: 1_000_000, live: hanging, keep: () => kept })
+  const execution = await again.runtime.restore(first)
+  await until(() => named(execution, 'p').status.current === 'PAUSED')
+  await askArm(named(execution, 'p'))
+  execution.resume()
+  const last = () => checkpointOf(kept.all.at(-1) ?? new Map())
+  await until(() => last()?.threads.some(({ name, picking }) => name === 'p' && picking) === true)
+  const seen: string[] = []
+  const live = instantBench({ carry: async (_, verb, position) => void seen.push(`${verb} ${position}`) })
+  const made = liveRuntime(topology, [workflow], { ids: 2_000_000, live })
+  const run = await made.runtime.restore(last()!)
+  await until(() => named(run, 'p').status.current === 'PAUSED')
+  t.throws(() => run.resume(), { code: 'conflict', message: /it is at a or in the gripper of arm; look/ })
+  t.same(seen, [])
 })

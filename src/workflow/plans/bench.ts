@@ -3,7 +3,10 @@
 import type { OwnOperation } from '../../devices/description.ts'
 import type { Limits } from '../../devices/device.ts'
 import type { Instrument } from '../../devices/instrument.ts'
+import { obstaclesOn, type Way } from '../../devices/way.ts'
+import { messageOf } from '../../errors.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
+import { wayTo } from '../../teachpoints/way.ts'
 
 export type BenchDevice = {
   device_id: string
@@ -22,6 +25,11 @@ export type BenchDevice = {
 export type Bench = {
   devices: readonly BenchDevice[]
   hasTeachpoint(device_id: string, name: string): boolean
+  /**
+   * Returns why a transporter cannot use these points of its as they are taught: a sentence for each reason, with the points. An arm that has not yet
+   * said what it can do may be able to do all. Absent where nothing is taught.
+   */
+  obstacles?(device_id: string, names: readonly string[]): string[]
 }
 
 /** The bench as it is at this moment; the points are looked up when they are asked for. */
@@ -29,6 +37,22 @@ export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Te
   return {
     devices: instruments.map(benchDevice),
     hasTeachpoint: (device_id, name) => teachpoints.list(device_id).some((point) => point.name === name),
+    obstacles(device_id, names) {
+      const points = teachpoints.list(device_id)
+      const wanted = new Set(names)
+      const faults: string[] = []
+      const ways = points.flatMap((point): Way[] => {
+        if (!wanted.has(point.name)) return []
+        try {
+          return [wayTo(point, points)]
+        } catch (error) {
+          faults.push(messageOf(error))
+          return []
+        }
+      })
+      const skills = instruments.find((one) => one.device_id === device_id)?.abilities.skills
+      return [...faults, ...(skills ? obstaclesOn(ways, device_id, skills) : [])]
+    },
   }
 }
 

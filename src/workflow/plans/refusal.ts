@@ -10,7 +10,12 @@ import type { Topology } from './topology.ts'
 export function refusalFor(workflow: Workflow, mode: RunMode, bench: Bench): string | undefined {
   if (mode === 'PURE_SIM') return undefined
   const { topology } = workflow
-  const reasons = [...undriven(workflow, bench), ...shuttles(topology, bench), ...untaught(topology, bench)]
+  const reasons = [
+    ...undriven(workflow, bench),
+    ...shuttles(topology, bench),
+    ...untaught(topology, bench),
+    ...unusablePoints(topology, bench),
+  ]
   if (reasons.length === 0) return undefined
   return `workflow ${workflow.name} cannot run in ${mode}, only in PURE_SIM: ${reasons.join('; ')}`
 }
@@ -39,14 +44,23 @@ function shuttles({ document }: Topology, bench: Bench): string[] {
     .map((id) => `${id} is a translator, and the configuration has no transporter of that name`)
 }
 
-function untaught({ document, graph }: Topology, bench: Bench): string[] {
-  const reach = (Object.entries(document.transporters) as [string, { positions: readonly string[] }][]).map(
-    ([id, { positions }]) => [id, positions] as const,
-  )
-  return [...reach, ...Object.entries(document.translators)].flatMap(([id, positions]: readonly [string, readonly string[]]) => {
-    if (!bench.devices.some(({ device_id, driven }) => device_id === id && driven)) return []
-    const reached = [...graph.positions.values()].filter(({ entry }) => positions.includes(entry))
-    const missing = reached.map(({ name }) => name).filter((name) => !bench.hasTeachpoint(id, name))
+function untaught(topology: Topology, bench: Bench): string[] {
+  return reachesOf(topology, bench).flatMap(([id, names]) => {
+    const missing = names.filter((name) => !bench.hasTeachpoint(id, name))
     return missing.length ? `${id} was not taught ${missing.join(', ')} (Teach on the page, or benchd teachpoints import ${id} FILE)` : []
+  })
+}
+
+/** Returns why the transporters of a topology cannot use points that they were taught, in sentences with the points. */
+export function unusablePoints(topology: Topology, bench: Bench): string[] {
+  return reachesOf(topology, bench).flatMap(([id, names]) => bench.obstacles?.(id, names) ?? [])
+}
+
+/** The points that each transporter with a driver needs. */
+function reachesOf({ document, graph }: Topology, bench: Bench): [string, string[]][] {
+  const reach = Object.entries(document.transporters).map(([id, { positions }]): [string, readonly string[]] => [id, positions])
+  return [...reach, ...Object.entries(document.translators)].flatMap(([id, entries]): [string, string[]][] => {
+    if (!bench.devices.some(({ device_id, driven }) => device_id === id && driven)) return []
+    return [[id, [...graph.positions.values()].flatMap(({ name, entry }) => (entries.includes(entry) ? [name] : []))]]
   })
 }

@@ -357,8 +357,12 @@ export class Execution implements RunPorts {
     for (const thread of this.#live) thread.pause(reason)
   }
 
-  /** Lets all threads go on but those that an error holds. Throws `conflict` while labware is in the way that nobody took away since it stalled. */
+  /**
+   * Lets all threads go on but those that an error holds. Throws `conflict` while labware is in the way that nobody took away since it stalled, and
+   * while nobody has said where labware is whose move the end of the service cut off.
+   */
   resume(): void {
+    for (const thread of this.#live) if (!thread.pausedAt) thread.mustBeResumable()
     if (this.slots.orphaned().length === 0) this.stall.mustBeCleared()
     this.paused = null
     this.isAbortArmed = false

@@ -4,9 +4,9 @@ import * as v from 'valibot'
 import { described } from '../../kit/described.ts'
 import type { LatchedFault } from '../equipment/equipment.ts'
 import type { Obstacle } from '../scheduler/request.ts'
-import { placeOf } from '../threads/labware.ts'
 import type { PauseSite } from '../threads/recovery.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
+import { uncertainty } from '../threads/uncertain.ts'
 import type { Execution } from './execution.ts'
 import { retriesOn } from './held_action.ts'
 import { usedBy } from './used.ts'
@@ -143,10 +143,11 @@ function blockerOf(thread: LabwareThread): Blocker[] {
   const kind = pausedAt
     ? 'error'
     : (kinds[status.current] ?? (waiting.kind === 'operator' ? 'operator_step' : waiting.kind === 'event' ? 'event' : undefined))
+  const message = kind && awaited.has(kind) ? `waits for ${waiting.what}` : waiting.what
+  if (kind && thread.isLost) return [{ ...about, kind, message: uncertainty(thread.state), remedy: sayingWhere(thread) }]
   const remedy = (undecidedAt && remediesAt[undecidedAt]?.(thread)) ?? (kind && remedies[kind])
   const others = retriesOn(thread)
   const orThere = others.length > 0 ? `; or have it done at ${others.join(' or ')}: RETRY with "on"` : ''
-  const message = kind && awaited.has(kind) ? `waits for ${waiting.what}` : waiting.what
   if (kind && remedy) return [{ ...about, kind, message, remedy: `${remedy}${orThere}` }]
   const inTheWay = waiting.obstacles()
   const obstacles = unique(inTheWay.map((obstacle) => worded(obstacle, execution)))
@@ -188,7 +189,6 @@ const remedies: Record<Exclude<Blocker['kind'], 'safe_mode' | 'device_fault' | '
 const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> = {
   MOVE: (thread) => {
     const { name, labware_id } = thread.labware
-    if (isUnseen(thread)) return `${lookAndSay(thread)}; then recover the thread`
     return `see where ${name} is; if it is not ${whereIs(thread)}, put it somewhere and say where (${saying(labware_id)}); then recover the thread`
   },
   MOVE_RESOLUTION: elsewhere,
@@ -206,24 +206,16 @@ const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> 
     const state =
       interrupted?.status === 'EXECUTING_ACTION' ? `see how far ${interrupted.name} has come` : `${interrupted?.name} had not begun: see`
     const and = interrupted?.status === 'EXECUTING_ACTION' ? ' and' : ''
-    if (isUnseen(thread)) return `${lookAndSay(thread)}; then resume the thread or recover it`
     return `${state}${and} that ${labware.name} is ${whereIs(thread)}; then resume the thread or recover it`
   },
 }
 
-/** Whether the service ended while the labware was picked up, and nobody has said where it is: it does not move before that. */
-function isUnseen({ state, labware, environment }: LabwareThread): boolean {
-  return state.picking && labware.held_by !== null && environment.mode !== 'PURE_SIM'
+function sayingWhere({ labware: { name, labware_id }, pausedAt }: LabwareThread): string {
+  return `say where ${name} is (${saying(labware_id)}); then ${pausedAt ? 'recover the thread' : 'resume the run'}`
 }
 
-function lookAndSay(thread: LabwareThread): string {
-  const { name, labware_id } = thread.labware
-  return `look where ${name} is, ${whereIs(thread)}, and say it (${saying(labware_id)})`
-}
-
-function whereIs({ state: { labware, seat, picking } }: LabwareThread): string {
+function whereIs({ state: { labware, seat } }: LabwareThread): string {
   const { held_by } = labware
-  if (held_by && picking) return placeOf({ held_by }, seat)
   return held_by ? `in the gripper of ${held_by}` : `at ${seat ?? 'no place'}`
 }
 
@@ -232,7 +224,7 @@ function elsewhere({ labware: { name, labware_id } }: LabwareThread): string {
 }
 
 function saying(labware_id: string): string {
-  return `PUT /api/labware/${labware_id}/location, or benchd labware put`
+  return `PUT /api/labware/${labware_id}/location, or benchd labware put ${labware_id} PLACE`
 }
 
 /** Others may stand until somebody sees to them, and others again wait for those. */

@@ -76,7 +76,7 @@ export const ThreadState = v.object({
    * says where the labware is.
    */
   placing: Missing,
-  /** The labware was being picked up when the service ended: it is where it stood or in the gripper, until somebody says where. */
+  /** The labware was being picked up, or set back, when the service ended: it is where it stood or in the gripper, until somebody says where. */
   picking: v.optional(v.boolean(), false),
   /** The device at which an operator wants an action done again, until it is done, or somebody decides otherwise. */
   retry_on: v.optional(v.nullable(v.object({ path: v.string(), device: v.string() })), null),

@@ -13,7 +13,7 @@ import { reachIn, take } from './reaching.ts'
 import { Interrupt } from './recovery.ts'
 import { secondsAt } from './run_environment.ts'
 import type { LabwareThread } from './thread.ts'
-import { mayBe, mayBePicked } from './uncertain.ts'
+import { isUncertain, mayBe, mayBePicked, uncertainty } from './uncertain.ts'
 
 /**
  * After a restart: sets labware in a gripper back where it was picked; that position is still reserved for it. Its route is lost, and a full
@@ -38,6 +38,7 @@ export function knowsBetter(thread: LabwareThread): void {
   const { environment, thread_id } = thread
   const { placing } = thread.state
   thread.set({ placing: null, picking: false })
+  thread.isWitnessed = false
   thread.move?.set({ is_placing: false, has_failed_pick: false })
   if (placing !== null) environment.scheduler.letGo(thread_id, placing)
 }
@@ -85,13 +86,9 @@ export async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
 }
 
 /** Throws `conflict` where a person must look first: a real storage may have brought up its next labware, and one would be put upon the other. */
-function mayGoBack({ labware, environment, state }: LabwareThread, { to, transporter }: Hop): void {
-  // Without drivers there is no gripper to look at.
-  if (state.picking && environment.mode !== 'PURE_SIM')
-    throw new LabError(
-      'conflict',
-      `the service ended while ${transporter} picked ${labware.name} up; look, and say where it is (benchd labware put ${labware.labware_id} PLACE)`,
-    )
+function mayGoBack(thread: LabwareThread, { to, transporter }: Hop): void {
+  const { labware, environment } = thread
+  if (thread.isLost) throw new LabError('conflict', uncertainty(thread.state))
   if (!environment.scheduler.graph.positions.get(to)?.storage || !environment.equipment.isReal?.(transporter)) return
   throw new LabError(
     'conflict',
@@ -155,15 +152,13 @@ function beginsToPick({ environment }: LabwareThread, { hop, status }: MoveRun):
  */
 export function reportUncertain(thread: LabwareThread, interrupted: string | undefined): void {
   const { execution, labware, state, thread_id, environment } = thread
-  const { placing, picking } = state
-  const { labware_id, name, held_by } = labware
-  const position = environment.scheduler.whereIs(labware_id)
-  if (held_by === null || position === undefined || (!picking && placing === null)) return
+  const { placing } = state
+  const position = environment.scheduler.whereIs(labware.labware_id)
+  if (position === undefined || !isUncertain(state)) return
   environment.scheduler.reachIn(thread_id, [position, ...(placing === null ? [] : [placing])])
   if (environment.mode === 'PURE_SIM' || (interrupted !== 'PICKING' && interrupted !== 'PLACING')) return
-  const place = placeOf({ held_by, placing: placing ?? undefined }, position)
-  const remedy = `look, and say where it is (benchd labware put ${labware_id} PLACE), before the run is resumed`
-  execution.incident('LEDGER_CONTRADICTED', `the service ended while ${held_by} moved ${name}: it is ${place}; ${remedy}`, thread)
+  thread.isWitnessed = true
+  execution.incident('LEDGER_CONTRADICTED', uncertainty(state), thread)
 }
 
 /** Reports labware that its thread leaves in a gripper, perhaps, and keeps each place where it may be until somebody says where it is. */
@@ -204,8 +199,8 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
   const before = state.retry_on
   const going = await thread.decisionAt('MOVE', error, {
     refuses: (decision) =>
-      decision === 'RETRY' && state.picking && thread.environment.mode !== 'PURE_SIM'
-        ? `nobody has said where ${labware.name} is; look, and say it: benchd labware put ${labware.labware_id} PLACE`
+      decision === 'RETRY' && thread.isLost
+        ? uncertainty(state)
         : decision === 'CONTINUE' && !isThere()
           ? `${labware.name} is not known to be at ${to}; put it there and edit its position first`
           : undefined,
@@ -244,6 +239,8 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       mustBeEmpty(transporter, thread)
       move.status.become('PREPARING_TO_MOVE')
       await getReady(environment, transporter, preparing)
+      // Labware that is in the gripper already can go nowhere where the arm cannot put it down.
+      equipment.mustReach?.(transporter, [from, to])
       for (const position of [from, to]) await open(position)
       takeBack = beginsToPick(thread, move)
       await sync.beforeMotion()

@@ -30,6 +30,7 @@ import {
 } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
 import type { Slots } from './slots.ts'
+import { isUncertain, uncertainty } from './uncertain.ts'
 
 /** Which interrupts end a wait: all of them, all but a pause, or only an abort. */
 type Interruption = 'pause' | 'stop' | 'abort'
@@ -118,6 +119,8 @@ export class LabwareThread extends Entry<'thread'> {
   #action: ActionRun | null = null
   #move: MoveRun | null = null
   #window: Window | null = null
+  /** The end of the service before this start cut a move off in its midst: what the arm says of its gripper now tells where the labware is. */
+  isWitnessed = false
   /** Resolves when the hop that is under way has ended. */
   carrying: Promise<void> | null = null
   /** Where the thread goes on from the interrupted action, as somebody has decided. */
@@ -438,7 +441,17 @@ export class LabwareThread extends Entry<'thread'> {
     // A subscriber may end the pause at once.
     const resumed = new Promise<void>((resolve, reject) => {
       this.#resume = () => this.environment.steps.push(resolve)
-      this.waiting = { kind: 'operator', what: this.#whyHeld(reason), since_ms: this.environment.clock.now(), obstacles: () => [] }
+      const why = () => this.#whyHeld(reason)
+      const since_ms = this.environment.clock.now()
+      this.waiting = {
+        kind: 'operator',
+        // Somebody may say meanwhile where its labware is.
+        get what() {
+          return why()
+        },
+        since_ms,
+        obstacles: () => [],
+      }
       this.#interrupt = (interrupt) => {
         if (interrupt.kind !== 'pause') this.environment.steps.push(() => reject(interrupt))
       }
@@ -463,6 +476,7 @@ export class LabwareThread extends Entry<'thread'> {
   #whyHeld(reason: 'manual' | 'system'): string {
     const { interrupted, error_before } = this.state
     const before = error_before === null ? '' : `; before the service ended, it had an error: ${error_before}`
+    if (this.isLost) return `${uncertainty(this.state)}${before}`
     if (this.undecidedAt !== 'RESTART') return `paused (${reason}): resume it${before}`
     const hasBegun = interrupted?.status === 'EXECUTING_ACTION'
     const what = `${this.last_error} ${hasBegun ? 'in the midst of' : 'before'} ${interrupted?.name}`
@@ -571,7 +585,17 @@ export class LabwareThread extends Entry<'thread'> {
     return true
   }
 
-  /** Ends a pause, also one that has not begun. Throws `conflict` where an error holds the thread. */
+  /** Whether nobody has said where its labware is, whose move the end of the service cut off. Without drivers there is no gripper to look at. */
+  get isLost(): boolean {
+    return this.environment.mode !== 'PURE_SIM' && isUncertain(this.state)
+  }
+
+  /** Throws `conflict` while nobody has said where its labware is, whose move the end of the service cut off. A thread that is stopping moves nothing. */
+  mustBeResumable(): void {
+    if (this.isLost && !this.isStopping) throw new LabError('conflict', uncertainty(this.state))
+  }
+
+  /** Ends a pause, also one that has not begun. Throws `conflict` where an error holds the thread, or nobody knows where its labware is. */
   resume(): boolean {
     if (this.#site) {
       throw new LabError(
@@ -579,6 +603,11 @@ export class LabwareThread extends Entry<'thread'> {
         `thread ${this.name} stands because of an error: ${this.last_error}; recover it with one of ${decisionsAt(this.#site).join(', ')}`,
       )
     }
+    this.mustBeResumable()
+    return this.#endPause()
+  }
+
+  #endPause(): boolean {
     if (!this.#wanted.pause) return false
     this.#wanted.pause = null
     this.#resume?.()
@@ -606,8 +635,10 @@ export class LabwareThread extends Entry<'thread'> {
     // The chosen device stays chosen over a restart, and over a move that fails on the way.
     if (on || (site !== 'RESTART' && site !== 'MOVE')) this.set({ retry_on: on ?? null })
     if (site === 'RESTART') {
+      // A thread that ends leaves its labware where it may be.
+      if (going !== 'thread') this.mustBeResumable()
       this.#afterRestart = going as GoesOnFrom<'RESTART'> | 'thread'
-      this.resume()
+      this.#endPause()
       return
     }
     const decide = this.#decide

@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { actionTransitions, statusIn } from '../statuses.ts'
-import type { Labware } from './labware.ts'
+import { type Labware, placeOf } from './labware.ts'
 
 /** An attempt at a hop. */
 export const MoveState = v.object({
@@ -50,10 +50,39 @@ export function mayBe(thread: OnBench): Pick<Labware, 'held_by' | 'placing'> {
 export function cutOff<State extends OnBench>(state: State): State {
   const { labware, move } = state
   const isPicked = mayBePicked(state)
+  const wasPlaced = labware.held_by !== null && move?.is_placing === true
+  const isSetBack = move?.to === move?.from
   return {
     ...state,
     labware: isPicked ? { ...labware, held_by: move!.transporter } : labware,
-    picking: isPicked || state.picking,
-    placing: move?.status === 'PLACING' && move.to !== move.from ? move.to : state.placing,
+    picking: isPicked || (wasPlaced && isSetBack) || state.picking,
+    placing: wasPlaced && !isSetBack ? move.to : state.placing,
   }
+}
+
+/** Whether the service ended while the labware was moved, and nobody has said where it is: it does not move before that. */
+export function isUncertain({ labware, picking, placing }: Pick<OnBench, 'labware' | 'picking' | 'placing'>): boolean {
+  return labware.held_by !== null && (picking || placing !== null)
+}
+
+/** The one sentence about such labware, in the incident, in the refusals, and wherever its run or the labware is shown. */
+export function uncertainty({ labware, seat, placing }: Pick<OnBench, 'labware' | 'seat' | 'placing'>): string {
+  const { labware_id, name, held_by } = labware
+  const place = placeOf({ held_by, placing: placing ?? undefined }, seat)
+  return `the service ended while ${held_by} moved ${name}: it is ${place}; look, and say where it is (benchd labware put ${labware_id} PLACE, once it is in no gripper), before the run is resumed`
+}
+
+/**
+ * Returns where labware is that a move left uncertain, by what the arm says of its gripper: in the gripper (`held`), or at a position. Undefined where
+ * that proves nothing. A full gripper has let go of nothing since the pick. With an empty one the labware is where it was picked as long as nobody had
+ * told the arm to put it down, and else where it was being put down.
+ */
+export function provenBy(
+  gripper: 'empty' | 'full',
+  { seat, picking, placing }: Pick<OnBench, 'seat' | 'picking' | 'placing'>,
+): 'held' | { position: string } | undefined {
+  if (gripper === 'full') return 'held'
+  const position = picking ? seat : placing
+  // It was cut off twice, and may stand at either place.
+  return position === null || (picking && placing !== null) ? undefined : { position }
 }

@@ -1,0 +1,58 @@
+// The way of an arm to a point: what a pick or a place is given, and which parts of it not every arm can do.
+
+import type { Pose } from './operations.ts'
+
+export const jointMembers = ['base', 'shoulder', 'elbow', 'wrist', 'rail', 'gripper'] as const
+/** Degrees; the rail is in mm. The members of a joint teachpoint's `coords`. */
+export type Joints = Record<(typeof jointMembers)[number], number>
+
+export type Side = 'left' | 'right'
+
+/** A taught point, by its name. `elbow` is the side to which the elbow bends there. */
+export type Spot = { at: string } & ({ pose: Pose; elbow?: Side } | { joints: Joints })
+
+/** How an arm comes to the labware and leaves, in mm. A length that is left out is the arm's own. */
+export type Approach = {
+  access_type: 'vertical' | 'horizontal'
+  vertical_clearance?: number | undefined
+  horizontal_clearance?: number | undefined
+  gripper_offset?: number | undefined
+}
+
+/** The point where an arm picks or places. `via` are the gateways, in the order in which it passes them on the way there; it leaves by the same way. */
+export type Way = Spot & { via?: readonly Spot[]; access?: Approach }
+
+/** What an arm may be able to do besides going to six cartesian coordinates. */
+export const skills = {
+  gateway: { cannot: 'pass a gateway', taught: 'with a gateway' },
+  access: { cannot: 'come and go by an access pattern', taught: 'with an access pattern' },
+  elbow: { cannot: 'be told to which side its elbow bends', taught: 'with an orientation' },
+  joint: { cannot: 'be sent to joint coordinates', taught: 'in joint coordinates' },
+} as const
+export type Skill = keyof typeof skills
+
+export function isSkill(word: string): word is Skill {
+  return Object.hasOwn(skills, word)
+}
+
+/** Returns why an arm with these skills cannot go these ways: a sentence for each skill that it lacks, with the points that need it. */
+export function obstaclesOn(ways: readonly Way[], device_id: string, has: ReadonlySet<Skill>): string[] {
+  const lacking = ways.flatMap(needsOf).filter(([skill]) => !has.has(skill))
+  return (Object.keys(skills) as Skill[]).flatMap((skill) => {
+    const points = [...new Set(lacking.flatMap(([lacked, at]) => (lacked === skill ? [at] : [])))]
+    if (points.length === 0) return []
+    const { cannot, taught } = skills[skill]
+    const are = points.length === 1 ? 'is' : 'are'
+    return `${device_id} cannot ${cannot}, and ${points.join(', ')} ${are} taught ${taught}; extend its adapter (drivers/arm/README.md says how), or teach ${points.length === 1 ? 'that point' : 'those points'} anew without that`
+  })
+}
+
+/** The skills that a way needs, and the point that needs each. */
+function needsOf(way: Way): [Skill, string][] {
+  const { at, via = [], access } = way
+  const spots = [way, ...via].flatMap((spot): [Skill, string][] => {
+    if ('joints' in spot) return [['joint', spot.at]]
+    return spot.elbow ? [['elbow', spot.at]] : []
+  })
+  return [...(via.length > 0 ? [['gateway', at] as [Skill, string]] : []), ...(access ? [['access', at] as [Skill, string]] : []), ...spots]
+}
