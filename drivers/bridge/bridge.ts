@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import type { OwnOperation } from '../../src/devices/description.ts'
-import { changesOf, type Description, ownOperations, readDescription } from '../../src/devices/description.ts'
+import { changesOf, type Description, mostSeconds, ownOperations, readDescription } from '../../src/devices/description.ts'
 import type { KeptDescription } from '../../src/devices/descriptions.ts'
 import type { AnyProfile, AskedOperation, Device, EndedEarly, Identity, Learned, Limits, SelfDescribed } from '../../src/devices/device.ts'
 import { connectionLost, isRefusal } from '../../src/devices/failure.ts'
@@ -54,7 +54,7 @@ const Progressed = v.object({
   message: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(300))), null),
 })
 const EndedProgram = v.object({ reason: v.pipe(v.string(), v.nonEmpty(), v.maxLength(1000)) })
-const Ended = v.object({ seconds_left: v.optional(v.pipe(v.number(), v.minValue(0)), 0) })
+const Ended = v.object({ seconds_left: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(mostSeconds)), 0) })
 const Value = v.object({ value: v.pipe(v.number(), v.finite()), target: v.optional(v.nullable(v.number()), null) })
 
 export class Bridge extends Mounted<BridgeMount> implements Device {

@@ -16,7 +16,8 @@ export const BridgeType = v.pipe(
   v.check((type) => type !== 'transporter', 'a transporter cannot be a bridge'),
 )
 
-const mostSeconds = 7 * 24 * 3600
+/** The longest that an operation of a program behind a device may take. */
+export const mostSeconds = 7 * 24 * 3600
 const Seconds = v.pipe(v.number(), v.minValue(0), v.maxValue(mostSeconds))
 
 const DescribedOperation = v.strictObject({

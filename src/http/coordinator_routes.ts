@@ -7,7 +7,7 @@ import type { Coordinator } from '../fleet/coordinator/coordinator.ts'
 import type { LabBenches } from '../fleet/coordinator/lab_benches.ts'
 import type { Keys } from '../keys/keys.ts'
 import { described } from '../kit/described.ts'
-import { Id, Name } from '../kit/name.ts'
+import { Barcode, barcodeText, Id, Name } from '../kit/name.ts'
 import { packageVersion } from '../kit/package_version.ts'
 import { SubmissionId } from '../workflow/runs/submission_request.ts'
 import { json, type Route, routesOf } from './contract.ts'
@@ -28,6 +28,7 @@ const MaybeSeconds = described(v.nullable(v.number()), 'Unix time', 's')
 const Labware = described(
   v.pipe(
     v.string(),
+    v.transform(barcodeText),
     v.regex(/^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, hyphens and underscores, and not begin with a hyphen'),
   ),
   'The barcode of the labware',
@@ -273,7 +274,7 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     description:
       'The bench is told; what the bench refuses, as another barcode, is a conflict, and the task stays. Labware that is placed wants its `barcode`.',
     scope: 'operate',
-    body: v.strictObject({ barcode: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(128))) }),
+    body: v.strictObject({ barcode: v.optional(Barcode) }),
     body_may_be_empty: true,
     success: { description: 'The bench has taken it', schema: OperationResult },
     errors: [400, 404, 409, 500, 503],

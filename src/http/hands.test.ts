@@ -64,6 +64,27 @@ test('another barcode than was submitted is refused and recorded, and the right 
   t.equal(await run.over(), 'COMPLETED')
 })
 
+test('white space and control characters at the ends belong to no barcode, whichever door it comes through', async (t) => {
+  for (const [asked, read] of [
+    ['00123', '00123\r\n'],
+    [' 00124', '00124'],
+    ['e\u0301-1', '\u00e9-1'],
+  ]) {
+    const run = await beginRun(t, {
+      workflow: byHand,
+      submission: { groups: [{ group_id: 'g1', members: { plate: { barcode: asked } } }] },
+    })
+    const { thread_id } = await run.thread('plate', 'AWAITING_MANUAL_PLACE')
+    await run.post(`/api/threads/${thread_id}/placed`, { barcode: read })
+    t.equal((await run.thread('plate', 'AWAITING_MANUAL_REMOVE')).labware!.barcode, read!.trim())
+    await run.post(`/api/threads/${thread_id}/removed`)
+    t.equal(await run.over(), 'COMPLETED')
+  }
+  const run = await beginRun(t, { workflow: byHand })
+  const { thread_id } = await run.thread('plate', 'AWAITING_MANUAL_PLACE')
+  isRefusal(t, await run.ask('POST', `/api/threads/${thread_id}/placed`, { barcode: '\r\n' }), 400, 'invalid')
+})
+
 test('where nobody has the right labware the thread is stopped instead; nothing was put on the bench', async (t) => {
   const run = await beginRun(t, { workflow: byHand, ...named })
   const { thread_id } = await run.thread('plate', 'AWAITING_MANUAL_PLACE')

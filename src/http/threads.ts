@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import { described } from '../kit/described.ts'
+import { Barcode } from '../kit/name.ts'
 import type { Runs } from '../lab/runs.ts'
 import { recover } from '../workflow/runs/retrying.ts'
 import { decisions } from '../workflow/threads/recovery.ts'
@@ -68,7 +69,7 @@ export const threadRoutes: Route<Rooms>[] = [
   verb({
     name: 'placed',
     summary: 'Say that the labware a thread waits for stands at its start',
-    body: v.strictObject({ barcode: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(128))) }),
+    body: v.strictObject({ barcode: v.optional(Barcode) }),
     tell(thread, { barcode }, { runs }) {
       runs.runtime.placed(thread, barcode ?? null)
       return `${thread.labware.name} stands at ${thread.state.starts_at}`

@@ -1,5 +1,6 @@
+import { mock } from 'node:test'
 import { test } from 'tap'
-import { type Clock, scaled, sleep, VirtualClock } from './clock.ts'
+import { type Clock, scaled, sleep, systemClock, VirtualClock } from './clock.ts'
 
 test('timers ring in the order of their moments, and of their setting', async (t) => {
   const clock = new VirtualClock()
@@ -31,6 +32,47 @@ test('a sleep ends at once when its signal is aborted', async (t) => {
   stop.abort(new Error('enough'))
   await t.rejects(waiting, { message: 'enough' })
 })
+
+test('a timer that is longer than one of Node may be rings at its moment, and not before', (t) => {
+  const node = timersOfNode()
+  t.teardown(node.restore)
+  const month_ms = 30 * 86_400_000
+  let rung = 0
+  systemClock.after(month_ms, () => rung++)
+  let passed_ms = 0
+  for (let next = node.next(); next; next = node.next()) {
+    t.ok(next.ms <= 2 ** 31 - 1, `${next.ms} ms`)
+    t.equal(rung, 0)
+    passed_ms += next.ms
+    next.ring()
+  }
+  t.equal(rung, 1)
+  t.equal(passed_ms, month_ms)
+  t.end()
+})
+
+test('a long timer that was called off in its second part does not ring', (t) => {
+  const node = timersOfNode()
+  t.teardown(node.restore)
+  const callOff = systemClock.after(2 ** 32, () => t.fail('it rang'))
+  node.next()!.ring()
+  callOff()
+  t.equal(node.next(), undefined)
+  t.end()
+})
+
+/** Timers of Node that ring when the test rings them. */
+function timersOfNode() {
+  const timers: { ms: number; ring(): void }[] = []
+  const set = (call: (...args: unknown[]) => void, ms: number, ...args: unknown[]) => {
+    const timer = { ms, ring: () => call(...args) }
+    timers.push(timer)
+    return timer
+  }
+  const clear = (timer: (typeof timers)[number]) => timers.splice(timers.indexOf(timer), 1)
+  const mocks = [mock.method(globalThis, 'setTimeout', set as never), mock.method(globalThis, 'clearTimeout', clear as never)]
+  return { next: () => timers.shift(), restore: () => mocks.forEach((one) => void one.mock.restore()) }
+}
 
 test('a scaled clock is so many times as fast', async (t) => {
   const clock = new VirtualClock()

@@ -17,7 +17,11 @@ export const systemClock: Clock = {
     return (seconds - firstSecond) * 1000 + nanoseconds / 1e6
   },
   after(ms, call) {
-    const timer = setTimeout(call, ms)
+    let timer: NodeJS.Timeout
+    const set = (left_ms: number) => {
+      timer = left_ms > longestTimer_ms ? setTimeout(set, longestTimer_ms, left_ms - longestTimer_ms) : setTimeout(call, left_ms)
+    }
+    set(ms)
     return () => clearTimeout(timer)
   },
 }
@@ -55,6 +59,9 @@ export class EndingClock implements Clock {
     this.#cancels.clear()
   }
 }
+
+/** A timer of Node that is set for longer rings after a millisecond. */
+const longestTimer_ms = 2 ** 31 - 1
 
 /** Times are counted from here. */
 const [firstSecond] = hrtime()

@@ -67,7 +67,7 @@ function withoutFlags(schema: JsonSchema, { flags, source }: RegExp): JsonSchema
 
 /** A text that is read as a number is a number to whoever writes it; made of digits alone it is whole. */
 function asNumber({ pattern, ...schema }: JsonSchema, { operation }: { operation: unknown }): JsonSchema | undefined {
-  if (operation !== Number) return undefined
+  if (operation !== Number) return { pattern, ...schema }
   return { ...schema, type: String(pattern).includes('.') ? 'number' : 'integer' }
 }
 

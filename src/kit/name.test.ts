@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { byCodePoint, byName, Host, Id, Name } from './name.ts'
+import { Barcode, byCodePoint, byName, Host, Id, Name } from './name.ts'
 
 test('a name is any well-formed text of 1 to 128 code points without control characters', async (t) => {
   for (const good of ['a', 'Schüttler/links', '機械', '😀'.repeat(128), '...', '.a', 'a b', 'e\u0301', '__proto__', '%2e']) {
@@ -32,9 +32,30 @@ test('white space at the ends of a name is taken off', async (t) => {
   t.same(v.parse(byName(v.number()), { ' pad_1 ': 1 }), { pad_1: 1 })
 })
 
+test('a barcode is kept in one form, without what a scanner or a table adds at its ends', async (t) => {
+  for (const read of ['00123', '00123\r\n', ' 00123\t', '\u000200123\u0003', '\ufeff00123\u200b', '\u00a000123'])
+    t.equal(v.parse(Barcode, read), '00123', JSON.stringify(read))
+  t.equal(v.parse(Barcode, 'e\u0301'), '\u00e9')
+  // The separator of fields of GS1.
+  t.equal(v.parse(Barcode, '10A\u001d21B\r'), '10A\u001d21B')
+  t.equal(v.parse(Barcode, `${'x'.repeat(128)}\r\n`).length, 128)
+  for (const bad of ['', ' \r\n', 'x'.repeat(129), 7]) t.notOk(v.is(Barcode, bad), JSON.stringify(bad))
+})
+
+test('two names that look alike are refused side by side', async (t) => {
+  const alike = [
+    ['\u00e9', 'e\u0301'],
+    ['pad', 'pa\u200bd'],
+    ['pad 1', 'pad\u00a01'],
+  ]
+  for (const [one = '', other = ''] of alike)
+    t.match(v.safeParse(byName(v.number()), { [one]: 1, [other]: 2 }).issues, [{ message: /which look alike/ }], JSON.stringify(other))
+  t.ok(v.is(byName(v.number()), { pad_1: 1, 'pad 1': 2, Pad_1: 3 }))
+})
+
 test('two names that differ in white space at their ends alone are refused where they would become one', async (t) => {
   const refused = v.safeParse(v.object({ positions: byName(v.number()) }), { positions: { pad: 1, 'pad ': 2 } })
-  t.match(refused.issues?.[0], { message: 'has "pad" and "pad ", which are one name without the spaces at their ends' })
+  t.match(refused.issues?.[0], { message: 'has "pad" and "pad ", which look alike: a person would take one for the other' })
   t.match(v.safeParse(byName(v.number()), { pad: 'x' }).issues, [{}])
   t.equal(v.is(byName(v.number()), 7), false)
 })

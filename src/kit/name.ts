@@ -24,7 +24,34 @@ export const Name = v.pipe(
   v.description('1 to 128 characters, none of them a control character; not . or ..; without the spaces at its ends'),
 )
 
-/** A record by name. Refuses two names that are one without the white space at their ends: one of the two values would be lost. */
+/** Returns the text of a barcode as it is kept and compared: a scanner adds white space and control characters at its ends. */
+export function barcodeText(read: string): string {
+  return read.normalize('NFC').replace(/^[\s\p{Cc}\p{Cf}]+|[\s\p{Cc}\p{Cf}]+$/gu, '')
+}
+
+/** The barcode of a labware. */
+export const Barcode = described(
+  v.pipe(
+    v.string(),
+    v.transform(barcodeText),
+    v.check(
+      (barcode) => barcode.length >= 1 && barcode.length <= 128,
+      'must be 1 to 128 characters, without the white space and the control characters at its ends',
+    ),
+  ),
+  '1 to 128 characters; white space and control characters at its ends are left out',
+)
+
+/** Returns what a person sees of a name: two names with the same text look alike, and would be taken for each other. */
+export function lookOf(name: string): string {
+  return name
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .normalize('NFC')
+    .replace(/\s+/gu, ' ')
+    .trim()
+}
+
+/** A record by name. Refuses two names that look alike. */
 export function byName<Schema extends v.GenericSchema>(schema: Schema): v.RecordSchema<typeof Name, Schema, undefined> {
   const record = v.record(Name, schema)
   const run: (typeof record)['~run'] = (dataset, config) => {
@@ -41,7 +68,7 @@ const distinct = v.pipe(
     ({ input }) =>
       `has ${sameNames(input)
         ?.map((name) => JSON.stringify(name))
-        .join(' and ')}, which are one name without the spaces at their ends`,
+        .join(' and ')}, which look alike: a person would take one for the other`,
   ),
 )
 
@@ -49,9 +76,10 @@ function sameNames(record: unknown): [string, string] | undefined {
   if (typeof record !== 'object' || record === null) return undefined
   const seen = new Map<string, string>()
   for (const name of Object.keys(record)) {
-    const before = seen.get(name.trim())
+    const look = lookOf(name)
+    const before = seen.get(look)
     if (before !== undefined) return [before, name]
-    seen.set(name.trim(), name)
+    seen.set(look, name)
   }
   return undefined
 }

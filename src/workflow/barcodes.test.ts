@@ -1,7 +1,10 @@
 // Labware with a barcode exists once: which submissions may ask for it.
 
 import { test } from 'tap'
+import * as v from 'valibot'
 import { liveRuntime, threadIn } from '../testing/workflow.ts'
+import { StandingPiece } from './standing_labware.ts'
+import { Labware } from './threads/labware.ts'
 
 const topology = {
   format: 1 as const,
@@ -26,6 +29,18 @@ const workflow = {
 const asked = { workflow: 'mixed', run_mode: 'LIVE', batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
 type Members = Record<string, { barcode: string } | { location: string; barcode: string }>
 const groups = (...members: Members[]) => members.map((its, i) => ({ group_id: `g${i + 1}`, members: its }))
+
+test('a barcode that an earlier version kept as a scanner sent it is taken up without what the scanner added', async (t) => {
+  const its = { labware_id: 'l1', name: 'plate', template: 'plate', type: '96', kind: 'plate', tips: null, tips_left: null }
+  for (const [kept, barcode] of [
+    ['00123\r\n', '00123'],
+    [' \r', null],
+    [null, null],
+  ]) {
+    t.equal(v.parse(StandingPiece, { ...its, seat: 'pad_1', barcode: kept }).barcode, barcode)
+    t.equal(v.parse(Labware, { ...its, state: 'PARKED', held_by: null, barcode: kept }).barcode, barcode)
+  }
+})
 
 test('a barcode that an open run has, or is to get, is refused with the run and its thread; it is free once that has ended', async (t) => {
   const { runtime } = liveRuntime(topology, [workflow])

@@ -81,6 +81,7 @@ export async function dryRun({ workflow, request, environment, idle, onMoment, b
       system: undefined,
       warn: () => {},
       now: () => 0,
+      clock: environment.clock,
       ended: () => {},
     },
   })

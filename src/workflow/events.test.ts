@@ -409,7 +409,7 @@ test('a flood of custom events is told once, and none of them is dropped; where 
   const floods: number[] = []
   for (const run_mode of ['LIVE', 'PURE_SIM'] as const) {
     let now = 0
-    const { runtime, told, incidents } = liveRuntime(topology, [document], { now: () => now })
+    const { runtime, told, incidents } = liveRuntime(topology, [document], { clock: { now: () => now * 1000, after: () => () => {} } })
     const execution = await begin(runtime, { workflow: 'work', run_mode })
     for (let i = 0; i < 5000; i++) {
       now += i < 2500 ? 0.0051 : 0.0049

@@ -104,6 +104,7 @@ export class Runtime {
       system: options.system ?? this,
       warn: options.warn,
       now: options.now,
+      clock: options.clock,
       open: () => this.#open(),
       ended: (execution) => this.#ended(execution),
     }
@@ -230,7 +231,7 @@ export class Runtime {
     const submission = this.#add(execution, {
       submission_id: request.submission_id ?? this.#newId(),
       request,
-      submitted_at: this.#options.now(),
+      submitted_at: execution.now(),
       status: 'PENDING',
     })
     execution.start(submission)
@@ -295,7 +296,7 @@ export class Runtime {
     for (const state of saved.submissions) execution.add(state)
     this.standing.openedFor(execution)
     try {
-      restore(execution, saved, this.#options.now())
+      restore(execution, saved)
     } catch (error) {
       execution.stopFollowing()
       throw error

@@ -1,5 +1,6 @@
 // Finds runs, threads, labware, incidents and steps by what people type: the beginning of an id, a name, or a place.
 
+import { barcodeText } from '../../kit/name.ts'
 import type { ExecutionSummary, ShownThread } from '../../workflow/snapshot.ts'
 import type { Whereabouts } from '../../workflow/whereabouts.ts'
 import { short } from '../at_shell.ts'
@@ -98,7 +99,7 @@ const mostCandidates = 5
 /** The whole id. A name goes before the beginning of an id. Throws unless exactly one candidate is meant. */
 function theOne(kind: string, word: string, candidates: readonly Candidate[], list: string): string {
   if (isWhole(word)) return word
-  const named = candidates.filter(({ names }) => names.includes(word))
+  const named = candidates.filter(({ names }) => names.includes(word) || names.includes(barcodeText(word)))
   const found = named.length > 0 ? named : candidates.filter(({ id }) => word !== '' && id.startsWith(word))
   if (found.length === 0) throw new CliError('not_found', `there is no ${kind} ${JSON.stringify(word)}; see: ${list}`)
   if (found.length === 1) return found[0]!.id

@@ -114,6 +114,40 @@ async function opened(t: Test, folder: string, told: string[] = []) {
 const linesOf = async (folder: string) =>
   (await readFile(`${folder}/records.jsonl`, 'utf8')).split('\n').filter((line) => line.includes('"kind"'))
 
+test('a run took as long as it took, whatever is done to the clock on the wall', async (t) => {
+  let steady_ms = 0
+  let wall = 500
+  // Events go on from 1000, as after a clock that was ahead.
+  const { runtime } = runtimeWith({ clock: { now: () => steady_ms, after: () => () => {} }, now: () => wall })
+  for (const jump of [3600, -100]) {
+    const from = wall
+    const execution = await begin(runtime, { workflow: 'waiting' })
+    steady_ms += 14_000
+    wall += jump
+    const joined = await begin(runtime, { workflow: 'waiting', batch_mode: 'JOIN_EXISTING' })
+    for (const one of [execution, joined]) {
+      one.abort('enough')
+      await runtime.over(one)
+    }
+    const { started_at, ended_at } = runtime.records.execution(execution.execution_id)!
+    t.equal(started_at, from)
+    t.equal(ended_at! - started_at, 14, `the clock was set by ${jump} s`)
+    const [submission] = runtime.records.submissionsOf(execution.execution_id)
+    t.equal(submission!.ended_at! - submission!.submitted_at, 14)
+  }
+})
+
+test('where only the log knows the end, it does not come before the beginning', (t) => {
+  const records = new Records()
+  records.accepted({ ...row, started_at: 5000 }, { ...submission, submitted_at: 5000 })
+  const ending = { status: 'ABORTED' as const, reason: null, ended_at: 1400 }
+  records.submissionEnded('e1', submission.submission_id, ending)
+  records.executionEnded('e1', ending)
+  t.equal(records.execution('e1')!.ended_at, 5000)
+  t.equal(records.submissionsOf('e1')[0]!.ended_at, 5000)
+  t.end()
+})
+
 test('a run is recorded from its submission to its end, with its groups', async (t) => {
   const { runtime } = runtimeWith()
   const groups = [

@@ -88,6 +88,7 @@ export const Row = v.variant('kind', [
 ])
 export type Row = v.InferOutput<typeof Row>
 
+/** Without the run itself, `ended_at` is the time of an event, which a clock that was wrong may have set before the beginning. */
 type Ending = { status: EndStatus; reason: string | null; ended_at: number }
 type ExecutionEnding = Ending & Pick<ExecutionRow, 'still_heating'>
 
@@ -260,13 +261,17 @@ export class Records implements RecordStore {
 
   submissionEnded(execution_id: string, submission_id: string, ending: Ending): void {
     const submission = this.#executions.get(execution_id)?.submissions.get(submission_id)
-    if (submission) this.#keep({ kind: 'submission', record: { ...submission, ...ending } })
+    if (!submission) return
+    this.#keep({ kind: 'submission', record: { ...submission, ...ending, ended_at: Math.max(ending.ended_at, submission.submitted_at) } })
   }
 
   executionEnded(execution_id: string, ending: ExecutionEnding): void {
     const held = this.#executions.get(execution_id)
     if (!held) return
-    this.#keep({ kind: 'execution', record: { ...held.execution, ...ending } })
+    this.#keep({
+      kind: 'execution',
+      record: { ...held.execution, ...ending, ended_at: Math.max(ending.ended_at, held.execution.started_at) },
+    })
     this.#forgetOldest()
   }
 

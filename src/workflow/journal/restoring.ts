@@ -13,10 +13,11 @@ import { reopenWindow } from '../threads/windows.ts'
 export const restarted = 'the service restarted'
 
 /**
- * Has a run go on with the values that were saved of it; its submissions are there. The log tells of the same. `now` is Unix time, s. Throws `conflict`
- * when the workflow is not what it was.
+ * Has a run go on with the values that were saved of it; its submissions are there. The log tells of the same.
+ * Throws `conflict` when the workflow is not what it was.
  */
-export function restore(execution: Execution, saved: Checkpoint, now: number): void {
+export function restore(execution: Execution, saved: Checkpoint): void {
+  const now = execution.now()
   if (saved.execution.hash !== execution.workflow.hash) {
     throw new LabError('conflict', `workflow ${execution.workflow.name} was changed while the service was away`)
   }
@@ -36,7 +37,8 @@ export function restore(execution: Execution, saved: Checkpoint, now: number): v
     thread.joining = joining?.state.wanted.includes(thread.labware.template) ? joining : null
     if (thread.isOver) continue
     thread.joining?.enter(thread)
-    if (window) reopenWindow(thread, window, window.until - now)
+    // The clock on the wall may have been set back meanwhile.
+    if (window) reopenWindow(thread, window, Math.min(window.until - now, window.allowed_s))
   }
   const moves = new Map(saved.threads.map(({ thread_id, move }) => [thread_id, move?.status]))
   for (const thread of execution.threads.values()) closeInterrupted(thread)

@@ -51,12 +51,12 @@ export class ExecutionTrackingSink implements Sink {
   }
 
   #onSubmission({ execution_id, entity_id: submission_id, status, timestamp, context }: RuntimeEvent): void {
+    const execution = this.#find(execution_id)
     if (isEnding(status)) {
-      const ending = { status, reason: reasonIn(context), ended_at: timestamp }
+      const ending = { status, reason: reasonIn(context), ended_at: execution?.now() ?? timestamp }
       for (const store of this.#stores) store.submissionEnded(execution_id, submission_id, ending)
       return
     }
-    const execution = this.#find(execution_id)
     const submission = execution?.submissions.find((one) => one.submission_id === submission_id)
     if (!execution || !submission) return
     for (const store of this.#stores) store.accepted(rowOf(execution), submissionRow(submission))
@@ -64,7 +64,9 @@ export class ExecutionTrackingSink implements Sink {
 
   #onExecution({ execution_id, status, timestamp, context }: RuntimeEvent): void {
     if (!isEnding(status)) return
-    const ending = { status, reason: reasonIn(context), ended_at: timestamp, ...heatingIn(context) }
+    // The event may have a later time: events keep their order while the clock on the wall is set back.
+    const ended_at = this.#find(execution_id)?.ended_at ?? timestamp
+    const ending = { status, reason: reasonIn(context), ended_at, ...heatingIn(context) }
     for (const store of this.#stores) store.executionEnded(execution_id, ending)
   }
 }

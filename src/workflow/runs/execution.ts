@@ -5,6 +5,7 @@ import type { StillHeating } from '../../events/contexts.ts'
 import type { Context } from '../../events/event.ts'
 import type { Hub } from '../../events/hub.ts'
 import type { IncidentCategory } from '../../events/incidents.ts'
+import type { Clock } from '../../kit/clock.ts'
 import { actionsOf, itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
 import { Entry, RunState } from '../run_state.ts'
 import {
@@ -43,8 +44,9 @@ export type Surroundings = {
   /** The system, as handlers see it that are bound to it. */
   system: unknown
   warn(message: string): void
-  /** Unix time, s. */
+  /** Unix time, s, by the clock on the wall. */
   now(): number
+  clock: Clock
   /** Runs that have not ended. */
   open?(): Execution[]
   /** Called when an execution has ended. */
@@ -90,6 +92,8 @@ export class Execution implements RunPorts {
   /** Ends that the moves of labware are noted in the state. */
   readonly stopFollowing: () => void
   readonly #around: Surroundings
+  /** Unix time, s, at which the monotonic clock stood at 0, as it seemed when the run began or was taken up. */
+  readonly #epoch_s: number
   readonly #bus: Bus
   readonly #live = new Set<LabwareThread>()
   readonly #context: { execution_id: string; workflow_name: string }
@@ -103,6 +107,7 @@ export class Execution implements RunPorts {
     this.workflow = workflow
     this.environment = environment
     this.#around = around
+    this.#epoch_s = Math.max(around.now(), beginning.started_at) - around.clock.now() / 1000
     this.#entry = new Entry(this.state, 'execution', beginning)
     // It stays as it was when the run began.
     new Entry(this.state, 'document', documentOf(workflow))
@@ -113,7 +118,7 @@ export class Execution implements RunPorts {
     this.channels = new Channels(this.state)
     this.#context = { execution_id: this.execution_id, workflow_name: workflow.name }
     this.threadFactory = new ThreadFactory(this)
-    this.#flood = new Flood(() => around.now())
+    this.#flood = new Flood(() => this.now())
     this.stall = new Stall(this)
     this.slots = new Slots(this)
     this.inserts = new Inserts(this)
@@ -159,9 +164,9 @@ export class Execution implements RunPorts {
     return known?.count ?? 1
   }
 
-  /** Unix time, s. */
+  /** Unix time, s, that goes on evenly from the beginning of the run, whatever is done to the clock on the wall. */
   now(): number {
-    return this.#around.now()
+    return this.#epoch_s + this.#around.clock.now() / 1000
   }
 
   /** A thread of this run, or of another that shares its places. */
@@ -353,7 +358,7 @@ export class Execution implements RunPorts {
   /** Holds all threads at their next safe points, and those to come before they touch anything. */
   pause(reason: 'manual' | 'system'): void {
     if (this.isOver || this.paused) return
-    this.paused = { at: this.#around.now(), reason }
+    this.paused = { at: this.now(), reason }
     for (const thread of this.#live) thread.pause(reason)
   }
 
@@ -480,7 +485,7 @@ export class Execution implements RunPorts {
       this.incident('UNRESOLVED_ANCHOR_INSERT', `${name} was to be put ${where} ${anchor}, which never came`, null, { severity: 'WARNING' })
     }
     this.slots.abandon()
-    this.ended_at = this.#around.now()
+    this.ended_at = this.now()
     this.#status?.become(phase === 'completed' ? 'COMPLETED' : 'ERRORED')
     const end = ({ completed: 'COMPLETED', failed: 'FAILED', aborted: 'ABORTED' } as const)[phase]
     for (const submission of this.submissions) {

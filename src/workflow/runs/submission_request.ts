@@ -3,12 +3,9 @@
 import { hash } from 'node:crypto'
 import * as v from 'valibot'
 import { described } from '../../kit/described.ts'
-import { byName, Id, Name } from '../../kit/name.ts'
+import { Barcode, byName, Id, Name } from '../../kit/name.ts'
 import { sortedMembers } from '../../kit/sorted_members.ts'
 import { runModes } from '../threads/run_environment.ts'
-
-/** As `placed` takes it. */
-const Barcode = v.pipe(v.string(), v.minLength(1), v.maxLength(128))
 
 /** Where a labware comes from: out of a storage, one with this barcode, or one that stands there. */
 const Acquisition = v.union(

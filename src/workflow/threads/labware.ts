@@ -1,6 +1,7 @@
 // One piece of labware: what it is, and where.
 
 import * as v from 'valibot'
+import { barcodeText } from '../../kit/name.ts'
 
 const Text = v.nullable(v.string())
 
@@ -10,7 +11,11 @@ export const Labware = v.object({
   template: v.string(),
   type: v.string(),
   kind: v.picklist(['plate', 'tip_rack', 'trough']),
-  barcode: Text,
+  /** Earlier versions kept barcodes as a scanner sent them. */
+  barcode: v.pipe(
+    Text,
+    v.transform((read) => read && (barcodeText(read) || null)),
+  ),
   /** Tips that a rack still holds; null if it is no rack, or nobody said. */
   tips_left: v.nullable(v.number()),
   tips: v.nullable(v.number()),
