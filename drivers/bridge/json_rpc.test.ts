@@ -109,6 +109,18 @@ test('what a program may write has bounds, and so has a question', async (t) => 
   await Promise.all([lost, longest])
 })
 
+test('a message may be 32 levels deep, and no deeper', async (t) => {
+  const { rpc, given_up, say } = opened()
+  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+  const first = rpc.request('read', undefined, 5)
+  say(`{"id":1,"result":${nested(31)}}\n`)
+  t.equal(JSON.stringify(await first), nested(31))
+  const second = t.rejects(rpc.request('read', undefined, 5), { code: 'disconnected' })
+  say(`{"id":2,"result":${nested(450_000)}}\n`)
+  t.same(given_up, ['it wrote a message that is nested deeper than 32 levels'])
+  await second
+})
+
 test('a line may begin with a byte order mark and hold any character; bytes that are no UTF-8 end its connection', async (t) => {
   const { rpc, given_up, say, sayBytes } = opened()
   const first = rpc.request('read', undefined, 5)

@@ -2,6 +2,7 @@
 
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import { deepest, isDeeper } from '../../src/kit/json.ts'
 import { patient } from '../../src/kit/patient.ts'
 import { textOfUtf8 } from '../../src/kit/utf8.ts'
 import type { BridgeLine } from '../transports/line.ts'
@@ -160,6 +161,7 @@ export class JsonRpc {
       const beginning = bytes.toString('utf8', start, Math.min(end, start + 80))
       return `it wrote a line that is no message of JSON-RPC: ${JSON.stringify(beginning)}`
     }
+    if (isDeeper(message, deepest)) return `it wrote a message that is nested deeper than ${deepest} levels`
     const { id, method, params } = message
     if (typeof method === 'string') {
       if (id !== undefined) return `it asked ${method.slice(0, 40)}, and a bridge only answers`

@@ -6,6 +6,7 @@ import { userInfo } from 'node:os'
 import { text } from 'node:stream/consumers'
 import type { TLSSocket } from 'node:tls'
 import { exists, socketPath } from '../kit/folder.ts'
+import { deepestWritten, isDeeper } from '../kit/json.ts'
 import { atShell } from './at_shell.ts'
 import { commonOptions, type Given } from './command.ts'
 import { credentials } from './credentials.ts'
@@ -87,7 +88,9 @@ const groupDoor = '/run/benchd'
 export async function ask<Answer>(service: Service, method: string, path: string, body?: object, more: Asking = {}): Promise<Answer> {
   const response = await open(service, method, path, { ...more, body })
   try {
-    return JSON.parse(await text(response)) as Answer
+    const answer: unknown = JSON.parse(await text(response))
+    if (isDeeper(answer, deepestWritten)) throw new Error(`its answer is nested deeper than ${deepestWritten} levels`)
+    return answer as Answer
   } catch (error) {
     throw unreachable(service, error as Error)
   }

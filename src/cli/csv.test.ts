@@ -32,6 +32,12 @@ test('no cell begins as a formula does, but for numbers, which stay what they ar
     t.equal(csvLine([text, 'b']), `${text},b\r\n`)
 })
 
+test('what a terminal obeys and what nobody sees is escaped, as in JSON', async (t) => {
+  t.equal(csvLine(['a\u009b31m', 'b\u202ec', 'd\u001b[8m', 'e\nf']), 'a\\u009b31m,b\\u202ec,d\\u001b[8m,"e\nf"\r\n')
+  const context = { note: '\u009b\u202e\u001b \\u202e' }
+  t.same(JSON.parse(cellsOf(csvLine([JSON.stringify(context), '']))[0]![0]!), context)
+})
+
 test('line breaks of any system, a byte order mark, an empty line and a last line without its end are read', async (t) => {
   for (const text of ['a,b\r\nc,\r\n', 'a,b\nc,', '\uFEFFa,b\n\nc,\n', 'a,b\rc,\r', '"a",b\r\n"c",""'])
     t.same(

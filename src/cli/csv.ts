@@ -2,11 +2,16 @@
 // Excel writes where the comma is a decimal one is read as well: with semicolons or tabs. A spreadsheet takes a cell that begins with = + - @
 // for a formula: such text has an apostrophe before it, as OWASP advises, which is taken away again when the cell is read.
 
+import { withEscapes } from '../kit/invisible.ts'
 import { CliError } from './exit.ts'
 
-/** With its line break. */
+/** With its line break. Characters that command a terminal or that nobody sees are escaped as JSON escapes them; line breaks stay, in quotes. */
 export function csvLine(cells: readonly string[]): string {
-  return `${cells.map((cell) => quoted(asText(cell))).join(',')}\r\n`
+  return `${cells.map((cell) => quoted(asText(visible(cell)))).join(',')}\r\n`
+}
+
+function visible(cell: string): string {
+  return cell.split('\r').map(withEscapes).join('\r')
 }
 
 /** Text that a spreadsheet may compute, in any width of letters, and text that looks as if the apostrophe before it were ours. */

@@ -7,7 +7,7 @@ import type { Shown } from './bench.ts'
 import { deviceTable } from './devices/shown.ts'
 import { stateOf, threadRows } from './runs/shown.ts'
 import { serviceLine } from './status.ts'
-import { table } from './table.ts'
+import { escapedForeign, table } from './table.ts'
 import { colored } from './terminal.ts'
 
 export type View = { bench: Shown; runs: readonly RunView[] }
@@ -47,7 +47,7 @@ function fitted(lines: readonly string[], { columns, rows }: Size): string[] {
 
 /** Colors take no room, and end where the line is cut. */
 function cut(line: string, columns: number): string {
-  const [plain = '', ...colored] = line.split(escapeSign)
+  const [plain = '', ...colored] = escapedForeign(line).split(escapeSign)
   let room = columns - plain.length
   const rest = colored.map((part) => {
     const [color = ''] = /^\[[0-9;]*m/.exec(part) ?? []

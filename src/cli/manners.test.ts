@@ -11,7 +11,7 @@ import { test } from 'tap'
 import { benchd, demo, program } from '../testing/cli.ts'
 import { optionsOf } from './command.ts'
 import { table } from './commands.ts'
-import { table as columns, forTerminal } from './table.ts'
+import { table as columns, forTerminal, ownColors } from './table.ts'
 
 async function all() {
   return (await table()).flatMap(({ commands }) => commands)
@@ -130,8 +130,13 @@ test('the page of the manual names every command', async (t) => {
 
 test('what others wrote does not command the terminal, and JSON of it says the same', async (t) => {
   t.equal(forTerminal('a\u001b[2Jb\u009b1m\u202e\r\n\tc'), 'a\\u001b[2Jb\\u009b1m\\u202e\\u000d\n\tc')
-  t.equal(forTerminal('\u001b[32mok\u001b[39m'), '\u001b[32mok\u001b[39m')
-  const value = { name: 'a\u009bb\u007f\u202e\u001b' }
+  const green = `${ownColors('\u001b[32m')}ok \u001b[8m${ownColors('\u001b[39m')}`
+  t.equal(forTerminal(green), '\u001b[32mok \\u001b[8m\u001b[39m', 'only our own colors pass')
+  t.equal(forTerminal('\u001b[32mok\u001b[39m \u001b[1;32mok'), '\\u001b[32mok\\u001b[39m \\u001b[1;32mok')
+  t.equal(forTerminal(columns([green], [])), '\u001b[32mok \\u001b[8m\u001b[39m')
+  t.equal(forTerminal('a\u200bb\u2028c\u200fd\u00ade\ufefff\u{e0041}'), 'a\\u200bb\\u2028c\\u200fd\\u00ade\\ufefff\\udb40\\udc41')
+  t.equal(forTerminal('👩‍🔬 ❤️ می‌خواهم'), '👩‍🔬 ❤️ می‌خواهم', 'joiners of scripts and emoji stay')
+  const value = { name: 'a\u009bb\u007f\u202e\u001b\u200b\u{e0041}' }
   t.same(JSON.parse(forTerminal(JSON.stringify(value))), value)
   t.equal(columns(['NAME', 'X'], [['a\u0007\nb', '1']]), 'NAME        X\na\\u0007\\nb  1')
   const devices = [{ device_id: 's-1', driver: 'external', name: 'evil\u001b[2J' }]

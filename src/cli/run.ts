@@ -6,7 +6,7 @@ import { didYouMean } from '../kit/did_you_mean.ts'
 import { type Command, helpOf, parse } from './command.ts'
 import { commandsOf, table, words } from './commands.ts'
 import { CliError, exitCodes, exitNameOf, exitOf, NotServed } from './exit.ts'
-import { tell } from './table.ts'
+import { forTerminal, tell } from './table.ts'
 import { behave } from './terminal.ts'
 
 nameCommands(words)
@@ -35,7 +35,7 @@ export async function run(args: readonly string[]): Promise<number> {
 /** An error goes to stderr. A program that asked for JSON finds it on stdout too, in the form of every other answer. */
 function failed(error: unknown, asJson: boolean): void {
   const message = asTyped(messageOf(error))
-  if (asJson) process.stdout.write(`${JSON.stringify({ success: false, error: exitNameOf(error), message })}\n`)
+  if (asJson) process.stdout.write(`${forTerminal(JSON.stringify({ success: false, error: exitNameOf(error), message }))}\n`)
   tell(message)
 }
 

@@ -1,11 +1,13 @@
 // Formats text for people at a shell: columns, dates and spans of time.
 
+import { randomInt } from 'node:crypto'
 import { stripVTControlCharacters } from 'node:util'
 import { asTyped } from '../kit/as_typed.ts'
+import { withEscapes } from '../kit/invisible.ts'
 
 /** Each column as wide as it must be; colors take no room. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [head, ...rows].map((row) => row.map((cell) => forTerminal(cell).replaceAll('\n', '\\n')))
+  const all = [head, ...rows].map((row) => row.map((cell) => escapedForeign(cell).replaceAll('\n', '\\n')))
   const widths = head.map((_, column) => Math.max(...all.map((row) => widthOf(row[column]!))))
   return all
     .map((row) =>
@@ -44,16 +46,30 @@ export function tell(sentence: string): void {
   process.stderr.write(`benchd: ${forTerminal(asTyped(sentence))}\n`)
 }
 
-/** Colors, what moves the cursor and what turns the direction of writing, in this order; line breaks and tabs are none of them. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
-const commanding = /(\u001b\[[\d;]*m)|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
+/** Stands in the color codes of this process until they are printed: text of others cannot know the number, so its codes are never taken for ours. */
+const mark = randomInt(1e9, 1e12)
+const ownCode = new RegExp(`\u001b\\[${mark};([\\d;]*m)`)
 
-/**
- * Makes text of others harmless to the terminal: control characters but colors are written as JSON writes them, so that JSON says the same
- * as before.
- */
+/** Marks the color codes of a text that nobody else wrote as ours. */
+export function ownColors(text: string): string {
+  return text.replaceAll('\u001b[', `\u001b[${mark};`)
+}
+
+/** Makes text of others harmless to the terminal: everything but our own color codes is escaped as JSON escapes it, so that JSON says the same as before. */
 export function forTerminal(text: string): string {
-  return text.replace(commanding, (found, color) => color ?? `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return piecewise(text, (code) => `\u001b[${code}`)
+}
+
+/** Does the same to a part of what will be printed: our color codes keep their mark. */
+export function escapedForeign(text: string): string {
+  return piecewise(text, (code) => ownColors(`\u001b[${code}`))
+}
+
+function piecewise(text: string, own: (code: string) => string): string {
+  return text
+    .split(ownCode)
+    .map((part, i) => (i % 2 ? own(part) : withEscapes(part)))
+    .join('')
 }
 
 function widthOf(cell: string): number {

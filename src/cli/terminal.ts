@@ -5,7 +5,7 @@ import { asTyped } from '../kit/as_typed.ts'
 import { atShell } from './at_shell.ts'
 import type { Given } from './command.ts'
 import { CliError } from './exit.ts'
-import { print, tell } from './table.ts'
+import { forTerminal, ownColors, print, tell } from './table.ts'
 
 let isQuiet = false
 
@@ -29,7 +29,9 @@ export function noteNone(list: readonly unknown[], sentence: string): void {
 
 /** Colors text where stdout is a terminal, NO_COLOR is not set, or FORCE_COLOR is. */
 export function colored(color: Parameters<typeof styleText>[0], text: string): string {
-  return styleText(color, text)
+  // Not of the text itself: Node looks for codes in it.
+  const [begin = '', end = ''] = ownColors(styleText(color, '|')).split('|')
+  return begin + text + end
 }
 
 /** Whether something that rewrites its line is wanted: somebody looks, and did not ask for quiet. */
@@ -67,7 +69,7 @@ export async function answerTo(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   const asking = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    return await asking.question(asTyped(question))
+    return await asking.question(forTerminal(asTyped(question)))
   } finally {
     asking.close()
   }

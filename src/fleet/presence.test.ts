@@ -92,10 +92,11 @@ test('the time since a bench was heard is counted from the arrival; without the 
   const running = presence.run(link, ended.signal)
   await clock.advance(0)
   say('two', JSON.stringify({ ...entry, of_tomorrow: 1 }))
+  await clock.advance(100)
   const states = () => presence.benches().map(({ name, state, heard_s }) => `${name} ${state} ${heard_s}`)
-  t.same(states(), ['old unknown null', 'two here 0'])
+  t.same(states(), ['old unknown null', 'two here 0.1'])
   t.same(presence.benches()[0]!.positions, [])
-  await clock.advance(34_000)
+  await clock.advance(33_900)
   t.same(states(), ['old unknown null', 'two here 34'])
   t.same(put.length, 4)
   await clock.advance(2000)
@@ -123,9 +124,53 @@ test('an entry that is none, or leads a browser astray, is not taken', async (t)
   ]
   for (const [i, text] of bad.entries()) say(`bad-${i}`, text)
   say('a.b', JSON.stringify(entry))
+  await clock.advance(1000)
   t.same(presence.benches(), [])
-  for (let i = 0; i < 1100; i++) say(`many-${i}`, JSON.stringify(entry))
+  for (let i = 0; i < 1100; i += 100) {
+    for (let j = i; j < i + 100; j++) say(`many-${j}`, JSON.stringify(entry))
+    await clock.advance(1000)
+  }
   t.equal(presence.benches().length, 1000)
+  ended.abort()
+  await running
+})
+
+test('of a flood of entries only ten are parsed in a tenth of a second, the newest of each bench; a bench that could not wait is heard later', async (t) => {
+  const clock = new VirtualClock()
+  const presence = new Presence({ clock })
+  const { link, say } = spoken()
+  const ended = new AbortController()
+  const running = presence.run(link, ended.signal)
+  for (let i = 0; i < 1000; i++) say(`many-${i}`, JSON.stringify(entry))
+  for (let incidents = 1; incidents <= 5000; incidents++) say('many-0', JSON.stringify({ ...entry, incidents }))
+  t.same(presence.benches(), [])
+  await clock.advance(100)
+  t.same(
+    presence.benches().map(({ name, incidents }) => `${name} ${incidents}`),
+    ['many-0 5000', ...Array.from({ length: 9 }, (_, i) => `many-${i + 1} 0`)],
+  )
+  await clock.advance(60_000)
+  t.equal(presence.benches().length, 200)
+  say('many-999', JSON.stringify(entry))
+  await clock.advance(100)
+  t.ok(presence.benches().some(({ name }) => name === 'many-999'))
+  say('two', JSON.stringify(entry))
+  ended.abort()
+  await running
+  await clock.advance(1000)
+  t.equal(presence.benches().length, 201)
+})
+
+test('names that no bench can have take no place among those that are read at the start', async (t) => {
+  const clock = new VirtualClock()
+  const presence = new Presence({ clock })
+  const { link, store } = spoken()
+  for (let i = 0; i < 1000; i++) store(`a.${i}`, JSON.stringify(entry))
+  store('two', JSON.stringify(entry))
+  const ended = new AbortController()
+  const running = presence.run(link, ended.signal)
+  await clock.advance(0)
+  t.match(presence.benches(), [{ name: 'two' }])
   ended.abort()
   await running
 })

@@ -48,6 +48,13 @@ const silent_ms = 35_000
 /** A lab with more is not shown whole. */
 const mostBenches = 1000
 const longestEntry = 24_576
+const benchName = /^[\w-]{1,64}$/
+
+/** Anybody at the broker may send entries as fast as the network takes them, so only so many are parsed in each slice of time. */
+const readAtOnce = 10
+const read_ms = 100
+/** Entries that wait to be parsed, one a name; beyond that a new name is passed over until its next entry. */
+const mostUnread = 200
 
 type PresenceOptions = {
   clock: Clock
@@ -58,6 +65,9 @@ type PresenceOptions = {
 export class Presence {
   readonly #options: PresenceOptions
   readonly #known = new Map<string, { entry: Entry; heard_ms: number | undefined }>()
+  /** The newest entry of each name that was not parsed yet. */
+  readonly #unread = new Map<string, { payload: Uint8Array; heard_ms: number }>()
+  #cancelReading: (() => void) | undefined
   /** Since when the broker tells of the others; undefined while it is away. */
   #listening_ms: number | undefined
   #failure: string | null = null
@@ -88,7 +98,7 @@ export class Presence {
   /** Announces this bench, if it has a name, and listens to the others until the signal is aborted. Never rejects: what fails is tried again. */
   async run(link: Link, ended: AbortSignal): Promise<void> {
     const { own, clock } = this.#options
-    link.listen(subjectOf('*'), (subject, payload) => this.#hear(subject, payload, clock.now()))
+    link.listen(subjectOf('*'), (subject, payload) => this.#hear(nameOf(subject), payload))
     this.#listening_ms = clock.now()
     let isRead = false
     while (!ended.aborted) {
@@ -103,23 +113,50 @@ export class Presence {
       await sleep(clock, beat_ms, ended).catch(() => undefined)
     }
     this.#listening_ms = undefined
+    this.#cancelReading?.()
+    this.#cancelReading = undefined
+    this.#unread.clear()
   }
 
   /** Reads the entries that are there. When they were written, nobody knows. */
   async #readAll(link: Link): Promise<void> {
-    for (const subject of (await link.subjects(bucketStream)).slice(0, mostBenches)) {
-      const last = await link.last(bucketStream, subject)
-      if (last) this.#hear(subject, last.payload, undefined)
+    const names = (await link.subjects(bucketStream)).map(nameOf).filter((name) => benchName.test(name))
+    for (const name of names.slice(0, mostBenches)) {
+      const last = await link.last(bucketStream, subjectOf(name))
+      if (last) this.#read(name, last.payload, undefined)
     }
   }
 
-  #hear(subject: string, payload: Uint8Array, heard_ms: number | undefined): void {
-    const name = subject.slice(subjectOf('').length)
+  /** Keeps the newest entry of a bench until its turn comes: here an entry costs as little as possible. */
+  #hear(name: string, payload: Uint8Array): void {
+    if (payload.length > longestEntry || !benchName.test(name)) return
+    if (this.#unread.size >= mostUnread && !this.#unread.has(name)) return
+    const { clock } = this.#options
+    // A copy: the payload is a part of a larger piece of what the broker sent, which it would keep in memory.
+    this.#unread.set(name, { payload: payload.slice(), heard_ms: clock.now() })
+    this.#cancelReading ??= clock.after(read_ms, () => this.#readSome())
+  }
+
+  #readSome(): void {
+    const some = [...this.#unread].slice(0, readAtOnce)
+    for (const [name, { payload, heard_ms }] of some) {
+      this.#unread.delete(name)
+      this.#read(name, payload, heard_ms)
+    }
+    const isMore = this.#unread.size > 0
+    this.#cancelReading = isMore ? this.#options.clock.after(read_ms, () => this.#readSome()) : undefined
+  }
+
+  #read(name: string, payload: Uint8Array, heard_ms: number | undefined): void {
     const known = this.#known.get(name)
-    if (!/^[\w-]{1,64}$/.test(name) || (!known && this.#known.size >= mostBenches)) return
+    if (!known && this.#known.size >= mostBenches) return
     const entry = entryOf(payload)
     if (entry) this.#known.set(name, { entry, heard_ms: heard_ms ?? known?.heard_ms })
   }
+}
+
+function nameOf(subject: string): string {
+  return subject.slice(subjectOf('').length)
 }
 
 function subjectOf(bench: string): string {

@@ -3,6 +3,7 @@
 
 import { messageOf } from '../errors.ts'
 import { sleep, systemClock } from '../kit/clock.ts'
+import { deepestWritten, isDeeper } from '../kit/json.ts'
 import { headerNames } from './history.ts'
 import { eventStream } from './outbox.ts'
 import { connectTo, type Link, type Place, type Stored } from './wire.ts'
@@ -42,13 +43,12 @@ export class Union {
   }
 }
 
-/** The sequence number of a line of a message; undefined where it is no JSON of that form. */
+/** The sequence number of a line of a message; undefined where it is no JSON of that form, or is nested too deep. */
 function numberOf(text: string): number | undefined {
   const [, seq] = /^\{"seq":(\d+),/.exec(text) ?? []
   if (seq === undefined) return undefined
   try {
-    JSON.parse(text)
-    return Number(seq)
+    return isDeeper(JSON.parse(text), deepestWritten) ? undefined : Number(seq)
   } catch {
     return undefined
   }

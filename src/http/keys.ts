@@ -108,13 +108,13 @@ export const keyRoutes: Route<Rooms>[] = [
     handle({ lab, c, body }) {
       const wish = body()
       const from = remoteAddress(c.env) ?? null
-      const asked = lab.pairing.request(wish, from)
+      const { answer, shown } = lab.pairing.request(wish, from)
       // The name that the program gives itself comes last, in quotes: it must not pass for our words.
-      const who = `somebody${from === null ? '' : ` at ${from}`} asks for a key of scope ${wish.scope} and shows the code ${asked.code}`
+      const who = `somebody${from === null ? '' : ` at ${from}`} asks for a key of scope ${wish.scope} and shows the code ${shown.code}`
       lab.log.warn(
-        `${who}; if you know who that is: benchd key approve ${asked.code} (the program calls itself ${JSON.stringify(wish.app_name)})`,
+        `${who}; if you know who that is: benchd key approve ${shown.code} (the program calls itself ${JSON.stringify(shown.app_name)})`,
       )
-      return json(asked, 201, { Location: `/api/keys/requests/${asked.request_id}` })
+      return json(answer, 201, { Location: `/api/keys/requests/${answer.request_id}` })
     },
   }),
   route('GET', '/api/keys/requests', {

@@ -158,11 +158,35 @@ test('what a program calls itself cannot pass for a command, nor for the code of
       '-',
       'a'.repeat(65),
     ],
-    ...[`benchd key approve ${first.code}`, first.code.toLowerCase().replace('-', ''), `a ${first.code.split('-').join(' ')} b`],
   ]
   for (const app_name of names)
     t.equal((await requestFrom('10.0.0.8', { app_name, scope: 'read' })).status, 400, encodeURIComponent(app_name))
   t.equal(warned.length, 1)
+})
+
+test('a name with the code of another request is answered like any other, and nobody sees it', async (t) => {
+  const { ask, requestFrom, warned, pending } = await begin(t, { limits: { pairings_per_address: 4 } })
+  const { code } = await requestFrom('10.0.0.7')
+  const names = [`benchd key approve ${code}`, code.toLowerCase().replace('-', ''), `a ${code.split('-').join(' ')} b`]
+  const hidden = '(a name with the code of a request)'
+  for (const app_name of names) {
+    const { status, code: own, headers, ...answer } = await requestFrom('10.0.0.8', { app_name, scope: 'read' })
+    t.equal(status, 201)
+    t.same(Object.keys(answer).sort(), ['request_id', 'request_secret'])
+    t.ok(warned.at(-1)?.endsWith(`benchd key approve ${own} (the program calls itself "${hidden}")`))
+  }
+  t.match(await pending(), [{ app_name: 'Dashboard' }, { app_name: hidden }, { app_name: hidden }, { app_name: hidden }])
+  const [, second, third] = await pending()
+  const approved = await ask('POST', `/api/keys/requests/${second!.request_id}/approve`)
+  t.match(approved.body, { message: `"${hidden}" at 10.0.0.8 may fetch a key of scope read` })
+  t.match((await ask('DELETE', `/api/keys/requests/${third!.request_id}`)).body, { message: `"${hidden}" at 10.0.0.8 gets no key` })
+  for (const address of ['10.0.0.9', '10.0.0.6']) await requestFrom(address)
+  const full = [await requestFrom('10.0.0.5', { app_name: `a ${code}`, scope: 'read' }), await requestFrom('10.0.0.5')]
+  t.same(
+    full.map(({ status }) => status),
+    [409, 409],
+  )
+  t.equal(full[0]!.detail, full[1]!.detail)
 })
 
 test('an approved key that nobody fetches in time is never made', async (t) => {

@@ -245,3 +245,29 @@ function edit(folder: string, from: string, to: string): string {
   writeFileSync(path, lines.join('\n').replaceAll(from, to))
   return ''
 }
+
+test('after a restart labware is placed and removed by hand also while the run is paused, and its position stays kept', async (t) => {
+  const byHand = plateRun([], { threads: { plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [] } } })
+  const before = await beginRun(t, {
+    workflow: byHand,
+    submission: { groups: [{ group_id: 'g1', members: { plate: { barcode: 'P-1' } } }] },
+  })
+  await before.thread('plate', 'AWAITING_MANUAL_PLACE')
+  await before.until('it on the card', async () => before.isOnTheCard('"status":"AWAITING_MANUAL_PLACE"'), 100)
+  const placing = await (await before.afterPowerCut()).afterPowerCut()
+  const { thread_id, last_error } = await placing.thread('plate', 'AWAITING_MANUAL_PLACE')
+  t.equal(last_error, null)
+  t.match(await placing.snapshot(), { paused: { reason: 'system' } })
+  isRefusal(t, await placing.ask('POST', `/api/threads/${thread_id}/placed`, { barcode: 'P-2' }), 409, 'conflict')
+  await placing.post(`/api/threads/${thread_id}/placed`, { barcode: 'P-1' })
+  t.match(await placing.thread('plate', 'PAUSED'), { position: 'pad_1', labware: { barcode: 'P-1' } })
+  await placing.post(`/api/executions/${placing.execution_id}/resume`)
+  await placing.thread('plate', 'AWAITING_MANUAL_REMOVE')
+  await placing.until('it on the card', async () => placing.isOnTheCard('"status":"AWAITING_MANUAL_REMOVE"'), 100)
+  const removing = await placing.afterPowerCut()
+  t.match(await removing.thread('plate', 'AWAITING_MANUAL_REMOVE'), { position: 'pad_1' })
+  t.match(await removing.snapshot(), { paused: { reason: 'system' } })
+  await removing.post(`/api/threads/${thread_id}/removed`)
+  t.equal(await removing.over(), 'COMPLETED')
+  t.same(await removing.labware(), [])
+})

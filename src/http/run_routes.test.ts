@@ -36,6 +36,22 @@ test('workflows are opened when the first of them is asked for, and at the start
   await again.close()
 })
 
+test('the routes about workflows open them, whichever is asked first', async (t) => {
+  const topologies = t.testdir({})
+  for (const theirs of runPaths) {
+    const { method, path } = runRoutes.find(({ path }) => `${path}/`.startsWith(theirs.replace(/\*$/, '')))!
+    const lab = await openLab(await benchConfig(), { data_dir: t.testdir({}), topologies, log: silent })
+    const { api_key } = await lab.keys.create({ name: 'test', scope: 'admin' })
+    const headers = { Host: 'localhost', 'X-API-Key': api_key, 'Content-Type': 'application/json' }
+    const body = method === 'GET' || method === 'DELETE' ? null : '{}'
+    const answer = await app(lab).request(path.replaceAll(/:\w+/g, 'x'), { method, headers, body })
+    t.not(answer.status, 500, `${method} ${path}`)
+    t.ok(lab.runs, `${method} ${path}`)
+    await answer.body?.cancel()
+    await lab.close()
+  }
+})
+
 test('workflows are prepared before anybody uses them, and opened anew where that failed', async (t) => {
   const lab = await openLab(await benchConfig(), { data_dir: t.testdir({}), log: silent })
   t.teardown(() => lab.close())

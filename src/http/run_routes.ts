@@ -8,6 +8,7 @@ import { incidentRoutes } from './incidents.ts'
 import { labwareRoutes } from './labware.ts'
 import { liveRoutes } from './live.ts'
 import { operatorRoutes } from './operator.ts'
+import { runFaultRoutes } from './run_faults.ts'
 import { submissionRoutes } from './submissions.ts'
 import { threadRoutes } from './threads.ts'
 import { topologyRoutes } from './topology.ts'
@@ -24,4 +25,5 @@ export const runRoutes: readonly Route<Lab>[] = [
   ...incidentRoutes,
   ...labwareRoutes,
   ...liveRoutes,
+  ...runFaultRoutes,
 ]

@@ -15,7 +15,10 @@ import { simulationRoutes } from './simulation.ts'
 import { systemRoutes } from './system.ts'
 import { teachpointRoutes } from './teachpoints.ts'
 
-export const serviceRoutes: readonly Route<Lab>[] = [
+/** The rooms that are open from the start: a route that uses the runs stands in `run_routes.ts`. */
+type Rooms = Omit<Lab, 'runs'>
+
+export const serviceRoutes: readonly Route<Rooms>[] = [
   ...deviceRoutes,
   ...deviceCommandRoutes,
   ...teachpointRoutes,
@@ -44,7 +47,11 @@ export const runPaths = [
   '/api/incidents/*',
   '/api/labware/*',
   '/api/live',
+  '/api/sim/executions/*',
 ] as const
 
+/** No route is at these themselves. */
+const bareRoots = ['/api/threads', '/api/operator', '/api/sim/executions']
+
 /** The paths of `run_routes.ts` without parameters that a refusal may name before that file is loaded. */
-export const runRoots = runPaths.map((path) => path.replace('/*', '')).filter((path) => path !== '/api/threads' && path !== '/api/operator')
+export const runRoots = runPaths.map((path) => path.replace('/*', '')).filter((path) => !bareRoots.includes(path))

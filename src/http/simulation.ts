@@ -12,17 +12,15 @@ import type { Hub } from '../events/hub.ts'
 import type { Load } from '../events/load.ts'
 import { described } from '../kit/described.ts'
 import { Id } from '../kit/name.ts'
-import type { Runs } from '../lab/runs.ts'
 import type { SimulatorHand } from '../workflow/equipment/equipment.ts'
 import { type Call, json, type Route, routesOf } from './contract.ts'
-import { openOne } from './known_execution.ts'
 
 /** The rooms of the lab that these routes use. */
-type Rooms = { hub: Hub; load: Load; registry: Registry; runs: Runs; simulations: ReadonlyMap<string, Simulation> }
+type Rooms = { hub: Hub; load: Load; registry: Registry; simulations: ReadonlyMap<string, Simulation> }
 
 const route = routesOf<Rooms>('simulation')
 
-const Fault = v.strictObject({
+export const Fault = v.strictObject({
   fault: v.picklist([...lineFaults, 'unplug', ...mechanicalFaults]),
   after: v.optional(described(v.pipe(v.number(), v.minValue(0), v.maxValue(86_400)), 'Seconds until it happens', 's')),
 })
@@ -40,7 +38,6 @@ const Flow = v.strictObject({
 })
 
 const faultPath = '/api/sim/devices/:device_id/faults'
-const runFaultPath = '/api/sim/executions/:execution_id/devices/:device_id/faults'
 
 export const simulationRoutes: Route<Rooms>[] = [
   route('POST', faultPath, {
@@ -66,34 +63,6 @@ export const simulationRoutes: Route<Rooms>[] = [
     errors: [404],
     handle(call) {
       simulationOf(call).clearFaults()
-      return json({ success: true, message: `${call.param('device_id')} is mended` })
-    },
-  }),
-  route('POST', runFaultPath, {
-    operation_id: 'setFaultOfRun',
-    summary: 'Break a simulator of a DEVICE_SIM run',
-    description:
-      'To rehearse recovery: nothing on the bench is touched. The runs in DEVICE_SIM that are open at one time share their simulators. Lasts until it is deleted, or the ' +
-      'last of these runs has ended. A thread that it holds is recovered with RETRY, which initializes the simulator.',
-    scope: 'operate',
-    body: Fault,
-    success: { description: 'Broken, or it will be', schema: OperationResult },
-    errors: [400, 404, 409],
-    handle(call) {
-      const simulator = simulatorOfRun(call)
-      const { fault, after } = call.body()
-      return broken(simulator, { device_id: call.param('device_id'), fault, after })
-    },
-  }),
-  route('DELETE', runFaultPath, {
-    operation_id: 'clearFaultsOfRun',
-    summary: 'Mend a simulator of a DEVICE_SIM run',
-    description: 'An error that its thread has met stays until somebody recovers the thread.',
-    scope: 'operate',
-    success: { description: 'Mended', schema: OperationResult },
-    errors: [404, 409],
-    handle(call) {
-      simulatorOfRun(call).clearFaults()
       return json({ success: true, message: `${call.param('device_id')} is mended` })
     },
   }),
@@ -135,29 +104,15 @@ export const simulationRoutes: Route<Rooms>[] = [
 ]
 
 /** Throws `invalid` for a fault that this instrument cannot have. */
-function broken(simulator: SimulatorHand, { device_id, fault, after = 0 }: v.InferOutput<typeof Fault> & { device_id: string }): Response {
+export function broken(
+  simulator: SimulatorHand,
+  { device_id, fault, after = 0 }: v.InferOutput<typeof Fault> & { device_id: string },
+): Response {
   if (!simulator.setFault(fault, after)) throw new LabError('invalid', `${device_id} cannot have the fault ${fault}`)
   return json({
     success: true,
     message: after ? `${device_id} gets the fault ${fault} in ${after} s` : `${device_id} has the fault ${fault}`,
   })
-}
-
-/** Throws `not_found`; `conflict` for a run that has ended, or has no simulators of its own. */
-function simulatorOfRun(call: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param' | 'body'>): SimulatorHand {
-  const { lab, param } = call
-  const execution = openOne(call)
-  const { mode, equipment } = execution.environment
-  if (mode !== 'DEVICE_SIM') {
-    throw new LabError(
-      'conflict',
-      `run ${execution.execution_id.slice(0, 8)} is in ${mode}, and only DEVICE_SIM has simulators of its own; submit it with run_mode DEVICE_SIM`,
-    )
-  }
-  const { device_id } = lab.registry.find(param('device_id'))
-  const simulator = equipment.simulator?.(device_id)
-  if (simulator) return simulator
-  throw new LabError('not_found', `${device_id} has no simulator: it has no driver here; faults can be ordered for devices with a driver`)
 }
 
 function simulationOf({ lab, param }: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param'>) {

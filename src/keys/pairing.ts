@@ -43,6 +43,7 @@ export type PairingAnswer = v.InferOutput<typeof PairingAnswer>
 
 const mostPairings = 5
 const pairing_s = 600
+const hiddenName = '(a name with the code of a request)'
 
 type Pending = PairingRequest & {
   digest: Buffer
@@ -77,23 +78,23 @@ export class Pairing {
     this.#now = now
   }
 
-  /** `from`: the address of whoever asks. Throws `conflict` when too many wait, of that address or in all; `invalid` for a name with a code in it. */
-  request({ app_name, scope }: PairingWish, from: string | null): PairingAnswer {
-    this.#mustNotNameACode(app_name)
+  /** `from`: the address of whoever asks. `shown` is for the log. Throws `conflict` when too many wait, of that address or in all. */
+  request({ app_name, scope }: PairingWish, from: string | null): { answer: PairingAnswer; shown: PairingRequest } {
     this.#makeRoomFor(from)
     const [request_id, request_secret, code] = [randomUUID(), randomBytes(32).toString('base64url'), newCode()]
     const requested_at = this.#now()
     const shown = { request_id, app_name, scope, code, from, requested_at, expires_at: requested_at + pairing_s }
     const ends = this.#clock.now() + pairing_s * 1000
-    this.#pending.set(request_id, { ...shown, digest: digestOf(request_secret), ends, state: 'asked', key_ends: null })
-    return { request_id, request_secret, code }
+    const pending: Pending = { ...shown, digest: digestOf(request_secret), ends, state: 'asked', key_ends: null }
+    this.#pending.set(request_id, pending)
+    return { answer: { request_id, request_secret, code }, shown: this.#shown(pending) }
   }
 
   /** Lists the requests that wait for a decision, the oldest first. */
   list(): PairingRequest[] {
     return this.#all()
       .filter(({ state }) => state === 'asked')
-      .map(({ digest: _, ends: __, state: ___, key_ends: ____, ...shown }) => shown)
+      .map((pending) => this.#shown(pending))
   }
 
   /** The key, once; nothing while nobody has decided. Throws `not_found` for whatever else, a wrong secret too; rejects with `storage`. */
@@ -120,21 +121,24 @@ export class Pairing {
     const pending = this.#mustFind(request_id)
     this.#keys.mustLieAhead(expires_at)
     if (pending.state === 'asked') Object.assign(pending, { state: 'approved', key_ends: expires_at })
-    return pending
+    return this.#shown(pending)
   }
 
   /** Denies a request, also one that was approved and not fetched yet. Throws `not_found`. */
   deny(request_id: string): PairingRequest {
     const pending = this.#mustFind(request_id)
     this.#pending.delete(request_id)
-    return pending
+    return this.#shown(pending)
   }
 
-  /** Refuses a name that looks like a code: a request could call itself by the code of another, and be approved for that one. */
-  #mustNotNameACode(app_name: string): void {
-    const letters = app_name.toUpperCase().replace(/[^0-9A-Z]/g, '')
-    if (this.#all().some(({ code }) => letters.includes(code.replace('-', ''))))
-      throw new LabError('invalid', 'app_name holds the code of a request that waits; choose another name')
+  /**
+   * Returns a request as people see it. A request could call itself by the code of another, and be approved for that one, so such a name is not
+   * shown. It is not refused either: the answer would tell a stranger which codes wait.
+   */
+  #shown({ digest: _, ends: __, state: ___, key_ends: ____, ...shown }: Pending): PairingRequest {
+    const letters = shown.app_name.toUpperCase().replace(/[^0-9A-Z]/g, '')
+    const isMisleading = this.#all().some(({ code }) => letters.includes(code.replace('-', '')))
+    return isMisleading ? { ...shown, app_name: hiddenName } : shown
   }
 
   /**

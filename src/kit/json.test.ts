@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { parseJson, parseJsonWithComments } from './json.ts'
+import { isDeeper, parseJson, parseJsonWithComments } from './json.ts'
 
 test('a number that no double can hold is refused', (t) => {
   t.throws(() => parseJson('{"a": [1e999]}', 'the body'), { code: 'invalid', message: /too large/ })
@@ -32,6 +32,11 @@ test('nesting ends at 32', (t) => {
   t.doesNotThrow(() => parseJson(nested(32), 'it'))
   t.throws(() => parseJson(nested(33), 'it'), { code: 'invalid', message: /deeper than 32/ })
   t.throws(() => parseJson(nested(100_000), 'it'), { code: 'invalid' })
+  t.same(
+    [isDeeper(1, 0), isDeeper([], 0), isDeeper(null, 0), isDeeper({ a: [1, { b: 1 }] }, 3), isDeeper({ a: [1, { b: 1 }] }, 2)],
+    [false, true, false, false, true],
+  )
+  t.ok(isDeeper(JSON.parse(nested(400_000)), 64))
   t.end()
 })
 

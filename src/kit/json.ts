@@ -2,7 +2,10 @@
 
 import { LabError, messageOf } from '../errors.ts'
 
-const deepest = 32
+/** Levels of a value that people, programs or other computers send. */
+export const deepest = 32
+/** Levels of what the service itself wrote, which holds such values. */
+export const deepestWritten = 64
 /** JavaScript keeps them for itself, and what holds values against a schema passes over them: they would be lost without a word. */
 const reserved = new Set(['__proto__', 'constructor', 'prototype'])
 
@@ -21,6 +24,12 @@ export function parseJson(text: string, what: string): unknown {
   }
   checkDepth(value, what, 1)
   return value
+}
+
+/** Tells whether a value of JSON has more levels than that. The parser takes any number, but most other code fails on many thousands. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1))
 }
 
 /** Writes JSON for people: a file of its own, with an end of line. */

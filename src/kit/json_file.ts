@@ -10,6 +10,7 @@ import type { Clock } from './clock.ts'
 import { asDamage, Damage, openPlain, putInPlace, readWhole, setAside } from './damage.ts'
 import { link, readdir, statOf } from './disk.ts'
 import { errnoOf, makeFolder, remove, stampOf, storageError, syncFolder, writeSynced } from './durable.ts'
+import { deepestWritten, isDeeper } from './json.ts'
 import type { Report } from './report.ts'
 import { SerialQueue } from './serial_queue.ts'
 
@@ -337,12 +338,15 @@ function parseObject(bytes: Buffer): Record<string, unknown> {
 }
 
 function parseJson(bytes: Buffer): unknown {
+  let value: unknown
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
     // The parser's own words quote the text, which may be secret.
     throw new Damage('it is not JSON')
   }
+  if (isDeeper(value, deepestWritten)) throw new Damage(`it is nested deeper than ${deepestWritten} levels`)
+  return value
 }
 
 /** An entry a line, to be read with `less` and compared with `diff`. */

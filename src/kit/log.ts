@@ -2,6 +2,7 @@
 
 import { messageOf } from '../errors.ts'
 import { asTyped } from './as_typed.ts'
+import { withEscapes } from './invisible.ts'
 
 export interface Log {
   info(message: string): void
@@ -18,9 +19,10 @@ export function log(stream: NodeJS.WriteStream): Log {
     const message = asTyped(text)
     const cause = error === undefined ? undefined : error instanceof Error ? (error.stack ?? messageOf(error)) : messageOf(error)
     if (stream.isTTY) {
-      stream.write(`${new Date().toISOString()} ${level.padEnd(5)} ${message}${cause ? `\n${cause}` : ''}\n`)
+      stream.write(withEscapes(`${new Date().toISOString()} ${level.padEnd(5)} ${message}${cause ? `\n${cause}` : ''}\n`))
     } else {
-      stream.write(`<${priorities[level]}>${JSON.stringify({ time: new Date().toISOString(), level, message, cause })}\n`)
+      const entry = JSON.stringify({ time: new Date().toISOString(), level, message, cause })
+      stream.write(`<${priorities[level]}>${withEscapes(entry)}\n`)
     }
   }
   return {

@@ -84,14 +84,17 @@ export class RunEnvironments {
     this.#live = null
   }
 
-  /** The places and instruments for a run. Rejects with `conflict`: LIVE and DEVICE_SIM never run side by side. */
+  /**
+   * The places and instruments for a run: DEVICE_SIM has its own labware and reservations, so a rehearsal is never in the way of the bench. Rejects
+   * with `conflict` where its topology is not loaded, or there are no such devices.
+   */
   async of(workflow: Workflow, mode: RunMode): Promise<RunEnvironment> {
     if (mode === 'PURE_SIM') return this.#pure(workflow.topology)
-    this.#mustBeAlone(workflow, mode)
+    this.#mustBePossible(workflow, mode)
     if (mode === 'LIVE') return this.#live!
     if (!this.#simulated) {
       const { equipment, close } = await this.#options.openSimulated!()
-      this.#mustBeAlone(workflow, mode)
+      this.#mustBePossible(workflow, mode)
       this.#simulated = { environment: this.#driven('DEVICE_SIM', workflow.topology, equipment), close }
     }
     return this.#simulated.environment
@@ -143,7 +146,7 @@ export class RunEnvironments {
     await simulated?.close()
   }
 
-  #mustBeAlone({ name, topology }: Workflow, mode: RunMode): void {
+  #mustBePossible({ name, topology }: Workflow, mode: RunMode): void {
     const loaded = this.#topology
     if (!loaded) throw new LabError('conflict', `no topology is loaded; ${name} runs on ${topology.name}: load that first`)
     if (loaded.name !== topology.name) {
@@ -154,12 +157,6 @@ export class RunEnvironments {
     }
     if (mode === 'LIVE' ? !this.#options.live : !this.#options.openSimulated)
       throw new LabError('conflict', `there are no devices for ${mode} here`)
-    const other = this.#open().find(({ environment }) => environment.mode !== 'PURE_SIM' && environment.mode !== mode)
-    if (other)
-      throw new LabError(
-        'conflict',
-        `a ${other.environment.mode} run of ${other.workflow.name} is open; ${mode} has to wait until it has ended; /api/executions shows how far it is`,
-      )
   }
 
   #driven(mode: RunMode, topology: Topology, equipment: Equipment): RunEnvironment {

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { test } from 'tap'
 import type { Bar, DryRun } from '../../workflow/dry_run.ts'
-import { clock } from '../table.ts'
+import { clock, forTerminal } from '../table.ts'
 import { gantt } from './gantt.ts'
 
 const bar = (thread_name: string, device: string | null, [from_s, to_s]: [number, number], kind: Bar['kind'] = 'action'): Bar => ({
@@ -72,7 +72,7 @@ test('it is 80 to 120 columns wide whatever the terminal is, and what is too sho
 
 test('with color it says the same, and without there is no escape sequence', async (t) => {
   const plain = gantt(two, { columns: 80, color: false })
-  const colored = gantt(two, { columns: 80, color: true })
+  const colored = forTerminal(gantt(two, { columns: 80, color: true }))
   t.notMatch(plain, '\u001b')
   t.match(colored, '\u001b[36mA\u001b[0m')
   t.equal(stripVTControlCharacters(colored), plain)

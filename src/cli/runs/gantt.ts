@@ -1,7 +1,7 @@
 // A dry run as people read it at a shell: a row for each thread, time from left to right, and what each sign stands for.
 
 import type { Bar, DryRun } from '../../workflow/dry_run.ts'
-import { clock } from '../table.ts'
+import { clock, ownColors } from '../table.ts'
 
 type Look = { columns: number; color: boolean }
 
@@ -110,5 +110,5 @@ function fitted(name: string, width: number): string {
 }
 
 function painted(cell: string, index: number): string {
-  return index < 0 ? cell : `\u001b[${colors[index % colors.length]}m${cell}\u001b[0m`
+  return index < 0 ? cell : ownColors(`\u001b[${colors[index % colors.length]}m`) + cell + ownColors('\u001b[0m')
 }

@@ -1,6 +1,7 @@
 // Teachpoints as a table of comma-separated values: a line for each, millimetres and degrees named in the header.
 
 import { didYouMeanAmong } from '../../kit/did_you_mean.ts'
+import { withEscapes } from '../../kit/invisible.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import { type CsvRow, csvLine, parseCsv, separatorOf } from '../csv.ts'
 import { CliError } from '../exit.ts'
@@ -54,8 +55,9 @@ function cellOf(point: Teachpoint, column: string): string {
   }
   const value = (point as Record<string, unknown>)[column]
   if (value === undefined) return ''
-  // A pattern of coming and going is JSON, and so is a name that looks like some.
-  return typeof value === 'object' || /^[{"]/.test(String(value)) ? JSON.stringify(value) : String(value)
+  // A pattern of coming and going is JSON, and so is a name that looks like some, or has characters that are escaped in the file.
+  const isPlain = typeof value === 'string' && !/^[{"]/.test(value) && withEscapes(value) === value
+  return isPlain ? value : JSON.stringify(value)
 }
 
 function isDecimal(cell: string): boolean {
@@ -86,9 +88,10 @@ function pointOf({ line, cells }: CsvRow, head: readonly string[], { what, devic
   })
   const more = advice.flatMap((column) => {
     const cell = given.get(column) ?? ''
-    return cell === '' ? [] : [[column, column === 'access' && /^[{"]/.test(cell) ? json(cell, at(column)) : cell]]
+    return cell === '' ? [] : [[column, column === 'access' && cell.startsWith('{') ? json(cell, at(column)) : nameOf(cell, at(column))]]
   })
-  const named = { device_id: given.get('device_id') || device_id, name: given.get('name'), coord_type }
+  const name = nameOf(given.get('name') ?? '', at('name'))
+  const named = { device_id: given.get('device_id') || device_id, name, coord_type }
   const point = { ...named, coords: Object.fromEntries(coords), ...Object.fromEntries(more) }
   return { point, place: ([first = 'name', second = '']) => at(first === 'coords' ? (its[second] ?? first) : first) }
 }
@@ -111,6 +114,11 @@ function number(cell: string, place: string, has_commas: boolean): number {
   const value = cell.trim() === '' ? Number.NaN : Number(has_commas && isDecimal(cell) ? cell.replace(',', '.') : cell)
   if (Number.isFinite(value)) return value
   throw new CliError('usage', `${place}: ${JSON.stringify(cell)} is not a number; write 12.5, with a point`)
+}
+
+/** A name that begins with a quote is written as JSON. */
+function nameOf(cell: string, place: string): unknown {
+  return cell.startsWith('"') ? json(cell, place) : cell
 }
 
 function json(cell: string, place: string): unknown {

@@ -3,6 +3,7 @@
 import { buffer } from 'node:stream/consumers'
 import * as v from 'valibot'
 import { readUtf8, utf8Of } from '../../kit/files.ts'
+import { withEscapes } from '../../kit/invisible.ts'
 import { indented, parseJsonWithComments } from '../../kit/json.ts'
 import { checked } from '../../kit/schema.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
@@ -22,7 +23,7 @@ export function formatOf(option: string | undefined, file = ''): Format {
 }
 
 export function written(device_id: string, teachpoints: readonly Teachpoint[], format: Format): string {
-  return format === 'csv' ? csvOf(teachpoints) : indented({ device_id, teachpoints })
+  return format === 'csv' ? csvOf(teachpoints) : withEscapes(indented({ device_id, teachpoints }))
 }
 
 /** The points of a file, or of stdin for `-`; all of them good, and of this device. Throws a usage error that says where it is wrong. */

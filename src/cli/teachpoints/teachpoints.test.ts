@@ -17,6 +17,14 @@ async function odd(t: Test) {
     { name: 'jöint', coord_type: 'joint', coords: joint, access: { access_type: 'vertical', vertical_clearance: 12.5 } },
     { name: '=1+1', coord_type: 'cartesian', coords, access: '{no json}' },
     { name: "'@a", coord_type: 'cartesian', coords, access: '-side', gateway: '+gate' },
+    { name: '"quoted', coord_type: 'cartesian', coords },
+    {
+      coord_type: 'cartesian',
+      coords,
+      name: 'turned \u202e\u200b\\u202e',
+      gateway: 'g\u202e',
+      access: { name: 'p\u202e', access_type: 'vertical' },
+    },
   ])
     t.match(await ask('POST', '/api/teachpoints', { device_id: 'arm-1', ...point }), { name: point.name })
   return bench
@@ -58,16 +66,16 @@ test('a point is made, changed, shown and deleted', async (t) => {
 test('what export writes import takes, as JSON and as comma-separated values, to the last digit', async (t) => {
   const { home, run, json } = await odd(t)
   const before = await json<Points>('teachpoints', 'export', 'arm-1')
-  t.equal(before.teachpoints.length, 16)
+  t.equal(before.teachpoints.length, 18)
   for (const ending of ['json', 'csv']) {
     const path = `${home}/points.${ending}`
-    t.match(await run('teachpoints', 'export', 'arm-1', path), { code: 0, stdout: `16 points of arm-1 are in ${path}\n` })
+    t.match(await run('teachpoints', 'export', 'arm-1', path), { code: 0, stdout: `18 points of arm-1 are in ${path}\n` })
     t.equal((await run('teachpoints', 'export', 'arm-1', '--format', ending)).stdout, readFileSync(path, 'utf8'), 'stdout has the same')
-    t.match(await run('teachpoints', 'diff', 'arm-1', path), { code: 0, stdout: '0 new, 0 changed, 0 missing, 16 the same\n' })
+    t.match(await run('teachpoints', 'diff', 'arm-1', path), { code: 0, stdout: '0 new, 0 changed, 0 missing, 18 the same\n' })
     for (const { name } of before.teachpoints.slice(0, 5)) await run('teachpoints', 'rm', 'arm-1', name, '--yes')
     await run('teachpoints', 'set', 'arm-1', 'waste', '--x', '0')
     t.match(await run('teachpoints', 'import', 'arm-1', path), { code: 5, stderr: /nothing was stored/ })
-    t.match(await run('teachpoints', 'import', 'arm-1', path, '--overwrite'), { code: 0, stdout: '5 created, 11 updated\n' })
+    t.match(await run('teachpoints', 'import', 'arm-1', path, '--overwrite'), { code: 0, stdout: '5 created, 13 updated\n' })
     t.same(await json('teachpoints', 'export', 'arm-1'), before, ending)
   }
   const csv = readFileSync(`${home}/points.csv`, 'utf8')

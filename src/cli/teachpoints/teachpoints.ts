@@ -2,6 +2,7 @@
 
 import { text as textOf } from 'node:stream/consumers'
 import { writeText } from '../../kit/files.ts'
+import { withEscapes } from '../../kit/invisible.ts'
 import type { Version } from '../../teachpoints/history.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import { shows, tells } from '../asking.ts'
@@ -128,7 +129,7 @@ const teachpointsExport = command({
     const teachpoints = await pointsOf(serviceOf(options), device_id)
     const text = written(device_id, teachpoints, formatOf(options.format, file))
     if (file === undefined || file === '-') {
-      process.stdout.write(options.json ? `${JSON.stringify({ device_id, teachpoints })}\n` : text)
+      process.stdout.write(options.json ? `${withEscapes(JSON.stringify({ device_id, teachpoints }))}\n` : text)
       return 0
     }
     await writeText(file, text)

@@ -6,6 +6,7 @@ import { request as requestHttps } from 'node:https'
 import type * as v from 'valibot'
 import { LabError, messageOf } from '../../errors.ts'
 import { readText } from '../../kit/files.ts'
+import { deepestWritten, isDeeper } from '../../kit/json.ts'
 import { checked } from '../../kit/schema.ts'
 import { Anything, Fleet } from './answers.ts'
 import { type Lab, pathIn } from './lab_file.ts'
@@ -317,7 +318,8 @@ async function textOf(response: IncomingMessage, name: string, ended: AbortSigna
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return isDeeper(value, deepestWritten) ? undefined : value
   } catch {
     return undefined
   }

@@ -2,6 +2,7 @@
 // writer is noticed, and each change is a line in the database. Without a broker the database alone has it.
 
 import { LabError } from '../../errors.ts'
+import { deepestWritten, isDeeper } from '../../kit/json.ts'
 import { custodyBucket } from '../custody_bucket.ts'
 import type { Broker } from './broker.ts'
 import type { Holder } from './state.ts'
@@ -71,7 +72,7 @@ function sorted(holder: Holder): object {
 function entryOf(payload: Uint8Array): Entry | undefined {
   try {
     const entry = JSON.parse(new TextDecoder().decode(payload)) as Entry
-    return Number.isInteger(entry.number) ? entry : undefined
+    return Number.isInteger(entry.number) && !isDeeper(entry, deepestWritten) ? entry : undefined
   } catch {
     return undefined
   }

@@ -57,7 +57,9 @@ function addThread(execution: Execution, saved: ThreadState): void {
   const thread = new LabwareThread(execution, plan, saved, { isTakenUp: true })
   execution.know(thread)
   if (thread.isOver) return
-  if (thread.last_error !== restarted) thread.set({ last_error: restarted, error_before: thread.last_error })
+  // Nothing of a thread that waits for a person's hands was cut off: it waits on.
+  const isByHand = saved.status === 'AWAITING_MANUAL_PLACE' || saved.status === 'AWAITING_MANUAL_REMOVE'
+  if (!isByHand && thread.last_error !== restarted) thread.set({ last_error: restarted, error_before: thread.last_error })
   if (saved.seat !== null) putBack(thread, saved.seat)
 }
 

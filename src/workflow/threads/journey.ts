@@ -68,7 +68,9 @@ async function begin(thread: LabwareThread): Promise<void> {
   // Labware in a storage is not in the way of others before it is taken out: it stays there as long as they could not get past it.
   const after = isStorage(thread, thread.state.starts_at) ? placesOnItsWay(thread) : []
   const wish = { what: thread.state.starts_at, candidates: positions([thread.state.starts_at]), after, priority: isByHand ? 0 : 1 } as const
-  const { position } = (await thread.pausable(() => request(thread, wish))) as { position: string }
+  const { position } = isWaitingByHand(thread)
+    ? { position: thread.state.starts_at }
+    : ((await thread.pausable(() => request(thread, wish))) as { position: string })
   if (isByHand) await execution.placed(thread)
   // The card knows that the position was free before it knows that the position is taken.
   const kept = execution.beforeMotion()
@@ -76,6 +78,14 @@ async function begin(thread: LabwareThread): Promise<void> {
   environment.labware.set(labware.labware_id, labware)
   environment.scheduler.put(labware.labware_id, position, thread.thread_id)
   thread.setLabware({ state: 'IN_JOURNEY' })
+}
+
+/**
+ * Whether the thread was taken up after a restart in which a person was to bring labware. The person may have it in hand, so the thread waits for
+ * the labware also while its run is paused, and keeps the position for it as before.
+ */
+function isWaitingByHand({ thread_id, status, state, environment }: LabwareThread): boolean {
+  return status.current === 'AWAITING_MANUAL_PLACE' && environment.scheduler.keep(thread_id, state.starts_at)
 }
 
 /** Whether a person must look at labware that nobody has reported: a real arm would reach for it, or its barcode is to be read. */
@@ -263,12 +273,15 @@ async function finish(thread: LabwareThread): Promise<void> {
     candidates: thread.ends,
     onWait: () => thread.become('AWAITING_MOVE_RESERVATION'),
   }
-  const position = await thread.insist('MOVE_RESOLUTION', async () => {
+  // After a restart a person may be on the way to labware that stands at its end, also while the run is paused.
+  const isAwaited = thread.status.current === 'AWAITING_MANUAL_REMOVE'
+  const goToEnd = async () => {
     const { position } = (await thread.pausable(() => request(thread, wish))) as { position: string }
     await goTo(thread, position)
     return position
-  })
-  await thread.safePoint()
+  }
+  const position = isAwaited ? thread.state.seat! : await thread.insist('MOVE_RESOLUTION', goToEnd)
+  if (!isAwaited) await thread.safePoint()
   thread.setLabware({ state: 'ENDED' })
   const isStored = isStorage(thread, position)
   if (mode === 'LEAVE_IN_PLACE' && !isStored) {

@@ -1,0 +1,65 @@
+// The routes that break and mend the simulators of an open run, to rehearse recovery.
+
+import { OperationResult } from '../devices/records.ts'
+import type { Registry } from '../devices/registry.ts'
+import { LabError } from '../errors.ts'
+import type { Runs } from '../lab/runs.ts'
+import type { SimulatorHand } from '../workflow/equipment/equipment.ts'
+import { type Call, json, type Route, routesOf } from './contract.ts'
+import { openOne } from './known_execution.ts'
+import { broken, Fault } from './simulation.ts'
+
+/** The rooms of the lab that these routes use. */
+type Rooms = { registry: Registry; runs: Runs }
+
+const route = routesOf<Rooms>('simulation')
+
+const path = '/api/sim/executions/:execution_id/devices/:device_id/faults'
+
+export const runFaultRoutes: Route<Rooms>[] = [
+  route('POST', path, {
+    operation_id: 'setFaultOfRun',
+    summary: 'Break a simulator of a DEVICE_SIM run',
+    description:
+      'To rehearse recovery: nothing on the bench is touched. The runs in DEVICE_SIM that are open at one time share their simulators. Lasts until it is deleted, or the ' +
+      'last of these runs has ended. A thread that it holds is recovered with RETRY, which initializes the simulator.',
+    scope: 'operate',
+    body: Fault,
+    success: { description: 'Broken, or it will be', schema: OperationResult },
+    errors: [400, 404, 409],
+    handle(call) {
+      const simulator = simulatorOfRun(call)
+      const { fault, after } = call.body()
+      return broken(simulator, { device_id: call.param('device_id'), fault, after })
+    },
+  }),
+  route('DELETE', path, {
+    operation_id: 'clearFaultsOfRun',
+    summary: 'Mend a simulator of a DEVICE_SIM run',
+    description: 'An error that its thread has met stays until somebody recovers the thread.',
+    scope: 'operate',
+    success: { description: 'Mended', schema: OperationResult },
+    errors: [404, 409],
+    handle(call) {
+      simulatorOfRun(call).clearFaults()
+      return json({ success: true, message: `${call.param('device_id')} is mended` })
+    },
+  }),
+]
+
+/** Throws `not_found`; `conflict` for a run that has ended, or has no simulators of its own. */
+function simulatorOfRun(call: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param' | 'body'>): SimulatorHand {
+  const { lab, param } = call
+  const execution = openOne(call)
+  const { mode, equipment } = execution.environment
+  if (mode !== 'DEVICE_SIM') {
+    throw new LabError(
+      'conflict',
+      `run ${execution.execution_id.slice(0, 8)} is in ${mode}, and only DEVICE_SIM has simulators of its own; submit it with run_mode DEVICE_SIM`,
+    )
+  }
+  const { device_id } = lab.registry.find(param('device_id'))
+  const simulator = equipment.simulator?.(device_id)
+  if (simulator) return simulator
+  throw new LabError('not_found', `${device_id} has no simulator: it has no driver here; faults can be ordered for devices with a driver`)
+}
