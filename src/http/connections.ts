@@ -142,7 +142,10 @@ export class Connections {
   refuseInTurn(request: IncomingMessage, response: ServerResponse, error: LabError, { keepsAlive = false } = {}): void {
     const { socket } = request
     const connection = bySocket.get(socket)?.connection
-    if (!keepsAlive) response.shouldKeepAlive = false
+    if (!keepsAlive) {
+      response.shouldKeepAlive = false
+      stopParsing(socket)
+    }
     if (!connection) return void refuse(response, error)
     forget(request)
     const bytes = connection.unfinished.get(response) ?? 0
