@@ -88,6 +88,11 @@ const Limits = v.strictObject({
   connections: Limit(512, 100_000, 'Connections at once; a new one closes the oldest that has asked nothing for a second'),
   connections_per_address: Limit(64, 100_000, 'Connections of one address that have asked nothing for a second'),
   requests_per_connection: Limit(8, 1000, 'Requests that a connection may send before the first of them is answered'),
+  requests_mib: Limit(
+    16,
+    1024,
+    'MiB of all requests together that are not answered yet, without their bodies; a stop is never refused for it',
+  ),
   handshake_s: Limit(10, 120, 'Seconds that a TLS handshake may take'),
   answer_s: Limit(60, 3600, 'Seconds without progress after which an answer is given up that its client does not take'),
   answers_mib: Limit(64, 1024, 'MiB of all answers together that their clients have not taken yet'),

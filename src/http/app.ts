@@ -14,7 +14,7 @@ import { BodyReader, textOf, usualLimit } from './body.ts'
 import { protectConnection } from './connections.ts'
 import type { Env, Exchange, Route } from './contract.ts'
 import { type Direct, DirectExchange, finderOf } from './direct.ts'
-import { type Enter, entrance } from './entrance.ts'
+import { type Enter, type Entrance, entrance } from './entrance.ts'
 import { answerError, answerFailure } from './errors.ts'
 import { requestIdOf } from './headers.ts'
 import { idempotent, takesIdempotencyKey } from './idempotency.ts'
@@ -44,8 +44,8 @@ const forBrowsers = {
   maxAge: 600,
 }
 
-/** Answers requests: `direct` past Hono, which is asked where that answers undefined. */
-export type App = Pick<Hono<Env>, 'fetch'> & { direct?: Direct }
+/** Answers requests: `direct` past Hono, which is asked where that answers undefined. `admits` tells whose stop waits for nobody. */
+export type App = Pick<Hono<Env>, 'fetch'> & { direct?: Direct; admits?: Entrance['admits'] }
 
 export function app(lab: Lab): Hono<Env> & App {
   const hono = plain(lab, [...serviceRoutes.map(({ path }) => path), ...runRoots])
@@ -56,7 +56,7 @@ export function app(lab: Lab): Hono<Env> & App {
   // A reload changes them.
   const origins = () => lab.config.cors.origins
   const crossOrigin = cors({ ...forBrowsers, origin: (origin) => (origins().includes(origin) ? origin : null) })
-  const enter = entrance(lab, isPublic)
+  const { enter, admits } = entrance(lab, isPublic)
   const shared = { lab, bodies: new BodyReader(lab), ask: asking(hono) }
   const direct = directly(shared, enter, origins)
   const through = hono.fetch
@@ -74,7 +74,7 @@ export function app(lab: Lab): Hono<Env> & App {
     whole()
     return through(request, env, context)
   }
-  return Object.assign(hono, { direct })
+  return Object.assign(hono, { direct, admits })
 }
 
 /** The path of an address as Hono reads it, and its query. */

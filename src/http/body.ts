@@ -8,6 +8,7 @@ import { LabError } from '../errors.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import { textOfUtf8 } from '../kit/utf8.ts'
 import type { Exchange } from './contract.ts'
+import { areTooMany, tooManyHeaders } from './headers.ts'
 
 /** The rooms of the lab that the reader of bodies uses. */
 type Rooms = { config: Config; refusals: Refusals }
@@ -76,7 +77,9 @@ export class BodyReader {
       if (size > small_bytes) this.#mustHaveRoom(0)
     }
     try {
-      return { bytes: await piecesOf(body, take), release }
+      const bytes = await piecesOf(body, take)
+      if (body instanceof IncomingMessage && areTooMany(body.rawTrailers)) throw tooManyHeaders
+      return { bytes, release }
     } catch (error) {
       release()
       return unread(error)

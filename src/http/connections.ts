@@ -4,15 +4,17 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Limits } from '../config/file.ts'
+import { LabError } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Bound, Refusals } from '../kit/refusals.ts'
 import { TokenBuckets } from '../kit/token_buckets.ts'
+import { refuse } from './errors.ts'
 import { type RequestLine, RequestTurns } from './request_turns.ts'
 import { UntakenAnswers } from './untaken_answers.ts'
 
 type ConnectionLimits = Pick<
   Limits,
-  'connections' | 'connections_per_address' | 'requests_per_connection' | 'answer_s' | 'answers_mib' | 'untaken_per_key'
+  'connections' | 'connections_per_address' | 'requests_per_connection' | 'requests_mib' | 'answer_s' | 'answers_mib' | 'untaken_per_key'
 >
 
 type Options = { limits: () => ConnectionLimits; refusals: Refusals; clock: Clock }
@@ -31,6 +33,9 @@ const closeAgain_ms = 100
 /** Answers that are not taken yet are added up this often at most. */
 const addUpEvery_ms = 100
 const mib = 1024 * 1024
+/** An estimate of the memory of a request beside its texts: of Node's objects for it, and of those for each header. */
+const request_bytes = 4096
+const header_bytes = 100
 
 type Connection = {
   /** The socket that is destroyed: under TLS the TCP socket below. */
@@ -38,16 +43,14 @@ type Connection = {
   readonly address: string
   /** When it came, or was last protected; on the clock. */
   since: number
-  /** Requests that are not answered to the last byte. */
-  readonly unfinished: Set<ServerResponse>
+  /** Requests that are not answered to the last byte, with an estimate of their bytes. */
+  readonly unfinished: Map<ServerResponse, number>
   /** The requests among them that protect the connection, with their keys; a stop has none here. */
   readonly protecting: Map<ServerResponse, string | undefined>
   readonly line: RequestLine
   /** Whether the socket's timer runs because an answer waits for its client. */
   isTimed: boolean
 }
-
-const isStop = /^\/api\/(devices\/[^/]+\/)?stop(\?|$)/
 
 const bySocket = new WeakMap<Socket, { connection: Connection; connections: Connections }>()
 
@@ -75,6 +78,8 @@ export class Connections {
   readonly #closings: TokenBuckets
   readonly #untaken: UntakenAnswers
   readonly #turns: RequestTurns
+  /** An estimate of the memory of all requests that are not answered. */
+  #unfinished_bytes = 0
   #trimsLater = false
   #addedUpAt = 0
 
@@ -110,7 +115,9 @@ export class Connections {
       stopParsing(socket)
       return false
     }
-    connection.unfinished.add(response)
+    const bytes = bytesOf(request)
+    connection.unfinished.set(response, bytes)
+    this.#unfinished_bytes += bytes
     response.on('prefinish', () => this.#answered(connection, response, socket))
     response.on('close', () => this.#finished(connection, response, socket))
     this.#addUpAnswers()
@@ -120,12 +127,42 @@ export class Connections {
   /**
    * Calls `handle` once the earlier requests of the same connection are answered, or gone: answers go out in that order anyway, and a client
    * that sends eight requests at once gets no more turns of the event loop than others. Many connections that ask for large answers share
-   * each turn of the event loop with everybody else. Calls `handle` at once for a stop, which takes no turn.
+   * each turn of the event loop with everybody else. Refuses the request where all that are unanswered take too much memory. A request that
+   * `passes`, as the stop of somebody who may stop, is neither refused nor waits.
    */
-  inTurn({ socket, url = '' }: IncomingMessage, response: ServerResponse, handle: () => void): void {
+  inTurn(request: IncomingMessage, response: ServerResponse, handle: () => void, passes: () => boolean): void {
+    const { socket } = request
     const connection = bySocket.get(socket)?.connection
-    if (!connection || isStop.test(url)) handle()
-    else this.#turns.take(connection.line, { response, handle })
+    if (!connection) handle()
+    else if (this.#unfinished_bytes > this.#options.limits().requests_mib * mib && !passes()) this.#refuse(connection, request, response)
+    else this.#turns.take(connection.line, { socket, response, handle }, passes)
+  }
+
+  /** Refuses a request when its turn comes. What it brought is forgotten at once. The connection is closed unless `keepsAlive`. */
+  refuseInTurn(request: IncomingMessage, response: ServerResponse, error: LabError, { keepsAlive = false } = {}): void {
+    const { socket } = request
+    const connection = bySocket.get(socket)?.connection
+    if (!keepsAlive) {
+      response.shouldKeepAlive = false
+      stopParsing(socket)
+    }
+    if (!connection) return void refuse(response, error)
+    forget(request)
+    const bytes = connection.unfinished.get(response) ?? 0
+    connection.unfinished.set(response, request_bytes)
+    this.#unfinished_bytes += request_bytes - bytes
+    this.#turns.take(connection.line, { socket, response, handle: () => refuse(response, error) }, () => false)
+  }
+
+  #refuse({ address }: Connection, request: IncomingMessage, response: ServerResponse): void {
+    const { requests_mib } = this.#options.limits()
+    const sentence = `the requests that are not answered yet take over ${requests_mib} MiB`
+    this.#options.refusals.count(
+      'requests_mib',
+      `a request of ${address} was refused: ${sentence}; limits.requests_mib of the configuration says how much they may take`,
+    )
+    const error = new LabError('overloaded', `${sentence}; send this one again in a moment`, { retry_after_s: 1 })
+    this.refuseInTurn(request, response, error, { keepsAlive: !isBodyAnnounced(request) })
   }
 
   /** Protects one answer as `protectConnection` protects a connection. */
@@ -142,7 +179,7 @@ export class Connections {
       socket,
       address,
       since: 0,
-      unfinished: new Set(),
+      unfinished: new Map(),
       protecting: new Map(),
       line: { turn: undefined, waiting: [] },
       isTimed: false,
@@ -250,6 +287,7 @@ export class Connections {
   }
 
   #finished(connection: Connection, response: ServerResponse, socket: Socket): void {
+    this.#unfinished_bytes -= connection.unfinished.get(response) ?? 0
     connection.unfinished.delete(response)
     this.#untaken.taken(response)
     this.#turns.ended(connection.line, response)
@@ -296,7 +334,7 @@ export class Connections {
 
 /** Node tells only the answer whose turn it is that its connection is gone; those behind it would be made, and kept, for nobody. */
 function endWaiting({ unfinished }: Connection): void {
-  for (const response of unfinished) {
+  for (const response of unfinished.keys()) {
     if (response.socket) continue
     response.destroy()
     response.emit('close')
@@ -321,10 +359,27 @@ function stopParsing(socket: Socket & { parser?: Parser }): void {
   })
 }
 
+/** Estimates the memory of a request without its body. */
+function bytesOf({ url = '', rawHeaders }: IncomingMessage): number {
+  let bytes = request_bytes + url.length
+  for (const text of rawHeaders) bytes += text.length + header_bytes / 2
+  return bytes
+}
+
+function forget(request: IncomingMessage): void {
+  request.rawHeaders = []
+  request.headers = {}
+  request.url = '/'
+}
+
+function isBodyAnnounced({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+}
+
 /** Counts the bytes of complete answers that wait; streams have bounds of their own. */
 function bytesWaiting({ unfinished }: Connection): number {
   let bytes = 0
-  for (const response of unfinished) if (response.writableEnded) bytes += response.writableLength
+  for (const response of unfinished.keys()) if (response.writableEnded) bytes += response.writableLength
   return bytes
 }
 

@@ -38,7 +38,7 @@ export function coordinatorApp(around: Around): Hono<Env> {
   })
   const lab = Object.assign(around.rooms, { keys: around.keys })
   const open = [...publicLabPages, ...routes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`)]
-  const enter = entrance({ ...around, keys_made }, publicity(open))
+  const { enter } = entrance({ ...around, keys_made }, publicity(open))
   hono.use(async (c, next) => {
     const answer = await enter(c, async () => {
       await next()

@@ -1,5 +1,6 @@
 // The entrance of every request: it gives the request an id, checks Host, key and address, and at the end records what the request came to.
 
+import type { IncomingMessage } from 'node:http'
 import { hostname, networkInterfaces } from 'node:os'
 import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
@@ -9,7 +10,7 @@ import type { Refusals } from '../kit/refusals.ts'
 import { type Soon, whenThere } from '../kit/soon.ts'
 import { addHeader, type Env, type Exchange, type Principal, requestIdHeader } from './contract.ts'
 import { answerError } from './errors.ts'
-import { headerOf, requestIdOf } from './headers.ts'
+import { headerOf, rawHeaderOf, requestIdOf } from './headers.ts'
 import { WrongKeys } from './wrong_keys.ts'
 
 /** The rooms of the lab that the entrance uses. `keys_made` says how a key is made, where that is not at a bench. */
@@ -20,14 +21,20 @@ const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }
 /** Answers a request: with a refusal, or as `proceed` does, which never fails. */
 export type Enter = (c: Exchange, proceed: () => Soon<Response>) => Soon<Response>
 
+export type Entrance = {
+  enter: Enter
+  /** Tells of a request that came over the network whether its Host is ours and its key valid. Counts nothing and throws nothing. */
+  admits(request: IncomingMessage): boolean
+}
+
 /** `isPublic` tells of a method and a path whether they need no key. */
-export function entrance(lab: Rooms, isPublic: (method: string, path: string) => boolean): Enter {
+export function entrance(lab: Rooms, isPublic: (method: string, path: string) => boolean): Entrance {
   const ours = ourHosts(() => lab.config.hosts)
   const wrongKeys = new WrongKeys((address) =>
     lab.refusals.count('wrong_keys', `${address} has tried too many wrong keys: its requests are refused for a while`),
   )
 
-  return (c, proceed) => {
+  const enter: Enter = (c, proceed) => {
     try {
       if (c.env?.local) c.set('principal', local)
       else {
@@ -36,7 +43,12 @@ export function entrance(lab: Rooms, isPublic: (method: string, path: string) =>
         if (!isPublic(c.req.method, c.req.path))
           c.set(
             'principal',
-            admitted(lab, wrongKeys, keyOf(c), () => addressOf(c.env)),
+            admitted(
+              lab,
+              wrongKeys,
+              keyOf((name) => headerOf(c, name)),
+              () => addressOf(c.env),
+            ),
           )
       }
       mustDecode(c.req.url)
@@ -45,6 +57,16 @@ export function entrance(lab: Rooms, isPublic: (method: string, path: string) =>
     }
     return whenThere(proceed(), (answer) => takenDown(lab, c, identified(c, answer)))
   }
+  const admits = ({ rawHeaders }: IncomingMessage) => {
+    const header = (name: string) => rawHeaderOf(rawHeaders, name)
+    try {
+      const key = keyOf(header)
+      return key !== undefined && ours(header('host')) && lab.keys.check(key) !== undefined
+    } catch {
+      return false
+    }
+  }
+  return { enter, admits }
 }
 
 /** Adds the id of the request to its answer. */
@@ -71,9 +93,9 @@ function takenDown(lab: Rooms, c: Exchange, answer: Response): Response {
 }
 
 /** Returns the key from `X-API-Key` or `Authorization: Bearer`. Throws `invalid` when both are there and differ. */
-function keyOf(c: Exchange): string | undefined {
-  const [, bearer] = /^bearer +(\S+) *$/i.exec(headerOf(c, 'authorization') ?? '') ?? []
-  const key = headerOf(c, 'x-api-key')
+function keyOf(header: (name: string) => string | undefined): string | undefined {
+  const [, bearer] = /^bearer +(\S+) *$/i.exec(header('authorization') ?? '') ?? []
+  const key = header('x-api-key')
   if (key !== undefined && bearer !== undefined && key !== bearer)
     throw new LabError('invalid', 'X-API-Key and Authorization hold different keys; send one of the two')
   return key ?? bearer
@@ -105,9 +127,29 @@ function mustDecode(url: string): void {
   }
 }
 
-/** Against DNS rebinding: names and addresses of this machine, and those that are configured. */
-function ourHosts(configured: () => readonly string[]): (header: string | undefined) => boolean {
+/** The system is asked for the addresses of this machine this often at most, whatever hosts strangers name. */
+const addressesFor_ms = 1000
+
+type HostOptions = { now?: () => number; interfaces?: () => NodeJS.Dict<{ address: string }[]> }
+
+/**
+ * Against DNS rebinding: names and addresses of this machine, and those that are configured. `now` is in milliseconds. An address that the
+ * machine was given just now counts within a second.
+ */
+export function ourHosts(
+  configured: () => readonly string[],
+  { now = () => performance.now(), interfaces = networkInterfaces }: HostOptions = {},
+): (header: string | undefined) => boolean {
   const known = new Set<string>()
+  let addresses: ReadonlySet<string> = new Set()
+  let askedAt = Number.NEGATIVE_INFINITY
+  const isAddress = (name: string) => {
+    if (now() - askedAt >= addressesFor_ms) {
+      askedAt = now()
+      addresses = new Set(Object.values(interfaces()).flatMap((all) => (all ?? []).map(({ address }) => address.toLowerCase())))
+    }
+    return addresses.has(name)
+  }
   let of: readonly string[] | undefined
   let always: ReadonlySet<string>
   return (header) => {
@@ -122,12 +164,8 @@ function ourHosts(configured: () => readonly string[]): (header: string | undefi
       .replace(/:\d*$/, '')
       .replace(/^\[(.*)\]$/, '$1')
       .toLowerCase()
-    const good = always.has(name) || addresses().has(name)
+    const good = always.has(name) || isAddress(name)
     if (good && known.size < 100) known.add(header)
     return good
   }
-}
-
-function addresses(): Set<string> {
-  return new Set(Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address.toLowerCase())))
 }

@@ -1,13 +1,33 @@
 // The headers of a request, and those that an answer is given on its way out.
 
+import { LabError } from '../errors.ts'
 import { withoutSecrets } from '../keys/secret.ts'
 import { flatId } from '../kit/flat_id.ts'
 import type { Exchange } from './contract.ts'
 
+/**
+ * Headers of one request, and trailers. Node 20 keeps no more than the next multiple of 31 and drops the others without a word, so that they
+ * have to be counted; a newer one refuses such a request by itself.
+ */
+export const mostHeaders = 100
+export const tooManyHeaders = new LabError(
+  'headers_too_large',
+  `a request has at most ${mostHeaders} headers and ${mostHeaders} trailers, of 16 KiB together; send fewer of them`,
+)
+
+/** Whether these are too many headers or trailers, as Node's parser gives them: names and values in turn. */
+export function areTooMany(raw: readonly string[]): boolean {
+  return raw.length > mostHeaders * 2
+}
+
 /** Reads a header as the web's `Headers` do, but without copying all of them: a stop waits for what is done here. `name` in small letters. */
 export function headerOf({ env, req }: Pick<Exchange, 'env' | 'req'>, name: string): string | undefined {
   const raw = env?.incoming?.rawHeaders
-  if (!raw) return req.raw?.headers.get(name) ?? undefined
+  return raw ? rawHeaderOf(raw, name) : (req.raw?.headers.get(name) ?? undefined)
+}
+
+/** Reads a header of a request as Node's parser gives its headers. */
+export function rawHeaderOf(raw: readonly string[], name: string): string | undefined {
   let found: string | undefined
   for (let i = 0; i < raw.length; i += 2) {
     const its = raw[i]!

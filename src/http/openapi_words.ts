@@ -84,7 +84,7 @@ export const reasons: Record<ErrorCode | 'starting', string> = {
   locked: 'Somebody else has leased the device, or an execution holds it',
   safe_mode: 'The service broke off several times; acknowledge its incident when all is well',
   too_many_wrong_keys: 'This address has tried too many wrong keys',
-  headers_too_large: 'The headers are larger than 16 KiB',
+  headers_too_large: 'The headers or trailers are more than 100, or larger than 16 KiB',
   disconnected: 'The port of the instrument is gone',
   no_reply: 'The instrument did not answer',
   device_failed: 'The instrument answered that it failed, or something that cannot be read',

@@ -1,6 +1,7 @@
 // The turns of requests: of one connection one after another, and of all connections so that each turn of the event loop leaves time for a stop.
 
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { LabError } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { refuse } from './errors.ts'
@@ -14,7 +15,7 @@ const handle_ms = 5
 const restAfter_ms = 15
 const longestRest_ms = 100
 
-type Waiting = { response: ServerResponse; handle: () => void }
+type Waiting = { socket: Socket; response: ServerResponse; handle: () => void }
 
 /** The requests of one connection: the one whose turn it is, and those that come after it. */
 export type RequestLine = { turn: ServerResponse | undefined; readonly waiting: Waiting[] }
@@ -36,15 +37,23 @@ export class RequestTurns {
     this.#clock = clock
   }
 
-  /** Handles a request once the earlier ones of its line have ended, in a turn of the event loop that has time left. */
-  take(line: RequestLine, request: Waiting): void {
-    if (line.turn) {
+  /**
+   * Handles a request once the earlier ones of its line have ended, in a turn of the event loop that has time left. One that would have to
+   * wait is asked whether it `passes`: then it is handled at once, too.
+   */
+  take(line: RequestLine, request: Waiting, passes: () => boolean): void {
+    const isFirst = line.turn === undefined
+    if (isFirst && this.#delayed === 0 && this.#isTimeLeft()) {
+      line.turn = request.response
+      request.handle()
+    } else if (passes()) {
+      request.handle()
+    } else if (isFirst) {
+      line.turn = request.response
+      this.#delay(line, request)
+    } else {
       line.waiting.push(request)
-      return
     }
-    line.turn = request.response
-    if (this.#delayed === 0 && this.#isTimeLeft()) request.handle()
-    else this.#delay(line, request)
   }
 
   /**
@@ -60,14 +69,19 @@ export class RequestTurns {
     if (next) this.#delay(line, next)
   }
 
-  /** Handles the request in a turn of the event loop that has time left, in the order of the requests; leaves it out when its client is gone. */
-  #delay(line: RequestLine, { response, handle }: Waiting): void {
+  /**
+   * Handles the request in a turn of the event loop that has time left, in the order of the requests; leaves it out when its client is gone.
+   * Nothing more is read from its connection until then: requests that come faster than they are handled would be parsed, and kept, for later.
+   */
+  #delay(line: RequestLine, { socket, response, handle }: Waiting): void {
     this.#delayed++
+    socket.pause()
     const attempt = () => {
       const rest_ms = this.#restUntil - this.#clock.now()
       if (rest_ms > 0) return void this.#clock.after(rest_ms, attempt)
       if (!this.#isTimeLeft()) return void setImmediate(attempt)
       this.#delayed--
+      socket.resume()
       if (response.destroyed) this.ended(line, response)
       else handle()
     }

@@ -13,7 +13,10 @@ import type { App } from './app.ts'
 import { queueArrivals } from './arrivals.ts'
 import { Connections } from './connections.ts'
 import { plainAnswerOf } from './contract.ts'
-import { errorAnswer, refuse } from './errors.ts'
+import { errorAnswer } from './errors.ts'
+import { GatheredRequest, mostSmall, smallPieces } from './gathered_request.ts'
+import { areTooMany, mostHeaders, tooManyHeaders } from './headers.ts'
+import { stopPathOf } from './stop_path.ts'
 
 const timing = {
   maxHeaderSize: 16 * 1024,
@@ -23,6 +26,7 @@ const timing = {
   keepAliveTimeout: 5_000,
   // Node would answer a missing Host without a body; the entrance checks it instead.
   requireHostHeader: false,
+  IncomingMessage: GatheredRequest,
 }
 
 type Tls = { cert: string; key: string }
@@ -53,20 +57,24 @@ export function serverOf(app: () => App, { limits, refusals, tls, local = false 
   const server: Server = tls
     ? process.getBuiltinModule('node:https').createServer({ ...timing, ...tls, handshakeTimeout: limits().handshake_s * 1000 })
     : createHttp(timing)
+  server.maxHeadersCount = mostHeaders
   const connections = new Connections(server, { limits, refusals, clock: systemClock })
   queueArrivals(server, { limits, refusals, clock: systemClock, isTls: tls !== undefined })
-  server.on('request', (request, response) => {
-    if (connections.begin(request, response))
-      connections.inTurn(
-        request,
-        response,
-        () =>
-          void unlessFails(
-            () => answer(request, response),
-            () => void response.destroy(),
-          ),
+  /** Answers a request, or refuses it with `objection`, which is nothing to a stop. */
+  const take = (request: IncomingMessage, response: ServerResponse, objection?: LabError) => {
+    if (!connections.begin(request, response)) return
+    if (areTooMany(request.rawHeaders)) return connections.refuseInTurn(request, response, tooManyHeaders)
+    const stop = stopPathOf(request.method, request.url)
+    if (stop !== undefined) request.url = stop
+    else if (objection) return connections.refuseInTurn(request, response, objection)
+    const handle = () =>
+      void unlessFails(
+        () => answer(request, response),
+        () => void response.destroy(),
       )
-  })
+    connections.inTurn(request, response, handle, () => stop !== undefined && (local || app().admits?.(request) === true))
+  }
+  server.on('request', (request, response) => take(request, response))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') {
       refusals.count(
@@ -78,12 +86,11 @@ export function serverOf(app: () => App, { limits, refusals, tls, local = false 
     // An answer needs a handshake first: without one it would never leave, and the socket would stay for ever.
     else socket.destroy()
   })
-  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    if (connections.begin(request, response))
-      refuse(response, new LabError('invalid', 'the header Expect is not understood here; leave it out'))
-  })
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => take(request, response, unknownExpectation))
   return server
 }
+
+const unknownExpectation = new LabError('invalid', 'the header Expect is not understood here; leave it out')
 
 const listening = {
   // Without it a request that has no Host ends here, with an empty 400; the entrance looks at what was really sent.
@@ -154,7 +161,12 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _htt
 const reasonPhrases: Record<number, string> = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' }
 
 function parserError(code: string | undefined): LabError {
-  if (code === 'HPE_HEADER_OVERFLOW') return new LabError('headers_too_large', 'the headers are larger than 16 KiB')
+  if (code === 'HPE_HEADER_OVERFLOW') return tooManyHeaders
+  if (code === smallPieces)
+    return new LabError(
+      'invalid',
+      `the body came in over ${mostSmall} pieces of a few bytes; send it in larger ones, or with a Content-Length`,
+    )
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new LabError('request_timeout', 'the request took too long to arrive')
   return new LabError('invalid', 'this is not HTTP as it should be')
 }

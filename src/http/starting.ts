@@ -4,6 +4,7 @@ import { Hono } from 'hono'
 import type { Registry } from '../devices/registry.ts'
 import type { Log } from '../kit/log.ts'
 import { packageVersion } from '../kit/package_version.ts'
+import type { App } from './app.ts'
 import { type Env, type Exchange, json } from './contract.ts'
 import { entrance } from './entrance.ts'
 import { answerFailure } from './errors.ts'
@@ -17,7 +18,7 @@ const streams = ['/events/stream', '/api/live']
 export type Stoppable = Parameters<typeof entrance>[0] & { registry: Registry; log: Log }
 
 /** `stoppable` is given once the devices are open. */
-export function startingApp(stoppable?: Stoppable): Hono<Env> {
+export function startingApp(stoppable?: Stoppable): Hono<Env> & App {
   const hono = new Hono<Env>()
   const health = { status: 'starting', version: packageVersion(), uptime_s: 0, reasons: [] }
   hono.get('/health', (c) => c.json(health, 503, versioned))
@@ -25,15 +26,15 @@ export function startingApp(stoppable?: Stoppable): Hono<Env> {
   hono.on('GET', streams, (c) =>
     c.body('retry: 1000\n: the service is starting\n\n', 200, answerHeaders('text/event-stream; charset=utf-8')),
   )
-  if (stoppable) addStops(hono, stoppable)
+  const admits = stoppable && addStops(hono, stoppable)
   hono.all('*', (c) =>
     c.json({ detail: 'the service is starting; ask again in a second' }, 503, { ...versioned, 'Retry-After': '1', 'X-Reason': 'starting' }),
   )
-  return hono
+  return Object.assign(hono, admits && { admits })
 }
 
-function addStops(hono: Hono<Env>, rooms: Stoppable): void {
-  const enter = entrance(rooms, () => false)
+function addStops(hono: Hono<Env>, rooms: Stoppable): NonNullable<App['admits']> {
+  const { enter, admits } = entrance(rooms, () => false)
   const stopped = (c: Exchange, stop: (by: string) => Promise<object>) =>
     enter(c, () =>
       stop(c.get('principal').name).then(
@@ -43,4 +44,5 @@ function addStops(hono: Hono<Env>, rooms: Stoppable): void {
     )
   hono.post('/api/stop', (c) => stopped(c, (by) => rooms.registry.haltAll(by)))
   hono.post('/api/devices/:device_id/stop', (c) => stopped(c, async (by) => rooms.registry.halt(c.req.param('device_id'), by)))
+  return admits
 }

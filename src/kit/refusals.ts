@@ -9,6 +9,7 @@ export const bounds = [
   'connections',
   'connections_per_address',
   'requests_per_connection',
+  'requests_mib',
   'handshake_s',
   'answer_s',
   'answers_mib',

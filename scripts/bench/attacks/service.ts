@@ -15,17 +15,20 @@ import { unitFlags } from '../events/unit.ts'
 
 export type Target = {
   port: number
+  pid: number
   keys: { read: string; operate: string }
+  /** Begins a run in PURE_SIM with so many groups that does not end by itself; resolves with its id. */
+  run(groups: number): Promise<string>
   /** Milliseconds until a stop is answered on a connection of its own; undefined when it is not within ten seconds. */
   stop(): Promise<number | undefined>
-  /** MiB: the most the process ever held. */
+  /** MiB: the most the process ever held; infinite when it has ended. */
   peak(): number
   /** Sockets that it has open. */
   sockets(): number
   end(): Promise<void>
 }
 
-const top = fileURLToPath(new URL('../../../..', import.meta.url))
+const top = process.env.BASE ?? fileURLToPath(new URL('../../../..', import.meta.url))
 const benchd = join(top, 'dist/bundle/main.js')
 const patience_ms = 10_000
 
@@ -36,6 +39,7 @@ export async function startTarget({ tls, events }: { tls: boolean; events: numbe
   writeFileSync(join(folder, 'config.json'), JSON.stringify({ ...demoBench, listen }))
   const args = [...unitFlags, benchd, 'serve', '--config', join(folder, 'config.json'), '--data-dir', join(folder, 'data')]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exit = once(child, 'exit')
   const port = await portOf(child.stdout)
   const overControl = { socketPath: join(folder, 'data/control.sock') }
   const key = async (scope: string) =>
@@ -46,17 +50,34 @@ export async function startTarget({ tls, events }: { tls: boolean; events: numbe
   await ask(overControl, 'POST', '/api/devices/shaker-1/initialize')
   return {
     port,
+    pid: child.pid!,
     keys,
+    async run(groups) {
+      const body = { workflow: 'smc_assay', run_mode: 'PURE_SIM', groups: groupsOf(groups) }
+      const { execution_id } = (await ask(overControl, 'POST', '/api/submissions', body)) as { execution_id: string }
+      await ask(overControl, 'POST', `/api/executions/${execution_id}/pause`)
+      return execution_id
+    },
     stop: () => stopped({ port, key: keys.read, tls }),
-    peak: () => Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
-    sockets: () => readdirSync(`/proc/${child.pid}/fd`).filter((fd) => isSocket(`/proc/${child.pid}/fd/${fd}`)).length,
+    peak: () =>
+      (child.exitCode ?? child.signalCode) === null
+        ? Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024
+        : Number.POSITIVE_INFINITY,
+    sockets: () =>
+      (child.exitCode ?? child.signalCode) !== null
+        ? 0
+        : readdirSync(`/proc/${child.pid}/fd`).filter((fd) => isSocket(`/proc/${child.pid}/fd/${fd}`)).length,
     async end() {
-      const exit = once(child, 'exit')
       child.kill('SIGKILL')
       await exit
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Groups of a submission. */
+export function groupsOf(count: number): object[] {
+  return Array.from({ length: count }, (_, i) => ({ group_id: `g${i}` }))
 }
 
 function isSocket(path: string): boolean {
