@@ -32,7 +32,7 @@ test('a gateway that is not taught, a circle and a chain that is too long are na
       return (error as Error).message
     }
   }
-  const untaught = /^arm-1 cannot go to its teachpoint nest: its gateway gat is not taught.*"gate".*teach it, or leave it out$/
+  const untaught = /^arm-1 cannot go to its teachpoint nest: its gateway gat is not taught; did you mean "gate".*teach it, or leave it out$/
   t.match(message([point('nest', { gateway: 'gat' }), point('gate')]), untaught)
   const circle = [point('nest', { gateway: 'gate' }), point('gate', { gateway: 'hall' }), point('hall', { gateway: 'gate' })]
   t.match(message(circle), /nest: its gateways lead in a circle .nest → gate → hall → gate./)
