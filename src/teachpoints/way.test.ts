@@ -4,7 +4,8 @@ import { mostGateways, wayTo } from './way.ts'
 
 const coords = { x: 1, y: 2, z: 3, yaw: 0, pitch: 0, roll: 0 }
 const joints = { base: 1, shoulder: 2, elbow: 3, wrist: 4, rail: 0, gripper: 0 }
-const point = (name: string, more: object = {}): Teachpoint => ({ device_id: 'arm-1', name, coord_type: 'cartesian', coords, ...more }) as Teachpoint
+const point = (name: string, more: object = {}): Teachpoint =>
+  ({ device_id: 'arm-1', name, coord_type: 'cartesian', coords, ...more }) as Teachpoint
 
 const way = (points: Teachpoint[]) => wayTo(points[0]!, points)
 
@@ -47,7 +48,9 @@ test('a named access pattern is that of the point of the device that has it', (t
   const owner = point('pad', { access: { name: 'from above', ...pattern } })
   t.match(way([point('nest', { access: 'from above' }), owner]).access, pattern)
   t.match(way([owner]).access, pattern)
-  t.throws(() => way([point('nest', { access: 'from abov' }), owner]), { message: /its access pattern from abov is in no point of the device/ })
+  t.throws(() => way([point('nest', { access: 'from abov' }), owner]), {
+    message: /its access pattern from abov is in no point of the device/,
+  })
   const other = point('shelf', { access: { name: 'from above', access_type: 'horizontal' } })
   t.throws(() => way([point('nest', { access: 'from above' }), owner, other]), { message: /from above differs between the points/ })
   t.end()
