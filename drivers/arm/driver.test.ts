@@ -273,7 +273,10 @@ test('the side of the elbow, the access pattern and joint coordinates stand in t
     'via 1 100.000 200.000 400.000 90.000 0.000 0.000 elbow right\n',
     'place joint 90.000 60.000 -60.000 0.000 100.000 0.000 via 1\n',
   ])
-  await t.rejects(run(arm.pick({ at: 'rack', joints: { ...joints, wrist: Number.NaN } }, calm)), { code: 'invalid', message: /wrist of joint/ })
+  await t.rejects(run(arm.pick({ at: 'rack', joints: { ...joints, wrist: Number.NaN } }, calm)), {
+    code: 'invalid',
+    message: /wrist of joint/,
+  })
 })
 
 test('a stop ends a move before the nest, at it, and on the way back over a gateway', async (t) => {

@@ -5,7 +5,11 @@ import { simulate } from './simulator.ts'
 function switchedOn() {
   const clock = new VirtualClock()
   const said: string[] = []
-  const simulator = simulate({ clock, settings: { speed: 100, can: ['gateway', 'access', 'elbow', 'joint'] }, send: (bytes) => said.push(Buffer.from(bytes).toString('latin1')) })
+  const simulator = simulate({
+    clock,
+    settings: { speed: 100, can: ['gateway', 'access', 'elbow', 'joint'] },
+    send: (bytes) => said.push(Buffer.from(bytes).toString('latin1')),
+  })
   const ask = (text: string) => {
     said.length = 0
     simulator.receive(Buffer.from(text, 'latin1'))
@@ -97,7 +101,8 @@ test('it says what it can, and refuses a move with a word that is wrong, without
     `${six} gently`,
   ])
     t.match(ask(`pick ${wrong}\n`), [/^err 2 pick: /], wrong)
-  for (const wrong of ['1', '1 1 2 3', `2 ${six}`, `0 ${six}`, `1 ${six} elbow`]) t.match(ask(`via ${wrong}\n`), [/^err 2 via: the number/], wrong)
+  for (const wrong of ['1', '1 1 2 3', `2 ${six}`, `0 ${six}`, `1 ${six} elbow`])
+    t.match(ask(`via ${wrong}\n`), [/^err 2 via: the number/], wrong)
   t.match(ask('via 1 5000 0 0 0 0 0\n'), [/^err 2 via: beyond its reach/])
   t.equal(simulator.world.moving, false)
 })

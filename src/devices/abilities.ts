@@ -41,7 +41,7 @@ export class Abilities {
     return this.#device?.described?.isKnown === false
   }
 
-  /** What an arm can do besides going to cartesian coordinates; null where it has not said so yet, and for what is no arm. */
+  /** The skills of an arm; null where it has not said them yet, and for what is no arm. */
   get skills(): ReadonlySet<Skill> | null {
     return this.#device?.skills ?? null
   }

@@ -142,3 +142,25 @@ test('a move is neither an operation of the API nor told as a capability, and on
     await t.rejects(lab.registry.find(device_id).carry('pick', pad), { code: 'invalid', message: new RegExp(`${device_id} cannot pick`) })
   }
 })
+
+test('an arm that nobody has initialized or stopped since the service began tells of its gripper, if it stands where its last move ended', async (t) => {
+  const before = await bench(t)
+  t.equal(await before.clock.run(before.arm.gripper()), null, 'it has just been switched on')
+  const say = (words: string) => before.line.simulator.receive(Buffer.from(`${words}\n`))
+  say('home')
+  await t.rejects(before.clock.run(before.arm.gripper()), { code: 'interlock', message: /arm-1 is moving; wait until it stands/ })
+  await before.clock.advance(10_000)
+  t.equal(await before.clock.run(before.arm.gripper()), 'empty', 'a service before this one has homed it')
+  say(toPad)
+  await before.clock.advance(10_000)
+  t.equal(await before.clock.run(before.arm.gripper()), 'full')
+  t.same(before.told, [], 'a question moves nothing')
+  await before.clock.run(before.arm.perform('initialize', {}))
+  t.equal(await before.clock.run(before.arm.gripper()), null, 'somebody was at it')
+
+  const stopped = await bench(t)
+  stopped.line.simulator.receive(Buffer.from('home\n'))
+  await stopped.clock.advance(10_000)
+  await stopped.clock.run(stopped.registry.halt('arm-1'))
+  t.equal(await stopped.clock.run(stopped.arm.gripper()), null, 'it was stopped')
+})

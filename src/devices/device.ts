@@ -70,7 +70,7 @@ export type Device = Commands & {
   described?: SelfDescribed
   /** Asks an arm whether it holds something; null when that proves nothing of its last move, which was not finished. Rejects with `interlock` while it moves. */
   gripper?(): Promise<Gripper | null>
-  /** What an arm can do besides going to cartesian coordinates; null until it has said so. Absent for what is no arm. */
+  /** The skills of an arm; null until it has said them. Absent for what is no arm. */
   readonly skills?: ReadonlySet<Skill> | null
   /**
    * Ends a running operation that the profile lists in `ends_early` in an orderly way: a shaker ramps down and goes home, a centrifuge

@@ -22,7 +22,7 @@ export type Approach = {
 /** The point where an arm picks or places. `via` are the gateways, in the order in which it passes them on the way there; it leaves by the same way. */
 export type Way = Spot & { via?: readonly Spot[]; access?: Approach }
 
-/** What an arm may be able to do besides going to six cartesian coordinates. */
+/** The skills that an arm may have besides going to six cartesian coordinates. */
 export const skills = {
   gateway: { cannot: 'pass a gateway', taught: 'with a gateway' },
   access: { cannot: 'come and go by an access pattern', taught: 'with an access pattern' },

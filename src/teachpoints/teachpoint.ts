@@ -36,9 +36,11 @@ export type Access = v.InferOutput<typeof Access>
 
 /** Makes the optional members of a point; a member that is left out stays absent. */
 const adviceNamed = (name: NameSchema, access: typeof Access) => ({
-  orientation: v.optional(described(v.picklist(['left', 'right']), 'To which side the elbow bends')),
-  access: v.optional(described(v.union([name, access]), 'How to come and go: the name of a pattern, or the pattern')),
-  gateway: v.optional(described(name, 'Another point of the device, passed on the way')),
+  orientation: v.optional(described(v.picklist(['left', 'right']), 'To which side the elbow bends; for cartesian coordinates')),
+  access: v.optional(
+    described(v.union([name, access]), 'How to come and go: the pattern, or the name of one in another point of the device'),
+  ),
+  gateway: v.optional(described(name, 'Another point of the device, which the arm passes when it comes and when it leaves')),
 })
 const advice = adviceNamed(Name, Access)
 

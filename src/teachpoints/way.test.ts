@@ -4,7 +4,8 @@ import { mostGateways, wayTo } from './way.ts'
 
 const coords = { x: 1, y: 2, z: 3, yaw: 0, pitch: 0, roll: 0 }
 const joints = { base: 1, shoulder: 2, elbow: 3, wrist: 4, rail: 0, gripper: 0 }
-const point = (name: string, more: object = {}): Teachpoint => ({ device_id: 'arm-1', name, coord_type: 'cartesian', coords, ...more }) as Teachpoint
+const point = (name: string, more: object = {}): Teachpoint =>
+  ({ device_id: 'arm-1', name, coord_type: 'cartesian', coords, ...more }) as Teachpoint
 
 const way = (points: Teachpoint[]) => wayTo(points[0]!, points)
 
@@ -32,7 +33,7 @@ test('a gateway that is not taught, a circle and a chain that is too long are na
       return (error as Error).message
     }
   }
-  const untaught = /^arm-1 cannot go to its teachpoint nest: its gateway gat is not taught.*"gate".*teach it, or leave it out$/
+  const untaught = /^arm-1 cannot go to its teachpoint nest: its gateway gat is not taught; did you mean "gate".*teach it, or leave it out$/
   t.match(message([point('nest', { gateway: 'gat' }), point('gate')]), untaught)
   const circle = [point('nest', { gateway: 'gate' }), point('gate', { gateway: 'hall' }), point('hall', { gateway: 'gate' })]
   t.match(message(circle), /nest: its gateways lead in a circle .nest → gate → hall → gate./)
@@ -47,7 +48,9 @@ test('a named access pattern is that of the point of the device that has it', (t
   const owner = point('pad', { access: { name: 'from above', ...pattern } })
   t.match(way([point('nest', { access: 'from above' }), owner]).access, pattern)
   t.match(way([owner]).access, pattern)
-  t.throws(() => way([point('nest', { access: 'from abov' }), owner]), { message: /its access pattern from abov is in no point of the device/ })
+  t.throws(() => way([point('nest', { access: 'from abov' }), owner]), {
+    message: /its access pattern from abov is in no point of the device/,
+  })
   const other = point('shelf', { access: { name: 'from above', access_type: 'horizontal' } })
   t.throws(() => way([point('nest', { access: 'from above' }), owner, other]), { message: /from above differs between the points/ })
   t.end()

@@ -2,7 +2,7 @@
 
 import type { Approach, Spot, Way } from '../devices/way.ts'
 import { LabError } from '../errors.ts'
-import { didYouMeanAmong } from '../kit/did_you_mean.ts'
+import { didYouMean } from '../kit/did_you_mean.ts'
 import type { Teachpoint } from './teachpoint.ts'
 
 /** The most gateways on the way to one point. */
@@ -35,7 +35,7 @@ export function wayTo(point: Teachpoint, points: readonly Teachpoint[]): Way {
   const via = gatewaysOf(point, (name) => taught.get(name)).map((name): Spot => {
     const gateway = taught.get(name)
     if (gateway) return spotOf(gateway)
-    throw unusable(point, `its gateway ${name} is not taught${didYouMeanAmong(name, [...taught.keys()])}; teach it, or leave it out`)
+    throw unusable(point, `its gateway ${name} is not taught${didYouMean(name, [...taught.keys()])}; teach it, or leave it out`)
   })
   const access = accessOf(point, points)
   return { ...spotOf(point), ...(via.length > 0 && { via: via.reverse() }), ...(access && { access }) }
