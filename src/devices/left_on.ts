@@ -56,7 +56,7 @@ export class LeftOn {
 
   /** What was on when the service ended counts as hot from now on: no halt ends it. */
   keep(): void {
-    if (this.fromBefore) this.#hot = true
+    if (this.fromBefore) this.#heating = { target: null, is_lowest: false }
   }
 
   /** Whether the service ended before the device had acknowledged its last halt. */

@@ -4,7 +4,7 @@ export type ErrorBody = { detail: string }
 
 export type DeviceSummary = { device_id: string; type: string; name: string; is_initialized: boolean }
 
-export type DeviceInfo = { device_id: string; type: string; name: string; is_initialized: boolean; driver: string; simulated: boolean; state: 'not_initialized' | 'ready' | 'busy' | 'stopped' | 'faulted' | 'disconnected' | 'external'; operation: { operation_id: string; name: string; started: number; ending: boolean; notice: string | null; progress: { fraction: number | null; message: string | null } | null; seconds_left: number } | null; last_operation: OperationRecord | null; fault: Fault | null; stopped: { by: string | null; at: number; again?: { by: string | null; at: number } | null } | null; heard_at: number | null; may_still_be_on: boolean; identity: Identity | null; lock: Lock | null }
+export type DeviceInfo = { device_id: string; type: string; name: string; is_initialized: boolean; driver: string; simulated: boolean; state: 'not_initialized' | 'ready' | 'busy' | 'stopped' | 'faulted' | 'disconnected' | 'external'; operation: { operation_id: string; name: string; started: number; ending: boolean; notice: string | null; progress: { fraction: number | null; message: string | null } | null; seconds_left: number } | null; last_operation: OperationRecord | null; fault: Fault | null; stopped: { by: string | null; at: number; again?: { by: string | null; at: number } | null } | null; heating: { target: number | null; is_lowest: boolean } | null; heard_at: number | null; may_still_be_on: boolean; identity: Identity | null; lock: Lock | null }
 
 export type Fault = { command: string | null; outcome: 'failed' | 'unknown'; error: string; error_type: string; may_still_be_moving: boolean; since: number }
 
@@ -350,10 +350,6 @@ export type Operations = {
   setSimulatedFault: { path: { device_id: string }; query: Record<string, never>; body: SetSimulatedFaultRequest; answer: OperationResult }
   /** Mend a simulated device */
   clearSimulatedFaults: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
-  /** Break a simulator of a DEVICE_SIM run */
-  setFaultOfRun: { path: { execution_id: string; device_id: string }; query: Record<string, never>; body: SetSimulatedFaultRequest; answer: OperationResult }
-  /** Mend a simulator of a DEVICE_SIM run */
-  clearFaultsOfRun: { path: { execution_id: string; device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
   /** Put an event through the hub, as the engine would */
   emitSimulatedEvent: { path: Record<string, never>; query: Record<string, never>; body: EmitSimulatedEventRequest; answer: RuntimeEvent }
   /** Fire events at a steady rate, from within */
@@ -506,6 +502,10 @@ export type Operations = {
   relocateLabware: { path: { labware_id: string }; query: Record<string, never>; body: RelocateLabwareRequest; answer: OperationResult }
   /** The present state of the bench, and each change of it, as Server-Sent Events */
   streamState: { path: Record<string, never>; query: { run?: string }; body: undefined; answer: ReadableStream<Uint8Array> }
+  /** Break a simulator of a DEVICE_SIM run */
+  setFaultOfRun: { path: { execution_id: string; device_id: string }; query: Record<string, never>; body: SetSimulatedFaultRequest; answer: OperationResult }
+  /** Mend a simulator of a DEVICE_SIM run */
+  clearFaultsOfRun: { path: { execution_id: string; device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
 }
 
 /** Where each operation is. */
@@ -551,8 +551,6 @@ export const operations = {
   streamEvents: ['GET', '/events/stream'],
   setSimulatedFault: ['POST', '/api/sim/devices/{device_id}/faults'],
   clearSimulatedFaults: ['DELETE', '/api/sim/devices/{device_id}/faults'],
-  setFaultOfRun: ['POST', '/api/sim/executions/{execution_id}/devices/{device_id}/faults'],
-  clearFaultsOfRun: ['DELETE', '/api/sim/executions/{execution_id}/devices/{device_id}/faults'],
   emitSimulatedEvent: ['POST', '/api/sim/events'],
   setSimulatedLoad: ['POST', '/api/sim/load'],
   whoAmI: ['GET', '/api/system/whoami'],
@@ -629,4 +627,6 @@ export const operations = {
   listLabware: ['GET', '/api/labware'],
   relocateLabware: ['PUT', '/api/labware/{labware_id}/location'],
   streamState: ['GET', '/api/live'],
+  setFaultOfRun: ['POST', '/api/sim/executions/{execution_id}/devices/{device_id}/faults'],
+  clearFaultsOfRun: ['DELETE', '/api/sim/executions/{execution_id}/devices/{device_id}/faults'],
 } as const satisfies Record<keyof Operations, readonly [method: string, path: string]>
