@@ -103,6 +103,8 @@ export type Lab = {
   onRefusedWrite(error: LabError): void
   /** In safe mode the incident that ends it when it is acknowledged: until then nothing may be moved. */
   readonly safe_mode: Incident | undefined
+  /** Whether `close` was called: what is changed from then on may not be kept. */
+  readonly is_stopping: boolean
   /** Refuses new work, ends what runs, and resolves when all is on the card. */
   close(): Promise<void>
 }
@@ -235,7 +237,18 @@ type Hidden = {
 /** The rooms that the lab shows as they are. */
 type Shown = Omit<
   Lab,
-  'config' | 'readings' | 'runs' | 'openRuns' | 'prepareRuns' | 'host' | 'health' | 'onRefusedWrite' | 'safe_mode' | 'close' | 'simulations'
+  | 'config'
+  | 'readings'
+  | 'runs'
+  | 'openRuns'
+  | 'prepareRuns'
+  | 'host'
+  | 'health'
+  | 'onRefusedWrite'
+  | 'safe_mode'
+  | 'is_stopping'
+  | 'close'
+  | 'simulations'
 > & {
   simulations: Map<string, Simulation>
 }
@@ -263,6 +276,9 @@ function labOf(rooms: Shown & Hidden): Lab {
     },
     get safe_mode() {
       return safeMode()
+    },
+    get is_stopping() {
+      return stopping
     },
     health() {
       const ours = [...(input?.trouble ? ['stop_input'] : []), ...(safeMode() ? ['safe_mode'] : []), ...(backups.trouble ? ['backup'] : [])]

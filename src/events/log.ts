@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
-import { messageOf } from '../errors.ts'
+import { LabError, messageOf } from '../errors.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
 import { mustBeFolder } from '../kit/damage.ts'
 import type { Report } from '../kit/json_file.ts'
@@ -182,8 +182,13 @@ export class EventLog {
     this.#writer.add({ event, us, seq: this.#numbers.next(), mono_us, json: undefined, bytes: undefined, from: 0, to: 0, shown: false })
   }
 
-  /** Resolves when all up to that time (µs) is in the file, or in memory while that cannot be written; all that was added, if not given. */
+  /**
+   * Resolves when all up to that time (µs) is in the file, or in memory while that cannot be written; all that was added, if not given.
+   * Rejects with `stopping` for an event that came after `close`.
+   */
   until(us: number = this.#newest_us): Promise<void> {
+    if (us > this.#newest_us && this.#closed)
+      return Promise.reject(new LabError('stopping', 'the service stops, and the event is not kept'))
     if (us <= this.#shown.us || us > this.#newest_us) return Promise.resolve()
     return new Promise((done) => this.#waiting.push({ us, done }))
   }

@@ -206,6 +206,7 @@ function methodsByPath({ routes }: Hono<Env>): Map<string, string[]> {
 
 function call(shared: Shared, route: Route<Lab>, c: Exchange, param: (name: string) => string): Soon<Response> {
   mustBeAllowed(route, c)
+  mustNotBeStopping(shared.lab, route)
   mustNotBeSafeMode(shared.lab, route)
   mustKnowParameters(route, c)
   if (!route.body) return carriedOut(shared, route, c, { param, bytes: nothing })
@@ -215,6 +216,14 @@ function call(shared: Shared, route: Route<Lab>, c: Exchange, param: (name: stri
     } finally {
       release()
     }
+  })
+}
+
+/** Throws `stopping` for a change that would be acknowledged, and might not be kept. A stop is always taken. */
+function mustNotBeStopping({ is_stopping }: Lab, { method, scope }: Route): void {
+  if (!is_stopping || method === 'GET' || scope === 'any' || scope === 'public') return
+  throw new LabError('stopping', 'the service is stopping, and nothing was done; send it again when the service is back', {
+    retry_after_s: 5,
   })
 }
 

@@ -262,7 +262,9 @@ function headerParameters(route: Route, { is_idempotent }: Subject): object[] {
     .map(([, name, description, schema]) => ({ name, in: 'header', required: false, description, schema }))
 }
 
-const onceWords = 'Done once: asked again with the same key and body within a day, it answers the same again'
+const onceWords =
+  'Done once: asked again with the same key and body within a day, it answers the same again, or 409 where its answer is not stored any more. ' +
+  '503 where no more requests can be remembered: then nothing was done'
 const overrideWords = 'Passes though somebody else holds the device; only with a key of scope `admin`'
 const lastWords = 'The last `id` that was seen: the stream goes on after it, from the log'
 const ifStateWords =

@@ -95,5 +95,5 @@ export const reasons: Record<ErrorCode | 'starting', string> = {
   storage: 'It could not be written to the disk',
   starting: 'The service is starting',
   stopping: 'The service is stopping',
-  overloaded: 'Too many wait already',
+  overloaded: 'Too many wait already, or no more requests with an Idempotency-Key can be remembered',
 }

@@ -43,7 +43,7 @@ export class Idempotency {
   readonly #queue = new SerialQueue(mostWaiting)
   readonly #now: () => number
   readonly #wall: () => number
-  /** Those that say `running` and do not run were interrupted by a restart. */
+  /** The requests of the day. An entry that says `running` and does not run was interrupted by a restart. */
   readonly #table = new IdempotencyTable()
   /** Requests that are not known may have been made before that moment. */
   #lost: Lost | undefined

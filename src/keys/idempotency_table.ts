@@ -38,7 +38,7 @@ export type Known = {
   isInterrupted?: boolean
 }
 
-/** Its ids are short: see `shortId`. */
+/** Requests that were made around the same time, by their short ids (`shortId`). */
 type Past = { since: number; at: number; ids: Set<string> }
 
 /** All requests of one API key, the oldest first. */
@@ -54,9 +54,9 @@ export const bounds = {
   past: 20_000,
   allPast: 200_000,
 }
-/** An entry takes so many bytes besides its answer, about. */
+/** The bytes of an entry besides its answer, about. */
 const entryBytes = 512
-/** So many ids are one line of the file, and are forgotten together. */
+/** The most ids in one line of the file; the ids of a line are forgotten together. */
 const mostInLine = 500
 
 export class IdempotencyTable {
