@@ -61,7 +61,7 @@ const demo = command({
   no_json: 'it speaks to people; ask it with benchd status --json',
   example: 'benchd demo --time-scale 1',
   async run({ options }) {
-    const { benchNames, demoConfig, prepareDemo, welcome } = await import('../examples/demo.ts')
+    const { benchNames, demoConfig, prepareDemoAgain, welcome } = await import('../examples/demo.ts')
     const bench = benchNames.find((name) => name === (options.bench ?? 'small'))
     if (!bench) throw new CliError('usage', `there is no bench ${options.bench}; there are ${benchNames.join(' and ')}`)
     const { makeThrowAwayFolder, removeFolder } = await import('../kit/folder.ts')
@@ -74,7 +74,7 @@ const demo = command({
     try {
       const folders = { data_dir: folder, topologies: topologiesDir(options.topologies, undefined) }
       const code = await serveUntilSignalled(config, folders, async (service) => {
-        const api_key = await prepareDemo(service.lab, bench)
+        const api_key = await prepareDemoAgain(service.lab, bench)
         const folderKept = named ? folder : undefined
         process.stdout.write(asTyped(welcome({ url: service.url, api_key, lab: service.lab, folder: folderKept, bench })))
       })

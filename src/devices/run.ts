@@ -101,7 +101,10 @@ export class Run {
   /** The time that is left, in seconds of the instrument, as far as it is known. */
   get secondsLeft(): number {
     const gone = ((this.#clock.now() - this.#began) / 1000) * this.#time_scale
-    const remaining = (this.#endedAfter ?? this.#task.asked_s) + this.#task.usual_s - gone
+    const { asked_s, usual_s } = this.#task
+    // What is being ended early does not last as long as it was asked to.
+    const lasts_s = this.#endedAfter ?? (this.ending ? Math.min(gone, asked_s) : asked_s)
+    const remaining = lasts_s + usual_s - gone
     return Math.round(Math.max(0, remaining) * 1000) / 1000
   }
 

@@ -62,6 +62,7 @@ export const GroupLifecycleContext = v.strictObject({
   ...WorkflowExecutionContext.entries,
   submission_id: v.string(),
   group_id: v.string(),
+  ended: v.pipe(v.record(v.string(), v.number()), v.description('How many threads of the group ended in each status')),
 })
 export type GroupLifecycleContext = v.InferOutput<typeof GroupLifecycleContext>
 
@@ -100,7 +101,10 @@ export type ManualInterventionContext = v.InferOutput<typeof ManualInterventionC
 
 export const CustomEventContext = v.strictObject({
   ...WorkflowExecutionContext.entries,
-  thread_id: v.pipe(MaybeText, v.description('null when several threads share the action that emits')),
+  thread_id: v.pipe(
+    MaybeText,
+    v.description('The thread that owns the action or method that emits; null for an event that came over the API'),
+  ),
   event_name: v.pipe(v.string(), v.description('As it was emitted, dots kept')),
   value: MaybeText,
   data: v.record(v.string(), v.unknown()),

@@ -74,6 +74,17 @@ export async function prepareDemo({ places, keys, teachpoints, prepareRuns }: Ro
   })
 }
 
+/** Does the same, but goes on without a fresh key where the disk takes none and one of an earlier start is valid: resolves with undefined then. */
+export async function prepareDemoAgain(lab: Rooms, name: BenchName): Promise<string | undefined> {
+  try {
+    return await prepareDemo(lab, name)
+  } catch (error) {
+    const isUsed = lab.keys.list().some(({ name, revoked_at }) => name === ownKey && revoked_at === null)
+    if (isStorage(error) && isUsed) return undefined
+    throw error
+  }
+}
+
 /** Throws the error again unless the disk was full: the topology is loaded then, and the next start loads it anew. */
 function mustBeFull(error: unknown): void {
   if (!isStorage(error)) throw error
@@ -83,7 +94,8 @@ function isStorage(error: unknown): error is LabError {
   return error instanceof LabError && error.code === 'storage'
 }
 
-type Welcome = { url: string; api_key: string; lab: Rooms; folder: string | undefined; bench?: BenchName }
+/** `api_key` is undefined where none could be written. */
+type Welcome = { url: string; api_key: string | undefined; lab: Rooms; folder: string | undefined; bench?: BenchName }
 
 export function welcome({ url, api_key, lab, folder, bench = 'small' }: Welcome): string {
   const { config, version } = lab
@@ -92,11 +104,11 @@ export function welcome({ url, api_key, lab, folder, bench = 'small' }: Welcome)
   return `
 benchd ${version}  DEMO: every device is simulated, nothing moves. ${config.time_scale} simulated seconds pass in one of yours.
 
-  page      ${url}/#k=${api_key}
-            open this address in a browser: the key is in it
+  page      ${url}/${api_key === undefined ? '' : `#k=${api_key}`}
+            ${api_key === undefined ? 'open this address in a browser' : 'open this address in a browser: the key is in it'}
   API       ${url}/api/devices
   docs      ${url}/docs        OpenAPI: ${url}/openapi.json
-  key       ${api_key}
+  key       ${api_key ?? 'that of an earlier start: the disk takes no new one; free some space, then start the demo again'}
   bench     ${config.devices.map(({ device_id }) => device_id).join('  ')}   ${points} teachpoints
 
 Three things to try:
@@ -104,7 +116,7 @@ Three things to try:
 1. Watch a run: open the page and choose Runs, New run, ${workflow}, Start run.
 2. Ask in advance how long the run takes, and who does what when. Type in a second terminal:
 
-  export BENCHD_URL=${url} BENCHD_API_KEY=${api_key}
+  export BENCHD_URL=${url} BENCHD_API_KEY=${api_key ?? 'THAT_KEY'}
   benchd runs simulate ${workflow}
 
 3. When the run on the page has ended, break ${breaks} and start another, which stops there. Mend it, ask why the run stands, and type what the answer names:

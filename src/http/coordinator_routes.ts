@@ -98,7 +98,8 @@ export const coordinatorRoutes: Route<Rooms>[] = [
       also: [503],
     },
     handle({ lab }) {
-      const reasons = lab.coordinator ? [] : ['database']
+      const { broker } = lab.benches
+      const reasons = [...(lab.coordinator ? [] : ['database']), ...(broker && !broker.isConnected ? ['broker'] : [])]
       return json({ status: reasons.length ? 'degraded' : 'ok', version: packageVersion(), reasons }, reasons.length ? 503 : 200)
     },
   }),

@@ -104,7 +104,7 @@ export const teachpointRoutes: Route<Rooms>[] = [
     errors: [404],
     handle({ lab, param }) {
       const { device_id } = lab.registry.find(param('device_id'))
-      return json({ versions: lab.teachpoints.history(device_id, param('name')) })
+      return json({ versions: lab.teachpoints.history(device_id, nameIn({ lab, param })) })
     },
   }),
   route('POST', `${point}/restore`, {
@@ -119,7 +119,7 @@ export const teachpointRoutes: Route<Rooms>[] = [
     async handle(call) {
       const { device_id } = call.lab.registry.find(call.param('device_id'))
       const { version } = call.body()
-      return tagged(await call.lab.teachpoints.restore(device_id, call.param('name'), version, { tag: wantedTag(call), ...whose(call.c) }))
+      return tagged(await call.lab.teachpoints.restore(device_id, nameIn(call), version, { tag: wantedTag(call), ...whose(call.c) }))
     },
   }),
   route('PUT', point, {
@@ -155,7 +155,13 @@ export const teachpointRoutes: Route<Rooms>[] = [
 
 function existing({ lab, param }: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param'>): Teachpoint {
   const { device_id } = lab.registry.find(param('device_id'))
-  return lab.teachpoints.get(device_id, param('name'))
+  return lab.teachpoints.get(device_id, nameIn({ lab, param }))
+}
+
+/** The name as it is stored: the white space at its ends was taken off, as that of a body is. */
+function nameIn({ lab, param }: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param'>): string {
+  const name = param('name')
+  return lab.teachpoints.has(param('device_id'), name) ? name : name.trim()
 }
 
 function whose(c: Call<Rooms, unknown, unknown>['c']): { by: string } {

@@ -48,6 +48,10 @@ export class Teachpoints {
     return [...this.#index().values()].filter((point) => point.device_id === device_id)
   }
 
+  has(device_id: string, name: string): boolean {
+    return this.#index().has(keyOf({ device_id, name }))
+  }
+
   /** Throws `not_found`. */
   get(device_id: string, name: string): Teachpoint {
     return found(this.#index(), device_id, name)

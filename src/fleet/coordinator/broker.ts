@@ -29,6 +29,10 @@ export class Broker {
     throw new LabError('disconnected', messageOf(this.#failure ?? 'the broker was not reached yet'))
   }
 
+  get isConnected(): boolean {
+    return this.#link !== undefined
+  }
+
   benches(): ReturnType<Presence['benches']> {
     return this.#presence.benches()
   }

@@ -4,6 +4,7 @@
 import type * as v from 'valibot'
 import type { OperationName, operations, Performable, Question, Read, ReadingName } from '../../devices/operations.ts'
 import type { OperationResult } from '../../devices/records.ts'
+import type { RunMode } from '../threads/run_environment.ts'
 import type { Handler, TopologyInput, WorkflowDocument } from './documents.ts'
 
 /** `export default topology({…})` */
@@ -22,6 +23,8 @@ export function workflow<Labware extends string, Method extends string, Thread e
 export interface Doing<Labware extends string = string> {
   readonly execution_id: string
   readonly thread_id: string
+  /** Dry runs and PURE_SIM runs carry the code out too: code that reaches beyond the bench asks here whether anything is driven. */
+  readonly mode: RunMode
   /** The labware at the device, by template. */
   readonly labware: Readonly<Record<Labware, { readonly labware_id: string; readonly name: string; readonly barcode: string | null }>>
   /** Aborted when the thread is cut off. */
@@ -41,7 +44,7 @@ export interface Doing<Labware extends string = string> {
 }
 
 /** The argument of the code that emits the events of a method. */
-export interface MethodDoing extends Pick<Doing, 'execution_id' | 'thread_id' | 'signal' | 'variable' | 'emit'> {
+export interface MethodDoing extends Pick<Doing, 'execution_id' | 'thread_id' | 'mode' | 'signal' | 'variable' | 'emit'> {
   readonly method_id: string
 }
 

@@ -122,8 +122,8 @@ export class Execution implements RunPorts {
     this.stall = new Stall(this)
     this.slots = new Slots(this)
     this.inserts = new Inserts(this)
-    this.groups = new Groups(this.state, ({ submission_id, group_id }) =>
-      this.emit('GROUP', group_id, 'COMPLETED', { ...this.#context, submission_id, group_id }),
+    this.groups = new Groups(this.state, ({ submission_id, group_id, ended }) =>
+      this.emit('GROUP', group_id, 'COMPLETED', { ...this.#context, submission_id, group_id, ended }),
     )
     const began = environment.clock.now()
     this.timeline = new Timeline(() => Math.round(environment.clock.now() - began) / 1000)

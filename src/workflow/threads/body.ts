@@ -279,7 +279,7 @@ export class BodyRun {
   }
 
   emit(name: string, value: string | null, data: Record<string, unknown>): void {
-    this.#thread.execution.emitCustom(name, { value, data }, this.#action.method?.participants.length ? null : this.#thread.thread_id)
+    this.#thread.execution.emitCustom(name, { value, data }, this.#thread.thread_id)
   }
 
   /** Runs code with a context. While the code itself is at work, virtual time stands still. */

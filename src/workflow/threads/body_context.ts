@@ -25,6 +25,7 @@ export function contextOf(run: Calls, thread: LabwareThread, action: ActionRun):
   return {
     execution_id: execution.execution_id,
     thread_id,
+    mode: thread.environment.mode,
     signal,
     labware: Object.fromEntries(
       carriers.map(({ labware: { labware_id, name, template, barcode } }) => [template, { labware_id, name, barcode }]),

@@ -11,7 +11,7 @@ export async function emitOf(owner: LabwareThread, method: MethodRun, when: 'on_
   const emissions = method.plan.emits[when]
   if (!emissions) return
   if (typeof emissions !== 'function') {
-    for (const { emit, value, data } of emissions) publish(owner, method, emit, { value, data })
+    for (const { emit, value, data } of emissions) publish(owner, emit, { value, data })
     return
   }
   await owner.insist('THREAD_STEP', async () => {
@@ -25,28 +25,24 @@ export async function emitOf(owner: LabwareThread, method: MethodRun, when: 'on_
   })
 }
 
-/** The event is of no one thread when several take part. */
-function publish(
-  owner: LabwareThread,
-  { participants }: MethodRun,
-  name: string,
-  published: { value: string | null; data: Record<string, unknown> },
-): void {
-  owner.execution.emitCustom(name, published, participants.length > 0 ? null : owner.thread_id)
+/** The event is of the thread that owns the method, whoever takes part. */
+function publish(owner: LabwareThread, name: string, published: { value: string | null; data: Record<string, unknown> }): void {
+  owner.execution.emitCustom(name, published, owner.thread_id)
 }
 
 function doingOf(owner: LabwareThread, method: MethodRun): MethodDoing {
-  const { execution, thread_id, signal } = owner
+  const { execution, thread_id, signal, environment } = owner
   return {
     execution_id: execution.execution_id,
     thread_id,
+    mode: environment.mode,
     method_id: method.method_id,
     signal,
     variable: variablesOf(owner),
     emit: (name, value = null, data = {}) =>
       onceAwaited(() => {
         if (signal.aborted) throw new LabError('stopped', `${owner.name} was ended`)
-        publish(owner, method, name, { value: mustBeText(value), data: mustBeRecord(data) })
+        publish(owner, name, { value: mustBeText(value), data: mustBeRecord(data) })
       }),
   }
 }

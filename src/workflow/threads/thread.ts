@@ -255,7 +255,8 @@ export class LabwareThread extends Entry<'thread'> {
   context(pause_reason: PauseReason | null = this.pause_reason) {
     const { thread_id, name, plan, last_error } = this
     const { execution_id, workflow_name } = this.execution.context()
-    return { execution_id, workflow_name, thread_id, thread_name: name, template_name: plan.name, pause_reason, last_error }
+    const reason = last_error ?? (pause_reason === 'manual' ? 'an operator paused it' : null)
+    return { execution_id, workflow_name, thread_id, thread_name: name, template_name: plan.name, pause_reason, last_error: reason }
   }
 
   /** Sets the status. A thread that is stopping takes only a terminal one. */
@@ -504,8 +505,22 @@ export class LabwareThread extends Entry<'thread'> {
     this.pause_reason = 'error'
     this.set({ last_error: messageOf(error) })
     const decided = new Promise<GoesOn | Other>((resolve, reject) => {
-      const what = `${messageOf(error).replace(/\.$/, '')}; possible decisions: ${decisionsAt(site).join(', ')}`
-      this.waiting = { kind: 'operator', what, since_ms: this.environment.clock.now(), obstacles: () => [] }
+      const { equipment, clock } = this.environment
+      const latched = () => (equipment.faults?.() ?? []).map(({ device_id }) => device_id)
+      const named = latched().filter((device_id) => messageOf(error).includes(device_id))
+      const what = () => {
+        const now = named.length > 0 ? latched() : []
+        const over = named.filter((device_id) => !now.includes(device_id)).map((device_id) => `, and ${device_id} was initialized since`)
+        return `${messageOf(error).replace(/\.$/, '')}${over.join('')}; possible decisions: ${decisionsAt(site).join(', ')}`
+      }
+      this.waiting = {
+        kind: 'operator',
+        get what() {
+          return what()
+        },
+        since_ms: clock.now(),
+        obstacles: () => [],
+      }
       this.#decide = (going) => this.environment.steps.push(() => resolve(going))
       otherwise?.((other) => {
         this.#decide = null
