@@ -98,7 +98,7 @@ export type DeviceReloadContext = { device_name: string; changed: Array<string> 
 
 export type ExecutionLifecycleContext = { execution_id: string; workflow_name: string; reason: string | null; still_heating?: Array<StillHeating> }
 
-export type GroupLifecycleContext = { execution_id: string; workflow_name: string; submission_id: string; group_id: string }
+export type GroupLifecycleContext = { execution_id: string; workflow_name: string; submission_id: string; group_id: string; ended: Record<string, number> }
 
 export type IncidentContext = { incident_id: string; category: string; severity: string; message: string; recovery_action: string; execution_id: string | null; thread_id: string | null }
 
