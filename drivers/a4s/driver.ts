@@ -48,7 +48,7 @@ export const driver: Driver<Settings> = {
 /** The answer to a command may come with the next status, so up to a second later. */
 const answer_ms = 3000
 const stateChange_s = 20
-/** What came from the sealer within this time after a stop may be from before. It speaks about once a second. */
+/** A status that comes within this time after a stop may be from before. The sealer speaks about once a second. */
 const settled_ms = 800
 const shuttle_s = 30
 const heating_s = 300
@@ -72,6 +72,8 @@ function profile(): Profile {
 /** Turns the operations of an a4S into its frames. */
 class A4s extends Mounted<SerialMount<Settings>> implements Device {
   #tag: string | null = null
+  /** Is called with each acknowledgement while a stop waits for its two. */
+  #acknowledged = () => {}
   /** The reason of a trip that happened while nobody was waiting for anything. */
   #tripped: LabError | undefined
   readonly #going = new Going(this.at.line)
@@ -97,6 +99,7 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
 
   #notice(frame: string): boolean {
     this.#tag = readTag(frame) ?? this.#tag
+    if (isAnswer(frame) && frame.startsWith('Y')) this.#acknowledged()
     const status = readStatus(frame)
     if (status) {
       this.#guard.see(status)
@@ -239,16 +242,23 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
     mustBeWell(await this.#feed.current())
   }
 
-  /** Sends reset and heater off together; a status that is not from before shows whether the sealer took them. */
+  /**
+   * Sends reset and heater off together. A status shows whether the sealer took them: the newest one when it has acknowledged both, or the
+   * second one that may not be from before, as those are that a box on the network has kept.
+   */
   async halt(): Promise<void> {
     this.#guard.end()
     this.#going.stop()
     this.#stopAndCool()
     const sent = this.at.clock.now()
+    let unacknowledged = 2
+    const both = new Promise<void>((resolve) => {
+      this.#acknowledged = () => --unacknowledged === 0 && resolve()
+    })
     for (let left = stateChange_s; this.#guard.target === null; left--) {
-      const { system, heater } = await this.#feed.next()
-      // The first status may have been under way already, and more than one that a box on the network has kept.
-      const heard = left < stateChange_s && this.at.clock.now() - sent >= settled_ms
+      const isOpen = unacknowledged > 0
+      const { system, heater } = await (isOpen ? Promise.race([this.#feed.next(), both.then(() => this.#feed.fresh())]) : this.#feed.next())
+      const heard = unacknowledged <= 0 || (left < stateChange_s && this.at.clock.now() - sent >= settled_ms)
       if (heard && heater === 'off' && (system === 'idle' || system === 'error')) return
       if (left === 0) throw new LabError('device_failed', `after a stop it is ${system}, heater ${heater}; use its power switch`)
       if (heard && heater !== 'off' && this.#guard.target === null) await this.#exchange.tell(heaterOff)

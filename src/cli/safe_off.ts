@@ -4,7 +4,6 @@ import type { Attached, RealTransport } from '../../drivers/attach.ts'
 import type { BridgeConfig } from '../../drivers/bridge/attach.ts'
 import type { DeviceConfig } from '../config/devices.ts'
 import type { Config } from '../config.ts'
-import { mayStillBeOn } from '../devices/halting.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { sleep, systemClock } from '../kit/clock.ts'
 import { exists } from '../kit/folder.ts'
@@ -79,6 +78,7 @@ async function switchOff(device_id: string, { devices }: Config, attach: Attach)
     await Promise.race([halt(device, attach), late])
     return { device_id, success: true, message: `${device_id} was left on; it is off` }
   } catch (error) {
+    const { mayStillBeOn } = await import('../devices/halting.ts')
     return { device_id, success: false, message: mayStillBeOn(device_id, messageOf(error)) }
   } finally {
     late.catch(() => undefined)

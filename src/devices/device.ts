@@ -85,7 +85,7 @@ export type Device = Commands & {
    */
   halt(): Promise<void>
   /**
-   * What no `halt` ends: heat, or anything at all. Where it is `all`, `halt` sends nothing, and resolves when what was under way has come to a
+   * The effect that no `halt` ends: heat, or anything at all. Where it is `all`, `halt` sends nothing, and resolves when what was under way has come to a
    * good end by itself. Undefined where `halt` ends motion and heat.
    */
   readonly unhaltable?: 'all' | 'heat' | undefined

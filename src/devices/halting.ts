@@ -50,7 +50,7 @@ type Stopping = {
   acknowledged: Promise<void>
   /** While the link is being opened. */
   opening: Promise<void> | undefined
-  /** What no halt of the device ends. */
+  /** The effect that no halt of the device ends. */
   unhaltable: Device['unhaltable']
 }
 

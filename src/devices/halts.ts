@@ -15,7 +15,7 @@ type Parts = {
   leftOn: LeftOn
   /** Is called when the device acknowledges a halt. */
   heard(): void
-  /** What no halt of the device ends. */
+  /** Returns the effect that no halt of the device ends. */
   unhaltable(): Device['unhaltable']
 }
 
@@ -67,9 +67,10 @@ export class Halts {
     this.#owed = halt
     const counted: Promise<void> = acknowledged.then(
       () => {
-        if (this.#owed !== halt) return
-        this.#owed = undefined
+        const isLast = this.#owed === halt
+        if (isLast) this.#owed = undefined
         if (this.#leftOn.hot && this.#unhaltable()) throw heatGoesOn()
+        if (!isLast) return
         this.#leftOn.off()
         this.#heard()
       },

@@ -646,7 +646,7 @@ export class Instrument {
   #onLost(reason: string): void {
     this.#initialized = false
     if (this.#closing || this.#run) return
-    if (this.#leftOn.hot) this.#halts.owe()
+    if (this.#leftOn.hot && !this.#unhaltable) this.#halts.owe()
     this.#suspect('check', connectionLost(reason, this.#configured.driven?.link.advice), this.#halts.mayBeOn)
   }
 

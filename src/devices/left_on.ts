@@ -54,7 +54,7 @@ export class LeftOn {
     return this.hot || this.fromBefore
   }
 
-  /** What was on when the service ended counts as hot from now on: no halt ends it. */
+  /** Counts a device that was on when the service ended as hot: no halt ends that. */
   keep(): void {
     if (this.fromBefore) this.#heating = { target: null, is_lowest: false }
   }
