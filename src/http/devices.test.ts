@@ -41,6 +41,7 @@ test('a device tells what it is, what it does, and what is latched on it', async
     last_operation: null,
     fault: null,
     stopped: null,
+    heating: null,
     lock: null,
   })
   t.match((await ask('GET', '/api/devices/robot-1')).body, {
