@@ -34,9 +34,10 @@ export async function follow(service: Service, execution_id: string, asJson: boo
     const read = () => ask<{ events: RuntimeEvent[]; next_since: number }>(service, 'GET', `/events?${query}`)
     const { events, next_since } = await overRestarts(read, execution_id, since > 0)
     for (const event of events) {
+      // The end stays the last line, for scripts.
+      if (!asJson) for (const sentence of stillHeating(heatingIn(event))) print(sentence)
       const text = asJson ? JSON.stringify(event) : line(event)
       if (text !== undefined) print(text)
-      if (event.entity_type === 'EXECUTION' && !asJson) for (const sentence of stillHeating(heatingIn(event))) print(sentence)
       if (event.entity_type === 'EXECUTION') return event.status === 'COMPLETED' ? 0 : 1
       isHeld ||= event.entity_type === 'INCIDENT' || event.status === 'PAUSED'
     }
@@ -48,7 +49,8 @@ export async function follow(service: Service, execution_id: string, asJson: boo
   }
 }
 
-function heatingIn({ context }: RuntimeEvent): readonly StillHeating[] {
+function heatingIn({ entity_type, context }: RuntimeEvent): readonly StillHeating[] {
+  if (entity_type !== 'EXECUTION') return []
   return (context as { still_heating?: StillHeating[] }).still_heating ?? []
 }
 

@@ -58,7 +58,7 @@ function checkParams(plan: OnDevice & { kind: 'do' }, { document, topology }: Dr
 type Given = {
   values: Record<string, unknown>
   devices: ReadonlyMap<string, KnownDevice>
-  /** Those that the workflow declares. */
+  /** The variables that the workflow declares. */
   variables: WorkflowDocument['variables']
 }
 
