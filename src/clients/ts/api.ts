@@ -98,7 +98,7 @@ export type DeviceReloadContext = { device_name: string; changed: Array<string> 
 
 export type ExecutionLifecycleContext = { execution_id: string; workflow_name: string; reason: string | null }
 
-export type GroupLifecycleContext = { execution_id: string; workflow_name: string; submission_id: string; group_id: string }
+export type GroupLifecycleContext = { execution_id: string; workflow_name: string; submission_id: string; group_id: string; ended: Record<string, number> }
 
 export type IncidentContext = { incident_id: string; category: string; severity: string; message: string; recovery_action: string; execution_id: string | null; thread_id: string | null }
 
@@ -348,10 +348,6 @@ export type Operations = {
   setSimulatedFault: { path: { device_id: string }; query: Record<string, never>; body: SetSimulatedFaultRequest; answer: OperationResult }
   /** Mend a simulated device */
   clearSimulatedFaults: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
-  /** Break a simulator of a DEVICE_SIM run */
-  setFaultOfRun: { path: { execution_id: string; device_id: string }; query: Record<string, never>; body: SetSimulatedFaultRequest; answer: OperationResult }
-  /** Mend a simulator of a DEVICE_SIM run */
-  clearFaultsOfRun: { path: { execution_id: string; device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
   /** Put an event through the hub, as the engine would */
   emitSimulatedEvent: { path: Record<string, never>; query: Record<string, never>; body: EmitSimulatedEventRequest; answer: RuntimeEvent }
   /** Fire events at a steady rate, from within */
@@ -504,6 +500,10 @@ export type Operations = {
   relocateLabware: { path: { labware_id: string }; query: Record<string, never>; body: RelocateLabwareRequest; answer: OperationResult }
   /** The present state of the bench, and each change of it, as Server-Sent Events */
   streamState: { path: Record<string, never>; query: { run?: string }; body: undefined; answer: ReadableStream<Uint8Array> }
+  /** Break a simulator of a DEVICE_SIM run */
+  setFaultOfRun: { path: { execution_id: string; device_id: string }; query: Record<string, never>; body: SetSimulatedFaultRequest; answer: OperationResult }
+  /** Mend a simulator of a DEVICE_SIM run */
+  clearFaultsOfRun: { path: { execution_id: string; device_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
 }
 
 /** Where each operation is. */
@@ -549,8 +549,6 @@ export const operations = {
   streamEvents: ['GET', '/events/stream'],
   setSimulatedFault: ['POST', '/api/sim/devices/{device_id}/faults'],
   clearSimulatedFaults: ['DELETE', '/api/sim/devices/{device_id}/faults'],
-  setFaultOfRun: ['POST', '/api/sim/executions/{execution_id}/devices/{device_id}/faults'],
-  clearFaultsOfRun: ['DELETE', '/api/sim/executions/{execution_id}/devices/{device_id}/faults'],
   emitSimulatedEvent: ['POST', '/api/sim/events'],
   setSimulatedLoad: ['POST', '/api/sim/load'],
   whoAmI: ['GET', '/api/system/whoami'],
@@ -627,4 +625,6 @@ export const operations = {
   listLabware: ['GET', '/api/labware'],
   relocateLabware: ['PUT', '/api/labware/{labware_id}/location'],
   streamState: ['GET', '/api/live'],
+  setFaultOfRun: ['POST', '/api/sim/executions/{execution_id}/devices/{device_id}/faults'],
+  clearFaultsOfRun: ['DELETE', '/api/sim/executions/{execution_id}/devices/{device_id}/faults'],
 } as const satisfies Record<keyof Operations, readonly [method: string, path: string]>
