@@ -39,6 +39,7 @@ test('an operation that is ended early ends well, says after how long, and the n
   instrument.endEarly(record.operation_id, somebody)
   instrument.endEarly(record.operation_id, somebody)
   t.match(instrument.info().operation, { ending: true, notice: 'it is being ended early' })
+  t.ok(instrument.info().operation!.seconds_left < 20, 'at once, not after the instrument has acknowledged')
   await clock.advance(500)
   t.ok(instrument.info().operation!.seconds_left < 20, 'the time that is left is that of slowing down')
   t.match(await clock.run(shaken), { success: true, message: /^d: ended after 1[12](\.\d)? s of 60 s$/ })

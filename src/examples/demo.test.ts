@@ -3,7 +3,7 @@ import { LabError } from '../errors.ts'
 import { silent } from '../kit/log.ts'
 import { openLab } from '../lab.ts'
 import { demo } from '../testing/cli.ts'
-import { benchNames, demoConfig, prepareDemo, welcome } from './demo.ts'
+import { benchNames, demoConfig, prepareDemo, prepareDemoAgain, welcome } from './demo.ts'
 
 test('a key of an earlier start on the same folder opens the demo still, but not one of long ago', async (t) => {
   const { service } = await demo(t)
@@ -45,6 +45,22 @@ test('a demo whose folder cannot be written says which folder that is, and how a
     code: 'storage',
     message: `the demo writes its teachpoints and a key to ${data_dir}, which failed: teachpoints.json was not written (ENOSPC): the disk is full; free some space, then try again, or name a folder on another disk with --data-dir`,
   })
+})
+
+test('on a full disk the demo begins on a folder that it has used before, and says which key is valid', async (t) => {
+  const lab = await openLab(await demoConfig(1000), { data_dir: t.testdir({}), log: silent })
+  t.teardown(() => lab.close())
+  const full = () => Promise.reject(new LabError('storage', 'keys.json was not written (ENOSPC): the disk is full'))
+  const keys = Object.assign(Object.create(lab.keys), { create: full, list: () => lab.keys.list() })
+  const { places, teachpoints, version, config, prepareRuns } = lab
+  const rooms = { places, keys, teachpoints, version, config, prepareRuns }
+  await t.rejects(prepareDemoAgain(rooms, 'small'), { code: 'storage' }, 'nobody could use it')
+  await prepareDemo(lab)
+  const api_key = await prepareDemoAgain(rooms, 'small')
+  t.equal(api_key, undefined)
+  const words = welcome({ url: 'http://127.0.0.1:1', api_key, lab, folder: undefined })
+  t.match(words, /key {7}that of an earlier start: the disk takes no new one/)
+  t.notMatch(words, 'undefined')
 })
 
 for (const name of benchNames) {

@@ -22,6 +22,19 @@ test('the committed document of the coordinator is what its routes say, and has 
   t.notMatch(committed, /"name": "Idempotency-Key"/, 'the coordinator takes none')
 })
 
+test('the health of the coordinator names a database and a broker that are away', (t) => {
+  const health = labRoutes.find(({ path }) => path === '/health')!
+  const of = (coordinator: object | undefined, broker: { isConnected: boolean } | undefined) => {
+    const { status, bodyUsed: _, ...rest } = health.handle({ lab: { coordinator, benches: { broker } } } as never) as Response
+    return [status, rest]
+  }
+  t.equal(of({}, undefined)[0], 200)
+  t.equal(of({}, { isConnected: true })[0], 200)
+  t.equal(of({}, { isConnected: false })[0], 503)
+  t.equal(of(undefined, undefined)[0], 503)
+  t.end()
+})
+
 test('the coordinator serves its document, and refuses what is not right with a sentence', async (t) => {
   const database = `postgresql:///none?host=${encodeURIComponent(t.testdir())}`
   const lab = parseLabFile(JSON.stringify({ format: 1, name: 'floor-2', database, benches: {}, journeys: {} }), 'lab.json')

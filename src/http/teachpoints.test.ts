@@ -34,6 +34,22 @@ test('a point is created, read, listed, replaced and deleted', async (t) => {
   isRefusal(t, await ask('DELETE', `${points}/arm-1/home`), 404, 'not_found')
 })
 
+test('a point is found at the name that was sent, with the white space at its ends', async (t) => {
+  const { ask } = await openBench(t)
+  const created = await ask('POST', points, { json: at(' lead') })
+  t.match([created.status, created.body], [201, { name: 'lead' }])
+  const path = `${points}/arm-1/%20lead`
+  t.match((await ask('GET', path)).body, { name: 'lead' })
+  t.match((await ask('GET', `${path}/history`)).body, { versions: [{}] })
+  t.match((await ask('PUT', path, { json: { coord_type: 'cartesian', coords: { ...coords, x: 7 } } })).body, {
+    name: 'lead',
+    coords: { x: 7 },
+  })
+  const { versions } = (await ask('GET', `${path}/history`)).body as { versions: { version: string }[] }
+  t.match((await ask('POST', `${path}/restore`, { json: { version: versions[1]!.version } })).body, { name: 'lead', coords: { x: 1 } })
+  t.equal((await ask('DELETE', path)).status, 200)
+})
+
 test('a point that was changed since it was read is not replaced by whoever says what he read', async (t) => {
   const { ask } = await openBench(t)
   await ask('POST', points, { json: at('home') })

@@ -151,8 +151,11 @@ test('a group is complete once for each submission', async (t) => {
   t.equal(await begin(runtime, asked), execution)
   const waiting = () => [...execution.threads.values()].filter(({ waiting }) => waiting?.kind === 'event')
   await until(() => waiting().length > 0)
+  execution.live()[0]!.stop()
   go(execution)
   await runtime.over(execution)
+  const groups = told.filter(({ entity_type }) => entity_type === 'GROUP').map(({ context }) => JSON.stringify(context.ended))
+  t.same(groups.sort(), ['{"COMPLETED":1}', '{"COMPLETED":1}', '{"COMPLETED":1}', '{"STOPPED":1}'])
   const complete = told
     .filter(({ entity_type }) => entity_type === 'GROUP')
     .map(({ entity_id, context }) => `${entity_id} of ${context.submission_id}`)

@@ -2,7 +2,7 @@
 
 import { test } from 'tap'
 import { begin, run, testRuntime, threadIn, type trace, until } from '../testing/workflow.ts'
-import type { MethodDoing } from './plans/author.ts'
+import type { Doing, MethodDoing } from './plans/author.ts'
 import type { Execution } from './runs/execution.ts'
 
 const topology = {
@@ -32,6 +32,55 @@ const ofMethod = (told: Parameters<typeof trace>[0]) =>
   told.flatMap(({ entity_type, status, context }) =>
     entity_type === 'METHOD' ? status : entity_type === 'CUSTOM' ? `${context.event_name} ${context.value}` : [],
   )
+
+test('code is told the run mode, and a custom event names the thread that owns its method, also where others take part', async (t) => {
+  const modes: string[] = []
+  const methods = {
+    mix_it: {
+      actions: [
+        {
+          name: 'look',
+          labware: ['plate', 'lid'],
+          on: 'mixer',
+          async body({ mode, emit }: Doing) {
+            modes.push(mode)
+            await emit('seen')
+          },
+        },
+      ],
+      async on_end({ mode, emit }: MethodDoing) {
+        modes.push(mode)
+        await emit('mix.done')
+      },
+    },
+  }
+  const bench = {
+    ...topology,
+    transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest'] } },
+    positions: { ...topology.positions, pad_2: {} },
+    devices: { mixer: { sites: 2, operations: { mix: { seconds: 60 } } } },
+  }
+  const lid = { labware: 'lid', start: { at: 'pad_2' }, end: { at: ['pad_2'] }, steps: [{ join: ['mix_it'] }] }
+  const document = {
+    ...work({ plate: { ...plate, steps: [{ method: 'mix_it' }] }, lid }, methods),
+    labware: { plate: { type: 'any' }, lid: { type: 'any' } },
+    start: ['plate', 'lid'],
+  }
+  const { runtime, told } = testRuntime([bench, document])
+  const execution = await run(runtime, { workflow: 'work', groups: [{ group_id: 'g1', members: {} }] })
+  t.equal(execution.phase.current, 'completed')
+  t.same(modes, ['PURE_SIM', 'PURE_SIM'])
+  const events = told.filter(({ entity_type }) => entity_type === 'CUSTOM')
+  const owner = [...execution.threads.values()].find(({ plan }) => plan.name === 'plate')!
+  t.same(
+    events.map(({ context }) => [context.event_name, context.thread_id]),
+    [
+      ['seen', owner.thread_id],
+      ['mix.done', owner.thread_id],
+    ],
+  )
+  t.match(told.find(({ entity_type }) => entity_type === 'GROUP')!.context, { group_id: 'g1', ended: { COMPLETED: 2 } })
+})
 
 for (const [form, emits] of Object.entries({
   JSON: { on_start: [{ emit: 'mix.begun' }], on_end: [{ emit: 'mix.done', value: 'ok', data: { n: 1 } }] },
