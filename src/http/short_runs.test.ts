@@ -102,7 +102,7 @@ test('of runs shorter than a write, and of requests beyond a full table, nothing
 
   const start = async (): Promise<{ service: ReturnType<typeof running>; door: Door }> => {
     // So many ends in so short a time are what safe mode is for.
-    rmSync(`${data}/starts.json`, { force: true })
+    for (const name of ['starts.json', 'starts.json.bak']) rmSync(`${data}/${name}`, { force: true })
     const service = running(t, home, ['serve', '--config', `${home}/config.json`, '--data-dir', data])
     const url = await service.line(/listens on (http:[\w.:/]+)/)
     service.child.stdout.resume()
