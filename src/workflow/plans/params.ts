@@ -10,6 +10,6 @@ export function filledIn(params: Do['with'], variable: (name: string) => unknown
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, isVariable(value) ? variable(value.variable) : value]))
 }
 
-function isVariable(value: Do['with'][string]): value is { variable: string } {
+export function isVariable(value: Do['with'][string]): value is { variable: string } {
   return typeof value === 'object' && value !== null
 }
