@@ -42,6 +42,8 @@ export type Command<Own extends Options = Options> = {
   example?: string
   /** Options that it does not list, with a value each, are for it to judge: `more` of what it is given. */
   takes_more?: true
+  /** The command stops something: options that it does not have, and words that are too many, do not keep it from that. */
+  stops?: true
   /** Answers the exit code where it is not 0. `table` is of all commands. */
   run(given: {
     options: Given<Own & typeof commonOptions>
@@ -99,14 +101,20 @@ function optionLines(options: readonly (readonly [string, Option])[]): string[] 
   return options.map(([, { help }], i) => `  ${usages[i]!.padEnd(width)}${help}`)
 }
 
-/** Throws a usage error that says what to write instead. */
+/** `passed_over` is what a command that stops something cannot use. Throws a usage error that says what to write instead. */
 export function parse(
   definition: Command,
   given: readonly string[],
-): { options: Record<string, string | boolean | string[] | undefined>; operands: string[]; more: Record<string, string> } {
-  const { name, operands, no_json, takes_more } = definition
+): {
+  options: Record<string, string | boolean | string[] | undefined>
+  operands: string[]
+  more: Record<string, string>
+  passed_over: string[]
+} {
+  const { name, operands, no_json, takes_more, stops } = definition
   const options = optionsOf(definition)
-  const { args, more } = takes_more ? unlistedOptions(given, [...Object.keys(options), 'help']) : { args: given, more: {} }
+  const { args: kept, passed_over } = stops ? usable(given, options) : { args: given, passed_over: [] }
+  const { args, more } = takes_more ? unlistedOptions(kept, [...Object.keys(options), 'help']) : { args: kept, more: {} }
   const config = Object.fromEntries(
     Object.entries<Option>({ ...options, help: { type: 'boolean', help: '' } }).map(([option, { type, multiple = false, short }]) => [
       option,
@@ -127,7 +135,7 @@ export function parse(
     // A variable of the shell that has no value: an address would be made of it that leads elsewhere. Text alone may be empty.
     const empty = operands.find((operand, i) => i < needed && operand !== 'VALUE' && positionals[i] === '')
     if (empty) throw new Error(`${empty} is empty`)
-    if (!values.help && (positionals.length < needed || positionals.length > operands.length)) {
+    if (!values.help && (positionals.length < needed || (positionals.length > operands.length && !stops))) {
       throw new Error(
         positionals.length < needed
           ? `${operands[positionals.length]} is missing`
@@ -135,7 +143,7 @@ export function parse(
       )
     }
     for (const [option, value] of Object.entries(values)) mustBeOneOf(option, value, options[option]?.one_of)
-    return { options: values as Record<string, string | boolean | string[]>, operands: positionals, more }
+    return { options: values as Record<string, string | boolean | string[]>, operands: positionals, more, passed_over }
   } catch (error) {
     throw new CliError('usage', `benchd ${name}: ${inOurWords(error as Error)}; see: benchd ${name} --help`, { cause: error })
   }
@@ -161,6 +169,38 @@ function unlistedOptions(given: readonly string[], names: readonly string[]): { 
     else more[name] = given[i + 1] === undefined || given[i + 1]!.startsWith('--') ? 'true' : given[++i]!
   }
   return { args, more }
+}
+
+/**
+ * Takes out what is no option of the command, or has no value, for a command that stops something. `--ALL`, `-all` and `--al` are
+ * `--all`.
+ */
+function usable(given: readonly string[], options: Options): { args: string[]; passed_over: string[] } {
+  const args: string[] = []
+  const passed_over: string[] = []
+  for (let i = 0; i < given.length; i++) {
+    const arg = given[i]!
+    if (!/^-./.test(arg)) {
+      args.push(arg)
+      continue
+    }
+    const [word = '', value] = arg.replace(/^-+/, '').split(/=(.*)/s)
+    const name = nameAmong(word, ['help', ...Object.keys(options)])
+    const type = name === 'help' ? 'boolean' : options[name ?? '']?.type
+    if (type === 'boolean') args.push(`--${name}`)
+    else if (type === 'string' && value !== undefined) args.push(`--${name}=${value}`)
+    else if (type === 'string' && given[i + 1] !== undefined && !given[i + 1]!.startsWith('-')) args.push(`--${name}=${given[++i]}`)
+    else passed_over.push(arg)
+  }
+  return { args, passed_over }
+}
+
+/** Returns the option that a word stands for: in any case, or as its beginning where that is the beginning of no other. */
+function nameAmong(word: string, names: readonly string[]): string | undefined {
+  const small = word.toLowerCase()
+  const exact = names.find((name) => name === small)
+  const begun = names.filter((name) => small !== '' && name.startsWith(small))
+  return exact ?? (begun.length === 1 ? begun[0] : undefined)
 }
 
 function mustBeOneOf(option: string, value: unknown, words: readonly string[] | undefined): void {

@@ -40,6 +40,7 @@ const labServe = command({
   name: 'lab serve',
   summary: `Run the coordinator of a lab, which carries journeys over its benches out; FILE is the lab file, by default ${usualFile}`,
   operands: ['[FILE]'],
+  stops: true,
   options: {
     host: { type: 'string', value: 'H', help: 'Address to listen on; default 127.0.0.1' },
     port: { type: 'string', value: 'N', help: `Port to listen on; default ${usualPort}, 0 for any that is free` },

@@ -24,6 +24,7 @@ export async function run(args: readonly string[]): Promise<number> {
     if (given.options.help) return print(helpOf(command))
     const known = { ...given, table } as Parameters<typeof command.run>[0]
     behave(known.options)
+    for (const word of given.passed_over) tell(`benchd ${command.name} cannot use ${word}, and passes over it`)
     return (await command.run(known)) ?? exitCodes.ok[0]
   } catch (error) {
     const shown = error instanceof NotServed ? await (await import('./elsewhere.ts')).namingOthers(error) : error

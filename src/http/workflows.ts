@@ -6,6 +6,7 @@ import { described } from '../kit/described.ts'
 import { Id } from '../kit/name.ts'
 import type { Runs } from '../lab/runs.ts'
 import { workflowSources } from '../workflow/catalog.ts'
+import { parameterTypes, variableTypes } from '../workflow/plans/check_variables.ts'
 import { eventWarnings } from '../workflow/plans/event_warnings.ts'
 import type { Workflow } from '../workflow/plans/plan.ts'
 import { shownDocument } from '../workflow/snapshot.ts'
@@ -31,7 +32,14 @@ const Summary = {
     v.array(v.string()),
     'The places where an event may be mistyped: the workflow waits for it, and emits only one of nearly the same name. It runs all the same',
   ),
-  variables: v.record(v.string(), v.strictObject({ default: v.optional(v.unknown()), description: v.optional(v.string()) })),
+  variables: v.record(
+    v.string(),
+    v.strictObject({
+      default: v.optional(v.unknown()),
+      description: v.optional(v.string()),
+      type: described(v.optional(v.picklist(parameterTypes)), 'Of the parameters that take its value; absent where that is not known'),
+    }),
+  ),
 }
 const WorkflowSummary = v.strictObject(Summary)
 
@@ -108,7 +116,13 @@ export const workflowRoutes: Route<Rooms>[] = [
 
 function summaryOf({ runs }: Rooms, workflow: Workflow): v.InferOutput<typeof WorkflowSummary> {
   const { name, topology, form, hash, hasCode } = workflow
-  const { variables } = workflow.document
+  const types = variableTypes(workflow)
+  const variables = Object.fromEntries(
+    Object.entries(workflow.document.variables).map(([name, its]) => {
+      const type = types.get(name)
+      return [name, { ...its, ...(type && { type }) }]
+    }),
+  )
   return {
     name,
     topology: topology.name,

@@ -15,6 +15,19 @@ test('points are listed by name, each device for itself, over a restart too', as
   }
 })
 
+test('a point whose name looks like that of another one of the device is refused, alone and in an import', async (t) => {
+  const { store } = await begin(t)
+  for (const name of ['\u00e9', 'pad', 'pad 1']) await store.create(at('arm-1', name))
+  for (const name of ['e\u0301', 'pa\u200bd', 'pad\u00a01']) {
+    await t.rejects(store.create(at('arm-1', name)), { code: 'invalid', message: /looks like it; nothing was stored/ })
+    await t.rejects(store.importAll([at('arm-1', name)], { overwrite: true }), { code: 'invalid', message: /looks like it/ })
+    await store.create(at('arm-2', name))
+  }
+  await t.rejects(store.importAll([at('arm-1', 'x'), at('arm-1', 'x\u200b')], { overwrite: false }), { code: 'invalid' })
+  await store.importAll([at('arm-1', 'pad', 2)], { overwrite: true })
+  t.same(namesOf(store, 'arm-1'), ['pad', 'pad 1', '\u00e9'])
+})
+
 test('names of earlier versions lose the white space at their ends, unless another point has the name then', async (t) => {
   const { folder, open } = await begin(t)
   const teachpoints = [
@@ -133,7 +146,7 @@ test('a point cannot be its own gateway', async (t) => {
 
 test('names are names, whatever they mean elsewhere', async (t) => {
   const { store, open } = await begin(t)
-  const names = ['__proto__', 'constructor', 'a/b', '../../etc/passwd', 'e\u0301', '\u00e9', '%2e%2e', ' ']
+  const names = ['__proto__', 'constructor', 'a/b', '../../etc/passwd', 'e\u0301', '%2e%2e', ' ']
   for (const name of names) await store.create(at('__proto__', name))
   const after = await open()
   for (const name of names) t.same(after.get('__proto__', name), at('__proto__', name))

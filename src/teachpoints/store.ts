@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
-import { byCodePoint } from '../kit/name.ts'
+import { byCodePoint, lookOf } from '../kit/name.ts'
 import { type TeachpointChange, TeachpointHistory, type Version, versionOf } from './history.ts'
 import { StoredTeachpoint, type Teachpoint } from './teachpoint.ts'
 import { gatewaysOf } from './way.ts'
@@ -94,6 +94,7 @@ export class Teachpoints {
   async create(point: Teachpoint, { by }: By = {}): Promise<Teachpoint> {
     await this.#change(by, (points) => {
       if (points.has(keyOf(point))) throw existing(point)
+      checkLooks(points, [point])
       points.set(keyOf(point), point)
       checkGateways(points, [point])
       checkNumber(points, [point])
@@ -143,6 +144,7 @@ export class Teachpoints {
       const existed = imported.filter((point) => points.has(keyOf(point)))
       if (existed[0] && !overwrite) throw existing(existed[0])
       updated = existed.length
+      checkLooks(points, imported)
       for (const point of imported) points.set(keyOf(point), point)
       checkGateways(points, imported)
       checkNumber(points, imported)
@@ -254,6 +256,21 @@ function checkDistinct(imported: readonly Teachpoint[]): void {
       throw new LabError('invalid', `teachpoint ${point.name} of ${point.device_id} is there twice; nothing was stored: leave one out`)
     }
     seen.add(keyOf(point))
+  }
+}
+
+/** Refuses a new name that looks like another one of the device: somebody would send the arm to the wrong place. */
+function checkLooks(points: Points, added: readonly Teachpoint[]): void {
+  const lookKey = ({ device_id, name }: Teachpoint) => keyOf({ device_id, name: lookOf(name) })
+  const seen = new Map(Array.from(points.values(), (point) => [lookKey(point), point.name]))
+  for (const point of added) {
+    if (points.has(keyOf(point))) continue
+    const alike = seen.get(lookKey(point))
+    if (alike !== undefined && alike !== point.name) {
+      const two = `${point.device_id} has a teachpoint ${JSON.stringify(alike)}, and ${JSON.stringify(point.name)} looks like it`
+      throw new LabError('invalid', `${two}; nothing was stored: use the same name, or one that a person can tell apart`)
+    }
+    seen.set(lookKey(point), point.name)
   }
 }
 

@@ -62,5 +62,6 @@ test('a number that may be null is a number in the form, and an empty field is n
 test('names are titles, and what reads as JSON is sent as that', (t) => {
   t.equal(titled('lock_plate'), 'Lock plate')
   t.same([variableOf('5'), variableOf('true'), variableOf('plate'), variableOf('[1]')], [5, true, 'plate', [1]])
+  t.same([variableOf('1E5'), variableOf('1E5', 'number'), variableOf('5', 'string')], ['1E5', 100_000, '5'])
   t.end()
 })

@@ -107,10 +107,16 @@ export function variableLabel(name: string, description: string | undefined): st
   return unit ? `${titled(name)} (${unit})` : titled(name)
 }
 
-/** The variables of a workflow as fields; a value that reads as JSON is sent as that. */
-export function variableOf(text: string): unknown {
+/**
+ * Returns the value that a text in the field of a variable stands for: as `variableValue` of the service does for the CLI, so that text which
+ * looks like a number stays text.
+ */
+export function variableOf(text: string, type?: string): unknown {
+  if (type === 'string') return text
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    if (type !== undefined) return typeof value === type ? value : text
+    return typeof value !== 'number' || String(value) === text.trim() ? value : text
   } catch {
     return text
   }

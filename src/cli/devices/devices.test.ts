@@ -124,13 +124,40 @@ test('an operation that somebody stops has failed, and on a terminal the time th
 test('a stop that is not confirmed ends with 1, and stop wants to know what', async (t) => {
   const { run, json, ask } = await ready(t)
   t.match(await run('stop'), { code: 2, stdout: '', stderr: /the id of a device, or --all/ })
-  t.match(await run('stop', 'shaker-1', '--all'), { code: 2 })
   t.match(await run('stop', '--all'), { code: 0, stdout: /shaker-1 stopped\n[\s\S]*all devices stopped\n$/ })
   await ask('POST', '/api/sim/devices/shaker-1/faults', { fault: 'no_reply' })
   t.match(await run('stop', 'shaker-1'), { code: 1, stdout: 'shaker-1: stop sent, not confirmed\n' })
   t.match(await run('devices', 'stop', 'shaker-1', '--json'), { code: 1, stdout: /"success":false/ })
   t.match(await run('stop', '--all', '--quiet'), { code: 1, stdout: /not confirmed by each/ }, 'what went wrong is no news to keep quiet')
   t.match(await json('stop', '--all'), { success: false, devices: [{ device_id: 'shaker-1', success: false }] })
+})
+
+test('a stop passes over what it cannot use, says so, and stops', async (t) => {
+  const bench = await ready(t)
+  const { run } = bench
+  const all = /shaker-1 stopped[\s\S]*all devices stopped\n$/
+  for (const [words, stderr] of [
+    [['--all', '--yes'], /benchd stop cannot use --yes, and passes over it/],
+    [['--all', '-y', '--force=1'], /cannot use -y[\s\S]*cannot use --force=1/],
+    [['-a'], /^benchd: when it is safe/],
+    [['-all'], /^benchd: when it is safe/],
+    [['--ALL'], /^benchd: when it is safe/],
+    [['all'], /^benchd: when it is safe/],
+    [['shaker-1', '--all'], /^benchd: when it is safe/],
+    [['--all', '--timeout', 'soon'], /cannot use --timeout soon/],
+    [['--all', '--timeout'], /cannot use --timeout/],
+  ] as const) {
+    await run('devices', 'init', 'shaker-1')
+    t.match(await run('stop', ...words), { code: 0, stdout: all, stderr }, words.join(' '))
+    await inState(bench, 'stopped')
+  }
+  t.match(await run('devices', 'stop', '--all', '--yes'), { code: 0, stdout: all })
+  t.match(await run('stop', 'arm-1', 'nothing', 'shaker-1', '-f'), {
+    code: 3,
+    stdout: 'arm-1 stopped\nshaker-1 stopped\n',
+    stderr: /nothing/,
+  })
+  t.match(await run('stop', '--yes'), { code: 2, stderr: /the id of a device, or --all; nothing was stopped/ })
 })
 
 test('after a stop of all, the devices that need it are initialized one after the other, until one fails', async (t) => {

@@ -9,6 +9,7 @@ import { CliError } from '../exit.ts'
 import { numberOf } from '../numbers.ts'
 import { withAll } from './initialize.ts'
 import { pathOf, perform } from './perform.ts'
+import { stop } from './stop.ts'
 
 export const overrideOption = {
   override: { type: 'boolean', help: 'As an administrator: although somebody else has the device' },
@@ -22,12 +23,13 @@ export function overriding({ override }: { override?: boolean }): Record<string,
   return override ? { 'X-Override': 'true' } : {}
 }
 
-export const stopDevice = tells({
+/** `benchd stop` under the name of the other operations. */
+export const stopDevice: Command = {
+  ...stop,
   name: 'devices stop',
   summary: operations.stop.summary,
-  operands: ['ID'],
-  tell: ({ operands: [id = ''] }) => ({ path: `${pathOf(id)}/stop` }),
-})
+  example: 'benchd devices stop shaker-1',
+}
 
 export const operationCommands: readonly Command[] = [
   ...Object.keys(operations)

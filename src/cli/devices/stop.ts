@@ -1,24 +1,27 @@
-// `benchd stop`: one device, or all.
+// `benchd stop`: devices by their ids, or all.
 
 import type { StopAllResult } from '../../devices/records.ts'
-import { ask, serviceOf, serviceOptions } from '../client.ts'
-import { command } from '../command.ts'
+import { messageOf } from '../../errors.ts'
+import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
+import { command, type Given } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { print } from '../table.ts'
+import { print, tell } from '../table.ts'
 import { note, type OperationAnswer, say } from '../terminal.ts'
 import { pathOf } from './perform.ts'
 
-const stop = command({
+export const stop = command({
   name: 'stop',
   summary:
-    'Emergency stop of a device, or of all; latched until initialize. Not a safety function: it does not replace an emergency stop button',
+    'Emergency stop of a device, of several, or of all; latched until initialize. Not a safety function: it does not replace an emergency stop button',
   operands: ['[ID]'],
   options: { all: { type: 'boolean', help: 'Every device' }, ...serviceOptions },
   example: 'benchd stop --all',
-  async run({ options, operands: [id] }) {
-    if ((id === undefined) === (options.all !== true)) throw new CliError('usage', 'benchd stop wants the id of a device, or --all')
-    const service = serviceOf(options)
-    if (id !== undefined) return say(await ask<OperationAnswer>(service, 'POST', `${pathOf(id)}/stop`), options.json)
+  stops: true,
+  async run({ options, operands: ids }) {
+    const isAll = options.all === true || ids.some((id) => id.toLowerCase() === 'all')
+    if (ids.length === 0 && !isAll) throw new CliError('usage', 'benchd stop wants the id of a device, or --all; nothing was stopped')
+    const service = serviceToStop(options)
+    if (!isAll) return stopEach(service, ids, options.json)
     const stopped = await ask<StopAllResult>(service, 'POST', '/api/stop')
     if (!options.json) for (const { message } of stopped.devices) print(message)
     const code = say(stopped, options.json)
@@ -26,5 +29,27 @@ const stop = command({
     return code
   },
 })
+
+/** A timeout that is no number does not keep a stop back. */
+function serviceToStop(options: Given<typeof serviceOptions>): Service {
+  try {
+    return serviceOf(options)
+  } catch (error) {
+    if (options.timeout === undefined) throw error
+    tell(`benchd stop cannot use --timeout ${options.timeout}, and passes over it`)
+    return serviceOf({ ...options, timeout: undefined } as typeof options)
+  }
+}
+
+/** Stops all of them at once; a device that cannot be stopped keeps none of the others from it. */
+async function stopEach(service: Service, ids: readonly string[], asJson: boolean | undefined): Promise<number> {
+  const stopping = ids.map((id) => ask<OperationAnswer>(service, 'POST', `${pathOf(id)}/stop`))
+  const outcomes = await Promise.allSettled(stopping)
+  const codes = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? say(outcome.value, asJson) : 0))
+  const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+  for (const error of refused.slice(1)) tell(messageOf(error))
+  if (refused.length > 0) throw refused[0]
+  return Math.max(...codes)
+}
 
 export const commands = [stop]

@@ -20,7 +20,9 @@ export const runsSimulate = command({
   },
   example: 'benchd runs simulate smc_assay --mode PURE_SIM',
   async run({ options, operands: [workflow = ''] }) {
-    const run = await ask<DryRun>(patiently(serviceOf(options)), 'POST', '/api/simulations', submissionOf(workflow, options))
+    const service = serviceOf(options)
+    const submission = await submissionOf(service, workflow, options)
+    const run = await ask<DryRun>(patiently(service), 'POST', '/api/simulations', submission)
     print(options.json ? JSON.stringify(run) : described(run))
     return run.verdict === 'completes' ? 0 : 1
   },

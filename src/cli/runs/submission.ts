@@ -1,5 +1,7 @@
 // The options that `runs submit` and `runs simulate` share, and the submission made of them.
 
+import { variableValue } from '../../kit/variable_value.ts'
+import { ask, type Service } from '../client.ts'
 import type { Given } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { numberOf } from '../numbers.ts'
@@ -10,26 +12,35 @@ export const submissionOptions = {
   var: { type: 'string', multiple: true, value: 'NAME=VALUE', help: 'A variable; as often as there are some' },
 } as const
 
-/** The part of the body that they say. */
-export function submissionOf(workflow: string, { groups = '0', mode = 'LIVE', var: variables = [] }: Given<typeof submissionOptions>) {
+type Variables = Record<string, { default?: unknown; type?: 'string' | 'number' | 'boolean' }>
+
+/** The part of the body that they say. The service tells the types of the variables. */
+export async function submissionOf(
+  service: Service,
+  workflow: string,
+  { groups = '0', mode = 'LIVE', var: given = [] }: Given<typeof submissionOptions>,
+) {
+  const count = numberOf('--groups', groups, 'a number from 0 to 1000', isCount)
+  const texts = given.map(nameAndText)
+  const known = texts.length > 0 ? (await ask<{ variables: Variables }>(service, 'GET', pathOf(workflow))).variables : {}
+  const typed = ([name, text]: readonly [string, string]) =>
+    [name, variableValue(text, Object.hasOwn(known, name) ? known[name]?.type : undefined)] as const
   return {
     workflow,
     run_mode: mode,
-    groups: Array.from({ length: numberOf('--groups', groups, 'a number from 0 to 1000', isCount) }, (_, i) => ({ group_id: `g${i + 1}` })),
-    variables: Object.fromEntries(variables.map(variable)),
+    groups: Array.from({ length: count }, (_, i) => ({ group_id: `g${i + 1}` })),
+    variables: Object.fromEntries(texts.map(typed)),
   }
 }
 
 const isCount = (groups: number) => Number.isInteger(groups) && groups >= 0 && groups <= 1000
 
-/** Parses NAME=VALUE: a value that is JSON is taken as such, any other as text. */
-function variable(text: string): [string, unknown] {
-  const at = text.indexOf('=')
-  if (at < 1) throw new CliError('usage', `--var ${text} is not NAME=VALUE`)
-  const [name, value] = [text.slice(0, at), text.slice(at + 1)]
-  try {
-    return [name, JSON.parse(value)]
-  } catch {
-    return [name, value]
-  }
+function pathOf(workflow: string): string {
+  return `/api/workflows/${encodeURIComponent(workflow)}`
+}
+
+function nameAndText(given: string): [string, string] {
+  const at = given.indexOf('=')
+  if (at < 1) throw new CliError('usage', `--var ${given} is not NAME=VALUE`)
+  return [given.slice(0, at), given.slice(at + 1)]
 }

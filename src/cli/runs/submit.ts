@@ -30,7 +30,7 @@ export const runsSubmit = command({
       'POST',
       '/api/submissions',
       {
-        ...submissionOf(workflow, options),
+        ...(await submissionOf(service, workflow, options)),
         batch_mode: options.join ? 'JOIN_EXISTING' : 'STANDALONE',
         ...(options['submission-id'] && { submission_id: options['submission-id'] }),
         ...(options.operator && { operator_id: options.operator }),

@@ -220,9 +220,9 @@ export type ReloadSystemResponse = { success: boolean; message: string; config_f
 
 export type ListWorkflowsResponse = { workflows: Array<PutWorkflowResponse>; faults: Array<{ origin: string; reason: string }> }
 
-export type GetWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { default?: unknown; description?: string }>; document: Record<string, unknown> }
+export type GetWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { default?: unknown; description?: string; type?: 'string' | 'number' | 'boolean' }>; document: Record<string, unknown> }
 
-export type PutWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { default?: unknown; description?: string }> }
+export type PutWorkflowResponse = { name: string; topology: string; form: 'json' | 'typescript'; source: 'file' | 'api' | 'example'; hash: string; has_code: boolean; warnings: Array<string>; variables: Record<string, { default?: unknown; description?: string; type?: 'string' | 'number' | 'boolean' }> }
 
 export type ListSubmissionsResponse = { submissions: Array<SubmissionRecord> }
 

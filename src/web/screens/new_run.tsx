@@ -17,7 +17,9 @@ const modes = {
 }
 
 /** The values of the form. */
-type Wish = { workflow: string; mode: keyof typeof modes; groups: string; variables: Record<string, string> }
+type Wish = { workflow: string; mode: keyof typeof modes; groups: string; variables: Record<string, Typed> }
+/** The text of a variable, and the type that the service tells of it. */
+type Typed = { text: string; type: string | undefined }
 
 export function NewRunScreen() {
   const workflows = useSignal<PutWorkflowResponse[] | undefined>(undefined)
@@ -82,14 +84,14 @@ function WishForm({ workflows, workflow, wish }: WishProps) {
         <label for="new-groups">Groups</label>
         <input id="new-groups" inputMode="numeric" value={groups} onInput={(event) => set({ groups: event.currentTarget.value })} />
       </div>
-      {Object.entries(workflow?.variables ?? {}).map(([variable, { default: initial, description }]) => (
+      {Object.entries(workflow?.variables ?? {}).map(([variable, { default: initial, description, type }]) => (
         <div class="field" key={`${name} ${variable}`}>
           <label for={`variable-${variable}`}>{variableLabel(variable, description)}</label>
           <input
             id={`variable-${variable}`}
             placeholder={initial === undefined ? 'needed' : JSON.stringify(initial)}
-            value={variables[variable] ?? ''}
-            onInput={(event) => set({ variables: { ...variables, [variable]: event.currentTarget.value } })}
+            value={variables[variable]?.text ?? ''}
+            onInput={(event) => set({ variables: { ...variables, [variable]: { text: event.currentTarget.value, type } } })}
           />
           {description && <small>{description}</small>}
         </div>
@@ -99,13 +101,13 @@ function WishForm({ workflows, workflow, wish }: WishProps) {
 }
 
 function requestOf({ workflow, mode, groups, variables }: Wish) {
-  const filled = Object.entries(variables).filter(([, text]) => text !== '')
+  const filled = Object.entries(variables).filter(([, { text }]) => text !== '')
   const count = Number(groups)
   return {
     workflow,
     run_mode: mode,
     ...(count > 1 && { groups: Array.from({ length: count }, (_, i) => ({ group_id: `group-${i + 1}` })) }),
-    variables: Object.fromEntries(filled.map(([name, text]) => [name, variableOf(text)])),
+    variables: Object.fromEntries(filled.map(([name, { text, type }]) => [name, variableOf(text, type)])),
   }
 }
 

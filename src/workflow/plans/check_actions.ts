@@ -94,7 +94,7 @@ export function takesNull(operation: string, name: string, device?: KnownDevice)
 }
 
 /** A reading takes none; undefined for an operation that neither the table nor the device itself describes. */
-function entriesOf(operation: string, device?: KnownDevice): Record<string, v.GenericSchema> | undefined {
+export function entriesOf(operation: string, device?: KnownDevice): Record<string, v.GenericSchema> | undefined {
   const own = device?.own.get(operation)
   if (own) return own.params.entries
   if (Object.hasOwn(readings, operation)) return {}

@@ -2,8 +2,8 @@
 
 import { LabError } from '../../errors.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'
-import { checkValues } from './check_actions.ts'
-import { filledIn } from './params.ts'
+import { checkValues, entriesOf } from './check_actions.ts'
+import { filledIn, isVariable } from './params.ts'
 import { actionsOf, type Workflow } from './plan.ts'
 
 /** Throws `invalid`. What the code of bodies reads is not looked at. */
@@ -26,6 +26,46 @@ export function checkVariables(workflow: Workflow, given: Readonly<Record<string
       `variables: workflow ${workflow.name}: ${action.path}.with`,
     )
   }
+}
+
+/** The types that parameters of operations have. */
+export const parameterTypes = ['string', 'number', 'boolean'] as const
+type ParameterType = (typeof parameterTypes)[number]
+
+/**
+ * Returns the type of each variable, by the parameters whose value it is: so `1E5` stays text where an operation takes text. A variable
+ * that no parameter with a known type takes, or parameters of different types, has the type of its default, if that is one of these.
+ */
+export function variableTypes(workflow: Workflow): Map<string, ParameterType> {
+  const { document, topology } = workflow
+  const found = new Map<string, Set<ParameterType | undefined>>()
+  for (const one of actionsOf(workflow)) {
+    if (one.kind !== 'do') continue
+    const { action, devices } = one
+    for (const device_id of devices) {
+      const entries = entriesOf(action.do, topology.devices.get(device_id)) ?? {}
+      for (const [name, value] of Object.entries(action.with)) {
+        if (!isVariable(value)) continue
+        const types = found.get(value.variable) ?? new Set()
+        found.set(value.variable, types.add(typeOf(entries[name])))
+      }
+    }
+  }
+  const names = Object.entries(document.variables)
+  return new Map(
+    names.flatMap(([name, { default: initial }]) => {
+      const known = [...(found.get(name) ?? [])].filter((type) => type !== undefined)
+      const type = known.length === 1 ? known[0] : parameterTypes.find((one) => one === typeof initial)
+      return type === undefined ? [] : [[name, type] as const]
+    }),
+  )
+}
+
+function typeOf(schema: unknown): ParameterType | undefined {
+  if (typeof schema !== 'object' || schema === null) return undefined
+  const { type, wrapped, options } = schema as { type?: string; wrapped?: unknown; options?: readonly unknown[] }
+  if (wrapped !== undefined) return typeOf(wrapped)
+  return parameterTypes.find((one) => one === type || one === typeof options?.[0])
 }
 
 function unfit({ name }: Workflow, why: string): LabError {

@@ -15,6 +15,6 @@ export function variablesIn(params: Do['with']): [param: string, variable: strin
   return Object.entries(params).flatMap(([name, value]) => (isVariable(value) ? [[name, value.variable] as [string, string]] : []))
 }
 
-function isVariable(value: Do['with'][string]): value is { variable: string } {
+export function isVariable(value: Do['with'][string]): value is { variable: string } {
   return typeof value === 'object' && value !== null
 }

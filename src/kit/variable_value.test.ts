@@ -1,0 +1,17 @@
+import { test } from 'tap'
+import { variableValue } from './variable_value.ts'
+
+test('the type of a variable decides what its text stands for', async (t) => {
+  for (const text of ['0123', '1E5', '123', 'true', '12345678901234567890']) t.equal(variableValue(text, 'string'), text)
+  t.same([variableValue('1E5', 'number'), variableValue('600', 'number'), variableValue('true', 'boolean')], [100_000, 600, true])
+  // The service refuses it with the name of the parameter.
+  t.same([variableValue('fast', 'number'), variableValue('1', 'boolean')], ['fast', '1'])
+})
+
+test('without a type no digit is lost and no form is changed', async (t) => {
+  for (const text of ['0123', '1E5', '1.0', '12345678901234567890', 'plate', '{bad']) t.equal(variableValue(text), text)
+  t.same(
+    [variableValue('123'), variableValue('-0.5'), variableValue('[1]'), variableValue('null'), variableValue('true')],
+    [123, -0.5, [1], null, true],
+  )
+})
