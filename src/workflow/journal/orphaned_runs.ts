@@ -60,8 +60,11 @@ class Ending {
     const groups = this.#records.groups(this.#execution_id).filter((group) => !this.#replay.isComplete(group))
     this.#endActions()
     this.#endThreads()
-    for (const { submission_id, group_id, open, ended } of groups)
-      if (open > 0 || Object.keys(ended).length > 0) this.#say(`GROUP.${group_id}.COMPLETED`, { submission_id, group_id })
+    for (const { submission_id, group_id, open, ended } of groups) {
+      if (open === 0 && Object.keys(ended).length === 0) continue
+      const all = open === 0 ? ended : { ...ended, ABORTED: (ended['ABORTED'] ?? 0) + open }
+      this.#say(`GROUP.${group_id}.COMPLETED`, { submission_id, group_id, ended: all })
+    }
     const status = this.#outcome()
     this.#endWorkflow(status)
     this.#endSubmissions(status)
