@@ -6,6 +6,7 @@ import { shows } from '../asking.ts'
 import { atShell } from '../at_shell.ts'
 import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
+import { localTime } from '../local_time.ts'
 import { clock, date, print, table } from '../table.ts'
 import { colored, noteNone } from '../terminal.ts'
 import { pathOf } from './perform.ts'
@@ -164,5 +165,5 @@ function capabilities({ device_id, type, driver, model, source, operations, limi
 }
 
 function frame({ at, direction, text, hex }: WireFrame): string {
-  return `${new Date(at * 1000).toISOString()}  ${direction === 'to_device' ? '>' : '<'} ${text.padEnd(24)}  ${hex}`
+  return `${localTime(at, 'milliseconds')}  ${direction === 'to_device' ? '>' : '<'} ${text.padEnd(24)}  ${hex}`
 }
