@@ -103,7 +103,7 @@ test('a key is given an end, and the list says when it has ended, whatever stand
   t.equal(JSON.parse((await benchd(home, rotate)).stdout).expires_at, null)
   for (const when of ['90', '2037-02-30', '2037-13-01', 'tomorrow', '1795199596000', '']) {
     const refused = await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'read', '--expires', when, ...here])
-    t.match(refused, { code: 2, stderr: /is none of 12h, 90d/ }, when)
+    t.match(refused, { code: 2, stderr: /is no time; write 12h, 90d|no day of the calendar; write a day/ }, when)
   }
   t.match(await benchd(home, ['key', 'create', '--name', 'a', '--scope', 'read', '--expires', '2001-01-01', ...here]), {
     code: 2,

@@ -6,6 +6,7 @@ import { type Verified, verifyChain } from '../kit/chained_lines.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
+import { localTime } from './local_time.ts'
 import { offline } from './offline.ts'
 import { dataDir } from './places.ts'
 import { print, table } from './table.ts'
@@ -75,5 +76,5 @@ function tell({ files, lines, torn, first_seq, head, broken }: Verified, path: s
 function row({ at, key_id, name, scope, status, what, reason, left_out, times }: Line): string[] {
   const who = name === null ? '-' : name === key_id ? name : `${name} (${key_id})`
   const more = [reason, times && `${times} times`, left_out && `after ${left_out} that were left out`].filter(Boolean).join(', ')
-  return [new Date(at * 1000).toISOString().slice(0, 19), who, scope ?? '-', String(status ?? '-'), more ? `${what} (${more})` : what]
+  return [localTime(at, 'seconds'), who, scope ?? '-', String(status ?? '-'), more ? `${what} (${more})` : what]
 }

@@ -9,6 +9,7 @@ import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type Given } from './command.ts'
 import { csvLine } from './csv.ts'
 import { CliError } from './exit.ts'
+import { localTime, momentOf, noTime } from './local_time.ts'
 import { offline } from './offline.ts'
 import { dataDir } from './places.ts'
 import { shownRunIdOf } from './runs/ids.ts'
@@ -59,13 +60,15 @@ const eventsTail = command({
 
 const eventsSince = command({
   name: 'events since',
-  summary: 'Print the events of some time and later: Unix seconds, an ISO date, or 90s, 10m, 2h, 1d ago',
+  summary:
+    'Print the events of some time and later: Unix seconds, a day, a moment as 2026-01-31T08:00, in the zone of this computer, or 90s, 10m, 2h, 1d ago',
   operands: ['TIME'],
   options: { ...filters, ...serviceOptions },
   example: 'benchd events since 10m',
   async run({ options, operands: [time = ''] }) {
-    for await (const event of eventsFrom(serviceOf(options), moment(time), options))
-      print(options.json ? JSON.stringify(event) : line(event))
+    const since = moment(time)
+    if (momentOf(time) !== undefined) note(`events from ${localTime(since, 'seconds')} on`)
+    for await (const event of eventsFrom(serviceOf(options), since, options)) print(options.json ? JSON.stringify(event) : line(event))
   },
 })
 
@@ -171,9 +174,9 @@ function moment(text: string): number {
   if (amount && unit)
     return Math.max(0, Date.now() / 1000 - Number(amount) * { s: 1, m: 60, h: 3600, d: 86_400 }[unit as 's' | 'm' | 'h' | 'd'])
   const seconds = text.trim() === '' ? Number.NaN : Number(text)
-  const time = Number.isNaN(seconds) ? Date.parse(text) / 1000 : seconds
-  if (Number.isFinite(time) && time >= 0) return time
-  throw new CliError('usage', `${text} is no time; write Unix seconds, 2026-01-31T08:00:00Z, or 10m`)
+  const time = /^0x/i.test(text) ? undefined : Number.isNaN(seconds) ? momentOf(text) : seconds
+  if (time !== undefined && Number.isFinite(time) && time >= 0) return time
+  throw noTime(text, 'Unix seconds, 2026-01-31 for the beginning of that day, 2026-01-31T08:00, or 10m')
 }
 
 function query(values: Record<string, string | undefined>): string {
@@ -186,8 +189,8 @@ function isoOf({ timestamp }: RuntimeEvent): string {
 }
 
 function line(event: RuntimeEvent): string {
-  const { event_name, execution_id, context } = event
-  return `${isoOf(event)}  ${event_name}  ${execution_id}  ${JSON.stringify(context)}`
+  const { event_name, execution_id, context, timestamp } = event
+  return `${localTime(timestamp, 'milliseconds')}  ${event_name}  ${execution_id}  ${JSON.stringify(context)}`
 }
 
 function tellGap(comment: string): void {

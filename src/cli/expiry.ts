@@ -1,6 +1,6 @@
 // When a key is to end, as people write it.
 
-import { CliError } from './exit.ts'
+import { endOfDay, momentOf, noTime } from './local_time.ts'
 
 export const expiresOption = {
   expires: {
@@ -14,9 +14,9 @@ export const expiresOption = {
 export function expiryOf({ expires }: { expires?: string | undefined }): { expires_at?: number | null } {
   if (expires === undefined) return {}
   if (expires === 'never') return { expires_at: null }
-  const expires_at = afterSpan(expires) ?? endOfDay(expires) ?? moment(expires)
+  const expires_at = afterSpan(expires) ?? endOfDay(expires) ?? momentOf(expires)
   if (expires_at !== undefined) return { expires_at }
-  throw new CliError('usage', `--expires ${expires} is none of 12h, 90d, 8w, 2027-06-30, 2027-06-30T18:00 and never`)
+  throw noTime(expires, '12h, 90d, 8w, 2027-06-30, 2027-06-30T18:00 or never', '--expires ')
 }
 
 const seconds = { h: 3600, d: 86_400, w: 7 * 86_400 }
@@ -24,18 +24,4 @@ const seconds = { h: 3600, d: 86_400, w: 7 * 86_400 }
 function afterSpan(text: string): number | undefined {
   const [, count, unit] = /^([1-9]\d{0,5})([hdw])$/.exec(text) ?? []
   return count && unit ? Math.floor(Date.now() / 1000) + Number(count) * seconds[unit as keyof typeof seconds] : undefined
-}
-
-function endOfDay(text: string): number | undefined {
-  const [, ...parts] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? []
-  const [year = 0, month = 0, day = 0] = parts.map(Number)
-  // A day that no month has would be one of the next.
-  const isDay = parts.length === 3 && new Date(year, month - 1, day).getDate() === day && month >= 1 && month <= 12
-  return isDay ? new Date(year, month - 1, day + 1).getTime() / 1000 : undefined
-}
-
-function moment(text: string): number | undefined {
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text)) return undefined
-  const at = Date.parse(text) / 1000
-  return Number.isNaN(at) ? undefined : at
 }

@@ -10,6 +10,7 @@ import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { commands as coordinator } from './lab_coordinator.ts'
+import { localTime } from './local_time.ts'
 import { portOf } from './numbers.ts'
 import { systemFolder } from './places.ts'
 import { clock, print, table } from './table.ts'
@@ -177,7 +178,7 @@ type UnionLine = { bench: string; seq: number; event?: { event_name: string; tim
 function readable(text: string): string {
   const { bench, seq, event, too_large } = JSON.parse(text) as UnionLine
   if (!event) return `${bench}  event ${seq} is too large for the broker (${too_large} bytes)`
-  return `${new Date(event.timestamp * 1000).toISOString()}  ${bench}  ${event.event_name}  ${JSON.stringify(event.context)}`
+  return `${localTime(event.timestamp, 'milliseconds')}  ${bench}  ${event.event_name}  ${JSON.stringify(event.context)}`
 }
 
 const labDemo = command({

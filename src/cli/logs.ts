@@ -3,6 +3,7 @@
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
 import { journalOf } from './journal.ts'
+import { localTime } from './local_time.ts'
 import { print } from './table.ts'
 import { colored, note } from './terminal.ts'
 
@@ -23,7 +24,7 @@ const logs = command({
       count++
       const { at, level, message } = entry
       const word = level <= 3 ? colored('red', 'error') : level === 4 ? colored('yellow', 'warn ') : 'info '
-      print(options.json ? JSON.stringify(entry) : `${new Date(at * 1000).toISOString()} ${word} ${message}`)
+      print(options.json ? JSON.stringify(entry) : `${localTime(at, 'milliseconds')} ${word} ${message}`)
     }
     if (count > 0 || follow || Number(lines) === 0) return
     if (!errors)

@@ -5,6 +5,8 @@ import { stripVTControlCharacters } from 'node:util'
 import { asTyped } from '../kit/as_typed.ts'
 import { withEscapes } from '../kit/invisible.ts'
 
+export { localTime as date } from './local_time.ts'
+
 /** Each column as wide as it must be; colors take no room. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows].map((row) => row.map((cell) => escapedForeign(cell).replaceAll('\n', '\\n')))
@@ -18,15 +20,6 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     )
     .join('\n')
 }
-
-/** `2026-01-31T08:00Z`, of Unix time, or to the second; what is beyond the calendar is printed as it is. */
-export function date(seconds: number, to: 'minutes' | 'seconds' = 'minutes'): string {
-  if (!(Math.abs(seconds) < beyond)) return `${seconds} s`
-  return `${new Date(seconds * 1000).toISOString().slice(0, to === 'seconds' ? 19 : 16)}Z`
-}
-
-/** The year 10000. */
-const beyond = 253_402_300_800
 
 /** `1:02:03`, and `2:03` under an hour. */
 export function clock(seconds: number): string {

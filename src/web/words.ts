@@ -126,6 +126,11 @@ export function duration(seconds: number): string {
   return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`
 }
 
+/** Formats Unix seconds as `14:03`, with the day where it is another. */
+export function clockMinutes(seconds: number, now = Date.now() / 1000): string {
+  return clockTime(seconds, now).slice(0, -':07'.length)
+}
+
 /** Formats Unix seconds as `14:03:07`, with the day where it was another. */
 export function clockTime(seconds: number, now = Date.now() / 1000): string {
   const [date, today] = [new Date(seconds * 1000), new Date(now * 1000)]

@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { isNullable, isOptional, operations, readings } from '../../devices/operations.ts'
-import { shows, tells } from '../asking.ts'
+import { shows } from '../asking.ts'
 import { serviceOf, serviceOptions } from '../client.ts'
 import { type Command, command, type Option } from '../command.ts'
 import { CliError } from '../exit.ts'

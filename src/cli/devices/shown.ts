@@ -7,6 +7,7 @@ import { atShell } from '../at_shell.ts'
 import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { heatingAndRemedy, heatingText } from '../heating.ts'
+import { localTime } from '../local_time.ts'
 import { clock, date, print, table } from '../table.ts'
 import { colored, noteNone } from '../terminal.ts'
 import { pathOf } from './perform.ts'
@@ -168,5 +169,5 @@ function capabilities({ device_id, type, driver, model, source, operations, limi
 }
 
 function frame({ at, direction, text, hex }: WireFrame): string {
-  return `${new Date(at * 1000).toISOString()}  ${direction === 'to_device' ? '>' : '<'} ${text.padEnd(24)}  ${hex}`
+  return `${localTime(at, 'milliseconds')}  ${direction === 'to_device' ? '>' : '<'} ${text.padEnd(24)}  ${hex}`
 }

@@ -8,6 +8,7 @@ import { atShell, short } from '../at_shell.ts'
 import { ask, type Service } from '../client.ts'
 import { CliError } from '../exit.ts'
 import { stillHeating } from '../heating.ts'
+import { localTime } from '../local_time.ts'
 import { print } from '../table.ts'
 import { note } from '../terminal.ts'
 
@@ -115,7 +116,7 @@ function line({ timestamp, entity_type, status, context }: RuntimeEvent): string
     INCIDENT: () => ['incident', its.category, typed(its.message)],
     EXECUTION: () => ['execution', status, its.reason],
   }[entity_type]
-  return words && [new Date(timestamp * 1000).toISOString().slice(11, 23), ...words().filter(Boolean)].join('  ')
+  return words && [localTime(timestamp, 'milliseconds').slice(11), ...words().filter(Boolean)].join('  ')
 }
 
 /** With commands in place of routes. */

@@ -11,7 +11,7 @@ test('a workflow is submitted and followed to its end', async (t) => {
   const followed = await run('runs', 'submit', 'seal-and-spin', '--mode', 'PURE_SIM', '--var', 'speed=600', '--operator', 'ann', '--follow')
   t.match(followed, { code: 0, stderr: '' })
   const [id = '', ...lines] = followed.stdout.trim().split('\n')
-  t.match(lines[0], /^\d\d:\d\d:\d\d\.\d{3} {2}plate {2}CREATED$/)
+  t.match(lines[0], /^\d\d:\d\d:\d\d\.\d{3}Z {2}plate {2}CREATED$/)
   t.match(followed.stdout, /plate {2}shake {2}EXECUTING_ACTION\n/)
   t.match(followed.stdout, /plate {2}move {2}PICKING\n/)
   t.match(lines.at(-1), /execution {2}COMPLETED$/)

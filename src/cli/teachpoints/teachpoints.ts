@@ -9,6 +9,7 @@ import { shows, tells } from '../asking.ts'
 import { ask, open, type Service, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { CliError } from '../exit.ts'
+import { localTime } from '../local_time.ts'
 import { numberOf } from '../numbers.ts'
 import { print, table } from '../table.ts'
 import { noteNone, say } from '../terminal.ts'
@@ -85,7 +86,7 @@ const teachpointsHistory = shows({
       ['VERSION', 'WHEN', 'BY', 'COORDS'],
       versions.map(({ version, at, by, point }) => [
         point ? version.slice(0, 8) : '-',
-        at === null ? '-' : `${new Date(at * 1000).toISOString().slice(0, 16)}Z`,
+        at === null ? '-' : localTime(at),
         by ?? '-',
         point ? pairs(point.coords) : 'deleted',
       ]),

@@ -10,7 +10,7 @@ import { needsInitializing, uninitialized } from '../needs.ts'
 import { Act, Form } from '../parts.tsx'
 import { Readings } from '../sparkline.tsx'
 import { ask, bench, ends, ifState, isAllSimulated, isSilent, now, refusal, scope, state, ticks } from '../store.tsx'
-import { clockTime, deviceWords, duration, heatingWords, onPage, sentence, stopText } from '../words.ts'
+import { clockMinutes, clockTime, deviceWords, duration, heatingWords, onPage, sentence, stopText } from '../words.ts'
 
 /** The capabilities of each device, once it was asked. */
 const capabilities = signal<Record<string, Capabilities>>({})
@@ -300,7 +300,7 @@ function Values({ operation_id }: { operation_id: string }) {
 function keptBy({ owner, expires_at }: NonNullable<DeviceInfo['lock']>): string {
   const [, run] = /^execution (\S{8})/.exec(owner) ?? []
   if (run) return 'in a run · '
-  return `kept by ${owner}${expires_at ? ` until ${clockTime(expires_at, now.value / 1000).slice(0, 5)}` : ''} · `
+  return `kept by ${owner}${expires_at ? ` until ${clockMinutes(expires_at, now.value / 1000)}` : ''} · `
 }
 
 /** The gentle end: no stop, and nothing is latched. */
