@@ -9,7 +9,7 @@ export function heatingText({ target, is_lowest }: Heating): string {
   return `heating${degrees}${is_lowest ? ', its lowest set point: its heater cannot be switched off' : ''}`
 }
 
-/** The same, with the command that switches the heater off. */
+/** Says to what a device heats, and names the command that switches the heater off. */
 export function heatingAndRemedy(device_id: string, heating: Heating): string {
   if (heating.is_lowest) return heatingText(heating)
   return `${heatingText(heating)}; to switch it off: benchd devices set-temperature ${device_id} --temperature off`
