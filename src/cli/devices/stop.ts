@@ -17,7 +17,10 @@ export const stop = command({
   options: { all: { type: 'boolean', help: 'Every device' }, ...serviceOptions },
   example: 'benchd stop --all',
   stops: true,
-  async run({ options, operands: ids }) {
+  async run({ options, operands }) {
+    // A variable of the shell that has no value: an address would be made of it that leads elsewhere.
+    const ids = operands.filter((id) => id !== '')
+    if (ids.length < operands.length) tell('benchd stop cannot use an empty ID, and passes over it')
     const isAll = options.all === true || ids.some((id) => id.toLowerCase() === 'all')
     if (ids.length === 0 && !isAll) throw new CliError('usage', 'benchd stop wants the id of a device, or --all; nothing was stopped')
     const service = serviceToStop(options)
