@@ -24,12 +24,20 @@ const patience_ms = 10
 const oldestOf = 3
 /** At most this many are handed over in one turn of the event loop. Where answers make the turns long, connections come faster than one a turn. */
 const mostInATurn = 16
+/**
+ * Where the turn after a handing over took longer than this, what those connections sent made it long, and Node accepted one connection in it.
+ * Then fewer are handed over, and those that still come are accepted for as long as it took.
+ */
+const longTurn_ms = 20
+const mostAfterLongTurn = 4
+/** A connection that has sent so much before its turn costs as much as many others: one that asks less goes first, as a stop does. */
+const little_bytes = 4096
 /** Twice as many connections may wait as may be open: a client whose connection is closed only comes again. */
 const overshoot = 2
 
 /**
  * Puts a queue before everything that handles new connections of a server that does not listen yet. Addresses take turns. Of one address the
- * newest connection goes first, and every third time the oldest. When too many wait, the oldest of the address with the most is closed.
+ * newest connection that asks little goes first, else the newest, and every third time the oldest. When too many wait, the oldest of the address with the most is closed.
  * Bytes that a client sends while its connection waits are kept.
  */
 export function queueArrivals(server: Server, { limits, refusals, clock, isTls }: Options): void {
@@ -39,6 +47,10 @@ export function queueArrivals(server: Server, { limits, refusals, clock, isTls }
   let isScheduled = false
   let cameInThisTurn = false
   let handedOver = 0
+  let scheduledAt = 0
+  /** Whether connections were handed over in the turn before, and how long the turn after the last of them took. */
+  let hasHandedOver = false
+  let turn_ms = 0
   let handedOverAt = Number.NEGATIVE_INFINITY
 
   const mostAtOnce = isTls ? mostHandshakes : Number.POSITIVE_INFINITY
@@ -48,20 +60,28 @@ export function queueArrivals(server: Server, { limits, refusals, clock, isTls }
   const schedule = () => {
     if (isScheduled || waiting.size === 0 || silent.size >= mostAtOnce) return
     isScheduled = true
+    scheduledAt = clock.now()
     setImmediate(handOver)
   }
   const handOver = () => {
     isScheduled = false
     const now = clock.now()
-    if (!cameInThisTurn || now - handedOverAt >= patience_ms) {
+    if (hasHandedOver) turn_ms = now - scheduledAt
+    hasHandedOver = false
+    if (!cameInThisTurn || now - handedOverAt >= Math.max(patience_ms, 2 * turn_ms)) {
       handedOverAt = now
-      for (let i = 0; i < mostInATurn && waiting.size > 0 && silent.size < mostAtOnce; i++) handOverOne()
+      hasHandedOver = true
+      const most = turn_ms > longTurn_ms ? mostAfterLongTurn : mostInATurn
+      for (let i = 0; i < mostInATurn && waiting.size > 0 && silent.size < mostAtOnce; i++) {
+        if (i >= most && !waiting.hasLittle) break
+        handOverOne(i < most && ++handedOver % oldestOf === 0)
+      }
     }
     cameInThisTurn = false
     schedule()
   }
-  const handOverOne = () => {
-    let socket = waiting.takeNext(++handedOver % oldestOf === 0)
+  const handOverOne = (isOldest: boolean) => {
+    let socket = waiting.takeNext(isOldest)
     for (; socket && hasHungUp(socket, isTls); socket = waiting.takeNext(false)) socket.destroy()
     // The server's closing could not end a connection that was not handed over yet.
     if (!server.listening) socket?.destroy()
@@ -100,6 +120,10 @@ function hasHungUp(socket: Socket & { _readableState?: { ended?: boolean } }, is
   return socket._readableState?.ended === true && (isTls || socket.readableLength === 0)
 }
 
+function asksLittle({ readableLength }: Socket): boolean {
+  return readableLength > 0 && readableLength <= little_bytes
+}
+
 /** Connections by address, the newest last. An address without any is not in the map. */
 class Waiting {
   readonly #byAddress = new Map<string, Socket[]>()
@@ -115,10 +139,17 @@ class Waiting {
     socket.on('close', () => this.#remove(address, this.#byAddress.get(address)?.lastIndexOf(socket) ?? -1))
   }
 
+  /** Whether there is one that asks little. */
+  get hasLittle(): boolean {
+    for (const sockets of this.#byAddress.values()) if (sockets.some(asksLittle)) return true
+    return false
+  }
+
   /** The newest, or the oldest, of the address whose last turn is longest ago. */
   takeNext(isOldest: boolean): Socket | undefined {
     for (const [address, sockets] of this.#byAddress) {
-      const next = this.#remove(address, isOldest ? 0 : sockets.length - 1)
+      const little = isOldest ? 0 : sockets.findLastIndex(asksLittle)
+      const next = this.#remove(address, little < 0 ? sockets.length - 1 : little)
       // The address goes to the end of the map.
       if (this.#byAddress.delete(address)) this.#byAddress.set(address, sockets)
       return next

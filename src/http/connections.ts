@@ -119,7 +119,11 @@ export class Connections {
     connection.unfinished.set(response, bytes)
     this.#unfinished_bytes += bytes
     response.on('prefinish', () => this.#answered(connection, response, socket))
-    response.on('close', () => this.#finished(connection, response, socket))
+    response.on('close', () => {
+      this.#finished(connection, response, socket)
+      // Node would read the rest for nobody, chunk by chunk, and there may be no end of it.
+      if (!request.complete && request.headers['transfer-encoding'] !== undefined) socket.destroySoon()
+    })
     this.#addUpAnswers()
     return true
   }

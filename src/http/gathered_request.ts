@@ -8,21 +8,22 @@ import type { Server, Socket } from 'node:net'
 const small_bytes = 64
 const few = 16
 const gathered_bytes = 4096
-/** Each of them takes microseconds: a request with more of them is refused. */
-export const mostSmall = 10_000
+/** A body may come in so many small pieces. Each of them costs as much as a large one, and a client without a key may send them. */
+export const mostSmall = 1000
 
 export class GatheredRequest extends IncomingMessage {
   #gathered: Buffer | undefined
   #length = 0
   #small = 0
+  #isRefused = false
 
   override push(piece: Buffer | null): boolean {
+    if (this.#isRefused) return false
     if (piece === null || piece.length > small_bytes || ++this.#small <= few) {
       this.#passOn()
       return super.push(piece)
     }
-    if (this.#small === mostSmall) this.#refuse()
-    if (this.#small >= mostSmall) return false
+    if (this.#small > mostSmall) return this.#refuse()
     return this.#gather(piece)
   }
 
@@ -43,11 +44,15 @@ export class GatheredRequest extends IncomingMessage {
     return gathered === undefined || this.destroyed || super.push(gathered.subarray(0, this.#length))
   }
 
-  #refuse(): void {
+  /** The server hears of it as of an error of the parser, which ends the connection. */
+  #refuse(): boolean {
     const socket = this.socket as Socket & { server: Server }
-    socket.server.emit('clientError', Object.assign(new Error('the pieces of the body are too small'), { code: smallPieces }), socket)
+    if (!this.#isRefused)
+      socket.server.emit('clientError', Object.assign(new Error('the pieces of the body are too small'), { code: smallPieces }), socket)
+    this.#isRefused = true
+    return false
   }
 }
 
-/** The code of the error with which the server hears of such a request. */
+/** The code of the error that the server hears of. */
 export const smallPieces = 'BENCHD_SMALL_PIECES'

@@ -6,6 +6,20 @@
  */
 const stepsPerTurn = 8
 
+/** The queues of all runs take so long together in one turn of the event loop; the others go on in the next. */
+const together_ms = 5
+let turnBegan: number | undefined
+
+/** Whether a queue may go on in this turn of the event loop: what runs beside each other takes no more of a turn than a run alone. */
+function isTimeLeft(): boolean {
+  if (turnBegan !== undefined) return performance.now() - turnBegan < together_ms
+  turnBegan = performance.now()
+  setImmediate(() => {
+    turnBegan = undefined
+  })
+  return true
+}
+
 type StepQueueOptions = {
   /** Resolves when there is room for what the steps will emit; undefined while there is. */
   backpressure?(): Promise<unknown> | undefined
@@ -55,6 +69,7 @@ export class StepQueue {
   }
 
   #run(): void {
+    if (!isTimeLeft()) return void setImmediate(() => this.#run())
     const room = this.#options.backpressure?.()
     if (room) {
       const goOn = () => setImmediate(() => this.#run())
