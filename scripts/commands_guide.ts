@@ -14,9 +14,11 @@ installs completion for bash, zsh and fish (\`source <(benchd completion bash)\`
 A command talks to the service on the same computer, over its control socket and without a key. Another service is named with \`--url\` and \`--key\`, with
 \`BENCHD_URL\` and \`BENCHD_API_KEY\`, or in \`~/.config/benchd/credentials.json\` (\`{"url": "…", "api_key": "bk_…", "fingerprint": "…"}\`, mode 0600), in that order.
 
-Every command takes \`--json\` (one document, or a line each for a stream), \`--quiet\` and \`--no-color\`. Commands that delete something, or that stop a device
-which a run uses, ask for confirmation; without a terminal they need \`--yes\`. Ctrl-C leaves a device running, and says so. An id may be shortened to its
-beginning; a run may be named by its workflow, a thread by its name.
+Every command takes \`--json\` (one document, or a line each for a stream), \`--quiet\` and \`--no-color\`. Commands that delete
+something, or that initialize several devices, ask for confirmation; without a terminal they need \`--yes\`. A stop never asks: it passes over options that it cannot
+use, says so on stderr, and stops. Ctrl-C leaves a device running, and says so. An id may be shortened to its
+beginning; a run may be named by its workflow, a thread by its name. Times are in the zone of the computer where the command runs:
+\`benchd events since 2026-11-28\` begins at midnight there, and each printed time names its zone, as \`09:00+01:00\`. JSON has Unix seconds.
 
 ${sections.map(sectionText).join('\n')}
 ## Options of every command

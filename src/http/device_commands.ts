@@ -20,7 +20,8 @@ const path = '/api/devices/:device_id'
 
 const answersLate =
   'Answers when it has ended; a client that goes away stops nothing. With `Prefer: respond-async` answers 202 at once, and the outcome is at `Location`.'
-const ended = 'Ended; `success` is false when it was stopped'
+const ended =
+  'Ended; `success` is false when it was stopped: the answer to that is 200 all the same, and 409 `stopped` with `Prefer: handling=strict`'
 
 export const deviceCommandRoutes: Route<Rooms>[] = [
   ...(Object.keys(operations) as OperationName[]).filter((name) => name !== 'stop').map(operationRoute),
@@ -228,13 +229,19 @@ async function operate(c: Exchange, instrument: Instrument, { name, params, isPl
   }
   const done = instrument.perform(name, params(), { by, begun })
   const its: Record<string, string> = record ? { 'Operation-Id': record.operation_id } : {}
-  if (record && prefersAsync(c.req.header('prefer'))) {
+  const preferred = preferencesIn(c.req.header('prefer'))
+  if (record && preferred.includes('respond-async')) {
     // The client reads the outcome there.
     done.catch(() => undefined)
     return json(record, 202, { ...its, Location: `/api/operations/${record.operation_id}`, 'Preference-Applied': 'respond-async' })
   }
   try {
     const { success, message, data } = await done
+    if (!success && preferred.includes('handling=strict'))
+      throw new LabError(
+        'stopped',
+        `${name} of ${instrument.device_id} has not ended well: ${message}; initialize the device before it goes on`,
+      )
     return json({ success, message, ...(!isPlain && data !== undefined && { data }) }, 200, its)
   } catch (error) {
     if (record) c.header('Operation-Id', record.operation_id)
@@ -252,8 +259,9 @@ function callerOf(c: Exchange): Caller {
   }
 }
 
-function prefersAsync(header: string | undefined): boolean {
-  return header?.split(',').some((preference) => preference.trim().toLowerCase() === 'respond-async') ?? false
+/** The preferences of RFC 7240. */
+function preferencesIn(header = ''): string[] {
+  return header.split(',').map((preference) => preference.trim().toLowerCase().replaceAll(/[\s"]/g, ''))
 }
 
 /** `lock_plate` as a generated client calls it: lockPlateDevice is ugly, so the verb comes first and the plate stays. */

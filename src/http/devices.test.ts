@@ -278,6 +278,36 @@ test('a second operation is refused with what runs and how long still, and readi
   t.strictSame((await ask('GET', `${shaker}/initialized`)).body, { device_id: 'shaker-1', is_initialized: true })
 })
 
+test('with Prefer: handling=strict an operation that was stopped is refused as an error', async (t) => {
+  const { ask, hono, clock, secrets } = await ready(t)
+  const headers = { Host: 'localhost', 'X-API-Key': secrets.operate, 'Content-Type': 'application/json' }
+  for (const [preference, status] of [
+    ['handling=strict', 409],
+    ['wait=5, Handling="Strict"', 409],
+    ['handling=lenient', 200],
+  ] as const) {
+    const init = { method: 'POST', headers: { ...headers, Prefer: preference }, body: JSON.stringify(gentle) }
+    const run = Promise.resolve(hono.request(`${shaker}/shake`, init))
+    await clock.advance(5000)
+    await ask('POST', `${shaker}/stop`)
+    const answer = await clock.run(run)
+    t.equal(answer.status, status, preference)
+    if (status === 409) {
+      t.equal(answer.headers.get('x-reason'), 'stopped')
+      t.match(await answer.json(), { detail: 'shake of shaker-1 has not ended well: stopped; initialize the device before it goes on' })
+    }
+    t.ok(answer.headers.get('operation-id'))
+    await clock.run(ask('POST', `${shaker}/initialize`))
+    await clock.run(ask('POST', `${shaker}/lock_plate`))
+  }
+  const good = hono.request(`${shaker}/shake`, {
+    method: 'POST',
+    headers: { ...headers, Prefer: 'handling=strict' },
+    body: JSON.stringify(gentle),
+  })
+  t.equal((await clock.run(Promise.resolve(good))).status, 200)
+})
+
 test('a stop ends the run, which answers that it was stopped, and holds until initialize', async (t) => {
   const { ask, hono, clock, secrets } = await ready(t)
   const headers = { Host: 'localhost', 'X-API-Key': secrets.operate, 'Content-Type': 'application/json' }

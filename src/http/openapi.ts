@@ -249,7 +249,12 @@ function headerParameters(route: Route, { is_idempotent }: Subject): object[] {
   const { accepted, success, errors } = route
   const text = { type: 'string' }
   const all: [there: unknown, name: string, description: string, schema: object][] = [
-    [accepted, 'Prefer', 'To be answered at once', { type: 'string', enum: ['respond-async'] }],
+    [
+      accepted,
+      'Prefer',
+      '`respond-async`: to be answered at once; `handling=strict`: to be answered 409 when the operation was stopped',
+      { type: 'string', enum: ['respond-async', 'handling=strict'] },
+    ],
     [is_idempotent && takesIdempotencyKey(route), 'Idempotency-Key', onceWords, { type: 'string', minLength: 1, maxLength: 64 }],
     [route.operation_id === 'fetchRequestedKey', 'X-Request-Secret', 'As it was answered to the request', text],
     [errors.includes(423), 'X-Override', overrideWords, { type: 'string', enum: ['true'] }],

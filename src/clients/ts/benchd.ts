@@ -197,7 +197,8 @@ export class Bench {
       ...(this.key !== undefined && { 'X-API-Key': this.key }),
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
       ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
-      ...(respondAsync && { Prefer: 'respond-async' }),
+      // An operation that somebody stopped is an error for a program that waits for it.
+      Prefer: respondAsync ? 'respond-async' : 'handling=strict',
       ...headers,
     }
   }
