@@ -83,7 +83,7 @@ test('requests have types, answers that say no are errors with a word, and a sto
   t.match(await refused(new Bench({ url }).call('listDevices')), { status: 401, reason: 'unauthorized' })
   const { operation_id } = await bench.call('lockPlate', { path, respondAsync: true, idempotencyKey: 'once' })
   t.match(await bench.call('getOperation', { path: { operation_id } }), { operation: 'lock_plate' })
-  await bench.call('lockPlate', { path })
+  while ((await bench.call('getDevice', { path })).state === 'busy');
   const stopped = refused(bench.call('shakeDevice', { path, body: { speed: 500, duration: 600 } }))
   while ((await bench.call('getDevice', { path })).state !== 'busy');
   t.match(await bench.stop('shaker-1'), { success: Boolean })
