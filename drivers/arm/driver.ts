@@ -121,7 +121,10 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
   async #askSkills(): Promise<ReadonlySet<Skill>> {
     const accepts = ({ verb, number }: ArmReply) => verb === 'can' || number === errors.unknown
     const answer = await this.#exchange.probe('can', { deadline_ms: short_ms, accepts })
-    return answer ? readSkills(answer) : new Set()
+    if (answer) return readSkills(answer)
+    // A line that is silent from now on must not be taken for such an adapter: what comes next may be a move.
+    await this.#where()
+    return new Set()
   }
 
   async pose(): Promise<Pose> {
