@@ -53,7 +53,7 @@ export const badPrograms: Record<string, [program: string, fault: RegExp]> = {
       'describe',
       'say({"id": id, "result": {"protocol": 1, "type": "reader", "model": "M", "operations": {"read": {"seconds": 1, "params": {"properties": {"a": {"type": "array"}}}}}}})',
     ),
-    /its description: operations.read.params.properties.a.type must be one of "number", "integer", "string", "boolean"/,
+    /its description: operations.read.params.properties.a.type must be number, integer, string or boolean, or \["number", "null"\]/,
   ],
   'describes another operation by a known name': [
     speaks(

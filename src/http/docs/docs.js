@@ -189,7 +189,7 @@ async function copied(code) {
   }
 }
 
-async function sent({ method, url, headers, body, public: open, stream }, output, button) {
+async function sent({ method, url, headers, body, public: open, brings }, output, button) {
   output.hidden = false
   output.textContent = 'waiting for the answer …'
   button.disabled = true
@@ -199,7 +199,7 @@ async function sent({ method, url, headers, body, public: open, stream }, output
     const typed = body ? { ...headers, 'Content-Type': 'application/json' } : headers
     const answer = await request(url.slice(1), { method, headers: typed, ...(body && { body }), signal: stop.signal })
     output.textContent = headOf(answer)
-    if (stream && answer.ok) await showStream(answer, output, stop)
+    if (brings.kind === 'stream' && answer.ok) await showStream(answer, output, stop)
     else output.textContent += pretty(await answer.text())
   } catch (error) {
     if (!(error instanceof KeyRefused)) output.textContent = `no answer: ${error.message}`
