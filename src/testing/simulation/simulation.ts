@@ -145,7 +145,8 @@ class Simulation {
   #checkStanding(execution: Execution, threads: ReadonlySet<LabwareThread>): void {
     if (execution.phase.current === 'stopping' || !this.#watch.standing.has(execution.execution_id)) return
     if (execution.paused?.reason !== 'system') this.#watch.fault(`after the restart it is not paused: ${this.#picture()}`)
-    for (const thread of execution.live().filter((thread) => threads.has(thread)))
+    // Labware is placed and removed by hand also while its run is paused.
+    for (const thread of execution.live().filter((thread) => threads.has(thread) && !awaitsHands(thread)))
       if (!isHeld(thread) && !thread.isStopping)
         this.#watch.fault(`after the restart ${thread.name} is ${thread.status.current}, ${thread.pause_reason}: ${thread.last_error}`)
       else if (!thread.isStopping) this.#checkRecord(thread)
@@ -295,4 +296,8 @@ function checkGivenBack({ scheduler, labware }: RunEnvironment, { topology }: Sc
     scheduler.forget('whoever comes next')
     if (!isFree) fault(`${transporter} is still taken after the end`)
   }
+}
+
+function awaitsHands({ status }: LabwareThread): boolean {
+  return status.current === 'AWAITING_MANUAL_PLACE' || status.current === 'AWAITING_MANUAL_REMOVE'
 }
