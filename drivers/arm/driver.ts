@@ -21,7 +21,7 @@ const settings = v.strictObject({
     250,
   ),
   can: v.optional(
-    described(v.array(v.picklist(Object.keys(skills) as Skill[])), 'What the simulated arm can do; a real one says it itself'),
+    described(v.array(v.picklist(Object.keys(skills) as Skill[])), 'The skills of the simulated arm; a real arm names its own'),
     Object.keys(skills) as Skill[],
   ),
   move_timeout_s: v.optional(described(v.pipe(v.number(), v.minValue(1), v.maxValue(600)), 'How long a move may take', 's'), 60),

@@ -1,4 +1,4 @@
-// What confirms the stop of a bridge: the answer of its program to that stop, the end of the program, or the good end of what was under way.
+// A stop of a bridge is confirmed by the answer of its program to that stop, by the end of the program, or by the good end of the operation under way.
 
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'tap'

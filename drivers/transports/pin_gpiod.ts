@@ -32,7 +32,7 @@ type Words = {
   monitor(chip: string, line: number, pull: PinUse['pull']): string[]
   /** The line that gpiomon prints for a rising edge. */
   rising: string
-  /** After so many edges the last one may not be the level. Undefined where it always is. */
+  /** The most edges of which the last one is the level for certain. Undefined where the last edge always is. */
   trusted_edges?: number
 }
 

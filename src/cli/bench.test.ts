@@ -58,7 +58,10 @@ test('a fault stands behind the columns, and status names the threads that wait 
   const { stdout } = await run('status')
   t.match(stdout, /patient +LIVE +needs a person/)
   t.match(stdout, /RUN +WAITING +STATUS +SINCE +WHY\n\w{8} +plate +PAUSED +20\S+ +.*shaker-1.*\nwhat to do: (npx )?benchd runs why RUN/)
-  t.match((await run('devices', 'list')).stdout, /STATE +FAULT\nshaker-1 +shaker +Plate shaker +\w+ \(may still be on; simulated\) +shaker-1: no reply/)
+  t.match(
+    (await run('devices', 'list')).stdout,
+    /STATE +FAULT\nshaker-1 +shaker +Plate shaker +\w+ \(may still be on; simulated\) +shaker-1: no reply/,
+  )
 })
 
 test('top prints one picture where there is no terminal, and it fits one where there is', async (t) => {

@@ -40,6 +40,7 @@ test('a wrong command line ends with 2, on stderr, and says what was meant', asy
     [['frobnicate'], /no command frobnicate; see: benchd help/],
     [['key', 'crate'], /no command key crate; did you mean "key create".*there is: key create/],
     [['serve', '--prot', '1'], /no option --prot; did you mean "port"/],
+    [['lab', 'serve', '--prot', '1'], /no option --prot; did you mean "port"/],
     [['serve', '-z'], /^benchd: benchd serve: there is no option -z; see: benchd serve --help\n$/],
     [['serve', '--port'], /serve: --port needs a value; see/],
     [['serve', '--port', '--safe'], /serve: --port needs a value; see/],

@@ -40,7 +40,6 @@ const labServe = command({
   name: 'lab serve',
   summary: `Run the coordinator of a lab, which carries journeys over its benches out; FILE is the lab file, by default ${usualFile}`,
   operands: ['[FILE]'],
-  stops: true,
   options: {
     host: { type: 'string', value: 'H', help: 'Address to listen on; default 127.0.0.1' },
     port: { type: 'string', value: 'N', help: `Port to listen on; default ${usualPort}, 0 for any that is free` },
@@ -239,6 +238,7 @@ const labStop = command({
     'Ask all benches of the lab at once to stop their devices; this is no safety function, and names each bench that does not answer. Where the coordinator is away, ' +
     `the benches of the lab file FILE are asked from here, by default ${usualFile}`,
   operands: ['[FILE]'],
+  stops: true,
   options: serviceOptions,
   async run({ options, operands: [named] }) {
     const coordinator = coordinatorOf(options)

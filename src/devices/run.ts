@@ -102,7 +102,7 @@ export class Run {
   get secondsLeft(): number {
     const gone = ((this.#clock.now() - this.#began) / 1000) * this.#time_scale
     const { asked_s, usual_s } = this.#task
-    // What is being ended early does not last as long as it was asked to.
+    // An operation that is being ended early does not last as long as its caller asked.
     const lasts_s = this.#endedAfter ?? (this.ending ? Math.min(gone, asked_s) : asked_s)
     const remaining = lasts_s + usual_s - gone
     return Math.round(Math.max(0, remaining) * 1000) / 1000

@@ -155,7 +155,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _htt
   const lines = { ...headers, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text), Connection: 'close' }
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${reasonPhrases[status]}\r\n${head.join('')}\r\n${text}`)
-  // What else comes of such a body costs too much to be read.
+  // The rest of such a body costs too much to be read.
   if (error.code === smallPieces) socket.destroySoon()
   else setTimeout(() => socket.destroy(), farewell_ms).unref()
 }

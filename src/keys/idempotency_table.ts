@@ -1,5 +1,5 @@
 // The requests with an Idempotency-Key of one day, by API key: the newest with their answers, older ones by their ids alone. Memory is bounded,
-// and no request is forgotten within its day: whoever has no room left for a new one is refused.
+// and no request is forgotten within its day: a new request for which there is no room is refused.
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'

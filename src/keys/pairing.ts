@@ -78,7 +78,7 @@ export class Pairing {
     this.#now = now
   }
 
-  /** `from`: the address of whoever asks. `shown` is for the log. Throws `conflict` when too many wait, of that address or in all. */
+  /** `from` is the address of the program that asks. `shown` is for the log. Throws `conflict` when too many requests wait, of that address or in all. */
   request({ app_name, scope }: PairingWish, from: string | null): { answer: PairingAnswer; shown: PairingRequest } {
     this.#makeRoomFor(from)
     const [request_id, request_secret, code] = [randomUUID(), randomBytes(32).toString('base64url'), newCode()]

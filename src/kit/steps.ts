@@ -6,18 +6,20 @@
  */
 const stepsPerTurn = 8
 
-/** The queues of all runs take so long together in one turn of the event loop; the others go on in the next. */
-const together_ms = 5
-let turnBegan: number | undefined
+/**
+ * The queues of all runs that have something to do, in the order of their turns. One of them goes on in each turn of the event loop, so runs beside
+ * each other make no turn longer. The order depends on no clock: the same input has the same order of events.
+ */
+const ready: (() => void)[] = []
 
-/** Whether a queue may go on in this turn of the event loop: what runs beside each other takes no more of a turn than a run alone. */
-function isTimeLeft(): boolean {
-  if (turnBegan !== undefined) return performance.now() - turnBegan < together_ms
-  turnBegan = performance.now()
-  setImmediate(() => {
-    turnBegan = undefined
-  })
-  return true
+function inTurn(goOn: () => void): void {
+  if (ready.push(goOn) === 1) setImmediate(nextTurn)
+}
+
+function nextTurn(): void {
+  const goOn = ready.shift()!
+  if (ready.length > 0) setImmediate(nextTurn)
+  goOn()
 }
 
 type StepQueueOptions = {
@@ -53,7 +55,7 @@ export class StepQueue {
   wake(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    setImmediate(() => this.#run())
+    inTurn(() => this.#run())
   }
 
   /** Nothing is idle until the answer was called: something outside is under way. */
@@ -69,10 +71,9 @@ export class StepQueue {
   }
 
   #run(): void {
-    if (!isTimeLeft()) return void setImmediate(() => this.#run())
     const room = this.#options.backpressure?.()
     if (room) {
-      const goOn = () => setImmediate(() => this.#run())
+      const goOn = () => inTurn(() => this.#run())
       room.then(goOn, goOn)
       return
     }

@@ -27,7 +27,7 @@ export const Whereabouts = v.strictObject({
   left_by: described(MaybeText, 'The run that moved it last; null while a thread moves it, and where that is not known'),
   remedy: described(
     MaybeText,
-    'What to do about labware that no thread moves, or whose move the end of the service cut off, with the command; null for other labware',
+    'The remedy, with the command, for labware that no thread moves, or whose move the end of the service cut off; null for other labware',
   ),
 })
 export type Whereabouts = v.InferOutput<typeof Whereabouts>

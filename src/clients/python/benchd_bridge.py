@@ -285,7 +285,7 @@ class Bridge:
             try:
                 self._done(self.halt())
                 outcome: Optional[BaseException] = None
-            except BaseException as error:  # noqa: B902: whoever waits has it too
+            except BaseException as error:  # noqa: B902: each caller that waits gets this error too
                 outcome = error
             with self._halting:
                 self._halt = None

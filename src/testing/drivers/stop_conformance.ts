@@ -1,4 +1,4 @@
-// What confirms a stop: the driver acknowledges a halt on evidence alone. An echo, answers from before, and a port that is gone are none. In
+// The conformance of stops: a driver confirms a halt on evidence alone. An echo, answers from before, and a port that is gone are no evidence. In
 // virtual time.
 
 import type { Test } from 'tap'

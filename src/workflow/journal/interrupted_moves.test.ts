@@ -38,12 +38,12 @@ async function ran(options: Pick<NonNullable<Parameters<typeof liveRuntime>[2]>,
   return kept.saves.at(-1)!
 }
 
-/** What was saved when an arm was about to put p down. */
+/** The state that was saved when an arm was about to put p down. */
 function killedAsItPlaces(bench: TopologyInput, document: object): Promise<Checkpoint> {
   return killedAsIt('place', bench, document)
 }
 
-/** What was saved when an arm was about to pick p up, or to put it down. */
+/** The state that was saved when an arm was about to pick p up, or to put p down. */
 async function killedAsIt(motion: 'pick' | 'place', bench: TopologyInput, document: object): Promise<Checkpoint> {
   const kept = new Kept()
   const live = instantBench({ carry: (_, verb) => (verb === motion ? new Promise(() => {}) : Promise.resolve()) })
@@ -188,7 +188,7 @@ test('a real arm puts nothing back into a storage before somebody has looked', a
   t.same(seen, ['place stack', 'pick stack', 'place b'])
 })
 
-/** What the arm says after a kill in its move p from a to b, and what that leads to: where p is, and what the arm is told when the run is resumed. */
+/** The answers of the arm after a kill in its move of p from a to b. Each row has the place of p that follows from the answer, and the words that the arm gets when the run is resumed. */
 const evidence = [
   { motion: 'pick', says: 'full', place: 'in the gripper of arm', told: ['place a', 'pick a', 'place b'] },
   { motion: 'pick', says: 'empty', place: 'at a', told: ['pick a', 'place b'] },

@@ -25,7 +25,7 @@ export async function emitOf(owner: LabwareThread, method: MethodRun, when: 'on_
   })
 }
 
-/** The event is of the thread that owns the method, whoever takes part. */
+/** Emits an event of a method. The event names the thread that owns the method, also where other threads take part. */
 function publish(owner: LabwareThread, name: string, published: { value: string | null; data: Record<string, unknown> }): void {
   owner.execution.emitCustom(name, published, owner.thread_id)
 }

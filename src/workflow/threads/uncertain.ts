@@ -83,6 +83,6 @@ export function provenBy(
 ): 'held' | { position: string } | undefined {
   if (gripper === 'full') return 'held'
   const position = picking ? seat : placing
-  // It was cut off twice, and may stand at either place.
+  // The labware was cut off in a pick and in a place, and may stand at either position.
   return position === null || (picking && placing !== null) ? undefined : { position }
 }
