@@ -6,22 +6,6 @@
  */
 const stepsPerTurn = 8
 
-/**
- * The queues of all runs that have something to do, in the order of their turns. One of them goes on in each turn of the event loop, so runs beside
- * each other make no turn longer. The order depends on no clock: the same input has the same order of events.
- */
-const ready: (() => void)[] = []
-
-function inTurn(goOn: () => void): void {
-  if (ready.push(goOn) === 1) setImmediate(nextTurn)
-}
-
-function nextTurn(): void {
-  const goOn = ready.shift()!
-  if (ready.length > 0) setImmediate(nextTurn)
-  goOn()
-}
-
 type StepQueueOptions = {
   /** Resolves when there is room for what the steps will emit; undefined while there is. */
   backpressure?(): Promise<unknown> | undefined
@@ -55,7 +39,7 @@ export class StepQueue {
   wake(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    inTurn(() => this.#run())
+    setImmediate(() => this.#run())
   }
 
   /** Nothing is idle until the answer was called: something outside is under way. */
@@ -73,7 +57,7 @@ export class StepQueue {
   #run(): void {
     const room = this.#options.backpressure?.()
     if (room) {
-      const goOn = () => inTurn(() => this.#run())
+      const goOn = () => setImmediate(() => this.#run())
       room.then(goOn, goOn)
       return
     }
