@@ -7,7 +7,7 @@ import type { Exchange } from './contract.ts'
 
 /** An answer about so many threads and rows of the timeline is a large one. */
 const large = 2000
-/** So many large answers may wait to be taken. */
+/** Large answers that may wait to be taken at the same time. */
 const most = 4
 
 let underWay = 0

@@ -15,7 +15,7 @@ export type AdmissionOptions = {
   refused(bound: keyof RunLimits | 'large_dry_runs', message: string): void
 }
 
-/** A dry run that begins with so many threads is a large one: it keeps a processor busy for minutes, and so do few of them at once. */
+/** A dry run that begins with this many threads is a large one: it keeps a processor busy for minutes. */
 const large_threads = 200
 const mostLarge = 2
 
