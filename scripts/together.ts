@@ -10,7 +10,7 @@ const atMost = 12
 
 /** A file stays alone if it may change its process, or starts others, or sets something for all tests of its process. */
 const staysAlone = [
-  /\b(process|globalThis)\./,
+  /\b(process|globalThis)[.,]/,
   /'node:child_process'/,
   /\/testing\/(broker|cli|lab|python|with_broker|with_lab)\.ts'/,
   /import \{[^}]*\b(t|after|afterEach|before|beforeEach)\b[^}]*\} from 'tap'/,

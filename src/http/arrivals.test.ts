@@ -61,6 +61,19 @@ test('the newest of a crowd is handed over first, now and then the oldest, and i
   t.same(after, expected)
 })
 
+test('one that asks little goes before those that have sent much', async (t) => {
+  const { server, handled, handedOver, crowd } = await opened(t)
+  const accepting = accepted(server, 40)
+  const came = crowd(40)
+  came[15]!.write(get)
+  for (const client of came.slice(16)) client.write('x'.repeat(20_000))
+  await accepting
+  const before = handled.length
+  const isHandled = () => handled.some(({ remotePort }) => remotePort === came[15]!.localPort)
+  if (!isHandled()) await handedOver(Math.min(40, before + 33))
+  t.ok(isHandled(), 'ahead of newer ones')
+})
+
 test('addresses take turns: one client alone does not wait for the crowd of another', async (t) => {
   const { server, handled, handedOver, crowd } = await opened(t)
   const came = accepted(server, 41)

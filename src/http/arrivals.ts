@@ -74,15 +74,16 @@ export function queueArrivals(server: Server, { limits, refusals, clock, isTls }
       const most = turn_ms > longTurn_ms ? mostAfterLongTurn : mostInATurn
       for (let i = 0; i < mostInATurn && waiting.size > 0 && silent.size < mostAtOnce; i++) {
         if (i >= most && !waiting.hasLittle) break
-        handOverOne(i < most && ++handedOver % oldestOf === 0)
+        // Beyond `most` in order, so that none which asks little is overtaken again and again.
+        handOverOne(i >= most ? 'oldest little' : ++handedOver % oldestOf === 0 ? 'oldest' : 'newest little')
       }
     }
     cameInThisTurn = false
     schedule()
   }
-  const handOverOne = (isOldest: boolean) => {
-    let socket = waiting.takeNext(isOldest)
-    for (; socket && hasHungUp(socket, isTls); socket = waiting.takeNext(false)) socket.destroy()
+  const handOverOne = (which: Which) => {
+    let socket = waiting.takeNext(which)
+    for (; socket && hasHungUp(socket, isTls); socket = waiting.takeNext('newest little')) socket.destroy()
     // The server's closing could not end a connection that was not handed over yet.
     if (!server.listening) socket?.destroy()
     else if (socket) {
@@ -120,6 +121,13 @@ function hasHungUp(socket: Socket & { _readableState?: { ended?: boolean } }, is
   return socket._readableState?.ended === true && (isTls || socket.readableLength === 0)
 }
 
+const indexOf = {
+  oldest: () => 0,
+  'oldest little': (sockets: Socket[]) => sockets.findIndex(asksLittle),
+  'newest little': (sockets: Socket[]) => sockets.findLastIndex(asksLittle),
+}
+type Which = keyof typeof indexOf
+
 function asksLittle({ readableLength }: Socket): boolean {
   return readableLength > 0 && readableLength <= little_bytes
 }
@@ -145,11 +153,11 @@ class Waiting {
     return false
   }
 
-  /** The newest, or the oldest, of the address whose last turn is longest ago. */
-  takeNext(isOldest: boolean): Socket | undefined {
+  /** Takes a connection of the address whose last turn is longest ago; the newest of it where none asks little. */
+  takeNext(which: Which): Socket | undefined {
     for (const [address, sockets] of this.#byAddress) {
-      const little = isOldest ? 0 : sockets.findLastIndex(asksLittle)
-      const next = this.#remove(address, little < 0 ? sockets.length - 1 : little)
+      const at = indexOf[which](sockets)
+      const next = this.#remove(address, at < 0 ? sockets.length - 1 : at)
       // The address goes to the end of the map.
       if (this.#byAddress.delete(address)) this.#byAddress.set(address, sockets)
       return next

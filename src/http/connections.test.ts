@@ -463,3 +463,64 @@ test('over TLS too a connection that asks nothing gives up its place, and one th
   t.equal(await countOf(server), (server.address() as AddressInfo) && 2)
   t.ok(await answers(asking))
 })
+
+test('a connection is not read while its request waits for a turn of the event loop', async (t) => {
+  let now = 0
+  const arrived: { socket: Socket; take: () => void }[] = []
+  const bench = await opened(t, {}, (request, response) => {
+    const handle = () => {
+      now += 20
+      response.end('ok')
+    }
+    const take = () => bench.connections.inTurn(request, response, handle, () => false)
+    arrived.push({ socket: request.socket, take })
+  })
+  bench.clock.now = () => now
+  for (const client of [await bench.join(), await bench.join()]) client.write(get)
+  while (arrived.length < 2) await new Promise(setImmediate)
+  const [first, second] = arrived.splice(0)
+  first!.take()
+  second!.take()
+  t.notOk(first!.socket.isPaused())
+  t.ok(second!.socket.isPaused())
+  now += 20
+  for (let turns = 0; turns < 50 && second!.socket.isPaused(); turns++) {
+    await bench.clock.advance(100)
+    now += 100
+    await new Promise(setImmediate)
+  }
+  t.notOk(second!.socket.isPaused(), 'it is read again for the request that is handled')
+})
+
+test('the memory of all unanswered requests is bounded: another is refused, and one that passes is not', async (t) => {
+  const held: ServerResponse[] = []
+  const bench = await opened(t, { requests_mib: 0.04, connections: 20, connections_per_address: 20 }, (request, response) => {
+    const passes = () => request.url === '/pass'
+    bench.connections.inTurn(request, response, () => void held.push(response), passes)
+  })
+  const large = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-A: ${'a'.repeat(12_000)}\r\n\r\n`
+  const send = async (bytes: string) => {
+    const client = await bench.join()
+    const answer = once(client, 'data').then(([piece]) => String(piece))
+    client.write(bytes)
+    return answer
+  }
+  for (let i = 1; i <= 2; i++) {
+    void send(large('/'))
+    while (held.length < i) await new Promise(setImmediate)
+  }
+  t.match(
+    await send(large('/')),
+    /^HTTP\/1\.1 503 [\s\S]*Retry-After: 1[\s\S]*the requests that are not answered yet take over 0.04 MiB; send this one again/,
+  )
+  t.equal(bench.times('requests_mib'), 1)
+  void send(large('/pass'))
+  while (held.length < 3) await new Promise(setImmediate)
+  t.equal(bench.times('requests_mib'), 1)
+  const over = Promise.all(held.map((response) => once(response, 'close')))
+  for (const response of held) response.end('ok')
+  await over
+  void send(large('/'))
+  while (held.length < 4) await new Promise(setImmediate)
+  t.pass('there is room again')
+})

@@ -7,6 +7,7 @@ import type { Hub } from '../events/hub.ts'
 import type { Incident } from '../events/incidents.ts'
 import { described } from '../kit/described.ts'
 import { Id, Name } from '../kit/name.ts'
+import type { Refusals } from '../kit/refusals.ts'
 import type { Runs } from '../lab/runs.ts'
 import { recordStatuses } from '../workflow/journal/records.ts'
 import { JsonStep } from '../workflow/plans/documents.ts'
@@ -15,6 +16,7 @@ import { Blocker, blockers, Reason, why } from '../workflow/runs/explaining.ts'
 import {
   ExecutionSnapshot,
   ExecutionSummary,
+  type Known,
   ShownThread,
   ShownTimelineRow,
   snapshotOf,
@@ -22,12 +24,13 @@ import {
   threadsOf,
 } from '../workflow/snapshot.ts'
 import { askArm } from '../workflow/whereabouts.ts'
-import { json, type Route, routesOf } from './contract.ts'
+import { type Exchange, json, type Route, routesOf } from './contract.ts'
 import { knownBy, openOne } from './known_execution.ts'
+import { countAnswerAbout } from './large_answers.ts'
 import { Limit, Numeral, whole } from './numeral.ts'
 
 /** The rooms of the lab that these routes use. */
-type Rooms = { hub: Hub; runs: Runs; safe_mode: Incident | undefined }
+type Rooms = { hub: Hub; runs: Runs; refusals: Refusals; safe_mode: Incident | undefined }
 
 const route = routesOf<Rooms>('runs')
 
@@ -74,8 +77,8 @@ export const executionRoutes: Route<Rooms>[] = [
     description: 'For an execution that ended a while ago, or before a restart, this is its record: `is_live` is false then.',
     scope: 'read',
     success: { description: 'The execution at this moment', schema: ExecutionSnapshot },
-    errors: [404],
-    handle: ({ lab, param }) => json(snapshotOf(knownBy(lab, param('execution_id')), now())),
+    errors: [404, 503],
+    handle: (call) => json(snapshotOf(wholeOf(call), now())),
   }),
   route('GET', `${path}/threads`, {
     operation_id: 'listThreads',
@@ -86,10 +89,10 @@ export const executionRoutes: Route<Rooms>[] = [
       description: 'The open threads, in the order they came; then the others, the newest first',
       schema: v.strictObject({ threads: v.array(ShownThread) }),
     },
-    errors: [400, 404],
-    handle({ lab, param, query }) {
-      const known = knownBy(lab, param('execution_id'))
-      const { limit, offset } = query()
+    errors: [400, 404, 503],
+    handle(call) {
+      const known = wholeOf(call)
+      const { limit, offset } = call.query()
       return json({ threads: threadsOf(known, now()).slice(offset, offset + limit) })
     },
   }),
@@ -105,9 +108,9 @@ export const executionRoutes: Route<Rooms>[] = [
         dropped: described(v.number(), 'Rows that are no longer kept'),
       }),
     },
-    errors: [404],
-    handle({ lab, param }) {
-      const { execution, row } = knownBy(lab, param('execution_id'))
+    errors: [404, 503],
+    handle(call) {
+      const { execution, row } = wholeOf(call)
       if (!execution) {
         throw new LabError(
           'not_found',
@@ -123,10 +126,10 @@ export const executionRoutes: Route<Rooms>[] = [
     summary: 'List what stops an execution now, and what to do about it',
     scope: 'read',
     success: { description: 'The worst first', schema: v.strictObject({ blockers: v.array(Blocker) }) },
-    errors: [404],
-    handle({ lab, param }) {
-      const { execution } = knownBy(lab, param('execution_id'))
-      return json({ blockers: execution ? blockers(execution, lab.safe_mode) : [] })
+    errors: [404, 503],
+    handle(call) {
+      const { execution } = wholeOf(call)
+      return json({ blockers: execution ? blockers(execution, call.lab.safe_mode) : [] })
     },
   }),
   route('GET', `${path}/why`, {
@@ -137,9 +140,9 @@ export const executionRoutes: Route<Rooms>[] = [
       description: 'The threads that have not ended, in the order they came',
       schema: v.strictObject({ threads: v.array(Reason) }),
     },
-    errors: [404],
-    handle({ lab, param }) {
-      const { execution } = knownBy(lab, param('execution_id'))
+    errors: [404, 503],
+    handle(call) {
+      const { execution } = wholeOf(call)
       return json({ threads: execution ? why(execution) : [] })
     },
   }),
@@ -266,6 +269,15 @@ export const executionRoutes: Route<Rooms>[] = [
     },
   }),
 ]
+
+type Asked = { lab: Rooms; c: Exchange; param(name: string): string }
+
+/** The run that is to be answered with all that is in it. Throws `not_found`, and `overloaded` where too many large answers are under way. */
+function wholeOf({ lab, c, param }: Asked): Known {
+  const known = knownBy(lab, param('execution_id'))
+  countAnswerAbout(known, c, lab.refusals)
+  return known
+}
 
 /** The route of a verb for an open run that takes no more than its name. */
 function verb(name: string, summary: string, tell: (execution: Execution) => string | Promise<string>): Route<Rooms> {

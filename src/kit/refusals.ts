@@ -22,6 +22,8 @@ export const bounds = [
   'pages_per_address',
   'bodies_mib',
   'large_event_reads',
+  'large_run_reads',
+  'large_dry_runs',
   'wrong_keys',
 ] as const
 export type Bound = (typeof bounds)[number]

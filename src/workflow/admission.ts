@@ -12,8 +12,12 @@ export type AdmissionOptions = {
   /** As they are now. */
   limits(): RunLimits
   /** Is called with each run that is refused. */
-  refused(bound: keyof RunLimits, message: string): void
+  refused(bound: keyof RunLimits | 'large_dry_runs', message: string): void
 }
+
+/** A dry run that begins with this many threads is a large one: it keeps a processor busy for minutes. */
+const large_threads = 200
+const mostLarge = 2
 
 const retry_after_s = 5
 
@@ -26,7 +30,7 @@ export class Admission {
   readonly #options: AdmissionOptions
   /** Runs that have not ended. */
   readonly #open: () => Execution[]
-  readonly #dryRuns = new Set<{ threads: { size: number } }>()
+  readonly #dryRuns = new Set<{ execution?: Execution; isLarge: boolean }>()
 
   constructor(options: AdmissionOptions, open: () => Execution[]) {
     this.#options = options
@@ -43,7 +47,10 @@ export class Admission {
     if (!joined && isSimulation && simulations >= open_simulations)
       this.#refuse('open_simulations', open_simulations, `${simulations} simulations are open`)
     if (!joined && !isSimulation && alike >= open_runs) this.#refuse('open_runs', open_runs, `${alike} runs are open`)
-    const threads = [...open, ...this.#dryRuns].reduce((sum, { threads }) => sum + threads.size, 0)
+    const threads = [...open, ...[...this.#dryRuns].flatMap(({ execution }) => execution ?? [])].reduce(
+      (sum, { threads }) => sum + threads.size,
+      0,
+    )
     const more = threadsOf(workflow, request)
     if (threads + more > open_threads)
       this.#refuse('open_threads', open_threads, `${threads} labware threads are open, this would begin with ${more} more`)
@@ -59,15 +66,26 @@ export class Admission {
     run: (began: (execution: Execution) => void) => Promise<Result>,
   ): Promise<Result> {
     this.mustHaveRoom(workflow, { ...request, run_mode: 'PURE_SIM' })
-    const dryRun: { threads: { size: number } } = { threads: { size: 0 } }
+    const isLarge = threadsOf(workflow, request) >= large_threads
+    if (isLarge && [...this.#dryRuns].filter((one) => one.isLarge).length >= mostLarge) {
+      const message = `${mostLarge} dry runs of ${large_threads} threads and more are under way; wait until one has ended, or try out fewer groups`
+      this.#options.refused('large_dry_runs', message)
+      throw new LabError('overloaded', message, { retry_after_s })
+    }
+    const dryRun: { execution?: Execution; isLarge: boolean } = { isLarge }
     this.#dryRuns.add(dryRun)
     try {
-      return await run(({ threads }) => {
-        dryRun.threads = threads
+      return await run((execution) => {
+        dryRun.execution = execution
       })
     } finally {
       this.#dryRuns.delete(dryRun)
     }
+  }
+
+  /** Breaks off the dry runs that are under way: each would keep the process busy for nobody. */
+  close(): void {
+    for (const { execution } of this.#dryRuns) execution?.abort('the service stops')
   }
 
   #refuse(bound: keyof RunLimits, limit: number, what: string): never {

@@ -379,6 +379,7 @@ export class Runtime {
   /** Ends all that is open; what is kept stands down, as far as there is patience for it, and is taken up at the next start. */
   async close(patience: Promise<unknown> = Promise.resolve()): Promise<void> {
     this.#isClosing = true
+    this.#admission.close()
     await Promise.all(
       this.#open().map((execution) => {
         if (execution.state.isWritten) return execution.standDown(patience)
