@@ -255,10 +255,14 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
     const both = new Promise<void>((resolve) => {
       this.#acknowledged = () => --unacknowledged === 0 && resolve()
     })
+    let isAcknowledged = false
     for (let left = stateChange_s; this.#guard.target === null; left--) {
-      const isOpen = unacknowledged > 0
-      const { system, heater } = await (isOpen ? Promise.race([this.#feed.next(), both.then(() => this.#feed.fresh())]) : this.#feed.next())
-      const heard = unacknowledged <= 0 || (left < stateChange_s && this.at.clock.now() - sent >= settled_ms)
+      let seen = await (isAcknowledged ? this.#feed.next() : Promise.race([this.#feed.next(), both.then(() => this.#feed.fresh())]))
+      // The acknowledgements may have come behind that status, at once.
+      if (!isAcknowledged && unacknowledged <= 0) seen = this.#feed.fresh()
+      isAcknowledged = unacknowledged <= 0
+      const { system, heater } = seen
+      const heard = isAcknowledged || (left < stateChange_s && this.at.clock.now() - sent >= settled_ms)
       if (heard && heater === 'off' && (system === 'idle' || system === 'error')) return
       if (left === 0) throw new LabError('device_failed', `after a stop it is ${system}, heater ${heater}; use its power switch`)
       if (heard && heater !== 'off' && this.#guard.target === null) await this.#exchange.tell(heaterOff)
