@@ -72,8 +72,8 @@ function profile(): Profile {
 /** Turns the operations of an a4S into its frames. */
 class A4s extends Mounted<SerialMount<Settings>> implements Device {
   #tag: string | null = null
-  /** Is called with each acknowledgement while a stop waits for its two. */
-  #acknowledged = () => {}
+  /** Are called with each acknowledgement: every stop waits for two. Several stops say the same, so an acknowledgement counts for all of them. */
+  readonly #acknowledged = new Set<() => void>()
   /** The reason of a trip that happened while nobody was waiting for anything. */
   #tripped: LabError | undefined
   readonly #going = new Going(this.at.line)
@@ -99,7 +99,7 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
 
   #notice(frame: string): boolean {
     this.#tag = readTag(frame) ?? this.#tag
-    if (isAnswer(frame) && frame.startsWith('Y')) this.#acknowledged()
+    if (isAnswer(frame) && frame.startsWith('Y')) for (const hear of this.#acknowledged) hear()
     const status = readStatus(frame)
     if (status) {
       this.#guard.see(status)
@@ -252,15 +252,25 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
     this.#stopAndCool()
     const sent = this.at.clock.now()
     let unacknowledged = 2
+    let hear = () => {}
     const both = new Promise<void>((resolve) => {
-      this.#acknowledged = () => --unacknowledged === 0 && resolve()
+      hear = () => --unacknowledged === 0 && resolve()
     })
+    this.#acknowledged.add(hear)
+    try {
+      await this.#untilOff({ both, areBoth: () => unacknowledged <= 0, sent })
+    } finally {
+      this.#acknowledged.delete(hear)
+    }
+  }
+
+  async #untilOff({ both, areBoth, sent }: { both: Promise<void>; areBoth(): boolean; sent: number }): Promise<void> {
     let isAcknowledged = false
     for (let left = stateChange_s; this.#guard.target === null; left--) {
       let seen = await (isAcknowledged ? this.#feed.next() : Promise.race([this.#feed.next(), both.then(() => this.#feed.fresh())]))
       // The acknowledgements may have come behind that status, at once.
-      if (!isAcknowledged && unacknowledged <= 0) seen = this.#feed.fresh()
-      isAcknowledged = unacknowledged <= 0
+      if (!isAcknowledged && areBoth()) seen = this.#feed.fresh()
+      isAcknowledged = areBoth()
       const { system, heater } = seen
       const heard = isAcknowledged || (left < stateChange_s && this.at.clock.now() - sent >= settled_ms)
       if (heard && heater === 'off' && (system === 'idle' || system === 'error')) return
