@@ -45,7 +45,7 @@ test('a wrong command line ends with 2, on stderr, and says what was meant', asy
     [['serve', '--port', '--safe'], /serve: --port needs a value; see/],
     [['serve', '--safe=1'], /serve: --safe takes no value; see/],
     [['key', 'revoke'], /KEY is missing/],
-    [['devices', 'stop', ''], /devices stop: ID is empty; see/],
+    [['devices', 'stop', ''], /the id of a device, or --all; nothing was stopped/],
     [['version', 'now'], /one word too many/],
     [['runs', 'submit', 'w', '--mode', 'life'], /--mode life is none of LIVE, DEVICE_SIM, PURE_SIM; did you mean "LIVE"/],
     [['key', 'create', '--name', 'a'], /--scope/],
@@ -158,7 +158,8 @@ test('keys are made, listed and revoked in a service that runs: at once, over it
   const admin = await key('create', '--name', 'admin', '--scope', 'admin', ...dir)
   const status = async (api_key: string) => (await fetch(`${url}/api/devices`, { headers: { 'X-API-Key': api_key } })).status
   t.equal(await status(admin), 200)
-  const env = { BENCHD_URL: url, BENCHD_API_KEY: admin }
+  // As a file with the line ends of Windows leaves them.
+  const env = { BENCHD_URL: `${url}\r`, BENCHD_API_KEY: `${admin}\r` }
   const made = await benchd(home, ['key', 'create', '--name', 'other', '--scope', 'read'], env)
   const other = made.stdout.trim()
   t.equal(await status(other), 200)
