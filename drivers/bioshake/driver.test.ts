@@ -70,6 +70,23 @@ test('initialize goes home and learns who it is and what it can do', async (t) =
   t.equal(line.simulator.world.shaker, 'home')
 })
 
+test('lines of another instrument are not taken for the identity of a shaker', async (t) => {
+  const { device, run } = await onSimulator({
+    ...driver,
+    simulate(at) {
+      const simulator = driver.simulate(at)
+      const { receive } = simulator
+      simulator.receive = (bytes) =>
+        receive.call(simulator, Buffer.from(Buffer.from(bytes).toString().replace('getDescription', 'getSerial')))
+      return simulator
+    },
+  })
+  await t.rejects(run(device.identify()), {
+    code: 'device_failed',
+    message: /says of itself "SIM-0001", which is no BioShake; see the cables/,
+  })
+})
+
 test('initialize tells the acceleration in its settings, and none unless it is set', async (t) => {
   const set = await onSimulator(driver, { acceleration: 7 })
   await set.run(set.device.initialize({}, calm))

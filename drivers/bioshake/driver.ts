@@ -22,6 +22,7 @@ import {
   ending,
   inEco,
   inService,
+  isBioShake,
   moving,
   shakeStates,
 } from './protocol.ts'
@@ -65,8 +66,14 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
   readonly get_temperature = this.#model.heating ? () => this.#getTemperature() : undefined
 
   async identify(): Promise<Identity> {
+    const model = await this.#talk.text('getDescription')
+    if (model !== null && this.#model.rpm && !isBioShake(model))
+      throw new LabError(
+        'device_failed',
+        `it says of itself ${JSON.stringify(model)}, which is no BioShake; see the cables, or its port and its driver in the configuration`,
+      )
     return {
-      model: await this.#talk.text('getDescription'),
+      model,
       serial_number: await this.#talk.text('getSerial'),
       firmware_version: await this.#talk.text('getVersion'),
     }

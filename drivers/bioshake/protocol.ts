@@ -39,6 +39,11 @@ export function isText(answer: string): boolean {
   return /^[\x20-\x7e]{2,}$/.test(answer) && !/^(ok|e\b.*|u -> .*|\{.*)$/.test(answer) && !stateNames.has(answer)
 }
 
+/** Whether a description is that of a shaker of this make. Another instrument on the line, or one that talks by itself, must not pass for it. */
+export function isBioShake(description: string): boolean {
+  return /bioshake/i.test(description)
+}
+
 const stateNames = new Set(['RUN', 'STOP', 'ESTOP', 'RAMP+', 'RAMP-', 'dec_stop', 'dec_stop_home', 'stopped', 'aligned'])
 
 /** `{}`, or codes between braces, `{101; 304}`. */

@@ -159,7 +159,8 @@ test('keys are made, listed and revoked in a service that runs: at once, over it
   const admin = await key('create', '--name', 'admin', '--scope', 'admin', ...dir)
   const status = async (api_key: string) => (await fetch(`${url}/api/devices`, { headers: { 'X-API-Key': api_key } })).status
   t.equal(await status(admin), 200)
-  const env = { BENCHD_URL: url, BENCHD_API_KEY: admin }
+  // As a file with the line ends of Windows leaves them.
+  const env = { BENCHD_URL: `${url}\r`, BENCHD_API_KEY: `${admin}\r` }
   const made = await benchd(home, ['key', 'create', '--name', 'other', '--scope', 'read'], env)
   const other = made.stdout.trim()
   t.equal(await status(other), 200)

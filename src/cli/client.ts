@@ -43,8 +43,9 @@ export function serviceOf(options: Given<typeof serviceOptions>): Service {
 function whereabouts(options: Given<typeof serviceOptions>): Service {
   // A folder that is named with the command goes before the address that was exported for all of them.
   const url = webAddress(options.url ?? (options['data-dir'] ? undefined : process.env.BENCHD_URL || undefined))
-  const api_key = options.key ?? process.env.BENCHD_API_KEY
-  const fingerprint = options.fingerprint ?? (process.env.BENCHD_FINGERPRINT || undefined)
+  // A file with the line ends of Windows leaves a carriage return behind the key.
+  const api_key = (options.key ?? process.env.BENCHD_API_KEY)?.trim()
+  const fingerprint = (options.fingerprint ?? (process.env.BENCHD_FINGERPRINT || undefined))?.trim()
   if (url) {
     const known = api_key ? undefined : credentials(url)
     return { url, api_key: api_key ?? known?.api_key, fingerprint: fingerprint ?? known?.fingerprint }

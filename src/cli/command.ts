@@ -181,7 +181,9 @@ function usable(given: readonly string[], options: Options): { args: string[]; p
   for (let i = 0; i < given.length; i++) {
     const arg = given[i]!
     if (!/^-./.test(arg)) {
-      args.push(arg)
+      // A variable of the shell that has no value names nothing.
+      if (arg === '') passed_over.push('""')
+      else args.push(arg)
       continue
     }
     const [word = '', value] = arg.replace(/^-+/, '').split(/=(.*)/s)

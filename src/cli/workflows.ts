@@ -6,6 +6,7 @@ import { shows, tells } from './asking.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
+import { refuseForeign } from './foreign_files.ts'
 import { print, table } from './table.ts'
 import { note, noteNone } from './terminal.ts'
 
@@ -42,7 +43,9 @@ const workflowsPut = command({
   options: serviceOptions,
   example: 'benchd workflows put ./seal.json',
   async run({ options, operands: [file = ''] }) {
-    const document = parseJsonWithComments(await readUtf8(file), file)
+    const text = await readUtf8(file)
+    refuseForeign(text, file)
+    const document = parseJsonWithComments(text, file)
     const { name } = Object(document) as { name?: unknown }
     if (typeof name !== 'string') throw new CliError('usage', `${file} is no workflow: it has no name`)
     const stored = await ask<Workflow>(serviceOf(options), 'PUT', pathOf(name), document as object)

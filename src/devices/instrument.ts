@@ -3,6 +3,7 @@
 import { LabError, messageOf } from '../errors.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
+import { inSeconds } from '../kit/seconds.ts'
 import { Abilities } from './abilities.ts'
 import { capabilities } from './capabilities.ts'
 import type { AnyProfile, Device, Gripper, Identity, Limits, Link, Progress, Typical, UnderWay } from './device.ts'
@@ -708,7 +709,7 @@ export class Instrument {
   async #adopt(device: Device, { operation, seconds_left }: UnderWay): Promise<void> {
     const run = this.#begin(operation, { duration: seconds_left }, null)
     run.done = `${operation} that was under way has ended`
-    this.#around.log.info(`${this.device_id} is running ${operation} by itself, about ${seconds_left} s left`)
+    this.#around.log.info(`${this.device_id} is running ${operation} by itself, about ${inSeconds(seconds_left)} left`)
     const wait = async () => {
       do await sleep(this.#around.clock, watch_ms, run.signal)
       while (await device.underWay?.())

@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { described, Whole } from '../kit/described.ts'
+import { inSeconds } from '../kit/seconds.ts'
 
 /** A number with a unit. What a device takes of it is narrowed by its limits. */
 function quantity(unit: string, description: string) {
@@ -43,7 +44,7 @@ export const operations = {
     typical_seconds: 5,
     margin_seconds: 30,
     leaves_on: () => 'motion',
-    done: ({ speed, duration }: { speed: number; duration: number }) => `shook at ${speed} rpm for ${duration} s`,
+    done: ({ speed, duration }: { speed: number; duration: number }) => `shook at ${speed} rpm for ${inSeconds(duration)}`,
   },
   centrifuge: {
     summary: 'Run centrifuge',
@@ -54,7 +55,7 @@ export const operations = {
     typical_seconds: 60,
     margin_seconds: 300,
     leaves_on: () => 'motion',
-    done: ({ g, duration }: { g: number; duration: number }) => `spun at ${g} ×g for ${duration} s`,
+    done: ({ g, duration }: { g: number; duration: number }) => `spun at ${g} ×g for ${inSeconds(duration)}`,
   },
   seal: {
     summary: 'Seal plate',
@@ -66,7 +67,8 @@ export const operations = {
     typical_seconds: 12,
     margin_seconds: 420,
     leaves_on: () => 'heat',
-    done: ({ temperature, duration }: { temperature: number; duration: number }) => `sealed at ${temperature} °C for ${duration} s`,
+    done: ({ temperature, duration }: { temperature: number; duration: number }) =>
+      `sealed at ${temperature} °C for ${inSeconds(duration)}`,
   },
   peel: {
     summary: 'Peel the seal off a plate',

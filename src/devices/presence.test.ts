@@ -129,6 +129,38 @@ test('initialize does not move another instrument than the configured one', asyn
   t.equal(link.simulator.world.moving, false)
 })
 
+test('another instrument that is plugged in where none is configured is a fault, until somebody initializes it', async (t) => {
+  const { clock, device, instrument, start, perform, link, written } = await oneDevice(t, bioshake)
+  await start()
+  await perform('initialize', {})
+  const identify = device.identify
+  const replug = async () => {
+    link.setFault('unplug')
+    link.clearFaults()
+    await clock.advance(4000)
+  }
+  await replug()
+  t.match(instrument.info(), { fault: { error_type: 'Disconnected' } }, 'the same one')
+  await perform('initialize', {})
+  device.identify = async () => ({ ...(await identify.call(device))!, serial_number: 'OTHER' })
+  await replug()
+  written.length = 0
+  const refused = {
+    code: 'device_failed',
+    message: /another instrument is plugged in than before: .* is OTHER, and was SIM-0001; see the cables/,
+  }
+  await t.rejects(perform('initialize', {}), refused)
+  t.notOk(
+    written.some((frame) => /home/i.test(frame)),
+    'it does not move',
+  )
+  await replug()
+  t.match(await perform('initialize', {}), { success: true }, 'whoever initializes it again takes it')
+  device.identify = identify
+  await replug()
+  await t.rejects(perform('initialize', {}), { code: 'device_failed', message: /is SIM-0001, and was OTHER/ })
+})
+
 test('the configured instrument is initialized', async (t) => {
   const { start, perform } = await oneDevice(t, bioshake, { identity: { serial_number: 'SIM-0001' } })
   await start()

@@ -36,6 +36,10 @@ export class Presence {
   readonly #clock: Clock
   readonly #log: Log
   #identity: Identity | null = null
+  /** The serial number that the instrument must have where none is configured: the first one, or that of an instrument that was initialized in its place. */
+  #accepted: string | null = null
+  /** The serial number that the last initialize found. */
+  #found: string | null = null
   /** Whether it has said who it is, and its owner has seen to it, since its link was opened. */
   #isMet = false
   #meeting: Promise<void> | undefined
@@ -75,12 +79,21 @@ export class Presence {
 
   /** Before it is moved: it has been met, and is the one that the configuration names, as far as it can be asked. */
   async mustBeTheOne(): Promise<void> {
-    if (!this.#isThere) await this.#meet()
-    else if (this.#wanted.length) await this.#identify()
+    // Whoever initializes it again has been told that it is another one.
+    if (this.#found !== null && this.#found === this.#serial) this.#accepted = this.#found
+    try {
+      if (!this.#isThere) await this.#meet()
+      else if (this.#wanted.length) await this.#identify()
+    } finally {
+      this.#found = this.#serial
+    }
     if (this.#identity) this.mustTell(this.#identity)
   }
 
-  /** The instrument must be the one that the configuration names. Throws `device_failed`. */
+  /**
+   * The instrument must be the one that the configuration names, and where that names none, the one that was there before. Throws
+   * `device_failed`.
+   */
   recognise(identity: Identity): void {
     this.#identity = identity
     for (const [member, value] of this.#wanted) {
@@ -88,6 +101,13 @@ export class Presence {
       const sentence = `another instrument is plugged in: its ${member} is ${identity[member]}, not ${value}; see the cables, or the configuration`
       throw new LabError('device_failed', sentence)
     }
+    const { serial_number } = identity
+    this.#accepted ??= serial_number
+    if (serial_number === null || serial_number === this.#accepted || this.#wanted.length > 0) return
+    const sentence =
+      `another instrument is plugged in than before: its serial number is ${serial_number}, and was ${this.#accepted}; see the cables. ` +
+      'To take the new one, initialize again; to take no other, name the serial number as identity in the configuration'
+    throw new LabError('device_failed', sentence)
   }
 
   /** Throws `invalid` when the configuration names what the instrument does not tell: it could be any. */
@@ -122,6 +142,10 @@ export class Presence {
 
   get #isThere(): boolean {
     return this.#isMet && this.#known.link.state === 'open'
+  }
+
+  get #serial(): string | null {
+    return this.#identity?.serial_number ?? null
   }
 
   get #wanted(): [keyof Identity, string][] {

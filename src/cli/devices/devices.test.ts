@@ -140,6 +140,7 @@ test('a stop passes over what it cannot use, says so, and stops', async (t) => {
     [['--all', '--yes'], /benchd stop cannot use --yes, and passes over it/],
     [['--all', '-y', '--force=1'], /cannot use -y[\s\S]*cannot use --force=1/],
     [['-a'], /^benchd: when it is safe/],
+    [['', '--all'], /cannot use ""/],
     [['-all'], /^benchd: when it is safe/],
     [['--ALL'], /^benchd: when it is safe/],
     [['all'], /^benchd: when it is safe/],

@@ -2,6 +2,7 @@
 
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, Reading } from '../../devices/records.ts'
 import type { Wire, WireFrame } from '../../devices/wire_log.ts'
+import { inSeconds } from '../../kit/seconds.ts'
 import { shows } from '../asking.ts'
 import { atShell } from '../at_shell.ts'
 import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
@@ -146,8 +147,8 @@ function capabilities({ device_id, type, driver, model, source, operations, limi
     return [
       name.replaceAll('_', '-'),
       wanted.map((param) => `--${param.replaceAll('_', '-')}`).join(' '),
-      `${typical_seconds} s`,
-      `${max_seconds} s`,
+      inSeconds(typical_seconds),
+      inSeconds(max_seconds),
       can_end_early ? 'yes' : '',
     ]
   })

@@ -5,6 +5,8 @@ import { withEscapes } from '../../kit/invisible.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import { type CsvRow, csvLine, parseCsv, separatorOf } from '../csv.ts'
 import { CliError } from '../exit.ts'
+import { decimal } from '../numbers.ts'
+import { converted, isLength, type Units } from './units.ts'
 
 const cartesian = { x: 'x_mm', y: 'y_mm', z: 'z_mm', yaw: 'yaw_deg', pitch: 'pitch_deg', roll: 'roll_deg' }
 const joint = {
@@ -21,6 +23,8 @@ export const coordColumns: Record<string, Record<string, string>> = { cartesian,
 
 const place = ['device_id', 'name', 'coord_type']
 const advice = ['orientation', 'access', 'gateway']
+/** Columns that name no unit, as other programs write them: `x` for `x_mm`. */
+const unitless: Record<string, string> = { ...cartesian, ...joint }
 const columns = [...place, ...Object.values(cartesian), ...Object.values(joint), ...advice]
 
 export function csvOf(points: readonly Teachpoint[]): string {
@@ -30,9 +34,14 @@ export function csvOf(points: readonly Teachpoint[]): string {
 /** A point that nobody has held against the schema yet, and how a member of it is found in the file. */
 export type Written = { point: Record<string, unknown>; place(path: readonly string[]): string }
 
-/** The points of a text. Throws a usage error that names line and column. `device_id` is whose they are where no column says so. */
-export function pointsOfCsv(text: string, what: string, device_id: string): Written[] {
-  const [head, ...all] = parseCsv(text, what)
+/**
+ * The points of a text. Throws a usage error that names line and column. `device_id` is whose they are where no column says so, and `units` are
+ * those of the columns that name none. Without a column `coord_type` it is the type whose columns are there.
+ */
+export function pointsOfCsv(text: string, what: string, { device_id, units }: { device_id: string; units: Units }): Written[] {
+  const [first, ...all] = parseCsv(text, what)
+  const factors = new Map<string, number>()
+  const head = first && { ...first, cells: first.cells.map((column) => named(column, factors, units)) }
   // Excel keeps rows that were emptied.
   const rows = all.filter(({ cells }) => cells.some((cell) => cell.trim() !== ''))
   if (!head) throw new CliError('usage', `${what}: line 1: there is no header`)
@@ -41,12 +50,15 @@ export function pointsOfCsv(text: string, what: string, device_id: string): Writ
     if (!columns.includes(column)) throw new CliError('usage', `${named} is not known${didYouMeanAmong(column, columns)}`)
     if (head.cells.indexOf(column) < i) throw new CliError('usage', `${named} is there twice`)
   }
-  for (const column of ['name', 'coord_type']) {
+  if (factors.size === 0 && (units.mm !== 1 || units.deg !== 1))
+    throw new CliError('usage', `${what}: line 1: its columns name their units, and --units says others; leave --units out`)
+  const coord_type = typeIn(head.cells)
+  for (const column of coord_type ? ['name'] : ['name', 'coord_type']) {
     if (!head.cells.includes(column)) throw new CliError('usage', `${what}: line 1: the column ${column} is missing`)
   }
   const has_commas =
     separatorOf(text) !== ',' && rows.some(({ cells }) => cells.some((cell, i) => isDecimal(cell) && isNumeric(head.cells[i])))
-  return rows.map((row) => pointOf(row, head.cells, { what, device_id, has_commas }))
+  return rows.map((row) => pointOf(row, head.cells, { what, device_id, has_commas, coord_type, factors }))
 }
 
 function cellOf(point: Teachpoint, column: string): string {
@@ -68,23 +80,45 @@ function isNumeric(column = ''): boolean {
   return Object.values(coordColumns).some((its) => Object.values(its).includes(column))
 }
 
-/** `has_commas`: its numbers have a decimal comma. */
-type Of = { what: string; device_id: string; has_commas: boolean }
+/** The name of a column with its unit; of one that names none, its factor is noted. */
+function named(column: string, factors: Map<string, number>, { mm, deg }: Units): string {
+  const its = Object.hasOwn(unitless, column) ? unitless[column]! : undefined
+  if (its !== undefined) factors.set(its, isLength(column) ? mm : deg)
+  return its ?? column
+}
 
-function pointOf({ line, cells }: CsvRow, head: readonly string[], { what, device_id, has_commas }: Of): Written {
+/** The type of coordinates of a table without a column for it, where all columns of one type are there and none of the other. */
+function typeIn(head: readonly string[]): string | undefined {
+  if (head.includes('coord_type')) return undefined
+  const has = (columns: readonly string[]) => columns.filter((column) => head.includes(column)).length
+  const needed = Object.values(joint).slice(0, 4)
+  if (has(Object.values(cartesian)) === 6 && has(Object.values(joint)) === 0) return 'cartesian'
+  return has(needed) === 4 && has(Object.values(cartesian)) === 0 ? 'joint' : undefined
+}
+
+/** `has_commas`: its numbers have a decimal comma. `coord_type` is that of all points where no column says it. */
+type Of = {
+  what: string
+  device_id: string
+  has_commas: boolean
+  coord_type: string | undefined
+  factors: ReadonlyMap<string, number>
+}
+
+function pointOf({ line, cells }: CsvRow, head: readonly string[], { what, device_id, has_commas, factors, ...of }: Of): Written {
   const at = (column: string) => `${what}: line ${line}, column ${column}`
   if (cells.length !== head.length) {
     const last = head[Math.min(cells.length, head.length) - 1]!
     throw new CliError('usage', `${at(last)}: the line has ${cells.length} cells, the header ${head.length}`)
   }
   const given = new Map(head.map((column, i) => [column, cells[i]!]))
-  const coord_type = given.get('coord_type') ?? ''
+  const coord_type = of.coord_type ?? given.get('coord_type') ?? ''
   const its = coordColumns[coord_type]
   if (!its) throw new CliError('usage', `${at('coord_type')}: it must be cartesian or joint, not ${JSON.stringify(coord_type)}`)
   refuseStrangers(given, coord_type, at)
   const coords = Object.entries(its).flatMap(([member, column]) => {
     const cell = given.get(column) ?? ''
-    return cell === '' ? [] : [[member, number(cell, at(column), has_commas)]]
+    return cell === '' ? [] : [[member, converted(number(cell, at(column), has_commas), factors.get(column) ?? 1)]]
   })
   const more = advice.flatMap((column) => {
     const cell = given.get(column) ?? ''
@@ -111,7 +145,7 @@ function number(cell: string, place: string, has_commas: boolean): number {
       'usage',
       `${place}: ${JSON.stringify(cell)} has a point, other numbers of the table a comma; write all of them alike`,
     )
-  const value = cell.trim() === '' ? Number.NaN : Number(has_commas && isDecimal(cell) ? cell.replace(',', '.') : cell)
+  const value = decimal(has_commas && isDecimal(cell) ? cell.replace(',', '.') : cell)
   if (Number.isFinite(value)) return value
   throw new CliError('usage', `${place}: ${JSON.stringify(cell)} is not a number; write 12.5, with a point`)
 }

@@ -1,4 +1,4 @@
-// A file of teachpoints, as JSON or as comma-separated values: what export writes is what import takes.
+// A file of teachpoints, as JSON, as comma-separated values or as XML: what export writes is what import takes.
 
 import { buffer } from 'node:stream/consumers'
 import * as v from 'valibot'
@@ -7,30 +7,41 @@ import { withEscapes } from '../../kit/invisible.ts'
 import { indented, parseJsonWithComments } from '../../kit/json.ts'
 import { checked } from '../../kit/schema.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
+import type { Given } from '../command.ts'
 import { CliError } from '../exit.ts'
+import { refuseForeign } from '../foreign_files.ts'
 import { csvOf, pointsOfCsv, type Written } from './columns.ts'
+import { converted, isLength, type Units, unitsOf, unitsOption } from './units.ts'
+import { pointsOfXml } from './xml.ts'
 
 export const formatOption = {
   format: { type: 'string', value: 'FORMAT', one_of: ['json', 'csv'], help: 'json or csv; default by the ending of the file' },
 } as const
 
-type Format = 'json' | 'csv'
+/** The options of a file that is read. */
+export const fileOptions = {
+  format: { ...formatOption.format, one_of: ['json', 'csv', 'xml'], help: 'json, csv or xml; default by the ending of the file' },
+  ...unitsOption,
+} as const
 
-export function formatOf(option: string | undefined, file = ''): Format {
-  const format = option ?? (/\.csv$/i.test(file) ? 'csv' : 'json')
-  if (format === 'json' || format === 'csv') return format
-  throw new CliError('usage', `--format ${format} is neither json nor csv`)
+export function formatOf(option: string | undefined, file = ''): 'json' | 'csv' {
+  return option === 'csv' || (option === undefined && /\.csv$/i.test(file)) ? 'csv' : 'json'
 }
 
-export function written(device_id: string, teachpoints: readonly Teachpoint[], format: Format): string {
+export function written(device_id: string, teachpoints: readonly Teachpoint[], format: 'json' | 'csv'): string {
   return format === 'csv' ? csvOf(teachpoints) : withEscapes(indented({ device_id, teachpoints }))
 }
 
+const readers = { json: pointsOfJson, csv: pointsOfCsv, xml: pointsOfXml }
+
 /** The points of a file, or of stdin for `-`; all of them good, and of this device. Throws a usage error that says where it is wrong. */
-export async function pointsIn(file: string, format: Format, device_id: string): Promise<Teachpoint[]> {
+export async function pointsIn(file: string, options: Given<typeof fileOptions>, device_id: string): Promise<Teachpoint[]> {
+  const units = unitsOf(options.units)
   const text = file === '-' ? utf8Of(await buffer(process.stdin), 'stdin') : await readUtf8(file)
+  refuseForeign(text, file)
   const { Teachpoint } = await import('../../teachpoints/teachpoint.ts')
-  const found = format === 'csv' ? pointsOfCsv(text, file, device_id) : pointsOfJson(text, file, device_id)
+  const ending = /\.(csv|xml)$/i.exec(file)?.[1]?.toLowerCase() ?? 'json'
+  const found = readers[(options.format ?? ending) as keyof typeof readers](text, file, { device_id, units })
   const names = new Set<string>()
   return found.map(({ point, place }) => {
     const result = v.safeParse(Teachpoint, point)
@@ -50,11 +61,28 @@ export async function pointsIn(file: string, format: Format, device_id: string):
 const Points = v.array(v.looseObject({}))
 const PointsFile = v.union([v.strictObject({ device_id: v.optional(v.string()), teachpoints: Points }), Points])
 
-function pointsOfJson(text: string, file: string, device_id: string): Written[] {
+function pointsOfJson(text: string, file: string, { device_id, units }: { device_id: string; units: Units }): Written[] {
   const content = checked(PointsFile, parseJsonWithComments(text, file), file)
   const isBare = Array.isArray(content)
   return (isBare ? content : content.teachpoints).map((point, i) => ({
-    point: { device_id: isBare ? device_id : (content.device_id ?? device_id), ...point },
+    point: { device_id: isBare ? device_id : (content.device_id ?? device_id), ...inOurUnits(point, units) },
     place: (path) => `${file}: ${isBare ? '' : 'teachpoints'}[${i}]${path.map((key) => `.${key}`).join('')}`,
   }))
+}
+
+/** The point with its coordinates and the clearances of its access in millimetres and degrees. */
+function inOurUnits(point: Record<string, unknown>, { mm, deg }: Units): Record<string, unknown> {
+  if (mm === 1 && deg === 1) return point
+  const scaled = (value: unknown, factorOf: (member: string) => number) =>
+    typeof value === 'object' && value !== null
+      ? Object.fromEntries(
+          Object.entries(value).map(([member, one]) => [member, typeof one === 'number' ? converted(one, factorOf(member)) : one]),
+        )
+      : value
+  const { coords, access } = point
+  return {
+    ...point,
+    coords: scaled(coords, (member) => (isLength(member) ? mm : deg)),
+    ...(access !== undefined && { access: scaled(access, () => mm) }),
+  }
 }

@@ -74,8 +74,9 @@ test('what export writes import takes, as JSON and as comma-separated values, to
     t.match(await run('teachpoints', 'diff', 'arm-1', path), { code: 0, stdout: '0 new, 0 changed, 0 missing, 18 the same\n' })
     for (const { name } of before.teachpoints.slice(0, 5)) await run('teachpoints', 'rm', 'arm-1', name, '--yes')
     await run('teachpoints', 'set', 'arm-1', 'waste', '--x', '0')
-    t.match(await run('teachpoints', 'import', 'arm-1', path), { code: 5, stderr: /nothing was stored/ })
-    t.match(await run('teachpoints', 'import', 'arm-1', path, '--overwrite'), { code: 0, stdout: '5 created, 13 updated\n' })
+    t.match(await run('teachpoints', 'import', 'arm-1', path, '--yes'), { code: 5, stderr: /nothing was stored/ })
+    t.match(await run('teachpoints', 'import', 'arm-1', path, '--overwrite'), { code: 2, stderr: /123456\.789 mm, which no arm.*--yes/ })
+    t.match(await run('teachpoints', 'import', 'arm-1', path, '--overwrite', '--yes'), { code: 0, stdout: '5 created, 13 updated\n' })
     t.same(await json('teachpoints', 'export', 'arm-1'), before, ending)
   }
   const csv = readFileSync(`${home}/points.csv`, 'utf8')
@@ -124,11 +125,30 @@ test('a file with something wrong is refused whole, and says where', async (t) =
   const point = { name: 'new', coord_type: 'cartesian', coords: { x: 1, y: 2, z: 3, yaw: 4, pitch: 5, roll: 6 } }
   const wrong: [name: string, text: string | Buffer, sentence: RegExp][] = [
     ['a.csv', '', /line 1: there is no header/],
-    ['a.csv', `x,${head}`, /line 1: the column "x" is not known; there is: device_id, name, /],
+    ['a.csv', `x,${head}`, /line 1: the column "x_mm" is there twice/],
+    ['a.csv', `u,${head}`, /line 1: the column "u" is not known; there is: device_id, name, /],
     ['a.csv', `Name,${head}`, /line 1: the column "Name" is not known; did you mean "name"\?/],
     ['a.csv', `name,${head}`, /line 1: the column "name" is there twice/],
     ['a.csv', Buffer.from(`${head}M\xfcller,cartesian,1,2,3,4,5,6\n`, 'latin1'), /a\.csv is not UTF-8 text: save it as UTF-8/],
     ['a.csv', 'name,x_mm\n', /line 1: the column coord_type is missing/],
+    ['a.csv', `${head}next,cartesian,0x10,2,3,4,5,6\n`, /line 2, column x_mm: "0x10" is not a number/],
+    [
+      'a.xml',
+      '<teachpoints><teachpoint name="pad"/></teachpoints>',
+      /line 1: "pad" has a name and no coordinates: they are in the controller/,
+    ],
+    ['a.xml', '<a>\n<teachpoint name="p" shoulder="1" elbow="2" wrist="3"/></a>', /line 2: "p" has no base: nobody may guess/],
+    ['a.xml', '<a><teachpoint name="p" x="0x10" y="1" z="1" yaw="1" pitch="1" roll="1"/></a>', /x of "p" is not a number: 0x10/],
+    ['a.xml', '<a><teachpoint name="p" x="1"</a>', /is no whole XML/],
+    ['a.xml', '<root><point/></root>', /XML without an element teachpoint \(its root is root\); write the points as CSV/],
+    ['a.xml', '<!DOCTYPE a [<!ENTITY b "c">]><a><teachpoint name="&b;"/></a>', /a document type is not taken/],
+    ['a.json', '{"$otSharedSchema": "#/protocol/schemas/8", "commands": []}', /is an Opentrons protocol, and nothing was stored/],
+    ['a.json', '{"ordering": [["A1"]], "wells": {"A1": {}}, "schemaVersion": 2}', /is a labware definition of Opentrons/],
+    ['a.json', '{"name": "deck", "type": "HamiltonSTARDeck", "children": []}', /is a deck of PyLabRobot/],
+    ['a.reg', 'Windows Registry Editor Version 5.00\n', /is an export of the Windows registry/],
+    ['a.txt', "<?xml version='1.0'?>\n<Velocity11 file='Protocol_Data'/>", /is a file of VWorks/],
+    ['a.txt', '0001:Safe, 195, 0, -385, -5744\n', /counts of its motors/],
+    ['a.yaml', 'name: w\nformat: 1\n', /is YAML, and nothing was stored: benchd reads JSON; to make JSON of it: python3/],
     ['a.csv', `${head}${good}next,cartesian,1,2,"3,5",4,5,6\n`, /line 3, column z_mm: "3,5" is not a number/],
     ['a.csv', `${head}${good}next,cartesian,1,2,,4,5,6\n`, /line 3, column z_mm: .*coords\.z is missing/],
     [
@@ -152,9 +172,9 @@ test('a file with something wrong is refused whole, and says where', async (t) =
   }
   t.same(await json('teachpoints', 'export', 'arm-1'), before)
   t.match(await run('teachpoints', 'import', 'arm-1', `${home}/none.csv`), { code: 3, stderr: /none\.csv cannot be read/ })
-  t.match(await run('teachpoints', 'import', 'arm-1', `${home}/a.csv`, '--format', 'xml'), {
+  t.match(await run('teachpoints', 'import', 'arm-1', `${home}/a.csv`, '--format', 'xlsx'), {
     code: 2,
-    stderr: /--format xml is none of json, csv/,
+    stderr: /--format xlsx is none of json, csv, xml/,
   })
   writeFileSync(`${home}/a.csv`, head + good)
   t.match(await run('teachpoints', 'import', 'arm-1', `${home}/a.csv`), { code: 0, stdout: '1 created, 0 updated\n' })
@@ -182,4 +202,58 @@ test('a table as Excel writes it is taken, with semicolons or tabs, decimal comm
   }
   writeFileSync(`${home}/p.csv`, `${head.join(';')}\nq;cartesian;12,5;1.234;4;5;6;7\n`)
   t.match(await run('teachpoints', 'import', 'arm-1', `${home}/p.csv`), { code: 2, stderr: /line 2, column y_mm: "1\.234" has a point/ })
+})
+
+test('XML of programs for arms and a table of joints are taken, in the units that are said', async (t) => {
+  const { home, run, json } = await demo(t)
+  const points = async () => (await json<Points>('teachpoints', 'export', 'arm-1')).teachpoints
+  const named = async (name: string) => (await points()).find((point) => point.name === name)
+  const import_ = (file: string, text: string, ...more: string[]) => {
+    writeFileSync(`${home}/${file}`, text)
+    return run('teachpoints', 'import', 'arm-1', `${home}/${file}`, ...more)
+  }
+  const xml = `<?xml version="1.0"?>
+<!-- <teachpoint name="gone" x="1"/> -->
+<teachpoints>
+  <teachpoint name="hotel &amp; lid" x="312.5" y='-20' z="150" yaw="90" pitch="90" roll="180" approach_height="25"/>
+  <teachpoint name="j" base="10.5" shoulder="-20" elbow="30" wrist="40" rail="500"></teachpoint>
+</teachpoints>`
+  t.match(await import_('arm.xml', xml), { code: 0, stdout: '2 created, 0 updated\n' })
+  t.match(await named('hotel & lid'), {
+    coord_type: 'cartesian',
+    coords: { x: 312.5, y: -20, z: 150, yaw: 90, pitch: 90, roll: 180 },
+    access: { access_type: 'vertical', vertical_clearance: 25 },
+  })
+  t.match(await named('j'), { coord_type: 'joint', coords: { base: 10.5, shoulder: -20, rail: 500, gripper: 0 } })
+  t.match(await import_('joints.csv', 'name,base,shoulder,elbow,wrist\nk,10,-20.5,30,40\n'), { code: 0, stdout: '1 created, 0 updated\n' })
+  t.match(await named('k'), { coord_type: 'joint', coords: { base: 10, shoulder: -20.5, rail: 0 } })
+
+  const metres = 'name,x,y,z,yaw,pitch,roll\nm,0.3125,-0.02,0.15,1.5707963267948966,0,3.141592653589793\n'
+  t.match(await import_('m.csv', metres), { code: 2, stderr: /every length is below 5 mm, as if they were metres.*--yes/ })
+  t.match(await import_('m.csv', metres, '--dry-run'), { code: 0, stderr: /see the units of the file: every length is below 5 mm/ })
+  t.match(await import_('m.csv', metres, '--units', 'm,deg'), { code: 2, stderr: /every angle is below 6\.3°, as if they were radians/ })
+  t.match(await import_('m.csv', metres, '--units', 'm,rad'), { code: 0 })
+  t.match(await named('m'), { coords: { x: 312.5, y: -20, z: 150, yaw: 90, pitch: 0, roll: 180 } })
+  const coords = { x: 0.3125, y: 0, z: 0.15, yaw: Math.PI, pitch: 0, roll: 0 }
+  const access = { access_type: 'vertical', vertical_clearance: 0.025 }
+  const asJson = JSON.stringify([{ name: 'n', coord_type: 'cartesian', coords, access }])
+  t.match(await import_('n.json', asJson, '--units', 'm,rad'), { code: 0 })
+  t.match(await named('n'), { coords: { x: 312.5, z: 150, yaw: 180 }, access: { vertical_clearance: 25 } })
+  for (const [units, sentence] of [
+    ['m', /--units m is not two units/],
+    ['rad,m', /is not two units/],
+  ] as const)
+    t.match(await import_('m.csv', metres, '--units', units), { code: 2, stderr: sentence })
+  t.match(
+    await import_(
+      'x.csv',
+      metres.replace('x,y', 'x_mm,y_mm').replace('z,yaw,pitch,roll', 'z_mm,yaw_deg,pitch_deg,roll_deg'),
+      '--units',
+      'm,rad',
+    ),
+    {
+      code: 2,
+      stderr: /its columns name their units, and --units says others/,
+    },
+  )
 })

@@ -12,10 +12,11 @@ import { CliError } from '../exit.ts'
 import { localTime } from '../local_time.ts'
 import { numberOf } from '../numbers.ts'
 import { print, table } from '../table.ts'
-import { noteNone, say } from '../terminal.ts'
+import { mustBeSure, note, noteNone, say } from '../terminal.ts'
 import { changesFrom, worded } from './changes.ts'
 import { coordColumns } from './columns.ts'
-import { formatOf, formatOption, pointsIn, written } from './points_file.ts'
+import { fileOptions, formatOf, formatOption, pointsIn, written } from './points_file.ts'
+import { doubtAbout } from './units.ts'
 
 const teachpointsList = shows({
   name: 'teachpoints list',
@@ -145,12 +146,16 @@ const teachpointsImport = command({
   options: {
     overwrite: { type: 'boolean', help: 'Also those that are there already' },
     'dry-run': { type: 'boolean', help: 'Only show what would change' },
-    ...formatOption,
+    ...fileOptions,
+    yes: { type: 'boolean', help: 'Take numbers that no arm of a bench reaches, or that seem to be in other units, without asking' },
     ...serviceOptions,
   },
   example: 'benchd teachpoints import arm-1 arm-1.csv --dry-run',
   async run({ options, operands: [device_id = '', file = ''] }) {
-    const teachpoints = await pointsIn(file, formatOf(options.format, file), device_id)
+    const teachpoints = await pointsIn(file, options, device_id)
+    const doubt = doubtAbout(teachpoints)
+    if (doubt && options['dry-run']) note(`see the units of the file: ${doubt}`)
+    else if (doubt) await mustBeSure(options, `store points of which ${doubt}`)
     const service = serviceOf(options)
     const overwrite = options.overwrite ?? false
     if (!options['dry-run'])
@@ -169,9 +174,9 @@ const teachpointsDiff = command({
   name: 'teachpoints diff',
   summary: 'Show what a file says otherwise than the service; the exit code is 1 if it does',
   operands: ['DEVICE', 'FILE'],
-  options: { ...formatOption, ...serviceOptions },
+  options: { ...fileOptions, ...serviceOptions },
   async run({ options, operands: [device_id = '', file = ''] }) {
-    const wanted = await pointsIn(file, formatOf(options.format, file), device_id)
+    const wanted = await pointsIn(file, options, device_id)
     const changes = changesFrom(await pointsOf(serviceOf(options), device_id), wanted)
     print(options.json ? JSON.stringify({ changes }) : [...worded(changes), counted(changes)].join('\n'))
     return changes.every(({ what }) => what === 'same') ? 0 : 1

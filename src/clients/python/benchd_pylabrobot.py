@@ -101,10 +101,14 @@ class _Shaking(_Backend):
 
 
 class _Heating(_Backend):
+    _cools: Optional[bool] = None
+
     @property
     def supports_active_cooling(self) -> bool:
-        """No device of benchd is known to cool below its surroundings."""
-        return False
+        """Whether its model cools, as the driver knows. The bench is asked once, and while this waits nothing else of the event loop goes on."""
+        if self._cools is None:
+            self._cools = bool(self._device.capabilities()["features"].get("cooling", False))
+        return self._cools
 
     async def set_temperature(self, temperature: float) -> None:
         """Sets it, in °C, and does not wait until it is reached."""

@@ -54,7 +54,11 @@ const devices = [
   ['sealer-1', 'a4s'],
   ['centrifuge-1', 'vspin'],
   ['peeler-1', 'xpeel'],
-].map(([device_id, driver]) => ({ device_id, driver, transport: { kind: 'simulated' } }))
+  ['cooler-1', 'bioshake'],
+].map(([device_id, driver]) => ({
+  ...{ device_id, driver, transport: { kind: 'simulated' } },
+  ...(driver === 'bioshake' && { settings: { model: 'Q1' } }),
+}))
 
 withPython('every method does what it says on simulated instruments', async (t) => {
   const { url, secrets, lab } = await openService(t, { devices, time_scale: 50 })
@@ -82,7 +86,7 @@ async def main():
     say([state("shaker-1"), last("shaker-1")["params"]["speed"], last("shaker-1")["ended_early"]])
     await shaker.unlock_plate()
     await shaker.set_temperature(50)
-    say([type(await shaker.get_current_temperature()).__name__, shaker.supports_active_cooling])
+    say([type(await shaker.get_current_temperature()).__name__, shaker.supports_active_cooling, BenchdHeaterShaker("cooler-1").supports_active_cooling])
     await shaker.deactivate()
     say([state("shaker-1"), bench["shaker-1"].info()["heating"]])
     await shaker.stop()
@@ -120,8 +124,8 @@ asyncio.run(main())
     'busy',
     'shake',
     ['ready', 600, true],
-    ['float', false],
-    ['ready', null],
+    ['float', false, true],
+    ['stopped', null],
     { type: 'BenchdHeaterShaker', device_id: 'shaker-1' },
     true,
     { temperature: 170, duration: 2 },

@@ -63,6 +63,11 @@ test('frames are read however the pieces are cut, and others are passed over', a
   }
 })
 
+test('a key from a file with the line ends of Windows is taken', async (t) => {
+  const { url, secrets } = await openService(t)
+  t.match(await new Bench({ url: `${url}\r`, key: `${secrets.read}\r` }).call('listDevices'), { devices: Array })
+})
+
 test('requests have types, answers that say no are errors with a word, and a stop is sent at once', async (t) => {
   const { url, secrets } = await openService(t)
   const bench = new Bench({ url, key: secrets.operate })

@@ -86,8 +86,9 @@ export class Bench {
   readonly key: string | undefined
 
   constructor({ url, key }: BenchOptions) {
-    this.url = url.replace(/\/$/, '')
-    this.key = key
+    this.url = url.trim().replace(/\/$/, '')
+    // A file with the line ends of Windows leaves a carriage return behind the key.
+    this.key = key?.trim()
   }
 
   /**

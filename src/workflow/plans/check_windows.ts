@@ -1,5 +1,6 @@
 // Checks the times between actions: no way from one to the next is longer than the time that is allowed.
 
+import { inSeconds } from '../../kit/seconds.ts'
 import type { Draft } from './outline.ts'
 import { type ActionPlan, listsIn, type StepPlan, type ThreadPlan, takes } from './plan.ts'
 import { Hops } from './timing.ts'
@@ -75,7 +76,7 @@ class Windows {
     if (best.seconds <= allowed_s) return
     throw wrong(
       `${this.#draft.where}: ${path}.max_wait_after`,
-      `the way from ${best.from} to ${best.to} takes ${best.seconds} s, and ${allowed_s} s are allowed; allow more, or say what the transporters take`,
+      `the way from ${best.from} to ${best.to} takes ${inSeconds(best.seconds)}, and ${inSeconds(allowed_s)} are allowed; allow more, or say what the transporters take`,
     )
   }
 

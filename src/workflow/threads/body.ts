@@ -2,6 +2,7 @@
 
 import { LabError, messageOf } from '../../errors.ts'
 import type { IncidentCategory } from '../../events/incidents.ts'
+import { inSeconds } from '../../kit/seconds.ts'
 import type { Performing } from '../equipment/equipment.ts'
 import { checkValues } from '../plans/check_actions.ts'
 import type { Code, Do } from '../plans/documents.ts'
@@ -127,7 +128,7 @@ export class BodyRun {
     const thread = this.#thread
     const { device, plan } = this.#action
     const what = `${operation} of ${device} for ${thread.name}`
-    const why = `${what} has not ended within ${allowed_s} s`
+    const why = `${what} has not ended within ${inSeconds(allowed_s)}`
     const incident_id = thread.execution.incident(
       'RECOVERABLE_TIMEOUT',
       `${why}, and goes on; extend it, abort it, or say that it is complete`,
@@ -146,7 +147,7 @@ export class BodyRun {
     if (verdict === 'ended') thread.execution.incident('RECOVERABLE_TIMEOUT', `${what} has ended after all`, thread, { severity: 'INFO' })
     if (verdict === 'complete') thread.dealtWith(plan)
     if (verdict === 'abort' || verdict === 'complete') {
-      call.cutOff(new LabError('device_failed', `${what} was cut off: it had not ended within ${allowed_s} s`))
+      call.cutOff(new LabError('device_failed', `${what} was cut off: it had not ended within ${inSeconds(allowed_s)}`))
       await call.over
     }
     if (typeof verdict === 'object') call.extend(verdict.extend)
@@ -236,7 +237,7 @@ export class BodyRun {
     return this.#patiently({ kind: 'event', what: `custom event ${name}` }, (resolve, reject) => {
       const cancelTimeout = timer(environment.clock, timeout, () => {
         callOff()
-        reject(new LabError('no_reply', `${name} was not emitted within ${timeout} s`))
+        reject(new LabError('no_reply', `${name} was not emitted within ${inSeconds(timeout)}`))
       })
       const callOff = execution.channels.wait(name, thread.seen(name), ({ count, value, data }) => {
         cancelTimeout()
@@ -257,7 +258,7 @@ export class BodyRun {
     return this.#patiently<void>({ kind: 'operator', what: `an operator to confirm: ${instruction}` }, (resolve, reject) => {
       const cancelTimeout = timer(environment.clock, timeout, () => {
         confirmed.withdraw()
-        reject(new LabError('no_reply', `nobody confirmed within ${timeout} s: ${instruction}`))
+        reject(new LabError('no_reply', `nobody confirmed within ${inSeconds(timeout)}: ${instruction}`))
       })
       const callOff = confirmed.wait(() => {
         cancelTimeout()
@@ -272,7 +273,7 @@ export class BodyRun {
 
   sleep(seconds: number): Promise<void> {
     return this.#outside(() =>
-      this.#thread.wait<void>({ kind: 'device', what: `${seconds} s`, interruptedBy: 'abort' }, (resolve) =>
+      this.#thread.wait<void>({ kind: 'device', what: inSeconds(seconds), interruptedBy: 'abort' }, (resolve) =>
         this.#thread.environment.clock.after(seconds * 1000, resolve),
       ),
     )

@@ -1,6 +1,7 @@
 // A thread from its start place through its steps to its end place.
 
 import { LabError, messageOf } from '../../errors.ts'
+import { inSeconds } from '../../kit/seconds.ts'
 import { once } from '../../kit/signal.ts'
 import { itemKey, type StepList, type StepPlan } from '../plans/plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
@@ -248,7 +249,7 @@ async function awaitEvent(thread: LabwareThread, event: string, seen: number, ti
         thread,
         { kind: 'event', what: `custom event ${event}` },
         (resolve, reject) => {
-          const late = () => reject(new LabError('no_reply', `${event} was not emitted within ${timeout} s`))
+          const late = () => reject(new LabError('no_reply', `${event} was not emitted within ${inSeconds(timeout)}`))
           cancelTimeout = timer(environment.clock, timeout, late)
           const callOff = execution.channels.wait(event, seen, resolve)
           return () => {

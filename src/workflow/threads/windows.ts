@@ -1,5 +1,6 @@
 // Windows: after some actions the labware's next action must begin within a time. An incident reports that it has not.
 
+import { inSeconds } from '../../kit/seconds.ts'
 import type { ActionPlan } from '../plans/plan.ts'
 import type { WindowState } from '../runs/state.ts'
 import type { ActionRun } from './action.ts'
@@ -46,7 +47,7 @@ function missed(thread: LabwareThread, state: WindowState): void {
   thread.setIn('window', state, { is_told: true })
   execution.state.writeSoon()
   const doing = waiting ? `waits for ${waiting.what}` : `is ${status.current}`
-  execution.incident('WINDOW_MISSED', `what comes after ${after} has not begun within ${allowed_s} s: ${name} ${doing}`, thread, {
+  execution.incident('WINDOW_MISSED', `what comes after ${after} has not begun within ${inSeconds(allowed_s)}: ${name} ${doing}`, thread, {
     severity: 'WARNING',
     detail: { thread: name, after, allowed_s },
   })
