@@ -338,6 +338,6 @@ function silenceOf({ clock, pacing = clock }: Line): Clock {
   }
 }
 
-function isNoReply(error: unknown): boolean {
+export function isNoReply(error: unknown): boolean {
   return error instanceof LabError && error.code === 'no_reply'
 }

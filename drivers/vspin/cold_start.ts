@@ -2,6 +2,7 @@
 
 import type { Identity } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
+import { isNoReply } from '../transports/exchange.ts'
 import { freeForSpinning } from './door.ts'
 import { turns } from './rotor.ts'
 import type { Talk } from './talk.ts'
@@ -10,6 +11,7 @@ import * as words from './words.ts'
 /** The modules are deaf for some 100 ms after a reset; so many tries are more than 5 s. */
 const addressTries = 25
 const addressDeadline_ms = 200
+const coldStarts = 3
 /** How long a module that should not be there has to say so. */
 const thirdModule_ms = 2000
 /** For the last bytes to leave before the speed changes, and for the other side to change its own. */
@@ -27,12 +29,7 @@ const pulses = 5
 
 /** Tells the servo's id as soon as that is known: from then on the line can be found again by it. */
 export async function coldStart(talk: Talk, learn: (servoId: Buffer) => void): Promise<Identity> {
-  await resetAll(talk)
-  await firstAddress(talk)
-  const servo = await talk.order(words.readServoId)
-  learn(servo)
-  await talk.order(words.setAddress(2))
-  const io = await talk.order(words.readIoId)
+  const { servo, io } = await bothAddressed(talk, learn)
   if (await talk.probeSilent(words.setAddress(3), thirdModule_ms)) {
     throw new LabError('device_failed', 'a third module answered on its bus, and a VSpin has two; see what is connected to this port')
   }
@@ -48,6 +45,26 @@ export async function coldStart(talk: Talk, learn: (servoId: Buffer) => void): P
   }
 }
 
+/**
+ * Gives both modules their addresses and returns their ids. An answer of the first module that comes after its deadline leads to a second
+ * question, which gives the second module the same address. Then nobody answers to address 0 any more, and the start is repeated with twice
+ * the deadline.
+ */
+async function bothAddressed(talk: Talk, learn: (servoId: Buffer) => void): Promise<{ servo: Buffer; io: Buffer }> {
+  for (let starts = 1; ; starts++) {
+    await resetAll(talk)
+    await firstAddress(talk, 2 ** (starts - 1) * addressDeadline_ms)
+    try {
+      const servo = await talk.order(words.readServoId)
+      learn(servo)
+      await talk.order(words.setAddress(2))
+      return { servo, io: await talk.order(words.readIoId) }
+    } catch (error) {
+      if (!isNoReply(error) || starts === coldStarts) throw error
+    }
+  }
+}
+
 /** At both speeds: it may be cold, or still be where an earlier session left it. */
 async function resetAll(talk: Talk): Promise<void> {
   await talk.tell(words.hardReset)
@@ -57,9 +74,9 @@ async function resetAll(talk: Talk): Promise<void> {
   await talk.tell(words.hardReset)
 }
 
-async function firstAddress(talk: Talk): Promise<void> {
+async function firstAddress(talk: Talk, deadline_ms: number): Promise<void> {
   for (let tries = 1; tries <= addressTries; tries++) {
-    if (await talk.probeSilent(words.setAddress(1), addressDeadline_ms)) return
+    if (await talk.probeSilent(words.setAddress(1), deadline_ms)) return
   }
   throw new LabError('no_reply', 'it does not answer; see that it is switched on and connected')
 }

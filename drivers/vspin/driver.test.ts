@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import type { Device } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
 import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
+import { tampered } from '../../src/testing/drivers/tampered.ts'
 import { driver } from './driver.ts'
 
 const someRun = { g: 500, duration: 60 }
@@ -86,6 +87,21 @@ test('after initialize the rotor is at rest with bucket 1 at the closed door, an
 
 test('a setting puts the other bucket at the door', async (t) => {
   t.equal(world(await ready({ bucket: 2 })).bucket, 2)
+})
+
+test('a cold start begins anew when the first address was answered so late that both modules took it', async (t) => {
+  for (const late_ms of [250, 700]) {
+    const { driver: same, hand } = tampered(driver)
+    const bench = await onSimulator(same)
+    hand.change((bytes, send) => (bytes.length === 2 ? bench.clock.after(late_ms, () => send(bytes)) : send(bytes)))
+    await t.resolves(bench.run(bench.device.initialize({}, calm)))
+    const resets = bench.written.filter((frame) => frame === '\xaa\xff\x0f\x0e').length
+    t.equal(resets, late_ms > 2 * 200 ? 6 : 4, 'two resets for each start')
+  }
+  const { driver: same, hand } = tampered(driver)
+  const bench = await onSimulator(same)
+  hand.change((bytes, send) => bench.clock.after(900, () => send(bytes)))
+  await t.rejects(bench.run(bench.device.initialize({}, calm)), { code: 'no_reply' })
 })
 
 test('a cold instrument is not ill because it is silent', async (t) => {
