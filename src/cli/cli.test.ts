@@ -46,7 +46,7 @@ test('a wrong command line ends with 2, on stderr, and says what was meant', asy
     [['serve', '--port', '--safe'], /serve: --port needs a value; see/],
     [['serve', '--safe=1'], /serve: --safe takes no value; see/],
     [['key', 'revoke'], /KEY is missing/],
-    [['devices', 'stop', ''], /cannot use an empty ID[\s\S]*the id of a device, or --all; nothing was stopped/],
+    [['devices', 'stop', ''], /cannot use ""[\s\S]*the id of a device, or --all; nothing was stopped/],
     [['version', 'now'], /one word too many/],
     [['runs', 'submit', 'w', '--mode', 'life'], /--mode life is none of LIVE, DEVICE_SIM, PURE_SIM; did you mean "LIVE"/],
     [['key', 'create', '--name', 'a'], /--scope/],

@@ -125,7 +125,7 @@ asyncio.run(main())
     'shake',
     ['ready', 600, true],
     ['float', false, true],
-    ['stopped', null],
+    ['ready', null],
     { type: 'BenchdHeaterShaker', device_id: 'shaker-1' },
     true,
     { temperature: 170, duration: 2 },
