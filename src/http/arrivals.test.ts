@@ -159,6 +159,23 @@ test('when too many wait, the oldest of the address that has most is closed', as
   t.match(String(answer), /200 OK/)
 })
 
+test('of connections that have sent over 8 MiB together before their turn, those that have sent most are closed', async (t) => {
+  const { server, clock, handled, crowd, times } = await opened(t, { isTls: true })
+  const accepting = accepted(server, 220)
+  const little = crowd(20)
+  const much = crowd(200)
+  for (const client of little) client.write(get)
+  for (const client of much) client.write(Buffer.alloc(100_000))
+  await accepting
+  // Sixteen take turns every 20 ms, so most of them have sent all that the server reads long before their turn.
+  for (; times() === 0 && handled.length < 220; await new Promise(setImmediate)) await clock.advance(0.1)
+  t.ok(times() > 0, `${handled.length} were handed over before`)
+  t.ok(
+    little.every(({ destroyed }) => !destroyed),
+    'those that ask little go on waiting',
+  )
+})
+
 test('a server that is closed closes the connections that wait', async (t) => {
   const { server, clock, crowd, handled } = await opened(t)
   const came = accepted(server, 20)

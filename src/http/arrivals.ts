@@ -29,9 +29,14 @@ const mostInATurn = 16
  * Then fewer are handed over, and those that still come are accepted for as long as it took.
  */
 const longTurn_ms = 20
-const mostAfterLongTurn = 4
+/** So many are handed over in any turn; beyond them only connections that ask little, in order, so that none is overtaken again and again. */
+const fewInATurn = 4
 /** A connection that has sent so much before its turn costs as much as many others: one that asks less goes first, as a stop does. */
 const little_bytes = 4096
+/** Node reads no more of a connection that nobody reads. */
+const largestRead_bytes = 64 * 1024
+/** Bytes that all waiting connections together may have sent. Of each Node reads up to 64 KiB. */
+const mostWaiting_bytes = 8 * 2 ** 20
 /** Twice as many connections may wait as may be open: a client whose connection is closed only comes again. */
 const overshoot = 2
 
@@ -71,15 +76,23 @@ export function queueArrivals(server: Server, { limits, refusals, clock, isTls }
     if (!cameInThisTurn || now - handedOverAt >= Math.max(patience_ms, 2 * turn_ms)) {
       handedOverAt = now
       hasHandedOver = true
-      const most = turn_ms > longTurn_ms ? mostAfterLongTurn : mostInATurn
+      const most = turn_ms > longTurn_ms ? fewInATurn : mostInATurn
       for (let i = 0; i < mostInATurn && waiting.size > 0 && silent.size < mostAtOnce; i++) {
-        if (i >= most && !waiting.hasLittle) break
-        // Beyond `most` in order, so that none which asks little is overtaken again and again.
-        handOverOne(i >= most ? 'oldest little' : ++handedOver % oldestOf === 0 ? 'oldest' : 'newest little')
+        const isExtra = i >= fewInATurn && waiting.hasLittle
+        if (i >= most && !isExtra) break
+        handOverOne(isExtra ? 'oldest little' : ++handedOver % oldestOf === 0 ? 'oldest' : 'newest little')
       }
     }
     cameInThisTurn = false
+    closeLargest()
     schedule()
+  }
+  const closeLargest = () => {
+    for (const socket of waiting.takeBeyond(mostWaiting_bytes)) {
+      const sentence = `new connections have sent over ${mostWaiting_bytes / 2 ** 20} MiB before their turn: the one that has sent most is closed`
+      refusals.count('connections', `${sentence}, of ${socket.remoteAddress}`)
+      socket.destroy()
+    }
   }
   const handOverOne = (which: Which) => {
     let socket = waiting.takeNext(which)
@@ -163,6 +176,23 @@ class Waiting {
       return next
     }
     return undefined
+  }
+
+  /** Takes those that have sent most, until the others have sent no more than so many bytes together. */
+  takeBeyond(most_bytes: number): Socket[] {
+    if (this.size * largestRead_bytes <= most_bytes) return []
+    const all = [...this.#byAddress.values()].flat()
+    let bytes = all.reduce((sum, { readableLength }) => sum + readableLength, 0)
+    if (bytes <= most_bytes) return []
+    const taken: Socket[] = []
+    for (const socket of all.toSorted((a, b) => b.readableLength - a.readableLength)) {
+      if (bytes <= most_bytes) break
+      bytes -= socket.readableLength
+      const { remoteAddress: address = 'local' } = socket
+      this.#remove(address, this.#byAddress.get(address)!.indexOf(socket))
+      taken.push(socket)
+    }
+    return taken
   }
 
   /** Takes a connection of the address that has most. */
