@@ -110,6 +110,7 @@ const checks: Record<string, Check> = {
 
   async 'operations can be tried, and a refusal shows its sentence and its word'(bench) {
     await ready(bench)
+    await bench.ask('POST', '/api/devices/shaker-1/unlock_plate')
     const page = await bench.open('/docs#listDevices')
     await page.locator('#listDevices').getByRole('button', { name: 'Send GET' }).click()
     await page.locator('#listDevices .output').getByText('"device_id": "shaker-1"').waitFor()
