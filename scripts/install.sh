@@ -26,6 +26,17 @@ must_be_idle() {
     give_up "not while this runs; wait for it, or all the same, which ends it: sudo BENCHD_FORCE_UPGRADE=1 $0${1:+ $1}"
 }
 
+# Versions 0.1.0 and 0.2.0 kept a file for each open run. As in scripts/debian/preinst.
+must_know_open_runs() {
+  local file open=''
+  [[ ${BENCHD_FORCE_UPGRADE:-} != 1 ]] || return 0
+  for file in "$root"/var/lib/benchd/executions/*.jsonl; do
+    if [[ -f $file && ! -L $file && $file != */state-* ]]; then open+=" $(basename "$file" .jsonl)"; fi
+  done
+  [[ -z $open ]] || give_up "a run of version 0.1.0 or 0.2.0 is open or paused, and this version cannot go on with it:$open. With that version," \
+    "finish it (benchd runs resume ID) or end it (benchd runs stop ID); or all the same, which aborts it: sudo BENCHD_FORCE_UPGRADE=1 $0"
+}
+
 version_of() { node -p 'require(process.argv[1]).version' "$root$1/package.json"; }
 
 # The folder of the version in use, if there is any.
@@ -150,7 +161,7 @@ sync
 new=$lib.$(date -u +%Y%m%dT%H%M%S%3N)
 mv -T "$root$draft" "$root$new"
 
-if ! (must_be_idle); then rm -rf "$root$new"; exit 1; fi
+if ! (must_know_open_runs && must_be_idle); then rm -rf "$root$new"; exit 1; fi
 before=$(in_use)
 systemctl stop benchd.service 2>/dev/null || true
 put_in_place "$new"

@@ -21,9 +21,14 @@ function machine(t: Test, files: Record<string, string>) {
   write('bin/dpkg-deb', '#!/bin/sh\nfor last; do :; done\necho a package >"$last"\n', 0o755)
   write('usr/lib/benchd/build-native', '#!/bin/sh\n', 0o755)
 
-  function call(script: string, ...words: string[]): { code: number | null; said: string } {
+  function call(script: string, ...rest: (string | Record<string, string>)[]): { code: number | null; said: string } {
     const here = text(script).replaceAll(/(?<![\w/.])\/(etc|usr|var|run)(?=\/)/g, `${top}/$1`)
-    const env = { PATH: `${top}/bin:${process.env.PATH}`, ...(script === 'postrm' && { BENCHD_PURGE_STATE: '' }) }
+    const words = rest.filter((one) => typeof one === 'string')
+    const env = {
+      ...Object.assign({}, ...rest.filter((one) => typeof one !== 'string')),
+      PATH: `${top}/bin:${process.env.PATH}`,
+      ...(script === 'postrm' && { BENCHD_PURGE_STATE: '' }),
+    }
     const { status, stdout, stderr } = spawnSync('sh', ['-c', here, script, ...words], { encoding: 'utf8', env })
     return { code: status, said: stdout + stderr }
   }
@@ -138,6 +143,29 @@ test('what is refused because something runs says what, that it goes on, and wha
     code: 1,
     said: /^No space left\nbenchd: not upgraded, because .* could not be kept .*\n.*df -h \/var/,
   })
+  t.end()
+})
+
+test('an open run of 0.1.0 or 0.2.0 is named, and nothing is installed; runs of later versions do not count', (t) => {
+  const { top, call, write, names } = machine(t, shared)
+  write('var/lib/benchd/executions/state-000001.jsonl', '{"format":2}\n')
+  t.equal(call('preinst', 'install', '0.2.0').code, 0)
+  rmSync(`${top}/var/cache/benchd/installing`)
+  const id = '7b1c2a30-0000-4000-8000-000000000000'
+  const file = `var/lib/benchd/executions/${id}.jsonl`
+  write(file, '\n{"key":"execution","value":{"execution_id":"x","workflow":"work"}}\n')
+  for (const what of ['install', 'upgrade']) {
+    t.match(call('preinst', what, '0.2.0'), {
+      code: 1,
+      said: new RegExp(
+        `^benchd: not installed, because a run of version 0\\.1\\.0 or 0\\.2\\.0 .*:\\n {2}work \\(${id}\\)\\n.*runs resume ID.*runs stop ID.*\\n.*BENCHD_FORCE_UPGRADE=1`,
+      ),
+    })
+  }
+  t.same(names('var/cache/benchd'), [], 'nothing is begun')
+  t.equal(call('preinst', 'abort-upgrade').code, 0)
+  const all = { BENCHD_FORCE_UPGRADE: '1' }
+  t.equal(call('preinst', 'install', '0.2.0', all).code, 0)
   t.end()
 })
 

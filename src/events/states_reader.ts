@@ -4,13 +4,15 @@
 import { withoutChecksum } from '../kit/checksum.ts'
 import { readOrDamage } from '../kit/damage.ts'
 import { namesIn } from '../kit/files.ts'
-import { isFormatLine, mustKnowFormat } from '../kit/format_line.ts'
+import { formatOf, isFormatLine, mustKnowFormat } from '../kit/format_line.ts'
 
 /**
- * Versions that had a file for each run know format 1 in this folder: they must not take this file for one of theirs. In format 2, nothing said where
- * labware stands that no run moves; in format 3, a thread was one value.
+ * Versions that had a file for each run know format 1 in this folder: they must not take this file for one of theirs. In format 3, a thread was one
+ * value. Each format from 2 on is read; `scripts/upgrades` has files of each, and a test that fails where one is missing.
  */
 export const format = 4
+/** In this format, and those before it, nothing said where labware stands that no run moves: `labware.json` did, also while runs were open. */
+export const lastWithoutBench = 2
 
 export type SavedRun = {
   keys: Map<string, unknown>
@@ -38,11 +40,13 @@ export type SavedStates = {
   isLeftOut: boolean
   /** The number of the newest file, read or not. */
   newest: number
+  /** The format of the file that was read. */
+  format: number
   /** The last event of the log that was on the card for certain when the state was written. */
   synced: number
 }
 
-export const nothingSaved: SavedStates = { runs: new Map(), through: 0, damage: undefined, isLeftOut: false, newest: 0, synced: 0 }
+export const nothingSaved: SavedStates = { runs: new Map(), through: 0, damage: undefined, isLeftOut: false, newest: 0, format, synced: 0 }
 
 type Transaction = {
   copy?: [number, number]
@@ -69,7 +73,7 @@ export async function readStates(folder: string, { stored, known, ended }: LogEn
     const reading = new Reading(lines, isBeyond || isLogLost ? Number.POSITIVE_INFINITY : stored, damage)
     const said = reading.damage === undefined ? undefined : `${name} (${reading.damage})`
     const isLeftOut = beyond !== undefined || reading.isLeftOut
-    const read = { runs: reading.runs, through: reading.through, damage: said, isLeftOut, newest, synced }
+    const read = { runs: reading.runs, through: reading.through, damage: said, isLeftOut, newest, format: formatOf(text), synced }
     if (!isBeyond) return read
     beyond = read
   }

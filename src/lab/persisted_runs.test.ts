@@ -87,7 +87,7 @@ async function takenUp(
 
 type Run = { keys: Map<string, unknown>; damage: string | undefined }
 
-const nothing = { through: 0, damage: undefined, newest: 0, isLeftOut: false, synced: 0 }
+const nothing = { through: 0, damage: undefined, newest: 0, isLeftOut: false, format: 4, synced: 0 }
 const none = { ...nothing, runs: new Map() }
 const bench: Run = { keys: new Map<string, unknown>([['topology', null]]), damage: undefined }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Hub } from '../events/hub.ts'
-import type { SavedStates } from '../events/states_reader.ts'
+import { lastWithoutBench, type SavedStates } from '../events/states_reader.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
 import { keepAside, readOrDamage, setAside } from '../kit/damage.ts'
 import { namesIn } from '../kit/files.ts'
@@ -15,7 +15,7 @@ import type { RunStates } from '../workflow/run_state.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import { type Checkpoint, checkpointOf, halvesOnBench, threadsOnBench } from '../workflow/runs/state.ts'
 import { benchId } from '../workflow/standing_labware.ts'
-import { isTerminal, phaseTransitions } from '../workflow/statuses.ts'
+import { isTerminal, phaseTransitions, threadTransitions } from '../workflow/statuses.ts'
 import type { RunMode } from '../workflow/threads/run_environment.ts'
 
 /** The time between two tries of work that the card has refused. */
@@ -75,15 +75,17 @@ export async function takeUp(catalog: Bench, around: Around): Promise<void> {
       category: 'DECK_RECONCILE_CONFLICT',
       what: 'labware that no run moves may stand elsewhere: a part of the state is missing',
     })
-  if (bench) standing.writeTo(states)
+  const isWhole = bench !== undefined || saved.format === lastWithoutBench
+  if (isWhole) standing.writeTo(states)
   const gone: string[] = []
   for (const [execution_id, { keys, damage }] of saved.runs) {
     if (execution_id === benchId) continue
     // Nobody knows how old damaged state is: something might be done twice.
-    const checkpoint = bench && damage === undefined ? checkpointOf(keys) : undefined
-    const reason = damage ?? (bench ? 'it is no whole execution' : fromBefore)
+    const checkpoint = isWhole && damage === undefined ? checkpointOf(keys) : undefined
+    const reason = damage ?? (isWhole ? 'it is no whole execution' : fromBefore)
+    if (checkpoint && !bench) for (const one of leaveStanding(catalog, checkpoint)) lost(execution_id, one)
     if (await isTakenUp(catalog, execution_id, { checkpoint, keys, reason }, around)) continue
-    if (bench) states.drop(execution_id)
+    if (isWhole) states.drop(execution_id)
     else gone.push(execution_id)
   }
   // In one transaction: where labware stands would be beside runs of an older version otherwise, which would seem to be of this one.
@@ -99,6 +101,20 @@ export async function takeUp(catalog: Bench, around: Around): Promise<void> {
 }
 
 const fromBefore = 'an older version of benchd left it open, and its state has another form'
+
+/**
+ * Leaves the labware of threads that are over where it stood, and takes the rest of the run's off the bench, which its threads have. `labware.json`
+ * may be of a moment before the state.
+ */
+function leaveStanding(catalog: Bench, { execution, threads }: Checkpoint): Lost[] {
+  if (execution.run_mode !== 'LIVE') return []
+  const isLeft = ({ status, seat }: Checkpoint['threads'][number]) => isTerminal(threadTransitions, status) && seat !== null
+  for (const thread of threads) if (!isLeft(thread)) catalog.runtime.standing.forget(thread.labware.labware_id)
+  const left = threads.filter(isLeft)
+  const lost = catalog.strandLabware(left)
+  for (const thread of left) thread.seat = null
+  return lost
+}
 
 type Found = { checkpoint: Checkpoint | undefined; keys: ReadonlyMap<string, unknown>; reason: string }
 
