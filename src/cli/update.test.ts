@@ -12,7 +12,11 @@ const architecture = execFileSync('dpkg', ['--print-architecture'], { encoding: 
 
 function prepared(t: Test) {
   const home = t.testdir({})
-  const PATH = fakeProgram(`${home}/bin`, 'dpkg-query', 'printf "installed\\n0.5.0"')
+  const PATH = fakeProgram(
+    `${home}/bin`,
+    'dpkg-query',
+    `[ "$1" != --control-show ] || exec cat ${home}/installed/$3; printf "installed\\n0.5.0"`,
+  )
   // These tests may be root's, and must install nothing.
   fakeProgram(`${home}/bin`, 'apt-get', 'exit 100')
   const update = (path: string, ...words: string[]) => spawned(home, ['update', path, ...words], { PATH })
@@ -37,6 +41,20 @@ test('an update refuses what is no newer benchd for this computer, before anythi
   t.match(await update(newer), { code: 1, stderr: /is damaged; copy it again|is no Debian package/ })
   const absent = fakeProgram(`${home}/bin2`, 'dpkg-query', 'exit 1')
   t.match(await spawned(home, ['update', newer], { PATH: absent }), { code: 1, stderr: /was not installed as a package here/ })
+})
+
+test('another build of the installed version is no version that is installed already', async (t) => {
+  const { home, update, made } = prepared(t)
+  const path = made('benchd', '0.5.0')
+  mkdirSync(`${home}/installed`)
+  for (const part of ['md5sums', 'postinst']) {
+    writeFileSync(`${home}/installed/${part}`, 'of another build')
+    // Nothing is installed: the key is none.
+    writeFileSync(`${home}/key.pub`, 'no key')
+    t.match(await update(path, '--public-key', `${home}/key.pub`), { code: 78, stderr: /is no public key/ }, part)
+    rmSync(`${home}/installed/${part}`)
+  }
+  t.match(await update(path), { code: 0, stdout: /this build of benchd 0\.5\.0 is installed already/ })
 })
 
 test('the SHA-256 is said, and must be the one of the list beside it', async (t) => {

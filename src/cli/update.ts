@@ -67,7 +67,9 @@ async function updated({ path, copy, folder }: Package, options: Options): Promi
   mustFit(path, offered, await machineArchitecture())
   const sha256 = await sha256Of(copy)
   note(`SHA-256 of ${path}: ${sha256}`)
-  if (offered.version === present) return say({ success: true, message: `benchd ${present} is installed already` }, options.json)
+  const isSameVersion = offered.version === present
+  if (isSameVersion && (await isInstalled(copy)))
+    return say({ success: true, message: `this build of benchd ${present} is installed already` }, options.json)
   if ((await isOlder(offered.version, present)) && !options.downgrade)
     throw new CliError(
       'busy',
@@ -85,8 +87,8 @@ async function updated({ path, copy, folder }: Package, options: Options): Promi
   await mustBeIdle(service)
   const made = await (await storeOf({ 'data-dir': service.socket_of })).make({ with_keys: false, with_events: false })
   note(`the state is in backup ${made.name}`)
-  await install(copy, options.downgrade ?? false)
-  return say(await outcome(service, offered.version, present), options.json)
+  await install(copy, { isDowngrade: options.downgrade ?? false, isSameVersion })
+  return say(await outcome(service, { copy, wanted: offered.version, before: present }), options.json)
 }
 
 const run = promisify(execFile)
@@ -113,6 +115,26 @@ async function installedVersion(): Promise<string> {
   const [status, version = ''] = (await said('dpkg-query', [...showing('db:Status-Status', 'Version'), packageName], what)).split('\n')
   if (status !== 'installed') throw new CliError('not_found', what)
   return version
+}
+
+/** The parts of a package by which two builds of one version differ: the hashes of all its files, and its scripts. */
+const partsOfBuild = ['md5sums', 'preinst', 'postinst', 'prerm', 'postrm']
+
+/** Whether the package that is installed is of this build. A part that is missing counts as empty. */
+async function isInstalled(copy: string): Promise<boolean> {
+  const textOf = (program: string, ...words: string[]) =>
+    run(program, words, { encoding: 'utf8' }).then(
+      ({ stdout }) => stdout,
+      () => '',
+    )
+  for (const part of partsOfBuild) {
+    const [offered, present] = await Promise.all([
+      textOf('dpkg-deb', '--info', copy, part),
+      textOf('dpkg-query', '--control-show', packageName, part),
+    ])
+    if (offered !== present) return false
+  }
+  return true
 }
 
 function machineArchitecture(): Promise<string> {
@@ -175,11 +197,20 @@ async function whatRuns(service: Service): Promise<string[]> {
 }
 
 /** By apt, which also sees to what the package needs; by dpkg where there is no apt. Never throws: what came of it is looked at afterwards. */
-async function install(copy: string, isDowngrade: boolean): Promise<void> {
+async function install(copy: string, { isDowngrade, isSameVersion }: { isDowngrade: boolean; isSameVersion: boolean }): Promise<void> {
   const [program, words] = exists('/usr/bin/apt-get')
     ? ([
         'apt-get',
-        ['install', '--yes', '--no-remove', '-o', 'Dpkg::Options::=--force-confold', ...(isDowngrade ? ['--allow-downgrades'] : []), copy],
+        [
+          'install',
+          '--yes',
+          '--no-remove',
+          '-o',
+          'Dpkg::Options::=--force-confold',
+          ...(isDowngrade ? ['--allow-downgrades'] : []),
+          ...(isSameVersion ? ['--reinstall'] : []),
+          copy,
+        ],
       ] as const)
     : (['dpkg', ['--install', '--force-confold', copy]] as const)
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }
@@ -189,12 +220,14 @@ async function install(copy: string, isDowngrade: boolean): Promise<void> {
   if (code !== 0) note(`${program} ended with ${code}`)
 }
 
+type Installing = { copy: string; wanted: string; before: string }
+
 /** Waits for an upgrade that is being undone, which goes on after dpkg has ended. */
-async function outcome(service: Service, wanted: string, before: string): Promise<{ success: boolean; message: string }> {
+async function outcome(service: Service, { copy, wanted, before }: Installing): Promise<{ success: boolean; message: string }> {
   for (const from = performance.now(); exists(upgrading) && performance.now() - from < stop_ms; ) await sleep(look_ms)
   const now = await installedVersion().catch((error) => messageOf(error))
   const health = await healthOf(service, now)
-  if (now === wanted) return { success: true, message: `benchd ${wanted} is installed; ${health}` }
+  if (now === wanted && (await isInstalled(copy))) return { success: true, message: `benchd ${wanted} is installed; ${health}` }
   const why = now === before ? `benchd ${before} is as it was` : `benchd is now: ${now}`
   return {
     success: false,
