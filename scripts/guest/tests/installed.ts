@@ -334,6 +334,21 @@ test('it is not upgraded in a run, and the run goes on', async () => {
   await call('shaker-1', 'stop')
 })
 
+test('it is not upgraded while a run of 0.1.0 or 0.2.0 is open, and nothing has changed', async () => {
+  const id = '7b1c2a30-0000-4000-8000-000000000000'
+  const file = `/var/lib/benchd/executions/${id}.jsonl`
+  const pid = property('MainPID')
+  mkdirSync('/var/lib/benchd/executions', { recursive: true })
+  writeFileSync(file, '\n{"key":"execution","value":{"workflow":"work"}}\n')
+  await assert.rejects(
+    dpkg('--install', nextPackage),
+    new RegExp(`not installed, because a run of version 0\\.1\\.0 .*:\\n {2}work \\(${id}\\)\\n`),
+  )
+  rmSync(file)
+  assert.equal(property('MainPID'), pid)
+  assert.equal(installedVersion(), `install ok installed ${version}`)
+})
+
 test('an upgrade from a stick keeps the state, and the package and the state from before; an older one is refused', async (t) => {
   mkdirSync('/media/stick', { recursive: true })
   const stick = '/media/stick/benchd.deb'
@@ -370,6 +385,8 @@ test('an upgrade to a package whose service breaks off is undone, as if it had n
   await until('it is started', () => property('ActiveState') === 'active', slow_ms)
   t.diagnostic(`back after ${((performance.now() - from) / 1000).toFixed(1)} s`)
   await isWell(`${version}+next`)
+  const answers = /version \S+\+next runs, and answers on its health route/
+  await until('the roll-back says that it answers', () => answers.test(journal('benchd-roll-back.service')), slow_ms)
   assert.ok(!existsSync('/var/cache/benchd/upgrading'))
   assert.equal(execFileSync('dpkg', ['--audit'], { encoding: 'utf8' }), '')
 })
