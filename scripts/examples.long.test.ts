@@ -14,7 +14,7 @@ import { type Shell, shellBeside, type Typed } from './examples.test.shell.ts'
 const top = fileURLToPath(new URL('../..', import.meta.url))
 const guides = guidesIn(top).map((path) => ({ path, examples: examplesIn(join(top, path)) }))
 /** The beginning of a command that cannot do anything to this computer. */
-const harmless = /^(sudo )?(npx )?(benchd|curl|export|mkdir|cd|systemctl)( |$)/
+const harmless = /^(sudo )?(npx )?(benchd|curl|export|mkdir|cd|source|systemctl)( |$)/
 
 /** The entry of a table whose key an example begins with. */
 function entryOf<Value>(table: Record<string, Value> = {}, { text }: Example): Value | undefined {
@@ -42,11 +42,9 @@ for (const { path, examples } of guides) {
   test(`the examples of ${path} work as they are typed`, { skip: noPython }, async (t) => {
     const demo = await spawnedDemo(t)
     const shell = shellBeside(t, demo)
-    const swaps: [string, string][] = [
-      ['bk_…', demo.key],
-      ...['bench-1.local', 'lab-pi-1.local', '127.0.0.1'].map((host): [string, string] => [`http://${host}:8520`, demo.url]),
-    ]
-    const stage = { top, demo, shell, swap: (from: string, to: string) => void swaps.push([from, to]) }
+    const swaps = new Map([['bk_…', demo.key]])
+    for (const host of ['bench-1.local', 'lab-pi-1.local', '127.0.0.1']) swaps.set(`http://${host}:8520`, demo.url)
+    const stage = { top, demo, shell, swap: (from: string, to: string) => void swaps.set(from, to) }
     await shell.type('curl -sO $BENCHD_URL/clients/benchd.py; curl -sO $BENCHD_URL/clients/benchd.ts')
     await begin?.(stage)
     for (const example of typed) {
@@ -55,7 +53,8 @@ for (const { path, examples } of guides) {
         continue
       }
       await entryOf(before, example)?.(stage)
-      const text = swaps.reduce((words, [from, to]) => words.replaceAll(from, to), example.text)
+      const longestFirst = [...swaps].sort(([one], [other]) => other.length - one.length)
+      const text = longestFirst.reduce((words, [from, to]) => words.replaceAll(from, to), example.text)
       const { code, text: said } = await run(shell, { ...example, text })
       // A run that stands ends what follows it with a code of its own.
       const isFollowed = /--follow.*stops/.test(text)

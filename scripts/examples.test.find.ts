@@ -19,9 +19,13 @@ export function guidesIn(top: string, folder = ''): string[] {
   })
 }
 
+/** The fenced blocks of a text, and the last cells of tables that hold nothing but a command: those of the guide to the commands. */
+const found = /^```(\w+)\n(.*?)^```|^\|[^\n]*\| `((?:sudo )?benchd [^`\n]+|source [^`\n]+)` \|$/gms
+
 /** Returns the examples of a guide in their order. Throws where a block has another word for a language. */
 export function examplesIn(path: string): Example[] {
-  return [...readFileSync(path, 'utf8').matchAll(/^```(\w+)\n(.*?)^```/gms)].flatMap(([, language = '', text = '']) => {
+  return [...readFileSync(path, 'utf8').matchAll(found)].flatMap(([, language = 'sh', text = '', cell]) => {
+    if (cell !== undefined) return [{ language: 'sh', text: cell.replaceAll('\\|', '|') }]
     if (otherNames.includes(language)) throw new Error(`${path}: a block is marked ${language}; mark it ${runnable.join(', ')}`)
     if (!runnable.includes(language)) return []
     const texts = language === 'sh' ? commandsOf(text) : [text]

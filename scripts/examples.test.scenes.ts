@@ -66,6 +66,60 @@ export const scenes: Record<string, Scene> = {
       'benchd devices initialize reader-1\n': systemd,
     },
   },
+  'src/cli/README.md': {
+    async begin({ demo, swap }) {
+      swap('benchd demo --time-scale 1', 'benchd demo --time-scale 1 --port 0 >other 2>&1 &')
+      swap('devices init --all', 'devices init --all --yes')
+      swap('/media/stick', `${demo.home}/stick`)
+      swap(' | man -l -', ' | head -n 1')
+      swap('bioshake --pty', 'bioshake --pty >pty 2>&1 &')
+      mkdirSync(`${demo.home}/stick`)
+    },
+    before: {
+      'benchd devices end shaker-1': async ({ shell, demo }) => {
+        await shell.type('benchd devices lock-plate shaker-1; benchd devices shake shaker-1 --speed 500 --duration 3600 >shaken 2>&1 &')
+        await demo.until<{ state: string }>('/api/devices/shaker-1', ({ state }) => state === 'busy')
+      },
+      'benchd teachpoints restore': async ({ shell, swap }) => {
+        const { text } = await shell.type('benchd teachpoints history arm-1 pad_1 --json')
+        swap('3f9a02c1', /"version": *"(\w+)"/.exec(text)![1]!)
+      },
+      'benchd teachpoints import': async ({ shell }) => {
+        await shell.type('benchd teachpoints export arm-1 all.csv')
+        await shell.type('{ head -n 1 all.csv; grep pad_1, all.csv | sed s/pad_1/pad_9/; } >arm-1.csv')
+      },
+      'benchd runs submit': async ({ shell }) => void (await shell.type('benchd devices unlock shaker-1; benchd devices init --all --yes')),
+      'benchd runs follow': async (stage) => newestRun(stage),
+      'benchd runs emit': heldRun,
+      'benchd workflows put': async ({ top, shell }) => tutorial(top, shell),
+      'benchd incidents ack': async ({ shell, swap }) => {
+        const { text } = await shell.type('benchd incidents list --json')
+        swap('incidents ack 7b1c', `incidents ack ${/"incident_id": *"([\w-]+)"/.exec(text)![1]}`)
+      },
+      'benchd key rotate laptop': async ({ shell }) => void (await shell.type('benchd key create --name laptop --scope operate')),
+      'benchd key revoke guest': async ({ swap }) => swap('revoke guest', 'revoke guest --yes'),
+      ...pairing('K7M-2QX'),
+      'benchd restore': async ({ demo, swap }) => swap('benchd-daily-20261120T020000Z.tar.gz', readdirSync(`${demo.home}/stick`)[0]!),
+      'benchd config check ./config.json': async ({ shell }) => void (await shell.type('cp $BENCHD_CONFIG .')),
+    },
+    elsewhere: {
+      'benchd devices perform reader-1': 'it wants a bridge: drivers/README.md is typed with one',
+      'sudo benchd devices add': instrument,
+      'sudo benchd devices set': instrument,
+      'benchd runs simulate smc_assay': 'it wants the demo of the assay: src/examples/smc_assay.test.ts',
+      'benchd runs recover 53a6': 'it wants a second shaker: src/http/retry_on.test.ts',
+      'benchd runs fault': 'it wants a rehearsal that is under way: src/http/rehearsals.test.ts',
+      'benchd events tail': 'it ends at Ctrl-C: src/cli/events.test.ts',
+      'benchd lab ': lab,
+      'benchd audit verify': systemd,
+      'benchd ports --identify': instrument,
+      'benchd replay': 'it wants a wire log: src/cli/replay.test.ts',
+      'benchd logs': systemd,
+      'sudo benchd update': systemd,
+      'sudo benchd doctor': systemd,
+      'benchd config check && benchd config reload': systemd,
+    },
+  },
   'src/clients/README.md': {
     elsewhere: {
       'from benchd import Bench, Busy': 'src/clients/python/trouble.test.ts',
@@ -91,12 +145,7 @@ export const scenes: Record<string, Scene> = {
   },
   'src/workflow/README.md': {
     before: {
-      'npx benchd workflows put shake-and-seal.json': async ({ top, shell }) => {
-        const [, document = ''] = /Save this as `shake-and-seal\.json`.*?^```json\n(.*?)^```/ms.exec(
-          readFileSync(join(top, 'src/workflow/README.md'), 'utf8'),
-        )!
-        for (const name of ['shake-and-seal', 'seal']) writeFileSync(`${shell.folder}/${name}.json`, document)
-      },
+      'npx benchd workflows put shake-and-seal.json': async ({ top, shell }) => tutorial(top, shell),
       'benchd topology load demo': async ({ shell }) => void (await shell.type('benchd topology unload')),
       'benchd runs show 7b1c': heldRun,
       'benchd runs recover plate RETRY': async ({ shell }) => {
@@ -123,11 +172,7 @@ export const scenes: Record<string, Scene> = {
         const { text } = await shell.type('benchd key list --json')
         swap('benchd key revoke ID', `benchd key revoke ${/"key_id": *"(\w+)",\s*"name": *"laptop"/.exec(text)![1]} --yes`)
       },
-      'benchd key pair': async ({ swap }) => swap('--name notebook --scope operate', '--name notebook --scope operate >pairing 2>&1 &'),
-      'benchd key approve CODE': async ({ shell, swap }) => {
-        await shell.type("until grep -q 'key approve' pairing; do :; done")
-        swap('CODE', /key approve (\S+)/.exec(readFileSync(`${shell.folder}/pairing`, 'utf8'))![1]!)
-      },
+      ...pairing('CODE'),
       'sudo benchd restore FILE --dry-run': async ({ demo, swap }) => {
         const [made = ''] = readdirSync(`${demo.home}/stick`)
         swap('restore FILE', `restore ${demo.home}/stick/${made} --yes`)
@@ -168,6 +213,7 @@ async function heldRun({ shell, swap }: Stage): Promise<void> {
     methods: {
       first: [{ do: 'seal', on: 'sealer-1', with: { temperature: 160, duration: 1 } }],
       seal_it: [{ do: 'seal', on: 'sealer-1', with: { temperature: 160, duration: 1 } }],
+      spin_it: [{ do: 'centrifuge', on: 'centrifuge-1', with: { g: 500, duration: 10 } }],
       look: [{ instruct: 'look at the plate' }],
     },
     threads: {
@@ -183,7 +229,29 @@ async function heldRun({ shell, swap }: Stage): Promise<void> {
   writeFileSync(`${shell.folder}/held.json`, JSON.stringify(held))
   await shell.type('benchd runs follow seal-and-spin; benchd sim fault sealer-1 jam; benchd workflows put ./held.json')
   const { text } = await shell.type('benchd runs submit held --follow')
-  const { text: id } = await shell.type('benchd runs list --json | grep -o \'"execution_id": *"[^"]*\' | head -n 1 | grep -o \'[^"]*$\'')
   if (!/the run stands/.test(text)) throw new Error(text)
-  swap('7b1c', id.trim().slice(0, 8))
+  await newestRun({ shell, swap })
+}
+
+async function newestRun({ shell, swap }: Pick<Stage, 'shell' | 'swap'>): Promise<void> {
+  const { text } = await shell.type('benchd runs list --json')
+  swap('7b1c', /"execution_id": *"(\w+)/.exec(text)![1]!)
+}
+
+/** Saves the workflow of the tutorial under the names by which the guides call it. */
+function tutorial(top: string, { folder }: Shell): void {
+  const text = readFileSync(join(top, 'src/workflow/README.md'), 'utf8')
+  const [, document = ''] = /Save this as `shake-and-seal\.json`.*?^```json\n(.*?)^```/ms.exec(text)!
+  for (const name of ['shake-and-seal', 'seal']) writeFileSync(`${folder}/${name}.json`, document)
+}
+
+/** Asks for a key beside the shell, and approves it by its code, for which the guide prints `code`. */
+function pairing(code: string): Scene['before'] {
+  return {
+    'benchd key pair': async ({ swap }) => swap('--name notebook --scope operate', '--name notebook --scope operate >pairing 2>&1 &'),
+    'benchd key approve': async ({ shell, swap }) => {
+      await shell.type("until grep -q 'key approve' pairing; do :; done")
+      swap(code, /key approve (\S+)/.exec(readFileSync(`${shell.folder}/pairing`, 'utf8'))![1]!)
+    },
+  }
 }

@@ -88,7 +88,9 @@ test('each example in curl prints its answer, or a refusal, as JSON, and one tha
   const { url, secrets } = await openService(t)
   const folder = t.testdir({})
   const examples = operations.filter((one) => !isStream(one))
-  const programs = examples.map((one) => `{ ${printed('curl', one, url)}; echo $? >${one.operationId}.code; } >${one.operationId}.out 2>/dev/null`)
+  const programs = examples.map(
+    (one) => `{ ${printed('curl', one, url)}; echo $? >${one.operationId}.code; } >${one.operationId}.out 2>/dev/null`,
+  )
   const child = spawn('bash', {
     cwd: folder,
     env: { PATH: process.env.PATH, BENCHD_API_KEY: secrets.operate },
