@@ -61,9 +61,11 @@ async function usbOf(device: string): Promise<string | undefined> {
   return undefined
 }
 
-/** The link to each port. */
+/** The link to each port. Of two links, the one that is not by the USB version: udev of Debian 13 makes both, that of Debian 12 only the other. */
 async function linksIn(folder: string): Promise<Map<string, string>> {
-  const links = (await namesIn(folder)).map(async (name) => {
+  const names = await namesIn(folder)
+  const isByVersion = (name: string) => /-usbv\d+-/.test(name)
+  const links = [...names.filter(isByVersion), ...names.filter((name) => !isByVersion(name))].map(async (name) => {
     const path = join(folder, name)
     return [resolve(folder, await readlink(path)), path] as const
   })

@@ -128,14 +128,18 @@ function nextSteps(
 
 const labSetup = command({
   name: 'lab setup',
-  summary: 'Make the stream and the bucket of the lab at its broker, unless they are there',
+  summary: 'Make the stream and the buckets of the lab at its broker; those that are there are kept, and what was set otherwise is said',
   operands: ['[DIR]'],
   async run({ options, operands: [named] }) {
     const [{ setUp }, { placeIn, readLab }] = await Promise.all([import('../fleet/setup.ts'), import('../fleet/lab_folder.ts')])
     const folder = folderOf(named)
     const lab = await readLab(folder)
-    await setUp(placeIn(folder, lab, 'admin'))
-    print(options.json ? JSON.stringify({ success: true, lab: lab.name }) : `the broker of ${lab.name} is ready for events`)
+    const kept = await setUp(placeIn(folder, lab, 'admin'))
+    print(
+      options.json
+        ? JSON.stringify({ success: true, lab: lab.name, kept })
+        : [...kept, `the broker of ${lab.name} is ready for events`].join('\n'),
+    )
   },
 })
 

@@ -151,6 +151,7 @@ test('a stream has its headers, its frames, and is taken up again behind the las
     'content-type: text/event-stream; charset=utf-8',
     'cache-control: no-store',
     'x-accel-buffering: no',
+    'content-encoding: identity',
     'x-api-version: 2.1.0',
   ]) {
     t.match(live.head.toLowerCase(), line)
