@@ -200,7 +200,7 @@ function nextSteps({ path, data, isServed, names, api_key, isNamed, isDataNamed 
   return [
     api_key === undefined
       ? `made no key: the bench has keys already; see: benchd key list${folder}`
-      : `the first key, scope admin, is shown this once: ${api_key}`,
+      : `the first key, scope admin: ${api_key}\nSave the key now: it is shown only this once, and ${join(data, 'keys.json')} has only its hash.`,
     'Next:',
     ...(first === undefined ? [`  benchd devices add shaker-1 --driver bioshake --port PORT${config}${folder}`] : []),
     ...(isServed ? [] : [`  benchd serve${config}${folder}`]),

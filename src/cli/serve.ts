@@ -77,11 +77,12 @@ const demo = command({
     const folder = named ? dataDir(named) : await makeThrowAwayFolder('benchd-demo')
     try {
       const folders = { data_dir: folder, topologies: topologiesDir(options.topologies, undefined) }
-      const code = await serveUntilSignalled(config, folders, async (service) => {
+      const greet = async (service: Service) => {
         const api_key = await prepareDemoAgain(service.lab, bench)
         const folderKept = named ? folder : undefined
         process.stdout.write(asTyped(welcome({ url: service.url, api_key, lab: service.lab, folder: folderKept, bench })))
-      })
+      }
+      const code = await serveUntilSignalled(config, folders, greet, log(process.stdout, true))
       return ending(code)
     } finally {
       if (!named) await removeFolder(folder)
@@ -107,8 +108,12 @@ const deadly = [
   ...(process.platform === 'linux' ? (['SIGSTKFLT', 'SIGPWR'] as const) : []),
 ]
 
-async function serveUntilSignalled(config: Config, folders: Folders, ready: (service: Service) => void | Promise<void>): Promise<number> {
-  const words = log(process.stdout)
+async function serveUntilSignalled(
+  config: Config,
+  folders: Folders,
+  ready: (service: Service) => void | Promise<void>,
+  words = log(process.stdout),
+): Promise<number> {
   let service: Service | undefined
   const ended = signalled(async (signal) => {
     words.warn(`${signal} again: ending at once, without waiting for runs; every halt that is owed is sent before`)

@@ -23,7 +23,7 @@ test('a dry run of a mode says why a submission in it would be refused now', asy
   const refused = await ask('POST', '/api/submissions', { json: { workflow: 'smc_assay', run_mode: 'LIVE' } })
   const { detail } = refused.body as { detail: string }
   t.match(detail, /cannot run in LIVE/)
-  t.match(await tried('LIVE'), { verdict: 'completes', refusal: detail })
+  t.match(await tried('LIVE'), { verdict: 'completes', refusal: detail.slice(0, 200) })
 })
 
 test('what cannot be submitted cannot be tried out, and whoever may only read may not', async (t) => {
