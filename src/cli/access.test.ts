@@ -72,6 +72,8 @@ test('a key is rotated and revoked by its name, and where several have the name 
   const next = (await key('rotate', 'laptop', '--overlap', '0')).stdout.trim()
   const status = async (text: string) => (await fetch(`${url}/api/devices`, { headers: { 'X-API-Key': text } })).status
   t.same([await status(laptop), await status(next)], [401, 200], 'the one that has ended is not meant any more')
+  const guest = (await key('create', '--name', 'visitor', '--scope', 'read')).stdout.trim().slice(3, 11)
+  t.match(await key('rotate', 'visitor'), { stderr: new RegExp(`until you revoke it: benchd key revoke ${guest}`) })
   const other = (await key('create', '--name', 'laptop', '--scope', 'read')).stdout.trim()
   const ids = [next, other].map((text) => text.slice(3, 11))
   const several = await key('revoke', 'laptop', '--yes')

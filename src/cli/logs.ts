@@ -9,11 +9,11 @@ import { colored, note } from './terminal.ts'
 
 const logs = command({
   name: 'logs',
-  summary: 'Print what the service said, from the journal of systemd',
+  summary: 'Print the log of the service from the journal of systemd',
   options: {
-    follow: { type: 'boolean', short: 'f', help: 'Go on until Ctrl-C' },
-    lines: { type: 'string', value: 'N', help: 'So many of the newest; default 200' },
-    errors: { type: 'boolean', help: 'Errors alone; none is said on stderr, with exit code 0' },
+    follow: { type: 'boolean', short: 'f', help: 'Continue with new lines until Ctrl-C' },
+    lines: { type: 'string', value: 'N', help: 'Number of the newest lines; default 200' },
+    errors: { type: 'boolean', help: 'Print only errors' },
   },
   example: 'benchd logs -f',
   async run({ options }) {

@@ -16,11 +16,11 @@ const settle_ms = 500
 
 const ports = command({
   name: 'ports',
-  summary: 'List the serial ports and what is plugged in there; or find out which is which by unplugging it',
+  summary: 'List the serial ports and the adapters at them; with --identify, find a port by unplugging its adapter',
   options: {
-    identify: { type: 'boolean', help: 'Wait until one is unplugged or plugged in, and say which it was' },
-    here: { type: 'boolean', help: 'Those of this computer, without asking a service' },
-    root: { type: 'string', value: 'DIR', help: 'With --here: a folder that holds dev and sys in place of /' },
+    identify: { type: 'boolean', help: 'Wait until an adapter is unplugged or plugged in, and name its port' },
+    here: { type: 'boolean', help: 'List the ports of this computer without a service' },
+    root: { type: 'string', value: 'DIR', help: 'Folder that holds dev and sys in place of /, for --here' },
     ...serviceOptions,
   },
   example: 'benchd ports --identify',

@@ -17,21 +17,21 @@ import { transportOf } from './transport.ts'
 
 const fileOptions = {
   config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },
-  'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service that takes the change' },
+  'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service that loads the change' },
 } as const
 
 const deviceOptions = {
-  driver: { type: 'string', value: 'DRIVER', help: 'Its driver: bioshake, a4s, … or external' },
-  port: { type: 'string', value: 'PORT', help: 'A path below /dev/serial/by-id, or: tcp://HOST:PORT, simulated, pins' },
-  name: { type: 'string', value: 'NAME', help: 'The name that people use' },
-  set: { type: 'string', value: 'KEY=VALUE', multiple: true, help: 'A setting of its driver, as model="3000-T elm" or pins.lid.bcm=27' },
+  driver: { type: 'string', value: 'DRIVER', help: 'Driver: bioshake, a4s, … or external' },
+  port: { type: 'string', value: 'PORT', help: 'Path below /dev/serial/by-id, or tcp://HOST:PORT, simulated, pins' },
+  name: { type: 'string', value: 'NAME', help: 'Display name' },
+  set: { type: 'string', value: 'KEY=VALUE', multiple: true, help: 'Setting of the driver, such as model="3000-T elm" or pins.lid.bcm=27' },
 } as const
 
 const add = command({
   name: 'devices add',
-  summary: 'Add a device to the configuration, and keep who it says it is',
+  summary: 'Add a device to the configuration and record its identity',
   operands: ['ID'],
-  options: { ...deviceOptions, 'no-ask': { type: 'boolean', help: 'Do not ask the instrument who it is' }, ...fileOptions },
+  options: { ...deviceOptions, 'no-ask': { type: 'boolean', help: 'Do not ask the instrument for its identity' }, ...fileOptions },
   example: 'sudo benchd devices add shaker-1 --driver bioshake --port /dev/serial/by-id/usb-FTDI_A50285BI-if00-port0',
   run: again(async ({ options, operands: [id = ''] }) => {
     const { driver, port, name } = options
@@ -57,8 +57,8 @@ const set = command({
   operands: ['ID'],
   options: {
     ...deviceOptions,
-    unset: { type: 'string', value: 'KEY', multiple: true, help: 'Take a setting out' },
-    ask: { type: 'boolean', help: 'Ask the instrument who it is, and keep that: it is the right one from now on' },
+    unset: { type: 'string', value: 'KEY', multiple: true, help: 'Remove a setting' },
+    ask: { type: 'boolean', help: 'Ask the instrument for its identity, and record it as the expected one' },
     ...fileOptions,
   },
   example: 'sudo benchd devices set shaker-1 --port /dev/serial/by-id/usb-FTDI_A50285BI-if00-port0',
@@ -85,7 +85,7 @@ const set = command({
 
 const remove = command({
   name: 'devices remove',
-  summary: 'Take a device out of the configuration; its teachpoints stay',
+  summary: 'Remove a device from the configuration; its teachpoints stay',
   operands: ['ID'],
   options: fileOptions,
   run: again(async ({ options, operands: [id = ''] }) => {
