@@ -70,7 +70,16 @@ addEventListener('hashchange', () => {
 
 /** The parts of the address behind `#/`. */
 function routeOf(hash: string): string[] {
-  return hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent)
+  return hash.replace(/^#\/?/, '').split('/').map(decoded)
+}
+
+/** A bad escape stays as it is: without an address the page would not start, and would have no stop. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 function runOf([screen, id]: string[]): string | undefined {
@@ -278,9 +287,9 @@ export function stopAll(): void {
   repeatedStop.touch(present())
 }
 
-/** Gives the page its buttons back after a stop that was answered. */
-export function continueAfterStop(): void {
-  repeatedStop.end()
+/** Gives the page its buttons back after a stop that was answered, unless STOP ALL was touched since the page showed that answer. */
+export function continueAfterStop(shown: Stop): void {
+  repeatedStop.end(shown)
 }
 
 /** Sends a stop that was not confirmed no more. */
