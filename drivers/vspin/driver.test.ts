@@ -2,8 +2,8 @@ import { test } from 'tap'
 import * as v from 'valibot'
 import type { Device } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
-import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { tampered } from '../../src/testing/drivers/tampered.ts'
+import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { driver } from './driver.ts'
 
 const someRun = { g: 500, duration: 60 }
