@@ -52,7 +52,7 @@ export class Talk extends Mounted<Parts> {
   constructor(at: Parts) {
     super(at)
     at.line.onLost((reason) => {
-      this.#motion?.fail(connectionLost(reason))
+      this.#motion?.fail(connectionLost(reason, at.line.advice))
       this.#unasked?.end([])
     })
   }
