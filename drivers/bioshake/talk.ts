@@ -103,7 +103,7 @@ export class Talk extends Mounted<Line> {
     return this.#exchange.query(command, { deadline_ms: short_ms, accepts: (text) => isAnswer(text) || says(text, command) })
   }
 
-  /** Its errors by number. Throws `device_failed` when its answer is no list of them. */
+  /** Asks for the errors of the instrument, by number. Throws `device_failed` when its answer is no list of them. */
   async errors(): Promise<number[]> {
     const answer = await this.#ask('getErrorList', isErrorList)
     if (isErrorList(answer)) return errorCodes(answer)
