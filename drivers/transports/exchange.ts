@@ -88,7 +88,7 @@ export class Exchange<Frame, Question> {
     this.#silence = silenceOf(line)
     this.#deadlines = patient(line.clock)
     line.onBytes((bytes) => this.#receive(bytes))
-    line.onLost((reason) => this.#abandon(connectionLost(reason)))
+    line.onLost((reason) => this.#abandon(connectionLost(reason, line.advice)))
   }
 
   /** Asks once: for whatever moves or heats. */

@@ -29,6 +29,18 @@ export async function serialPorts({ dev, sys }: { dev: string; sys: string } = u
     .sort((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true }))
 }
 
+/** Whether two ports belong to adapters that report the same identity, or to one adapter. */
+export function isTwin(one: SerialPort, other: SerialPort): boolean {
+  const { vendor_id, product_id, serial_number } = one
+  return one !== other && other.vendor_id === vendor_id && other.product_id === product_id && other.serial_number === serial_number
+}
+
+/** Whether two twins are ports of one adapter: their sockets are the same one, but for the number of the interface. */
+export function areOnOneAdapter(one: SerialPort, other: SerialPort): boolean {
+  const socketOf = ({ by_path }: SerialPort) => by_path?.replace(/:\d+\.\d+(-port\d+)?$/, '')
+  return one.by_path !== null && socketOf(one) === socketOf(other)
+}
+
 /** The port that a path stands for now; the path itself where there is none. */
 export async function portBehind(path: string): Promise<string> {
   return realpath(path).catch(() => path)

@@ -191,6 +191,30 @@ test('what was refused has a chain of its own, which is shown and followed besid
   t.match(await benchd(home, ['audit', 'verify', done]), { code: 0 })
 })
 
+test('two ports of one adapter, and adapters that say the same of themselves, are told apart in the list of ports', async (t) => {
+  const root = `${t.testdir()}/root`
+  const socketOf = { ttyUSB0: '1-1:1.0-port0', ttyUSB1: '1-1:1.1-port0', ttyUSB2: '1-2:1.0-port0' }
+  mkdirSync(`${root}/dev/serial/by-path`, { recursive: true })
+  for (const [name, socket] of Object.entries(socketOf)) {
+    const usb = `${root}/sys/devices/usb/${socket}`
+    for (const folder of [usb, `${root}/sys/class/tty/${name}`]) mkdirSync(folder, { recursive: true })
+    writeFileSync(`${usb}/idVendor`, '1a86\n')
+    writeFileSync(`${usb}/idProduct`, '7523\n')
+    symlinkSync(`../../../devices/usb/${socket}`, `${root}/sys/class/tty/${name}/device`)
+    symlinkSync(`../../${name}`, `${root}/dev/serial/by-path/usb-${socket}`)
+  }
+  const { stdout } = await benchd(t.testdirName, ['ports', '--root', root])
+  t.match(stdout, /ttyUSB0 and \S+ttyUSB1 are two ports of one adapter\n/)
+  for (const one of [0, 1])
+    t.match(
+      stdout,
+      new RegExp(
+        `ttyUSB${one} and \\S+ttyUSB2 are adapters that say the same of themselves; name each by its socket, e\\.g\\. \\S+by-path/usb-`,
+      ),
+    )
+  t.equal(stdout.match(/ and /g)?.length, 3)
+})
+
 test('ports of the service and of this computer are listed, and one that is unplugged and plugged in again is named', async (t) => {
   const { home, here } = await serving(t)
   t.match(JSON.parse((await benchd(home, ['ports', '--json', ...here])).stdout), { ports: Array })

@@ -46,6 +46,7 @@ const add = command({
     const plain = settings(file.isListed ? withValue(file.text, at, device) : withValue(file.text, ['devices'], [device]), at, options.set)
     const config = await checked(plain, file.path)
     const said = options['no-ask'] ? undefined : await whoIs(id, config, file.service)
+    if (said?.isWrong) throw new CliError('failed', `nothing was changed: ${said.words}; to add the device all the same: --no-ask`)
     const text = said?.identity ? await taught(plain, at, said.identity) : plain
     return stored(options, file, { id, text, said: said?.words })
   }),
@@ -145,7 +146,8 @@ function settings(text: string, at: readonly (string | number)[], given: readonl
   }, text)
 }
 
-type Said = { identity: Identity | null; words: string }
+/** `isWrong`: an instrument answers, and not as one of the driver does. */
+type Said = { identity: Identity | null; words: string; isWrong?: boolean }
 
 /**
  * Asks the instrument who it is, with questions only; a port that a service has is left to that. Returns undefined for a device that cannot
@@ -156,7 +158,7 @@ async function whoIs(id: string, { devices }: Config, service: LocalService, { i
   if (device?.kind !== 'driven') return undefined
   const { transport } = device
   if (transport.kind !== 'serial' && transport.kind !== 'tcp') return undefined
-  const { askWhoItIs, identityInWords } = await import('../../care/identity.ts')
+  const { askWhoItIs, identityInWords, WrongInstrument } = await import('../../care/identity.ts')
   try {
     const known = await asService(isMoved ? undefined : id, transport, service)
     if (known === null)
@@ -165,7 +167,7 @@ async function whoIs(id: string, { devices }: Config, service: LocalService, { i
     if (!identity) return { identity, words: 'it does not say who it is before it is initialized' }
     return { identity, words: `asked the device: ${identityInWords(identity)}` }
   } catch (error) {
-    return { identity: null, words: `it was asked who it is, and: ${messageOf(error)}` }
+    return { identity: null, words: `it was asked who it is, and: ${messageOf(error)}`, isWrong: error instanceof WrongInstrument }
   }
 }
 

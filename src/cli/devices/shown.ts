@@ -152,12 +152,12 @@ function capabilities({ device_id, type, driver, model, source, operations, limi
       can_end_early ? 'yes' : '',
     ]
   })
-  const bounds = Object.entries(limits).map(([name, { min, max, unit, step }]) => [
+  const bounds = [...Object.entries(limits), ...describedLimits(operations, limits)].map(([name, { min, max, unit, step }]) => [
     name,
-    String(min),
-    String(max),
+    String(min ?? ''),
+    String(max ?? ''),
     String(step ?? ''),
-    unit,
+    unit ?? '',
   ])
   const has = Object.keys(features).filter((name) => features[name])
   return [
@@ -167,6 +167,19 @@ function capabilities({ device_id, type, driver, model, source, operations, limi
     ...(has.length ? [`has: ${has.join(', ')}`] : []),
     safety,
   ].join('\n\n')
+}
+
+type Bound = { min?: number | undefined; max?: number | undefined; unit?: string | undefined; step?: number | undefined }
+
+/** The bounds in the parameters of operations that the program of a bridge describes, as `read wavelength`: these are enforced too. */
+function describedLimits(operations: Capabilities['operations'], limits: Capabilities['limits']): [string, Bound][] {
+  return operations.flatMap(({ name, params }) =>
+    Object.entries((params.properties ?? {}) as Record<string, Record<string, unknown>>).flatMap(([param, schema]): [string, Bound][] => {
+      const { minimum, maximum, multipleOf, unit } = schema as Record<string, number | undefined> & { unit?: string }
+      if (param in limits || (minimum === undefined && maximum === undefined)) return []
+      return [[`${name.replaceAll('_', '-')} --${param.replaceAll('_', '-')}`, { min: minimum, max: maximum, unit, step: multipleOf }]]
+    }),
+  )
 }
 
 function frame({ at, direction, text, hex }: WireFrame): string {
