@@ -75,7 +75,7 @@ async function wrong(heard: string, cause?: unknown): Promise<WrongInstrument> {
   const said = `it answers ${JSON.stringify(line.slice(0, mostQuoted))}`
   const words = fitting.length
     ? `${said}, as an instrument of the driver ${fitting.join(' or ')} does; see that the driver and the port are the right ones`
-    : `${said}, and not as this driver expects; see the settings of its port, and that the driver is the right one`
+    : `${said}, and not as this driver expects; see that the baud rate of its port is right, and that the driver is`
   return new WrongInstrument(words, { cause })
 }
 

@@ -87,7 +87,8 @@ function optionOf(schema: v.GenericSchema): Option {
 function param(name: string, schema: v.GenericSchema, text: string | undefined): [string, number | null][] {
   if (text === undefined && isOptional(schema)) return []
   if (text === undefined) throw new CliError('usage', `--${dashed(name)} is missing: ${optionOf(schema).help}`)
-  return [[name, text === off && isNullable(schema) ? null : numberOf(`--${dashed(name)}`, text)]]
+  if (!isNullable(schema)) return [[name, numberOf(`--${dashed(name)}`, text)]]
+  return [[name, text === off ? null : numberOf(`--${dashed(name)}`, text, `a number, and not ${off}`)]]
 }
 
 function worded([name, value]: [string, unknown]): string {
