@@ -46,7 +46,7 @@ function driverOf(make: string, models: Readonly<Record<string, Model>>, usual: 
   return {
     type: 'sealer',
     about,
-    typical: { initialize_s: 4, heating_s: 1.28 },
+    typical: { initialize_s: 4.6, heating_s: 1.28 },
     settings: settingsOf(models, usual),
     serial: { baud: 9600 },
     signature,

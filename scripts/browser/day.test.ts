@@ -19,7 +19,10 @@ const onPage: Record<string, OnPage> = {
   ...{ 'devices close': form, 'devices lock-plate': form, 'devices unlock-plate': form, 'devices set-temperature': form },
   ...{ 'devices initialized': ['device', 'not initialized'], 'devices get-temperature': ['reading', '°C'] },
   ...{ 'devices pose': ['getDevicePose', 'Use position of arm-1'], 'devices perform': ['performOperation', 'wavelength (nm)'] },
-  ...{ 'devices accept': ['acceptDescription', 'Accept what reader-1'], 'devices end': ['endOperation', 'End early: Shake'] },
+  ...{
+    'devices accept': ['acceptDescription', 'Accept the new description of reader-1'],
+    'devices end': ['endOperation', 'End early: Shake'],
+  },
   ...{
     'devices stop': ['stopDevice', "'Stop'"],
     stop: ['stopAll', 'STOP ALL'],
@@ -50,7 +53,7 @@ const onPage: Record<string, OnPage> = {
   ...{ 'topology list': ['listTopologies', 'Load demo'], 'topology show': ['topology', "'Positions'"] },
   ...{ 'topology load': ['loadTopology', 'Load demo'], 'topology unload': ['unloadTopology', 'Unload topology'] },
   ...{ 'workflows list': ['listWorkflows', "'Workflow'"], 'workflows show': ['getWorkflow', 'Download of-the-day'] },
-  ...{ 'workflows put': ['putWorkflow', 'File to take up'], 'workflows delete': ['deleteWorkflow', 'Delete of-the-day'] },
+  ...{ 'workflows put': ['putWorkflow', 'Upload a file'], 'workflows delete': ['deleteWorkflow', 'Delete of-the-day'] },
   ...{ 'events tail': ['getEvents', "'Events'"], 'events since': ['getEvents', 'last hour'] },
   'events export': ['getEvents', 'Export the events of this time'],
   ...{ 'incidents list': ['incident', "'Needs you'"], 'incidents show': ['incident', 'started with --safe'] },
