@@ -2,7 +2,7 @@
 
 import { type Signal, signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Capabilities, DeviceInfo, GetDeviceWireResponse } from '../../clients/ts/benchd.ts'
 import { init } from '../command_here.tsx'
 import { bodyOf, fieldsOf, takesNull, titled } from '../forms.ts'
@@ -218,7 +218,14 @@ function OperationForm({ device, operation, limits }: OperationProps) {
     const wish = { operation: operation.name, params: body }
     await ask('performOperation', { path: { device_id }, body: wish, respondAsync: true, ...ifState(device) })
   }
-  return <Form prefix={`${device_id}-${operation.name}`} fields={fields} submit="Start" why={whyNot(device)} onSend={start} />
+  const its = useRef<HTMLDivElement>(null)
+  // With its Start in view, also on a low screen.
+  useEffect(() => its.current?.scrollIntoView({ block: 'nearest' }), [])
+  return (
+    <div class="opened" ref={its}>
+      <Form prefix={`${device_id}-${operation.name}`} fields={fields} submit="Start" why={whyNot(device)} onSend={start} />
+    </div>
+  )
 }
 
 function stopOne(device_id: string): Promise<unknown> {
