@@ -44,6 +44,11 @@ export interface Driver<Settings = unknown> extends Common<Settings> {
   readonly serial: SerialSettings
   /** The driver changes the speed of the line while it talks. A box on the network keeps its speed, so such a driver cannot work behind one. */
   readonly changes_speed?: true
+  /**
+   * Matches, in latin1, what an instrument of this driver sends when it is asked who it is, or when it does not understand a question, and what no
+   * other instrument sends. `devices add` refuses an instrument that answers without it. Absent where the answers have no form of their own.
+   */
+  readonly signature?: RegExp
   /** How long it may not hear after its port was opened, in seconds: whoever switches it off in a hurry waits so much longer. */
   readonly deaf_s?: number
   /** The device at the far end of a line. Opens nothing and writes nothing by itself. */

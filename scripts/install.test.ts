@@ -67,12 +67,22 @@ function repository(t: Test) {
   write(`${top}/bin`, bin, 0o755)
   write(`${top}/sources/scripts`, { 'install.sh': script, package: '#!/bin/sh\ncp -R "$SOURCES/tree/." "$2"\n' }, 0o755)
 
-  /** Calls it for that machine; before the `cut`th command that changes something it is killed, with all it has started. */
-  function install(machine: string, version: string, { words = [], cut = 0 }: { words?: string[]; cut?: number } = {}): Outcome {
+  /**
+   * Calls it for that machine, whose Node is at `node_path`; before the `cut`th command that changes something it is killed, with all it has
+   * started.
+   */
+  function install(
+    machine: string,
+    version: string,
+    { words = [], cut = 0, node_path = '/usr/bin/node' }: { words?: string[]; cut?: number; node_path?: string } = {},
+  ): Outcome {
     write(`${top}/sources/tree`, Object.fromEntries(laidOut.map((path) => [path, `${path} /usr/lib/benchd ${version}\n`])))
     const folder = '"installed": { "by": "package", "folder": "/usr/lib/benchd" }'
     write(`${top}/sources/tree/usr/lib/benchd`, { 'package.json': `{ "version": "${version}",\n${folder} }\n` })
-    const called = script.replace("root=''", `root=${machine}`).replace('((EUID == 0))', 'true')
+    const called = script
+      .replace("root=''", `root=${machine}`)
+      .replace('((EUID == 0))', 'true')
+      .replace('$(readlink -f "$node")', node_path)
     const changes = '^(mv|rm|cp|ln|systemctl) '
     const counted = `n=0; set -T; trap 'if [[ "$BASH_COMMAND " =~ ${changes} ]] && ((++n == ${cut})); then kill -9 -- -$$; fi' DEBUG\n`
     const { status, stdout, stderr } = spawnSync(
@@ -212,6 +222,7 @@ test('it is refused while something runs, and where the package is; what it did 
   writeFileSync(`${machine}/${lib}/package.json`, '{ "version": "0.0.1" }')
   t.equal(install(machine, '1.0.0').code, 0)
   t.same(folders(machine).includes('benchd.0'), true)
+  t.match(install(machine, '2.0.0', { node_path: '/home/lab/bin/node' }), { code: 1, said: /lies in a home folder/ })
   writeFileSync(`${machine}/running`, '')
   const refused = /a run is on\ninstall: not while this runs; .*BENCHD_FORCE_UPGRADE=1/
   for (const words of [[], ['--back'], ['--remove']]) t.match(install(machine, '2.0.0', { words }), { code: 1, said: refused })

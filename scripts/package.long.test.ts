@@ -1,7 +1,8 @@
 // The packages are whole: every file is there, the same commit gives the same bytes, and the tarball runs where nothing else is.
 
 import { execFileSync, spawn } from 'node:child_process'
-import { copyFileSync, readdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
@@ -30,6 +31,14 @@ test('npm run package makes four Debian packages and a tarball, the same bytes e
   call('npm', 'pack', '--silent', '--ignore-scripts', '--pack-destination', `${folder}/again`)
   for (const file of [again, ofLab, tarball])
     t.ok(readFileSync(`${folder}/all/${file}`).equals(readFileSync(`${folder}/again/${file}`)), file)
+
+  execFileSync('dpkg-deb', ['-x', `${folder}/all/${debs[0]}`, `${folder}/laid-out`])
+  const doc = `${folder}/laid-out/usr/share/doc/benchd`
+  const guides = readdirSync(doc, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md'))
+  t.ok(guides.includes('src/workflow/README.md'))
+  for (const guide of guides)
+    for (const [, link = ''] of readFileSync(join(doc, guide), 'utf8').matchAll(/\]\((?!https?:)([^)#]+\.md)[)#]/g))
+      t.ok(existsSync(join(doc, dirname(guide), link)), `${guide} leads to ${link}`)
 
   const { PATH = '', npm_config_cache } = process.env
   const env = { PATH, HOME: `${folder}/empty`, CI: 'true', ...(npm_config_cache && { npm_config_cache }) }

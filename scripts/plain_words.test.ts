@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
+import { table } from '../src/cli/commands.ts'
 
 const top = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(top + path, 'utf8')
@@ -42,6 +43,38 @@ test('no summary or description of the API, and no help of a command, does eithe
   )
   t.end()
 })
+
+/** Beginnings of a summary or an option that leave open what it is about. */
+const vagueInHelp =
+  /^(?:What|Who|Whoever|Whose|Those|These|That|It|Its|They|One|So|Also|Of|In|At|By|With|Where|When|Why|How|Once|Another|Before|After|Nobody|Somebody|Each|Every)\b|; what |: what | otherwise than | is no [A-Z]/
+
+test('the summary of each command begins with a verb, and each option says in one clause what it gives', async (t) => {
+  const commands = (await table()).flatMap(({ commands }) => commands)
+  const summaries = commands.map(({ name, summary }): [string, string] => [name, summary])
+  const options = commands.flatMap(({ name, options }) =>
+    Object.entries(options).map(([option, { help }]): [string, string] => [`${name} --${option}`, help]),
+  )
+  t.ok(summaries.length > 120 && options.length > 500, `${summaries.length} commands, ${options.length} options`)
+  for (const [name, words] of [...summaries, ...options]) {
+    t.notMatch(words, vagueInHelp, name)
+    t.match(words, /^[A-Z][\w-]+/, `${name}: ${words}`)
+  }
+  t.same(new Set(summaries.map(([, words]) => words.split(/[ ;]/)[0]!).filter((word) => !verbs.has(word))), new Set())
+  for (const sentence of [
+    'Accept that the program behind a device describes itself otherwise than it did',
+    'Install another version of benchd from a package file; what does not become healthy is undone',
+    'What was done when it was recorded',
+    'Change one value; what is no JSON is text',
+  ])
+    t.match(sentence, vagueInHelp)
+  t.end()
+})
+
+const verbs = new Set(
+  'Abort Accept Acknowledge Add Approve Change Check Clear Close Compare Confirm Continue Create Decide Delete Emit End Explain Export Get Give Halt Import Initialize Insert Install List Load Lock Make Mark Open Pack Pause Peel Perform Print Release Reload Remove Replace Replay Request Reserve Restore Resume Revoke Run Seal Send Set Shake Show Simulate Skip Start Stop Unload Unlock Update Upload Verify Write'.split(
+    ' ',
+  ),
+)
 
 test('no doc comment and no head of a file does either', (t) => {
   const sources = ['src', 'drivers', 'scripts'].flatMap((folder) =>

@@ -23,6 +23,22 @@ test('each setting has a meaning, and none of them twice in a table', (t) => {
   t.end()
 })
 
+test('each setting has a meaning of its own, and not that of the setting above it', (t) => {
+  const row = (name: string) => rows.find((line) => line.startsWith(`| \`${name}\` |`))
+  t.match(row('stop_input.bcm'), /A contact on a GPIO pin[^.]*\. Broadcom number/)
+  t.match(row('settings.pins.enable.bcm'), /Output: the relay in series with the motor\. Broadcom number/)
+  for (const pin of ['stop_input', 'settings.pins.enable']) t.match(row(`${pin}.line`), '| Number of the line on the chip |')
+  const meanings = rows.map((line) => line.split(' | ').map((cell) => cell.replace(/^\| `|`$| \|$/g, '')))
+  const parent = (path: string) => path.split('.').slice(0, -1).join('.')
+  const twice = meanings.filter(([path = '', , , meaning]) =>
+    meanings.some(
+      ([other = '', , , same]) => other !== path && parent(other) === parent(path) && parent(path) !== 'settings' && same === meaning,
+    ),
+  )
+  t.same(twice, [])
+  t.end()
+})
+
 test('values, defaults and choices are told', (t) => {
   const row = (name: string) => rows.find((line) => line.startsWith(`| \`${name}\` |`))
   t.match(row('listen.port'), '| whole number, 0 to 65535 | `8520` | Port to listen on')

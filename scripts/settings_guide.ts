@@ -54,7 +54,15 @@ export function rowsOf(schema: Schema, path: string): Row[] {
   if (objects.length === 0) return [{ path, schema }]
   const others = variants.filter(({ properties }) => !properties)
   const plain = others.map((variant) => ({ path, schema: { description: schema.description, default: schema.default, ...variant } }))
-  return [...plain, ...distinct(objects.flatMap((variant) => rowsOf(told(variant, schema), path)))]
+  return [...plain, ...withPurpose(schema, distinct(objects.flatMap((variant) => rowsOf(told(variant, schema), path))))]
+}
+
+/** Where an object is written in several ways, the first of its members tells what the object is for as well. */
+function withPurpose({ description: purpose }: Schema, [first, ...more]: Row[]): Row[] {
+  if (!first) return []
+  const own = first.schema.description
+  if (!purpose || !own || own === purpose) return [first, ...more]
+  return [{ path: first.path, schema: { ...first.schema, description: `${purpose}. ${own}` } }, ...more]
 }
 
 /** A member without a description takes over the description of its object. */

@@ -163,6 +163,8 @@ test('a device on a line may be behind a box on the network, unless its driver c
     [[at({ path: '/dev/ttyS0' })], /there is no member devices\[0\]\.transport\.path/],
     [[{ ...at(), driver: 'vspin' }], /shaker-1: its driver changes the speed of the line while it talks, which a box .*"serial"/],
     [[{ ...at(), driver: 'gpio_shaker' }], /shaker-1: its transport must be \{"kind": "pins"\}/],
+    [[at({ host: 'localhost' }), { ...at({ host: '127.0.0.1' }), device_id: 'shaker-2' }], /on one port, 127\.0\.0\.1:4001/],
+    [[at({ host: '127.0.0.1' }), { ...at({ host: 'Localhost.' }), device_id: 'shaker-2' }], /on one port, localhost\.:4001/],
     [[at({ host: 'Box' }), { ...at({ host: 'box' }), device_id: 'shaker-2' }], /shaker-1 and shaker-2 are on one port, box:4001/],
   ] as const)
     await t.rejects(config({ devices: wrong }), { code: 'config', message })

@@ -25,6 +25,7 @@ import {
   reset,
   type Status,
   sealFor,
+  signature,
 } from './protocol.ts'
 import { simulate } from './simulator.ts'
 import { StatusFeed } from './status.ts'
@@ -39,6 +40,7 @@ export const driver: Driver<Settings> = {
   typical: { initialize_s: 3, heating_s: 1.54 },
   settings,
   serial: { baud: 19200 },
+  signature,
   profile,
   errors: () => errorTable,
   open: (at) => new A4s(at),

@@ -2,6 +2,9 @@
 
 import type { Found } from '../transports/exchange.ts'
 
+/** A status, and an answer. */
+export const signature = /\*T\d+:\d+:\d+=[\w,]+!|\*[YNX]\d\d[A-P]{2}!/
+
 /** A status frame. The instrument sends one about every second, and there is no asking for one. */
 export type Status = {
   /** °C */

@@ -20,11 +20,11 @@ export class StatusFeed {
   #newest: { status: Status; at: number } | undefined
   readonly #waiting = new Set<{ tell(status: Status): void; fail(error: LabError): void }>()
 
-  constructor(line: Pick<Line, 'clock' | 'state' | 'onLost'>, dropped: () => number = () => 0) {
+  constructor(line: Pick<Line, 'clock' | 'state' | 'onLost' | 'advice'>, dropped: () => number = () => 0) {
     this.#dropped = dropped
     this.#clock = patient(line.clock)
     this.#line = line
-    line.onLost((reason) => this.#lose(connectionLost(reason)))
+    line.onLost((reason) => this.#lose(connectionLost(reason, line.advice)))
   }
 
   take(status: Status): void {

@@ -133,6 +133,17 @@ test('an error is told by its number and what that means', async (t) => {
   await t.rejects(run(device.initialize({}, calm)), { code: 'device_failed', message: /error 1/ })
 })
 
+test('an error whose number is 0 has no cause that is known', async (t) => {
+  const { driver, hand } = tampered(alps)
+  const { device, run, written } = await onSimulator(driver)
+  await run(device.initialize({}, calm))
+  hand.change((bytes, send) => send(written.at(-1) === '?\r' ? Buffer.from('02\r') : bytes))
+  await t.rejects(run(device.check()), {
+    code: 'device_failed',
+    message: 'it reports error 0 (it names no cause). Read the display of the sealer and remove the cause, then initialize the device.',
+  })
+})
+
 test('an error of a model with a reset is cleared by initialize', async (t) => {
   const { device, run, line, written } = await bench(alps, { model: '5000' })
   line.setFault('jam')

@@ -11,7 +11,7 @@ import { Mounted } from '../mounted.ts'
 import type { Line } from '../transports/line.ts'
 import { errorTableOf } from './errors.ts'
 import { alpsModels, type Flag, type Model, profileOf, type Settings, settingsOf, ultrasealModels } from './models.ts'
-import { heatTo, sealFor, startSeal } from './protocol.ts'
+import { heatTo, sealFor, signature, startSeal } from './protocol.ts'
 import { simulate } from './simulator.ts'
 import { deaf_s, Talk } from './talk.ts'
 
@@ -46,9 +46,10 @@ function driverOf(make: string, models: Readonly<Record<string, Model>>, usual: 
   return {
     type: 'sealer',
     about,
-    typical: { initialize_s: 4, heating_s: 1.28 },
+    typical: { initialize_s: 4.6, heating_s: 1.28 },
     settings: settingsOf(models, usual),
     serial: { baud: 9600 },
+    signature,
     deaf_s,
     profile: (settings) => profileOf(make, modelOf(settings), settings),
     errors: (settings) => errorTableOf(modelOf(settings)),
@@ -194,6 +195,7 @@ class Alps extends Mounted<{ line: Line; clock: Clock; model: Model }> implement
 
   /** Returns null for most models: they have no identity query. */
   async identify(): Promise<Identity | null> {
+    await this.#talk.status()
     if (!this.at.model.tells) return null
     return { model: null, serial_number: null, firmware_version: await this.#talk.version() }
   }

@@ -9,6 +9,9 @@ const cool = 'Switch the sealer off, let it cool down, and call its service'
 const thermocouple: Meaning = ['thermocouple failed', 'Switch the sealer off and call its service']
 const service = 'Switch the sealer off and on; call its service if the error comes back'
 
+/** The numbers begin at 1. The status has the bit of an error, and the number says that there is none. */
+const noNumber: Meaning = ['it names no cause', 'Read the display of the sealer and remove the cause']
+
 const press: Readonly<Record<number, Meaning>> = {
   1: ['press did not go down', freePress],
   2: ['press did not go up', freePress],
@@ -42,5 +45,5 @@ export const errors5000: Readonly<Record<number, Meaning>> = {
 }
 
 export function errorTableOf({ errors }: { errors: Readonly<Record<number, Meaning>> }): ErrorTable {
-  return { codes: errors, manual: 'the manual of the sealer' }
+  return { codes: { 0: noNumber, ...errors }, manual: 'the manual of the sealer' }
 }

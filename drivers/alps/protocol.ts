@@ -11,6 +11,9 @@ export const askTemperature = 'F'
 export const askVersion = 'V'
 export const startSeal = 'S'
 
+/** The status byte, and a refusal. */
+export const signature = /^\??[\da-f]{2}$|^.*syntax error$|^err$/im
+
 /** Whole °C. */
 export function heatTo(temperature: number): string {
   return `A${String(temperature).padStart(3, '0')}`

@@ -11,7 +11,19 @@ import type { Driver, SerialMount } from '../driver.ts'
 import { Going, unlessAborted } from '../going.ts'
 import { Mounted } from '../mounted.ts'
 import { Exchange } from '../transports/exchange.ts'
-import { type ArmReply, encode, errors, gatewaysTo, moveTo, nextAnswer, type Pose, readSkills, readWhere, type Where } from './protocol.ts'
+import {
+  type ArmReply,
+  encode,
+  errors,
+  gatewaysTo,
+  moveTo,
+  nextAnswer,
+  type Pose,
+  readSkills,
+  readWhere,
+  signature,
+  type Where,
+} from './protocol.ts'
 import { simulate } from './simulator.ts'
 
 /** `speed` and `can` are the simulator's; a real arm goes at its own speed, and says what it can. `move_timeout_s` is how long one move may take. */
@@ -43,6 +55,7 @@ export const driver = {
   typical: { initialize_s: 6 },
   settings,
   serial: { baud: 115_200 },
+  signature,
   profile,
   open: (at: Omit<SerialMount<Settings>, 'clock'>) => new LineArm(at),
   simulate,

@@ -25,6 +25,9 @@ export const errors = {
 export type ArmReply = { ok: boolean; verb: string; number: number; text: string }
 export type Where = { state: State; pose: Pose; gripper: 'empty' | 'full' }
 
+/** An answer that names its question. */
+export const signature = /^(ok (who|can|where|stop)\b|err \d+ \w+:)/m
+
 export function encode(question: string): Uint8Array {
   return Buffer.from(`${question}\n`, 'latin1')
 }

@@ -11,7 +11,7 @@ import { keepTime, repeatUntil, until } from '../host_timed.ts'
 import { Mounted } from '../mounted.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
-import { ask, encode, findHome, isRefusal, readState, type State, start, stop } from './protocol.ts'
+import { ask, encode, findHome, isRefusal, readState, type State, signature, start, stop } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
 export const settings = v.strictObject({
@@ -26,6 +26,7 @@ export const driver: Driver<Settings> = {
   settings,
   // Some send one stop bit and some two: who sends two and takes one gets on with both.
   serial: { baud: 9600, stop_bits: 2 },
+  signature,
   profile,
   open: (at) => new BigBear(at),
   simulate,

@@ -1,5 +1,8 @@
 // The words of a BigBear orbital shaker: one letter, a number where it takes one, and a carriage return.
 
+/** A refusal, and the states. */
+export const signature = /^(\?:|STOP|RAMP\+|RUN|RAMP-)$/m
+
 export function encode(command: string): Uint8Array {
   return Buffer.from(`${command}\r`, 'latin1')
 }

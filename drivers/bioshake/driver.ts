@@ -25,6 +25,7 @@ import {
   isBioShake,
   moving,
   shakeStates,
+  signature,
 } from './protocol.ts'
 import { simulate } from './simulator.ts'
 import { motion_ms, Talk } from './talk.ts'
@@ -35,6 +36,7 @@ export const driver: Driver<Settings> = {
   typical: { initialize_s: 4 },
   settings,
   serial: { baud: 9600 },
+  signature,
   profile,
   errors: () => errorTable,
   open: (at) => new BioShake(at),
@@ -67,16 +69,22 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
 
   async identify(): Promise<Identity> {
     const model = await this.#talk.text('getDescription')
-    if (model !== null && this.#model.rpm && !isBioShake(model))
-      throw new LabError(
-        'device_failed',
-        `it says of itself ${JSON.stringify(model)}, which is no BioShake; see the cables, or its port and its driver in the configuration`,
-      )
+    if (model !== null && !isBioShake(model)) await this.#mustSpeakAsBioShake(model)
     return {
       model,
       serial_number: await this.#talk.text('getSerial'),
       firmware_version: await this.#talk.text('getVersion'),
     }
+  }
+
+  /** A plate may go by another name than a shaker. Only an instrument of this family lists its errors in braces. */
+  async #mustSpeakAsBioShake(model: string): Promise<void> {
+    if (this.#model.rpm)
+      throw new LabError(
+        'device_failed',
+        `it says of itself ${JSON.stringify(model)}, which is no BioShake; see the cables, or its port and its driver in the configuration`,
+      )
+    await this.#talk.errors()
   }
 
   readonly initialize = this.#going.operation(async (_params: object, signal) => {

@@ -10,6 +10,9 @@ export function line(buffer: Buffer): Found<string> | undefined {
   return text ? { used: end + 1, frame: text } : { used: end + 1 }
 }
 
+/** The end of an unknown command, the name of the family, and the list of errors. */
+export const signature = /^u -> |bioshake|^\{[\d; ]*\}\s*$/im
+
 /** A command as it goes onto the line. */
 export function encode(command: string): Uint8Array {
   return Buffer.from(`${command}\r`, 'latin1')

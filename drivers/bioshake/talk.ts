@@ -71,7 +71,7 @@ export class Talk extends Mounted<Line> {
 
   /** Throws `device_failed`, with the errors in words, when it has any. */
   async mustBeWell(): Promise<void> {
-    const codes = await this.#errors()
+    const codes = await this.errors()
     if (codes.length) throw reports(errorTable, codes)
   }
 
@@ -103,7 +103,8 @@ export class Talk extends Mounted<Line> {
     return this.#exchange.query(command, { deadline_ms: short_ms, accepts: (text) => isAnswer(text) || says(text, command) })
   }
 
-  async #errors(): Promise<number[]> {
+  /** Asks for the errors of the instrument, by number. Throws `device_failed` when its answer is no list of them. */
+  async errors(): Promise<number[]> {
     const answer = await this.#ask('getErrorList', isErrorList)
     if (isErrorList(answer)) return errorCodes(answer)
     throw new LabError('device_failed', `it does not tell its errors: it answered ${answer}; switch it off and on, then initialize`)
@@ -113,7 +114,7 @@ export class Talk extends Mounted<Line> {
     if (isUnknown(answer, command)) {
       return new LabError('device_failed', `it does not know ${command}; see that the model in its settings is the right one`)
     }
-    const codes = await this.#errors().catch(messageOf)
+    const codes = await this.errors().catch(messageOf)
     if (typeof codes === 'string') return new LabError('device_failed', `it refused ${command}, and ${codes}`)
     if (codes.length) return refused(errorTable, command, codes)
     return new LabError('device_failed', `it refused ${command} and reports no error; see what it is doing, then initialize`)

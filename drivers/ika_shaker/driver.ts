@@ -12,7 +12,7 @@ import { Mounted } from '../mounted.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
 import { modelOf, profile, type Settings, settings } from './models.ts'
-import { echoes, encode, isText, motor, plate, readValue } from './protocol.ts'
+import { echoes, encode, isText, motor, plate, readValue, signature } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
 export const driver: Driver<Settings> = {
@@ -21,6 +21,7 @@ export const driver: Driver<Settings> = {
   typical: { initialize_s: 1.3 },
   settings,
   serial: { baud: 9600, data_bits: 7, parity: 'even' },
+  signature,
   profile,
   open: (at) => new IkaShaker(at),
   simulate,
@@ -83,6 +84,8 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
   }
 
   async identify(): Promise<Identity> {
+    // Any text may be a name. A reading of the motor is what no other instrument sends, so that is asked for first.
+    await this.#speed()
     const accepts = (text: string) => isText(text)
     const model = await this.#exchange.query('IN_NAME', { deadline_ms: reply_ms, accepts })
     const firmware_version = await this.#exchange.probe(this.#model.version, {

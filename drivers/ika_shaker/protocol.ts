@@ -4,6 +4,9 @@
 export const plate = 2
 export const motor = 4
 
+/** A reading of the motor. */
+export const signature = /^-?\d{1,5}(\.\d{1,3})? +4 *$/m
+
 /** A command as it goes onto the line. */
 export function encode(command: string): Uint8Array {
   return Buffer.from(`${command}\r\n`, 'latin1')

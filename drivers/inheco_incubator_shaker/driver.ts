@@ -14,7 +14,7 @@ import { refused } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
 import { errorTable } from './errors.ts'
 import { modelOf, profile, type Settings, settings } from './models.ts'
-import { errors, framer, isDigit, isDone, isTenths, isText, type Reply, request } from './protocol.ts'
+import { errors, framer, isDigit, isDone, isTenths, isText, type Reply, request, signature } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
 export const driver: Driver<Settings> = {
@@ -23,6 +23,7 @@ export const driver: Driver<Settings> = {
   typical: { initialize_s: 0.5 },
   settings,
   serial: { baud: 19_200 },
+  signature,
   profile,
   errors: () => errorTable,
   open: (at) => new IncubatorShaker(at),

@@ -13,7 +13,7 @@ import { inWords as errorsInWords, reports } from '../reported.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
 import { errorTable } from './errors.ts'
-import { askState, clockFace, parseState, type State } from './protocol.ts'
+import { askState, clockFace, parseState, type State, signature } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
 const Rpm = Whole(1, 9999)
@@ -46,6 +46,7 @@ export const driver: Driver<Settings> = {
   typical: { initialize_s: 0.1 },
   settings,
   serial: { baud: 9600 },
+  signature,
   errors: () => errorTable,
   profile: ({ min_speed, max_speed }) => ({
     model: 'Endeavor 5000',

@@ -1,5 +1,8 @@
 // The words of an OHAUS Endeavor 5000, and the one line that tells all of its state.
 
+/** The line that tells all of its state. */
+export const signature = /^\d{1,2}:\d\d:\d\d *,( *\d+ *,){4}/m
+
 /** Asks for one line with everything. */
 export const askState = 'PARAM 0'
 

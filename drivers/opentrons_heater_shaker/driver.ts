@@ -15,7 +15,7 @@ import { refused, reports } from '../reported.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
 import { errorTable } from './errors.ts'
-import { answers, badValues, encode, errorOf, isMotorFailure, numberOf, refusals, wordOf } from './protocol.ts'
+import { answers, badValues, encode, errorOf, isMotorFailure, numberOf, refusals, signature, wordOf } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
 /** The shaker has no settings. */
@@ -28,6 +28,7 @@ export const driver: Driver<Settings> = {
   typical: { initialize_s: 2.9 },
   settings,
   serial: { baud: 115_200 },
+  signature,
   profile,
   errors: () => errorTable,
   open: (at) => new HeaterShaker(at),

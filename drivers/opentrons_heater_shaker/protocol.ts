@@ -1,5 +1,8 @@
 // The words of an Opentrons Heater-Shaker: G-codes, lines that end in OK, and the errors that come instead or by themselves.
 
+/** An error, and the end of an answer. */
+export const signature = /^(async )?ERR\d{3}:|^[GM]\d+ (.* )?OK$/m
+
 export function encode(code: string): Uint8Array {
   return Buffer.from(`${code}\n`, 'latin1')
 }

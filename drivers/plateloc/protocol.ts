@@ -3,6 +3,9 @@
 import { nextLine } from '../text_lines.ts'
 import type { Found } from '../transports/exchange.ts'
 
+/** An acknowledgement, or a refusal with its reason. */
+export const signature = /^[A-Z0-9]{2}[AN]K(\(.*\))?$/m
+
 export type Acknowledgement = {
   /** The two letters of the command. */
   verb: string

@@ -52,7 +52,7 @@ type Outstanding<Frame, Question> = {
 }
 
 /** The words for an instrument whose bytes arrive and never make an answer. */
-export const strange = 'it speaks, but not as this driver expects; see the settings of its port, and that the driver is the right one'
+export const strange = 'it speaks, but not as this driver expects; see that the baud rate of its port is right, and that the driver is'
 
 /** The size of a serial line's buffer, in bytes; an instrument that sends more without an end of frame is not well. */
 const mostBuffered = 4096
@@ -88,7 +88,7 @@ export class Exchange<Frame, Question> {
     this.#silence = silenceOf(line)
     this.#deadlines = patient(line.clock)
     line.onBytes((bytes) => this.#receive(bytes))
-    line.onLost((reason) => this.#abandon(connectionLost(reason)))
+    line.onLost((reason) => this.#abandon(connectionLost(reason, line.advice)))
   }
 
   /** Asks once: for whatever moves or heats. */

@@ -59,6 +59,18 @@ test('the ports are told with their lasting names and what the adapter says of i
   t.match(ports[0], { by_id: null, vendor_id: null })
 })
 
+test('of the two names of a USB socket on Debian 13 the one that Debian 12 has too is told', async (t) => {
+  const { dev, sys } = computer(t)
+  const socket = (name: string) => `${dev}/serial/by-path/platform-fd500000.pcie-pci-0000:01:00.0-${name}-0:1.3:1.0-port0`
+  for (const name of ['usb', 'usbv2']) symlinkSync('../../ttyUSB2', socket(name))
+  symlinkSync('../../ttyAMA0', socket('usbv3'))
+  const ports = await serialPorts({ dev, sys })
+  t.same(
+    ports.map(({ by_path }) => by_path),
+    [socket('usbv3'), socket('usb'), `${dev}/serial/by-path/pci-usb-0:1`],
+  )
+})
+
 test('where there is nothing there is none, and the ports of this computer can be listed', async (t) => {
   const top = t.testdir()
   t.same(await serialPorts({ dev: `${top}/dev`, sys: `${top}/sys` }), [])

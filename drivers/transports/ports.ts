@@ -29,6 +29,18 @@ export async function serialPorts({ dev, sys }: { dev: string; sys: string } = u
     .sort((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true }))
 }
 
+/** Whether two ports belong to adapters that report the same identity, or to one adapter. */
+export function isTwin(one: SerialPort, other: SerialPort): boolean {
+  const { vendor_id, product_id, serial_number } = one
+  return one !== other && other.vendor_id === vendor_id && other.product_id === product_id && other.serial_number === serial_number
+}
+
+/** Whether two twins are ports of one adapter: their sockets are the same one, but for the number of the interface. */
+export function areOnOneAdapter(one: SerialPort, other: SerialPort): boolean {
+  const socketOf = ({ by_path }: SerialPort) => by_path?.replace(/:\d+\.\d+(-port\d+)?$/, '')
+  return one.by_path !== null && socketOf(one) === socketOf(other)
+}
+
 /** The port that a path stands for now; the path itself where there is none. */
 export async function portBehind(path: string): Promise<string> {
   return realpath(path).catch(() => path)
@@ -61,9 +73,11 @@ async function usbOf(device: string): Promise<string | undefined> {
   return undefined
 }
 
-/** The link to each port. */
+/** The link to each port. Of two links, the one that is not by the USB version: udev of Debian 13 makes both, that of Debian 12 only the other. */
 async function linksIn(folder: string): Promise<Map<string, string>> {
-  const links = (await namesIn(folder)).map(async (name) => {
+  const names = await namesIn(folder)
+  const isByVersion = (name: string) => /-usbv\d+-/.test(name)
+  const links = [...names.filter(isByVersion), ...names.filter((name) => !isByVersion(name))].map(async (name) => {
     const path = join(folder, name)
     return [resolve(folder, await readlink(path)), path] as const
   })

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { VirtualClock } from '../../src/kit/clock.ts'
 import { openBox } from '../../src/testing/drivers/box.ts'
@@ -77,14 +78,50 @@ test('a connection that is reset, or closed by the box, is lost at once', async 
   t.match(await gone, /was disconnected/)
   await line.open()
   t.equal(line.state, 'open')
-  const server = createServer((socket) => socket.on('error', () => undefined).end('in use'))
+})
+
+test('a box that refuses a further client is told as in use, with what it says, and the line is open again when the box has let it in', async (t) => {
+  let greeting: string | undefined = 'Port already in use\r\n'
+  const accepted: Socket[] = []
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    if (greeting === undefined) accepted.push(socket)
+    else socket.end(greeting)
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.teardown(() => server.close())
-  const busy = tcpLine({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, serial })
-  const closed = new Promise<string>((resolve) => busy.onLost(resolve))
-  await busy.open()
-  t.match(await closed, /the box closed the connection/)
+  const clock = new VirtualClock()
+  const { port } = server.address() as AddressInfo
+  const line = tcpLine({ host: '127.0.0.1', port, serial, clock })
+  t.teardown(async () => {
+    await line.close()
+    for (const socket of accepted) socket.destroy()
+    server.close()
+  })
+  const closed = new Promise<string>((resolve) => line.onLost(resolve))
+  await line.open()
+  t.match(
+    await closed,
+    /^127\.0\.0\.1:\d+ was disconnected \(the box is in use by another client: it closed the connection at once and said "Port already in use"/,
+  )
+  const message = `127.0.0.1:${port} is in use by another client: it closed the connection at once and said "Port already in use"; end the other program`
+  for (let tries = 0; tries < 2; tries++) await t.rejects(line.open(), { code: 'disconnected', message })
+  t.equal(line.state, 'lost', 'it is never taken for open')
+  greeting = 'Device open failure: Value or file not found\r\n'
+  await t.rejects(line.open(), {
+    message: /closed the connection at once and said "Device open failure.*; see that .*its serial port is there/,
+  })
+  greeting = undefined
+  const opening = line.open()
+  while (!accepted.length) await setImmediate()
+  while (line.state !== 'open') {
+    await setImmediate()
+    await clock.advance(100)
+  }
+  await opening
+  await line.close()
+  await line.open()
+  t.equal(line.state, 'open', 'the next time it is open at once')
 })
 
 test('a connection is lost when nothing came over it for 40 s after something was written, and not while nobody asks', async (t) => {

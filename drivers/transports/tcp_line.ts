@@ -33,12 +33,20 @@ const keepAlive_ms = 5000
  * count. Longer than any instrument takes for one answer.
  */
 const silent_ms = 40_000
+/** A box that refuses a client closes the connection within this time, after a line that says why. */
+const refusal_ms = 1000
+const mostQuoted = 60
+/** Begins what ser2net says before it closes a connection: that is no answer of the instrument. */
+const refusalWords = /^(Port already in use|Device open failure)/
 
 class TcpLine extends RealLine<Socket> {
+  readonly advice = 'see the box and its network, and that no other client is connected to it'
   readonly #at: TcpPlace
   readonly #serial: SerialSettings
   /** Runs from the first write after which nothing came. */
   #cancelSilence: (() => void) | undefined
+  /** The box closed the last connection at once: the next one is not open before it has lasted for a while. */
+  #wasRefused = false
 
   constructor({ host, port }: TcpPlace, serial: SerialSettings, clock: Clock) {
     super(`${host}:${port}`, clock)
@@ -60,19 +68,28 @@ class TcpLine extends RealLine<Socket> {
     throw new LabError('device_failed', `${this.name} cannot be set to ${baud} baud: the speed is the box's; use a serial port`)
   }
 
-  protected connect(): Promise<Socket> {
+  protected async connect(): Promise<Socket> {
     const place = { ...this.#at, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAlive_ms }
-    return connected(place, this.clock).catch((error: NodeJS.ErrnoException) => {
+    const socket = await connected(place, this.clock).catch((error: NodeJS.ErrnoException) => {
       throw whyNotConnected(this.name, error)
     })
+    const refusal = this.#wasRefused ? await refusalOn(socket, this.clock) : undefined
+    this.#wasRefused = refusal !== undefined
+    if (refusal !== undefined) throw new LabError('disconnected', `${this.name} ${refusal}`)
+    return socket
   }
 
   protected begin(socket: Socket): void {
+    const refusalOf = watchForRefusal(socket, this.clock)
     socket.on('data', (bytes: Buffer) => {
       if (this.isUsed(socket)) this.#heard()
-      this.came(socket, bytes)
+      if (!refusalWords.test(bytes.toString('latin1'))) this.came(socket, bytes)
     })
-    onEnd(socket, 'the box', (said) => this.loseIf(socket, said))
+    onEnd(socket, 'the box', (said) => {
+      const refusal = refusalOf()
+      if (this.isUsed(socket)) this.#wasRefused = refusal !== undefined
+      this.loseIf(socket, refusal === undefined ? said : `the box ${refusal}`)
+    })
   }
 
   /** A connection that was lost is reset, so that nothing that waits in it is delivered; one that is closed sends what it has. */
@@ -87,6 +104,40 @@ class TcpLine extends RealLine<Socket> {
     this.#cancelSilence?.()
     this.#cancelSilence = undefined
   }
+}
+
+/** Listens to a new connection. The function that it returns says how the box refused that; undefined where the connection was reset or lasted too long for a refusal. */
+function watchForRefusal(socket: Socket, clock: Clock): () => string | undefined {
+  const oldAt = clock.now() + refusal_ms
+  let said = ''
+  let isEnded = false
+  socket.prependOnceListener('end', () => {
+    isEnded = clock.now() <= oldAt
+  })
+  socket.on('data', function listen(bytes: Buffer) {
+    if (clock.now() > oldAt || said.length >= mostQuoted) socket.off('data', listen)
+    else said += bytes.toString('latin1')
+  })
+  return () => (isEnded ? refusalIn(said) : undefined)
+}
+
+function refusalIn(said: string): string {
+  const words = said.trim().slice(0, mostQuoted)
+  const quoted = words && ` and said ${JSON.stringify(words)}`
+  if (/in use/i.test(said)) return `is in use by another client: it closed the connection at once${quoted}; end the other program`
+  return `closed the connection at once${quoted}; see that no other client is connected to it, and that its serial port is there`
+}
+
+/** Waits until the box has closed a new connection, or has left it open for a while. What came in meanwhile answers nothing. */
+function refusalOn(socket: Socket, clock: Clock): Promise<string | undefined> {
+  const refusalOf = watchForRefusal(socket, clock)
+  return new Promise((resolve) => {
+    const cancel = clock.after(refusal_ms, () => resolve(undefined))
+    onEnd(socket, 'the box', () => {
+      cancel()
+      resolve(refusalOf())
+    })
+  })
 }
 
 const reasons: Record<string, string> = {

@@ -9,19 +9,22 @@ const Address = described(Whole(0x08, 0x77), 'Address on the bus, as a decimal n
 const Bus = v.optional(described(Whole(0, 255), 'The N of /dev/i2c-N'), 1)
 
 const polarity = { active_low: v.optional(described(v.boolean(), 'The active state is the low level'), false) }
-const Pull = v.optional(v.picklist(['up', 'down']))
+const Pull = v.optional(described(v.picklist(['up', 'down']), 'Resistor that holds the pin while nothing drives it'))
 
 const Bcm = v.strictObject({ bcm: described(Whole(0, 57), 'Broadcom number, on the header'), ...polarity, pull: Pull })
 const ChipLine = v.strictObject({
   chip: described(v.pipe(v.string(), v.nonEmpty()), 'Label or name of the chip'),
-  line: Whole(0, 1023),
+  line: described(Whole(0, 1023), 'Number of the line on the chip'),
   ...polarity,
   pull: Pull,
 })
+const Part = <const Name extends string>(name: Name) => described(v.literal(name), 'The chip on the bus')
+const ExpanderPin = (pattern: RegExp) =>
+  described(v.pipe(v.string(), v.regex(pattern)), 'Name of the pin: `A0` to `B7` of an MCP23017, `P0` to `P7` of a PCF8574')
 const OnExpander = v.strictObject({
   expander: v.variant('part', [
-    v.strictObject({ part: v.literal('mcp23017'), bus: Bus, address: Address, pin: v.pipe(v.string(), v.regex(/^[AB][0-7]$/)) }),
-    v.strictObject({ part: v.literal('pcf8574'), bus: Bus, address: Address, pin: v.pipe(v.string(), v.regex(/^P[0-7]$/)) }),
+    v.strictObject({ part: Part('mcp23017'), bus: Bus, address: Address, pin: ExpanderPin(/^[AB][0-7]$/) }),
+    v.strictObject({ part: Part('pcf8574'), bus: Bus, address: Address, pin: ExpanderPin(/^P[0-7]$/) }),
   ]),
   ...polarity,
   pull: Pull,

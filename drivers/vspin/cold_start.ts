@@ -2,7 +2,7 @@
 
 import type { Identity } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
-import { isNoReply } from '../transports/exchange.ts'
+import { isNoReply, strange } from '../transports/exchange.ts'
 import { freeForSpinning } from './door.ts'
 import { turns } from './rotor.ts'
 import type { Talk } from './talk.ts'
@@ -75,10 +75,11 @@ async function resetAll(talk: Talk): Promise<void> {
 }
 
 async function firstAddress(talk: Talk, deadline_ms: number): Promise<void> {
+  const { dropped } = talk
   for (let tries = 1; tries <= addressTries; tries++) {
     if (await talk.probeSilent(words.setAddress(1), deadline_ms)) return
   }
-  throw new LabError('no_reply', 'it does not answer; see that it is switched on and connected')
+  throw new LabError('no_reply', talk.dropped > dropped ? strange : 'it does not answer; see that it is switched on and connected')
 }
 
 async function toRunningSpeed(talk: Talk): Promise<void> {

@@ -421,3 +421,12 @@ test('a motor that lost its power is noticed before the run ends', async (t) => 
 function byte(value: number): string {
   return value.toString(16).padStart(2, '0')
 }
+
+test('garbage on its line is told as such, and not as silence', async (t) => {
+  const { device, run, line } = await onSimulator(driver)
+  line.setFault('garbage')
+  await t.rejects(run(device.initialize({}, calm)), { code: 'no_reply', message: /it speaks, but not as this driver expects/ })
+  line.clearFaults()
+  line.setFault('no_reply')
+  await t.rejects(run(device.initialize({}, calm)), { code: 'no_reply', message: /switched on and connected/ })
+})

@@ -47,6 +47,11 @@ export class Talk extends Mounted<Parts> {
     return inputsOf(await this.#query(ioStatus))
   }
 
+  /** Frames and bytes that answered nothing so far. */
+  get dropped(): number {
+    return this.at.exchange.dropped
+  }
+
   /** Waits between two frames. */
   pause(ms: number): Promise<void> {
     return sleep(this.line.pacing ?? this.line.clock, ms, this.at.signal)

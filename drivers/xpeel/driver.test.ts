@@ -14,11 +14,11 @@ async function bench(settings: object = {}): Promise<Bench & { peeler: Simulated
   return { ...bench, peeler: bench.line.simulator as SimulatedXPeel }
 }
 
-test('initialize asks who it is and how it is, and then resets it', async (t) => {
+test('initialize asks how it is and who it is, and then resets it', async (t) => {
   const { device, run, written } = await onSimulator(driver)
   const identity = { model: 'XPeel', serial_number: null, firmware_version: 'simulated 1.00' }
   t.same(await run(device.initialize({}, calm)), { identity })
-  t.same(written, ['*version\r\n', '*stat\r\n', '*reset\r\n'])
+  t.same(written, ['*stat\r\n', '*version\r\n', '*reset\r\n'])
 })
 
 test('a peel is written as two codes, and ends when the instrument says that it is done', async (t) => {

@@ -8,7 +8,7 @@ import type { Driver, SerialMount } from '../driver.ts'
 import { Going } from '../going.ts'
 import { Mounted } from '../mounted.ts'
 import { errorTable } from './errors.ts'
-import { askVersion, conveyorIn, conveyorOut, peel, reset } from './protocol.ts'
+import { askVersion, conveyorIn, conveyorOut, peel, reset, signature } from './protocol.ts'
 import { simulate } from './simulator.ts'
 import { Talk } from './talk.ts'
 
@@ -23,6 +23,7 @@ export const driver: Driver<Settings> = {
   typical: { initialize_s: 6 },
   settings,
   serial: { baud: 9600 },
+  signature,
   profile,
   errors: () => errorTable,
   open: (at) => new XPeel(at),
@@ -55,7 +56,6 @@ class XPeel extends Mounted<SerialMount<Settings>> implements Device {
     await this.#talk.still()
     this.#talk.forgetRestart()
     const identity = await this.identify()
-    await this.#talk.codes()
     await this.#talk.move(reset, reset_s, signal)
     return { identity }
   })

@@ -6,6 +6,9 @@ import type { Found } from '../transports/exchange.ts'
 export const askStatus = '*stat'
 export const askVersion = '*version'
 export const reset = '*reset'
+/** An acknowledgement, the codes of the last motion, and the messages without a question. */
+export const signature = /^\*(ack:?|ready:\d\d,\d\d,\d\d|poweron|homing|manual)/m
+
 /** To where a peel begins. */
 export const conveyorIn = '*movein'
 /** A step towards whoever stands in front of it; none when it is out. */

@@ -52,7 +52,7 @@ export class Talk extends Mounted<Parts> {
   constructor(at: Parts) {
     super(at)
     at.line.onLost((reason) => {
-      this.#motion?.fail(connectionLost(reason))
+      this.#motion?.fail(connectionLost(reason, at.line.advice))
       this.#unasked?.end([])
     })
   }
@@ -60,10 +60,16 @@ export class Talk extends Mounted<Parts> {
   /** The codes of its last motion. */
   async codes(): Promise<number[]> {
     this.#mustBeTheSame()
+    return this.#askCodes()
+  }
+
+  async #askCodes(): Promise<number[]> {
     return readyCodes(await this.#exchange.query(askStatus, { deadline_ms: short_ms, accepts: isReady }))!
   }
 
+  /** Any line may be a version, so the codes are asked for first: no other instrument tells those. */
   async version(): Promise<string> {
+    if (!this.#unasked && !this.#motion) await this.#askCodes()
     return this.#exchange.query(askVersion, { deadline_ms: short_ms, accepts: isVersion })
   }
 

@@ -43,9 +43,9 @@ export const benchPageChecks: Record<string, Check> = {
 
   async 'a browser asks for access, shows its code, and an admin approves it on the page'(bench) {
     const [stranger, admin] = [await bench.open('/', { withKey: false }), await bench.open('/')]
-    await button(stranger, 'Ask for access').click()
-    const said = await stranger.getByText(/^Code /).textContent()
-    const code = /^Code (\S+):/.exec(said!)![1]!
+    await button(stranger, 'Request access').click()
+    const said = await stranger.getByText(/^Your code is /).textContent()
+    const code = /^Your code is (\S+)\./.exec(said!)![1]!
     const need = admin.getByRole('region', { name: 'Needs you' }).getByRole('article').filter({ hasText: code })
     await need.getByRole('button', { name: 'Approve' }).click()
     await card(stranger, 'shaker-1').waitFor()
@@ -104,7 +104,7 @@ export const benchPageChecks: Record<string, Check> = {
     assert.equal(await initialize.isDisabled(), false)
     assert.equal((await bench.ask('GET', '/api/devices/shaker-1')).state, 'stopped', 'holding the button moves and clears nothing')
     await button(page, 'Initialize all').click()
-    await button(page, 'Each may move: press again').click()
+    await button(page, 'The devices may move: press again').click()
     for (const id of ['shaker-1', 'sealer-1', 'centrifuge-1', 'arm-1']) await card(page, id).getByText('ready', { exact: true }).waitFor()
     await button(page, 'Initialize all').waitFor({ state: 'detached' })
   },
@@ -120,7 +120,7 @@ export const benchPageChecks: Record<string, Check> = {
     const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /Fault on shaker-1/ })
     await need.waitFor()
     assert.match(await page.title(), /^\(\d+\) benchd$/)
-    await shaker.getByText('Last words on the wire').click()
+    await shaker.getByText('Last messages on the wire').click()
     await shaker.getByRole('listitem').filter({ hasText: '→' }).first().waitFor()
     await bench.ask('DELETE', '/api/sim/devices/shaker-1/faults')
     // A real one too may report its error until it is initialized: cleared before that, the fault is back two seconds later.
@@ -141,7 +141,7 @@ export const benchPageChecks: Record<string, Check> = {
     await page.getByLabel('Workflow').selectOption('seal-and-spin')
     await page.getByLabel('Mode').selectOption('LIVE')
     await button(page, 'Dry run').click()
-    await page.getByText('It completes.').waitFor()
+    await page.getByText('The run completes.').waitFor()
     await page.getByRole('figure', { name: 'Timeline' }).waitFor()
     await bench.ask('POST', '/api/sim/devices/sealer-1/faults', { fault: 'jam' })
     await button(page, 'Start run').click()
@@ -165,7 +165,7 @@ export const benchPageChecks: Record<string, Check> = {
   async 'what came of a press is in view wherever the page is, and goes with its screen; a dry run comes into view'(bench) {
     const page = await bench.open('/#/system', { width: 800, height: 480 })
     const said = page.getByRole('status').locator('.notice')
-    await button(page, 'Read it again: the configuration').click()
+    await button(page, 'Reload the configuration').click()
     await said.waitFor()
     const box = await said.boundingBox()
     assert.ok(box && box.y > 60 && box.y + box.height <= 480, JSON.stringify(box))
@@ -188,19 +188,19 @@ export const benchPageChecks: Record<string, Check> = {
 
   async 'labware that somebody carried is put right on the deck'(bench) {
     const page = await bench.open('/#/deck')
-    const carried = page.getByRole('region', { name: 'Somebody carried it' })
+    const carried = page.getByRole('region', { name: 'Update the position' })
     const id = await plateOnBench(bench)
     await carried.getByLabel('Labware').selectOption(id)
-    await carried.getByLabel('Stands now').selectOption('pad_4')
-    await carried.getByRole('button', { name: 'Say so' }).click()
+    await carried.getByLabel('New position').selectOption('pad_4')
+    await carried.getByRole('button', { name: 'Save' }).click()
     await page
       .getByRole('region', { name: 'Positions' })
       .getByRole('listitem')
       .filter({ hasText: 'pad_4' })
       .filter({ hasText: 'plate' })
       .waitFor()
-    await carried.getByLabel('Stands now').selectOption('off')
-    await carried.getByRole('button', { name: 'Say so' }).click()
+    await carried.getByLabel('New position').selectOption('off')
+    await carried.getByRole('button', { name: 'Save' }).click()
     await page.getByText('No labware stands on the bench.').waitFor()
   },
 
@@ -274,7 +274,7 @@ export const benchPageChecks: Record<string, Check> = {
     for (let n = 1; n <= 3; n++) await bench.ask('POST', '/api/sim/events', { event_name: `CUSTOM.n${n}.EMITTED`, context })
     await page.getByText('<img src=x onerror=alert(1)>').first().waitFor()
     assert.equal(await page.locator('main img').count(), 0)
-    await page.getByLabel('Find').fill('CUSTOM.n2')
+    await page.getByLabel('Search').fill('CUSTOM.n2')
     assert.equal(
       await page
         .getByRole('list', { name: /Events/ })
@@ -295,7 +295,7 @@ export const benchPageChecks: Record<string, Check> = {
     await page.locator('[data-link=live]').waitFor()
   },
 
-  async 'a revoked key is told to the person, who can give another'(bench) {
+  async 'a revoked key is told to the person, who can enter another'(bench) {
     const { api_key, key_id } = await bench.ask('POST', '/api/keys', { name: 'short-lived', scope: 'read' })
     const page = await bench.open(`/#k=${api_key}`, { withKey: false })
     await card(page, 'shaker-1').waitFor()

@@ -49,7 +49,7 @@ export const bridgeChecks: Record<string, Check> = {
       await card.getByText('stopped', { exact: true }).waitFor()
       await card.getByRole('button', { name: 'Initialize' }).click()
       await page.getByText(/describes itself otherwise.*“Accept” of reader-1/).waitFor()
-      await pressTwice(card, 'Accept what reader-1 says of itself')
+      await pressTwice(card, 'Accept the new description of reader-1')
       await page.getByText(/accepted/i).waitFor()
       await card.getByRole('button', { name: 'Initialize' }).click()
       await card.getByText('ready', { exact: true }).waitFor()

@@ -32,16 +32,16 @@ const checks: Record<string, Check> = {
       const task = page.getByRole('region', { name: 'Tasks' })
       const place = async (barcode: string) => {
         await task.getByLabel('Barcode that was read of P-7').fill(barcode)
-        await task.getByRole('button', { name: 'It is placed' }).click()
+        await task.getByRole('button', { name: 'Placed' }).click()
       }
       await page.getByLabel('Barcode of the labware').fill('P-7')
-      await page.getByRole('button', { name: 'Begin' }).click()
+      await page.getByRole('button', { name: 'Start journey' }).click()
       await page.getByText('The journey of P-7 has begun.').waitFor()
       await place('P-8')
       await page.getByText(/wants the plate with the barcode P-7, and P-8 was read/).waitFor()
       await place('P-7')
       await task.getByText('Take P-7 from out of prep.').waitFor({ timeout: 180_000 })
-      await task.getByRole('button', { name: 'It is taken' }).click()
+      await task.getByRole('button', { name: 'Taken' }).click()
       await page.getByText('with anyone').waitFor()
       await lab.prep.kill()
       await page
@@ -51,7 +51,7 @@ const checks: Record<string, Check> = {
       await task.getByText('Bring P-7 to in of read.').waitFor()
       await place('P-7')
       await task.getByText(/Take P-7 away from pad_1 of read/).waitFor({ timeout: 180_000 })
-      await task.getByRole('button', { name: 'It is taken' }).click()
+      await task.getByRole('button', { name: 'Taken' }).click()
       await page.getByText('taken away').waitFor()
       await page.getByRole('figure', { name: 'Journeys by bench and carrier' }).waitFor()
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, 'the page is not wider than the phone')

@@ -37,7 +37,7 @@ const byHand = {
 export const runChecks: Record<string, Check> = {
   async 'a step of an open run is skipped, a method inserted, a thread added and an event emitted, and the run does just that'(bench) {
     const { page, execution_id } = await begun(bench, patient)
-    await page.getByText('Skip, insert, add or emit').click()
+    await page.getByText('Change this run').click()
     await page.getByLabel('Step', { exact: true }).selectOption('plate/ask')
     await page.getByRole('button', { name: 'Skip this step' }).click()
     await page.getByText(/plate\/ask is skipped/).waitFor()
@@ -46,7 +46,7 @@ export const runChecks: Record<string, Check> = {
     await page.getByLabel('Method', { exact: true }).selectOption('extra')
     await page.getByRole('button', { name: 'Insert method' }).click()
     await page.getByText(/after plate\/note/).waitFor()
-    await page.getByLabel('One more').selectOption('lid')
+    await page.getByLabel('Thread to add').selectOption('lid')
     await page.getByRole('button', { name: 'Add thread' }).click()
     await page.getByText(/thread lid is there/i).waitFor()
     await page.getByLabel('Event', { exact: true }).fill('go')

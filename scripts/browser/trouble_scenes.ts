@@ -158,8 +158,8 @@ export const troubleChecks: Record<string, Check> = {
     const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /takes too long/ })
     for (const [label, route] of [
       ['More time', 'extend'],
-      ['It is done', 'complete'],
-      ['Cut it off', 'abort'],
+      ['Mark as done', 'complete'],
+      ['Abort call', 'abort'],
     ]) {
       const asked = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith(`/api/incidents/late/${route}`))
       await need.getByRole('button', { name: label }).click()
@@ -255,12 +255,12 @@ export const troubleChecks: Record<string, Check> = {
     await page.getByRole('button', { name: 'Run the doctor' }).click()
     await page.getByText(/^\d+ failed, \d+ warnings?$/).waitFor()
     const bundle = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Fetch a support bundle' }).click()
+    await page.getByRole('button', { name: 'Download a support bundle' }).click()
     assert.match((await bundle).suggestedFilename(), /^benchd-bundle-.*\.tar\.gz$/)
     await page.evaluate(`location.hash = '#/teach'`)
     await page.getByRole('button', { name: 'pad_2', exact: true }).click()
     const edit = page.getByRole('region', { name: 'Teachpoint pad_2' })
-    await edit.getByRole('button', { name: 'Take from arm-1' }).click()
+    await edit.getByRole('button', { name: 'Use position of arm-1' }).click()
     const { coords } = await bench.ask('GET', '/api/devices/arm-1/pose')
     await page.waitForFunction(`document.querySelector('#coord-x').value === '${(coords as { x: number }).x}'`)
     const point = { device_id: 'arm-1', name: 'pad_9', coord_type: 'cartesian', coords: { x: 1, y: 2, z: 3, yaw: 0, pitch: 0, roll: 0 } }
@@ -269,7 +269,7 @@ export const troubleChecks: Record<string, Check> = {
     await page.getByRole('button', { name: 'Export' }).click()
     assert.equal((await exported).suggestedFilename(), 'arm-1-teachpoints.json')
     await page.getByLabel('File of teachpoints').setInputFiles({ name: 'points.json', mimeType: 'application/json', buffer })
-    const preview = page.getByRole('region', { name: 'What the import changes' })
+    const preview = page.getByRole('region', { name: 'Changes by the import' })
     await preview.getByText('1 new, 0 changed, 0 as they are.').waitFor()
     await preview.getByRole('button', { name: 'Import 1' }).click()
     await page.getByRole('button', { name: 'pad_9', exact: true }).waitFor()

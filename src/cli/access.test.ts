@@ -72,6 +72,8 @@ test('a key is rotated and revoked by its name, and where several have the name 
   const next = (await key('rotate', 'laptop', '--overlap', '0')).stdout.trim()
   const status = async (text: string) => (await fetch(`${url}/api/devices`, { headers: { 'X-API-Key': text } })).status
   t.same([await status(laptop), await status(next)], [401, 200], 'the one that has ended is not meant any more')
+  const guest = (await key('create', '--name', 'visitor', '--scope', 'read')).stdout.trim().slice(3, 11)
+  t.match(await key('rotate', 'visitor'), { stderr: new RegExp(`until you revoke it: benchd key revoke ${guest}`) })
   const other = (await key('create', '--name', 'laptop', '--scope', 'read')).stdout.trim()
   const ids = [next, other].map((text) => text.slice(3, 11))
   const several = await key('revoke', 'laptop', '--yes')
@@ -187,6 +189,30 @@ test('what was refused has a chain of its own, which is shown and followed besid
   writeFileSync(refused, readFileSync(refused, 'utf8').replace('"status":404', '"status":403'))
   t.match(await benchd(home, ['audit', 'verify', ...here]), { code: 1, stdout: /audit-refused\.jsonl:1: line 1 is not as it was written/ })
   t.match(await benchd(home, ['audit', 'verify', done]), { code: 0 })
+})
+
+test('two ports of one adapter, and adapters that say the same of themselves, are told apart in the list of ports', async (t) => {
+  const root = `${t.testdir()}/root`
+  const socketOf = { ttyUSB0: '1-1:1.0-port0', ttyUSB1: '1-1:1.1-port0', ttyUSB2: '1-2:1.0-port0' }
+  mkdirSync(`${root}/dev/serial/by-path`, { recursive: true })
+  for (const [name, socket] of Object.entries(socketOf)) {
+    const usb = `${root}/sys/devices/usb/${socket}`
+    for (const folder of [usb, `${root}/sys/class/tty/${name}`]) mkdirSync(folder, { recursive: true })
+    writeFileSync(`${usb}/idVendor`, '1a86\n')
+    writeFileSync(`${usb}/idProduct`, '7523\n')
+    symlinkSync(`../../../devices/usb/${socket}`, `${root}/sys/class/tty/${name}/device`)
+    symlinkSync(`../../${name}`, `${root}/dev/serial/by-path/usb-${socket}`)
+  }
+  const { stdout } = await benchd(t.testdirName, ['ports', '--root', root])
+  t.match(stdout, /ttyUSB0 and \S+ttyUSB1 are two ports of one adapter\n/)
+  for (const one of [0, 1])
+    t.match(
+      stdout,
+      new RegExp(
+        `ttyUSB${one} and \\S+ttyUSB2 are adapters that say the same of themselves; name each by its socket, e\\.g\\. \\S+by-path/usb-`,
+      ),
+    )
+  t.equal(stdout.match(/ and /g)?.length, 3)
 })
 
 test('ports of the service and of this computer are listed, and one that is unplugged and plugged in again is named', async (t) => {

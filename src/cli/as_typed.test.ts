@@ -1,15 +1,16 @@
 // Commands in hints and errors work where they are printed.
 
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
 import { test } from 'tap'
 import { benchd, fakeProgram, running, spawned } from '../testing/cli.ts'
 
-/** Nothing called benchd is on it. */
-const unlinked = { PATH: execFileSync('dirname', [process.execPath], { encoding: 'utf8' }).trim() }
+/** The folders of programs, without those in which something is called benchd. */
+const folders = [...new Set([dirname(process.execPath), '/usr/bin', '/bin'])].filter((folder) => !existsSync(join(folder, 'benchd')))
+const unlinked = { PATH: folders.join(':') }
 
 test('in a clone that nobody has linked, commands are named with npx', async (t) => {
   const home = t.testdir({})

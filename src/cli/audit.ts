@@ -16,10 +16,10 @@ type Line = AuditEntry & { file: string; seq: number; hash: string }
 
 const auditTail = command({
   name: 'audit tail',
-  summary: 'Print who did what: the newest requests that changed something, or were refused that',
+  summary: 'Print the audit trail: the newest requests that changed something or were refused',
   options: {
-    limit: { type: 'string', value: 'N', help: 'At most so many; default 100' },
-    outcome: { type: 'string', value: 'OUTCOME', one_of: ['done', 'refused'], help: 'What was done, or what was refused; default both' },
+    limit: { type: 'string', value: 'N', help: 'Largest number of entries; default 100' },
+    outcome: { type: 'string', value: 'OUTCOME', one_of: ['done', 'refused'], help: 'Outcome: done or refused; default both' },
     ...serviceOptions,
   },
   async run({ options: { limit = '100', outcome, ...options } }) {
@@ -33,13 +33,13 @@ const auditTail = command({
 
 const auditVerify = command({
   name: 'audit verify',
-  summary: 'Follow the chains of hashes through the audit trail - what was done, what was refused - here, without the service',
+  summary: 'Verify the chains of hashes of the audit trail on this computer, without the service',
   operands: ['[FILE]'],
   options: {
     head: {
       type: 'string',
       value: 'HASH',
-      help: 'A hash from the log that must be in the file; without it the end of the file was cut off',
+      help: 'Hash from the log that the file must contain, to detect a cut-off end',
     },
     'data-dir': serviceOptions['data-dir'],
   },

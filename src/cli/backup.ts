@@ -15,16 +15,16 @@ import { date, print, table } from './table.ts'
 import { note, noteNone } from './terminal.ts'
 
 const configOption = {
-  config: { type: 'string', value: 'FILE', help: 'Without a service: the configuration that goes in; default /etc/benchd/config.json' },
+  config: { type: 'string', value: 'FILE', help: 'Configuration to back up without a service; default /etc/benchd/config.json' },
 } as const
 
 const backup = command({
   name: 'backup',
-  summary: 'Make a backup of the configuration and the state: into FILE, which may be a folder, else in the data folder',
+  summary: 'Make a backup of the configuration and the state in FILE, a folder or by default the data folder',
   operands: ['[FILE]'],
   options: {
-    'with-keys': { type: 'boolean', help: 'Also the keys, which are hashed: keep the file to yourself' },
-    'with-events': { type: 'boolean', help: 'Also the whole event log' },
+    'with-keys': { type: 'boolean', help: 'Include the hashed keys; protect such a file' },
+    'with-events': { type: 'boolean', help: 'Include the whole event log' },
     ...configOption,
     ...serviceOptions,
   },

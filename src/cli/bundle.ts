@@ -21,7 +21,7 @@ const mostLines = 2000
 
 const bundle = command({
   name: 'bundle',
-  summary: 'Pack what helps others to help, without any secret: configuration, health, log, events, wire logs of faulted devices',
+  summary: 'Pack a support bundle without secrets: configuration, health, log, events, wire logs of faulted devices',
   operands: ['[FILE]'],
   options: {
     config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },

@@ -302,6 +302,11 @@ test('the log is read from the journal, in plain words; where there is none, tha
   const lines = (await benchd(home, ['logs', '--json', '--errors', '-f'], { PATH })).stdout.trim().split('\n')
   t.match(JSON.parse(lines[0]!), { level: 4, message: 'there is no key yet' })
   t.match(await benchd(home, ['logs', '--lines', 'many'], { PATH }), { code: 2 })
+  t.match(await benchd(home, ['logs', '--data-dir', '/var/lib/benchd'], { PATH }), { code: 0 })
+  t.match(await benchd(home, ['logs', '--data-dir', home], { PATH }), {
+    code: 3,
+    stderr: /prints its log where it was started: see that terminal/,
+  })
   t.match(await benchd(home, ['logs'], { PATH: `${home}/nothing` }), { code: 3, stderr: /there is no journal of systemd here/ })
   const ending = (name: string, ...end: string[]) => ({ PATH: fakeProgram(`${home}/${name}`, 'journalctl', end.join('; ')) })
   const empty = {

@@ -27,11 +27,11 @@ export type Service = (Near | Far) & { wait_s?: number | undefined }
 
 /** Options of every command that asks a service. */
 export const serviceOptions = {
-  url: { type: 'string', value: 'URL', help: 'Service to talk to over the network; else the one on the data folder' },
-  key: { type: 'string', value: 'KEY', help: 'API key for --url; better: BENCHD_API_KEY' },
-  fingerprint: { type: 'string', value: 'SHA256', help: 'Speak to no service at --url but the one whose certificate has it' },
+  url: { type: 'string', value: 'URL', help: 'Address of a service on the network; default: the service of the data folder' },
+  key: { type: 'string', value: 'KEY', help: 'API key for --url; safer in BENCHD_API_KEY' },
+  fingerprint: { type: 'string', value: 'SHA256', help: 'Fingerprint that the certificate of --url must have' },
   'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service on this machine' },
-  timeout: { type: 'string', value: 'S', help: 'Seconds to wait for an answer; default 60, and as long as it takes for an operation' },
+  timeout: { type: 'string', value: 'S', help: 'Seconds to wait for an answer; default 60, without limit for an operation' },
   json: commonOptions.json,
 } as const
 

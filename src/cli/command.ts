@@ -23,8 +23,8 @@ export type Given<Own extends Options> = {
 
 /** Options of every command. */
 export const commonOptions = {
-  json: { type: 'boolean', help: 'Print JSON; a line for each of what streams' },
-  quiet: { type: 'boolean', help: 'Print nothing but what was asked for' },
+  json: { type: 'boolean', help: 'Print JSON; streams print one line per record' },
+  quiet: { type: 'boolean', help: 'Print only the result' },
   'no-color': { type: 'boolean', help: 'Print no colors; the same as NO_COLOR=1' },
 } as const
 

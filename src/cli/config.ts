@@ -12,9 +12,9 @@ import { tellFaults } from './workflows.ts'
 
 const check = command({
   name: 'config check',
-  summary: 'Check a configuration, and say what is wrong with it',
+  summary: 'Check a configuration and list its mistakes',
   operands: ['[FILE]'],
-  options: { config: { type: 'string', value: 'FILE', help: 'The same as FILE' } },
+  options: { config: { type: 'string', value: 'FILE', help: 'Configuration file, as FILE' } },
   example: 'benchd config check ./config.json',
   async run({ options, operands: [file] }) {
     const { readConfig } = await import('../config.ts')
@@ -39,11 +39,11 @@ const check = command({
 
 const show = command({
   name: 'config show',
-  summary: 'Show what the configuration says, and where each value comes from: flag, environment or file',
+  summary: 'Show the configuration, and the origin of each value: flag, environment or file',
   operands: ['[FILE]'],
   options: {
-    config: { type: 'string', value: 'FILE', help: 'The same as FILE' },
-    effective: { type: 'boolean', help: 'Also what nobody said: the defaults' },
+    config: { type: 'string', value: 'FILE', help: 'Configuration file, as FILE' },
+    effective: { type: 'boolean', help: 'Show also the defaults' },
     ...listenOptions,
   },
   example: 'benchd config show --effective',
@@ -56,7 +56,7 @@ const show = command({
 
 const again = command({
   name: 'config reload',
-  summary: 'Have the service read its configuration and its topologies again; what needs a restart is named',
+  summary: 'Reload the configuration and the topologies, and name each change that needs a restart',
   options: serviceOptions,
   example: 'benchd config check && benchd config reload',
   async run({ options }) {

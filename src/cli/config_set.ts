@@ -11,11 +11,11 @@ import { print } from './table.ts'
 
 export const configSet = command({
   name: 'config set',
-  summary: 'Change one value of the configuration, named as config show names it; what is no JSON is text',
+  summary: 'Change one value of the configuration, named by its path in config show; VALUE is JSON or plain text',
   operands: ['PATH', 'VALUE'],
   options: {
     config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },
-    'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service that takes the change' },
+    'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service that loads the change' },
   },
   example: 'sudo benchd config set devices.shaker-1.limits.speed.max 1500',
   run: again(async ({ options, operands: [name = '', value = ''] }) => {

@@ -12,7 +12,7 @@ const service = '_benchd._tcp'
 
 const discover = command({
   name: 'discover',
-  summary: 'List the benches that make themselves known on this network',
+  summary: 'List the benches on this network',
   async run({ options }) {
     const benches = benchesIn(await browse())
     const rows = benches.map(({ name, url, addresses, version }) => [name, url, addresses.join(' '), version ?? ''])

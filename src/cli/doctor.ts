@@ -10,12 +10,12 @@ import { print } from './table.ts'
 
 const doctor = command({
   name: 'doctor',
-  summary: 'Check this computer, with what to do about each thing that is not well; exit 1 when one fails',
+  summary: 'Check this computer and print a remedy for each problem; exit with 1 when a check fails',
   options: {
     config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },
     'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },
-    ask: { type: 'boolean', help: 'Where no service runs: ask the instruments who they are; nothing moves' },
-    root: { type: 'string', value: 'DIR', help: 'A folder that is laid out like a computer, in place of this one' },
+    ask: { type: 'boolean', help: 'Ask the instruments for their identities while no service runs; nothing moves' },
+    root: { type: 'string', value: 'DIR', help: 'Folder laid out as a root file system, in place of /' },
     json: { type: 'boolean', help: 'Print JSON' },
   },
   example: 'sudo benchd doctor',

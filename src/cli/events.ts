@@ -18,8 +18,8 @@ import { print } from './table.ts'
 import { note } from './terminal.ts'
 
 const filters = {
-  execution: { type: 'string', value: 'ID', help: 'Of that run alone' },
-  types: { type: 'string', value: 'T,…', help: `Of these entity types alone, with commas: ${entityTypes.join(', ')}` },
+  execution: { type: 'string', value: 'ID', help: 'Show only the events of this run' },
+  types: { type: 'string', value: 'T,…', help: `Show only these entity types, separated by commas: ${entityTypes.join(', ')}` },
 } as const
 
 const again_ms = 2000
@@ -27,7 +27,7 @@ const page = 1000
 
 const eventsTail = command({
   name: 'events tail',
-  summary: 'Print events as they happen, until Ctrl-C; goes on where it was after the service was away',
+  summary: 'Print events as they happen, until Ctrl-C; after a lost connection, continue without a gap',
   options: { ...filters, ...serviceOptions },
   example: 'benchd events tail --types DEVICE,INCIDENT',
   async run({ options }) {
@@ -61,7 +61,7 @@ const eventsTail = command({
 const eventsSince = command({
   name: 'events since',
   summary:
-    'Print the events of some time and later: Unix seconds, a day, a moment as 2026-01-31T08:00, in the zone of this computer, or 90s, 10m, 2h, 1d ago',
+    'Print the events since TIME: 90s, 10m, 2h or 1d ago, a day or a moment such as 2026-01-31T08:00 in the zone of this computer, or Unix seconds',
   operands: ['TIME'],
   options: { ...filters, ...serviceOptions },
   example: 'benchd events since 10m',
@@ -74,10 +74,10 @@ const eventsSince = command({
 
 const eventsExport = command({
   name: 'events export',
-  summary: 'Print all events: a line of JSON each, or comma-separated values',
+  summary: 'Export all events as lines of JSON or as comma-separated values',
   options: {
     ...filters,
-    csv: { type: 'boolean', help: 'Comma-separated values with a header, the time also as a date; the context is JSON' },
+    csv: { type: 'boolean', help: 'Print comma-separated values with a header, the time also as a date, the context as JSON' },
     ...serviceOptions,
   },
   example: 'benchd events export --execution 7b1c > run.jsonl',
@@ -99,7 +99,7 @@ const eventsExport = command({
 
 const eventsVerify = command({
   name: 'events verify',
-  summary: 'Check every line of the log on this machine, and say what is damaged',
+  summary: 'Check every line of the event log on this machine, and list damaged lines',
   options: { 'data-dir': serviceOptions['data-dir'] },
   async run({ options }) {
     const found = await offline(dataDir(options['data-dir']), 'events verify', undefined)

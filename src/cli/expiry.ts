@@ -6,7 +6,7 @@ export const expiresOption = {
   expires: {
     type: 'string',
     value: 'WHEN',
-    help: 'When it ends: after 12h, 90d or 8w, at the end of a day, 2027-06-30, at 2027-06-30T18:00, or never',
+    help: 'End of validity: after 12h, 90d or 8w, at the end of a day, 2027-06-30, at 2027-06-30T18:00, or never',
   },
 } as const
 

@@ -3,7 +3,7 @@
 import { secondsOf } from './numbers.ts'
 
 export const faultTellingOptions = {
-  after: { type: 'string', value: 'SECONDS', help: 'So much later; default 0' },
+  after: { type: 'string', value: 'SECONDS', help: 'Delay in seconds; default 0' },
 } as const
 
 /** Throws a usage error where `after` is no time. */

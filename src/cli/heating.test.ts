@@ -27,9 +27,9 @@ test('off switches the heater off, and every list shows a heater that is on', as
   ])
     t.notMatch(await said(...list), /heating/)
   t.equal(await said('devices', 'perform', 'shaker-1', 'set_temperature', '--temperature', 'off'), 'shaker-1: heater switched off\n')
-  t.match(await said('devices', 'set-temperature', '--help'), /--temperature N\|off +Temperature to go to, or off for no heat, in °C/)
+  t.match(await said('devices', 'set-temperature', '--help'), /--temperature N\|off +Target temperature, or off for no heat, in °C/)
   const wrong = await benchd(t.testdirName, ['devices', 'set-temperature', 'shaker-1', '--temperature', 'null'], env)
-  t.match(wrong, { code: 2, stderr: /--temperature null is not a number/ })
+  t.match(wrong, { code: 2, stderr: /--temperature null is not a number, and not off/ })
 })
 
 const execution_id = '7b1c2d3e-0000-4000-8000-000000000000'

@@ -32,13 +32,13 @@ export function overviewOf(parts: readonly Section[]): string {
     'Usage: benchd <command> [options]',
     ...lines,
     '',
-    `  ${'help [command]'.padEnd(width)}Say more; also: help exit-codes`,
+    `  ${'help [command]'.padEnd(width)}Show the help of a command; also: help exit-codes`,
     '',
     `Every command: ${Object.keys(commonOptions)
       .map((option) => `--${option}`)
       .join(' ')} --help`,
     `Environment: ${Object.keys(environment).join(' ')}`,
-    'A flag goes before the environment, that before the file, that before the default.',
+    'A flag overrides the environment, the environment overrides the file, and the file overrides the defaults.',
   ].join('\n')
 }
 

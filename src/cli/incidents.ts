@@ -12,9 +12,9 @@ const incidentsList = shows({
   aliases: ['incidents'],
   summary: 'List the incidents, the newest first',
   options: {
-    new: { type: 'boolean', help: 'Those alone that nobody has acknowledged' },
-    execution: { type: 'string', value: 'ID', help: 'Those of that run alone' },
-    limit: { type: 'string', value: 'N', help: 'At most so many; default 20' },
+    new: { type: 'boolean', help: 'Show only incidents that nobody has acknowledged' },
+    execution: { type: 'string', value: 'ID', help: 'Show only the incidents of this run' },
+    limit: { type: 'string', value: 'N', help: 'Largest number of entries; default 20' },
   },
   example: 'benchd incidents list --new',
   async path({ service, options }) {
@@ -36,7 +36,7 @@ const incidentsShow = shows({
 
 const incidentsAck = tells({
   name: 'incidents ack',
-  summary: 'Mark an incident as seen; that of safe mode ends it',
+  summary: 'Acknowledge an incident; for the incident of safe mode, end safe mode',
   operands: ['ID'],
   example: 'benchd incidents ack 7b1c',
   tell: async ({ service, operands: [id = ''] }) => ({ path: `${await incidentPathOf(service, id)}/acknowledge` }),

@@ -29,7 +29,8 @@ test('a configuration is written whole, for its owner alone, with a first key, a
   t.match(made, {
     code: 0,
     stderr: '',
-    stdout: /^wrote .*bench\/config\.json: devices shaker-1, robot-1, s\n.*this once: bk_[\w-]+\nNext:\n/,
+    stdout:
+      /^wrote .*bench\/config\.json: devices shaker-1, robot-1, s\nthe first key, scope admin: bk_[\w-]+\nSave the key now: .*data\/keys\.json has only its hash\.\nNext:\n/,
   })
   const path = `${root}/bench/config.json`
   t.equal(statSync(path).mode & 0o777, 0o600)

@@ -24,17 +24,17 @@ type Device = { device_id: string; driver: string; transport?: { kind: string; p
 
 const init = command({
   name: 'init',
-  summary: 'Write the first configuration of a bench, and make its first key; a configuration that has devices stays as it is',
+  summary: 'Write the first configuration of a bench and create its first key; never change a configuration that has devices',
   operands: ['[DIR]'],
   options: {
     device: {
       type: 'string',
       value: 'ID=DRIVER@PORT',
       multiple: true,
-      help: 'A device; PORT as in devices add. Default: asks for each port',
+      help: 'Device, with PORT as in devices add; default: ask for each port',
     },
     'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },
-    root: { type: 'string', value: 'DIR', help: 'A folder that holds dev and sys in place of /' },
+    root: { type: 'string', value: 'DIR', help: 'Folder that holds dev and sys in place of /' },
   },
   example: 'benchd init --device shaker-1=bioshake@simulated',
   async run({ options, operands: [folder] }) {
@@ -200,7 +200,7 @@ function nextSteps({ path, data, isServed, names, api_key, isNamed, isDataNamed 
   return [
     api_key === undefined
       ? `made no key: the bench has keys already; see: benchd key list${folder}`
-      : `the first key, scope admin, is shown this once: ${api_key}`,
+      : `the first key, scope admin: ${api_key}\nSave the key now: it is shown only this once, and ${join(data, 'keys.json')} has only its hash.`,
     'Next:',
     ...(first === undefined ? [`  benchd devices add shaker-1 --driver bioshake --port PORT${config}${folder}`] : []),
     ...(isServed ? [] : [`  benchd serve${config}${folder}`]),

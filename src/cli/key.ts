@@ -12,14 +12,14 @@ import { secondsOf } from './numbers.ts'
 import { offline } from './offline.ts'
 import { commands as pairing } from './pairing.ts'
 import { date, print, table } from './table.ts'
-import { mustBeSure, noteNone, say, yesOption } from './terminal.ts'
+import { mustBeSure, note, noteNone, say, yesOption } from './terminal.ts'
 
 const keyCreate = command({
   name: 'key create',
-  summary: 'Make a key, and print it: it is shown this once',
+  summary: 'Create a key and print it once',
   options: {
-    name: { type: 'string', value: 'NAME', help: 'Whose key it is' },
-    scope: { type: 'string', value: 'SCOPE', one_of: ['read', 'operate', 'admin'], help: 'read, operate or admin' },
+    name: { type: 'string', value: 'NAME', help: 'Name of the key' },
+    scope: { type: 'string', value: 'SCOPE', one_of: ['read', 'operate', 'admin'], help: 'Scope: read, operate or admin' },
     ...expiresOption,
     ...serviceOptions,
   },
@@ -54,40 +54,45 @@ const keyList = command({
 
 const keyRotate = command({
   name: 'key rotate',
-  summary: 'Make a new key in the place of one, and print it: the old one works on until it is revoked, or for --overlap',
+  summary: 'Replace a key and print the new key once; the old key stays valid until it is revoked, or for --overlap',
   operands: ['KEY'],
-  options: { overlap: { type: 'string', value: 'S', help: 'Seconds that both work' }, ...expiresOption, ...serviceOptions },
+  options: { overlap: { type: 'string', value: 'S', help: 'Seconds for which both keys are valid' }, ...expiresOption, ...serviceOptions },
   example: 'benchd key rotate laptop --overlap 86400',
   async run({ options, operands: [named = ''] }) {
     const wish = {
       ...(options.overlap !== undefined && { overlap_s: secondsOf('--overlap', options.overlap, (seconds) => seconds >= 0) }),
       ...expiryOf(options),
     }
+    let before = ''
     const created = await withKeys(options, {
       async online(service) {
         const { key_id } = keyNamed(named, await keysOf(service))
+        before = key_id
         return ask<CreatedKey>(service, 'POST', `/api/keys/${key_id}/rotate`, wish)
       },
       async offline(folder) {
         const { key_id } = keyNamed(named, await keysIn(folder))
+        before = key_id
         return offline(folder, 'key rotate', { key_id, ...wish })
       },
       what: 'the new key is made for the next service that uses it',
     })
+    // Both have one name until then.
+    if (options.overlap === undefined) note(`the old key stays valid until you revoke it: benchd key revoke ${before}`)
     print(options.json ? JSON.stringify(created) : created.api_key)
   },
 })
 
 const whoami = shows({
   name: 'whoami',
-  summary: 'Say which key this is, and what it may',
+  summary: 'Show the key in use and its scope',
   path: () => '/api/system/whoami',
   text: ({ key_id, name, scope }: { key_id: string; name: string; scope: string }) => `${name} (${key_id}), scope ${scope}`,
 })
 
 const keyRevoke = command({
   name: 'key revoke',
-  summary: 'Revoke a key, named by its id or its name: it opens nothing from now on',
+  summary: 'Revoke a key, named by its id or its name, at once',
   operands: ['KEY'],
   options: { ...yesOption, ...serviceOptions },
   example: 'benchd key revoke guest',

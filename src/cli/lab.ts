@@ -20,7 +20,7 @@ type Lab = { link: FleetStatus | null; benches: Bench[] }
 
 const labStatus = shows({
   name: 'lab status',
-  summary: 'Show which benches of the lab are there, and how this one is connected to it',
+  summary: 'Show the benches of the lab, and how this bench is connected',
   path: () => '/api/lab',
   text: ({ link, benches }: Lab) =>
     link ? [linkLine(link), benchTable(benches)].join('\n') : 'this bench belongs to no lab: its configuration has no "fleet"',
@@ -56,7 +56,7 @@ function benchTable(benches: readonly Bench[]): string {
 
 const labNewEpoch = command({
   name: 'lab new-epoch',
-  summary: 'Go on under the name of this bench, although another box has sent events under it',
+  summary: 'Continue under the name of this bench although another computer has sent events under it',
   options: { ...yesOption, ...serviceOptions },
   async run({ options }) {
     await mustBeSure(options, 'let this bench go on under its name; the other box with that name then sends nothing more')
@@ -70,11 +70,11 @@ const folderOf = (named: string | undefined) => resolve(named ?? usualFolder)
 
 const labInit = command({
   name: 'lab init',
-  summary: `Write the configuration of the lab's broker, with a key for each bench, into DIR, by default ${usualFolder}; where a lab is there, add benches to it`,
+  summary: `Write the configuration of the lab's broker and a key for each bench into DIR, default ${usualFolder}, or add benches to a lab`,
   operands: ['[DIR]'],
   options: {
     name: { type: 'string', value: 'LAB', help: 'Name of a new lab' },
-    bench: { type: 'string', value: 'NAME', multiple: true, help: 'A bench of the lab' },
+    bench: { type: 'string', value: 'NAME', multiple: true, help: 'Bench of the lab; repeatable' },
     host: { type: 'string', value: 'HOST', help: 'Name or address at which benches reach the broker; default: the name of this computer' },
     port: { type: 'string', value: 'PORT', help: 'Port of the broker; default 4222' },
     store: { type: 'string', value: 'DIR', help: 'Folder in which the broker keeps the events; default /var/lib/nats' },
@@ -128,25 +128,33 @@ function nextSteps(
 
 const labSetup = command({
   name: 'lab setup',
-  summary: 'Make the stream and the bucket of the lab at its broker, unless they are there',
+  summary: 'Create the stream and the buckets of the lab at its broker; keep those that exist, and say what is set otherwise',
   operands: ['[DIR]'],
   async run({ options, operands: [named] }) {
     const [{ setUp }, { placeIn, readLab }] = await Promise.all([import('../fleet/setup.ts'), import('../fleet/lab_folder.ts')])
     const folder = folderOf(named)
     const lab = await readLab(folder)
-    await setUp(placeIn(folder, lab, 'admin'))
-    print(options.json ? JSON.stringify({ success: true, lab: lab.name }) : `the broker of ${lab.name} is ready for events`)
+    const kept = await setUp(placeIn(folder, lab, 'admin'))
+    print(
+      options.json
+        ? JSON.stringify({ success: true, lab: lab.name, kept })
+        : [...kept, `the broker of ${lab.name} is ready for events`].join('\n'),
+    )
   },
 })
 
 const labEvents = command({
   name: 'lab events',
-  summary: 'Print the events of all benches of the lab, each once and in the order of its bench',
+  summary: 'Print the events of all benches of the lab, each once, in the order of its bench',
   operands: ['[DIR]'],
   options: {
-    follow: { type: 'boolean', short: 'f', help: 'Go on with new events until Ctrl-C, also after the broker was away' },
-    out: { type: 'string', value: 'FILE', help: 'Add them to a file, as lines of JSON; a next call goes on where the file ends' },
-    server: { type: 'string', value: 'URL', help: 'A broker that no lab init has set up, nats://HOST:PORT, in place of DIR' },
+    follow: { type: 'boolean', short: 'f', help: 'Continue with new events until Ctrl-C, also after a lost connection to the broker' },
+    out: { type: 'string', value: 'FILE', help: 'Append the events to a file as lines of JSON; the next call continues at its end' },
+    server: {
+      type: 'string',
+      value: 'URL',
+      help: 'Address of a broker that was set up without lab init, nats://HOST:PORT, in place of DIR',
+    },
   },
   example: 'benchd lab events --follow --out floor-2.jsonl',
   async run({ options, operands: [named] }) {
@@ -184,15 +192,15 @@ function readable(text: string): string {
 const labDemo = command({
   name: 'lab demo',
   summary:
-    'Run a lab on this computer: two simulated benches, a broker and the coordinator, no hardware needed; wants nats-server and postgresql',
+    'Run a simulated lab of two benches, a broker and the coordinator on this computer; nats-server and postgresql must be installed',
   options: {
     port: {
       type: 'string',
       value: 'N',
-      help: 'Port of the first bench; the second and the coordinator have the next ones. Default 8520; 0 for any that are free',
+      help: 'Port of the first bench, followed by the second and the coordinator; default 8520, 0 for any free ports',
     },
   },
-  no_json: 'it speaks to people; ask a bench with benchd lab status --json',
+  no_json: 'its output is for people; ask a bench with benchd lab status --json',
   async run({ options }) {
     const port = portOf(options.port ?? '8520', 0, 65_533)
     const { labDemo } = await import('./lab_demo.ts')

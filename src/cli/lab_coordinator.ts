@@ -38,16 +38,16 @@ function keyOf({ key }: Given<typeof serviceOptions>): { key?: string } {
 
 const labServe = command({
   name: 'lab serve',
-  summary: `Run the coordinator of a lab, which carries journeys over its benches out; FILE is the lab file, by default ${usualFile}`,
+  summary: `Run the coordinator of a lab from its lab file, default ${usualFile}`,
   operands: ['[FILE]'],
   options: {
     host: { type: 'string', value: 'H', help: 'Address to listen on; default 127.0.0.1' },
-    port: { type: 'string', value: 'N', help: `Port to listen on; default ${usualPort}, 0 for any that is free` },
+    port: { type: 'string', value: 'N', help: `Port to listen on; default ${usualPort}, 0 for any free port` },
     cert: { type: 'string', value: 'FILE', help: 'Certificate for TLS, PEM; with --tls-key' },
     'tls-key': { type: 'string', value: 'FILE', help: 'Key of the certificate, PEM' },
-    'data-dir': { type: 'string', value: 'DIR', help: `Folder of its keys and its audit trail; default ${usualData}` },
+    'data-dir': { type: 'string', value: 'DIR', help: `Folder of the keys and the audit trail; default ${usualData}` },
   },
-  no_json: 'where nobody looks its log is lines of JSON',
+  no_json: 'without a terminal its log is lines of JSON',
   example: 'benchd lab serve floor-2.jsonc',
   async run({ options, operands: [named] }) {
     const ended = signalled()
@@ -108,7 +108,7 @@ function tlsOf({ cert, 'tls-key': key }: { cert?: string; 'tls-key'?: string }):
 
 const labCheck = command({
   name: 'lab check',
-  summary: 'Hold a lab file against its benches, and print each mistake with its place in the file; nothing is started',
+  summary: 'Check a lab file against its benches, and print each mistake with its place in the file',
   operands: ['[FILE]'],
   async run({ options, operands: [named] }) {
     const { checkLab } = await import('../fleet/coordinator/check.ts')
@@ -135,7 +135,7 @@ const labJourneys = shows({
 const labJourney = shows({
   whom: coordinatorOf,
   name: 'lab journey',
-  summary: 'Show a journey, named by the beginning of its id or by its labware, and what was done when',
+  summary: 'Show a journey and its history, named by the beginning of its id or by its labware',
   operands: ['JOURNEY'],
   path: ({ operands: [name = ''] }) => `/api/lab/journeys/${encodeURIComponent(name)}`,
   text: (journey: ShownJourney) => {
@@ -149,7 +149,7 @@ const labJourney = shows({
 const labWhy = shows({
   whom: coordinatorOf,
   name: 'lab why',
-  summary: 'Say what a journey waits for, and what helps',
+  summary: 'Explain what a journey waits for, and what to do about it',
   operands: ['JOURNEY'],
   path: ({ operands: [name = ''] }) => `/api/lab/journeys/${encodeURIComponent(name)}/why`,
   text: ({ because }: { because: string[] }) => because.join('\n'),
@@ -158,7 +158,7 @@ const labWhy = shows({
 const labTasks = shows({
   whom: coordinatorOf,
   name: 'lab tasks',
-  summary: 'List what people and carriers are to do',
+  summary: 'List the open tasks of people and carriers',
   path: () => '/api/lab/tasks',
   text({ tasks }: { tasks: ShownTask[] }) {
     noteNone(tasks, 'nobody has anything to carry')
@@ -174,7 +174,7 @@ const labTasks = shows({
 const labCustody = shows({
   whom: coordinatorOf,
   name: 'lab custody',
-  summary: 'Show who has which labware, or, with LABWARE, who has had it from the first holder on',
+  summary: 'Show the holder of each labware, or with LABWARE all holders of that labware',
   operands: ['[LABWARE]'],
   path: ({ operands: [labware] }) => `/api/lab/custody${labware === undefined ? '' : `/${encodeURIComponent(labware)}`}`,
   text({ custody }: { custody: CustodyRow[] }) {
@@ -190,9 +190,9 @@ const labCustody = shows({
 
 const labStart = command({
   name: 'lab start',
-  summary: 'Begin a journey of the lab file with the labware that has this barcode',
+  summary: 'Start a journey of the lab file with the labware of this barcode',
   operands: ['JOURNEY', 'LABWARE'],
-  options: { id: { type: 'string', value: 'UUID', help: 'Id of the journey; with the same id it begins once' }, ...serviceOptions },
+  options: { id: { type: 'string', value: 'UUID', help: 'Id of your own; a repeated id starts one journey' }, ...serviceOptions },
   example: 'benchd lab start assay P-0042',
   async run({ options, operands: [journey, labware] }) {
     const body = { journey, labware, ...(options.id !== undefined && { journey_id: options.id }) }
@@ -203,11 +203,10 @@ const labStart = command({
 
 const labDecide = command({
   name: 'lab decide',
-  summary:
-    'Decide about a journey that cannot go on by itself: retry, done (with --at), back, lost or end; lab why says which are possible',
+  summary: 'Decide about a journey that cannot go on by itself: retry, done (with --at), back, lost or end, as lab why lists them',
   operands: ['JOURNEY', 'DECISION'],
   options: {
-    at: { type: 'string', value: 'POSITION', help: 'With done: the position of the bench at which the labware stands' },
+    at: { type: 'string', value: 'POSITION', help: 'Position of the labware on the bench, for done' },
     ...serviceOptions,
   },
   async run({ options, operands: [journey = '', decision] }) {
@@ -221,7 +220,7 @@ const labDecide = command({
 const labConfirm = tells({
   whom: coordinatorOf,
   name: 'lab confirm',
-  summary: 'Say that a task is done; labware that was placed wants the barcode that was read',
+  summary: 'Confirm that a task is done; for placed labware, give the barcode that was read',
   operands: ['TASK', '[BARCODE]'],
   tell: ({ operands: [task = '', barcode] }) => ({
     path: `/api/lab/tasks/${encodeURIComponent(task)}/confirm`,
@@ -235,8 +234,8 @@ const mayBeAway: readonly Exit[] = ['unreachable', 'not_allowed']
 const labStop = command({
   name: 'lab stop',
   summary:
-    'Ask all benches of the lab at once to stop their devices; this is no safety function, and names each bench that does not answer. Where the coordinator is away, ' +
-    `the benches of the lab file FILE are asked from here, by default ${usualFile}`,
+    'Stop the devices of all benches of a lab, from this computer and the lab file when the coordinator is away. ' +
+    `Not a safety function: look at each bench that does not answer. FILE is by default ${usualFile}`,
   operands: ['[FILE]'],
   stops: true,
   options: serviceOptions,
@@ -262,7 +261,7 @@ const labStop = command({
 
 const labSimulate = command({
   name: 'lab simulate',
-  summary: 'Try a journey out on the clock alone, and draw which bench and which carrier does what when',
+  summary: 'Simulate a journey without devices and draw the timeline of its benches and carriers',
   operands: ['JOURNEY'],
   options: serviceOptions,
   async run({ options, operands: [journey] }) {

@@ -11,7 +11,7 @@ import { note, noteNone } from './terminal.ts'
 
 const labwareList = shows({
   name: 'labware list',
-  summary: 'List labware, and where it is',
+  summary: 'List the labware with its places',
   path: () => '/api/labware',
   text: ({ labware }: { labware: Whereabouts[] }) => table(['ID', 'NAME', 'TYPE', 'BARCODE', 'WHERE', 'THREAD', 'MODE'], labware.map(row)),
   also({ labware }) {
@@ -22,10 +22,9 @@ const labwareList = shows({
 
 const labwarePut = tells({
   name: 'labware put',
-  summary:
-    'Say that labware, named by id, name, barcode or place, stands at a place now, or, with --off, that it was taken off the bench; nothing moves',
+  summary: 'Update the position of labware named by id, name, barcode or place; with --off, take the labware off the bench. Nothing moves',
   operands: ['ID', '[PLACE]'],
-  options: { off: { type: 'boolean', help: 'It is off the bench' } },
+  options: { off: { type: 'boolean', help: 'Take the labware off the bench' } },
   async tell({ service, options, operands: [id = '', place] }) {
     if ((place === undefined) === (options.off !== true))
       throw new CliError('usage', 'benchd labware put wants the PLACE where it stands now, or --off')

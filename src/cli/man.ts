@@ -8,8 +8,8 @@ import { exitCodes } from './exit.ts'
 
 const man = command({
   name: 'man',
-  summary: 'Print the manual page, for man to show',
-  no_json: 'what it prints is for man',
+  summary: 'Print the manual page',
+  no_json: 'its output is for man',
   example: 'benchd man | man -l -',
   async run({ table }) {
     process.stdout.write(manPage(await table()))
@@ -47,7 +47,7 @@ function manPage(table: readonly Section[]): string {
     '.SH ENVIRONMENT',
     ...Object.entries(environment).flatMap(([name, what]) => ['.TP', `.B ${plain(name)}`, plain(what)]),
     '.PP',
-    'A flag goes before the environment, that before the file, that before the default.',
+    'A flag overrides the environment, the environment overrides the file, and the file overrides the defaults.',
     '.SH FILES',
     ...Object.entries(files).flatMap(([name, what]) => ['.TP', `.I ${plain(name)}`, plain(what)]),
     '.SH EXIT STATUS',

@@ -23,7 +23,7 @@ test('every command takes --json, or says why not, and no two have one name', as
   const names = commands.flatMap(({ name, aliases = [] }) => [name, ...aliases])
   t.equal(new Set(names).size, names.length)
   const home = t.testdir({})
-  t.match(await benchd(home, ['demo', '--json']), { code: 2, stderr: /no option --json: it speaks to people/ })
+  t.match(await benchd(home, ['demo', '--json']), { code: 2, stderr: /no option --json: its output is for people/ })
   t.match(JSON.parse((await benchd(home, ['version', '--json'])).stdout), { version: /^\d/ })
 })
 

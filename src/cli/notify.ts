@@ -9,7 +9,7 @@ import { noteNone } from './terminal.ts'
 
 const notifyList = shows({
   name: 'notify list',
-  summary: 'List the webhooks that are called when somebody is needed, and how delivery goes',
+  summary: 'List the webhooks that are called when a person is needed, with the state of their deliveries',
   path: () => '/api/system/notify',
   text: ({ receivers }: { receivers: ReceiverStatus[] }) =>
     table(
@@ -27,7 +27,7 @@ const notifyList = shows({
 
 const notifyTest = command({
   name: 'notify test',
-  summary: 'Send a test message to each webhook; the exit code is 0 if all took it',
+  summary: 'Send a test message to each webhook; exit with 0 if all accepted it',
   options: serviceOptions,
   async run({ options }) {
     type Tested = { receivers: { host: string; failure: string | null }[] }

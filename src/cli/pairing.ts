@@ -15,10 +15,10 @@ const again_ms = 1000
 
 const keyPair = command({
   name: 'key pair',
-  summary: 'Ask a service for a key, wait until somebody approves it there, and print it: it is shown this once',
+  summary: 'Request a key from a service, wait for the approval there, and print the key once',
   options: {
-    name: { type: 'string', value: 'NAME', help: 'Whose key it is to be' },
-    scope: { type: 'string', value: 'SCOPE', one_of: ['read', 'operate', 'admin'], help: 'read, operate or admin' },
+    name: { type: 'string', value: 'NAME', help: 'Name of the key' },
+    scope: { type: 'string', value: 'SCOPE', one_of: ['read', 'operate', 'admin'], help: 'Scope: read, operate or admin' },
     ...serviceOptions,
   },
   example: 'benchd key pair --url http://lab-pi-1.local:8520 --name notebook --scope operate',
@@ -36,7 +36,7 @@ const keyPair = command({
 
 const keyRequests = shows({
   name: 'key requests',
-  summary: 'List who asks for a key: with its code, its address, and what it calls itself',
+  summary: 'List the pairing requests with code, address and name',
   path: () => '/api/keys/requests',
   text: ({ requests }: { requests: PairingRequest[] }) => listed(requests),
   also: ({ requests }) => noteNone(requests, 'nobody asks for a key'),
@@ -44,9 +44,9 @@ const keyRequests = shows({
 
 const keyApprove = command({
   name: 'key approve',
-  summary: 'Let who shows this code have the key they asked for; or deny it',
+  summary: 'Approve or deny a pairing request',
   operands: ['CODE'],
-  options: { deny: { type: 'boolean', help: 'They get none' }, ...expiresOption, ...serviceOptions },
+  options: { deny: { type: 'boolean', help: 'Deny the request' }, ...expiresOption, ...serviceOptions },
   example: 'benchd key approve K7M-2QX',
   async run({ options, operands: [code = ''] }) {
     const service = serviceOf(options)

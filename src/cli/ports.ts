@@ -16,11 +16,11 @@ const settle_ms = 500
 
 const ports = command({
   name: 'ports',
-  summary: 'List the serial ports and what is plugged in there; or find out which is which by unplugging it',
+  summary: 'List the serial ports and the adapters at them; with --identify, find a port by unplugging its adapter',
   options: {
-    identify: { type: 'boolean', help: 'Wait until one is unplugged or plugged in, and say which it was' },
-    here: { type: 'boolean', help: 'Those of this computer, without asking a service' },
-    root: { type: 'string', value: 'DIR', help: 'With --here: a folder that holds dev and sys in place of /' },
+    identify: { type: 'boolean', help: 'Wait until an adapter is unplugged or plugged in, and name its port' },
+    here: { type: 'boolean', help: 'List the ports of this computer without a service' },
+    root: { type: 'string', value: 'DIR', help: 'Folder that holds dev and sys in place of /, for --here' },
     ...serviceOptions,
   },
   example: 'benchd ports --identify',
@@ -28,7 +28,7 @@ const ports = command({
     const look = options.here || options.root ? lookHere(options.root) : lookThere(serviceOf(options))
     if (options.identify) return identified(look, options.json ? (port) => print(JSON.stringify(port)) : (port) => print(described(port)))
     const found = await look()
-    print(options.json ? JSON.stringify({ ports: found }) : found.length ? listed(found) : 'no serial port is there')
+    print(options.json ? JSON.stringify({ ports: found }) : found.length ? await listed(found) : 'no serial port is there')
     return 0
   },
 })
@@ -106,7 +106,7 @@ function described(port: Port): string {
   return by_id ? `it is ${by_id} (${path}${what})${whose}` : `it is ${path}${what}${whose}; it has no lasting name of its own`
 }
 
-function listed(found: readonly Port[]): string {
+async function listed(found: readonly Port[]): Promise<string> {
   const rows = found.map(({ path, by_id, vendor_id, product_id, manufacturer, product, device_id }) => [
     path,
     device_id ?? '-',
@@ -114,5 +114,20 @@ function listed(found: readonly Port[]): string {
     [manufacturer, product].filter(Boolean).join(' ') || '-',
     by_id ?? '-',
   ])
-  return table(['PORT', 'DEVICE', 'USB', 'WHAT', 'LASTING NAME'], rows)
+  const twins = await twinsIn(found)
+  return [table(['PORT', 'DEVICE', 'USB', 'WHAT', 'LASTING NAME'], rows), ...(twins.length ? ['', ...twins] : [])].join('\n')
+}
+
+/** A sentence for each pair of USB ports that a person may confuse. */
+async function twinsIn(found: readonly Port[]): Promise<string[]> {
+  const { areOnOneAdapter, isTwin } = await import('../../drivers/transports/ports.ts')
+  return found.flatMap((one, i) =>
+    found.slice(i + 1).flatMap((other) => {
+      if (one.vendor_id === null || !isTwin(one, other)) return []
+      const both = `${one.path} and ${other.path}`
+      if (areOnOneAdapter(one, other)) return [`${both} are two ports of one adapter`]
+      const name = one.by_path ?? other.by_path ?? '/dev/serial/by-path/...'
+      return [`${both} are adapters that say the same of themselves; name each by its socket, e.g. ${name}`]
+    }),
+  )
 }

@@ -20,14 +20,14 @@ type Tried = { shown: string[]; used: number; left: number; error: Error | undef
 
 const replay = command({
   name: 'replay',
-  summary: 'Run an operation of a driver against a recorded wire log, and say where the driver says something else',
+  summary: 'Replay a recorded wire log against a driver, and show the first difference',
   operands: ['FILE'],
   options: {
     driver: { type: 'string', value: 'DRIVER', help: 'Driver to run' },
-    operation: { type: 'string', value: 'NAME', help: 'What was done when it was recorded; default initialize' },
-    params: { type: 'string', value: 'JSON', help: 'With which parameters' },
-    settings: { type: 'string', value: 'JSON', help: "The driver's settings, as in the configuration" },
-    fault: { type: 'boolean', help: 'Use the frames before the fault, not the last ones' },
+    operation: { type: 'string', value: 'NAME', help: 'Recorded operation; default initialize' },
+    params: { type: 'string', value: 'JSON', help: 'Parameters of the operation' },
+    settings: { type: 'string', value: 'JSON', help: 'Settings of the driver, as in the configuration' },
+    fault: { type: 'boolean', help: 'Use the messages before the fault, not the last ones' },
   },
   example: 'benchd replay wire.json --driver bioshake --operation lock_plate',
   async run({ options, operands: [file = ''] }) {

@@ -15,21 +15,21 @@ import { mustBeSure, note, yesOption } from './terminal.ts'
 const restore = command({
   name: 'restore',
   summary:
-    'Put a backup back, named by its file or as backup list names it: what people set up; with --all also what ran. What was there before is kept',
+    'Restore the settings of a backup, named by its file or by its name in backup list; with --all, also restore runs and labware. The previous files are saved',
   operands: ['FILE'],
   options: {
-    'dry-run': { type: 'boolean', help: 'Check the backup, and only say what would be done' },
-    all: { type: 'boolean', help: 'Also runs, records, incidents and where labware is, and the events if the backup has them' },
+    'dry-run': { type: 'boolean', help: 'Check the backup, and show the changes without making them' },
+    all: { type: 'boolean', help: 'Restore also runs, records, incidents, the places of labware, and the events of the backup' },
     'with-keys': {
       type: 'boolean',
-      help: 'Also the keys, if the backup has them: whose they are, or were before they were revoked, comes in with them',
+      help: 'Restore also the keys of the backup, including keys that were revoked since',
     },
-    'with-config': { type: 'boolean', help: 'Also the configuration and the topologies' },
+    'with-config': { type: 'boolean', help: 'Restore also the configuration and the topologies' },
     'with-commands': {
       type: 'boolean',
-      help: 'With --with-config: also where it names programs of bridges that this computer does not start yet',
+      help: 'Accept programs of bridges that this computer does not start yet, with --with-config',
     },
-    config: { type: 'string', value: 'FILE', help: 'Where the configuration is; default /etc/benchd/config.json' },
+    config: { type: 'string', value: 'FILE', help: 'Configuration file to restore; default /etc/benchd/config.json' },
     'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },
     ...yesOption,
   },

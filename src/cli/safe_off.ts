@@ -26,7 +26,7 @@ type Outcome = { device_id: string; success: boolean; message: string }
 
 const safeOff = command({
   name: 'safe-off',
-  summary: 'Halt every device that was left on when the service ended',
+  summary: 'Halt every device that was still on when the service ended',
   options: {
     config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },
     'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },

@@ -11,7 +11,7 @@ import { configPath, dataDir, topologiesDir } from './places.ts'
 
 export const listenOptions = {
   host: { type: 'string', value: 'H', help: 'Address to listen on' },
-  port: { type: 'string', value: 'N', help: 'Port to listen on; 0 for any that is free' },
+  port: { type: 'string', value: 'N', help: 'Port to listen on; 0 for any free port' },
   'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },
   topologies: { type: 'string', value: 'DIR', help: 'Folder of topologies and workflows; default: topologies beside the configuration' },
 } as const
@@ -21,10 +21,10 @@ const serve = command({
   summary: 'Run the service (what systemd starts)',
   options: {
     config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },
-    safe: { type: 'boolean', help: 'Begin in safe mode: nothing is moved until its incident is acknowledged' },
+    safe: { type: 'boolean', help: 'Start in safe mode: no device moves until the incident is acknowledged' },
     ...listenOptions,
   },
-  no_json: 'where nobody looks its log is lines of JSON',
+  no_json: 'without a terminal its log is lines of JSON',
   async run({ options }) {
     const { readConfig } = await import('../config.ts')
     const { askAtOnce } = await import('../kit/disk.ts')
@@ -55,10 +55,14 @@ const demo = command({
   summary: 'Run a simulated bench, no hardware needed',
   options: {
     ...listenOptions,
-    'time-scale': { type: 'string', value: 'N', help: 'Simulated seconds in one of yours; default 16' },
-    bench: { type: 'string', value: 'NAME', help: 'small, four instruments (default), or assay, all that the workflow smc_assay needs' },
+    'time-scale': { type: 'string', value: 'N', help: 'Simulated seconds per real second; default 16' },
+    bench: {
+      type: 'string',
+      value: 'NAME',
+      help: 'Bench to simulate: small with four instruments (default), or assay with all devices of the workflow smc_assay',
+    },
   },
-  no_json: 'it speaks to people; ask it with benchd status --json',
+  no_json: 'its output is for people; ask it with benchd status --json',
   example: 'benchd demo --time-scale 1',
   async run({ options }) {
     const { benchNames, demoConfig, prepareDemoAgain, welcome } = await import('../examples/demo.ts')
@@ -73,11 +77,12 @@ const demo = command({
     const folder = named ? dataDir(named) : await makeThrowAwayFolder('benchd-demo')
     try {
       const folders = { data_dir: folder, topologies: topologiesDir(options.topologies, undefined) }
-      const code = await serveUntilSignalled(config, folders, async (service) => {
+      const greet = async (service: Service) => {
         const api_key = await prepareDemoAgain(service.lab, bench)
         const folderKept = named ? folder : undefined
         process.stdout.write(asTyped(welcome({ url: service.url, api_key, lab: service.lab, folder: folderKept, bench })))
-      })
+      }
+      const code = await serveUntilSignalled(config, folders, greet, log(process.stdout, true))
       return ending(code)
     } finally {
       if (!named) await removeFolder(folder)
@@ -103,8 +108,12 @@ const deadly = [
   ...(process.platform === 'linux' ? (['SIGSTKFLT', 'SIGPWR'] as const) : []),
 ]
 
-async function serveUntilSignalled(config: Config, folders: Folders, ready: (service: Service) => void | Promise<void>): Promise<number> {
-  const words = log(process.stdout)
+async function serveUntilSignalled(
+  config: Config,
+  folders: Folders,
+  ready: (service: Service) => void | Promise<void>,
+  words = log(process.stdout),
+): Promise<number> {
   let service: Service | undefined
   const ended = signalled(async (signal) => {
     words.warn(`${signal} again: ending at once, without waiting for runs; every halt that is owed is sent before`)

@@ -15,10 +15,10 @@ const sim = command({
   summary: 'Simulate an instrument on a pseudo-terminal',
   operands: ['DRIVER'],
   options: {
-    pty: { type: 'boolean', help: 'Serve it on a pseudo-terminal, and print the path of that' },
-    link: { type: 'string', value: 'PATH', help: 'Put a symbolic link to it there' },
-    settings: { type: 'string', value: 'JSON', help: "The driver's settings, as in the configuration" },
-    'time-scale': { type: 'string', value: 'N', help: 'Simulated seconds in one of yours; default 1' },
+    pty: { type: 'boolean', help: 'Serve the simulator on a pseudo-terminal, and print its path' },
+    link: { type: 'string', value: 'PATH', help: 'Path of a symbolic link to the pseudo-terminal' },
+    settings: { type: 'string', value: 'JSON', help: 'Settings of the driver, as in the configuration' },
+    'time-scale': { type: 'string', value: 'N', help: 'Simulated seconds per real second; default 1' },
   },
   example: 'benchd sim bioshake --pty',
   async run({ options, operands: [name = ''] }) {
@@ -47,7 +47,7 @@ const sim = command({
 
 const simFault = tells({
   name: 'sim fault',
-  summary: 'Break a simulated device of the bench: jam, unplug, no_reply, …',
+  summary: 'Simulate a fault of a simulated device: jam, unplug, no_reply, …',
   operands: ['DEVICE', 'FAULT'],
   options: faultTellingOptions,
   example: 'benchd sim fault shaker-1 jam',
@@ -56,7 +56,7 @@ const simFault = tells({
 
 const simMend = tells({
   name: 'sim mend',
-  summary: 'Mend a simulated device of the bench; then initialize it, or recover the thread that it held',
+  summary: 'End the simulated faults of a device; initialize the device or recover the held thread afterwards',
   operands: ['DEVICE'],
   tell: ({ operands: [device = ''] }) => ({ method: 'DELETE', path: faultsOf(device) }),
 })

@@ -14,7 +14,7 @@ const mostShown = 10
 const status = command({
   name: 'status',
   summary:
-    'One screen: the service, its devices, open runs, what waits for somebody, disk and clock; the exit code is 1 unless the service is well',
+    'Show the service, its devices, open runs, needed decisions, disk and clock on one screen; exit with 1 unless the service is healthy',
   options: serviceOptions,
   async run({ options }) {
     const service = serviceOf(options)

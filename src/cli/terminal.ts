@@ -50,7 +50,7 @@ export function say(answer: OperationAnswer, asJson = false): number {
   return answer.success ? 0 : 1
 }
 
-export const yesOption = { yes: { type: 'boolean', help: 'Do it without asking' } } as const
+export const yesOption = { yes: { type: 'boolean', help: 'Do not ask for confirmation' } } as const
 
 /** Asks before what cannot be taken back; `deed` is what is about to be done. Without a terminal there must be a --yes. */
 export async function mustBeSure({ yes }: Given<typeof yesOption>, deed: string): Promise<void> {

@@ -12,7 +12,7 @@ import { forTerminal, print } from './table.ts'
 
 const top = command({
   name: 'top',
-  summary: 'Keep devices, runs and what they wait for on the screen, until q or Ctrl-C; where there is no terminal, once',
+  summary: 'Show devices and runs continuously until q or Ctrl-C; without a terminal, print them once',
   options: serviceOptions,
   async run({ options }) {
     const service = serviceOf(options)

@@ -6,13 +6,13 @@ import { table } from './table.ts'
 import { noteNone } from './terminal.ts'
 import { type Fault, tellFaults } from './workflows.ts'
 
-const force = { force: { type: 'boolean', help: 'Abort the runs that are open' } } as const
+const force = { force: { type: 'boolean', help: 'Abort the open runs' } } as const
 
 type Listed = { topologies: { name: string; loaded: boolean; positions: number; workflows: string[] }[]; faults: Fault[] }
 
 const topologyList = shows({
   name: 'topology list',
-  summary: 'List the topologies, and which of them is loaded',
+  summary: 'List the topologies, and mark the loaded one',
   path: () => '/api/topologies',
   also({ topologies, faults }: Listed) {
     noteNone(topologies, 'there is no topology; put its file into the folder of topologies')

@@ -31,14 +31,14 @@ const look_ms = 500
 const update = command({
   name: 'update',
   aliases: ['upgrade'],
-  summary: 'Install another version of benchd from a package file, on a stick as an example; what does not become healthy is undone',
+  summary: 'Install another version from a package file; roll back if it does not become healthy',
   operands: ['FILE.deb'],
   options: {
-    downgrade: { type: 'boolean', help: 'Also an older version than the one that is installed' },
+    downgrade: { type: 'boolean', help: 'Allow an older version than the installed one' },
     'public-key': {
       type: 'string',
       value: 'FILE',
-      help: `Of minisign or gpg: who must have signed it; default ${publicKeyPath}, if it is there`,
+      help: `Public key of minisign or gpg that the package must be signed with; default ${publicKeyPath}, if it exists`,
     },
   },
   example: 'sudo benchd update /media/stick/benchd_0.2.0_arm64.deb',

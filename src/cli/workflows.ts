@@ -15,7 +15,7 @@ type Workflow = { name: string; topology: string; form: string; source: string; 
 
 const workflowsList = shows({
   name: 'workflows list',
-  summary: 'List the workflows, and what could not be taken up',
+  summary: 'List the workflows, and the files that cannot be loaded',
   path: () => '/api/workflows',
   also({ workflows, faults }: { workflows: Workflow[]; faults: Fault[] }) {
     noteNone(workflows, 'there is no workflow yet; to add one: benchd workflows put FILE')
@@ -30,7 +30,7 @@ const workflowsList = shows({
 
 const workflowsShow = shows({
   name: 'workflows show',
-  summary: 'Print the document of a workflow',
+  summary: 'Print the document of a workflow as JSON',
   operands: ['NAME'],
   path: ({ operands: [name = ''] }) => pathOf(name),
   text: ({ document }: { document: object }) => JSON.stringify(document, null, 2),
@@ -38,7 +38,7 @@ const workflowsShow = shows({
 
 const workflowsPut = command({
   name: 'workflows put',
-  summary: 'Check a workflow in its JSON form, and keep it in the service',
+  summary: 'Upload a workflow in its JSON form, after a check',
   operands: ['FILE'],
   options: serviceOptions,
   example: 'benchd workflows put ./seal.json',
@@ -57,7 +57,7 @@ const workflowsPut = command({
 
 const workflowsDelete = tells({
   name: 'workflows delete',
-  summary: 'Delete a workflow that came over the API',
+  summary: 'Delete a workflow that was uploaded over the API',
   operands: ['NAME'],
   deed: ([name]) => `delete the workflow ${name}`,
   tell: ({ operands: [name = ''] }) => ({ method: 'DELETE', path: pathOf(name) }),

@@ -31,6 +31,14 @@ export function readDevice(written: unknown, index: number): ReadDevice {
   return { device: wrong.has('device_id') ? { ...device, device_id: `devices[${index}]` } : device, wrong }
 }
 
+/** The names by which this computer calls itself. A host that has the end of a name server, `localhost.`, is the same one. */
+const thisComputer = /^(localhost|localhost\.localdomain|127\.0\.0\.1|\[?::1\]?|\[?::ffff:127\.0\.0\.1\]?)$/
+
+function hostOf(host: string): string {
+  const name = host.toLowerCase().replace(/\.$/, '')
+  return thisComputer.test(name) ? 'localhost' : name
+}
+
 /** Two devices on one port would change each other's settings before the lock of the port is even tried. */
 export async function doublesIn(devices: readonly ReadDevice[]): Promise<string[]> {
   const mistakes: string[] = []
@@ -42,7 +50,7 @@ export async function doublesIn(devices: readonly ReadDevice[]): Promise<string[
     ids.add(device_id)
     if (transport?.kind !== 'serial' && transport?.kind !== 'tcp') continue
     const named = transport.kind === 'tcp' ? `${transport.host.toLowerCase()}:${transport.port}` : transport.path
-    const port = transport.kind === 'tcp' ? named : await realpath(named).catch(() => named)
+    const port = transport.kind === 'tcp' ? `${hostOf(transport.host)}:${transport.port}` : await realpath(named).catch(() => named)
     const other = ports.get(port)
     if (other !== undefined) mistakes.push(`${other} and ${device_id} are on one port, ${named}; see which of them is there`)
     else ports.set(port, device_id)

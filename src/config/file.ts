@@ -72,7 +72,11 @@ export const DeviceConfig = v.strictObject({
   ),
   identity: v.optional(
     described(
-      v.strictObject({ model: v.optional(v.string()), serial_number: v.optional(v.string()), firmware_version: v.optional(v.string()) }),
+      v.strictObject({
+        model: v.optional(described(v.string(), 'Model that the instrument must report; it is written down by `benchd devices add`')),
+        serial_number: v.optional(described(v.string(), 'Serial number that the instrument must report')),
+        firmware_version: v.optional(described(v.string(), 'Firmware version that the instrument must report')),
+      }),
       'The identity that the instrument told when it was added; another instrument is refused',
     ),
     {},

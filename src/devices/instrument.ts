@@ -108,7 +108,8 @@ export class Instrument {
     })
     this.lock = new DeviceLock(device_id, around)
     this.#latch = new DeviceLatch(device_id, { ...around, wire: driven?.wire, execution: () => this.lock.execution_id })
-    this.#leftOn = new LeftOn({ device_id, simulated, timesItself: driven?.profile.features.autonomous_timer ?? false }, around)
+    const timesItself = driven?.profile.features.autonomous_timer ?? false
+    this.#leftOn = new LeftOn({ device_id, simulated, timesItself, lowest: driven?.profile.lowest_set_point }, around)
     const unhaltable = () => driven?.device.unhaltable
     if (unhaltable()) this.#leftOn.keep()
     this.#halts = new Halts({ clock: around.clock, leftOn: this.#leftOn, heard: () => this.#latch.setHalted(), unhaltable })
@@ -282,7 +283,7 @@ export class Instrument {
       }
       const lowest = leaves_on === 'no heat' ? this.#configured.driven?.profile.lowest_set_point : undefined
       if (lowest !== undefined) run.done = staysHot(this.#configured.type, lowest)
-      this.#leftOn.after(leaves_on, lowest)
+      this.#leftOn.after(leaves_on)
     })
   }
 

@@ -97,7 +97,7 @@ test('a heater that is off is crossed out, but not a motion that was left on bef
     const on = new Set(['d'])
     const switchedOff = async (device_id: string) => void on.delete(device_id)
     const journal = { ...{ on: ['d'], haltsOwed: [], leftBy: () => operation, switchedOff }, switchedOn: async () => {} }
-    const leftOn = new LeftOn({ device_id: 'd', simulated: false, timesItself: false }, { journal, log: silent })
+    const leftOn = new LeftOn({ device_id: 'd', simulated: false, timesItself: false, lowest: undefined }, { journal, log: silent })
     await leftOn.before('set_temperature', 'heat', 60)
     t.same(leftOn.heating, { target: 60, is_lowest: false })
     await leftOn.before('set_temperature', 'no heat')
@@ -120,7 +120,7 @@ test('heat that could not be switched off, because that was refused, is still on
 /** What the journal says was on when the service ended, on a disk that crosses nothing out. */
 function leftOnBefore({ simulated }: { simulated: boolean }): LeftOn {
   const journal = { on: ['d'], haltsOwed: [], leftBy: () => 'shake', switchedOn: async () => {}, switchedOff: async () => {} }
-  return new LeftOn({ device_id: 'd', simulated, timesItself: false }, { journal, log: silent })
+  return new LeftOn({ device_id: 'd', simulated, timesItself: false, lowest: undefined }, { journal, log: silent })
 }
 
 async function heated(t: Parameters<typeof oneDevice>[0]) {

@@ -11,6 +11,8 @@ type Known = {
   simulated: boolean
   /** The motion ends without us. */
   timesItself: boolean
+  /** The lowest set point in °C of a heater that cannot be switched off. */
+  lowest: number | undefined
 }
 
 export class LeftOn {
@@ -93,9 +95,9 @@ export class LeftOn {
     if (!wasHot && !this.#before.fromBefore) await this.#crossOut()
   }
 
-  /** After its good end. `lowest` is the set point in °C of a heater that was to be switched off, and cannot be. */
-  after(leaves_on: Leaves, lowest?: number): void {
-    if (leaves_on === 'no heat') this.#heating = lowest === undefined ? null : { target: lowest, is_lowest: true }
+  /** After its good end. */
+  after(leaves_on: Leaves): void {
+    if (leaves_on === 'no heat') this.#heating = this.#coldest()
     if (this.#goesOn(leaves_on) === 'motion') this.#mayMove = false
     const hasEnded = leaves_on === 'no heat' || this.#goesOn(leaves_on) === 'motion'
     if (hasEnded && !this.hot && !this.#mayMove) void this.#crossOut()
@@ -103,9 +105,14 @@ export class LeftOn {
 
   /** Records that the device has acknowledged that it stands and is cold. */
   off(): void {
-    this.#heating = null
+    this.#heating = this.#coldest()
     this.#mayMove = false
     void this.#crossOut()
+  }
+
+  #coldest(): Heating | null {
+    const { lowest } = this.#known
+    return lowest === undefined ? null : { target: lowest, is_lowest: true }
   }
 
   #crossOut(): Promise<void> {

@@ -74,8 +74,8 @@ export const operations = {
     summary: 'Peel the seal off a plate',
     extension: true,
     params: v.strictObject({
-      parameter_set: choice(1, 9, 4, 'Where the peel begins, and how fast: a set of the instrument'),
-      adhere: choice(1, 4, 1, 'How long the tape is pressed on: 2.5, 5, 7.5 or 10 s'),
+      parameter_set: choice(1, 9, 4, 'Parameter set of the instrument: start position and speed of the peel'),
+      adhere: choice(1, 4, 1, 'Adhesion time: 1 to 4 for 2.5, 5, 7.5 or 10 s'),
     }),
     typical_seconds: 30,
     margin_seconds: 90,
@@ -94,8 +94,8 @@ export const operations = {
   lock_plate: { summary: 'Lock plate', params: Nothing, typical_seconds: 3, margin_seconds: 30, done: () => 'plate locked' },
   unlock_plate: { summary: 'Unlock plate', params: Nothing, typical_seconds: 3, margin_seconds: 30, done: () => 'plate unlocked' },
   set_temperature: {
-    summary: 'Set temperature, or switch the heater off; answers when it is set, not when it is reached',
-    params: v.strictObject({ temperature: quantityOrOff('°C', 'Temperature to go to, or null for no heat') }),
+    summary: 'Set the target temperature, or switch the heater off; answers before the temperature is reached',
+    params: v.strictObject({ temperature: quantityOrOff('°C', 'Target temperature, or null for no heat') }),
     typical_seconds: 1,
     margin_seconds: 10,
     leaves_on: ({ temperature }: { temperature: number | null }) => (temperature === null ? 'no heat' : 'heat'),
@@ -126,7 +126,7 @@ export type Pose = Record<(typeof poseMembers)[number], number>
  */
 export const questions = {
   get_temperature: {
-    summary: 'Get temperature, in °C, and the target, null when none is set',
+    summary: 'Get the temperature in °C, and the target, null when none is set',
     success: 'The temperature now',
     answer: v.strictObject({
       device_id: v.string(),
@@ -136,7 +136,7 @@ export const questions = {
     shown: (read: { temperature: number; target: number | null }) => read,
   },
   pose: {
-    summary: 'Get where a transporter is now, as the coordinates of a teachpoint',
+    summary: 'Get the position of an arm as the coordinates of a teachpoint',
     description: 'Of a transporter that can tell it: `capabilities` lists `pose` then. Refused while it moves.',
     success: 'Where it is',
     answer: v.strictObject({

@@ -227,6 +227,18 @@ export class EventLog {
     this.#removal.keptSeq = seq
   }
 
+  /** Returns the number behind which the newest `count` events stand; fewer do where some were removed or lost. */
+  beforeNewest(count: number): number {
+    const behind = this.#shown.seq + 1
+    let [low, high] = [0, this.#shown.seq]
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      if (this.givenBetween(middle, behind) > count) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
   /** Counts the events between these two numbers, whether they are still here or not. */
   givenBetween(after: number, before: number): number {
     return this.#numbers.givenBetween(after, before)

@@ -5,13 +5,21 @@ import { eventStream } from './outbox.ts'
 import { benchBucket } from './presence.ts'
 import { connectTo, type Place } from './wire.ts'
 
-/** Makes the stream of events and the buckets of benches and of custody, unless they are there. Rejects with `disconnected`. */
-export async function setUp(place: Place): Promise<void> {
+/**
+ * Makes the stream of events and the buckets of benches and of custody. One that is there is kept; a sentence is returned for each that an administrator
+ * has set otherwise. Rejects with `disconnected`, and with `conflict` where the lab cannot work with what is there.
+ */
+export async function setUp(place: Place): Promise<string[]> {
   const link = await connectTo(place)
   try {
-    await link.makeStream(eventStream, ['bd.*.evt.*'])
-    await link.makeBucket(benchBucket)
-    await link.makeBucket(custodyBucket)
+    const differing = [
+      ['stream', eventStream, await link.makeStream(eventStream, ['bd.*.evt.*'])],
+      ['bucket', benchBucket, await link.makeBucket(benchBucket)],
+      ['bucket', custodyBucket, await link.makeBucket(custodyBucket)],
+    ] as const
+    return differing.flatMap(([kind, name, settings]) =>
+      settings.length ? [`the ${kind} ${name} was there and is kept; ${settings.join(', ')}`] : [],
+    )
   } finally {
     link.close()
   }

@@ -5,15 +5,18 @@ import {
   type DirectMsgRequest,
   DiscardPolicy,
   JetStreamApiError,
+  type JetStreamManager,
   jetstream,
   jetstreamManager,
   StorageType,
+  type StreamConfig,
 } from '@nats-io/jetstream'
 import { errors, jwtAuthenticator, type NatsConnection, headers as newHeaders, nkeyAuthenticator, nkeys } from '@nats-io/transport-node'
 import type { FleetConfig } from '../config/fleet.ts'
 import { LabError, messageOf } from '../errors.ts'
 import { credentialPath, readText } from '../kit/files.ts'
 import { boundedConnect, largestMessage } from './bounded_transport.ts'
+import { differences } from './stream_settings.ts'
 
 export type Place = Pick<FleetConfig, 'servers' | 'credentials' | 'ca'> & {
   /** The name of this client in the lists of the broker, and the first part of the addresses at which it gets answers. */
@@ -73,10 +76,13 @@ export type Link = {
   messages(stream: string, from: number): AsyncGenerator<Stored>
   /** The place of the newest message, 0 for none. */
   newest(stream: string): Promise<number>
-  /** Makes the stream with these subjects unless it is there. */
-  makeStream(stream: string, subjects: string[]): Promise<void>
-  /** Makes a bucket of keys with one value each, as other clients of NATS know them, unless it is there. */
-  makeBucket(bucket: string): Promise<void>
+  /**
+   * Makes the stream with these subjects unless it is there: then it is kept, and what an administrator has set otherwise is returned in words.
+   * Rejects with `conflict` where the lab cannot work with the stream that is there.
+   */
+  makeStream(stream: string, subjects: string[]): Promise<string[]>
+  /** Makes a bucket of keys with one value each, as other clients of NATS know them, as `makeStream` makes a stream. */
+  makeBucket(bucket: string): Promise<string[]>
   /** Resolves with a sentence when the connection has ended. */
   closed: Promise<string>
   close(): void
@@ -91,6 +97,8 @@ const answer_ms = 10_000
 const mostAhead = 100
 /** The broker has another newest message of the subject than the sender expected. */
 const wrongLast = 10_071
+/** The broker has no stream of that name. */
+const noStream = 10_059
 
 /** Connects once, and does not connect again when the connection ends. Rejects with `disconnected` or `config`, and a sentence. */
 export async function connectTo(place: Place): Promise<Link> {
@@ -101,7 +109,7 @@ export async function connectTo(place: Place): Promise<Link> {
     try {
       return await ask()
     } catch (error) {
-      throw new LabError('disconnected', sentenceOf(error, place), { cause: error })
+      throw error instanceof LabError ? error : new LabError('disconnected', sentenceOf(error, place), { cause: error })
     }
   }
   const found = (stream: string, query: DirectMsgRequest) =>
@@ -127,10 +135,7 @@ export async function connectTo(place: Place): Promise<Link> {
       throw new LabError('disconnected', ended(place))
     },
     newest: (stream) => asked(async () => (await streams.streams.info(stream)).state.last_seq),
-    makeStream: (stream, subjects) =>
-      asked(async () => {
-        await streams.streams.add({ name: stream, subjects, allow_direct: true, storage: StorageType.File })
-      }),
+    makeStream: (name, subjects) => asked(() => keptOrMade(streams, place, { name, subjects, allow_direct: true })),
     publish: ({ subject, payload, headers, id, expected }) =>
       asked(async () => {
         const written = newHeaders()
@@ -159,19 +164,28 @@ export async function connectTo(place: Place): Promise<Link> {
     subjects: (stream) =>
       asked(async () => Object.keys((await streams.streams.info(stream, { subjects_filter: '>' })).state.subjects ?? {})),
     makeBucket: (bucket) =>
-      asked(async () => {
-        const rules = {
-          max_msgs_per_subject: 1,
-          discard: DiscardPolicy.New,
-          allow_rollup_hdrs: true,
-          deny_delete: true,
-          allow_direct: true,
-        }
-        await streams.streams.add({ name: `KV_${bucket}`, subjects: [`$KV.${bucket}.>`], storage: StorageType.File, ...rules })
+      asked(() => {
+        const rules = { max_msgs_per_subject: 1, discard: DiscardPolicy.New, allow_rollup_hdrs: true, deny_delete: true }
+        return keptOrMade(streams, place, { name: `KV_${bucket}`, subjects: [`$KV.${bucket}.>`], allow_direct: true, ...rules })
       }),
     closed: connection.closed().then((error) => (error ? sentenceOf(error, place) : ended(place))),
     close: () => void connection.close().catch(() => undefined),
   }
+}
+
+/** Makes a stream of that name, or returns in words how the one that is there differs. Rejects with `conflict` where the lab cannot use that one. */
+async function keptOrMade(streams: JetStreamManager, place: Place, { name, ...rules }: Partial<StreamConfig> & { name: string }) {
+  const wanted = { name, storage: StorageType.File, ...rules }
+  const { config } = await streams.streams.info(name).catch((error: unknown) => {
+    if (error instanceof JetStreamApiError && error.code === noStream) return streams.streams.add(wanted)
+    throw error
+  })
+  const { missing, other } = differences(wanted, config)
+  if (missing.length === 0) return other
+  throw new LabError(
+    'conflict',
+    `${named(place)} has a stream ${name} that the lab cannot use: ${missing.join(', ')}. Change it there, then: benchd lab setup`,
+  )
 }
 
 /** A key pair for a client: the broker knows the public part, the secret one stays with the client. */

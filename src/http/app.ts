@@ -251,17 +251,20 @@ export function mustBeAllowed({ scope }: Route, c: Exchange): void {
   if (!allows(has, scope)) throw new LabError('forbidden', `this needs a key of scope ${scope}; the key ${JSON.stringify(name)} has ${has}`)
 }
 
-/** Throws `invalid` for a parameter that the route does not know, or that is there twice: a mistake of the client. A stop is never refused for it. */
+/**
+ * Throws `invalid` for a parameter that the route does not know, or that is there twice: a mistake of the client. A stop is never refused for it.
+ * Names that begin with `_` are free: programs add them so that no cache answers.
+ */
 export function mustKnowParameters({ scope, query }: Route, c: Exchange): void {
   if (scope === 'any' || !c.req.url.includes('?')) return
   const known = Object.keys(query?.entries ?? {})
-  const unknown = Object.keys(c.req.query()).find((name) => !known.includes(name))
+  const unknown = Object.keys(c.req.query()).find((name) => !known.includes(name) && !name.startsWith('_'))
   if (unknown !== undefined) {
     const takes = known.length ? `it takes ${known.join(', ')}${didYouMean(unknown, known)}` : 'it takes none'
     throw new LabError('invalid', `the query has a parameter ${JSON.stringify(unknown)} that ${c.req.path} does not know; ${takes}`)
   }
   const given = [...new URLSearchParams(c.req.url.slice(c.req.url.indexOf('?'))).keys()]
-  const twice = given.find((name, i) => given.indexOf(name) < i)
+  const twice = given.find((name, i) => given.indexOf(name) < i && !name.startsWith('_'))
   if (twice !== undefined) throw new LabError('invalid', `the query has ${JSON.stringify(twice)} more than once; give it once`)
 }
 

@@ -29,7 +29,7 @@ const mostInATurn = 16
  * Then fewer are handed over, and those that still come are accepted for as long as it took.
  */
 const longTurn_ms = 20
-/** So many are handed over in any turn; beyond them only connections that ask little, in order, so that none is overtaken again and again. */
+/** This number is handed over in any turn; beyond it only connections that ask little, in order, so that none is overtaken again and again. */
 const fewInATurn = 4
 /** A connection that has sent so much before its turn costs as much as many others: one that asks less goes first, as a stop does. */
 const little_bytes = 4096

@@ -84,6 +84,7 @@ test('behind a proxy that speaks HTTP/2 the stream comes event by event, and say
     ':status': 200,
     'content-type': 'text/event-stream; charset=utf-8',
     'x-accel-buffering': 'no',
+    'content-encoding': 'identity',
     'cache-control': 'no-store',
   })
   for (let n = 0; n < 5; n++) {

@@ -2,6 +2,7 @@
 // between its events.
 
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { type Test, test } from 'tap'
@@ -68,6 +69,42 @@ for (const language of ['Python requests', 'Python, nothing installed'] as const
     )
   })
 }
+
+/** What a good answer of curl is: JSON, but for the few operations that bring a file or a text. */
+const isWhole = (operation: Operation, text: string) => {
+  const [type = 'application/json'] = Object.keys(operation.responses[200]?.content ?? {})
+  return type !== 'application/json' || isJson(text)
+}
+const isJson = (text: string) => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('each example in curl prints its answer, or a refusal, as JSON, and one that brings a file writes it', async (t) => {
+  const { url, secrets } = await openService(t)
+  const folder = t.testdir({})
+  const examples = operations.filter((one) => !isStream(one))
+  const programs = examples.map(
+    (one) => `{ ${printed('curl', one, url)}; echo $? >${one.operationId}.code; } >${one.operationId}.out 2>/dev/null`,
+  )
+  const child = spawn('bash', {
+    cwd: folder,
+    env: { PATH: process.env.PATH, BENCHD_API_KEY: secrets.operate },
+    stdio: ['pipe', 'inherit', 'inherit'],
+  })
+  child.stdin.end(programs.join('\n'))
+  await once(child, 'close')
+  const read = (name: string) => readFileSync(`${folder}/${name}`, 'utf8')
+  for (const one of examples) {
+    t.equal(read(`${one.operationId}.code`), '0\n', one.operationId)
+    t.ok(isWhole(one, read(`${one.operationId}.out`)), one.operationId)
+    if (one.responses[200]?.content?.['application/gzip']) t.ok(read(`${one.operationId}.tar.gz`).length > 0, one.operationId)
+  }
+})
 
 // Å has two bytes in UTF-8. Some languages take the other two for the end of a line.
 const words = ['Å', '\u2028', '\u0085', 'last']

@@ -16,6 +16,16 @@ test('a submission is tried out, and nothing of it is to be seen afterwards', as
   )
 })
 
+test('a dry run of a mode says why a submission in it would be refused now', async (t) => {
+  const { ask } = await openBench(t)
+  const tried = async (run_mode: string) => (await ask('POST', '/api/simulations', { json: { workflow: 'smc_assay', run_mode } })).body
+  t.match(await tried('PURE_SIM'), { verdict: 'completes', refusal: null })
+  const refused = await ask('POST', '/api/submissions', { json: { workflow: 'smc_assay', run_mode: 'LIVE' } })
+  const { detail } = refused.body as { detail: string }
+  t.match(detail, /cannot run in LIVE/)
+  t.match(await tried('LIVE'), { verdict: 'completes', refusal: detail.slice(0, 200) })
+})
+
 test('what cannot be submitted cannot be tried out, and whoever may only read may not', async (t) => {
   const { ask } = await openBench(t)
   const tried = async (json: object, more: object = {}) => (await ask('POST', '/api/simulations', { json, ...more })).status

@@ -31,6 +31,23 @@ test('GET /events answers what was fired at or after a time, and when to ask fro
   t.same(((await ask('GET', '/events?execution_id=run-1&limit=2')).body as EventsPage).events, fired.slice(0, 2))
 })
 
+test('newest answers the newest events in the order of time, and goes with no other parameter', async (t) => {
+  const { ask, lab } = await openBench(t)
+  fire(lab, 25)
+  await lab.hub.log.until()
+  const newest = async (count: number) =>
+    ((await ask('GET', `/events?newest=${count}`)).body as EventsPage).events.map(({ context }) => context.n)
+  t.same(await newest(3), [22, 23, 24])
+  t.same(await newest(1), [24])
+  t.same(
+    (await newest(1000)).slice(-25),
+    Array.from({ length: 25 }, (_, n) => n),
+  )
+  for (const more of ['&since=0', '&limit=3', '&execution_id=run-1', '&wait=1'])
+    t.match(await ask('GET', `/events?newest=3${more}`), { status: 400, body: { detail: /newest goes with no other parameter/ } })
+  for (const count of ['0', '1001', 'x']) isRefusal(t, await ask('GET', `/events?newest=${count}`), 400, 'invalid')
+})
+
 test('asking on with next_since and a limit misses nothing and gets nothing twice', async (t) => {
   const { ask, lab } = await openBench(t)
   fire(lab, 25)
@@ -151,6 +168,7 @@ test('a stream has its headers, its frames, and is taken up again behind the las
     'content-type: text/event-stream; charset=utf-8',
     'cache-control: no-store',
     'x-accel-buffering: no',
+    'content-encoding: identity',
     'x-api-version: 2.1.0',
   ]) {
     t.match(live.head.toLowerCase(), line)

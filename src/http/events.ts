@@ -32,13 +32,19 @@ const EventParameters = v.object({
         Numeral(decimal, 'it is Unix time in seconds, 0 or more'),
         v.maxValue(9e9, 'it is too large for Unix time in seconds; these may be milliseconds'),
       ),
-      'Unix time, itself included',
+      'Unix time in seconds, itself included',
       's',
     ),
   ),
   execution_id: v.optional(ExecutionId),
   limit: v.optional(
     described(v.pipe(Numeral(whole, 'it must be a whole number'), v.minValue(1), v.maxValue(100_000)), 'At most so many, the oldest first'),
+  ),
+  newest: v.optional(
+    described(
+      v.pipe(Numeral(whole, 'it must be a whole number'), v.minValue(1), v.maxValue(1000)),
+      'Only the newest events, at most so many, in the order of time; events of deleted executions count. Takes no other parameter beside it',
+    ),
   ),
   wait: v.optional(
     described(
@@ -75,6 +81,8 @@ export const eventRoutes: Route<Rooms>[] = [
     errors: [400, 503],
     async handle({ lab, c, query }) {
       const asked = query()
+      if (asked.newest && Object.keys(asked).length > 1)
+        throw new LabError('invalid', 'newest goes with no other parameter; leave the others out')
       const wanted = { since_us: microseconds(asked.since ?? 0), execution_id: asked.execution_id, limit: asked.limit }
       if (c.req.method === 'HEAD') return new Response(null, { headers: answerHeaders('application/json') })
       const ended = new AbortController()
@@ -84,7 +92,7 @@ export const eventRoutes: Route<Rooms>[] = [
         if (asked.wait) await somethingThere(lab, wanted, asked.wait * 1000, reading)
         // A client that knows from elsewhere that something has ended finds the event of it here.
         await lab.hub.log.until()
-        const body = await answerEvents(lab, wanted, reading)
+        const body = await answerEvents(lab, asked.newest ? { after_seq: lab.hub.log.beforeNewest(asked.newest) } : wanted, reading)
         return new Response(body, { headers: answerHeaders('application/json') })
       } catch (error) {
         leave()

@@ -37,7 +37,13 @@ test('an instrument that cannot switch its heater off goes to its lowest set poi
     status: 200,
     body: { success: true, message },
   })
-  t.match(await bodyOf(ask('GET', sealer)), { state: 'ready', heating: { target: 20, is_lowest: true } })
+  const isAtItsLowest = { heating: { target: 20, is_lowest: true } }
+  t.match(await bodyOf(ask('GET', sealer)), { state: 'ready', ...isAtItsLowest })
+  await ask('POST', `${sealer}/initialize`, { json: {} })
+  t.match(await bodyOf(ask('GET', sealer)), { state: 'ready', ...isAtItsLowest })
+  await ask('POST', `${sealer}/set_temperature`, { json: { temperature: 170 } })
+  await ask('POST', `${sealer}/stop`, { json: {} })
+  t.match(await bodyOf(ask('GET', sealer)), { state: 'stopped', ...isAtItsLowest })
 })
 
 const bridged = (temperature: object) => ({

@@ -16,9 +16,15 @@ export type Streaming = { hub: Hub; long_requests: LongRequests; refusals: Refus
 /** `close` where the outlet is closed already; `end` closes it. */
 type Subscription = { close(): void; end(): void }
 
+/**
+ * Reverse proxies pass each event on at once with these headers. The first is for nginx. The second is for Caddy 2.6.2 with `encode`: it compresses a stream whose
+ * first piece has 512 bytes, does not flush what it compresses, and overlooks `no-transform`.
+ */
+const promptHeaders = { 'X-Accel-Buffering': 'no', 'Content-Encoding': 'identity' }
+
 /** `subscribe` begins to write to the outlet. Throws `overloaded`, and `stopping` while the service ends. */
 export async function openStream(lab: Streaming, c: Exchange, subscribe: (outlet: Outlet) => Subscription): Promise<Response> {
-  const headers = { ...answerHeaders('text/event-stream; charset=utf-8'), 'X-Accel-Buffering': 'no', [requestIdHeader]: requestIdOf(c) }
+  const headers = { ...answerHeaders('text/event-stream; charset=utf-8'), ...promptHeaders, [requestIdHeader]: requestIdOf(c) }
   if (c.req.method === 'HEAD') return c.body(null, 200, headers)
   mustHaveRoom(lab)
   const leave = lab.long_requests.enter(keyOf(c), () => subscription.end())

@@ -55,7 +55,9 @@ test('a parameter that nobody knows is refused with those that are, and never ke
   const { ask } = await openBench(t)
   const refused = await ask('GET', '/events?limt=3')
   isRefusal(t, refused, 400, 'invalid')
-  t.match(refused.body, { detail: /"limt" that \/events does not know; it takes since, execution_id, limit, wait; did you mean "limit"\?/ })
+  t.match(refused.body, {
+    detail: /"limt" that \/events does not know; it takes since, execution_id, limit, newest, wait; did you mean "limit"\?/,
+  })
   t.match((await ask('GET', '/api/devices?page=2')).body, { detail: /it takes none/ })
   const twice = await ask('GET', '/events?since=5&limit=1&since=0')
   isRefusal(t, twice, 400, 'invalid')
@@ -63,6 +65,7 @@ test('a parameter that nobody knows is refused with those that are, and never ke
   t.match((await ask('PUT', '/api/devices/shaker-1/lock?force=1', { json: {} })).status, 400)
   t.equal((await ask('POST', '/api/stop?now=1')).status, 200)
   t.equal((await ask('GET', '/docs?v=2')).status, 200, 'a page')
+  for (const free of ['_=17', '_=17&_=18', 'limit=1&_dc=x']) t.equal((await ask('GET', `/events?${free}`)).status, 200, free)
 })
 
 test('a refusal for overload closes its connection when more was sent along, which is not read then', async (t) => {

@@ -90,7 +90,11 @@ test('a topology is loaded, shown, and unloaded; another one only by force', asy
   isRefusal(t, await ask('GET', '/api/topology'), 404, 'not_found')
   isRefusal(t, await ask('POST', '/api/topology/load', { json: { name: 'dmeo' } }), 404, 'not_found')
   isRefusal(t, await ask('POST', '/api/topology/load', { key: 'operate', json: { name: 'demo' } }), 403)
-  t.match(await ask('POST', '/api/topology/load', { json: { name: 'demo' } }), { status: 200, body: { success: true } })
+  const loaded = await ask('POST', '/api/topology/load', { json: { name: 'demo' } })
+  t.match(loaded, {
+    status: 200,
+    body: { success: true, message: /^topology demo is loaded; arm-1 was not taught pad_1, .*import arm-1 FILE\)$/ },
+  })
   const { positions } = (await bodyOf(ask('GET', '/api/topology'))) as { positions: Body[] }
   t.equal(positions.length, 8)
   t.match(positions[4], { name: 'shaker_in', device: 'shaker-1', labware: null, reserved_for: null })

@@ -74,15 +74,16 @@ export const topologyRoutes: Route<Rooms>[] = [
     operation_id: 'loadTopology',
     summary: 'Load a topology',
     description:
-      'One topology is loaded at a time: loading over another one is a conflict without `force`. The topology is loaded again after a restart. Streams of events go on.',
+      'One topology is loaded at a time: loading over another one is a conflict without `force`. The topology is loaded again after a restart. Streams of events go on. The message names the teachpoints that runs on it still need.',
     scope: 'admin',
     body: v.strictObject({ name: Id, force: Force }),
     success: { description: 'Loaded', schema: OperationResult },
     errors: [400, 404, 409, 503],
     async handle({ lab, body }) {
       const { name, force } = body()
-      await lab.runs.catalog.load(name, { force })
-      return json({ success: true, message: `topology ${name} is loaded` })
+      const { catalog } = lab.runs
+      const missing = catalog.untaught(await catalog.load(name, { force }))
+      return json({ success: true, message: [`topology ${name} is loaded`, ...missing].join('; ') })
     },
   }),
   route('POST', '/api/topology/unload', {

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { Idempotency, type IdempotentRequest } from './idempotency.ts'
-import { bounds } from './idempotency_table.ts'
+import { bounds, longestAnswer } from './idempotency_table.ts'
 
 const answer = { status: 200, headers: { 'content-type': 'application/json' }, body: '{"success":true}' }
 const asked = (idempotency_key: string): IdempotentRequest => ({
@@ -123,6 +123,21 @@ test('an API key of which no more requests can be remembered is refused new ones
   t.equal(await full.begin({ ...asked('new'), key_id: 'bbbbbbbb' }), undefined)
   time.now += 23 * 3600 + 1
   t.equal(await full.begin(asked('new')), undefined)
+})
+
+test('an API key with long answers is refused new requests too when no more can be remembered', async (t) => {
+  const { once, time, open, folder } = await begin(t)
+  await once.close()
+  const past = { key_id: 'aaaaaaaa', at: time.now, past: Array.from({ length: bounds.past }, (_, i) => `past ${i}`) }
+  writeFileSync(`${folder}/idempotency.jsonl`, `{"format":1}\n${JSON.stringify(past)}\n`)
+  const full = await open()
+  const long = { ...answer, body: 'x'.repeat(longestAnswer) }
+  const fitting = Math.floor(bounds.bytes / (longestAnswer + 512))
+  t.ok(fitting < bounds.answers, 'the bytes are used up before the number of answers')
+  await many(full, fitting, 'aaaaaaaa', long)
+  await t.rejects(full.begin(asked('new')), { code: 'overloaded', message: new RegExp(`this API key has sent ${bounds.past + fitting} `) })
+  t.same(await full.begin(asked('0')), long)
+  t.equal(await full.begin({ ...asked('new'), key_id: 'bbbbbbbb' }), undefined, 'others are not')
 })
 
 test('where no more requests of all API keys can be remembered, each key has the room for its answers still', async (t) => {

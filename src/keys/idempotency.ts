@@ -7,7 +7,7 @@ import { LabError } from '../errors.ts'
 import { steadySeconds } from '../kit/clock.ts'
 import { LineFile } from '../kit/json_lines.ts'
 import { SerialQueue } from '../kit/serial_queue.ts'
-import { Entry, IdempotencyTable, type Known, keptSeconds, PastLine, type StoredAnswer } from './idempotency_table.ts'
+import { Entry, IdempotencyTable, type Known, keptSeconds, longestAnswer, PastLine, type StoredAnswer } from './idempotency_table.ts'
 
 /** The file was found damaged at that time (Unix, s): requests of before may be missing. */
 const LostLine = v.strictObject({ lost_at: v.number() })
@@ -21,7 +21,6 @@ export type IdempotentRequest = { key_id: string; method: string; path: string; 
 /** How long an answer is stored: `keep` for a day, `secret` as long as the service runs, `forget` not at all, as nothing was done. */
 export type Worth = 'keep' | 'secret' | 'forget'
 
-const longestAnswer = 16 * 1024
 const mostWaiting = 64
 const consequence =
   'until this is acknowledged, for 24 hours at most, a request with an Idempotency-Key that is not known is refused, as it may have been carried out'

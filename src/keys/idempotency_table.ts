@@ -56,6 +56,8 @@ export const bounds = {
 }
 /** The bytes of an entry besides its answer, about. */
 const entryBytes = 512
+/** A longer answer is not stored. */
+export const longestAnswer = 16 * 1024
 /** The most ids in one line of the file; the ids of a line are forgotten together. */
 const mostInLine = 500
 
@@ -89,8 +91,9 @@ export class IdempotencyTable {
 
   /** Throws `overloaded` where no more requests of this API key can be remembered for their day. */
   mustHaveRoom(key_id: string, now: number): void {
-    const { known, past, pastSize } = this.#of(key_id)
-    if (known.size < bounds.answers || (pastSize < bounds.past && this.#pastSize < bounds.allPast)) return
+    const of = this.#of(key_id)
+    const { known, past, pastSize } = of
+    if (!this.#givesUp(of) || (pastSize < bounds.past && this.#pastSize < bounds.allPast)) return
     const oldest = past[0]?.since ?? now
     const whose = pastSize < bounds.past ? `other API keys have sent ${this.#pastSize}` : `this API key has sent ${known.size + pastSize}`
     throw new LabError(
@@ -129,7 +132,7 @@ export class IdempotencyTable {
       if (of.known.size + of.past.length === 0) this.#keys.delete(key_id)
     }
     while (this.#bytes > bounds.bytes) {
-      const largest = [...this.#keys.values()].reduce((most, of) => (of.bytes > most.bytes ? of : most))
+      const largest = this.#largest()
       const before = this.#bytes
       this.#makeRoom(largest, () => this.#bytes === before)
       if (this.#bytes === before) return
@@ -147,6 +150,16 @@ export class IdempotencyTable {
     const of = this.#keys.get(key_id) ?? { known: new Map(), past: [], pastSize: 0, bytes: 0 }
     this.#keys.set(key_id, of)
     return of
+  }
+
+  /** Whether this API key itself gives up an answer for its next request. */
+  #givesUp(of: OfKey): boolean {
+    if (of.known.size >= bounds.answers) return true
+    return this.#bytes + entryBytes + longestAnswer > bounds.bytes && this.#largest() === of
+  }
+
+  #largest(): OfKey {
+    return [...this.#keys.values()].reduce((most, of) => (of.bytes > most.bytes ? of : most))
   }
 
   /** Keeps only the ids of the oldest requests that do not run, for as long as there is no room. */

@@ -13,12 +13,12 @@ export interface Log {
 
 const priorities = { info: 6, warn: 4, error: 3 } as const
 
-/** Writes to the stream, which is stdout of the service. */
-export function log(stream: NodeJS.WriteStream): Log {
+/** Writes to the stream, which is stdout of the service: for a person, or for journald. */
+export function log(stream: NodeJS.WriteStream, isForPeople: boolean = stream.isTTY): Log {
   const write = (level: keyof typeof priorities, text: string, error?: unknown) => {
     const message = asTyped(text)
     const cause = error === undefined ? undefined : error instanceof Error ? (error.stack ?? messageOf(error)) : messageOf(error)
-    if (stream.isTTY) {
+    if (isForPeople) {
       stream.write(withEscapes(`${new Date().toISOString()} ${level.padEnd(5)} ${message}${cause ? `\n${cause}` : ''}\n`))
     } else {
       const entry = JSON.stringify({ time: new Date().toISOString(), level, message, cause })

@@ -22,6 +22,8 @@ export type TestBroker = {
   resume(): void
   /** Takes the bound of its store away; the server must be down. */
   addRoom(): void
+  /** Gives the event stream other settings, as an administrator does. */
+  changeStream(settings: object): Promise<void>
   /** Reads its configuration again. */
   reload(config: string): void
   /** Copies the store, and puts the copy back; the server must be down. */
@@ -71,7 +73,7 @@ export async function testBroker(t: Lifetime, settings: Settings = {}): Promise<
   })
   await start()
   if (isSetUp) await whenReady(place)
-  if (duplicates_ms !== undefined) await rememberIds(port, duplicates_ms)
+  if (duplicates_ms !== undefined) await changeStream(port, { duplicate_window: duplicates_ms * 1e6 })
   return {
     url,
     port,
@@ -83,6 +85,7 @@ export async function testBroker(t: Lifetime, settings: Settings = {}): Promise<
       room = ''
       written(config)
     },
+    changeStream: (settings) => changeStream(port, settings),
     reload(more) {
       written(more)
       child?.kill('SIGHUP')
@@ -100,7 +103,8 @@ export async function testBroker(t: Lifetime, settings: Settings = {}): Promise<
 async function whenReady(place: Place): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
-      return await setUp(place)
+      await setUp(place)
+      return
     } catch (error) {
       if (tries >= 50) throw error
       await new Promise((resolve) => setTimeout(resolve, 20))
@@ -108,10 +112,9 @@ async function whenReady(place: Place): Promise<void> {
   }
 }
 
-/** Has the broker remember the ids of messages for so long. */
-async function rememberIds(port: number, ms: number): Promise<void> {
-  const stream = { name: eventStream, subjects: ['bd.*.evt.*'], allow_direct: true, storage: 'file', duplicate_window: ms * 1e6 }
-  const asked = JSON.stringify(stream)
+/** Gives the event stream other settings, as an administrator does. Resolves when the broker has them. */
+async function changeStream(port: number, settings: object): Promise<void> {
+  const asked = JSON.stringify({ name: eventStream, subjects: ['bd.*.evt.*'], allow_direct: true, storage: 'file', ...settings })
   const socket = connect(port, '127.0.0.1')
   socket.write(
     `CONNECT {"verbose":false}\r\nSUB answer 1\r\nPUB $JS.API.STREAM.UPDATE.${eventStream} answer ${asked.length}\r\n${asked}\r\n`,
@@ -121,7 +124,7 @@ async function rememberIds(port: number, ms: number): Promise<void> {
     answer += bytes
     if (/"type":.*\r\n/.test(answer)) break
   }
-  if (!answer.includes(`"duplicate_window":${ms * 1e6}`)) throw new Error(answer)
+  if (answer.includes('"error":')) throw new Error(answer)
 }
 
 async function messagesAt(place: Place): Promise<Stored[]> {

@@ -62,7 +62,7 @@ const deviceScenes: readonly Scene[] = [
   said('devices set-temperature sealer-1 --temperature 60', /./),
   none('devices readings arm-1', /arm-1 has told no readings in the last hour/),
   said('devices get-temperature sealer-1', /^sealer-1: /),
-  said('devices pose arm-1', /^arm-1: /),
+  said('devices pose arm-1', /^arm-1: coord_type cartesian, x [\d.-]+, y [\d.-]+, z /),
   said('devices seal sealer-1 --temperature 60 --duration 1', /./),
   refused('devices peel shaker-1', 2, /shaker-1 cannot peel/),
   said('devices open centrifuge-1', /./),

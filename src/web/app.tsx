@@ -76,7 +76,7 @@ export function App() {
         <StopNotes />
       </div>
       {scope.value === 'read' && bench.value && keyWanted.value === undefined && (
-        <p class="notice">This key may only read. STOP ALL works; for the other buttons use a key of scope operate.</p>
+        <p class="notice">This key can only read. STOP ALL works; the other buttons need a key of scope operate.</p>
       )}
       <main>
         {keyWanted.value === undefined ? (
@@ -120,7 +120,7 @@ function Screen({ screen, id }: { screen: string; id: string | undefined }) {
   if (!state.value.ready)
     return (
       <Empty>
-        {link.value === 'lost' ? 'The service does not answer. The page tries again by itself.' : 'The page reads the state of the bench.'}
+        {link.value === 'lost' ? 'The service does not answer. The page tries again by itself.' : 'Loading the state of the bench …'}
       </Empty>
     )
   return (below.get(`${screen}/${id}`) ?? below.get(screen) ?? screens.get(screen) ?? screens.get('bench')!).show(id)

@@ -13,7 +13,7 @@ export type KeyDialog = {
 
 /** The reason why a text can be no key: a header takes nothing else, and fetch would throw. */
 export function whyNoKey(key: string): string | undefined {
-  return /^[\x21-\x7e]+$/.test(key) ? undefined : 'This is no key: a key has no spaces and begins with bk_.'
+  return /^[\x21-\x7e]+$/.test(key) ? undefined : 'This is not a key: a key has no spaces and begins with bk_.'
 }
 
 type PairingRequest = { request_id: string; request_secret: string; code: string; detail?: string }
@@ -24,7 +24,7 @@ export function keyDialog({ why, isLab = false, connect }: KeyDialog): HTMLFormE
   const input = made('input', { id: 'api-key', type: 'password', autocomplete: 'off', spellcheck: false, placeholder: 'bk_…' })
   const trouble = made('p', { className: 'trouble', role: 'alert', textContent: why })
   const said = made('p', { className: 'hint', role: 'status' })
-  const access = made('button', { type: 'button', className: 'plain', textContent: 'Ask for access' })
+  const access = made('button', { type: 'button', className: 'plain', textContent: 'Request access' })
   const title = `Connect to the ${isLab ? 'lab' : 'bench'}`
   const submit = made('button', { type: 'submit', className: 'main', textContent: 'Connect' })
   const form = made('form', { className: 'key-dialog', ariaLabel: title }, [
@@ -34,7 +34,7 @@ export function keyDialog({ why, isLab = false, connect }: KeyDialog): HTMLFormE
     trouble,
     made('div', { className: 'row' }, isLab ? [submit] : [submit, access]),
     said,
-    made('p', { className: 'hint' }, ['The key is kept in this browser. ', ...(isLab ? howAtLab() : howAtBench())]),
+    made('p', { className: 'hint' }, ['The key is saved in this browser. ', ...(isLab ? howAtLab() : howAtBench())]),
   ])
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
@@ -45,7 +45,7 @@ export function keyDialog({ why, isLab = false, connect }: KeyDialog): HTMLFormE
     access.disabled = true
     try {
       const asked = await askForAccess()
-      said.textContent = `Code ${asked.code}: have it approved at the bench (System), or with: ${benchd} key approve ${asked.code}`
+      said.textContent = `Your code is ${asked.code}. Approve the request at the bench (System), or with: ${benchd} key approve ${asked.code}`
       const key = await approved(asked, () => form.isConnected)
       if (key) await connect(key)
     } catch (error) {
@@ -59,12 +59,12 @@ export function keyDialog({ why, isLab = false, connect }: KeyDialog): HTMLFormE
 
 function howAtBench(): (Node | string)[] {
   const create = made('code', { textContent: `${benchd} key create --name browser --scope operate` })
-  return ['Make one at the bench: ', create, '. On a new bench ', made('code', { textContent: init }), ' makes the first key.']
+  return ['Create one at the bench: ', create, '. On a new bench ', made('code', { textContent: init }), ' makes the first key.']
 }
 
 function howAtLab(): (Node | string)[] {
   const create = `${benchd} key create --name browser --scope operate --data-dir /var/lib/benchd-lab`
-  return ['Make one on the computer of the coordinator: ', made('code', { textContent: create }), '.']
+  return ['Create one on the computer of the coordinator: ', made('code', { textContent: create }), '.']
 }
 
 async function askForAccess(): Promise<PairingRequest> {
@@ -85,7 +85,7 @@ async function approved({ request_id, request_secret }: PairingRequest, isAsked:
     const answer = await fetch(`/api/keys/requests/${request_id}`, { headers: { 'X-Request-Secret': request_secret } })
     const { api_key } = (await answer.json()) as { api_key?: string }
     if (api_key) return api_key
-    if (!answer.ok) throw new Error('The request was denied, or nobody decided within ten minutes. Ask again.')
+    if (!answer.ok) throw new Error('The request was denied, or nobody decided within ten minutes. Request access again.')
   }
   return undefined
 }

@@ -70,9 +70,9 @@ function Tasks() {
   const { answer, failure } = tasks.value
   return (
     <section aria-label="Tasks">
-      <h2>To carry</h2>
+      <h2>Tasks</h2>
       <Failure of={{ failure }} />
-      {answer?.tasks.length === 0 && <p class="hint">Nobody has anything to carry.</p>}
+      {answer?.tasks.length === 0 && <p class="hint">No labware waits to be carried.</p>}
       {answer?.tasks.map((task) => (
         <TaskCard key={task.task_id} task={task} />
       ))}
@@ -103,7 +103,7 @@ function TaskCard({ task: { task_id, kind, labware, what } }: { task: Task }) {
           />
         )}
         <button type="submit" class="main">
-          {isPlaced ? 'It is placed' : 'It is taken'}
+          {isPlaced ? 'Placed' : 'Taken'}
         </button>
       </div>
     </form>
@@ -186,14 +186,14 @@ function NewJourney() {
         onInput={(event) => (labware.value = event.currentTarget.value)}
       />
       <button type="submit" class="main">
-        Begin
+        Start journey
       </button>
     </form>
   )
 }
 
 const decisionWords: Readonly<Record<string, string>> = {
-  retry: 'Do the step again',
+  retry: 'Retry the step',
   back: 'It is back where the carrier took it',
   lost: 'It is lost: end the journey',
   end: 'End the journey',
@@ -252,9 +252,9 @@ function Custodies() {
   const { answer, failure } = custody.value
   return (
     <section aria-label="Custody">
-      <h2>Who has which labware</h2>
+      <h2>Custody of labware</h2>
       <Failure of={{ failure }} />
-      {answer?.custody.length === 0 && <p class="hint">No journey has had any labware yet.</p>}
+      {answer?.custody.length === 0 && <p class="hint">No labware is tracked yet.</p>}
       <ul class="list">
         {answer?.custody.map(({ labware, holder, at }) => (
           <li key={labware}>

@@ -84,7 +84,7 @@ test('manual steps, labware to be placed, pauses of the service, keys and safe m
   t.same(words({ run: { e1: { ...run, paused: { at: 1, reason: 'system' } } } }), [['seal was paused by the service', 'Resume run']])
   t.same(words({ run: { e1: { ...run, paused: { at: 1, reason: 'manual' } } } }), [], 'who paused it knows of it')
   t.same(words({ key_request: { r: { request_id: 'r', app_name: 'tablet', scope: 'read', code: 'AB12' } } }), [
-    ['tablet asks for a key', 'Approve', 'Deny'],
+    ['tablet requests a key', 'Approve', 'Deny'],
   ])
   const incident = {
     incident_id: 'i',
@@ -175,8 +175,8 @@ test('a device call that takes too long can be given time, called done, or cut o
     need?.decisions.map(({ label, request }) => [label, request.operation]),
     [
       ['More time', 'extendLateCall'],
-      ['It is done', 'completeLateCall'],
-      ['Cut it off', 'abortLateCall'],
+      ['Mark as done', 'completeLateCall'],
+      ['Abort call', 'abortLateCall'],
       ['Acknowledge', 'acknowledgeIncident'],
     ],
   )

@@ -53,8 +53,8 @@ const latched = new Set(['faulted', 'stopped'])
 
 const decisionWords: Record<Thread['decisions'][number], { consequence: string; danger?: boolean }> = {
   RETRY: { consequence: 'The action is done again from its beginning.' },
-  RETRY_OP: { consequence: 'Only what failed is done again.' },
-  CONTINUE: { consequence: 'It counts as done: you did it, or it is not needed.' },
+  RETRY_OP: { consequence: 'Only the operation that failed is done again.' },
+  CONTINUE: { consequence: 'The action counts as done: you did it, or it is not needed.' },
   ABORT_ACTION: { consequence: 'The action is left out; the thread goes on.', danger: true },
   ABORT_METHOD: { consequence: 'The rest of the method is left out; the thread goes on.', danger: true },
   ABORT_THREAD: { consequence: 'The thread ends; its labware stays where it is.', danger: true },
@@ -107,7 +107,7 @@ function devices(state: State): Need[] {
       ]
     }
     if (state !== 'disconnected') return []
-    const text = 'It does not answer. Check its cable and its power; it comes back by itself.'
+    const text = 'The device does not answer. Check its cable and its power; it reconnects by itself.'
     return [{ id: `device ${device_id}`, title: `${device_id} is disconnected`, text, severe: true, href: '#/bench', decisions: [] }]
   })
 }
@@ -142,7 +142,9 @@ function remediesAt(device: DeviceInfo | undefined): Decision[] {
   const isFault = state === 'faulted'
   const initialize: Decision = {
     label: `Initialize ${device_id}`,
-    consequence: isFault ? 'It may move. The fault is cleared when it succeeds.' : 'It may move. The run can go on afterwards.',
+    consequence: isFault
+      ? 'The device may move. The fault is cleared when it succeeds.'
+      : 'The device may move. The run can go on afterwards.',
     request: { operation: 'initializeDevice', asked },
   }
   const clear: Decision = {
@@ -341,16 +343,16 @@ function aboutLateCall({ incident_id }: Incident): Decision[] {
   return [
     {
       label: 'More time',
-      consequence: `It has ${more_s / 60} minutes more.`,
+      consequence: `The call may take ${more_s / 60} minutes more.`,
       request: { operation: 'extendLateCall', asked: { path, body: { seconds: more_s } } },
     },
     {
-      label: 'It is done',
+      label: 'Mark as done',
       consequence: 'The call counts as done and is cut off. Initialize the device before it is used again.',
       request: { operation: 'completeLateCall', asked: { path, body: {} } },
     },
     {
-      label: 'Cut it off',
+      label: 'Abort call',
       consequence: 'The device is halted, and the call has failed.',
       request: { operation: 'abortLateCall', asked: { path, body: {} } },
       danger: true,
@@ -367,7 +369,7 @@ function incidentNeed(one: Incident): Need {
     since: timestamp,
     severe: severity === 'CRITICAL',
     ...(execution_id && { href: `#/runs/${execution_id}` }),
-    decisions: [...(isLateCall(one) ? aboutLateCall(one) : []), acknowledge(one, 'Says that you have seen it; nothing else changes.')],
+    decisions: [...(isLateCall(one) ? aboutLateCall(one) : []), acknowledge(one, 'Marks the incident as seen; nothing else changes.')],
   }
 }
 
@@ -378,7 +380,7 @@ function acknowledge({ incident_id }: Incident, consequence: string): Decision {
 function keyRequests({ key_request }: State): Need[] {
   return Object.values(key_request).map(({ request_id, app_name, scope, code, requested_at }) => ({
     id: `key ${request_id}`,
-    title: `${app_name} asks for a key`,
+    title: `${app_name} requests a key`,
     text: `Scope ${scope}. Approve only if it shows the code ${code}.`,
     since: requested_at,
     severe: false,
@@ -386,12 +388,12 @@ function keyRequests({ key_request }: State): Need[] {
     decisions: [
       {
         label: 'Approve',
-        consequence: `It gets a key of scope ${scope}.`,
+        consequence: `The program gets a key of scope ${scope}.`,
         request: { operation: 'approveKeyRequest', asked: { path: { request_id }, body: {} } },
       },
       {
         label: 'Deny',
-        consequence: 'It gets no key.',
+        consequence: 'The program gets no key.',
         request: { operation: 'denyKeyRequest', asked: { path: { request_id } } },
         danger: true,
       },

@@ -296,8 +296,8 @@ export function Text({ id, label, of, placeholder, children }: TextProps) {
   )
 }
 
-/** A button that takes up a file of JSON. */
-export function TakeFile({ label, name, onFile }: { label: string; name: string; onFile: (file: File) => unknown }) {
+/** A button that uploads a file of JSON. */
+export function UploadFile({ label, name, onFile }: { label: string; name: string; onFile: (file: File) => unknown }) {
   return (
     <label class="button plain">
       {label}

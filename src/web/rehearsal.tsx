@@ -30,8 +30,8 @@ export function Rehearsal({ devices, onBreak, onMend }: RehearsalProps) {
       <h3>Rehearse a fault</h3>
       <Choice label="Simulated device" value={chosen} onChange={(value) => (device.value = value)} choices={namesOf(devices)} />
       <Choice label="Fault" value={fault.value} onChange={(value) => (fault.value = value as typeof fault.value)} choices={faults} />
-      <Act label="Break it" kind="danger" onPress={() => onBreak(chosen, fault.value)} />
-      <Act label="Mend it" onPress={() => onMend(chosen)} />
+      <Act label="Simulate fault" kind="danger" onPress={() => onBreak(chosen, fault.value)} />
+      <Act label="End fault" onPress={() => onMend(chosen)} />
     </section>
   )
 }

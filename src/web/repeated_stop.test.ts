@@ -69,6 +69,24 @@ test('a touch sends in every phase', async (t) => {
   sends('after it was withdrawn')
 })
 
+test('continuing after an answer ends no stop that was touched since', async (t) => {
+  const { clock, requests, repeated, its } = setUp()
+  repeated.touch(1)
+  requests[0]!.answer(confirmed)
+  await clock.advance(1)
+  const shown = its.stop!
+  repeated.touch(2)
+  repeated.end(shown)
+  t.match(its.stop, { at: 2, phase: 'sent' })
+  t.notOk(requests[1]!.signal.aborted)
+  requests[1]!.answer(confirmed)
+  await clock.advance(1)
+  repeated.end(shown)
+  t.match(its.stop, { at: 2, phase: 'answered' })
+  repeated.end(its.stop)
+  t.equal(its.stop, undefined)
+})
+
 test('a stop without an answer is repeated with growing pauses, one request at a time, until any answer', async (t) => {
   for (const last of [confirmed, refused]) {
     const { clock, requests, repeated, its, open } = setUp()

@@ -9,7 +9,7 @@ export type StopClock = {
   after(ms: number, call: () => void): () => void
 }
 
-/** An answer of the service. `isFinal` is false for "ask again later", as while the service starts. */
+/** An answer. `isFinal` is false for "ask again later", as while the service starts, and where the service itself did not answer. */
 export type StopAnswer = { isConfirmed: boolean; isFinal: boolean; text: string }
 
 /**
@@ -72,8 +72,9 @@ export class RepeatedStop {
     this.#show({ at, tries: 0, phase: 'asks' })
   }
 
-  /** Forgets the stop, and sends no further request. */
-  end(): void {
+  /** Forgets the stop, and sends no further request. With `shown`, nothing is done unless the page still shows that. */
+  end(shown = this.#stop): void {
+    if (shown !== this.#stop) return
     this.#rest()
     this.#show(undefined)
   }

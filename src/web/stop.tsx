@@ -78,7 +78,8 @@ function Continue() {
   const begin = () => {
     if (holding.value) return
     holding.value = true
-    timer.current = setTimeout(continueAfterStop, hold_ms)
+    const shown = stopped.value!
+    timer.current = setTimeout(() => continueAfterStop(shown), hold_ms)
   }
   const end = () => {
     holding.value = false

@@ -12,11 +12,11 @@ test('a stop is confirmed only when the service says so of every device', (t) =>
   const some = takenStop({ ...all, success: false, devices: [device('a', true), device('b', false), device('c', false)] })
   t.same(some, { isConfirmed: false, isFinal: true, text: 'stop sent to all devices, not confirmed by b, c' })
   t.equal(takenStop('<html>' as never).isConfirmed, false)
-  t.match(takenStop({ success: true }), { isConfirmed: false, text: /not one of benchd/ })
+  t.match(takenStop({ success: true }), { isConfirmed: false, isFinal: false, text: /not one of benchd/ })
   t.end()
 })
 
-test('every answer that says no ends the repetition, but that of a service that starts', (t) => {
+test('every answer of the service that says no ends the repetition, but that of a service that starts', (t) => {
   const noKey = 'the service answered 401: it takes no stop without a valid key'
   t.same(refusedStop(new BenchError('the header X-API-Key …', 401, 'unauthorized')), { isConfirmed: false, isFinal: true, text: noKey })
   const noPort = 'the service answered 500: shaker-1: no port'
@@ -24,7 +24,10 @@ test('every answer that says no ends the repetition, but that of a service that 
   t.match(refusedStop(new BenchError('no disk', 503, 'storage')), { isFinal: true })
   t.match(refusedStop(new BenchError('too many', 429, 'limit', 5)), { isFinal: true })
   t.match(refusedStop(new BenchError('starting', 503, 'starting', 1)), { isFinal: false })
-  t.match(refusedStop(new SyntaxError('Unexpected token')), { isConfirmed: false, isFinal: true })
+  const ofProxy = { isConfirmed: false, isFinal: false, text: 'the answer is not one of benchd' }
+  t.same(refusedStop(new SyntaxError('Unexpected token')), ofProxy)
+  for (const status of [401, 502, 503, 504])
+    t.same(refusedStop(new BenchError(`the service answered ${status}`, status, 'unknown')), ofProxy)
   t.equal(refusedStop(new TypeError('Failed to fetch')), undefined)
   t.end()
 })

@@ -7,7 +7,8 @@ import { onPage } from './words.ts'
 
 const byHand = 'Use the stop buttons of the instruments.'
 
-const isNoBenchd: StopAnswer = { isConfirmed: false, isFinal: true, text: 'the answer is not one of benchd' }
+/** For example that of a proxy while the service is away: the service itself has not answered. */
+const isNoBenchd: StopAnswer = { isConfirmed: false, isFinal: false, text: 'the answer is not one of benchd' }
 
 /** Reads the answer to a stop that the service took. */
 export function takenStop(result: Partial<StopAllResult>): StopAnswer {
@@ -17,12 +18,14 @@ export function takenStop(result: Partial<StopAllResult>): StopAnswer {
   return { isConfirmed, isFinal: true, text: isConfirmed ? '' : `stop sent to all devices, not confirmed by ${open.join(', ') || 'each'}` }
 }
 
-/** Reads the answer to a stop that was refused. Returns undefined when there was no answer. A service that starts asks to be asked again. */
+/** Reads the answer to a stop that was refused. Returns undefined when there was no answer. The stop is repeated where the service starts, or was not reached. */
 export function refusedStop(error: unknown): StopAnswer | undefined {
   // The answer was no JSON.
   if (error instanceof SyntaxError) return isNoBenchd
   if (!(error instanceof BenchError)) return undefined
-  const { status, message, retry_after_s } = error
+  const { status, reason, message, retry_after_s } = error
+  // Every refusal of the service names its reason.
+  if (reason === 'unknown') return isNoBenchd
   const isFinal = status !== 503 || retry_after_s === undefined
   const why = status === 401 ? 'it takes no stop without a valid key' : onPage(message).replace(/\.$/, '')
   return { isConfirmed: false, isFinal, text: `the service answered ${status}: ${why}` }

@@ -70,7 +70,16 @@ addEventListener('hashchange', () => {
 
 /** The parts of the address behind `#/`. */
 function routeOf(hash: string): string[] {
-  return hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent)
+  return hash.replace(/^#\/?/, '').split('/').map(decoded)
+}
+
+/** A bad escape stays as it is: without an address the page would not start, and would have no stop. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 function runOf([screen, id]: string[]): string | undefined {
@@ -93,7 +102,7 @@ function follow(): void {
     onLink(now, error) {
       if (now === 'lost' && link.value !== 'lost') lostAt.value = performance.now()
       link.value = now
-      if (error instanceof BenchError && error.status === 401) askForKey('The key is wrong, expired or revoked; give another.')
+      if (error instanceof BenchError && error.status === 401) askForKey('The key is wrong, expired or revoked; enter another.')
     },
   })
 }
@@ -213,7 +222,7 @@ export async function ask<Op extends keyof Operations>(
     if (!quiet && message) notice.value = { text: sentence(message), bad: success === false }
     return answer
   } catch (error) {
-    if (error instanceof BenchError && error.status === 401) askForKey('The key is wrong, expired or revoked; give another.')
+    if (error instanceof BenchError && error.status === 401) askForKey('The key is wrong, expired or revoked; enter another.')
     notice.value = {
       text: sentence(error instanceof BenchError ? error.message : 'The service did not answer; nobody knows whether it was done.'),
       bad: true,
@@ -278,9 +287,9 @@ export function stopAll(): void {
   repeatedStop.touch(present())
 }
 
-/** Gives the page its buttons back after a stop that was answered. */
-export function continueAfterStop(): void {
-  repeatedStop.end()
+/** Gives the page its buttons back after a stop that was answered, unless STOP ALL was touched since the page showed that answer. */
+export function continueAfterStop(shown: Stop): void {
+  repeatedStop.end(shown)
 }
 
 /** Sends a stop that was not confirmed no more. */
@@ -291,8 +300,8 @@ export function withdrawStop(): void {
 
 /** Why buttons that change something cannot be pressed; undefined when they can. */
 export const refusal = computed(() => {
-  if (link.value !== 'live') return 'The page has no connection to the service; what it shows is old.'
-  if (scope.value === 'read') return 'This key may only read. Use a key of scope operate.'
+  if (link.value !== 'live') return 'The page has no connection to the service, and shows an old state.'
+  if (scope.value === 'read') return 'This key can only read. Use a key of scope operate.'
   if (stopped.value)
     return stopped.value.phase === 'answered'
       ? 'STOP ALL was pressed here. Hold "Hold to continue" first.'

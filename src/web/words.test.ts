@@ -85,7 +85,7 @@ test('a sentence of the API names the buttons and screens of the page', (t) => {
   t.equal(onPage(`take it away, and say so: benchd labware put ${id} --off`), 'take it away, and say so on the screen Deck')
   t.equal(
     onPage(`POST /api/incidents/${id}/extend {"seconds": …}, /api/incidents/${id}/abort or /api/incidents/${id}/complete`),
-    'press “More time”, “Cut it off” or “It is done”',
+    'press “More time”, “Abort call” or “Mark as done”',
   )
   t.equal(onPage('wait, or pass with a key of scope admin and X-Override: true'), 'wait, or ask an admin')
   t.equal(onPage('let an admin end the lease: DELETE /api/devices/d/lock with X-Override: true'), 'let an admin end the lease')

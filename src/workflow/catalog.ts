@@ -9,7 +9,7 @@ import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
 import { compileLibrary, type Library, readFolder, type Source } from './plans/library.ts'
 import type { Workflow } from './plans/plan.ts'
-import { unusablePoints } from './plans/refusal.ts'
+import { untaught, unusablePoints } from './plans/refusal.ts'
 import { hasDevice, type Topology } from './plans/topology.ts'
 import { mustBeKnown } from './plans/wrong.ts'
 import type { ThreadOnBench } from './runs/state.ts'
@@ -98,6 +98,11 @@ export class Catalog {
     const topology = this.runtime.load(name, { force })
     await this.runtime.standing.persisted()
     return topology
+  }
+
+  /** Returns which teachpoints runs on the topology still need, in sentences. */
+  untaught(topology: Topology): string[] {
+    return untaught(topology, this.#options.bench)
   }
 
   async unload({ force = false }: { force?: boolean } = {}): Promise<void> {

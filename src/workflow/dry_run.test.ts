@@ -62,6 +62,7 @@ test('what completes is told with its time, its moves, and how busy each device 
     moves: 3,
     actions: 2,
     conflict: null,
+    refusal: null,
     waiting: [],
     devices: [
       { device: 'mixer', busy_s: 100, share: 0.51 },

@@ -32,6 +32,7 @@ export const DryRun = v.strictObject({
   moves: v.number(),
   actions: v.number(),
   conflict: described(v.nullable(v.string()), 'The first thing that went wrong'),
+  refusal: described(v.nullable(v.string()), 'The reason why a submission in this mode would be refused now, such as missing teachpoints'),
   waiting: described(v.array(Reason), 'For each thread that has not ended, what it waits for'),
   devices: described(
     v.array(v.strictObject({ device: v.string(), busy_s: Seconds, share: described(v.number(), 'Of the makespan') })),
@@ -41,6 +42,8 @@ export const DryRun = v.strictObject({
   dropped: described(v.number(), 'Rows that were too many to keep: the chart and the use of devices are of the newest ten thousand'),
 })
 export type DryRun = v.InferOutput<typeof DryRun>
+/** The outcome on the clock, whether the bench is ready for the mode or not. */
+type Outcome = Omit<DryRun, 'refusal'>
 
 type Trial = Rehearsal & {
   workflow: Workflow
@@ -53,7 +56,7 @@ type Trial = Rehearsal & {
 const most = { moves: 100_000, moments: 100_000 }
 
 /** Handlers hear nothing; the code of actions runs. */
-export async function dryRun({ workflow, request, environment, idle, onMoment, began }: Trial): Promise<DryRun> {
+export async function dryRun({ workflow, request, environment, idle, onMoment, began }: Trial): Promise<Outcome> {
   const conflicts: string[] = []
   const counts = { moves: 0, moments: 0 }
   let isEndless = false
@@ -105,7 +108,7 @@ const unpublished = {
 /** They tell of something that was dealt with. */
 const isNotice = new Set(['ACTION_CONTINUED', 'ACTION_REDIRECTED', 'MOVE_CONTINUED', 'RESERVATION_DEADLOCK'])
 
-function summed(execution: Execution, { conflicts, isEndless }: { conflicts: readonly string[]; isEndless: boolean }): DryRun {
+function summed(execution: Execution, { conflicts, isEndless }: { conflicts: readonly string[]; isEndless: boolean }): Outcome {
   const { timeline, phase, workflow } = execution
   const rows = timeline.rows()
   const makespan_s = Math.max(0, ...rows.map(({ ended }) => ended ?? 0))

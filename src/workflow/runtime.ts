@@ -16,6 +16,7 @@ import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
 import type { Library } from './plans/library.ts'
 import type { Workflow } from './plans/plan.ts'
+import { refusalFor } from './plans/refusal.ts'
 import type { Topology } from './plans/topology.ts'
 import { type RunEnvironmentOptions, RunEnvironments } from './run_environments.ts'
 import type { RunStates } from './run_state.ts'
@@ -350,9 +351,10 @@ export class Runtime {
     const workflow = this.workflow(request.workflow)
     checkSubmission(workflow, { ...request, run_mode: 'PURE_SIM' }, { bench: this.#options.bench })
     const conditions = await this.environments.conditions(workflow.topology, request.run_mode)
-    return this.#admission.dryRun(workflow, request, (began) =>
+    const outcome = await this.#admission.dryRun(workflow, request, (began) =>
       dryRun({ workflow, request, began, ...this.environments.rehearsal(workflow.topology, request.run_mode, conditions) }),
     )
+    return { ...outcome, refusal: refusalFor(workflow, request.run_mode, this.#options.bench) ?? null }
   }
 
   /** Takes an execution that has ended out of memory, and its events out of the log. Throws `conflict` while it is open. */

@@ -112,6 +112,20 @@ for (const name of ['onoff', 'gpiod'] as const) {
   })
 }
 
+test('onoff: of edges that come while the process is busy the last level is told', async (t) => {
+  const { door } = lines.onoff
+  const pin = await opened(t, backends.onoff, door, { mode: 'in', active_low: true })
+  const seen: boolean[] = []
+  const stop = pin.onEdge((active) => seen.push(active))
+  await until('it is listened to', () => header.user(door))
+  for (let edges = 0; edges < 10; edges++) for (const direction of ['up', 'down'] as const) header.pull(door, direction)
+  header.pull(door, 'up')
+  await until('the last level is told', () => seen.at(-1) === false, 2000)
+  t.diagnostic(`21 edges were told in ${seen.length} calls`)
+  assert.ok(seen.length < 21)
+  stop()
+})
+
 test('onoff: a stop is on the pin when the call returns', async (t) => {
   const { relay } = lines.onoff
   const pin = await opened(t, backends.onoff, relay, { mode: 'out', active_low: false, initial: true })

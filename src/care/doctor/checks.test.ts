@@ -36,14 +36,24 @@ async function patient({ listen = {}, devices = [], seen = { is: 'absent' } }: G
   }
 }
 
-test('a Node that is too old fails', async (t) => {
-  for (const [version, level] of [
-    ['18.20.4', 'FAIL'],
-    ['20.18.3', 'FAIL'],
-    ['20.19.0', 'OK'],
-    ['22.1.0', 'OK'],
+test('a Node that is too old fails, and one that nobody maintains is a warning', async (t) => {
+  const packaged = 'Package: npm\nVersion: 9.2.0\n\nPackage: nodejs\nStatus: install ok installed\nVersion: 20.19.2+dfsg-1+deb13u1\n'
+  const debian = { files: new HostFiles(t.testdir({ var: { lib: { dpkg: { status: packaged } } } })), is_this: true }
+  const other = { files: new HostFiles('/none'), is_this: true }
+  for (const [files, version, today, level, finding] of [
+    [other, '18.20.4', '2026-01-01', 'FAIL', /too old/],
+    [other, '20.18.3', '2026-01-01', 'FAIL', /too old/],
+    [other, '20.19.0', '2026-04-30', 'OK', /Node\.js project maintains version 20 until 2026-04-30/],
+    [other, '20.19.2', '2026-05-01', 'WARN', /nobody is known to maintain it/],
+    [debian, '20.19.2', '2026-05-01', 'OK', /Debian 13 maintains its package nodejs until 2028-08-09/],
+    [debian, '20.19.9', '2026-05-01', 'WARN', /nobody/],
+    [debian, '20.19.2', '2028-08-10', 'WARN', /nobody/],
+    [other, '22.1.0', '2026-11-28', 'OK', /until 2027-04-30/],
+    [other, '27.0.0', '2026-11-28', 'OK', /does not know/],
   ] as const)
-    t.equal((await node(version)).level, level, version)
+    t.match(await node(files, { version, today }), { level, finding }, `${version} ${today}`)
+  t.match(await node({ ...other, is_this: false }, { version: '20.19.2', today: '2026-05-01' }), { level: 'OK', finding: /newer\)$/ })
+  t.match(await node(other, { version: '20.19.2', today: '2027-06-01' }), { fix: /^install Node 24 .* or Node 26 .*Debian 13$/ })
 })
 
 test('a device behind a box on the network is told as open to everybody there, with what the box must be set to', async (t) => {

@@ -36,7 +36,7 @@ export type Examined = {
 
 /** In the order in which they are made and shown. */
 const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>> = {
-  node: () => node(),
+  node,
   board,
   service,
   config: isTakenUp,

@@ -1,5 +1,6 @@
 // The computer itself: its Node, its board, its clock, its power and its heat.
 
+import type { HostFiles } from '../../kit/host_files.ts'
 import { boardOf, thisHost } from '../host.ts'
 import { type Finding, finder } from './finding.ts'
 import type { Patient } from './patient.ts'
@@ -8,15 +9,47 @@ import { properties } from './programs.ts'
 /** The oldest Node that everything is tried with, as in `package.json`. */
 const oldest = [20, 19] as const
 
-export async function node(version: string = process.versions.node): Promise<Finding> {
-  const { ok, fail } = finder('node')
+/** The last day on which the Node.js project maintains a major version: https://github.com/nodejs/release#release-schedule */
+const maintainedUntil: Readonly<Record<number, string>> = { 20: '2026-04-30', 22: '2027-04-30', 24: '2028-04-30', 26: '2029-04-30' }
+/** Major versions that Debian maintains by itself in a release, and until when: https://wiki.debian.org/DebianReleases */
+const maintainedByDebian: Readonly<Record<number, { release: string; until: string }>> = {
+  20: { release: 'Debian 13', until: '2028-08-09' },
+}
+
+type Running = { version?: string; today?: string }
+
+/** Says whether this Node is new enough, and who maintains it until when. */
+export async function node(
+  { files, is_this }: Pick<Patient, 'files' | 'is_this'>,
+  { version = process.versions.node, today = new Date().toISOString().slice(0, 10) }: Running = {},
+): Promise<Finding> {
+  const { ok, warn, fail } = finder('node')
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const isNew = major > oldest[0] || (major === oldest[0] && minor >= oldest[1])
-  if (isNew) return ok(`v${version} (needs ${oldest.join('.')} or newer)`)
-  return fail(
-    `v${version} is too old: it needs ${oldest.join('.')} or newer`,
-    'sudo apt install nodejs, on Debian 13 or Raspberry Pi OS trixie',
+  if (major < oldest[0] || (major === oldest[0] && minor < oldest[1]))
+    return fail(
+      `v${version} is too old: it needs ${oldest.join('.')} or newer`,
+      'sudo apt install nodejs, on Debian 13 or Raspberry Pi OS trixie',
+    )
+  const its = `v${version} (needs ${oldest.join('.')} or newer)`
+  // The Node of another computer is not the one that runs this.
+  if (!is_this) return ok(its)
+  const debian = (await isOfDebian(files, version)) ? maintainedByDebian[major] : undefined
+  if (debian && today <= debian.until) return ok(`${its}; ${debian.release} maintains its package nodejs until ${debian.until}`)
+  const until = maintainedUntil[major]
+  if (until === undefined) return ok(`${its}; this program does not know until when version ${major} is maintained`)
+  if (today <= until) return ok(`${its}; the Node.js project maintains version ${major} until ${until}`)
+  const later = Object.entries(maintainedUntil).filter(([, end]) => today <= end)
+  return warn(
+    `${its}; nobody is known to maintain it: the Node.js project maintained version ${major} until ${until}`,
+    `install ${later.map(([other, end]) => `Node ${other} (maintained until ${end})`).join(' or ')}${later.length ? ', ' : ''}or the nodejs of Debian 13`,
   )
+}
+
+/** Whether the package `nodejs` of this version is Debian's own: `+dfsg` marks sources that Debian has changed. */
+async function isOfDebian(files: HostFiles, version: string): Promise<boolean> {
+  const packages = (await files.text('/var/lib/dpkg/status')) ?? ''
+  const nodejs = packages.split('\n\n').find((about) => about.startsWith('Package: nodejs\n'))
+  return nodejs?.includes(`\nVersion: ${version}+dfsg`) ?? false
 }
 
 export async function board({ files }: Patient): Promise<Finding> {

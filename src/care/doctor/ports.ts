@@ -1,7 +1,7 @@
 // The serial ports that the configuration names: whether each is there, by a name that lasts, free, and open to the service.
 
 import { isNumbered, namedPorts, whyNotOpen } from '../../../drivers/transports/port_path.ts'
-import { type SerialPort, serialPorts } from '../../../drivers/transports/ports.ts'
+import { isTwin, type SerialPort, serialPorts } from '../../../drivers/transports/ports.ts'
 import type { DeviceState } from '../../devices/records.ts'
 import { tryToOpen } from '../../kit/host_files.ts'
 import { type Finding, finder } from './finding.ts'
@@ -125,9 +125,4 @@ function alike(there: readonly SerialPort[], root: string): Finding[] {
       `name both by their sockets, e.g. ${(one.by_path ?? '/dev/serial/by-path/...').slice(one.by_path ? root.length : 0)}`,
     )
   })
-}
-
-function isTwin(one: SerialPort, other: SerialPort): boolean {
-  const { vendor_id, product_id, serial_number } = one
-  return one !== other && other.vendor_id === vendor_id && other.product_id === product_id && other.serial_number === serial_number
 }

@@ -79,7 +79,9 @@ async function wholeness(data_dir: string, uid: number): Promise<Finding[]> {
   return [
     ...broken,
     ...unread,
-    ...(broken.length || (whole === 0 && closed.length) ? [] : [ok(`${whole} JSON files are whole`)]),
+    ...(broken.length || (whole === 0 && closed.length)
+      ? []
+      : [ok(whole === 1 ? '1 JSON file is whole' : `${whole} JSON files are whole`)]),
     ...setAside,
   ]
 }

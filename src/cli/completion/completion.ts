@@ -7,9 +7,9 @@ import { shells } from './shells.ts'
 
 const completion = command({
   name: 'completion',
-  summary: 'Print what bash, zsh or fish needs to complete the words of benchd',
+  summary: 'Print the completion script for bash, zsh or fish',
   operands: ['SHELL'],
-  no_json: 'what it prints is for a shell',
+  no_json: 'its output is for a shell',
   example: 'source <(benchd completion bash)',
   async run({ operands: [shell = ''] }) {
     if (!shells.includes(shell)) throw new CliError('usage', `there is nothing for ${shell}; there is: ${shells.join(', ')}`)

@@ -78,6 +78,19 @@ test('an instrument that does not answer is added all the same, and one that is 
   t.equal((await devices('add', 'robot-1', '--driver', 'external')).code, 0)
 })
 
+test('an instrument of another driver is not added, and the driver that fits is named', async (t) => {
+  const { devices, shaker, text } = await bench(t)
+  const add = (...more: string[]) => devices('add', 'shaker-1', '--driver', 'ika_shaker', '--port', shaker.path, ...more)
+  t.match(await add(), {
+    code: 1,
+    stdout: '',
+    stderr: /nothing was changed: .*"u -> IN_PV_4", as an instrument of the driver bioshake does; .*all the same: --no-ask/,
+  })
+  t.equal(text(), empty)
+  t.match(await add('--no-ask'), { code: 0 })
+  t.match(text(), '"driver": "ika_shaker"')
+})
+
 test('a device behind a box on the network is added, and asked through it', async (t) => {
   const { devices, text } = await bench(t)
   const box = await openBox((bytes) => simulator.receive(bytes))

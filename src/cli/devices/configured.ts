@@ -17,21 +17,21 @@ import { transportOf } from './transport.ts'
 
 const fileOptions = {
   config: { type: 'string', value: 'FILE', help: 'Configuration; default /etc/benchd/config.json' },
-  'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service that takes the change' },
+  'data-dir': { type: 'string', value: 'DIR', help: 'Data folder of the service that loads the change' },
 } as const
 
 const deviceOptions = {
-  driver: { type: 'string', value: 'DRIVER', help: 'Its driver: bioshake, a4s, … or external' },
-  port: { type: 'string', value: 'PORT', help: 'A path below /dev/serial/by-id, or: tcp://HOST:PORT, simulated, pins' },
-  name: { type: 'string', value: 'NAME', help: 'The name that people use' },
-  set: { type: 'string', value: 'KEY=VALUE', multiple: true, help: 'A setting of its driver, as model="3000-T elm" or pins.lid.bcm=27' },
+  driver: { type: 'string', value: 'DRIVER', help: 'Driver: bioshake, a4s, … or external' },
+  port: { type: 'string', value: 'PORT', help: 'Path below /dev/serial/by-id, or tcp://HOST:PORT, simulated, pins' },
+  name: { type: 'string', value: 'NAME', help: 'Display name' },
+  set: { type: 'string', value: 'KEY=VALUE', multiple: true, help: 'Setting of the driver, such as model="3000-T elm" or pins.lid.bcm=27' },
 } as const
 
 const add = command({
   name: 'devices add',
-  summary: 'Add a device to the configuration, and keep who it says it is',
+  summary: 'Add a device to the configuration and record its identity',
   operands: ['ID'],
-  options: { ...deviceOptions, 'no-ask': { type: 'boolean', help: 'Do not ask the instrument who it is' }, ...fileOptions },
+  options: { ...deviceOptions, 'no-ask': { type: 'boolean', help: 'Do not ask the instrument for its identity' }, ...fileOptions },
   example: 'sudo benchd devices add shaker-1 --driver bioshake --port /dev/serial/by-id/usb-FTDI_A50285BI-if00-port0',
   run: again(async ({ options, operands: [id = ''] }) => {
     const { driver, port, name } = options
@@ -46,6 +46,7 @@ const add = command({
     const plain = settings(file.isListed ? withValue(file.text, at, device) : withValue(file.text, ['devices'], [device]), at, options.set)
     const config = await checked(plain, file.path)
     const said = options['no-ask'] ? undefined : await whoIs(id, config, file.service)
+    if (said?.isWrong) throw new CliError('failed', `nothing was changed: ${said.words}; to add the device all the same: --no-ask`)
     const text = said?.identity ? await taught(plain, at, said.identity) : plain
     return stored(options, file, { id, text, said: said?.words })
   }),
@@ -57,8 +58,8 @@ const set = command({
   operands: ['ID'],
   options: {
     ...deviceOptions,
-    unset: { type: 'string', value: 'KEY', multiple: true, help: 'Take a setting out' },
-    ask: { type: 'boolean', help: 'Ask the instrument who it is, and keep that: it is the right one from now on' },
+    unset: { type: 'string', value: 'KEY', multiple: true, help: 'Remove a setting' },
+    ask: { type: 'boolean', help: 'Ask the instrument for its identity, and record it as the expected one' },
     ...fileOptions,
   },
   example: 'sudo benchd devices set shaker-1 --port /dev/serial/by-id/usb-FTDI_A50285BI-if00-port0',
@@ -85,7 +86,7 @@ const set = command({
 
 const remove = command({
   name: 'devices remove',
-  summary: 'Take a device out of the configuration; its teachpoints stay',
+  summary: 'Remove a device from the configuration; its teachpoints stay',
   operands: ['ID'],
   options: fileOptions,
   run: again(async ({ options, operands: [id = ''] }) => {
@@ -145,7 +146,8 @@ function settings(text: string, at: readonly (string | number)[], given: readonl
   }, text)
 }
 
-type Said = { identity: Identity | null; words: string }
+/** `isWrong`: an instrument answers, and not as one of the driver does. */
+type Said = { identity: Identity | null; words: string; isWrong?: boolean }
 
 /**
  * Asks the instrument who it is, with questions only; a port that a service has is left to that. Returns undefined for a device that cannot
@@ -156,7 +158,7 @@ async function whoIs(id: string, { devices }: Config, service: LocalService, { i
   if (device?.kind !== 'driven') return undefined
   const { transport } = device
   if (transport.kind !== 'serial' && transport.kind !== 'tcp') return undefined
-  const { askWhoItIs, identityInWords } = await import('../../care/identity.ts')
+  const { askWhoItIs, identityInWords, WrongInstrument } = await import('../../care/identity.ts')
   try {
     const known = await asService(isMoved ? undefined : id, transport, service)
     if (known === null)
@@ -165,7 +167,7 @@ async function whoIs(id: string, { devices }: Config, service: LocalService, { i
     if (!identity) return { identity, words: 'it does not say who it is before it is initialized' }
     return { identity, words: `asked the device: ${identityInWords(identity)}` }
   } catch (error) {
-    return { identity: null, words: `it was asked who it is, and: ${messageOf(error)}` }
+    return { identity: null, words: `it was asked who it is, and: ${messageOf(error)}`, isWrong: error instanceof WrongInstrument }
   }
 }
 

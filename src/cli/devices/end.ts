@@ -12,8 +12,7 @@ const again_ms = 200
 
 export const devicesEnd = command({
   name: 'devices end',
-  summary:
-    'End what a device does early, in an orderly way, and wait for that: a shaker ramps down, a centrifuge brakes. No stop is latched',
+  summary: 'End an operation early and wait until it has ended: a shaker ramps down, a centrifuge brakes, and no stop is latched',
   operands: ['ID'],
   options: { ...overrideOption, ...serviceOptions },
   example: 'benchd devices end shaker-1',

@@ -12,7 +12,7 @@ import { devicesOf } from './shown.ts'
 const allOptions = {
   all: {
     type: 'boolean',
-    help: 'Each device that is stopped or not initialized, one after the other, until one fails; those that others keep are left out',
+    help: 'Initialize each stopped or uninitialized device, one after the other, until one fails; devices that others have reserved are left out',
   },
   ...yesOption,
 } as const

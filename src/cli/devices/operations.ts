@@ -12,7 +12,7 @@ import { pathOf, perform } from './perform.ts'
 import { stop } from './stop.ts'
 
 export const overrideOption = {
-  override: { type: 'boolean', help: 'As an administrator: although somebody else has the device' },
+  override: { type: 'boolean', help: 'Override the reservation of another key, as an administrator' },
 } as const
 
 /** The word for null: `--temperature off`. */
@@ -27,7 +27,6 @@ export function overriding({ override }: { override?: boolean }): Record<string,
 export const stopDevice: Command = {
   ...stop,
   name: 'devices stop',
-  summary: operations.stop.summary,
   example: 'benchd devices stop shaker-1',
 }
 
@@ -57,7 +56,7 @@ function operationCommand(operation: Exclude<keyof typeof operations, 'stop'>): 
     operands: ['ID'],
     options: {
       ...Object.fromEntries(entries.map(([name, schema]) => [dashed(name), optionOf(schema)])),
-      'stop-on-interrupt': { type: 'boolean', help: 'Ctrl-C stops the device; else it goes on by itself' },
+      'stop-on-interrupt': { type: 'boolean', help: 'Stop the device on Ctrl-C; by default the operation continues' },
       ...overrideOption,
       ...serviceOptions,
     },
@@ -88,10 +87,13 @@ function optionOf(schema: v.GenericSchema): Option {
 function param(name: string, schema: v.GenericSchema, text: string | undefined): [string, number | null][] {
   if (text === undefined && isOptional(schema)) return []
   if (text === undefined) throw new CliError('usage', `--${dashed(name)} is missing: ${optionOf(schema).help}`)
-  return [[name, text === off && isNullable(schema) ? null : numberOf(`--${dashed(name)}`, text)]]
+  if (!isNullable(schema)) return [[name, numberOf(`--${dashed(name)}`, text)]]
+  return [[name, text === off ? null : numberOf(`--${dashed(name)}`, text, `a number, and not ${off}`)]]
 }
 
 function worded([name, value]: [string, unknown]): string {
+  // The coordinates of a pose: each member has words of its own.
+  if (typeof value === 'object' && value !== null) return Object.entries(value).map(worded).join(', ')
   const words = value === null ? 'none' : value === true ? 'yes' : value === false ? 'no' : String(value)
   return `${name} ${words}`
 }

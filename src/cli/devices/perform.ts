@@ -14,7 +14,7 @@ type Wanted = {
   route?: string
   body: object
   headers: Record<string, string>
-  /** Ctrl-C stops the device; else it goes on by itself. */
+  /** Stop the device on Ctrl-C; by default the operation continues. */
   stops: boolean
   asJson: boolean
 }

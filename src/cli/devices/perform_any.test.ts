@@ -5,7 +5,7 @@ import { benchd } from '../../testing/cli.ts'
 import { openService } from '../../testing/http.ts'
 
 const properties = {
-  wavelength: { type: 'integer', minimum: 230 },
+  wavelength: { type: 'integer', minimum: 230, unit: 'nm' },
   plate_type: { type: 'string' },
   shaken: { type: 'boolean' },
   gain: { type: 'number' },
@@ -23,6 +23,8 @@ test('an operation that a device describes takes its parameters as options, each
     stdout: 'reader-1: read is done\n',
     stderr: '',
   })
+  const caps = await benchd(t.testdirName, ['devices', 'caps', 'reader-1'], env)
+  t.match(caps.stdout, /\nLIMIT +FROM +TO +STEP +UNIT\nread --wavelength +230 +nm\n/, 'the limits that are enforced are shown')
   const { last_operation } = lab.registry.find('reader-1').info()
   t.same(last_operation?.params, { wavelength: 600, plate_type: '96 wells', shaken: true, gain: -2.5 })
   t.match(JSON.parse((await perform('read', '--wavelength', '600', '--json')).stdout), { success: true, message: 'reader-1: read is done' })

@@ -12,10 +12,10 @@ import { pathOf, perform } from './perform.ts'
 
 export const performAny = command({
   name: 'devices perform',
-  summary: 'Perform any operation of a device; its parameters are options: --wavelength 600',
+  summary: 'Perform any operation of a device, with its parameters as options: --wavelength 600',
   operands: ['ID', 'OPERATION'],
   options: {
-    'stop-on-interrupt': { type: 'boolean', help: 'Ctrl-C stops the device; else it goes on by itself' },
+    'stop-on-interrupt': { type: 'boolean', help: 'Stop the device on Ctrl-C; by default the operation continues' },
     ...overrideOption,
     ...serviceOptions,
   },
@@ -39,7 +39,7 @@ export const performAny = command({
 
 export const acceptDescription = tells({
   name: 'devices accept',
-  summary: 'Accept that the program behind a device describes itself otherwise than it did',
+  summary: 'Accept the new description of a bridge',
   operands: ['ID'],
   tell: ({ operands: [id = ''] }) => ({ path: `${pathOf(id)}/accept` }),
 })

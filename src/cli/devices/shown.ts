@@ -16,7 +16,7 @@ import { pathOf } from './perform.ts'
 const devicesList = command({
   name: 'devices list',
   aliases: ['devices'],
-  summary: 'List the devices, and how they are',
+  summary: 'List the devices with their states',
   options: serviceOptions,
   async run({ options }) {
     const devices = await devicesOf(serviceOf(options))
@@ -27,7 +27,7 @@ const devicesList = command({
 
 const devicesShow = shows({
   name: 'devices show',
-  summary: 'Show a device: what it is, what it does, and what is latched on it',
+  summary: 'Show a device with its state, its operation, and its latched stop or fault',
   operands: ['ID'],
   path: ({ operands: [id = ''] }) => pathOf(id),
   text: described,
@@ -35,7 +35,7 @@ const devicesShow = shows({
 
 const devicesCaps = shows({
   name: 'devices caps',
-  summary: 'Show what a device can do, and within which limits',
+  summary: 'Show the operations of a device and their limits',
   operands: ['ID'],
   path: ({ operands: [id = ''] }) => `${pathOf(id)}/capabilities`,
   text: capabilities,
@@ -43,9 +43,9 @@ const devicesCaps = shows({
 
 const devicesWire = shows({
   name: 'devices wire',
-  summary: 'Show the last words between a device and the service; benchd replay takes what --json prints',
+  summary: 'Show the last messages on the wire of a device; benchd replay reads the output of --json',
   operands: ['ID'],
-  options: { fault: { type: 'boolean', help: 'Those before the latched fault' } },
+  options: { fault: { type: 'boolean', help: 'Show the messages before the latched fault' } },
   path: ({ operands: [id = ''] }) => `${pathOf(id)}/wire`,
   text: ({ frames, fault_frames }: Wire, { options }) => (options.fault ? (fault_frames ?? []) : frames).map(frame).join('\n'),
   also: ({ frames, fault_frames }, { options }) =>
@@ -54,7 +54,7 @@ const devicesWire = shows({
 
 const devicesReadings = shows({
   name: 'devices readings',
-  summary: 'Show the readings of a device over the last hour, as its temperature',
+  summary: 'Show the readings of a device over the last hour, such as its temperature',
   operands: ['ID'],
   path: ({ operands: [id = ''] }) => `${pathOf(id)}/readings`,
   text: ({ readings }: Told) => readings.map((reading) => `${date(reading.at, 'seconds')}  ${readingText(reading)}`).join('\n'),
@@ -152,12 +152,12 @@ function capabilities({ device_id, type, driver, model, source, operations, limi
       can_end_early ? 'yes' : '',
     ]
   })
-  const bounds = Object.entries(limits).map(([name, { min, max, unit, step }]) => [
+  const bounds = [...Object.entries(limits), ...describedLimits(operations, limits)].map(([name, { min, max, unit, step }]) => [
     name,
-    String(min),
-    String(max),
+    String(min ?? ''),
+    String(max ?? ''),
     String(step ?? ''),
-    unit,
+    unit ?? '',
   ])
   const has = Object.keys(features).filter((name) => features[name])
   return [
@@ -167,6 +167,19 @@ function capabilities({ device_id, type, driver, model, source, operations, limi
     ...(has.length ? [`has: ${has.join(', ')}`] : []),
     safety,
   ].join('\n\n')
+}
+
+type Bound = { min?: number | undefined; max?: number | undefined; unit?: string | undefined; step?: number | undefined }
+
+/** The bounds in the parameters of operations that the program of a bridge describes, as `read wavelength`: these are enforced too. */
+function describedLimits(operations: Capabilities['operations'], limits: Capabilities['limits']): [string, Bound][] {
+  return operations.flatMap(({ name, params }) =>
+    Object.entries((params.properties ?? {}) as Record<string, Record<string, unknown>>).flatMap(([param, schema]): [string, Bound][] => {
+      const { minimum, maximum, multipleOf, unit } = schema as Record<string, number | undefined> & { unit?: string }
+      if (param in limits || (minimum === undefined && maximum === undefined)) return []
+      return [[`${name.replaceAll('_', '-')} --${param.replaceAll('_', '-')}`, { min: minimum, max: maximum, unit, step: multipleOf }]]
+    }),
+  )
 }
 
 function frame({ at, direction, text, hex }: WireFrame): string {

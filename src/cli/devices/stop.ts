@@ -12,9 +12,9 @@ import { pathOf } from './perform.ts'
 export const stop = command({
   name: 'stop',
   summary:
-    'Emergency stop of a device, of several, or of all; latched until initialize. Not a safety function: it does not replace an emergency stop button',
+    'Stop a device, several or all at once and latch the stop until initialize. Not a safety function: it does not replace an emergency stop button',
   operands: ['[ID]'],
-  options: { all: { type: 'boolean', help: 'Every device' }, ...serviceOptions },
+  options: { all: { type: 'boolean', help: 'Stop every device' }, ...serviceOptions },
   example: 'benchd stop --all',
   stops: true,
   async run({ options, operands }) {

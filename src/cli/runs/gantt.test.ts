@@ -20,6 +20,7 @@ const runOf = (bars: Bar[], makespan_s: number): DryRun => ({
   moves: 0,
   actions: 0,
   conflict: null,
+  refusal: null,
   waiting: [],
   devices: [],
   gantt: bars,

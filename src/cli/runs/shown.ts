@@ -19,9 +19,9 @@ const runsList = shows({
       type: 'string',
       value: 'STATUS',
       one_of: ['IN_PROGRESS', 'COMPLETED', 'FAILED', 'ABORTED'],
-      help: 'IN_PROGRESS, COMPLETED, FAILED or ABORTED',
+      help: 'Status: IN_PROGRESS, COMPLETED, FAILED or ABORTED',
     },
-    limit: { type: 'string', value: 'N', help: 'At most so many; default 20' },
+    limit: { type: 'string', value: 'N', help: 'Largest number of entries; default 20' },
   },
   path: ({ options: { limit = '20', status } }) => `/api/executions?${new URLSearchParams({ limit, ...(status && { status }) })}`,
   text: ({ executions }: { executions: ExecutionSummary[] }) =>
@@ -32,7 +32,7 @@ const runsList = shows({
 
 const runsShow = shows({
   name: 'runs show',
-  summary: 'Show a run: its threads, where their labware is, what they wait for',
+  summary: 'Show a run with its threads, the place of their labware, and the reason why they wait',
   operands: ['ID'],
   path: ({ service, operands: [id = ''] }) => shownPathOf(service, id),
   text: described,
@@ -40,7 +40,7 @@ const runsShow = shows({
 
 const runsTimeline = shows({
   name: 'runs timeline',
-  summary: 'Show what a run did when, in seconds since it began',
+  summary: 'Show the timeline of a run, in seconds since its start',
   operands: ['ID'],
   path: async ({ service, operands: [id = ''] }) => `${await shownPathOf(service, id)}/timeline`,
   text: ({ rows }: { rows: TimelineRow[] }) =>

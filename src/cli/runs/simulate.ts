@@ -12,7 +12,7 @@ const mostDevices = 10
 
 export const runsSimulate = command({
   name: 'runs simulate',
-  summary: 'Try out a workflow on the clock alone, and draw what would happen; the exit code is 0 if it completes',
+  summary: 'Simulate a workflow without devices and draw its timeline; exit with 0 if it completes and can be submitted',
   operands: ['WORKFLOW'],
   options: {
     ...submissionOptions,
@@ -24,7 +24,7 @@ export const runsSimulate = command({
     const submission = await submissionOf(service, workflow, options)
     const run = await ask<DryRun>(patiently(service), 'POST', '/api/simulations', submission)
     print(options.json ? JSON.stringify(run) : described(run))
-    return run.verdict === 'completes' ? 0 : 1
+    return run.verdict === 'completes' && run.refusal === null ? 0 : 1
   },
 })
 
@@ -38,7 +38,7 @@ function described(run: DryRun): string {
     [waits_for ?? '', ...because].join('; '),
   ])
   return [
-    run.conflict ? `${head}\nconflict: ${run.conflict}` : head,
+    [head, ...(run.conflict ? [`conflict: ${run.conflict}`] : []), ...(run.refusal ? [`not ready: ${run.refusal}`] : [])].join('\n'),
     chart,
     ...(use.length > 0 ? [table(['BUSY', 'FOR', 'SHARE'], use)] : []),
     ...(waits.length > 0 ? [table(['THREAD', 'STATUS', 'WAITS FOR'], waits)] : []),

@@ -9,7 +9,7 @@ import { numberOf } from '../numbers.ts'
 export const submissionOptions = {
   groups: { type: 'string', value: 'N', help: 'Number of groups, named g1 to gN; default: no groups' },
   mode: { type: 'string', value: 'MODE', one_of: ['LIVE', 'DEVICE_SIM', 'PURE_SIM'], help: 'LIVE, DEVICE_SIM or PURE_SIM; default LIVE' },
-  var: { type: 'string', multiple: true, value: 'NAME=VALUE', help: 'A variable; as often as there are some' },
+  var: { type: 'string', multiple: true, value: 'NAME=VALUE', help: 'Value of a variable; repeatable' },
 } as const
 
 type Variables = Record<string, { default?: unknown; type?: 'string' | 'number' | 'boolean' }>

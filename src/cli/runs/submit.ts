@@ -12,14 +12,14 @@ import { submissionOf, submissionOptions } from './submission.ts'
 
 export const runsSubmit = command({
   name: 'runs submit',
-  summary: 'Run a workflow, and print the id of its execution',
+  summary: 'Start a workflow and print the id of its run',
   operands: ['WORKFLOW'],
   options: {
     ...submissionOptions,
-    join: { type: 'boolean', help: 'Put the groups into the run of this workflow that is open, if there is one' },
-    'submission-id': { type: 'string', value: 'UUID', help: 'An id of your own: submitted again, it is the same run' },
-    operator: { type: 'string', value: 'WHO', help: 'Who submits it' },
-    follow: { type: 'boolean', help: 'Print its events until it ends or stands; the exit code is 0 if it is COMPLETED, 6 if it stands' },
+    join: { type: 'boolean', help: 'Add the groups to the open run of this workflow, if there is one' },
+    'submission-id': { type: 'string', value: 'UUID', help: 'Id of your own; a repeated id names the same run' },
+    operator: { type: 'string', value: 'WHO', help: 'Name of the operator' },
+    follow: { type: 'boolean', help: 'Follow the run as runs follow does, with its exit code' },
     ...serviceOptions,
   },
   example: 'benchd runs submit seal-and-spin --var speed=600 --follow',
@@ -44,7 +44,8 @@ export const runsSubmit = command({
 
 export const runsFollow = command({
   name: 'runs follow',
-  summary: 'Print the events of a run from its beginning until it ends or stands; the exit code is 0 if it is COMPLETED, 6 if it stands',
+  summary:
+    'Print the events of a run from its start until it ends or cannot go on by itself; exit with 0 if it is COMPLETED, 6 if it needs a person',
   operands: ['ID'],
   options: serviceOptions,
   example: 'benchd runs follow 7b1c',

@@ -8,16 +8,16 @@ import { noteNone } from '../terminal.ts'
 import { endedPathOf, incidentPathOf, pathOf, stepPathOf, threadPathOf } from './ids.ts'
 
 const plain = {
-  pause: 'Pause a run: each thread at its next safe point',
-  resume: 'Resume a run that was paused',
+  pause: 'Pause each thread of a run at its next safe point',
+  resume: 'Resume a paused run',
   close: 'Close a run to further submissions',
 }
 
 const runsStop = tells({
   name: 'runs stop',
-  summary: 'Pause a run and arm its stop; with --confirm, once it is armed, abort it. Not the emergency stop',
+  summary: 'Pause a run and arm its stop; with --confirm, abort the armed run. Not the emergency stop',
   operands: ['ID'],
-  options: { confirm: { type: 'boolean', help: 'Abort it' } },
+  options: { confirm: { type: 'boolean', help: 'Abort the armed run' } },
   tell: async ({ service, options, operands: [id = ''] }) => ({
     path: `${await pathOf(service, id)}/stop`,
     body: { confirm: options.confirm ?? false },
@@ -37,7 +37,7 @@ const runsEmit = tells({
 
 const runsSkip = tells({
   name: 'runs skip',
-  summary: 'Skip a step or an action of a run that lies ahead',
+  summary: 'Skip a step or an action that a run has not begun',
   operands: ['ID', 'ITEM'],
   example: 'benchd runs skip 7b1c plate/seal_it',
   tell: async ({ service, operands: [id = '', item = ''] }) => ({ path: `${await pathOf(service, id)}/skip`, body: { item } }),
@@ -45,11 +45,11 @@ const runsSkip = tells({
 
 const runsInsert = tells({
   name: 'runs insert',
-  summary: 'Insert a step into a run, before or after another; the step is JSON, as in a workflow',
+  summary: 'Insert a step into a run before or after another step; STEP is JSON as in a workflow',
   operands: ['ID', 'STEP'],
   options: {
-    before: { type: 'string', value: 'ITEM', help: 'Before this step or action' },
-    after: { type: 'string', value: 'ITEM', help: 'After this step or action' },
+    before: { type: 'string', value: 'ITEM', help: 'Step or action to insert before' },
+    after: { type: 'string', value: 'ITEM', help: 'Step or action to insert after' },
   },
   example: `benchd runs insert 7b1c '{"method": "spin_it"}' --after plate/seal_it`,
   tell: async ({ service, options: { before, after }, operands: [id = '', step = ''] }) => {
@@ -60,9 +60,9 @@ const runsInsert = tells({
 
 const runsSpawn = tells({
   name: 'runs spawn',
-  summary: 'Put one more thread of its workflow into a run',
+  summary: 'Add one more thread of its workflow to a run',
   operands: ['ID', 'THREAD'],
-  options: { start: { type: 'string', value: 'PLACE', help: 'Where its labware comes from, if not where the workflow says' } },
+  options: { start: { type: 'string', value: 'PLACE', help: 'Start position of its labware; default: the one of the workflow' } },
   tell: async ({ service, options: { start }, operands: [id = '', thread = ''] }) => ({
     path: `${await pathOf(service, id)}/spawn`,
     body: { thread, ...(start !== undefined && { start }) },
@@ -71,9 +71,9 @@ const runsSpawn = tells({
 
 const runsRecover = tells({
   name: 'runs recover',
-  summary: 'Decide about the error that holds a thread: RETRY, RETRY_OP, CONTINUE, ABORT_ACTION, ABORT_METHOD, ABORT_THREAD',
+  summary: 'Decide about the error that holds a thread: RETRY, RETRY_OP, CONTINUE, ABORT_ACTION, ABORT_METHOD or ABORT_THREAD',
   operands: ['THREAD', 'DECISION'],
-  options: { on: { type: 'string', value: 'DEVICE', help: 'With RETRY: do the action at this device of its pool' } },
+  options: { on: { type: 'string', value: 'DEVICE', help: 'Device of the pool for RETRY' } },
   example: 'benchd runs recover 53a6 RETRY --on shaker-2',
   tell: async ({ service, options: { on }, operands: [id = '', decision = ''] }) => ({
     path: `${await threadPathOf(service, id)}/recover`,
@@ -83,16 +83,16 @@ const runsRecover = tells({
 
 const plainOfThreads = {
   'pause-thread': 'Pause a thread at its next safe point',
-  'resume-thread': 'Resume a thread that was paused',
-  'stop-thread': 'Stop a thread: it ends when what is under way has ended',
-  removed: 'Say that the labware of a thread was taken away from its end',
+  'resume-thread': 'Resume a paused thread',
+  'stop-thread': 'Stop a thread after its current operation has ended',
+  removed: 'Confirm that the labware of a thread was removed from its end position',
 }
 
 const runsPlaced = tells({
   name: 'runs placed',
-  summary: 'Say that the labware a thread waits for stands at its start',
+  summary: 'Confirm that the labware of a thread was placed at its start position',
   operands: ['THREAD'],
-  options: { barcode: { type: 'string', value: 'TEXT', help: 'What was read from it' } },
+  options: { barcode: { type: 'string', value: 'TEXT', help: 'Barcode that was read' } },
   tell: async ({ service, options: { barcode }, operands: [id = ''] }) => ({
     path: `${await threadPathOf(service, id)}/placed`,
     body: { ...(barcode !== undefined && { barcode }) },
@@ -101,7 +101,7 @@ const runsPlaced = tells({
 
 const runsExtend = tells({
   name: 'runs extend',
-  summary: 'Give a device call that takes too long more time; by the id of its incident',
+  summary: 'Give a late device call more time, named by the id of its incident',
   operands: ['INCIDENT', 'SECONDS'],
   tell: async ({ service, operands: [id = '', seconds = ''] }) => {
     if (!(Number(seconds) > 0)) throw new CliError('usage', `${JSON.stringify(seconds)} is not a number of seconds`)
@@ -111,7 +111,7 @@ const runsExtend = tells({
 
 const runsAbortCall = tells({
   name: 'runs abort-call',
-  summary: 'Cut off a device call that takes too long: the device is halted, and the call has failed; by the id of its incident',
+  summary: 'Abort a late device call and halt its device, named by the id of its incident',
   operands: ['INCIDENT'],
   deed: ([id]) => `halt the device whose call is late by incident ${id}`,
   tell: async ({ service, operands: [id = ''] }) => ({ path: `${await incidentPathOf(service, id)}/abort` }),
@@ -119,7 +119,7 @@ const runsAbortCall = tells({
 
 const runsCompleteCall = tells({
   name: 'runs complete-call',
-  summary: 'Say that a device call that takes too long has done its work; by the id of its incident',
+  summary: 'Mark a late device call as done, named by the id of its incident',
   operands: ['INCIDENT'],
   tell: async ({ service, operands: [id = ''] }) => ({ path: `${await incidentPathOf(service, id)}/complete` }),
 })
@@ -128,7 +128,7 @@ type Step = { step_id: string; execution_id: string; thread_id: string; instruct
 
 const runsSteps = shows({
   name: 'runs steps',
-  summary: 'List the manual steps that wait for somebody',
+  summary: 'List the manual steps that wait for a person',
   path: () => '/api/operator/steps',
   text: ({ steps }: { steps: Step[] }) =>
     table(
@@ -140,14 +140,14 @@ const runsSteps = shows({
 
 const runsConfirm = tells({
   name: 'runs confirm',
-  summary: 'Confirm a manual step: it is done',
+  summary: 'Confirm that a manual step is done',
   operands: ['STEP'],
   tell: async ({ service, operands: [step = ''] }) => ({ path: `${await stepPathOf(service, step)}/confirm` }),
 })
 
 const runsDelete = tells({
   name: 'runs delete',
-  summary: 'Delete a run that has ended, and its events',
+  summary: 'Delete a run that has ended, with its events',
   operands: ['ID'],
   deed: ([id]) => `delete run ${id} and its events`,
   tell: async ({ service, operands: [id = ''] }) => ({ method: 'DELETE', path: await endedPathOf(service, id), patient: true }),

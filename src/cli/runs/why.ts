@@ -15,7 +15,7 @@ import { shownPathOf } from './ids.ts'
 
 export const runsWhy = command({
   name: 'runs why',
-  summary: 'Say why a run stands: what is in its way, what to do about it, and what each thread waits for',
+  summary: 'Explain why a run does not go on, and what to do about it',
   operands: ['ID'],
   options: serviceOptions,
   async run({ options, operands: [id = ''] }) {

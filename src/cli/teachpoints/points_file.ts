@@ -15,12 +15,12 @@ import { converted, isLength, type Units, unitsOf, unitsOption } from './units.t
 import { pointsOfXml } from './xml.ts'
 
 export const formatOption = {
-  format: { type: 'string', value: 'FORMAT', one_of: ['json', 'csv'], help: 'json or csv; default by the ending of the file' },
+  format: { type: 'string', value: 'FORMAT', one_of: ['json', 'csv'], help: 'Format json or csv; default: by the ending of the file' },
 } as const
 
 /** The options of a file that is read. */
 export const fileOptions = {
-  format: { ...formatOption.format, one_of: ['json', 'csv', 'xml'], help: 'json, csv or xml; default by the ending of the file' },
+  format: { ...formatOption.format, one_of: ['json', 'csv', 'xml'], help: 'Format json, csv or xml; default: by the ending of the file' },
   ...unitsOption,
 } as const
 

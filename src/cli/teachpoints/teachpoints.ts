@@ -44,20 +44,20 @@ const coordOptions = Object.fromEntries(
   Object.entries(coordColumns).flatMap(([type, columns]) =>
     Object.entries(columns).map(([member, column]) => [
       member,
-      { type: 'string', value: 'N', help: `In ${column.endsWith('_mm') ? 'mm' : 'degrees'}, of a ${type} point` } as const,
+      { type: 'string', value: 'N', help: `Coordinate of a ${type} point, in ${column.endsWith('_mm') ? 'mm' : 'degrees'}` } as const,
     ]),
   ),
 )
 
 const teachpointsSet = command({
   name: 'teachpoints set',
-  summary: 'Make a teachpoint, or change what is said of one that is there',
+  summary: 'Create or change a teachpoint',
   operands: ['DEVICE', 'NAME'],
   options: {
     ...coordOptions,
-    orientation: { type: 'string', value: 'SIDE', one_of: ['left', 'right'], help: 'left or right: to which side the elbow bends' },
-    access: { type: 'string', value: 'NAME', help: 'How to come and go: the name of a pattern' },
-    gateway: { type: 'string', value: 'NAME', help: 'Another point of the device, passed on the way' },
+    orientation: { type: 'string', value: 'SIDE', one_of: ['left', 'right'], help: 'Side to which the elbow bends: left or right' },
+    access: { type: 'string', value: 'NAME', help: 'Name of the access pattern' },
+    gateway: { type: 'string', value: 'NAME', help: 'Teachpoint of the device to pass on the way' },
     ...serviceOptions,
   },
   example: 'benchd teachpoints set arm-1 pad_1 --z 40.5',
@@ -79,7 +79,7 @@ const teachpointsSet = command({
 
 const teachpointsHistory = shows({
   name: 'teachpoints history',
-  summary: 'List the newest versions of a teachpoint, also of one that was deleted; the first is how it is now',
+  summary: 'List the versions of a teachpoint, the newest first, also of a deleted one',
   operands: ['DEVICE', 'NAME'],
   path: ({ operands: [device_id = '', name = ''] }) => `${pathOf(device_id, name)}/history`,
   text: ({ versions }: { versions: Version[] }) =>
@@ -96,7 +96,7 @@ const teachpointsHistory = shows({
 
 const teachpointsRestore = command({
   name: 'teachpoints restore',
-  summary: 'Make a teachpoint what it was in a version of its history, also one that was deleted',
+  summary: 'Restore a version of a teachpoint, also of a deleted one',
   operands: ['DEVICE', 'NAME', 'VERSION'],
   options: serviceOptions,
   example: 'benchd teachpoints restore arm-1 pad_1 3f9a02c1',
@@ -123,7 +123,7 @@ const teachpointsRm = tells({
 
 const teachpointsExport = command({
   name: 'teachpoints export',
-  summary: 'Write all teachpoints of a device, as import takes them, to a file or to stdout',
+  summary: 'Export all teachpoints of a device to a file or to stdout, in the format of import',
   operands: ['DEVICE', '[FILE]'],
   options: { ...formatOption, ...serviceOptions },
   example: 'benchd teachpoints export arm-1 arm-1.csv',
@@ -141,13 +141,13 @@ const teachpointsExport = command({
 
 const teachpointsImport = command({
   name: 'teachpoints import',
-  summary: 'Take up the teachpoints of a file, or of stdin for -: all of them, or none',
+  summary: 'Import the teachpoints of a file, or of stdin for -: all of them, or none',
   operands: ['DEVICE', 'FILE'],
   options: {
-    overwrite: { type: 'boolean', help: 'Also those that are there already' },
-    'dry-run': { type: 'boolean', help: 'Only show what would change' },
+    overwrite: { type: 'boolean', help: 'Overwrite existing teachpoints' },
+    'dry-run': { type: 'boolean', help: 'Show the changes without making them' },
     ...fileOptions,
-    yes: { type: 'boolean', help: 'Take numbers that no arm of a bench reaches, or that seem to be in other units, without asking' },
+    yes: { type: 'boolean', help: 'Accept numbers out of reach, or seemingly in other units, without confirmation' },
     ...serviceOptions,
   },
   example: 'benchd teachpoints import arm-1 arm-1.csv --dry-run',
@@ -172,7 +172,7 @@ const teachpointsImport = command({
 
 const teachpointsDiff = command({
   name: 'teachpoints diff',
-  summary: 'Show what a file says otherwise than the service; the exit code is 1 if it does',
+  summary: 'Compare a file of teachpoints with the service; exit with 1 if they differ',
   operands: ['DEVICE', 'FILE'],
   options: { ...fileOptions, ...serviceOptions },
   async run({ options, operands: [device_id = '', file = ''] }) {

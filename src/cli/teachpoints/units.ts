@@ -6,7 +6,7 @@ export const unitsOption = {
   units: {
     type: 'string',
     value: 'LENGTH,ANGLE',
-    help: 'Units of numbers whose column names none: mm, cm, m or in; deg or rad. Default mm,deg',
+    help: 'Units of columns that name none: mm, cm, m or in, and deg or rad; default mm,deg',
   },
 } as const
 

@@ -98,13 +98,13 @@ OPERATIONS: Dict[str, str] = {
     "close": "Close door or lid",
     "lock_plate": "Lock plate",
     "unlock_plate": "Unlock plate",
-    "set_temperature": "Set temperature, or switch the heater off; answers when it is set, not when it is reached",
+    "set_temperature": "Set the target temperature, or switch the heater off; answers before the temperature is reached",
 }
 
 READINGS: Dict[str, str] = {
     "initialized": "Check whether the device is initialized",
-    "get_temperature": "Get temperature, in °C, and the target, null when none is set",
-    "pose": "Get where a transporter is now, as the coordinates of a teachpoint",
+    "get_temperature": "Get the temperature in °C, and the target, null when none is set",
+    "pose": "Get the position of an arm as the coordinates of a teachpoint",
 }
 
 _ERRORS: Dict[str, type] = {
@@ -227,7 +227,7 @@ if TYPE_CHECKING:
 
         class _set_temperature:
             def __call__(self, *, temperature: Optional[float]) -> Dict[str, Any]:
-                """Set temperature, or switch the heater off; answers when it is set, not when it is reached; temperature in °C."""
+                """Set the target temperature, or switch the heater off; answers before the temperature is reached; temperature in °C."""
                 ...
 
             def start(self, *, temperature: Optional[float]) -> "Operation":
@@ -241,11 +241,11 @@ if TYPE_CHECKING:
             ...
 
         def get_temperature(self) -> Dict[str, Any]:
-            """Get temperature, in °C, and the target, null when none is set."""
+            """Get the temperature in °C, and the target, null when none is set."""
             ...
 
         def pose(self) -> Dict[str, Any]:
-            """Get where a transporter is now, as the coordinates of a teachpoint."""
+            """Get the position of an arm as the coordinates of a teachpoint."""
             ...
 
 # --- end of what is made ---

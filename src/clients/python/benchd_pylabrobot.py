@@ -184,8 +184,10 @@ class BenchdCentrifuge(_Backend, _interface("centrifuge", "CentrifugeBackend")):
     async def go_to_bucket2(self) -> None:
         raise NotImplementedError("benchd has no operation that turns a bucket to the door: it does so in a workflow")
 
-    async def spin(self, g: float, duration: float, acceleration: Optional[float] = None) -> None:
-        """Spins at `g` ×g for `duration` s, and waits until it stands still. `acceleration` is that of the device's settings, whatever is given."""
+    async def spin(
+        self, g: float, duration: float, acceleration: Optional[float] = None, *, deceleration: Optional[float] = None
+    ) -> None:
+        """Spins at `g` ×g for `duration` s, and waits until it stands still. Those of the device's settings are used for `acceleration` and `deceleration`, whatever is given."""
         await _in_thread(self._device.centrifuge, g=g, duration=duration)
 
 

@@ -105,7 +105,7 @@ async def main():
     await spinner.setup()
     await spinner.open_door()
     await spinner.close_door()
-    await spinner.spin(g=500, duration=5, acceleration=0.8)
+    await spinner.spin(g=500, duration=5, acceleration=0.8, deceleration=0.8)
     say(last("centrifuge-1")["params"])
     for name in ("lock_door", "unlock_door", "lock_bucket", "unlock_bucket", "go_to_bucket1", "go_to_bucket2"):
         try: await getattr(spinner, name)()

@@ -228,7 +228,7 @@ export type ListSubmissionsResponse = { submissions: Array<SubmissionRecord> }
 
 export type SubmitResponse = { submission_id: string; execution_id: string; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; in_the_way: Array<{ position: string; labware_id: string; labware_name: string; execution_id: string | null; message: string }> }
 
-export type SimulateResponse = { workflow: string; verdict: 'completes' | 'fails' | 'deadlock' | 'waits' | 'endless'; makespan_s: number; moves: number; actions: number; conflict: string | null; waiting: Array<{ thread_id: string; thread_name: string; status: string; waits_for: string | null; since_s: number; because: Array<string> }>; devices: Array<{ device: string; busy_s: number; share: number }>; gantt: Array<{ thread_name: string; kind: 'action' | 'move'; name: string; device: string | null; from_s: number; to_s: number }>; dropped: number }
+export type SimulateResponse = { workflow: string; verdict: 'completes' | 'fails' | 'deadlock' | 'waits' | 'endless'; makespan_s: number; moves: number; actions: number; conflict: string | null; refusal: string | null; waiting: Array<{ thread_id: string; thread_name: string; status: string; waits_for: string | null; since_s: number; because: Array<string> }>; devices: Array<{ device: string; busy_s: number; share: number }>; gantt: Array<{ thread_name: string; kind: 'action' | 'move'; name: string; device: string | null; from_s: number; to_s: number }>; dropped: number }
 
 export type ListExecutionsResponse = { executions: Array<ExecutionSummary> }
 
@@ -276,9 +276,9 @@ export type Operations = {
   getDeviceCapabilities: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: Capabilities }
   /** Check whether the device is initialized */
   getDeviceInitialized: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: Initialized }
-  /** Get temperature, in °C, and the target, null when none is set */
+  /** Get the temperature in °C, and the target, null when none is set */
   getDeviceTemperature: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: Temperature }
-  /** Get where a transporter is now, as the coordinates of a teachpoint */
+  /** Get the position of an arm as the coordinates of a teachpoint */
   getDevicePose: { path: { device_id: string }; query: Record<string, never>; body: undefined; answer: GetDevicePoseResponse }
   /** Get the readings of the last hour: temperatures, and what the program behind a device tells */
   getDeviceReadings: { path: { device_id: string }; query: { since?: number }; body: undefined; answer: GetDeviceReadingsResponse }
@@ -304,7 +304,7 @@ export type Operations = {
   lockPlate: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
   /** Unlock plate */
   unlockPlate: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
-  /** Set temperature, or switch the heater off; answers when it is set, not when it is reached */
+  /** Set the target temperature, or switch the heater off; answers before the temperature is reached */
   setTemperature: { path: { device_id: string }; query: Record<string, never>; body: SetTemperatureRequest; answer: OperationResult; accepted: OperationRecord }
   /** Perform any operation of a device by its name */
   performOperation: { path: { device_id: string }; query: Record<string, never>; body: PerformOperationRequest; answer: PerformOperationResponse; accepted: OperationRecord }
@@ -343,7 +343,7 @@ export type Operations = {
   /** Make a teachpoint what it was in one of its versions */
   restoreTeachpoint: { path: { device_id: string; name: string }; query: Record<string, never>; body: RestoreTeachpointRequest; answer: Teachpoint }
   /** Events recorded at or after a time */
-  getEvents: { path: Record<string, never>; query: { since?: number; execution_id?: string; limit?: number; wait?: number }; body: undefined; answer: GetEventsResponse }
+  getEvents: { path: Record<string, never>; query: { since?: number; execution_id?: string; limit?: number; newest?: number; wait?: number }; body: undefined; answer: GetEventsResponse }
   /** Live events, as Server-Sent Events */
   streamEvents: { path: Record<string, never>; query: { execution_id?: string; last_event_id?: string; heartbeat?: number }; body: undefined; answer: ReadableStream<Uint8Array> }
   /** Break a simulated device */

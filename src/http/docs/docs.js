@@ -195,7 +195,7 @@ async function sent({ method, url, headers, body, public: open, brings }, output
   button.disabled = true
   const stop = new AbortController()
   try {
-    if (!open && !storedKey()) await giveKey('The service wants a key for this.')
+    if (!open && !storedKey()) await enterKey('This request needs a key.')
     const typed = body ? { ...headers, 'Content-Type': 'application/json' } : headers
     const answer = await request(url.slice(1), { method, headers: typed, ...(body && { body }), signal: stop.signal })
     output.textContent = headOf(answer)
@@ -205,7 +205,7 @@ async function sent({ method, url, headers, body, public: open, brings }, output
     if (!(error instanceof KeyRefused)) output.textContent = `no answer: ${error.message}`
     else {
       output.textContent = `refused: ${error.message}`
-      await giveKey('The key of this browser was refused; give another.')
+      await enterKey('The key of this browser was refused; enter another.')
     }
   } finally {
     button.disabled = false
@@ -260,15 +260,15 @@ function showSchemas() {
 function showKey() {
   const has = storedKey() !== ''
   the('key-state').textContent = has ? 'This browser has a key; Send uses it.' : 'This browser has no key yet.'
-  the('key-change').textContent = has ? 'Forget the key' : 'Give a key'
+  the('key-change').textContent = has ? 'Forget the key' : 'Enter a key'
   the('key-change').onclick = async () => {
-    if (!has) return giveKey('')
+    if (!has) return enterKey('')
     forgetKey()
     showKey()
   }
 }
 
-async function giveKey(why) {
+async function enterKey(why) {
   the('key').scrollIntoView({ block: 'center' })
   await askForKey(the('key'), why, isLab)
   showKey()

@@ -2,7 +2,7 @@
 
 import { type Signal, signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Capabilities, DeviceInfo, GetDeviceWireResponse } from '../../clients/ts/benchd.ts'
 import { init } from '../command_here.tsx'
 import { bodyOf, fieldsOf, takesNull, titled } from '../forms.ts'
@@ -60,7 +60,7 @@ function InitializeAll() {
   if (all.length < 2) return null
   return (
     <div class="row actions">
-      <Act label="Initialize all" twice="Each may move: press again" kind="main" onPress={initialize} />
+      <Act label="Initialize all" twice="The devices may move: press again" kind="main" onPress={initialize} />
       <span class="hint">{all.length} devices, one after the other, until one fails.</span>
     </div>
   )
@@ -82,18 +82,20 @@ function DeviceCard({ device }: { device: DeviceInfo }) {
         </p>
       </header>
       <Progress device={device}>
-        {lock && <span class="mark">{keptBy(lock)}</span>}
+        {lock && <span class="mark">{reservedBy(lock)}</span>}
         {can && name !== can.model ? `${name} · ${can.model}` : name}
         {simulated && !isAllSimulated.value && ' · simulated'}
       </Progress>
-      {can?.features['uninterruptible'] && <p class="hint">No stop ends what it has begun: use its own red button.</p>}
+      {can?.features['uninterruptible'] && (
+        <p class="hint">A stop does not end a running operation of this device: use its own red button.</p>
+      )}
       {heating && <p class="hint">{heatingWords(heating)}</p>}
       <Readings device_id={device_id} />
       {isDescribed(device, can) && <Values key={device.last_operation!.operation_id} operation_id={device.last_operation!.operation_id} />}
       {isSilent(device) && (
-        <p class="fault">Nothing heard from it for {duration(state.value.time - device.heard_at!)}. Its state may be old.</p>
+        <p class="fault">The device has not answered for {duration(state.value.time - device.heard_at!)}. Its state may be old.</p>
       )}
-      {may_still_be_on && <p class="fault">It may still be on: use its red button, or see that it stands and is cold.</p>}
+      {may_still_be_on && <p class="fault">The device may still be on: use its red button, or check that it stands still and is cold.</p>}
       {stopped && (
         <p class="fault">
           Stopped{stopText(stopped, now.value / 1000)}
@@ -133,7 +135,7 @@ function useCapabilities(device_id: string): Capabilities | undefined {
 
 /** Why an operation cannot be started; undefined when it can. */
 function whyNot(device: DeviceInfo): string | undefined {
-  if (device.state === 'busy') return 'It is at work.'
+  if (device.state === 'busy') return 'The device is busy.'
   return needsInitializing(device) ? 'Initialize the device first.' : undefined
 }
 
@@ -145,7 +147,7 @@ function Buttons({ device, can, operations, open }: ButtonsProps) {
   const path = { device_id }
   const isNext = needsInitializing(device)
   // A fault does not keep it from being initialized: that is what clears an error that the instrument itself holds.
-  const why = its === 'busy' ? 'It is at work.' : undefined
+  const why = its === 'busy' ? 'The device is busy.' : undefined
   return (
     <div class="row actions">
       <Act
@@ -168,8 +170,8 @@ function Buttons({ device, can, operations, open }: ButtonsProps) {
       {device.driver === 'bridge' && latched.has(its) && (
         <Act
           label="Accept"
-          name={`Accept what ${device_id} says of itself`}
-          twice="Accept what it says of itself: press again"
+          name={`Accept the new description of ${device_id}`}
+          twice="Accept the new description: press again"
           kind="quiet"
           onPress={() => ask('acceptDescription', { path, body: {} })}
         />
@@ -216,7 +218,14 @@ function OperationForm({ device, operation, limits }: OperationProps) {
     const wish = { operation: operation.name, params: body }
     await ask('performOperation', { path: { device_id }, body: wish, respondAsync: true, ...ifState(device) })
   }
-  return <Form prefix={`${device_id}-${operation.name}`} fields={fields} submit="Start" why={whyNot(device)} onSend={start} />
+  const its = useRef<HTMLDivElement>(null)
+  // With its Start in view, also on a low screen.
+  useEffect(() => its.current?.scrollIntoView({ block: 'nearest' }), [])
+  return (
+    <div class="opened" ref={its}>
+      <Form prefix={`${device_id}-${operation.name}`} fields={fields} submit="Start" why={whyNot(device)} onSend={start} />
+    </div>
+  )
 }
 
 function stopOne(device_id: string): Promise<unknown> {
@@ -262,7 +271,7 @@ function LastWords({ device_id }: { device_id: string }) {
   }
   return (
     <details onToggle={(event) => event.currentTarget.open && void read()}>
-      <summary>Last words on the wire</summary>
+      <summary>Last messages on the wire</summary>
       <ol class="wire">
         {frames.value?.map(({ at, direction, text }, i) => (
           <li key={i}>
@@ -287,7 +296,7 @@ function Values({ operation_id }: { operation_id: string }) {
   const values = useSignal('')
   const read = async () => {
     const record = await bench.value?.call('getOperation', { path: { operation_id } }).catch(() => undefined)
-    values.value = record?.data === undefined ? 'It gave none.' : JSON.stringify(record.data, null, 2)
+    values.value = record?.data === undefined ? 'The operation returned no values.' : JSON.stringify(record.data, null, 2)
   }
   return (
     <details onToggle={(event) => event.currentTarget.open && void read()}>
@@ -297,16 +306,16 @@ function Values({ operation_id }: { operation_id: string }) {
   )
 }
 
-function keptBy({ owner, expires_at }: NonNullable<DeviceInfo['lock']>): string {
+function reservedBy({ owner, expires_at }: NonNullable<DeviceInfo['lock']>): string {
   const [, run] = /^execution (\S{8})/.exec(owner) ?? []
   if (run) return 'in a run · '
-  return `kept by ${owner}${expires_at ? ` until ${clockMinutes(expires_at, now.value / 1000)}` : ''} · `
+  return `reserved by ${owner}${expires_at ? ` until ${clockMinutes(expires_at, now.value / 1000)}` : ''} · `
 }
 
 /** The gentle end: no stop, and nothing is latched. */
 function EndEarly({ operation: { operation_id, name, ending } }: { operation: NonNullable<DeviceInfo['operation']> }) {
   const end = () => ask('endOperation', { path: { operation_id } })
-  const why = ending ? 'It is ending.' : undefined
+  const why = ending ? 'The operation is ending.' : undefined
   return <Act label="End early" name={`End early: ${titled(name)}`} kind="quiet" why={why} onPress={end} />
 }
 
@@ -316,10 +325,12 @@ function Lease({ device: { device_id, lock } }: { device: DeviceInfo }) {
   const path = { device_id }
   if (lock && lock.expires_at === null) return null
   if (lock) return <Act label="Release" name={`Release ${device_id}`} kind="quiet" onPress={() => ask('releaseDevice', { path })} />
+  const isRunOpen = Object.values(state.value.run).some(({ ended_at, run_mode }) => ended_at === null && run_mode === 'LIVE')
   return (
     <Act
-      label="Keep"
-      name={`Keep ${device_id} for me`}
+      label="Reserve"
+      {...(isRunOpen && { twice: 'An open run will wait for it: press again' })}
+      name={`Reserve ${device_id}`}
       kind="quiet"
       onPress={() => ask('leaseDevice', { path, body: { owner: `page (${scope.value})`, ttl_s: lease_s } })}
     />

@@ -32,7 +32,7 @@ export function DeckScreen() {
               {positions.map(({ name, labware, reserved_for, parking }) => (
                 <li key={name} class={labware ? 'taken' : reserved_for ? 'kept' : 'free'}>
                   <strong>{name}</strong>
-                  <span>{labware ? labware.name : reserved_for ? 'kept' : 'free'}</span>
+                  <span>{labware ? labware.name : reserved_for ? 'reserved' : 'free'}</span>
                   <small>
                     {labware?.barcode ?? (parking && !labware ? 'parking' : '')}
                     {reserved_for && ` for ${state.value.thread[reserved_for]?.thread_name ?? 'a thread'}`}
@@ -46,8 +46,8 @@ export function DeckScreen() {
       <Carried topology={topology} />
       <p class="row">
         <Act
-          label="Unload the topology"
-          twice="Unload the topology: press again"
+          label="Unload topology"
+          twice="Unload topology: press again"
           onPress={() => ask('unloadTopology', { body: { force: false } })}
         />
       </p>
@@ -98,8 +98,8 @@ function Carried({ topology }: { topology: Topology }) {
   const free = topology.positions.filter(isFree).map(({ name }) => name)
   const to = free.includes(place.value) || place.value === 'off' ? place.value : (free[0] ?? 'off')
   return (
-    <section aria-label="Somebody carried it" class="fields">
-      <h3>Somebody carried it</h3>
+    <section aria-label="Update the position" class="fields">
+      <h3>Update the position</h3>
       <Choice
         label="Labware"
         value={id}
@@ -107,13 +107,13 @@ function Carried({ topology }: { topology: Topology }) {
         choices={Object.fromEntries(labware.map(({ labware_id, name, place: at }) => [labware_id, `${name} (${at})`]))}
       />
       <Choice
-        label="Stands now"
+        label="New position"
         value={to}
         onChange={(value) => (place.value = value)}
         choices={{ ...Object.fromEntries(free.map((name) => [name, name])), off: 'off the bench' }}
       />
       <Act
-        label="Say so"
+        label="Save"
         kind="main"
         onPress={() => ask('relocateLabware', { path: { labware_id: id }, body: { position: to === 'off' ? null : to } })}
       />

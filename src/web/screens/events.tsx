@@ -43,9 +43,9 @@ export function EventList({ execution_id }: { execution_id?: string }) {
     <>
       <Filters filter={filter} isOfRun={execution_id !== undefined} />
       {events.value === undefined ? (
-        <Empty>The page reads the events.</Empty>
+        <Empty>Loading the events …</Empty>
       ) : shown.length === 0 ? (
-        <Empty>{events.value.length > 0 ? 'No event is like this.' : 'No event in this time. They appear here as they happen.'}</Empty>
+        <Empty>{events.value.length > 0 ? 'No event matches the filter.' : 'No events in this time. New events appear here.'}</Empty>
       ) : (
         <ol class="events" aria-label="Events, the newest first">
           {shown.map((event) => (
@@ -107,7 +107,7 @@ function Filters({ filter, isOfRun }: { filter: Signal<Filter>; isOfRun: boolean
   return (
     <div class="row filters">
       <label class="search">
-        Find <input type="search" value={text} onInput={(event) => set({ text: event.currentTarget.value })} />
+        Search <input type="search" value={text} onInput={(event) => set({ text: event.currentTarget.value })} />
       </label>
       <Choice label="Kind" value={kind} onChange={(kind) => set({ kind })} choices={kinds} />
       {!isOfRun && (
@@ -118,7 +118,7 @@ function Filters({ filter, isOfRun }: { filter: Signal<Filter>; isOfRun: boolean
         </>
       )}
       <button type="button" class="plain" aria-pressed={held} onClick={() => set({ held: !held })}>
-        {held ? 'Follow' : 'Hold the list'}
+        {held ? 'Resume list' : 'Pause list'}
       </button>
       {!isOfRun && <Act label="Export" name="Export the events of this time" free onPress={keep} />}
     </div>

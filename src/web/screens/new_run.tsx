@@ -35,11 +35,11 @@ export function NewRunScreen() {
       () => undefined,
     )
   useEffect(() => void read(), [])
-  if (!workflows.value) return <Empty>The page reads the workflows.</Empty>
+  if (!workflows.value) return <Empty>Loading the workflows …</Empty>
   if (workflows.value.length === 0)
     return (
       <section aria-label="New run">
-        <Empty>There is no workflow. Put one into the folder of topologies, or take up a file.</Empty>
+        <Empty>There is no workflow. Put one into the folder of topologies, or upload a file.</Empty>
         <WorkflowFiles workflow={undefined} onChanged={read} />
       </section>
     )
@@ -89,7 +89,7 @@ function WishForm({ workflows, workflow, wish }: WishProps) {
           <label for={`variable-${variable}`}>{variableLabel(variable, description)}</label>
           <input
             id={`variable-${variable}`}
-            placeholder={initial === undefined ? 'needed' : JSON.stringify(initial)}
+            placeholder={initial === undefined ? 'required' : JSON.stringify(initial)}
             value={variables[variable]?.text ?? ''}
             onInput={(event) => set({ variables: { ...variables, [variable]: { text: event.currentTarget.value, type } } })}
           />
@@ -141,14 +141,14 @@ function Begin({ wish }: { wish: Wish }) {
 }
 
 const verdicts: Record<SimulateResponse['verdict'], { word: string; tone: string }> = {
-  completes: { word: 'It completes.', tone: 'good' },
-  fails: { word: 'It fails.', tone: 'bad' },
-  deadlock: { word: 'It comes to a deadlock.', tone: 'bad' },
-  waits: { word: 'It waits for something that nobody does.', tone: 'bad' },
-  endless: { word: 'It does not end.', tone: 'bad' },
+  completes: { word: 'The run completes.', tone: 'good' },
+  fails: { word: 'The run fails.', tone: 'bad' },
+  deadlock: { word: 'The run ends in a deadlock.', tone: 'bad' },
+  waits: { word: 'The run waits for something that nobody does.', tone: 'bad' },
+  endless: { word: 'The run does not end.', tone: 'bad' },
 }
 
-function Forecast({ verdict, makespan_s, conflict, gantt, waiting, devices, moves, actions }: SimulateResponse) {
+function Forecast({ verdict, makespan_s, conflict, refusal, gantt, waiting, devices, moves, actions }: SimulateResponse) {
   const { word, tone } = verdicts[verdict]
   const bars = gantt.map(
     ({ thread_name, kind, name, device, from_s, to_s }): Bar => ({
@@ -166,6 +166,7 @@ function Forecast({ verdict, makespan_s, conflict, gantt, waiting, devices, move
       <p class={`state ${tone}`} role="status">
         <strong>{word}</strong> It takes {duration(makespan_s)}, with {actions} actions and {moves} moves.
       </p>
+      {refusal && <p class="fault long">{sentence(refusal)}</p>}
       {conflict && <p class="fault long">{sentence(conflict)}</p>}
       {waiting.map(({ thread_id, thread_name, because }) => (
         <p key={thread_id} class="hint long">

@@ -56,7 +56,7 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
           />
           {armed.value && (
             <Act
-              label="Do not stop"
+              label="Cancel"
               onPress={async () => {
                 armed.value = false
                 await ask('resumeExecution', { path, body: {} })
@@ -216,7 +216,7 @@ function Chart({ rows, until_s }: { rows: readonly TimelineRow[]; until_s: numbe
   if (bars.length === 0)
     return (
       <figure class="gantt" aria-label="Timeline">
-        <figcaption class="empty">Nothing was done yet, or it is no longer kept: the events below tell it.</figcaption>
+        <figcaption class="empty">Nothing was done yet, or the timeline is no longer stored: see the events below.</figcaption>
       </figure>
     )
   return <Gantt bars={bars} until_s={latest} label="Timeline" />

@@ -28,13 +28,13 @@ export function Changes({ run: { execution_id, workflow_name, run_mode, phase },
         if (isOpen.value) void read()
       }}
     >
-      <summary>Skip, insert, add or emit</summary>
+      <summary>Change this run</summary>
       {isOpen.value && workflow.value && <ChangeForms workflow={workflow.value} asked={{ path, ...ifState(shown) }} />}
       <EmitForm execution_id={execution_id} />
       {phase === 'accepting' && (
         <p class="row">
           <Act label="Close to submissions" onPress={() => ask('closeExecution', { path, body: {}, ...ifState(shown) })} />
-          <span class="hint">It takes up no more of its workflow, and ends when what is in it has ended.</span>
+          <span class="hint">The run accepts no more submissions, and ends when its threads have ended.</span>
         </p>
       )}
       {run_mode === 'DEVICE_SIM' && (
@@ -67,7 +67,7 @@ function ChangeForms({ workflow: { threads, methods = {} }, asked }: { workflow:
       <Choice label="Insert" of={where} choices={{ before: 'before it', after: 'after it' }} />
       <Choice label="Method" of={method} choices={namesOf(Object.keys(methods))} />
       <Act label="Insert method" why={why} onPress={insert} />
-      <Choice label="One more" of={thread} choices={namesOf(Object.keys(threads))} />
+      <Choice label="Thread to add" of={thread} choices={namesOf(Object.keys(threads))} />
       <Act label="Add thread" onPress={() => ask('spawnThread', { ...asked, body: { thread: thread.value } })} />
     </div>
   )
@@ -83,8 +83,8 @@ function EmitForm({ execution_id }: { execution_id: string }) {
   return (
     <div class="fields">
       <Text id="emit-name" label="Event" of={name} />
-      <Text id="emit-value" label="Its value" placeholder="none" of={value} />
-      <Act label="Emit event" why={name.value.trim() === '' ? 'Give it a name first.' : undefined} onPress={emit} />
+      <Text id="emit-value" label="Value" placeholder="none" of={value} />
+      <Act label="Emit event" why={name.value.trim() === '' ? 'Enter a name first.' : undefined} onPress={emit} />
     </div>
   )
 }

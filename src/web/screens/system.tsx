@@ -40,7 +40,7 @@ export function SystemScreen({ onForget }: { onForget: () => void }) {
             ? `${time.value.utc.slice(0, 19).replace('T', ' ')} UTC, ${time.value.clock_synced === false ? 'not set by a time server' : time.value.clock_synced ? 'set by a time server' : 'not known whether set by a time server'}`
             : ''}
         </dd>
-        <dt>Runs for</dt>
+        <dt>Uptime</dt>
         <dd>{time.value && duration(time.value.uptime_s)}</dd>
         <dt>This browser</dt>
         <dd>

@@ -55,7 +55,7 @@ export function Keys() {
         </div>
         <Act
           label="Create key"
-          why={name.value.trim() === '' ? 'Give it a name first.' : undefined}
+          why={name.value.trim() === '' ? 'Enter a name first.' : undefined}
           onPress={async () => {
             const answer = await ask('createKey', { body: { name: name.value.trim(), scope: wanted.value } }, { quiet: true })
             made.value = answer?.api_key
@@ -65,7 +65,7 @@ export function Keys() {
       </div>
       {made.value && (
         <p class="secret">
-          Copy it now, it is shown once: <code>{made.value}</code>
+          Copy the key now. It is shown only once: <code>{made.value}</code>
         </p>
       )}
     </Block>
@@ -76,9 +76,9 @@ export function Audit() {
   const found = useAnswer('getAudit', { query: { limit: 20 } })
   const entries = [...(found.value?.entries ?? [])].reverse()
   return (
-    <Block title="Who did what">
+    <Block title="Audit trail">
       <div class="row">
-        <Act label="Look again" name="Look again who did what" free onPress={found.read} />
+        <Act label="Refresh" name="Refresh the audit trail" free onPress={found.read} />
       </div>
       {entries.length === 0 ? (
         <Empty>Nobody has changed anything yet.</Empty>

@@ -27,10 +27,10 @@ export function Doctor() {
     <Block title="Doctor">
       <div class="row">
         <Act label="Run the doctor" free onPress={examine} />
-        <Act label="Fetch a support bundle" free onPress={() => download('fetchBundle')} />
+        <Act label="Download a support bundle" free onPress={() => download('fetchBundle')} />
         {found.value && (
           <button type="button" class="quiet" aria-pressed={showsAll.value} onClick={() => (showsAll.value = !showsAll.value)}>
-            {showsAll.value ? 'Show what is not well' : `Show all ${found.value.findings.length} checks`}
+            {showsAll.value ? 'Show problems only' : `Show all ${found.value.findings.length} checks`}
           </button>
         )}
       </div>
@@ -72,7 +72,7 @@ export function Configuration() {
   return (
     <Block title="Configuration">
       <div class="row">
-        <Act label="Read it again" name="Read it again: the configuration" onPress={reload} />
+        <Act label="Reload" name="Reload the configuration" onPress={reload} />
         <p role="status" class="long">
           {said.value}
         </p>
@@ -92,7 +92,7 @@ export function Backups() {
     <Block title="Backups">
       <div class="row">
         <Act
-          label="Make a backup"
+          label="Create a backup"
           onPress={async () => {
             await ask('createBackup', { body: {} })
             await found.read()
@@ -100,7 +100,7 @@ export function Backups() {
         />
       </div>
       {backups.length === 0 ? (
-        <Empty>There is no backup yet; one is made each day.</Empty>
+        <Empty>There is no backup yet; the service makes one each day.</Empty>
       ) : (
         <ul class="list">
           {backups.slice(0, 10).map(({ name, size, made_at }) => (
@@ -109,8 +109,8 @@ export function Backups() {
                 <strong>{name}</strong> {Math.ceil(size / 1024)} KiB, {clockTime(made_at)}
               </span>
               <Act
-                label="Fetch"
-                name={`Fetch ${name}`}
+                label="Download"
+                name={`Download ${name}`}
                 kind="quiet"
                 free
                 onPress={() => download('fetchBackup', { path: { backup_name: name } })}
@@ -131,13 +131,16 @@ export function Messages() {
     const answer = await ask('testNotify', {}, { quiet: true })
     const failed = answer?.receivers.filter(({ failure }) => failure !== null) ?? []
     if (answer)
-      notice.value = { text: failed.map(({ host, failure }) => `${host}: ${failure}.`).join(' ') || 'All took it.', bad: failed.length > 0 }
+      notice.value = {
+        text: failed.map(({ host, failure }) => `${host}: ${failure}.`).join(' ') || 'Every receiver accepted the test message.',
+        bad: failed.length > 0,
+      }
     await found.read()
   }
   return (
-    <Block title="Messages to people">
+    <Block title="Notifications">
       {receivers.length === 0 ? (
-        <Empty>Nobody is told when a person is needed: the configuration has no "notify". The guide “Care” says how to add it.</Empty>
+        <Empty>Nobody is notified when a person is needed: the configuration has no "notify". The guide “Care” says how to add it.</Empty>
       ) : (
         <>
           <Act label="Send a test message" onPress={test} />
@@ -145,7 +148,8 @@ export function Messages() {
             {receivers.map(({ host, delivered_at, waiting, failure }) => (
               <li key={host}>
                 <span>
-                  <strong>{host}</strong> {delivered_at === null ? 'was never reached' : `took one at ${clockTime(delivered_at)}`}
+                  <strong>{host}</strong>{' '}
+                  {delivered_at === null ? 'has received no message yet' : `received a message at ${clockTime(delivered_at)}`}
                   {waiting > 0 && `, ${waiting} waiting`}
                 </span>
                 {failure && <small class="trouble long">{failure}</small>}

@@ -30,7 +30,7 @@ export function Ports() {
       await found.read()
       const changed = changedPort(before, found.value?.ports ?? [])
       if (!changed) continue
-      identified.value = `It is ${changed.by_id ?? changed.path}${changed.device_id ? `, the port of ${changed.device_id}` : ', which no device uses'}.`
+      identified.value = `The port is ${changed.by_id ?? changed.path}${changed.device_id ? `, the port of ${changed.device_id}` : ', which no device uses'}.`
       identifying.value = false
     }
   }
@@ -46,12 +46,12 @@ export function Ports() {
             else void identify()
           }}
         >
-          {identifying.value ? 'Stop looking' : 'Identify'}
+          {identifying.value ? 'Cancel' : 'Identify'}
         </button>
         <p role="status">{identified.value}</p>
       </div>
       {ports.length === 0 ? (
-        <Empty>No serial port is there. Plug in an adapter and open this screen again.</Empty>
+        <Empty>No serial port was found. Plug in an adapter and open this screen again.</Empty>
       ) : (
         <ul class="list">
           {ports.map(({ path, by_id, product, device_id }) => (

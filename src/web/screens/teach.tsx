@@ -39,7 +39,7 @@ export function TeachScreen() {
         {points.value && <Files robot={robot.value} points={points.value} onStored={read} />}
       </div>
       {points.value === undefined ? (
-        <Empty>The page reads the teachpoints.</Empty>
+        <Empty>Loading the teachpoints …</Empty>
       ) : (
         <div class="teach">
           <section aria-label="Teachpoints">
@@ -114,7 +114,7 @@ type NewProps = {
 function New({ robot, names, from, onStored, onCreated }: NewProps) {
   const name = useSignal('')
   const wanted = name.value.trim()
-  const why = wanted === '' ? 'Give it a name first.' : names.includes(wanted) ? 'There is one of this name.' : undefined
+  const why = wanted === '' ? 'Enter a name first.' : names.includes(wanted) ? 'A teachpoint of this name exists.' : undefined
   const create = async () => {
     const { coord_type, coords } = from ?? origin
     if (await ask('createTeachpoint', { body: { device_id: robot, name: wanted, coord_type, coords } })) {
@@ -125,7 +125,7 @@ function New({ robot, names, from, onStored, onCreated }: NewProps) {
   }
   return (
     <Text id="new-point" label="New teachpoint" of={name}>
-      <Act label={from ? `Create as ${from.name}` : 'Create'} why={why} onPress={create} />
+      <Act label={from ? `Create from ${from.name}` : 'Create'} why={why} onPress={create} />
     </Text>
   )
 }
@@ -184,7 +184,7 @@ function Edit({ point, onSaved, onGone }: EditProps) {
       {wrong && <p class="trouble">{wrong.name} must be a number.</p>}
       {sure.value && (
         <p class="fault">
-          It would move by more than {far} mm or {far}°. Press “Save” once more if that is right.
+          The teachpoint would move by more than {far} mm or {far}°. Press “Save” once more if that is right.
         </p>
       )}
       <div class="row">
@@ -262,13 +262,13 @@ function Take({ device_id, onTaken }: { device_id: string; onTaken: (name: strin
     const pose = await ask('getDevicePose', { path: { device_id } })
     for (const [name, value] of Object.entries(pose?.coords ?? {})) onTaken(name, String(value))
   }
-  return <Act label="Take from arm" name={`Take from ${device_id}`} onPress={take} />
+  return <Act label="Use position of arm" name={`Use position of ${device_id}`} onPress={take} />
 }
 
 function whyNot(isWrong: boolean, changes: number, isRead: boolean): string | undefined {
-  if (isWrong) return 'A value is no number.'
+  if (isWrong) return 'A value is not a number.'
   if (changes === 0) return 'Nothing has changed.'
-  return isRead ? undefined : 'The page reads the versions of this teachpoint.'
+  return isRead ? undefined : 'Loading the versions of this teachpoint.'
 }
 
 type Versions = ListTeachpointVersionsResponse['versions']
@@ -294,8 +294,8 @@ function History({ versions, onRestore }: { versions: Versions; onRestore: (vers
               </small>
             </span>
             <Act
-              label={i === 0 ? 'Undo' : 'Go back to this'}
-              name={i === 0 ? 'Undo the last change' : `Go back to this version, of ${at === null ? 'before' : clockTime(at)}`}
+              label={i === 0 ? 'Undo' : 'Restore'}
+              name={i === 0 ? 'Undo the last change' : `Restore the version of ${at === null ? 'before' : clockTime(at)}`}
               kind="quiet"
               onPress={() => onRestore(version)}
             />

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import type { Teachpoint } from '../../clients/ts/benchd.ts'
-import { Act, TakeFile } from '../parts.tsx'
+import { Act, UploadFile } from '../parts.tsx'
 import { ask, download } from '../store.tsx'
 import { type Compared, compared, pointsIn } from '../teachpoint_file.ts'
 
@@ -35,7 +35,7 @@ export function Files({ robot, points, onStored }: FilesProps) {
         why={points.length === 0 ? 'There are no teachpoints.' : undefined}
         onPress={() => download('exportTeachpoints', { path: { device_id: robot } }, `${robot}-teachpoints.json`)}
       />
-      <TakeFile label="Import" name="File of teachpoints" onFile={read} />
+      <UploadFile label="Import" name="File of teachpoints" onFile={read} />
       {trouble.value && (
         <p class="trouble long" role="alert">
           {trouble.value}
@@ -49,7 +49,7 @@ export function Files({ robot, points, onStored }: FilesProps) {
 function Preview({ its: { created, changed, same }, onStore, onLeave }: { its: Compared; onStore: () => unknown; onLeave: () => void }) {
   const why = created.length + changed.length === 0 ? 'Nothing would change.' : undefined
   return (
-    <section class="forecast" aria-label="What the import changes">
+    <section class="forecast" aria-label="Changes by the import">
       <p>
         {created.length} new, {changed.length} changed, {same} as they are.
       </p>
@@ -72,7 +72,7 @@ function Preview({ its: { created, changed, same }, onStore, onLeave }: { its: C
       <div class="row">
         <Act label={`Import ${created.length + changed.length}`} kind="main" why={why} onPress={onStore} />
         <button type="button" class="plain" onClick={onLeave}>
-          Leave it
+          Cancel
         </button>
       </div>
     </section>

@@ -2,12 +2,12 @@
 
 import { useSignal } from '@preact/signals'
 import type { PutWorkflowResponse } from '../../clients/ts/benchd.ts'
-import { Act, TakeFile } from '../parts.tsx'
+import { Act, UploadFile } from '../parts.tsx'
 import { ask, bench, keepFile } from '../store.tsx'
 
 type FilesProps = { workflow: PutWorkflowResponse | undefined; onChanged: () => unknown }
 
-/** Takes up, fetches and deletes workflows; a workflow of a folder of the bench is changed there. */
+/** Uploads, downloads and deletes workflows; a workflow of a folder of the bench is changed there. */
 export function WorkflowFiles({ workflow, onChanged }: FilesProps) {
   const trouble = useSignal('')
   const put = async (file: File) => {
@@ -17,7 +17,7 @@ export function WorkflowFiles({ workflow, onChanged }: FilesProps) {
       if (typeof document?.name !== 'string') throw new Error('it has no name')
       if (await ask('putWorkflow', { path: { workflow_name: document.name }, body: document as never }, { quiet: true })) await onChanged()
     } catch (error) {
-      trouble.value = `${file.name} is no workflow: ${error instanceof Error ? error.message : error}`
+      trouble.value = `${file.name} is not a workflow: ${error instanceof Error ? error.message : error}`
     }
   }
   const fetch = async ({ name }: PutWorkflowResponse) => {
@@ -29,8 +29,8 @@ export function WorkflowFiles({ workflow, onChanged }: FilesProps) {
   }
   return (
     <div class="row">
-      <TakeFile label="Take up a file" name="File to take up" onFile={put} />
-      {workflow && <Act label="Fetch" name={`Fetch ${workflow.name}`} kind="quiet" free onPress={() => fetch(workflow)} />}
+      <UploadFile label="Upload" name="Upload a file" onFile={put} />
+      {workflow && <Act label="Download" name={`Download ${workflow.name}`} kind="quiet" free onPress={() => fetch(workflow)} />}
       {workflow?.source === 'api' && (
         <Act label="Delete" name={`Delete ${workflow.name}`} twice="Delete: press again" kind="quiet" onPress={() => remove(workflow)} />
       )}

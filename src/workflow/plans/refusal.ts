@@ -44,7 +44,8 @@ function shuttles({ document }: Topology, bench: Bench): string[] {
     .map((id) => `${id} is a translator, and the configuration has no transporter of that name`)
 }
 
-function untaught(topology: Topology, bench: Bench): string[] {
+/** Returns which points that a topology needs its transporters were not taught, a sentence for each transporter. */
+export function untaught(topology: Topology, bench: Bench): string[] {
   return reachesOf(topology, bench).flatMap(([id, names]) => {
     const missing = names.filter((name) => !bench.hasTeachpoint(id, name))
     return missing.length ? `${id} was not taught ${missing.join(', ')} (Teach on the page, or benchd teachpoints import ${id} FILE)` : []

@@ -1,0 +1,36 @@
+// How a stream that is at the broker already differs from the one that benchd would make.
+
+/** The settings of a stream, as the broker names them. Durations are in nanoseconds. */
+export type Settings = { readonly [name: string]: unknown }
+
+/** Without these nothing can be sent to a stream, or nothing read from it. */
+const needed: Settings = { allow_direct: true, no_ack: false, sealed: false }
+
+/** The broker takes these where benchd names nothing. */
+const usual: Settings = {
+  ...{ max_msgs: -1, max_bytes: -1, max_age: 0, max_msg_size: -1, max_msgs_per_subject: -1, max_consumers: -1 },
+  ...{ duplicate_window: 120e9, retention: 'limits', discard: 'old', storage: 'file', num_replicas: 1 },
+}
+const durations = ['max_age', 'duplicate_window']
+
+/** `missing` are words for what the lab cannot do without, `other` for what an administrator may set as they like. */
+export function differences(wanted: Settings, found: Settings): { missing: string[]; other: string[] } {
+  const subjects = [found.subjects ?? []].flat()
+  const differing = (all: Settings) =>
+    Object.entries(all).flatMap(([name, value]) => {
+      const is = found[name] ?? (typeof value === 'boolean' ? false : value)
+      return is === value ? [] : [`${name} is ${shown(name, is)} in place of ${shown(name, value)}`]
+    })
+  return {
+    missing: [
+      ...[wanted.subjects ?? []].flat().flatMap((subject) => (subjects.includes(subject) ? [] : [`it does not take ${subject}`])),
+      ...differing(needed),
+    ],
+    other: differing(Object.fromEntries(Object.entries(usual).map(([name, value]) => [name, wanted[name] ?? value]))),
+  }
+}
+
+function shown(name: string, value: unknown): string {
+  if (durations.includes(name) && value !== 0) return `${Number(value) / 1e9} s`
+  return value === -1 || value === 0 ? 'unlimited' : String(value)
+}
