@@ -26,7 +26,7 @@ const benchScenes: readonly Scene[] = [
   said('discover', /^NAME .*\nlab-pi-1 /),
   said(
     'init $home/new --data-dir $home/new --device shaker-1=bioshake@simulated',
-    /^wrote .*new.config\.json: devices shaker-1\n.*this once: bk_/,
+    /^wrote .*new.config\.json: devices shaker-1\nthe first key, scope admin: bk_.*\nSave the key now/,
   ),
   refused('init $home/new --data-dir $home/new', 5, /config\.json has devices already and stays as it is/),
   said('config check $home/new/config.json', /is good: 1 devices/),
