@@ -68,6 +68,14 @@ export function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
+/**
+ * Ends the connection of a request that was answered before its chunked body had come: Node would read the rest for nobody, chunk by chunk, and
+ * there may be no end of it. What came together with the head is parsed by now, also a request behind it.
+ */
+function endUnread({ complete, socket }: IncomingMessage): void {
+  if (!complete) socket.destroySoon()
+}
+
 export class Connections {
   readonly #options: Options
   readonly #all = new Set<Connection>()
@@ -121,8 +129,7 @@ export class Connections {
     response.on('prefinish', () => this.#answered(connection, response, socket))
     response.on('close', () => {
       this.#finished(connection, response, socket)
-      // Node would read the rest for nobody, chunk by chunk, and there may be no end of it.
-      if (!request.complete && request.headers['transfer-encoding'] !== undefined) socket.destroySoon()
+      if (!request.complete && request.headers['transfer-encoding'] !== undefined) setImmediate(endUnread, request)
     })
     this.#addUpAnswers()
     return true

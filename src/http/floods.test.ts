@@ -173,6 +173,17 @@ test('a body in very small chunks lies in few pieces, and one in too many of the
   ])
 })
 
+test('a chunked body that came with the head of a request that does not read it costs nothing: what comes behind it is answered', async (t) => {
+  const { port } = await openService(t)
+  const head = `GET /health HTTP/1.1\r\n${chunked}`
+  const body = '\r\n10\r\n{"speed":"fast"}\r\n0\r\n\r\n'
+  for (let times = 0; times < 100; times++) {
+    const replies = repliesIn(await said(port, `${head}${body}${head}Connection: close\r\n${body}`))
+    if (replies.length !== 2) t.fail(`${replies.length} answers`)
+  }
+  t.pass('both requests are answered each time')
+})
+
 test('a chunked body that nobody reads ends with the answer, and its connection too', async (t) => {
   const { port } = await openService(t)
   const client = await dialled(port)

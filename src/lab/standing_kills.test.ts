@@ -105,7 +105,7 @@ test('a run of an older version is not taken up either where the first start of 
   await old.close()
   const [name] = readdirSync(join(folder, 'executions'))
   const path = join(folder, 'executions', name!)
-  writeFileSync(path, readFileSync(path, 'utf8').replace('{"format":4}', '{"format":2}'))
+  writeFileSync(path, readFileSync(path, 'utf8').replace('{"format":4}', '{"format":1}'))
   const start = async (folder: string, onFailed: () => void) => {
     const hub = await opened(t, folder)
     const failed: string[] = []
