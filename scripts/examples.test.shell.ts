@@ -9,7 +9,7 @@ export type Demo = Awaited<ReturnType<typeof spawnedDemo>>
 export type Typed = { code: number; text: string }
 export type Shell = { folder: string; type(command: string): Promise<Typed> }
 
-/** Whoever is root here is root already, the command is the one that was built, and the services of this computer are left alone. */
+/** Functions of the shell: `sudo` and `npx` run their command as it is, and `systemctl` only notes its words, so that the services of this computer stay as they are. */
 const words = ['sudo() { "$@"; }', 'npx() { "$@"; }', 'systemctl() { echo "systemctl $*" >>"$HOME/systemctl"; }']
 
 export function shellBeside(t: Test, { home, url, key }: Demo): Shell {

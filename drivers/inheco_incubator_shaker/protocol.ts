@@ -3,7 +3,7 @@
 import type { Found } from '../transports/exchange.ts'
 
 /** The end of a reply, from a unit with any number on its DIP switch. */
-export const signature = /([\xb0-\xbf])[\x20-\x2f]\x60/
+export const signature = /[\xb0-\xbf][\x20-\x2f]\x60/
 
 /** `data` is the text of all blocks together; `error` is 0 when the unit took the command. */
 export type Reply = { error: number; data: string }

@@ -51,8 +51,11 @@ type Outstanding<Frame, Question> = {
   fail(error: LabError): void
 }
 
+/** Ends a sentence about an instrument that answers otherwise than its driver expects, and says what to look at. */
+export const unlikeDriver = 'not as this driver expects; see that the baud rate of its port is right, and that the driver is'
+
 /** The words for an instrument whose bytes arrive and never make an answer. */
-export const strange = 'it speaks, but not as this driver expects; see that the baud rate of its port is right, and that the driver is'
+export const strange = `it speaks, but ${unlikeDriver}`
 
 /** The size of a serial line's buffer, in bytes; an instrument that sends more without an end of frame is not well. */
 const mostBuffered = 4096

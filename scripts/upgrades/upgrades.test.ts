@@ -23,7 +23,7 @@ const all = versions.flatMap((version) => scenes.map((scene) => ({ version, scen
 /** Runs of these versions are open, and no later version goes on with them. */
 const isRefused = ({ run_state }: Version, scene: Scene) => run_state === 1 && scene !== 'idle'
 
-/** What a bench computer has in its root folder, with the data folder that this version left. */
+/** Lays out the root folder of a bench computer, with the data folder that this version left. */
 function machine(t: Test, { name }: Version, scene: Scene) {
   // Not the folder that tap makes: the path of a socket may have a hundred characters.
   const top = mkdtempSync(`${tmpdir()}/benchd-upgrade-`)
@@ -164,7 +164,7 @@ for (const { version, scene, title } of all) {
     const after = contentOf(state)
     const known = Math.max(...[...before].map(([name, text]) => formatIn(name, text)))
     for (const [name, text] of after) t.ok(formatIn(name, text) <= (before.has(name) ? formatIn(name, before.get(name)!) : known), name)
-    // What the bench and its log are now.
+    // A roll-back leaves these files as they are: they hold the present state of the bench, and its log.
     const stays = /^(events\/|(latches|keys|event_ids|fleet)\.json|(runs|notify|audit.*)\.jsonl)/
     for (const [name, text] of before) if (!stays.test(name)) t.equal(after.get(name), text, name)
     for (const [name, text] of newer) {

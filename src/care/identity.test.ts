@@ -22,7 +22,7 @@ for (const name of driverNames) {
 
 type Outcome = { identity?: Identity | null; error?: LabError; heard: string; written: string; stirred: boolean }
 
-/** Makes what stands at the far end of the line. */
+/** Makes the instrument, or another program, at the far end of the line. */
 type FarEnd = (at: Pick<InstrumentEnd<unknown>, 'send' | 'clock'>) => Simulator
 
 const instrumentOf =

@@ -3,6 +3,7 @@
 import { type Attached, attached, type LineTransport } from '../../drivers/attach.ts'
 import type { AnyDriver } from '../../drivers/driver.ts'
 import { driverNames, drivers } from '../../drivers/index.ts'
+import { unlikeDriver } from '../../drivers/transports/exchange.ts'
 import { thisComputer } from '../../drivers/transports/hardware.ts'
 import type { Identity } from '../devices/device.ts'
 import { LabError } from '../errors.ts'
@@ -75,7 +76,7 @@ async function wrong(heard: string, cause?: unknown): Promise<WrongInstrument> {
   const said = `it answers ${JSON.stringify(line.slice(0, mostQuoted))}`
   const words = fitting.length
     ? `${said}, as an instrument of the driver ${fitting.join(' or ')} does; see that the driver and the port are the right ones`
-    : `${said}, and not as this driver expects; see that the baud rate of its port is right, and that the driver is`
+    : `${said}, and ${unlikeDriver}`
   return new WrongInstrument(words, { cause })
 }
 

@@ -155,7 +155,7 @@ test('another instrument that is plugged in where none is configured is a fault,
     'it does not move',
   )
   await replug()
-  t.match(await perform('initialize', {}), { success: true }, 'whoever initializes it again takes it')
+  t.match(await perform('initialize', {}), { success: true }, 'a second initialize accepts the new instrument')
   device.identify = identify
   await replug()
   await t.rejects(perform('initialize', {}), { code: 'device_failed', message: /is SIM-0001, and was OTHER/ })

@@ -79,7 +79,7 @@ export class Presence {
 
   /** Before it is moved: it has been met, and is the one that the configuration names, as far as it can be asked. */
   async mustBeTheOne(): Promise<void> {
-    // Whoever initializes it again has been told that it is another one.
+    // A person who initializes the device again has been told that another instrument is plugged in.
     if (this.#found !== null && this.#found === this.#serial) this.#accepted = this.#found
     try {
       if (!this.#isThere) await this.#meet()

@@ -70,7 +70,7 @@ for (const language of ['Python requests', 'Python, nothing installed'] as const
   })
 }
 
-/** What a good answer of curl is: JSON, but for the few operations that bring a file or a text. */
+/** Most operations answer curl with JSON; these few answer with a file or a text. */
 const isWhole = (operation: Operation, text: string) => {
   const [type = 'application/json'] = Object.keys(operation.responses[200]?.content ?? {})
   return type !== 'application/json' || isJson(text)
