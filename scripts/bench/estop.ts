@@ -217,7 +217,7 @@ function rowsOf(what: string, { ours, theirs }: Found, most: { p99_ms?: number; 
 
 function opening({ port, key }: Stoppable, connections: number): Asked {
   const request = `GET /events/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${key}\r\n\r\n`
-  return { do: 'open', port, request, connections, stalled: 0 }
+  return { do: 'open', port, request, connections }
 }
 
 /** Asks without a pause from other connections, until the answer is called. */

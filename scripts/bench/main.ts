@@ -6,28 +6,19 @@ import { parseArgs } from 'node:util'
 import { buildOther, compare, comparedTable } from './against.ts'
 import { attacksBench } from './attacks.ts'
 import { type Bench, meets, type Options, type Row } from './bench.ts'
-import { bridge } from './bridge.ts'
-import { commands } from './commands.ts'
 import { estop, estopDrivers } from './estop.ts'
-import { eventCost } from './event_cost.ts'
 import { eventFull } from './event_full.ts'
 import { fleet } from './fleet.ts'
 import { footprint } from './footprint.ts'
 import { httpGet } from './http_get.ts'
 import { httpPost } from './http_post.ts'
-import { logAppend } from './log_append.ts'
-import { logSince } from './log_since.ts'
-import { logStart } from './log_start.ts'
 import { page } from './page.ts'
 import { runState } from './run_state.ts'
 import { runtimeThreads } from './runtime_threads.ts'
 import { sdCard } from './sd_card.ts'
-import { serial } from './serial.ts'
 import { smc } from './smc.ts'
 import { soak } from './soak.ts'
 import { sseFanout } from './sse_fanout.ts'
-import { sseIdle } from './sse_idle.ts'
-import { sseSlow } from './sse_slow.ts'
 import { start } from './start.ts'
 import { table } from './table.ts'
 
@@ -37,25 +28,16 @@ const turns = 3
 const benches: readonly Bench[] = [
   httpGet,
   httpPost,
-  eventCost,
   eventFull,
   sseFanout,
-  sseSlow,
-  sseIdle,
-  logAppend,
-  logSince,
-  logStart,
   estop,
   estopDrivers,
   fleet,
   attacksBench,
-  serial,
-  bridge,
   runtimeThreads,
   runState,
   smc,
   start,
-  commands,
   page,
   footprint,
   sdCard,

@@ -50,7 +50,7 @@ async function oneRound(
 ): Promise<Round> {
   const { port } = server.ready
   const ask = <Answer>(question: Reading) => readers.ask<Answer>(question)
-  await ask({ do: 'open', port, request: streamRequest(server.ready), connections, stalled: 0 })
+  await ask({ do: 'open', port, request: streamRequest(server.ready), connections })
   const before = await server.ask<Told>({} satisfies Asked)
   const began = performance.now()
   const { sent } = await server.ask<Told>({ flow } satisfies Asked)

@@ -13,14 +13,14 @@ const segment_bytes = 8 * 1024 * 1024
 const first_us = 1_767_225_600_000_000
 const each_us = 1000
 /** Every execution has so many, one after the other. */
-export const eventsOfOne = 10_000
+const eventsOfOne = 10_000
 
 /** The time of the event `n`, from 0, in seconds. */
-export function timeOf(n: number): number {
+function timeOf(n: number): number {
   return (first_us + n * each_us) / 1e6
 }
 
-export function executionOf(n: number): string {
+function executionOf(n: number): string {
   return `3f6a1c52-0d1b-4c1e-9b0a-${String(Math.floor(n / eventsOfOne)).padStart(12, '0')}`
 }
 
@@ -56,7 +56,7 @@ async function make(folder: string, events: number): Promise<void> {
 }
 
 /** The event `n` as JSON. */
-export function textOf(n: number): string {
+function textOf(n: number): string {
   const { event_name, context } = sample(n)
   const execution_id = executionOf(n)
   return JSON.stringify(runtimeEvent(event_name, execution_id, timeOf(n), { ...context, execution_id }))

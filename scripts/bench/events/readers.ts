@@ -4,23 +4,13 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { answerParent } from '../child.ts'
 
-/**
- * `open` connections that read, and `stalled` ones that read nothing after the first frame; then `take`: until each that reads has so many
- * frames; `resume`: what the stalled ones find, of so many frames, when they read on; `close`.
- */
-export type Asked =
-  | { do: 'open'; port: number; request: string; connections: number; stalled: number }
-  | { do: 'take'; frames: number }
-  | { do: 'resume'; frames: number }
-  | { do: 'close' }
+/** Opens so many `connections`; then `take` waits until each has so many `frames`; `close` ends them. */
+export type Asked = { do: 'open'; port: number; request: string; connections: number } | { do: 'take'; frames: number } | { do: 'close' }
 /** `taken` is that of all who read, `missing` what they have not got. */
 export type Taken = { taken: number; missing: number; p50_ms: number; p99_ms: number; seconds: number }
-/** Of each that had stalled: how many came without a gap at the end, how many it was told that it lost, how many it has not been told of. */
-export type Resumed = { tails: number[]; dropped: number[]; unaccounted: number[] }
 
-/** Nothing more comes after so long a silence; sooner where all is on its way already. */
+/** Nothing more comes after so long a silence. */
 const silence_ms = 4000
-const shortSilence_ms = 1000
 const tenths = new Uint32Array(600_000)
 let late = 0
 
@@ -28,11 +18,9 @@ class Reader {
   readonly socket: Socket
   readonly opened: Promise<void>
   frames = 0
-  text: string[] | undefined
-  bytes = 0
   #endedInNewline = false
 
-  constructor(port: number, request: string, isStalled: boolean) {
+  constructor(port: number, request: string) {
     let open = () => {}
     let lost = (_error: Error) => {}
     this.opened = new Promise((resolve, reject) => {
@@ -41,14 +29,11 @@ class Reader {
     })
     let isOpen = false
     const callback = (length: number, buffer: Buffer): boolean => {
-      this.bytes += length
-      this.text?.push(buffer.toString('latin1', 0, length))
       const found = this.#count(buffer, length)
       if (isOpen) this.frames += found
       else if (found > 0) {
         isOpen = true
         open()
-        return !isStalled
       }
       return true
     }
@@ -73,20 +58,16 @@ class Reader {
 
 const shared = Buffer.allocUnsafeSlow(65_536)
 let readers: Reader[] = []
-let stalled: Reader[] = []
 
 answerParent({}, (asked: Asked): Promise<object> => {
   if (asked.do === 'open') return open(asked)
   if (asked.do === 'take') return take(asked.frames)
-  if (asked.do === 'resume') return resume(asked.frames)
   return close()
 })
 
-async function open({ port, request, connections, stalled: more }: Extract<Asked, { do: 'open' }>): Promise<object> {
-  const [fresh, slow] = [connections, more].map((length, i) => Array.from({ length }, () => new Reader(port, request, i === 1)))
-  readers.push(...fresh!)
-  stalled.push(...slow!)
-  await Promise.all([...readers, ...stalled].map(({ opened }) => opened))
+async function open({ port, request, connections }: Extract<Asked, { do: 'open' }>): Promise<object> {
+  readers.push(...Array.from({ length: connections }, () => new Reader(port, request)))
+  await Promise.all(readers.map(({ opened }) => opened))
   tenths.fill(0)
   late = 0
   return {}
@@ -101,44 +82,22 @@ async function take(frames: number): Promise<Taken> {
   return { taken: taken(), missing, p50_ms: percentile(0.5), p99_ms: percentile(0.99), seconds }
 }
 
-async function resume(frames: number): Promise<Resumed> {
-  for (const reader of stalled) {
-    reader.text = []
-    reader.socket.resume()
-  }
-  await quiet(() => stalled.reduce((sum, { bytes }) => sum + bytes, 0), Number.POSITIVE_INFINITY, shortSilence_ms)
-  const seen = stalled.map(({ text }) => {
-    const all = text!.join('')
-    const ids = Array.from(all.matchAll(/\}\nid: (\d+)$/gm), ([, id]) => Number(id))
-    const dropped = Array.from(all.matchAll(/^: dropped (\d+)$/gm)).reduce((sum, [, count]) => sum + Number(count), 0)
-    let tail = 1
-    while (tail < ids.length && ids.at(-tail - 1) === ids.at(-tail)! - 1) tail++
-    return { tail, dropped, unaccounted: frames - ids.length - dropped }
-  })
-  return {
-    tails: seen.map(({ tail }) => tail),
-    dropped: seen.map(({ dropped }) => dropped),
-    unaccounted: seen.map(({ unaccounted }) => unaccounted),
-  }
-}
-
 /** Resolves when the figure is reached, or does not change any more. */
-async function quiet(figure: () => number, wanted: number, most_ms = silence_ms): Promise<void> {
+async function quiet(figure: () => number, wanted: number): Promise<void> {
   let before = -1
   let since = performance.now()
   while (figure() < wanted) {
     if (figure() !== before) {
       before = figure()
       since = performance.now()
-    } else if (performance.now() - since > most_ms) return
+    } else if (performance.now() - since > silence_ms) return
     await wait(2)
   }
 }
 
 async function close(): Promise<object> {
-  for (const { socket } of [...readers, ...stalled]) socket.destroy()
+  for (const { socket } of readers) socket.destroy()
   readers = []
-  stalled = []
   return {}
 }
 

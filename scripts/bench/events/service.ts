@@ -1,4 +1,4 @@
-// The whole service, with a key, on a data folder: a new one, or that of the first argument.
+// The whole service, with a key, on a new data folder.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,32 +8,27 @@ import { silent } from '../../../src/kit/log.ts'
 import { startService } from '../../../src/main.ts'
 import { answerParent } from '../child.ts'
 import { type Flow, flow } from './flow.ts'
-import { collectGarbage, type Usage, usage } from './usage.ts'
+import { type Usage, usage } from './usage.ts'
 
-/** `ready_ms` is what the service took from its call to its listening; `last_us` the time of the newest event. */
-export type Serving = { port: number; head: string; ready_ms: number; last_us: number }
-/** Without `flow` it only tells what it has used; `collect`: without what waits to be collected. */
-export type Asked = { flow?: Flow; collect?: true }
-export type Told = Usage & { sent: number; dropped: number; subscribers: number }
+export type Serving = { port: number; head: string }
+/** Without `flow` the service only reports what it has used. */
+export type Asked = { flow?: Flow }
+export type Told = Usage & { sent: number }
 
-const given = process.argv[2]
-const data_dir = given || mkdtempSync(join(tmpdir(), 'benchd-streams-'))
-if (!given) process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
+const data_dir = mkdtempSync(join(tmpdir(), 'benchd-streams-'))
+process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
 
 const limits = { subscribers: 4096, connections: 8192, connections_per_address: 8192, long_requests_per_key: 4096 }
 const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 }, limits }, 'the bench')
-const began = performance.now()
 const { lab, url } = await startService(config, { data_dir, log: silent })
-const ready_ms = performance.now() - began
 const { api_key } = await lab.keys.create({ name: 'bench', scope: 'read' })
 const { host, port } = new URL(url)
 const { hub } = lab
 
 answerParent(
-  { port: Number(port), head: `Host: ${host}\r\nX-API-Key: ${api_key}\r\n\r\n`, ready_ms, last_us: hub.log.newest_us },
-  async ({ flow: asked, collect }: Asked): Promise<Told> => {
-    if (collect) collectGarbage()
+  { port: Number(port), head: `Host: ${host}\r\nX-API-Key: ${api_key}\r\n\r\n` },
+  async ({ flow: asked }: Asked): Promise<Told> => {
     const sent = asked ? await flow(asked, ({ event_name, context, execution_id }) => hub.emit(event_name, context, execution_id)) : 0
-    return { ...usage(), sent, dropped: hub.streams.dropped, subscribers: hub.streams.subscribers }
+    return { ...usage(), sent }
   },
 )

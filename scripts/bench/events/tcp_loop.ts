@@ -23,9 +23,9 @@ const server = createServer({ noDelay: true }, (socket) => {
 
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
-  answerParent({ port, head: '', ready_ms: 0, last_us: 0 }, async ({ flow: asked }: Asked): Promise<Told> => {
+  answerParent({ port, head: '' }, async ({ flow: asked }: Asked): Promise<Told> => {
     const sent = asked ? await flow(asked, fire) : 0
-    return { ...usage(), sent, dropped: 0, subscribers: sockets.size }
+    return { ...usage(), sent }
   })
 })
 
