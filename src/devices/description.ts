@@ -6,7 +6,7 @@ import { LabError } from '../errors.ts'
 import { described, Whole } from '../kit/described.ts'
 import { checked } from '../kit/schema.ts'
 import { FlatSchema, type ParamsSchema, paramsSchema, shownSchema, typeOf } from './flat_schema.ts'
-import { operations as table } from './operations.ts'
+import { measuringQuestions, operations as table } from './operations.ts'
 
 const Word = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]{0,31}$/, 'the name is a small letter, then small letters, digits and _'))
 
@@ -78,7 +78,17 @@ export type OwnOperation = {
 }
 
 /** Names that have a meaning of their own. */
-const taken = ['stop', 'halt', 'get_temperature', 'initialize', 'initialized', 'check', 'describe', 'perform', 'end']
+const taken: readonly string[] = [
+  'stop',
+  'halt',
+  ...measuringQuestions(),
+  'initialize',
+  'initialized',
+  'check',
+  'describe',
+  'perform',
+  'end',
+]
 
 /** Throws `device_failed`, naming the place, unless it is a description. */
 export function readDescription(input: unknown): Description {

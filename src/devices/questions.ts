@@ -4,7 +4,7 @@ import { LabError } from '../errors.ts'
 import { SharedAnswer } from '../kit/shared_answer.ts'
 import type { Abilities } from './abilities.ts'
 import type { Device } from './device.ts'
-import type { Question, Read } from './operations.ts'
+import { measuredBy, measuringQuestions, type Question, type Read } from './operations.ts'
 import type { Reading } from './records.ts'
 
 /** The number of readings of its own that a device is asked for in the background. */
@@ -70,7 +70,7 @@ export class Questions {
 
   /** Whether there is something that `sample` can ask for. */
   get canSample(): boolean {
-    return this.#abilities.knows('get_temperature') || Object.keys(this.#abilities.ownReadings).length > 0
+    return measuringQuestions().some((name) => this.#abilities.knows(name)) || Object.keys(this.#abilities.ownReadings).length > 0
   }
 
   /**
@@ -79,16 +79,21 @@ export class Questions {
    */
   async sample(): Promise<Omit<Reading, 'at'> | undefined> {
     const device = this.#device
-    const warmth = await this.#ifWell(() => device?.get_temperature?.())
-    const others: NonNullable<Reading['others']> = {}
+    const values: NonNullable<Reading['others']> = {}
+    for (const question of measuringQuestions()) {
+      const { name, unit } = measuredBy(question)!
+      const answer = await this.#ifWell(() => device?.[question]?.() as Promise<Record<string, number>> | undefined)
+      if (answer) values[name] = { value: answer[name]!, target: answer.target ?? null, unit }
+    }
     const own = Object.entries(this.#abilities.ownReadings).filter(([reading]) => reading !== 'temperature')
     for (const [reading, { unit }] of own.slice(0, mostSampled)) {
       const its = await this.#ifWell(() => device?.described?.read(reading))
-      if (its) others[reading] = { ...its, unit }
+      if (its) values[reading] = { ...its, unit }
     }
+    const { temperature, ...others } = values
     const hasOthers = Object.keys(others).length > 0
-    if (!warmth && !hasOthers) return undefined
-    return { temperature: warmth?.temperature ?? null, target: warmth?.target ?? null, ...(hasOthers && { others }) }
+    if (!temperature && !hasOthers) return undefined
+    return { temperature: temperature?.value ?? null, target: temperature?.target ?? null, ...(hasOthers && { others }) }
   }
 
   /** Undefined also where it fails: an instrument that is not well is found by `check`, or by the operation that runs. */

@@ -167,7 +167,7 @@ export const Reading = v.strictObject({
   others: v.optional(
     described(
       v.record(v.string(), v.omit(OwnReading, ['device_id', 'reading'])),
-      'By name, the other readings that the program behind the device has described, at most 8; absent where there are none',
+      'By name, the other values that the device measures, and at most 8 readings that the program behind it has described; absent where there are none',
     ),
   ),
 })

@@ -23,6 +23,10 @@ const readable: readonly string[] = ['ready', 'busy']
 export function deviceMetrics({ registry, ledger, readings }: Rooms): Metric[] {
   const devices = registry.all()
   const newest = new Map(readings.newest(oldest_ms))
+  const others = devices.flatMap(({ device_id, state }) => {
+    const reading = readable.includes(state) ? newest.get(device_id) : undefined
+    return Object.entries(reading?.others ?? {}).map(([name, { value, unit }]) => ({ labels: { device_id, reading: name, unit }, value }))
+  })
   const read = (value: (reading: Reading) => number | null) =>
     devices.flatMap((device) => {
       const reading = readable.includes(device.state) ? newest.get(device.device_id) : undefined
@@ -46,6 +50,7 @@ export function deviceMetrics({ registry, ledger, readings }: Rooms): Metric[] {
       'Temperature that a device was set to; absent when none is set',
       read(({ target }) => target),
     ),
+    gauge('benchd_device_reading', 'Any other value that a device measures, in its own unit', others),
     gauge('benchd_device_speed_rpm', 'Speed that the running operation of a device asks for; absent when there is none', speeds),
   ]
 }

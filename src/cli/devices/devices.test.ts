@@ -60,7 +60,7 @@ test('an operation is done with one line at the end, and what cannot be ends wit
   })
   t.same(await json('devices', 'unlock-plate', 'shaker-1'), { success: true, message: 'shaker-1: plate unlocked' })
   t.match(await run('devices', 'lock-plate', 'shaker-1', '--quiet'), { code: 0, stdout: '', stderr: '' })
-  t.match(await run('devices', 'get-temperature', 'shaker-1'), { code: 0, stdout: /^shaker-1: temperature [\d.]+, target none\n$/ })
+  t.match(await run('devices', 'get-temperature', 'shaker-1'), { code: 0, stdout: /^shaker-1: temperature [\d.]+ °C, target none\n$/ })
   t.match(await run('devices', 'initialized', 'arm-1'), { code: 0, stdout: 'arm-1: is_initialized no\n' })
   t.match(await json('devices', 'initialized', 'shaker-1'), { is_initialized: true })
   for (const [args, code, sentence] of [

@@ -1,7 +1,7 @@
 // A command for each operation and each reading of the one table that says what devices can do.
 
 import * as v from 'valibot'
-import { isNullable, isOptional, operations, readings } from '../../devices/operations.ts'
+import { isNullable, isOptional, isQuestion, operations, questions, readings } from '../../devices/operations.ts'
 import { shows } from '../asking.ts'
 import { serviceOf, serviceOptions } from '../client.ts'
 import { type Command, command, type Option } from '../command.ts'
@@ -41,7 +41,11 @@ export const operationCommands: readonly Command[] = [
       summary,
       operands: ['ID'],
       path: ({ operands: [id = ''] }) => `${pathOf(id)}/${name}`,
-      text: ({ device_id, ...read }: Record<string, unknown>) => `${device_id}: ${Object.entries(read).map(worded).join(', ')}`,
+      text: ({ device_id, ...read }: Record<string, unknown>) => {
+        const units = unitsOf(name)
+        const words = Object.entries(read).map(([member, value]) => worded([member, value], units[member]))
+        return `${device_id}: ${words.join(', ')}`
+      },
     }),
   ),
 ]
@@ -91,11 +95,21 @@ function param(name: string, schema: v.GenericSchema, text: string | undefined):
   return [[name, text === off ? null : numberOf(`--${dashed(name)}`, text, `a number, and not ${off}`)]]
 }
 
-function worded([name, value]: [string, unknown]): string {
+/** The units of the members of an answer, by name. */
+function unitsOf(reading: string): Readonly<Record<string, string | undefined>> {
+  if (!isQuestion(reading)) return {}
+  const members = Object.entries<v.GenericSchema>(questions[reading].answer.entries)
+  return Object.fromEntries(members.map(([name, schema]) => [name, v.getMetadata(schema).unit as string | undefined]))
+}
+
+function worded([name, value]: [string, unknown], unit?: string): string {
   // The coordinates of a pose: each member has words of its own.
-  if (typeof value === 'object' && value !== null) return Object.entries(value).map(worded).join(', ')
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value)
+      .map((member) => worded(member))
+      .join(', ')
   const words = value === null ? 'none' : value === true ? 'yes' : value === false ? 'no' : String(value)
-  return `${name} ${words}`
+  return `${name} ${words}${typeof value === 'number' && unit ? ` ${unit}` : ''}`
 }
 
 function dashed(name: string): string {

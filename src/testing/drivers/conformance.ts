@@ -5,7 +5,7 @@ import { type LineFault, lineFaults } from '../../../drivers/transports/faults.t
 import type { Fault } from '../../../drivers/transports/simulated_line.ts'
 import { type Mechanism, mechanicalFaults } from '../../../drivers/transports/simulator.ts'
 import type { Device, EndedEarly, Limit, Link, Profile } from '../../devices/device.ts'
-import { type OperationName, operations } from '../../devices/operations.ts'
+import { measuringQuestions, type OperationName, operations, type Question } from '../../devices/operations.ts'
 import { LabError, messageOf } from '../../errors.ts'
 
 /** A driver on its simulator, in virtual time or in ours. */
@@ -219,7 +219,7 @@ async function queriesInVirtualTime(t: Test, make: Make, names: readonly Name[])
   })
 
   await t.test('readings are answered while an operation runs, which ends well all the same', async (t) => {
-    const readings = (await queriesOf(make)).filter(({ name }) => name === 'get_temperature')
+    const readings = (await queriesOf(make)).filter(({ name }) => name !== 'identify' && name !== 'check')
     for (const reading of readings) for (const name of names) await readsBetween(t, make, name, reading)
   })
 
@@ -442,7 +442,7 @@ export function saysWhatToDo(t: Test, error: unknown, what: string): void {
   t.match(sentence, action, `${what}: it says what to do`)
 }
 
-export type Query = { name: 'identify' | 'check' | 'get_temperature'; ask(device: Device): Promise<unknown> }
+export type Query = { name: 'identify' | 'check' | Question; ask(device: Device): Promise<unknown> }
 
 /** What can be asked without doing anything, as far as it reaches the wire at all. */
 export async function queriesOf(make: Make): Promise<Query[]> {
@@ -451,7 +451,7 @@ export async function queriesOf(make: Make): Promise<Query[]> {
     { name: 'identify', ask: (device) => device.identify() },
     { name: 'check', ask: (device) => device.check() },
   ]
-  if (subject.device.get_temperature) queries.push({ name: 'get_temperature', ask: (device) => device.get_temperature!() })
+  for (const name of measuringQuestions()) if (subject.device[name]) queries.push({ name, ask: (device) => device[name]!() })
   const asking: Query[] = []
   for (const query of queries) {
     const before = subject.written.length
