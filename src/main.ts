@@ -18,8 +18,8 @@ import { whenNoCommandWorks } from './kit/folder_lock.ts'
 import type { Log } from './kit/log.ts'
 import { Refusals } from './kit/refusals.ts'
 import { brokenOff, Starts } from './kit/starts.ts'
-import type { Source } from './lab/reloading.ts'
-import { type Lab, openLab } from './lab.ts'
+import type { Source } from './bench/reloading.ts'
+import { type Lab, openLab } from './bench/bench.ts'
 
 export type Service = {
   lab: Lab

@@ -26,7 +26,7 @@ const rooms = [
   'fleet',
   'workflow',
   'examples',
-  'lab',
+  'bench',
   'http',
   'main',
   'cli',
@@ -195,7 +195,7 @@ test('nothing of the fleet is loaded before the configuration or a command asks 
     'src/cli/lab.ts',
     'src/cli/lab_coordinator.ts',
     'src/cli/lab_demo.ts',
-    'src/lab.ts',
+    'src/bench/bench.ts',
   ])
   // The coordinator of a lab, and with it DBOS and the client of PostgreSQL, comes with `benchd lab serve` alone.
   const reachingCoordinator = inside.filter(({ file, to, typeOnly }) => {
@@ -203,7 +203,7 @@ test('nothing of the fleet is loaded before the configuration or a command asks 
   })
   const outsideOfIt = reachingCoordinator.filter(({ file }) => !/\/(main|fleet)\/coordinator(\/|\.ts)|http\/coordinator_/.test(file))
   t.same([...new Set(outsideOfIt.map(({ file, dynamic }) => `${name(file)} ${dynamic}`))], ['src/cli/lab_coordinator.ts true'])
-  // Of the fleet itself `lab.ts` opens, closes and shows it; the routes of a stop, the devices and the drivers have no name for it.
+  // Of the fleet itself `bench/bench.ts` opens, closes and shows it; the routes of a stop, the devices and the drivers have no name for it.
   const naming = files.filter((file) => !isTest(file) && /\bfleet\b/.test(readFileSync(file, 'utf8'))).map(name)
   t.same(
     naming.filter((file) => /^(drivers|src\/(devices|events))\//.test(file) || /^src\/http\/device(s|_commands)\.ts$/.test(file)),
@@ -227,7 +227,7 @@ test('the start of a bench loads nothing of the workflows', (t) => {
 
 test('a file of routes names the rooms that it uses; only the skin as a whole knows the whole lab', (t) => {
   const http = files.filter((file) => roomOf(file) === 'http' && !isTest(file))
-  const knowing = http.filter((file) => /import (type )?\{[^}]*\bLab\b[^}]*\} from '\.\.\/lab\.ts'/.test(readFileSync(file, 'utf8')))
+  const knowing = http.filter((file) => /import (type )?\{[^}]*\bLab\b[^}]*\} from '\.\.\/bench\/bench\.ts'/.test(readFileSync(file, 'utf8')))
   t.same(knowing.map(name), ['src/http/app.ts', 'src/http/run_routes.ts', 'src/http/service_routes.ts'])
   t.end()
 })

@@ -1,6 +1,6 @@
 // A submission tried out before it is made.
 
-import type { Runs } from '../lab/runs.ts'
+import type { Runs } from '../bench/runs.ts'
 import { DryRun } from '../workflow/dry_run.ts'
 import { SubmissionRequest } from '../workflow/runs/submission_request.ts'
 import { json, type Route, routesOf } from './contract.ts'

@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { Name } from '../kit/name.ts'
-import type { Runs } from '../lab/runs.ts'
+import type { Runs } from '../bench/runs.ts'
 import { Whereabouts } from '../workflow/whereabouts.ts'
 import { json, type Route, routesOf } from './contract.ts'
 

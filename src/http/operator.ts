@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
 import { described } from '../kit/described.ts'
-import type { Runs } from '../lab/runs.ts'
+import type { Runs } from '../bench/runs.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
 /** The rooms of the lab that these routes use. */

@@ -1,6 +1,6 @@
 // The routes that are there from the start, noun by noun.
 
-import type { Lab } from '../lab.ts'
+import type { Lab } from '../bench/bench.ts'
 import { backupRoutes } from './backups.ts'
 import type { Route } from './contract.ts'
 import { deviceCommandRoutes } from './device_commands.ts'

@@ -13,7 +13,7 @@ import { type Scope, scopes } from '../keys/keys.ts'
 import { systemClock, type VirtualClock } from '../kit/clock.ts'
 import { type Log, silent } from '../kit/log.ts'
 import { Refusals } from '../kit/refusals.ts'
-import { type Lab, openLab } from '../lab.ts'
+import { type Lab, openLab } from '../bench/bench.ts'
 import { startService } from '../main.ts'
 import { diskClock } from './kit.ts'
 

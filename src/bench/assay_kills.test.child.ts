@@ -19,7 +19,7 @@ import type { Execution } from '../workflow/runs/execution.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
 import type { Deed, EndedThread, Said } from './assay_kills.test.bench.ts'
 import type { Orders } from './assay_kills.test.chain.ts'
-import { simulatedBench } from './bench.ts'
+import { simulatedBench } from './devices.ts'
 import { keptIn } from './persisted_runs.ts'
 import { openRuns } from './runs.ts'
 

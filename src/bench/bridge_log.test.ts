@@ -5,7 +5,7 @@ import { inMemory } from '../devices/descriptions.ts'
 import { systemClock } from '../kit/clock.ts'
 import { bridgeTo } from '../testing/bridges.ts'
 import { benchConfig } from '../testing/http.ts'
-import { configured } from './bench.ts'
+import { configured } from './devices.ts'
 
 /** The words of the log when the device is made. */
 async function warnings(place: object): Promise<string[]> {

@@ -8,7 +8,7 @@ import { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
 import { openBench } from '../testing/http.ts'
 import { DrivenEquipment } from '../workflow/equipment/driven_equipment.ts'
-import { simulatedBench } from './bench.ts'
+import { simulatedBench } from './devices.ts'
 
 const calm = new AbortController().signal
 const execution_id = '5e3c7b1e-4c57-4b65-8d0f-3f3c1b8f6a11'

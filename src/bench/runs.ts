@@ -21,7 +21,7 @@ import type { Source } from '../workflow/plans/library.ts'
 import { hasDevice } from '../workflow/plans/topology.ts'
 import { Runtime, type RuntimeOptions } from '../workflow/runtime.ts'
 import { benchId } from '../workflow/standing_labware.ts'
-import { simulatedBench } from './bench.ts'
+import { simulatedBench } from './devices.ts'
 import { openLearned } from './learned.ts'
 import { keptIn, takeUp, untilStored } from './persisted_runs.ts'
 
