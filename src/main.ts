@@ -3,6 +3,8 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
+import { type Lab, openLab } from './bench/bench.ts'
+import type { Source } from './bench/reloading.ts'
 import { type Certificate, readTls } from './config/tls.ts'
 import type { Config } from './config.ts'
 import { LabError, messageOf } from './errors.ts'
@@ -18,8 +20,6 @@ import { whenNoCommandWorks } from './kit/folder_lock.ts'
 import type { Log } from './kit/log.ts'
 import { Refusals } from './kit/refusals.ts'
 import { brokenOff, Starts } from './kit/starts.ts'
-import type { Source } from './bench/reloading.ts'
-import { type Lab, openLab } from './bench/bench.ts'
 
 export type Service = {
   lab: Lab

@@ -2,6 +2,7 @@
 
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
+import { commands as coordinator } from '../coordinator/commands.ts'
 import type { FleetStatus } from '../fleet/fleet.ts'
 import type { Bench } from '../fleet/presence.ts'
 import { exists } from '../kit/folder.ts'
@@ -9,7 +10,6 @@ import { shows } from './asking.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
-import { commands as coordinator } from './lab_coordinator.ts'
 import { localTime } from './local_time.ts'
 import { portOf } from './numbers.ts'
 import { systemFolder } from './places.ts'
@@ -203,7 +203,7 @@ const labDemo = command({
   no_json: 'its output is for people; ask a bench with benchd lab status --json',
   async run({ options }) {
     const port = portOf(options.port ?? '8520', 0, 65_533)
-    const { labDemo } = await import('./lab_demo.ts')
+    const { labDemo } = await import('../coordinator/lab_demo.ts')
     return labDemo(port)
   },
 })

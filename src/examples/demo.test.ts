@@ -1,7 +1,7 @@
 import { test } from 'tap'
+import { openLab } from '../bench/bench.ts'
 import { LabError } from '../errors.ts'
 import { silent } from '../kit/log.ts'
-import { openLab } from '../bench/bench.ts'
 import { demo } from '../testing/cli.ts'
 import { benchNames, demoConfig, prepareDemo, prepareDemoAgain, welcome } from './demo.ts'
 

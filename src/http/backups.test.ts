@@ -2,11 +2,11 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
+import { openLab } from '../bench/bench.ts'
 import { openBackup, planOf, restore } from '../care/restore.ts'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import type { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
-import { openLab } from '../bench/bench.ts'
 import { atTheEnd, type Bench, benchConfig, isRefusal, openBench } from '../testing/http.ts'
 import { diskClock } from '../testing/kit.ts'
 import { examples } from './openapi_examples.ts'

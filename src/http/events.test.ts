@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { test } from 'tap'
-import type { RuntimeEvent } from '../events/event.ts'
 import type { Lab } from '../bench/bench.ts'
+import type { RuntimeEvent } from '../events/event.ts'
 import { dialled, isRefusal, openBench, openService } from '../testing/http.ts'
 
 type EventsPage = { events: RuntimeEvent[]; next_since: number }

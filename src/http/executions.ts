@@ -1,6 +1,7 @@
 // The runs: what each of them does now and what became of it, and what an operator tells it.
 
 import * as v from 'valibot'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
@@ -8,7 +9,6 @@ import type { Incident } from '../events/incidents.ts'
 import { described } from '../kit/described.ts'
 import { Id, Name } from '../kit/name.ts'
 import type { Refusals } from '../kit/refusals.ts'
-import type { Runs } from '../bench/runs.ts'
 import { recordStatuses } from '../workflow/journal/records.ts'
 import { JsonStep } from '../workflow/plans/documents.ts'
 import type { Execution } from '../workflow/runs/execution.ts'

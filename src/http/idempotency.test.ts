@@ -2,8 +2,8 @@
 
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
-import { silent } from '../kit/log.ts'
 import { type Lab, openLab } from '../bench/bench.ts'
+import { silent } from '../kit/log.ts'
 import { type Asking, benchConfig, isRefusal, openBench } from '../testing/http.ts'
 import { diskClock } from '../testing/kit.ts'
 import { app } from './app.ts'

@@ -1,11 +1,11 @@
 // The routes of incidents: failures that a person has to know of.
 
 import * as v from 'valibot'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import type { Hub } from '../events/hub.ts'
 import { Incident } from '../events/incidents.ts'
 import { described } from '../kit/described.ts'
-import type { Runs } from '../bench/runs.ts'
 import type { OperatorVerdict } from '../workflow/threads/late_calls.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'

@@ -1,7 +1,7 @@
 // The execution that a request names. The start of a bench loads this file, and with it nothing of the workflows.
 
-import { LabError } from '../errors.ts'
 import type { Runs } from '../bench/runs.ts'
+import { LabError } from '../errors.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import type { Known } from '../workflow/snapshot.ts'
 import type { Call } from './contract.ts'

@@ -1,9 +1,9 @@
 // Where labware is, and what an operator says about that.
 
 import * as v from 'valibot'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { Name } from '../kit/name.ts'
-import type { Runs } from '../bench/runs.ts'
 import { Whereabouts } from '../workflow/whereabouts.ts'
 import { json, type Route, routesOf } from './contract.ts'
 

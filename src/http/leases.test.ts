@@ -2,9 +2,9 @@
 
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { type Test, test } from 'tap'
+import { openLab } from '../bench/bench.ts'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { silent } from '../kit/log.ts'
-import { openLab } from '../bench/bench.ts'
 import { type Asking, type Bench, benchConfig, isRefusal, openBench } from '../testing/http.ts'
 import { diskClock } from '../testing/kit.ts'
 import { examples } from './openapi_examples.ts'

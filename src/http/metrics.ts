@@ -1,5 +1,6 @@
 // The metrics of the service in the text format of Prometheus, version 0.0.4.
 
+import { type Health, healthReasons } from '../bench/bench.ts'
 import type { HostFacts } from '../care/host.ts'
 import type { Ledger } from '../devices/ledger.ts'
 import type { Readings } from '../devices/readings.ts'
@@ -7,7 +8,6 @@ import type { Registry } from '../devices/registry.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Refusals } from '../kit/refusals.ts'
-import { type Health, healthReasons } from '../bench/bench.ts'
 import { type Route, routesOf } from './contract.ts'
 import { deviceMetrics, type Metric } from './device_metrics.ts'
 import { apiVersion } from './version.ts'

@@ -1,9 +1,9 @@
 // The routes of manual steps, which people are asked to do in runs.
 
 import * as v from 'valibot'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { described } from '../kit/described.ts'
-import type { Runs } from '../bench/runs.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
 /** The rooms of the lab that these routes use. */

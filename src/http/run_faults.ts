@@ -1,9 +1,9 @@
 // The routes that break and mend the simulators of an open run, to rehearse recovery.
 
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import type { Registry } from '../devices/registry.ts'
 import { LabError } from '../errors.ts'
-import type { Runs } from '../bench/runs.ts'
 import type { SimulatorHand } from '../workflow/equipment/equipment.ts'
 import { type Call, json, type Route, routesOf } from './contract.ts'
 import { openOne } from './known_execution.ts'

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { silent } from '../kit/log.ts'
 import { openLab } from '../bench/bench.ts'
+import { silent } from '../kit/log.ts'
 import { benchConfig } from '../testing/http.ts'
 import { app } from './app.ts'
 import { runRoutes } from './run_routes.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
-import { silent } from '../kit/log.ts'
 import type { Lab } from '../bench/bench.ts'
+import { silent } from '../kit/log.ts'
 import { startService } from '../main.ts'
 import { atTheEnd, benchConfig, isRefusal, openBench } from '../testing/http.ts'
 import { routes } from './routes.ts'

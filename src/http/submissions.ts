@@ -1,11 +1,11 @@
 // The routes of submissions.
 
 import * as v from 'valibot'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import { described } from '../kit/described.ts'
 import { checked } from '../kit/schema.ts'
-import type { Runs } from '../bench/runs.ts'
 import { SubmissionRecord } from '../workflow/journal/records.ts'
 import { inTheWayOf, LabwareInTheWay } from '../workflow/runs/in_the_way.ts'
 import { SubmissionId, SubmissionRequest } from '../workflow/runs/submission_request.ts'

@@ -1,11 +1,11 @@
 // The routes of threads: the journey of one labware, and the requests of an operator to it.
 
 import * as v from 'valibot'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import { described } from '../kit/described.ts'
 import { Barcode } from '../kit/name.ts'
-import type { Runs } from '../bench/runs.ts'
 import { recover } from '../workflow/runs/retrying.ts'
 import { decisions } from '../workflow/threads/recovery.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'

@@ -1,12 +1,12 @@
 // Where labware can be: the topologies there are, and the one that is loaded.
 
 import * as v from 'valibot'
+import type { Reloading } from '../bench/reloading.ts'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import { described } from '../kit/described.ts'
 import { Id } from '../kit/name.ts'
-import type { Reloading } from '../bench/reloading.ts'
-import type { Runs } from '../bench/runs.ts'
 import type { Library } from '../workflow/plans/library.ts'
 import { ShownTopology, topologyOf } from '../workflow/snapshot.ts'
 import { json, type Route, routesOf } from './contract.ts'

@@ -1,10 +1,10 @@
 // The routes of workflows: those of the topologies folder, those that came over the API, and the examples.
 
 import * as v from 'valibot'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { described } from '../kit/described.ts'
 import { Id } from '../kit/name.ts'
-import type { Runs } from '../bench/runs.ts'
 import { workflowSources } from '../workflow/catalog.ts'
 import { parameterTypes, variableTypes } from '../workflow/plans/check_variables.ts'
 import { eventWarnings } from '../workflow/plans/event_warnings.ts'

@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import { Bench } from '../fleet/coordinator/benches.ts'
+import { Bench } from '../coordinator/benches.ts'
 
 type Lifetime = { teardown(call: () => unknown): void }
 type Answer = object | number | ((response: ServerResponse, request: IncomingMessage) => void)

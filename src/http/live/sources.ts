@@ -1,11 +1,11 @@
 // The sources of the live stream, one for each kind. The values are the bodies of the resources that GET answers.
 
+import type { Health, Lab } from '../../bench/bench.ts'
+import type { Runs } from '../../bench/runs.ts'
 import type { Readings } from '../../devices/readings.ts'
 import type { Registry } from '../../devices/registry.ts'
 import type { Hub } from '../../events/hub.ts'
 import type { Pairing } from '../../keys/pairing.ts'
-import type { Runs } from '../../bench/runs.ts'
-import type { Health, Lab } from '../../bench/bench.ts'
 import type { Execution } from '../../workflow/runs/execution.ts'
 import { shownThread, summaryOf, topologyOf } from '../../workflow/snapshot.ts'
 import type { LabwareThread } from '../../workflow/threads/thread.ts'
