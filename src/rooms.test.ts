@@ -37,7 +37,7 @@ const rooms = [
 ]
 
 /** The rooms of `workflow`, likewise; what stands above them binds them together. A type may be named from the right. */
-const workflowRooms = ['statuses', 'state_parts', 'run_state', 'plans', 'equipment', 'scheduler', 'threads', 'runs', 'journal', '']
+const workflowRooms = ['state', 'plans', 'equipment', 'scheduler', 'threads', 'runs', 'records', 'recovery', '']
 
 /** `cli` talks over the wire; these it loads when a command is called that cannot. */
 const cliMayLoad = [

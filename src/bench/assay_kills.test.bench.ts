@@ -1,6 +1,6 @@
 // A bench that outlasts every service which drives it: where labware really is, which instruments are at work, what they have done.
 
-import type { ActionState } from '../workflow/runs/state.ts'
+import type { ActionState } from '../workflow/state/run.ts'
 
 /** Where a labware is: at a place, or in a gripper. */
 export type Place = { position: string } | { arm: string }

@@ -11,7 +11,7 @@ import { verifyLog } from '../events/log_verify.ts'
 import { openEvents } from '../events/open.ts'
 import { systemClock } from '../kit/clock.ts'
 import type { Dice } from '../testing/simulation/scene.ts'
-import { RecordFile } from '../workflow/journal/record_file.ts'
+import { RecordFile } from '../workflow/records/record_file.ts'
 import { Bench, type EndedThread, type Place, type Said } from './assay_kills.test.bench.ts'
 
 /** When the event is told of and nothing of it is on the card; when it is in the log; when all is on the card, and what follows begins. */

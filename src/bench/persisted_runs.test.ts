@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { storageError } from '../kit/durable.ts'
 import { begin, Kept, testRuntime, until } from '../testing/workflow.ts'
-import { Records } from '../workflow/journal/records.ts'
+import { Records } from '../workflow/records/records.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
 import { takeUp, untilStored } from './persisted_runs.ts'
 

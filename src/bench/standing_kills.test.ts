@@ -6,7 +6,7 @@ import { type Test, test } from 'tap'
 import { openEvents } from '../events/open.ts'
 import type { StateSource } from '../events/states.ts'
 import { begin, Kept, testRuntime, until } from '../testing/workflow.ts'
-import { Records } from '../workflow/journal/records.ts'
+import { Records } from '../workflow/records/records.ts'
 import { StandingLabware } from '../workflow/standing_labware.ts'
 import { keptIn, takeUp } from './persisted_runs.ts'
 

@@ -10,7 +10,7 @@ import type { Keys } from '../keys/keys.ts'
 import { described } from '../kit/described.ts'
 import { Barcode, barcodeText, Id, Name } from '../kit/name.ts'
 import { packageVersion } from '../kit/package_version.ts'
-import { SubmissionId } from '../workflow/runs/submission_request.ts'
+import { SubmissionId } from '../workflow/state/submission_request.ts'
 import type { Coordinator } from './coordinator.ts'
 import type { LabBenches } from './lab_benches.ts'
 

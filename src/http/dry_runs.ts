@@ -2,7 +2,7 @@
 
 import type { Runs } from '../bench/runs.ts'
 import { DryRun } from '../workflow/dry_run.ts'
-import { SubmissionRequest } from '../workflow/runs/submission_request.ts'
+import { SubmissionRequest } from '../workflow/state/submission_request.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
 /** The rooms of the lab that these routes use. */

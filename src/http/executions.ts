@@ -9,10 +9,10 @@ import type { Incident } from '../events/incidents.ts'
 import { described } from '../kit/described.ts'
 import { Id, Name } from '../kit/name.ts'
 import type { Refusals } from '../kit/refusals.ts'
-import { recordStatuses } from '../workflow/journal/records.ts'
 import { JsonStep } from '../workflow/plans/documents.ts'
+import { recordStatuses } from '../workflow/records/records.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
-import { Blocker, blockers, Reason, why } from '../workflow/runs/explaining.ts'
+import { Blocker, blockers, Reason, why } from '../workflow/runs/explanation.ts'
 import {
   ExecutionSnapshot,
   ExecutionSummary,

@@ -6,7 +6,7 @@ import { OperationResult } from '../devices/records.ts'
 import type { Hub } from '../events/hub.ts'
 import { Incident } from '../events/incidents.ts'
 import { described } from '../kit/described.ts'
-import type { OperatorVerdict } from '../workflow/threads/late_calls.ts'
+import type { OperatorVerdict } from '../workflow/threads/action/late_calls.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 

@@ -3,7 +3,7 @@
 import { LabError } from '../errors.ts'
 import type { Workflow } from './plans/plan.ts'
 import type { Execution } from './runs/execution.ts'
-import type { SubmissionRequest } from './runs/submission_request.ts'
+import type { SubmissionRequest } from './state/submission_request.ts'
 
 /** `open_simulations` counts PURE_SIM runs and dry runs, `open_runs` the others, `open_threads` the labware threads of all of them. */
 type RunLimits = { open_simulations: number; open_runs: number; open_threads: number }

@@ -5,10 +5,10 @@ import { described } from '../kit/described.ts'
 import type { Workflow } from './plans/plan.ts'
 import type { Rehearsal } from './run_environments.ts'
 import { Execution } from './runs/execution.ts'
-import { Reason, why } from './runs/explaining.ts'
+import { Reason, why } from './runs/explanation.ts'
 import { Operator } from './runs/operator.ts'
-import type { SubmissionRequest } from './runs/submission_request.ts'
-import type { TimelineRow } from './runs/timeline.ts'
+import type { SubmissionRequest } from './state/submission_request.ts'
+import type { TimelineRow } from './threads/timeline.ts'
 
 const Seconds = v.pipe(v.number(), v.metadata({ unit: 's' }))
 

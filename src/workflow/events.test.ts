@@ -4,8 +4,8 @@ import { type Test, test } from 'tap'
 import { begin, liveRuntime, run, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 import type { InjectedFault } from './equipment/pure_equipment.ts'
 import type { Execution } from './runs/execution.ts'
-import { blockers } from './runs/explaining.ts'
-import { actionTransitions, methodTransitions, type ThreadStatus, threadTransitions, workflowTransitions } from './statuses.ts'
+import { blockers } from './runs/explanation.ts'
+import { actionTransitions, methodTransitions, type ThreadStatus, threadTransitions, workflowTransitions } from './state/statuses.ts'
 
 const topology = {
   format: 1 as const,

@@ -12,7 +12,7 @@ import { Hops, movesOf } from './plans/timing.ts'
 import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
 import { Scheduler } from './scheduler/scheduler.ts'
-import { LabwareOnDeck } from './threads/labware.ts'
+import { LabwareOnDeck } from './state/labware.ts'
 import type { RunEnvironment, RunMode } from './threads/run_environment.ts'
 
 export type RunEnvironmentOptions = {

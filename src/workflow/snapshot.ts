@@ -3,17 +3,17 @@
 
 import * as v from 'valibot'
 import { described } from '../kit/described.ts'
-import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, SubmissionRecord, ThreadRecord } from './journal/records.ts'
 import type { Workflow } from './plans/plan.ts'
 import type { Topology } from './plans/topology.ts'
+import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, SubmissionRecord, ThreadRecord } from './records/records.ts'
 import type { Execution } from './runs/execution.ts'
 import { retriesOn } from './runs/held_action.ts'
-import type { TimelineRow } from './runs/timeline.ts'
-import { type ActionStatus, actionTransitions } from './statuses.ts'
+import { type ActionStatus, actionTransitions } from './state/statuses.ts'
 import { decisions } from './threads/recovery.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
 import { scopeKey } from './threads/slots.ts'
 import type { LabwareThread } from './threads/thread.ts'
+import type { TimelineRow } from './threads/timeline.ts'
 
 const MaybeText = v.nullable(v.string())
 const ActionStatusWord = v.picklist(Object.keys(actionTransitions) as ActionStatus[])

@@ -5,11 +5,11 @@
 import * as v from 'valibot'
 import { messageOf } from '../errors.ts'
 import type { Change, StateSource } from '../events/states.ts'
-import { cannotBe, type Lost } from './journal/stranded_labware.ts'
+import { cannotBe, type Lost } from './recovery/stranded_labware.ts'
 import type { RunEnvironments } from './run_environments.ts'
-import type { RunStates } from './run_state.ts'
 import type { Execution } from './runs/execution.ts'
-import { Labware } from './threads/labware.ts'
+import type { RunStates } from './state/entry.ts'
+import { Labware } from './state/labware.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
 
 /** The name of this part of the state, beside the ids of runs. */

@@ -5,7 +5,7 @@ import { VirtualTime } from '../kit/virtual_time.ts'
 import { begin, Kept, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 import { type InjectedFault, PureEquipment } from './equipment/pure_equipment.ts'
 import type { Bench } from './plans/bench.ts'
-import { checkpointOf } from './runs/state.ts'
+import { checkpointOf } from './state/run.ts'
 
 const topology = {
   format: 1,

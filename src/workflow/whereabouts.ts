@@ -7,11 +7,11 @@ import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { remedyOf } from './runs/in_the_way.ts'
 import { ShownLabware } from './snapshot.ts'
 import { pieceOf, type StandingPiece } from './standing_labware.ts'
-import { type Labware, placeOf } from './threads/labware.ts'
-import { knowsBetter } from './threads/moving.ts'
+import { type Labware, placeOf } from './state/labware.ts'
+import { knowsBetter } from './threads/move/hop.ts'
+import { mayBe, provenBy, uncertainty } from './threads/move/uncertain.ts'
 import { type RunEnvironment, runModes } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
-import { mayBe, provenBy, uncertainty } from './threads/uncertain.ts'
 
 const MaybeText = v.nullable(v.string())
 

@@ -1,8 +1,8 @@
 // Shows runs: the list, one of them, and what it did when.
 
-import type { GroupOutcome } from '../../workflow/journal/records.ts'
-import type { TimelineRow } from '../../workflow/runs/timeline.ts'
+import type { GroupOutcome } from '../../workflow/records/records.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../../workflow/snapshot.ts'
+import type { TimelineRow } from '../../workflow/threads/timeline.ts'
 import { shows } from '../asking.ts'
 import { atShell, short } from '../at_shell.ts'
 import { stillHeating } from '../heating.ts'

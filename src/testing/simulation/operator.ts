@@ -2,7 +2,7 @@
 
 import { LabError } from '../../errors.ts'
 import type { Execution } from '../../workflow/runs/execution.ts'
-import { ahead } from '../../workflow/runs/named.ts'
+import { ahead } from '../../workflow/runs/step_names.ts'
 import type { Runtime } from '../../workflow/runtime.ts'
 import { decisions, decisionsAt, type PauseSite } from '../../workflow/threads/recovery.ts'
 import type { LabwareThread } from '../../workflow/threads/thread.ts'

@@ -3,8 +3,8 @@
 import * as v from 'valibot'
 import * as contexts from '../../events/contexts.ts'
 import type { RuntimeEvent } from '../../events/event.ts'
-import { restarted } from '../../workflow/journal/restoring.ts'
 import { allSteps, type StepPlan } from '../../workflow/plans/plan.ts'
+import { restarted } from '../../workflow/recovery/restore.ts'
 import type { Execution } from '../../workflow/runs/execution.ts'
 import type { Scheduler } from '../../workflow/scheduler/scheduler.ts'
 import {
@@ -14,7 +14,7 @@ import {
   type Transitions,
   threadTransitions,
   workflowTransitions,
-} from '../../workflow/statuses.ts'
+} from '../../workflow/state/statuses.ts'
 
 const ends = { COMPLETED: {}, FAILED: {}, ABORTED: {} }
 

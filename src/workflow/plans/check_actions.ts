@@ -7,11 +7,11 @@ import { isNullable, isOptional, operations, readings } from '../../devices/oper
 import type { LabError } from '../../errors.ts'
 import { checked } from '../../kit/schema.ts'
 import type { WorkflowDocument } from './documents.ts'
+import { located, mustHave, wrong } from './mistakes.ts'
 import type { Draft } from './outline.ts'
 import { filledIn, variablesIn } from './params.ts'
 import { type ActionPlan, actionsOf } from './plan.ts'
 import type { KnownDevice } from './topology.ts'
-import { located, mustHave, wrong } from './wrong.ts'
 
 /** Throws `invalid`, naming the place. */
 export function checkActions(draft: Draft): void {

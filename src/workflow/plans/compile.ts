@@ -10,11 +10,11 @@ import { checkSharing } from './check_sharing.ts'
 import { checkWays } from './check_ways.ts'
 import { checkWindows } from './check_windows.ts'
 import { JsonWorkflow, WorkflowDocument } from './documents.ts'
-import { fillFeeds } from './feeding.ts'
+import { fillFeeds } from './feeds.ts'
+import { wrong } from './mistakes.ts'
 import { type Draft, outline } from './outline.ts'
 import { actionsOf, type MethodPlan, type Workflow } from './plan.ts'
 import type { Topology } from './topology.ts'
-import { wrong } from './wrong.ts'
 
 /**
  * Throws `invalid`, naming the place: `workflow seal-and-spin: threads.plate.steps[1].method: there is no method shke_it`.

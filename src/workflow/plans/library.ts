@@ -7,9 +7,9 @@ import { parseJsonWithComments } from '../../kit/json.ts'
 import { loadModule } from '../../kit/modules.ts'
 import type { Bench } from './bench.ts'
 import { compileDocument, workflowDocument } from './compile.ts'
+import { mustBeKnown, wrong } from './mistakes.ts'
 import type { Workflow } from './plan.ts'
 import { compileTopology, type Topology } from './topology.ts'
-import { mustBeKnown, wrong } from './wrong.ts'
 
 /** A document that was read and not yet looked at. */
 export type Source = { origin: string; form: Workflow['form']; input: unknown }

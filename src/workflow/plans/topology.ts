@@ -7,8 +7,8 @@ import { checked } from '../../kit/schema.ts'
 import type { Bench } from './bench.ts'
 import { TopologyDocument } from './documents.ts'
 import { Graph } from './graph.ts'
+import { mustBeKnown, mustBeOnce, mustHave, wrong } from './mistakes.ts'
 import { checkPlaces } from './places.ts'
-import { mustBeKnown, mustBeOnce, mustHave, wrong } from './wrong.ts'
 
 export type Topology = {
   document: TopologyDocument

@@ -7,7 +7,8 @@ import type { Hub } from '../../events/hub.ts'
 import type { IncidentCategory } from '../../events/incidents.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { actionsOf, itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
-import { Entry, RunState } from '../run_state.ts'
+import { Entry, RunState } from '../state/entry.ts'
+import type { ExecutionState, SubmissionState } from '../state/run.ts'
 import {
   type Phase,
   phaseTransitions,
@@ -16,26 +17,25 @@ import {
   statusAlone,
   type WorkflowStatus,
   workflowTransitions,
-} from '../statuses.ts'
+} from '../state/statuses.ts'
+import { LateCalls } from '../threads/action/late_calls.ts'
 import type { NoteworthyError, ThreadOrigin } from '../threads/carrier.ts'
+import { Channels, type Published } from '../threads/channels.ts'
 import { travel } from '../threads/journey.ts'
-import { LateCalls } from '../threads/late_calls.ts'
 import type { MethodRun } from '../threads/method.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { Slots } from '../threads/slots.ts'
 import type { Confirmation, LabwareThread, RunPorts } from '../threads/thread.ts'
+import { Timeline } from '../threads/timeline.ts'
 import { Bus } from './bus.ts'
-import { Channels, type Published } from './channels.ts'
 import { Flood, flooding } from './flood.ts'
 import { Groups } from './groups.ts'
 import { type InsertRequest, Inserts } from './inserts.ts'
-import { theOneAhead } from './named.ts'
 import type { Operator } from './operator.ts'
 import { Stall } from './stall.ts'
-import type { ExecutionState, SubmissionState } from './state.ts'
+import { theOneAhead } from './step_names.ts'
 import { Submission } from './submission.ts'
 import { ThreadFactory } from './thread_factory.ts'
-import { Timeline } from './timeline.ts'
 
 /** The surroundings that all executions of a service share. */
 export type Surroundings = {

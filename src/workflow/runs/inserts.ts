@@ -5,14 +5,14 @@ import { LabError } from '../../errors.ts'
 import { checked } from '../../kit/schema.ts'
 import { compileWorkflow } from '../plans/compile.ts'
 import { type Action, actionsIn, JsonStep, type Step } from '../plans/documents.ts'
+import { wrong } from '../plans/mistakes.ts'
 import { type ActionPlan, allSteps, itemKey, listsIn, type StepPlan, type Workflow } from '../plans/plan.ts'
-import { wrong } from '../plans/wrong.ts'
-import { Entry } from '../run_state.ts'
+import { Entry } from '../state/entry.ts'
+import type { InsertState, ThreadState } from '../state/run.ts'
 import type { Frame } from '../threads/frame.ts'
 import type { MethodRun } from '../threads/method.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
-import { ahead, isCalled, itemsOf, mustBeOne, mustBeThere, type Named } from './named.ts'
-import type { InsertState, ThreadState } from './state.ts'
+import { ahead, isCalled, itemsOf, mustBeOne, mustBeThere, type Named } from './step_names.ts'
 
 type Anchor = { before: string } | { after: string }
 export type InsertRequest = Anchor & { item: unknown }

@@ -4,14 +4,14 @@ import * as v from 'valibot'
 import { LabError } from '../../errors.ts'
 import { didYouMeanAmong } from '../../kit/did_you_mean.ts'
 import type { ThreadPlan, Workflow } from '../plans/plan.ts'
+import type { Labware } from '../state/labware.ts'
+import { ThreadState } from '../state/run.ts'
+import type { Acquisition } from '../state/submission_request.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
-import type { Labware } from '../threads/labware.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { LabwareThread, type RunPorts } from '../threads/thread.ts'
 import { offTheBench } from './in_the_way.ts'
-import { ThreadState } from './state.ts'
 import type { Submission } from './submission.ts'
-import type { Acquisition } from './submission_request.ts'
 
 type Beginning = v.InferInput<typeof ThreadState>
 

@@ -3,13 +3,13 @@
 import type { Context } from '../../events/event.ts'
 import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
 import type { Workflow } from '../plans/plan.ts'
-import type { Entry } from '../run_state.ts'
-import type { WindowState } from '../runs/state.ts'
-import type { Timeline } from '../runs/timeline.ts'
 import type { Obstacle } from '../scheduler/request.ts'
-import type { Status, ThreadStatus } from '../statuses.ts'
-import type { Labware } from './labware.ts'
+import type { Entry } from '../state/entry.ts'
+import type { Labware } from '../state/labware.ts'
+import type { WindowState } from '../state/run.ts'
+import type { Status, ThreadStatus } from '../state/statuses.ts'
 import type { RunEnvironment } from './run_environment.ts'
+import type { Timeline } from './timeline.ts'
 
 /** The reason why a thread waits, for those who ask why nothing moves. `peer`: another thread has to go on. */
 export type Waiting = {

@@ -2,10 +2,10 @@
 
 import { Signal } from '../../kit/signal.ts'
 import type { ActionPlan, MethodPlan } from '../plans/plan.ts'
-import { Entry, type RunState } from '../run_state.ts'
-import type { MethodState } from '../runs/state.ts'
-import { type MethodStatus, methodTransitions, Status } from '../statuses.ts'
-import type { ActionRun, OwningMethod } from './action.ts'
+import { Entry, type RunState } from '../state/entry.ts'
+import type { MethodState } from '../state/run.ts'
+import { type MethodStatus, methodTransitions, Status } from '../state/statuses.ts'
+import type { ActionRun, OwningMethod } from './action/action.ts'
 import type { Carrier, Publisher } from './carrier.ts'
 import { withInserted, withPlace } from './frame.ts'
 

@@ -2,7 +2,7 @@
 
 import { LabError } from '../../errors.ts'
 import type { MethodDoing } from '../plans/author.ts'
-import { mustBeRecord, mustBeText, onceAwaited, variablesOf } from './body_context.ts'
+import { mustBeRecord, mustBeText, onceAwaited, variablesOf } from './action/body_context.ts'
 import type { MethodRun } from './method.ts'
 import type { LabwareThread } from './thread.ts'
 

@@ -3,18 +3,19 @@
 import { LabError, messageOf } from '../../errors.ts'
 import type { IncidentCategory } from '../../events/incidents.ts'
 import type { ActionPlan, StepList, StepPlan, ThreadPlan } from '../plans/plan.ts'
-import { Entry, type Fixed, type RunState } from '../run_state.ts'
-import type { Channels, Published } from '../runs/channels.ts'
-import type { ThreadState } from '../runs/state.ts'
 import type { Candidate, Obstacle } from '../scheduler/request.ts'
-import { isTerminal, Status, type ThreadStatus, threadTransitions } from '../statuses.ts'
-import type { ActionRun } from './action.ts'
+import { Entry, type Fixed, type RunState } from '../state/entry.ts'
+import type { Labware } from '../state/labware.ts'
+import type { ThreadState } from '../state/run.ts'
+import { isTerminal, Status, type ThreadStatus, threadTransitions } from '../state/statuses.ts'
+import type { ActionRun } from './action/action.ts'
+import type { LateCalls } from './action/late_calls.ts'
 import { isBlocked, type Publisher, type ThreadOrigin, type Waiting, type Window } from './carrier.ts'
+import type { Channels, Published } from './channels.ts'
 import { Frame, type FrameState, withInserted } from './frame.ts'
-import type { Labware } from './labware.ts'
-import type { LateCalls } from './late_calls.ts'
 import type { MethodRun } from './method.ts'
-import type { MoveRun } from './move.ts'
+import type { MoveRun } from './move/move.ts'
+import { isUncertain, uncertainty } from './move/uncertain.ts'
 import {
   ActionExit,
   type Decision,
@@ -30,7 +31,6 @@ import {
 } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
 import type { Slots } from './slots.ts'
-import { isUncertain, uncertainty } from './uncertain.ts'
 
 /** Which interrupts end a wait: all of them, all but a pause, or only an abort. */
 type Interruption = 'pause' | 'stop' | 'abort'
