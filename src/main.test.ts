@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import { test } from 'tap'
 import { demo } from './testing/cli.ts'
-import type { RunMode } from './workflow/threads/run_environment.ts'
+import type { RunMode } from './workflow/state/modes.ts'
 import type { LabwareThread } from './workflow/threads/thread.ts'
 
 /** Longer than any test waits, for every limit and delay of these runs. */

@@ -1,8 +1,14 @@
 // A device behind which a program stands: whatever it says of itself, it is asked for as JSON-RPC.
 
 import * as v from 'valibot'
-import type { OwnOperation } from '../../src/devices/description.ts'
-import { changesOf, type Description, mostSeconds, ownOperations, readDescription } from '../../src/devices/description.ts'
+import {
+  changesOf,
+  type Description,
+  mostSeconds,
+  type OwnOperation,
+  ownOperations,
+  readDescription,
+} from '../../src/devices/description.ts'
 import type { KeptDescription } from '../../src/devices/descriptions.ts'
 import type { AnyProfile, AskedOperation, Device, EndedEarly, Identity, Learned, Limits, SelfDescribed } from '../../src/devices/device.ts'
 import { connectionLost, isRefusal } from '../../src/devices/failure.ts'

@@ -14,9 +14,9 @@ import type { Lost } from '../workflow/recovery/stranded_labware.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import { benchId } from '../workflow/standing_labware.ts'
 import type { RunStates } from '../workflow/state/entry.ts'
+import type { RunMode } from '../workflow/state/modes.ts'
 import { type Checkpoint, checkpointOf, halvesOnBench, threadsOnBench } from '../workflow/state/run.ts'
 import { isTerminal, phaseTransitions, threadTransitions } from '../workflow/state/statuses.ts'
-import type { RunMode } from '../workflow/threads/run_environment.ts'
 
 /** The time between two tries of work that the card has refused. */
 const again_ms = 1000

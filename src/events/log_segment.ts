@@ -1,8 +1,7 @@
 // The facts about a segment of the log that are known without reading it, and the sidecar that stores them.
 
 import { readFileSync, statSync } from 'node:fs'
-import type { FileHandle } from 'node:fs/promises'
-import { rename } from 'node:fs/promises'
+import { type FileHandle, rename } from 'node:fs/promises'
 import * as v from 'valibot'
 
 export type OpenFile = (path: string, flags: string, mode?: number) => Promise<FileHandle>

@@ -7,8 +7,7 @@
 // on the card for certain when the line was written: a log that ends before it is not the one that belongs to this state. A file begins with a
 // copy of all that stands; its lines say which of how many they are: "copy":[1,3]. The file has its name when the copy is on the card.
 
-import type { FileHandle } from 'node:fs/promises'
-import { open as openOnDisk, rename } from 'node:fs/promises'
+import { type FileHandle, open as openOnDisk, rename } from 'node:fs/promises'
 import { withChecksum } from '../kit/checksum.ts'
 import { makeFolder, remove, storageError, syncFolder, writeAt } from '../kit/durable.ts'
 import type { OpenFile } from './log_segment.ts'

@@ -3,7 +3,7 @@ import { openBench } from '../testing/http.ts'
 import { benchOf } from '../workflow/plans/bench.ts'
 import { compileLibrary } from '../workflow/plans/library.ts'
 import { refusalFor } from '../workflow/plans/refusal.ts'
-import { runModes } from '../workflow/threads/run_environment.ts'
+import { runModes } from '../workflow/state/modes.ts'
 import { demoTeachpoints } from './demo_bench.ts'
 import { demoTopology, sealAndSpin } from './seal_and_spin.ts'
 

@@ -3,8 +3,7 @@
 
 import type { Hub } from '../events/hub.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
-import type { Batch } from './batches.ts'
-import { Batches } from './batches.ts'
+import { type Batch, Batches } from './batches.ts'
 import { type Foreign, headerNames, standingAt } from './history.ts'
 import type { Identity } from './identity.ts'
 import type { Link } from './wire.ts'

@@ -3,8 +3,7 @@
 
 import { hash, randomUUID } from 'node:crypto'
 import * as v from 'valibot'
-import type { NotifyTarget } from '../config/notify.ts'
-import { notifyKinds } from '../config/notify.ts'
+import { type NotifyTarget, notifyKinds } from '../config/notify.ts'
 import { LabError, messageOf as sentenceOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Sink } from '../events/sinks.ts'

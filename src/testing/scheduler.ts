@@ -2,8 +2,7 @@
 
 import * as v from 'valibot'
 import { TopologyDocument } from '../workflow/plans/documents.ts'
-import type { Hop } from '../workflow/plans/graph.ts'
-import { Graph } from '../workflow/plans/graph.ts'
+import { Graph, type Hop } from '../workflow/plans/graph.ts'
 import type { Again, Candidate, Request, RequestHandle } from '../workflow/scheduler/request.ts'
 import { Scheduler } from '../workflow/scheduler/scheduler.ts'
 

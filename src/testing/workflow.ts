@@ -1,7 +1,6 @@
 // For tests and benchmarks: a runtime without a service around it, and what it told.
 
-import type { Context, RuntimeEvent } from '../events/event.ts'
-import { runtimeEvent } from '../events/event.ts'
+import { type Context, type RuntimeEvent, runtimeEvent } from '../events/event.ts'
 import type { IncidentCategory } from '../events/incidents.ts'
 import type { StateSource } from '../events/states.ts'
 import type { Equipment } from '../workflow/equipment/equipment.ts'

@@ -13,7 +13,8 @@ import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
 import { Scheduler } from './scheduler/scheduler.ts'
 import { LabwareOnDeck } from './state/labware.ts'
-import type { RunEnvironment, RunMode } from './threads/run_environment.ts'
+import type { RunMode } from './state/modes.ts'
+import type { RunEnvironment } from './threads/run_environment.ts'
 
 export type RunEnvironmentOptions = {
   clock: Clock

@@ -8,9 +8,10 @@ import { remedyOf } from './runs/in_the_way.ts'
 import { ShownLabware } from './snapshot.ts'
 import { pieceOf, type StandingPiece } from './standing_labware.ts'
 import { type Labware, placeOf } from './state/labware.ts'
+import { runModes } from './state/modes.ts'
+import { mayBe, provenBy, uncertainty } from './state/move.ts'
 import { knowsBetter } from './threads/move/hop.ts'
-import { mayBe, provenBy, uncertainty } from './threads/move/uncertain.ts'
-import { type RunEnvironment, runModes } from './threads/run_environment.ts'
+import type { RunEnvironment } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
 
 const MaybeText = v.nullable(v.string())

@@ -8,21 +8,22 @@
 //   const live = bench.live({ onState: (state) => console.log(state.device['shaker-1']?.state) })
 //   live.close()
 
-import type {
-  DeviceInfo,
-  ExecutionSummary,
-  GetHealthResponse,
-  Incident,
-  ListLabwareResponse,
-  ListManualStepsResponse,
-  PairingRequest,
-  Reading,
-  RuntimeEvent,
-  Thread,
-  TimelineRow,
-  Topology,
+import {
+  type DeviceInfo,
+  type ExecutionSummary,
+  type GetHealthResponse,
+  type Incident,
+  type ListLabwareResponse,
+  type ListManualStepsResponse,
+  type Operations,
+  operations,
+  type PairingRequest,
+  type Reading,
+  type RuntimeEvent,
+  type Thread,
+  type TimelineRow,
+  type Topology,
 } from './api.ts'
-import { type Operations, operations } from './api.ts'
 
 export type * from './api.ts'
 

@@ -1,8 +1,7 @@
 // For tests: a service that dies at any moment and begins anew, with what was on its card: the log, the records, the state of its runs.
 
 import { messageOf } from '../../errors.ts'
-import type { Context, RuntimeEvent } from '../../events/event.ts'
-import { runtimeEvent } from '../../events/event.ts'
+import { type Context, type RuntimeEvent, runtimeEvent } from '../../events/event.ts'
 import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
 import type { Sink } from '../../events/sinks.ts'
 import type { Change, StateSource } from '../../events/states.ts'

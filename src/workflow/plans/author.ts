@@ -4,7 +4,7 @@
 import type * as v from 'valibot'
 import type { OperationName, operations, Performable, Question, Read, ReadingName } from '../../devices/operations.ts'
 import type { OperationResult } from '../../devices/records.ts'
-import type { RunMode } from '../threads/run_environment.ts'
+import type { RunMode } from '../state/modes.ts'
 import type { Handler, TopologyInput, WorkflowDocument } from './documents.ts'
 
 /** `export default topology({…})` */

@@ -1,7 +1,7 @@
 // Why a workflow cannot run in a mode: what is not there, and what was not taught.
 
 import { didYouMean } from '../../kit/did_you_mean.ts'
-import type { RunMode } from '../threads/run_environment.ts'
+import type { RunMode } from '../state/modes.ts'
 import type { Bench } from './bench.ts'
 import { actionsOf, type Workflow } from './plan.ts'
 import type { Topology } from './topology.ts'

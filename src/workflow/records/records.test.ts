@@ -1,7 +1,6 @@
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { type Test, test } from 'tap'
-import type { RuntimeEvent } from '../../events/event.ts'
-import { runtimeEvent } from '../../events/event.ts'
+import { type RuntimeEvent, runtimeEvent } from '../../events/event.ts'
 import type { Sink } from '../../events/sinks.ts'
 import { VirtualClock } from '../../kit/clock.ts'
 import { begin, run, testRuntime, until } from '../../testing/workflow.ts'

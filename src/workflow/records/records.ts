@@ -3,9 +3,9 @@
 import * as v from 'valibot'
 import { ExecutionLifecycleContext } from '../../events/contexts.ts'
 import type { Submission } from '../runs/submission.ts'
+import { runModes } from '../state/modes.ts'
 import { isTerminal, type ThreadStatus, threadTransitions } from '../state/statuses.ts'
 import { Group, requestHash } from '../state/submission_request.ts'
-import { runModes } from '../threads/run_environment.ts'
 
 const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
 const MaybeUnixSeconds = v.pipe(v.nullable(v.number()), v.description('Unix time'), v.metadata({ unit: 's' }))

@@ -2,8 +2,7 @@
 
 import { SmallSet } from '../../kit/small_set.ts'
 import { isFree } from './deadlock_avoidance.ts'
-import type { Ticket } from './model.ts'
-import { type Claimant, DeviceSites, type Placement, type Resource, type RouteGrant, type Zone } from './model.ts'
+import { type Claimant, DeviceSites, type Placement, type Resource, type RouteGrant, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import { Parking } from './parking.ts'
 import { compare, type Ranked } from './ranked_queue.ts'

@@ -2,8 +2,7 @@
 
 import type { Clock } from '../../kit/clock.ts'
 import type { Hops } from '../plans/timing.ts'
-import type { Ticket } from './model.ts'
-import { type Claimant, DeviceSites, type Resource } from './model.ts'
+import { type Claimant, DeviceSites, type Resource, type Ticket } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { Keep } from './request.ts'
 

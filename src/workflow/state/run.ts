@@ -1,10 +1,10 @@
 // The state of a run that outlasts the service: where everything stands, and how far each thread has come. Each value is the live one too: see `RunState`.
 
 import * as v from 'valibot'
-import { FrameState, Inserted } from '../threads/frame.ts'
-import { cutOff, MoveState } from '../threads/move/uncertain.ts'
-import { runModes } from '../threads/run_environment.ts'
+import { FrameState, Inserted } from './frame.ts'
 import { Labware, placeOf } from './labware.ts'
+import { runModes } from './modes.ts'
+import { cutOff, MoveState } from './move.ts'
 import { apart, joined } from './parts.ts'
 import { actionTransitions, methodTransitions, phaseTransitions, statusIn, submissionTransitions, threadTransitions } from './statuses.ts'
 import { SubmissionRequest } from './submission_request.ts'

@@ -5,7 +5,7 @@ import * as v from 'valibot'
 import { described } from '../../kit/described.ts'
 import { Barcode, byName, Id, Name } from '../../kit/name.ts'
 import { sortedMembers } from '../../kit/sorted_members.ts'
-import { runModes } from '../threads/run_environment.ts'
+import { runModes } from './modes.ts'
 
 /** Where a labware comes from: out of a storage, one with this barcode, or one that stands there. */
 const Acquisition = v.union(

@@ -3,11 +3,11 @@
 import { Signal } from '../../kit/signal.ts'
 import type { ActionPlan, MethodPlan } from '../plans/plan.ts'
 import { Entry, type RunState } from '../state/entry.ts'
+import { withInserted, withPlace } from '../state/frame.ts'
 import type { MethodState } from '../state/run.ts'
 import { type MethodStatus, methodTransitions, Status } from '../state/statuses.ts'
 import type { ActionRun, OwningMethod } from './action/action.ts'
 import type { Carrier, Publisher } from './carrier.ts'
-import { withInserted, withPlace } from './frame.ts'
 
 /** The thread that owns a method; its run knows the actions that an operator put in. */
 type Owner = Carrier & {

@@ -2,8 +2,7 @@
 
 import { LabError } from '../../errors.ts'
 import { Signal } from '../../kit/signal.ts'
-import type { ThreadPlan } from '../plans/plan.ts'
-import { mayFeed } from '../plans/plan.ts'
+import { mayFeed, type ThreadPlan } from '../plans/plan.ts'
 import { Entry, type Fixed, type RunState } from '../state/entry.ts'
 import { isSpent } from '../state/labware.ts'
 import type { SlotState } from '../state/run.ts'

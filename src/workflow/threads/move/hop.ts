@@ -5,6 +5,7 @@ import { LabError, messageOf } from '../../../errors.ts'
 import type { Hop } from '../../plans/graph.ts'
 import { otherDevices } from '../../plans/plan.ts'
 import { type Labware, placeOf } from '../../state/labware.ts'
+import { isUncertain, mayBe, mayBePicked, uncertainty } from '../../state/move.ts'
 import { categoryOf } from '../action/causes.ts'
 import { reachIn, take } from '../clearance.ts'
 import { getReady, openUp } from '../preparation.ts'
@@ -13,7 +14,6 @@ import { secondsAt } from '../run_environment.ts'
 import type { LabwareThread } from '../thread.ts'
 import { MotionSync } from './motion_sync.ts'
 import { MoveRun } from './move.ts'
-import { isUncertain, mayBe, mayBePicked, uncertainty } from './uncertain.ts'
 
 /**
  * After a restart: sets labware in a gripper back where it was picked; that position is still reserved for it. Its route is lost, and a full

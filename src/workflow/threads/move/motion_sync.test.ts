@@ -5,8 +5,8 @@ import { LabError } from '../../../errors.ts'
 import { begin, instantBench, Kept, liveRuntime, run, threadIn, until } from '../../../testing/workflow.ts'
 import type { BeforeMotion, Equipment } from '../../equipment/equipment.ts'
 import type { TopologyInput } from '../../plans/documents.ts'
+import { mayBe } from '../../state/move.ts'
 import { checkpointOf } from '../../state/run.ts'
-import { mayBe } from './uncertain.ts'
 
 const topology: TopologyInput = {
   format: 1,

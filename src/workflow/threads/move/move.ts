@@ -1,9 +1,9 @@
 // One attempt at a hop: its status, and how far the transporter came.
 
 import type { Hop } from '../../plans/graph.ts'
+import type { MoveState } from '../../state/move.ts'
 import { type ActionStatus, actionTransitions, Status } from '../../state/statuses.ts'
 import type { Carrier } from '../carrier.ts'
-import type { MoveState } from './uncertain.ts'
 
 const nothing = { is_placing: false, has_failed_pick: false }
 

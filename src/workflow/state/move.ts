@@ -1,8 +1,8 @@
 // Where labware may be whose move is under way, or was cut off.
 
 import * as v from 'valibot'
-import { type Labware, placeOf } from '../../state/labware.ts'
-import { actionTransitions, statusIn } from '../../state/statuses.ts'
+import { type Labware, placeOf } from './labware.ts'
+import { actionTransitions, statusIn } from './statuses.ts'
 
 /** An attempt at a hop. */
 export const MoveState = v.object({
