@@ -1,9 +1,9 @@
-// The daemon: takes its data folder, opens the lab, listens, and closes all of it again.
+// The daemon: takes its data folder, opens the bench, listens, and closes all of it again.
 
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
-import { type Lab, openLab } from './bench/bench.ts'
+import { type Bench, openBench } from './bench/bench.ts'
 import type { Source } from './bench/reloading.ts'
 import { type Certificate, readTls } from './config/tls.ts'
 import type { Config } from './config.ts'
@@ -22,7 +22,7 @@ import { Refusals } from './kit/refusals.ts'
 import { brokenOff, Starts } from './kit/starts.ts'
 
 export type Service = {
-  lab: Lab
+  bench: Bench
   /** Where it listens: `http://127.0.0.1:8520`. */
   url: string
   /** SHA-256 of its certificate, for people to compare; undefined without TLS. */
@@ -81,17 +81,17 @@ async function begin(config: Config, { data_dir, source, topologies, runtime_dir
     const stoppable = (rooms: Stoppable) => {
       door.app = startingApp(rooms)
     }
-    const opening = openLab(config, { data_dir, source, topologies, log, clock, safe: why, certificate: tls, taken, refusals, stoppable })
+    const opening = openBench(config, { data_dir, source, topologies, log, clock, safe: why, certificate: tls, taken, refusals, stoppable })
     // An opening that was refused, for example because of its configuration, has not broken off.
-    const lab = await opening.catch((error) => starts.end().then(() => Promise.reject(error)))
-    door.app = app(lab)
+    const bench = await opening.catch((error) => starts.end().then(() => Promise.reject(error)))
+    door.app = app(bench)
     return {
-      lab,
+      bench,
       url: urlOf(address, tls !== undefined),
       get fingerprint() {
         return tls?.fingerprint
       },
-      close: closing({ lab, servers, starts, clock }),
+      close: closing({ bench, servers, starts, clock }),
     }
   } catch (error) {
     await Promise.all(servers.map((one) => closeServer(one, 0)))
@@ -133,13 +133,13 @@ function urlOf({ address, family, port }: AddressInfo, isSecure: boolean): strin
   return `${isSecure ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-type Open = { lab: Lab; servers: readonly Server[]; starts: Starts; clock: EndingClock }
+type Open = { bench: Bench; servers: readonly Server[]; starts: Starts; clock: EndingClock }
 
-function closing({ lab, servers, starts, clock }: Open): () => Promise<void> {
+function closing({ bench, servers, starts, clock }: Open): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = async () => {
     try {
-      await lab.close()
+      await bench.close()
       await starts.end()
     } finally {
       // Open servers would keep the process from ending.

@@ -116,7 +116,7 @@ const outside = imports.filter(({ to }) => !to.startsWith('.'))
 
 test('nobody joins abort signals: on Node 20 each time leaves a trace in one that lasts, for good', (t) => {
   const joining = files.filter((file) => !isTest(file) && readFileSync(file, 'utf8').includes('AbortSignal.any('))
-  t.same(joining.map(name), [], 'drivers/going.ts shows how one is aborted by several')
+  t.same(joining.map(name), [], 'drivers/operation_runner.ts shows how one is aborted by several')
   t.end()
 })
 
@@ -224,10 +224,10 @@ test('the start of a bench loads nothing of the workflows', (t) => {
   t.end()
 })
 
-test('a file of routes names the rooms that it uses; only the skin as a whole knows the whole lab', (t) => {
+test('a file of routes names the rooms that it uses; only the skin as a whole knows the whole bench', (t) => {
   const http = files.filter((file) => roomOf(file) === 'http' && !isTest(file))
   const knowing = http.filter((file) =>
-    /import (type )?\{[^}]*\bLab\b[^}]*\} from '\.\.\/bench\/bench\.ts'/.test(readFileSync(file, 'utf8')),
+    /import (type )?\{[^}]*\bBench\b[^}]*\} from '\.\.\/bench\/bench\.ts'/.test(readFileSync(file, 'utf8')),
   )
   t.same(knowing.map(name), ['src/http/app.ts', 'src/http/run_routes.ts', 'src/http/service_routes.ts'])
   t.end()

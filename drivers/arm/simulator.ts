@@ -1,8 +1,8 @@
 // A simulated arm: a move takes as long as its way is, and a stopped arm forgets where it is.
 
 import type { Approach, Joints, Skill } from '../../src/devices/way.ts'
-import { Mounted } from '../mounted.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { WithMount } from '../with_mount.ts'
 import { type Asked, type AskedSpot, axes, errors, type Pose, readGateway, readMove, type State } from './protocol.ts'
 
 const homePose: Pose = { x: 0, y: 200, z: 300, yaw: 0, pitch: 0, roll: 0 }
@@ -31,7 +31,7 @@ type Settings = { speed: number; can: readonly Skill[] }
 
 export const simulate: Simulate<Settings> = (at) => new SimulatedArm(at)
 
-class SimulatedArm extends Mounted<InstrumentEnd<Settings>> implements Simulator {
+class SimulatedArm extends WithMount<InstrumentEnd<Settings>> implements Simulator {
   #input = ''
   #state: Exclude<State, 'moving'> = 'unhomed'
   #pose = homePose

@@ -13,7 +13,7 @@ import { promisify } from 'node:util'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { sleep, systemClock } from '../../src/kit/clock.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
-import { Mounted } from '../mounted.ts'
+import { WithMount } from '../with_mount.ts'
 import { type Pin, type PinBackend, type PinUse, type Probe, placeInWords } from './pin.ts'
 import { type Chip, lineOf } from './pin_chips.ts'
 
@@ -157,7 +157,7 @@ type Watch = { shell: Shell; closed: Promise<void>; said: string; pid?: number; 
  * queues the edges, so the last one is the level, with two exceptions: an edge between the first level and gpiomon, a few milliseconds, is
  * lost; and in a burst the queue can overflow. So `read` begins anew every two seconds, and after a burst.
  */
-class Input extends Mounted<Place> implements Pin {
+class Input extends WithMount<Place> implements Pin {
   readonly #queue = new SerialQueue(64)
   readonly #listeners = new Set<(active: boolean) => void>()
   #watch: Watch | undefined
@@ -304,7 +304,7 @@ read -r level || exit
 } | { ${quoted(obey)} "${line}=$level"; printf '\\nended\\n'; }
 `
 
-class Output extends Mounted<Place> implements Pin {
+class Output extends WithMount<Place> implements Pin {
   readonly #keeper: Shell
   readonly #obeys = this.at.tools.words.obey !== undefined
   #pid: number | undefined

@@ -40,7 +40,7 @@ export const commands = bench({
     // A demo may have its usual port.
     const service = await startService({ ...config, listen: { ...config.listen, port: 0 } }, { data_dir: folder, log: silent })
     try {
-      const env = { BENCHD_URL: service.url, BENCHD_API_KEY: await prepareDemo(service.lab) }
+      const env = { BENCHD_URL: service.url, BENCHD_API_KEY: await prepareDemo(service.bench) }
       return [
         await row('benchd help', { file: process.execPath, args: [benchd, 'help'] }, bareNode, { rounds, most: 1.5 }),
         await row('benchd devices, a request', { file: process.execPath, args: [benchd, 'devices'], env }, bareNode, { rounds, most: 2.2 }),

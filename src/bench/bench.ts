@@ -53,7 +53,7 @@ export const healthStates = ['ok', 'degraded', 'starting', 'stopping'] as const
 export const healthReasons = ['storage', 'disk', 'clock', 'under_voltage', 'temperature', 'stop_input', 'safe_mode', 'backup'] as const
 export type Health = { status: (typeof healthStates)[number]; version: string; uptime_s: number; reasons: string[] }
 
-export type Lab = {
+export type Bench = {
   /** The configuration in force: a reload changes some of it. */
   readonly config: Config
   /** The file that it is from, read again. */
@@ -109,7 +109,7 @@ export type Lab = {
   close(): Promise<void>
 }
 
-type Options = {
+type BenchOptions = {
   data_dir: string
   /** The file that the configuration is from, for backups and to be read again. */
   source?: Source | undefined
@@ -124,13 +124,13 @@ type Options = {
   /** The computer, where it is not this one. */
   host?: Host | undefined
   /** Is called once the devices are open: until all else is, only a stop is taken. */
-  stoppable?: ((rooms: Pick<Lab, 'config' | 'registry' | 'keys' | 'audit' | 'refusals' | 'log'>) => void) | undefined
-  /** Where refusals are counted, if somebody outside of the lab counts there too. */
+  stoppable?: ((rooms: Pick<Bench, 'config' | 'registry' | 'keys' | 'audit' | 'refusals' | 'log'>) => void) | undefined
+  /** Where refusals are counted, if code outside of the bench counts there too. */
   refusals?: Refusals | undefined
 }
 
-/** Opens the lab on a data folder that is ours alone. Sends nothing but queries to the devices. Nothing is open when it rejects. */
-export async function openLab(config: Config, options: Options): Promise<Lab> {
+/** Opens the bench on a data folder that is ours alone. Sends nothing but queries to the devices. Nothing is open when it rejects. */
+export async function openBench(config: Config, options: BenchOptions): Promise<Bench> {
   const opened: (() => unknown)[] = []
   try {
     return await open(config, options, opened)
@@ -141,7 +141,7 @@ export async function openLab(config: Config, options: Options): Promise<Lab> {
 }
 
 /** Adds to `opened` what closes each thing, so that a later one may fail. */
-async function open(config: Config, options: Options, opened: (() => unknown)[]): Promise<Lab> {
+async function open(config: Config, options: BenchOptions, opened: (() => unknown)[]): Promise<Bench> {
   const { data_dir, source, topologies, safe, log, clock = systemClock, host = thisHost({ data_dir }) } = options
   const { refusals = new Refusals({ log, clock }) } = options
   const closedOnFailure = <Room extends { close(): unknown }>(room: Room) => {
@@ -212,17 +212,17 @@ async function open(config: Config, options: Options, opened: (() => unknown)[])
   })
   await runs.openIfUsed()
   reportPaused(runs, notifier, log)
-  const fleet = await openFleet(config, { folder: data_dir, hub, log, report, about: () => aboutBench(lab, runs.handovers) })
+  const fleet = await openFleet(config, { folder: data_dir, hub, log, report, about: () => aboutBench(bench, runs.handovers) })
 
   const places = { data_dir, config_path: source?.path }
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
   const hidden = { runs, watch, input, latches, descriptions, journal, safeMode, began }
-  const lab = labOf({ ...shown, ...hidden, backups, notifier, fleet, long_requests, simulations, load })
-  return lab
+  const bench = benchOf({ ...shown, ...hidden, backups, notifier, fleet, long_requests, simulations, load })
+  return bench
 }
 
-/** The rooms of an open lab that only the lab itself uses. */
-type Hidden = {
+/** The rooms of an open bench that only the bench itself uses. */
+type InnerRooms = {
   runs: LateRuns
   watch: HostWatch
   input: ReturnType<typeof stopInput> | undefined
@@ -230,13 +230,13 @@ type Hidden = {
   descriptions: Descriptions
   journal: OperationJournal
   safeMode(): Incident | undefined
-  /** When the lab was opened. */
+  /** When the bench was opened. */
   began: number
 }
 
-/** The rooms that the lab shows as they are. */
-type Shown = Omit<
-  Lab,
+/** The rooms that the bench shows as they are. */
+type PublicRooms = Omit<
+  Bench,
   | 'config'
   | 'readings'
   | 'runs'
@@ -254,7 +254,7 @@ type Shown = Omit<
 }
 
 /** Puts the open rooms together, and closes them in the order in which they need each other. */
-function labOf(rooms: Shown & Hidden): Lab {
+function benchOf(rooms: PublicRooms & InnerRooms): Bench {
   const { runs, watch, input, latches, descriptions, journal, safeMode, began, ...shown } = rooms
   const { reloading, version, clock, hub, ledger, registry, teachpoints, keys, idempotency, audit, backups, notifier, fleet, load } = rooms
   const { simulations } = rooms
@@ -323,7 +323,7 @@ function labOf(rooms: Shown & Hidden): Lab {
 function takeOver(
   config: Config,
   devices: readonly ReloadedDevice[],
-  { hub, registry, audit, notifier }: Pick<Lab, 'hub' | 'registry' | 'audit' | 'notifier'>,
+  { hub, registry, audit, notifier }: Pick<Bench, 'hub' | 'registry' | 'audit' | 'notifier'>,
 ): void {
   hub.streams.allow(config.limits.subscribers)
   notifier.reload(config.notify)
@@ -379,7 +379,7 @@ function reportsTo(hub: Hub, log: Log): Report {
   }
 }
 
-type StopInputParts = Pick<Lab, 'clock' | 'log' | 'hub' | 'audit' | 'registry'> & { hardware: ReturnType<typeof thisComputer> }
+type StopInputParts = Pick<Bench, 'clock' | 'log' | 'hub' | 'audit' | 'registry'> & { hardware: ReturnType<typeof thisComputer> }
 
 /** Stops every device when the stop input is active. */
 function stopsAll(place: NonNullable<Config['stop_input']>, parts: StopInputParts) {

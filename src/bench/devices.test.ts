@@ -6,7 +6,7 @@ import { checkConfig } from '../config.ts'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
-import { openBench } from '../testing/http.ts'
+import { openTestBench } from '../testing/http.ts'
 import { DrivenEquipment } from '../workflow/equipment/driven_equipment.ts'
 import { simulatedBench } from './devices.ts'
 
@@ -14,34 +14,34 @@ const calm = new AbortController().signal
 const execution_id = '5e3c7b1e-4c57-4b65-8d0f-3f3c1b8f6a11'
 
 /** A rehearsal of the demo bench beside it. */
-async function bench(t: Test) {
-  const made = await openBench(t)
-  const { lab, clock, data_dir } = made
-  await clock.run(lab.teachpoints.importAll(demoTeachpoints, { overwrite: false }))
+async function setup(t: Test) {
+  const made = await openTestBench(t)
+  const { bench, clock, data_dir } = made
+  await clock.run(bench.teachpoints.importAll(demoTeachpoints, { overwrite: false }))
   // The last use of a key is noted behind the back of its request.
   const files = () => readdirSync(data_dir).filter((name) => !/^(keys\.json|backups$)/.test(name))
   const before = files()
-  const rehearsal = simulatedBench(lab.config, lab)
-  const equipment = new DrivenEquipment({ registry: rehearsal, teachpoints: lab.teachpoints, forgives: true, clock })
+  const rehearsal = simulatedBench(bench.config, bench)
+  const equipment = new DrivenEquipment({ registry: rehearsal, teachpoints: bench.teachpoints, forgives: true, clock })
   return { ...made, rehearsal, equipment, files, before, deviceEvents }
 
   async function deviceEvents() {
-    const events = await clock.run(lab.hub.getEventsSince())
+    const events = await clock.run(bench.hub.getEventsSince())
     return events.filter(({ entity_type }) => entity_type === 'DEVICE')
   }
 }
 
 test('a rehearsal drives each device over a simulator of its own, and the configured one hears nothing', async (t) => {
-  const { lab, clock, rehearsal, equipment } = await bench(t)
+  const { bench, clock, rehearsal, equipment } = await setup(t)
   await clock.run(equipment.carry('arm-1', 'pick', 'pad_1', calm))
   t.match(rehearsal.find('arm-1').info(), { state: 'ready', simulated: true, last_operation: { operation: 'pick' } })
-  t.match(lab.registry.find('arm-1').info(), { state: 'not_initialized', last_operation: null })
-  t.equal(lab.ledger.get(rehearsal.find('arm-1').info().last_operation!.operation_id), undefined)
+  t.match(bench.registry.find('arm-1').info(), { state: 'not_initialized', last_operation: null })
+  t.equal(bench.ledger.get(rehearsal.find('arm-1').info().last_operation!.operation_id), undefined)
   await clock.run(rehearsal.close())
 })
 
 test('a fault of a rehearsal is an event of its execution, is kept nowhere, and does not stand in the way of the configured device', async (t) => {
-  const { lab, clock, rehearsal, equipment, files, before, deviceEvents, ask } = await bench(t)
+  const { bench, clock, rehearsal, equipment, files, before, deviceEvents, ask } = await setup(t)
   await clock.run(equipment.ready('shaker-1', calm))
   const release = equipment.hold('shaker-1', execution_id)
   await clock.run(rehearsal.halt('shaker-1'))
@@ -51,17 +51,17 @@ test('a fault of a rehearsal is an event of its execution, is kept nowhere, and 
   t.match((await deviceEvents())[1], { event_name: 'DEVICE.shaker-1.FAULT_CLEARED', execution_id })
   await clock.run(rehearsal.halt('sealer-1'))
   t.equal((await deviceEvents()).length, 2, 'what no execution holds is none of its events')
-  t.match(lab.registry.find('shaker-1').info(), { state: 'not_initialized', fault: null, lock: null })
+  t.match(bench.registry.find('shaker-1').info(), { state: 'not_initialized', fault: null, lock: null })
   t.same(files(), before)
   t.equal((await ask('POST', '/api/devices/shaker-1/initialize')).status, 200)
   await clock.run(rehearsal.close())
 })
 
 test('closing a rehearsal leaves no timer, and the next one is as new', async (t) => {
-  const { lab } = await bench(t)
+  const { bench } = await setup(t)
   // That of the service is used by what looks after the computer as well.
   const clock = new VirtualClock()
-  const rehearsal = simulatedBench(lab.config, { ...lab, clock })
+  const rehearsal = simulatedBench(bench.config, { ...bench, clock })
   const shaker = rehearsal.find('shaker-1')
   await clock.run(shaker.perform('initialize', {}))
   await clock.run(shaker.perform('set_temperature', { temperature: 60 }))
@@ -70,7 +70,7 @@ test('closing a rehearsal leaves no timer, and the next one is as new', async (t
   // What was asked last is given up at its deadline.
   await clock.advance(1000)
   t.equal(clock.timers, 0)
-  const next = simulatedBench(lab.config, { ...lab, clock })
+  const next = simulatedBench(bench.config, { ...bench, clock })
   await clock.advance(5000)
   t.match(next.find('shaker-1').info(), { state: 'not_initialized', fault: null })
   await clock.run(next.close())
@@ -80,7 +80,7 @@ test('closing a rehearsal leaves no timer, and the next one is as new', async (t
 })
 
 test('real instruments are rehearsed without a byte to their ports, whoever they must be', async (t) => {
-  const { clock, lab } = await openBench(t)
+  const { clock, bench } = await openTestBench(t)
   const devices = [
     {
       device_id: 'shaker-9',
@@ -103,8 +103,8 @@ test('real instruments are rehearsed without a byte to their ports, whoever they
     { device_id: 'robot-9', driver: 'external' },
   ]
   const config = await checkConfig({ format: 1, devices }, 'the bench')
-  const rehearsal = simulatedBench(config, { clock, log: silent, hub: lab.hub })
-  const equipment = new DrivenEquipment({ registry: rehearsal, teachpoints: lab.teachpoints, forgives: true, clock })
+  const rehearsal = simulatedBench(config, { clock, log: silent, hub: bench.hub })
+  const equipment = new DrivenEquipment({ registry: rehearsal, teachpoints: bench.teachpoints, forgives: true, clock })
   const shake = (device_id: string, speed: number) =>
     clock.run(equipment.perform(device_id, 'shake', { speed, duration: 5 }, { signal: calm }))
   t.match(await shake('shaker-9', 800), { success: true })

@@ -2,7 +2,7 @@
 
 import { LabError } from '../errors.ts'
 import { namesIn } from '../kit/files.ts'
-import type { Rooms, Runs } from './runs.ts'
+import type { RunRooms, Runs } from './runs.ts'
 
 /** Names of the files that are in the data folder once something was loaded or run. */
 const traces = /^(executions$|records\.jsonl|workflows\.json|labware\.json)/
@@ -10,12 +10,12 @@ const traces = /^(executions$|records\.jsonl|workflows\.json|labware\.json)/
 type Prepare = (runs: Runs) => Promise<unknown>
 
 export class LateRuns {
-  readonly #rooms: Rooms
+  readonly #rooms: RunRooms
   #opening: Promise<Runs> | undefined
   #opened: Runs | undefined
   #prepare: Prepare | undefined
 
-  constructor(rooms: Rooms) {
+  constructor(rooms: RunRooms) {
     this.#rooms = rooms
   }
 

@@ -37,7 +37,7 @@ export type Runs = {
   close(): Promise<void>
 }
 
-export type Rooms = {
+export type RunRooms = {
   /** The configuration in force, looked up at each use. */
   readonly config: Config
   data_dir: string
@@ -61,7 +61,7 @@ const shipped = [demoTopology, sealAndSpin, smcTopology, smcAssay].map(
 const unwinding_ms = 2500
 
 /** `instead`: what is otherwise on a bench that is none. */
-export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = {}): Promise<Runs> {
+export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions> = {}): Promise<Runs> {
   const { data_dir, topologies, clock, hub, registry, teachpoints, descriptions, refusals, log, report } = rooms
   const warn = (message: string) => log.warn(message)
   const file = await RecordFile.open({ folder: data_dir, clock, report })
@@ -141,7 +141,7 @@ export async function openRuns(rooms: Rooms, instead: Partial<RuntimeOptions> = 
 }
 
 /** Takes up the runs that were open when the service ended, and aborts those that cannot be taken up. */
-async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, report, log }: Rooms): Promise<void> {
+async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, report, log }: RunRooms): Promise<void> {
   const { runtime } = catalog
   const reasons = new Map<string, string>()
   await takeUp(catalog, {

@@ -7,7 +7,7 @@ import { openEvents } from '../events/open.ts'
 import type { StateSource } from '../events/states.ts'
 import { begin, Kept, testRuntime, until } from '../testing/workflow.ts'
 import { Records } from '../workflow/records/records.ts'
-import { StandingLabware } from '../workflow/standing_labware.ts'
+import { StandingLabwareStore } from '../workflow/standing_labware.ts'
 import { keptIn, takeUp } from './persisted_runs.ts'
 
 const quiet = { info() {}, warn() {}, error() {} }
@@ -25,7 +25,7 @@ const lid = { seat: 'pad_2', labware_id: 'lid-1', name: 'lid', ...its }
 /** Labware that stands on the bench, and is told that all runs are taken up. */
 function standingOf(keys: ReadonlyMap<string, unknown>) {
   const stored: object[] = []
-  const standing = new StandingLabware({
+  const standing = new StandingLabwareStore({
     environments: { topology: { name: 'island' } as never },
     store: async (what) => stored.push(what),
     untilStored: (work) => work(),
@@ -168,7 +168,7 @@ test('while labware.json cannot be written it is tried once at a time, however m
   let tries = 0
   let next = () => {}
   let isFull = true
-  const standing = new StandingLabware({
+  const standing = new StandingLabwareStore({
     environments: { topology: null },
     store: async () => {
       tries++

@@ -6,7 +6,7 @@ import { LabError } from '../errors.ts'
 import { exists } from '../kit/folder.ts'
 import type { Report } from '../kit/json_file.ts'
 import { ask, open, patiently, type Service, serviceOf, serviceOptions } from './client.ts'
-import { command, type Given } from './command.ts'
+import { command, type OptionValues } from './command.ts'
 import { tellNoService } from './elsewhere.ts'
 import { CliError } from './exit.ts'
 import { offline } from './offline.ts'
@@ -72,7 +72,7 @@ type Store = {
 }
 
 /** Returns the backups of the running service; without one, those of its folder on this machine. */
-export async function storeOf(options: Given<typeof serviceOptions & typeof configOption>): Promise<Store> {
+export async function storeOf(options: OptionValues<typeof serviceOptions & typeof configOption>): Promise<Store> {
   const service = serviceOf(options)
   try {
     await ask(service, 'GET', path)

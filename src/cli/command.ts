@@ -17,7 +17,7 @@ export type Option = {
   help: string
 }
 export type Options = Record<string, Option>
-export type Given<Own extends Options> = {
+export type OptionValues<Own extends Options> = {
   [Name in keyof Own]?: Own[Name]['type'] extends 'boolean' ? boolean : Own[Name] extends { multiple: true } ? string[] : string
 }
 
@@ -46,7 +46,7 @@ export type Command<Own extends Options = Options> = {
   stops?: true
   /** Answers the exit code where it is not 0. `table` is of all commands. */
   run(given: {
-    options: Given<Own & typeof commonOptions>
+    options: OptionValues<Own & typeof commonOptions>
     operands: readonly string[]
     more: Readonly<Record<string, string>>
     table(): Promise<Section[]>

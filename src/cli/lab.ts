@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { commands as coordinator } from '../coordinator/commands.ts'
 import type { FleetStatus } from '../fleet/fleet.ts'
-import type { Bench } from '../fleet/presence.ts'
+import type { BenchPresence } from '../fleet/presence.ts'
 import { exists } from '../kit/folder.ts'
 import { shows } from './asking.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
@@ -16,7 +16,7 @@ import { systemFolder } from './places.ts'
 import { clock, print, table } from './table.ts'
 import { colored, mustBeSure, note, yesOption } from './terminal.ts'
 
-type Lab = { link: FleetStatus | null; benches: Bench[] }
+type Lab = { link: FleetStatus | null; benches: BenchPresence[] }
 
 const labStatus = shows({
   name: 'lab status',
@@ -35,7 +35,7 @@ function linkLine({ lab, name, state, failure, waiting, lag_s }: FleetStatus): s
 
 const stateColors = { here: 'green', silent: 'red', unknown: 'yellow' } as const
 
-function benchTable(benches: readonly Bench[]): string {
+function benchTable(benches: readonly BenchPresence[]): string {
   return table(
     ['BENCH', 'STATE', 'HEARD', 'HEALTH', 'DEVICES', 'INCIDENTS', 'HAND-OVER', 'VERSION', 'PAGE'],
     benches.map(({ name, state, heard_s, health, devices, incidents, positions, version, url }) => [

@@ -36,7 +36,7 @@ export function coordinatorApp(around: Around): Hono<Env> {
       new LabError('not_found', `there is nothing at ${c.req.path} of the coordinator${guess}; /docs shows what there is`),
     )
   })
-  const lab = Object.assign(around.rooms, { keys: around.keys })
+  const rooms = Object.assign(around.rooms, { keys: around.keys })
   const open = [...publicLabPages, ...routes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`)]
   const { enter } = entrance({ ...around, keys_made }, publicity(open))
   hono.use(async (c, next) => {
@@ -56,7 +56,7 @@ export function coordinatorApp(around: Around): Hono<Env> {
       try {
         return await route.handle({
           c,
-          lab,
+          rooms,
           param: (name) => c.req.param(name) ?? '',
           ask: () => Promise.reject(new Error('the coordinator asks nothing of itself')),
           query: () => (route.query ? checked(route.query, c.req.query(), 'the query') : {}),

@@ -25,7 +25,7 @@ import {
   Workflow,
   Workflows,
 } from './answers.ts'
-import { Bench, Lines, Refused } from './benches.ts'
+import { Lines, Refused, RemoteBench } from './benches.ts'
 
 /** Sends one byte after the other, and never ends. */
 const drips = (response: ServerResponse) => {
@@ -92,7 +92,7 @@ test('a line of events without end is not kept, and the next line counts', (t) =
 
 test('a bench that is known by its certificate is not spoken to without', async (t) => {
   const { url, asked } = await fakeBench(t, { 'POST /api/stop': {} })
-  const bench = new Bench('prep', 'bk_test', () => ({ url, fingerprint: 'AA'.repeat(32) }))
+  const bench = new RemoteBench('prep', 'bk_test', () => ({ url, fingerprint: 'AA'.repeat(32) }))
   await t.rejects(bench.ask('POST', '/api/stop', {}), {
     code: 'disconnected',
     message: /to be known by its certificate, and http:.* has none/,
@@ -119,7 +119,7 @@ test('a key goes only to the bench that shows the certificate of the lab file, w
   const [own, other] = [await serve('own'), await serve('other')]
   const { fingerprint256: fingerprint } = new X509Certificate(readFileSync(`${folder}/own/cert.pem`))
   let url = other
-  const bench = new Bench('prep', 'bk_test', () => ({ url, fingerprint }))
+  const bench = new RemoteBench('prep', 'bk_test', () => ({ url, fingerprint }))
   t.teardown(() => bench.close())
   await t.rejects(bench.ask('POST', '/api/stop', {}), { message: /its certificate is .*, not the one that was named/ })
   await t.rejects(bench.askNow('POST', '/api/stop', Stop), { message: /not the one that was named/ })
@@ -135,7 +135,7 @@ test('a bench that takes the connection and says nothing ends the question, with
   t.teardown(() => silent.close())
   const port = (silent.address() as AddressInfo).port
   for (const url of [`http://127.0.0.1:${port}`, `https://127.0.0.1:${port}`]) {
-    const bench = new Bench('prep', 'bk_test', () => ({ url, ...(url.startsWith('https') && { fingerprint: 'AB'.repeat(32) }) }))
+    const bench = new RemoteBench('prep', 'bk_test', () => ({ url, ...(url.startsWith('https') && { fingerprint: 'AB'.repeat(32) }) }))
     await t.rejects(bench.askNow('POST', '/api/stop', Stop), { code: 'disconnected', message: /within 3 s/ })
     bench.close()
   }
@@ -177,7 +177,7 @@ test('an answer without what is read in it is told with the name of the bench, w
 })
 
 test('an address that is none is told', async (t) => {
-  const bench = new Bench('prep', 'bk_test', () => ({ url: 'http://[' }))
+  const bench = new RemoteBench('prep', 'bk_test', () => ({ url: 'http://[' }))
   t.teardown(() => bench.close())
   await t.rejects(bench.get('/health', Health), {
     code: 'disconnected',

@@ -40,7 +40,7 @@ export const notOrdered = ''
 type Request = { method: string; path: string; body?: object | undefined; agent?: HttpAgent }
 type Answers<Answer> = v.GenericSchema<unknown, Answer>
 
-export class Bench {
+export class RemoteBench {
   /** The name in the lab file. */
   readonly name: string
   readonly #api_key: string
@@ -245,8 +245,8 @@ export function makeKey({ name }: Lab): string {
 }
 
 /** The benches of a lab file, each with its key. Rejects with `config`, naming the file of a key that is missing. */
-export async function openBenches(lab: Lab, announced: (name: string) => string | undefined): Promise<Map<string, Bench>> {
-  const benches = new Map<string, Bench>()
+export async function openBenches(lab: Lab, announced: (name: string) => string | undefined): Promise<Map<string, RemoteBench>> {
+  const benches = new Map<string, RemoteBench>()
   for (const [name, where] of Object.entries(lab.benches)) {
     const path = keyPath(lab, name)
     const key = await readText(path).catch((error) => {
@@ -258,7 +258,7 @@ export async function openBenches(lab: Lab, announced: (name: string) => string 
         'config',
         `${lab.origin}: benches.${name}: ${path} holds no API key, which begins with bk_; write the key of the bench into it`,
       )
-    benches.set(name, new Bench(name, api_key, () => addressOf(where, announced)))
+    benches.set(name, new RemoteBench(name, api_key, () => addressOf(where, announced)))
   }
   return benches
 }

@@ -1,7 +1,7 @@
 // Questions to the benches of a lab file, and their stop, without a coordinator.
 
 import { Health, WhoAmI } from './answers.ts'
-import { type Bench, keyPath, makeKey, Refused } from './benches.ts'
+import { keyPath, makeKey, Refused, type RemoteBench } from './benches.ts'
 import { addressesTold } from './broker.ts'
 import { LabBenches, type StopOfAll } from './lab_benches.ts'
 import { type Lab, mistaken, readLabFile } from './lab_file.ts'
@@ -41,7 +41,7 @@ export function stopLab(path: string): Promise<StopOfAll> {
 }
 
 /** Says that a bench runs another version; null where it does not, or is away. */
-function versionOf(bench: Bench): Promise<string | null> {
+function versionOf(bench: RemoteBench): Promise<string | null> {
   return bench.get('/health', Health).then(
     ({ version }) => otherVersion(bench.name, version),
     () => null,
@@ -49,7 +49,7 @@ function versionOf(bench: Bench): Promise<string | null> {
 }
 
 /** Says what is wrong with the API key of a bench; undefined where the bench takes it, or is away. */
-async function mistakeOfKey(lab: Lab, bench: Bench): Promise<string | undefined> {
+async function mistakeOfKey(lab: Lab, bench: RemoteBench): Promise<string | undefined> {
   const named = `benches.${bench.name}: the API key in ${keyPath(lab, bench.name)}`
   try {
     const { scope } = await bench.get('/api/system/whoami', WhoAmI)

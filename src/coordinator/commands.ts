@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { shows, tells } from '../cli/asking.ts'
 import { short } from '../cli/at_shell.ts'
 import { ask, patiently, type Service, serviceOf, serviceOptions } from '../cli/client.ts'
-import { command, type Given } from '../cli/command.ts'
+import { command, type OptionValues } from '../cli/command.ts'
 import { CliError, type Exit, exitCodes } from '../cli/exit.ts'
 import { portOf } from '../cli/numbers.ts'
 import { systemFolder } from '../cli/places.ts'
@@ -24,14 +24,14 @@ const usualData = '/var/lib/benchd-lab'
 const usualPort = 8530
 
 /** The coordinator that the options or the environment name; else the one of this computer. */
-function coordinatorOf(options: Given<typeof serviceOptions>): Service {
+function coordinatorOf(options: OptionValues<typeof serviceOptions>): Service {
   const url = options.url ?? (options['data-dir'] ? undefined : process.env.BENCHD_LAB_URL || undefined)
   if (url !== undefined) return serviceOf({ ...options, url, ...keyOf(options) })
   const folder = options['data-dir'] ?? process.env.BENCHD_LAB_DATA_DIR ?? usualData
   return { ...serviceOf({ ...options, 'data-dir': folder }), starts: 'benchd lab serve, benchd lab demo' }
 }
 
-function keyOf({ key }: Given<typeof serviceOptions>): { key?: string } {
+function keyOf({ key }: OptionValues<typeof serviceOptions>): { key?: string } {
   const found = key ?? process.env.BENCHD_LAB_KEY
   return found === undefined ? {} : { key: found }
 }

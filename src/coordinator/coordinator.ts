@@ -8,7 +8,7 @@ import type { Log } from '../kit/log.ts'
 import { Id } from '../kit/name.ts'
 import { SerialQueue } from '../kit/serial_queue.ts'
 import { Blockers } from './answers.ts'
-import { type Bench, notOrdered } from './benches.ts'
+import { notOrdered, type RemoteBench } from './benches.ts'
 import { addressesTold } from './broker.ts'
 import { Custody } from './custody.ts'
 import { mustBePossible, possible, type Verb } from './decisions.ts'
@@ -18,7 +18,7 @@ import type { LabBenches } from './lab_benches.ts'
 import type { Lab } from './lab_file.ts'
 import type { Task, Trip } from './phases.ts'
 import { giveWorkflows, type Plan, planAll } from './plan.ts'
-import { begun, phases, type Run, type State } from './state.ts'
+import { type BenchRun, begun, type JourneyState, phases } from './state.ts'
 import { type CustodyRow, type JourneyRow, Store } from './store.ts'
 import { tryToWithdraw } from './withdrawing.ts'
 
@@ -29,7 +29,7 @@ export type ShownJourney = {
   status: JourneyRow['status']
   /** Counts the states of the journey; a decision may name the one that it is about. */
   step: number
-  phase: State['phase']
+  phase: JourneyState['phase']
   /** From 1. */
   leg: number
   legs: { bench: string; workflow: string; execution_id: string | null }[]
@@ -37,11 +37,11 @@ export type ShownJourney = {
   waiting: string | null
   needs_person: boolean
   decisions: Verb[]
-  outcome: State['outcome']
+  outcome: JourneyState['outcome']
   begun_at: number
   ended_at: number | null
   since: number
-  bars: State['bars']
+  bars: JourneyState['bars']
 }
 
 export type ShownTask = Pick<Task, 'kind' | 'bench' | 'position'> & {
@@ -74,7 +74,7 @@ export class Coordinator {
     const coordinator = new Coordinator(benches, store)
     try {
       coordinator.#journeys = await Journeys.open(lab.database, {
-        ...{ store, log, its: coordinator.#surroundings(), keep: lab.keep_journeys },
+        ...{ store, log, context: coordinator.#surroundings(), keep: lab.keep_journeys },
         watch: (run, call) => coordinator.#bench(run.bench).watch(run.execution_id ?? notOrdered, call),
         forget: (labware) => coordinator.#custody.forget(labware),
       })
@@ -269,7 +269,7 @@ export class Coordinator {
     return this.#journeys.isGivenUp(row) && !usual.includes('retry') ? ['retry', ...usual] : usual
   }
 
-  #bench(name: string): Bench {
+  #bench(name: string): RemoteBench {
     const bench = this.#benches.all.get(name)
     if (!bench)
       throw new LabError(
@@ -302,7 +302,7 @@ export class Coordinator {
         wanting.delete(trip.journey_id)
         return this.store.release(trip.journey_id)
       },
-      withdraw: async ({ journey_id }: Trip, run: Run) => {
+      withdraw: async ({ journey_id }: Trip, run: BenchRun) => {
         if (!(await tryToWithdraw(() => this.#bench(run.bench), run))) await this.store.owe(journey_id, run)
       },
     }

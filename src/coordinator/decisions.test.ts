@@ -3,9 +3,9 @@
 import { test } from 'tap'
 import { type FakeBench, fakeBench } from '../testing/fake_bench.ts'
 import { carryOut, isAtRest, look, possible } from './decisions.ts'
-import type { Surroundings } from './phases.ts'
+import type { JourneyContext } from './phases.ts'
 import type { PlannedLeg } from './plan.ts'
-import { begun, type Holder, newRun, type Phase, type Run, type State } from './state.ts'
+import { type BenchRun, begun, type Holder, type JourneyState, newRun, type Phase } from './state.ts'
 import type { Decision } from './store.ts'
 import { withdraw } from './withdrawing.ts'
 
@@ -17,7 +17,7 @@ const legs = [
   leg('prep', { out: { position: 'out', workflow: 'lab-out-1', back: 'lab-back-1' }, room: 3 }),
   leg('read', { carried: { by: 'anyone', from: 'out', to: 'in', seconds: 1, max_wait: 1 } }),
 ]
-const run = (bench: string, more: Partial<Run> = {}): Run => ({
+const run = (bench: string, more: Partial<BenchRun> = {}): BenchRun => ({
   ...newRun(bench, 'e1'),
   execution_id: 'run-1',
   thread_id: 'thread-1',
@@ -25,7 +25,7 @@ const run = (bench: string, more: Partial<Run> = {}): Run => ({
 })
 
 /** A journey between its two legs. */
-const between = (phase: Phase, more: Partial<State> = {}): State => ({
+const between = (phase: Phase, more: Partial<JourneyState> = {}): JourneyState => ({
   ...begun(legs),
   ...{ number: 7, phase, leg: 1, at: { bench: 'prep', position: 'pad_2' }, run: run('read'), ...more },
 })
@@ -34,7 +34,7 @@ const decision = (verb: Decision['verb'], more: Partial<Decision> = {}): Decisio
 function surroundings({ bench }: FakeBench) {
   const holders: Holder[] = []
   const released: string[] = []
-  const its: Surroundings = {
+  const its: JourneyContext = {
     bench: () => bench,
     custody: {
       async give({ holder }) {
@@ -66,7 +66,7 @@ const threads = (...all: object[]) => ({
   reason: null,
   paused: null,
 })
-const trip = (state: State) => ({ journey_id: 'j', labware: 'P-1', state })
+const trip = (state: JourneyState) => ({ journey_id: 'j', labware: 'P-1', state })
 const stopped = 'POST /api/threads/thread-1/stop {}'
 
 test('the end of a journey gives back the position that a bench keeps for it, whatever the bench does with the thread meanwhile', async (t) => {
@@ -114,7 +114,7 @@ test('an order that the bench has not seen yet is withdrawn, and one that comes 
 test('a step that is done again gives back what the old run keeps; before the grant also the positions of the hand-over', async (t) => {
   const bench = await fakeBench(t, { 'POST /api/threads/thread-1/stop': { success: true }, 'GET /api/executions/run-1': threads({}) })
   const { its, released } = surroundings(bench)
-  const stands = (phase: Phase, more: Partial<State> = {}) => between('person', { problem: { what: 'x', phase }, ...more })
+  const stands = (phase: Phase, more: Partial<JourneyState> = {}) => between('person', { problem: { what: 'x', phase }, ...more })
   t.match(await carryOut(trip(stands('bring', { is_carried: true })), its, decision('retry')), {
     phase: 'prepare',
     run: null,

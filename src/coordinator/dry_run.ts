@@ -1,7 +1,7 @@
 // A journey tried out before it begins: the dry runs of its benches one after the other, and the times of its carriers between them.
 
 import { DryRun } from './answers.ts'
-import type { Bench } from './benches.ts'
+import type { RemoteBench } from './benches.ts'
 import type { Plan } from './plan.ts'
 
 type Lane = { lane: string; name: string; from_s: number; to_s: number }
@@ -13,7 +13,7 @@ export type JourneyDryRun = {
 }
 
 /** Rejects with the sentence of a bench that does not try its part out. */
-export async function dryRun(journey: string, { legs }: Plan, bench: (name: string) => Bench): Promise<JourneyDryRun> {
+export async function dryRun(journey: string, { legs }: Plan, bench: (name: string) => RemoteBench): Promise<JourneyDryRun> {
   const gantt: Lane[] = []
   const shown: JourneyDryRun['legs'] = []
   let at = 0

@@ -6,8 +6,8 @@ import { LabError, messageOf } from '../errors.ts'
 import type { Log } from '../kit/log.ts'
 import { cut } from './benches.ts'
 import { look } from './decisions.ts'
-import { problem, Restored, type Surroundings, type Trip, type Waiting } from './phases.ts'
-import { now, type Phase, type Run, type State } from './state.ts'
+import { type JourneyContext, problem, Restored, type Trip, type Waiting } from './phases.ts'
+import { type BenchRun, type JourneyState, now, type Phase } from './state.ts'
 import type { JourneyRow, Store } from './store.ts'
 import { tryToWithdraw } from './withdrawing.ts'
 
@@ -31,11 +31,11 @@ const rest_ms = 3000
 
 type Options = {
   store: Store
-  its: Surroundings
+  context: JourneyContext
   log: Log
   /** The number of journeys that are kept after their end. */
   keep: number
-  watch(run: Run, call: () => void): () => void
+  watch(run: BenchRun, call: () => void): () => void
   /** Has the broker forget labware that nobody has any more. */
   forget(labware: string): Promise<void>
 }
@@ -47,7 +47,7 @@ const active: ReadonlySet<string> = new Set(['PENDING', 'ENQUEUED', 'DELAYED'])
 let present: Journeys | undefined
 
 const travel = DBOS.registerWorkflow(
-  async (trip: Omit<Trip, 'state'>, first: State): Promise<State['outcome']> => {
+  async (trip: Omit<Trip, 'state'>, first: JourneyState): Promise<JourneyState['outcome']> => {
     let state = first
     while (state.phase !== 'over') {
       const before = state
@@ -133,7 +133,7 @@ export class Journeys {
   }
 
   /** The thing that a journey waits for in that state; undefined where it has come to another one. */
-  waiting(journey_id: string, { number }: Pick<State, 'number'>): (Waiting & { given_up?: boolean }) | undefined {
+  waiting(journey_id: string, { number }: Pick<JourneyState, 'number'>): (Waiting & { given_up?: boolean }) | undefined {
     const waiting = this.#waiting.get(journey_id)
     return waiting?.number === number ? waiting : undefined
   }
@@ -144,7 +144,7 @@ export class Journeys {
   }
 
   /** Looks, and acts, until the journey comes to its next phase. Never rejects: a failure is something that the journey waits for. */
-  async next(trip: Trip): Promise<State> {
+  async next(trip: Trip): Promise<JourneyState> {
     const { journey_id, state } = trip
     if (this.#isClosing) return await new Promise<never>(() => {})
     const wake = new Wake()
@@ -158,7 +158,7 @@ export class Journeys {
         const found = await this.#untilKept(trip, looking)
         // The step is taken again at the next start; DBOS does not hear of it.
         if (this.#isClosing) return await new Promise<never>(() => {})
-        if (found === undefined) return (await looking) as State
+        if (found === undefined) return (await looking) as JourneyState
         if (!('phase' in found)) this.#waiting.set(journey_id, { ...found, waiting: cut(found.waiting), number: state.number })
         const isSoon = 'phase' in found || found.is_soon === true
         again_ms = isSoon ? Math.min(2 * again_ms, longestAgain_ms) : firstAgain_ms
@@ -171,7 +171,7 @@ export class Journeys {
   }
 
   /** Resolves with undefined when the database has the next state. */
-  async #untilKept(trip: Trip, looking: Promise<State | Waiting>): Promise<State | Waiting | undefined> {
+  async #untilKept(trip: Trip, looking: Promise<JourneyState | Waiting>): Promise<JourneyState | Waiting | undefined> {
     const kept = looking.then(async (found) => ('phase' in found && (await this.#kept(trip, found)) ? undefined : found))
     this.#looking.add(kept)
     try {
@@ -196,9 +196,9 @@ export class Journeys {
   }
 
   async #withdrawOwed(): Promise<void> {
-    const { store, its } = this.#options
+    const { store, context } = this.#options
     for (const { run } of await store.owed())
-      if (await tryToWithdraw(() => its.bench(run.bench), run)) await store.settle(run.submission_id)
+      if (await tryToWithdraw(() => context.bench(run.bench), run)) await store.settle(run.submission_id)
   }
 
   /** Tells of a journey that nobody carries out: DBOS has given it up, or never went on with it. */
@@ -228,7 +228,7 @@ export class Journeys {
   }
 
   /** Whether the database has the state. */
-  async #kept({ journey_id, state }: Trip, found: State): Promise<boolean> {
+  async #kept({ journey_id, state }: Trip, found: JourneyState): Promise<boolean> {
     try {
       await this.#options.store.keep(journey_id, statusOf(found), found, found.phase === 'over' ? now() : null)
     } catch (error) {
@@ -242,13 +242,13 @@ export class Journeys {
     return true
   }
 
-  async #look(trip: Trip): Promise<State | Waiting> {
-    const { store, its } = this.#options
+  async #look(trip: Trip): Promise<JourneyState | Waiting> {
+    const { store, context } = this.#options
     if (trip.state.phase === 'over') return trip.state
-    return look(trip, its, (await store.find(trip.journey_id))?.decision ?? null)
+    return look(trip, context, (await store.find(trip.journey_id))?.decision ?? null)
   }
 
-  #failed({ state }: Trip, error: unknown, began: number): State | Waiting {
+  #failed({ state }: Trip, error: unknown, began: number): JourneyState | Waiting {
     if (error instanceof Restored && state.phase !== 'person') return problem(state, error.message)
     if (!(error instanceof LabError) && !this.#isClosing)
       this.#options.log.error('journeys: a step failed because of a fault of our own', error)
@@ -284,7 +284,7 @@ class Wake {
   }
 }
 
-function statusOf({ phase, outcome }: State): JourneyRow['status'] {
+function statusOf({ phase, outcome }: JourneyState): JourneyRow['status'] {
   if (phase === 'over') return outcome === 'done' ? 'done' : 'ended'
   return phase === 'queued' ? 'queued' : 'open'
 }

@@ -2,7 +2,7 @@
 
 import { messageOf } from '../errors.ts'
 import { Health, Stop } from './answers.ts'
-import { type Bench, openBenches, Refused } from './benches.ts'
+import { openBenches, Refused, type RemoteBench } from './benches.ts'
 import { type Broker, openLabBroker } from './broker.ts'
 import type { Lab } from './lab_file.ts'
 import { otherVersion } from './versions.ts'
@@ -21,7 +21,7 @@ export type StopOfAll = { success: boolean; message: string; benches: { bench: s
 export class LabBenches {
   readonly lab: Lab
   readonly broker: Broker | undefined
-  readonly all: ReadonlyMap<string, Bench>
+  readonly all: ReadonlyMap<string, RemoteBench>
 
   /** Rejects with `config`, naming the file of a key that is missing. */
   static async open(lab: Lab): Promise<LabBenches> {
@@ -34,7 +34,7 @@ export class LabBenches {
     }
   }
 
-  private constructor(lab: Lab, broker: Broker | undefined, all: ReadonlyMap<string, Bench>) {
+  private constructor(lab: Lab, broker: Broker | undefined, all: ReadonlyMap<string, RemoteBench>) {
     this.lab = lab
     this.broker = broker
     this.all = all

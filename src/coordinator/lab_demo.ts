@@ -97,7 +97,7 @@ async function serve(name: string, { folder, port, server }: Place): Promise<Ser
   const topologies = `${folder}/topologies`
   for (const document of [labTopology, ...labWorkflows]) await write(`${topologies}/${document.name}.json`, JSON.stringify(document))
   const service = await startService(config, { data_dir: `${folder}/data`, topologies, log: log(process.stdout, true) })
-  return { name, url, api_key: await prepareLabBench(service.lab), close: () => service.close() }
+  return { name, url, api_key: await prepareLabBench(service.bench), close: () => service.close() }
 }
 
 function write(path: string, text: string): Promise<void> {

@@ -5,7 +5,7 @@ import { messageOf } from '../errors.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { sortedMembers } from '../kit/sorted_members.ts'
 import { Anything, Topology, Workflow, Workflows, type WorkflowThread } from './answers.ts'
-import { type Bench, Refused } from './benches.ts'
+import { Refused, type RemoteBench } from './benches.ts'
 import { type Lab, type Leg, mistaken } from './lab_file.ts'
 
 /** A leg as a journey carries it out. All of it is JSON: it is kept with the journey. */
@@ -32,7 +32,7 @@ type OwnWorkflow = { bench: string; document: { name: string } }
 export type Plan = { legs: PlannedLeg[]; own: OwnWorkflow[] }
 
 /** Plans all journeys of the file. `away` names the benches that did not answer; their legs are not checked. Rejects with `config`, naming each mistake. */
-export async function planAll(lab: Lab, benches: ReadonlyMap<string, Bench>): Promise<{ plans: Map<string, Plan>; away: string[] }> {
+export async function planAll(lab: Lab, benches: ReadonlyMap<string, RemoteBench>): Promise<{ plans: Map<string, Plan>; away: string[] }> {
   const { mistakes, plans, away } = await plannedAll(lab, benches)
   if (mistakes.length) throw mistaken(lab.origin, mistakes)
   return { plans, away: [...away.values()] }
@@ -41,7 +41,7 @@ export async function planAll(lab: Lab, benches: ReadonlyMap<string, Bench>): Pr
 type Planned = { plans: Map<string, Plan>; away: Map<string, string>; mistakes: string[] }
 
 /** Plans the journeys of the file as `planAll` does, and lists the mistakes. `away` has a sentence by the name of each bench without an answer that can be read. */
-export async function plannedAll(lab: Lab, benches: ReadonlyMap<string, Bench>): Promise<Planned> {
+export async function plannedAll(lab: Lab, benches: ReadonlyMap<string, RemoteBench>): Promise<Planned> {
   const mistakes: string[] = []
   const away = new Map<string, string>()
   const plans = new Map<string, Plan>()
@@ -65,7 +65,7 @@ export async function plannedAll(lab: Lab, benches: ReadonlyMap<string, Bench>):
   return { plans, away, mistakes }
 }
 
-type At = { bench: Bench; topology: Topology | undefined; mistakes: string[] }
+type At = { bench: RemoteBench; topology: Topology | undefined; mistakes: string[] }
 
 async function plannedLeg(
   leg: Leg,
@@ -113,7 +113,7 @@ async function plannedLeg(
 
 type Wrong = (member: string, what: string) => void
 
-async function workflowOf(bench: Bench, leg: Leg, wrong: Wrong): Promise<Workflow | undefined> {
+async function workflowOf(bench: RemoteBench, leg: Leg, wrong: Wrong): Promise<Workflow | undefined> {
   const found = await bench.find(`/api/workflows/${leg.workflow}`, Workflow)
   if (found) return found.document
   const { workflows } = await bench.get('/api/workflows', Workflows)
@@ -169,7 +169,7 @@ function moveOf(what: 'out' | 'back', start: { at: string; mode: string }, posit
 }
 
 /** Gives the benches the workflows that they do not have yet. Rejects with `config` where a key may not. */
-export async function giveWorkflows(plan: Plan, benches: ReadonlyMap<string, Bench>): Promise<void> {
+export async function giveWorkflows(plan: Plan, benches: ReadonlyMap<string, RemoteBench>): Promise<void> {
   for (const { bench: name, document } of plan.own) {
     const bench = benches.get(name)!
     if (await bench.find(`/api/workflows/${document.name}`, Anything)) continue

@@ -97,9 +97,9 @@ export const coordinatorRoutes: Route<Rooms>[] = [
       schema: v.strictObject({ status: v.picklist(['ok', 'degraded']), version: v.string(), reasons: v.array(v.string()) }),
       also: [503],
     },
-    handle({ lab }) {
-      const { broker } = lab.benches
-      const reasons = [...(lab.coordinator ? [] : ['database']), ...(broker && !broker.isConnected ? ['broker'] : [])]
+    handle({ rooms }) {
+      const { broker } = rooms.benches
+      const reasons = [...(rooms.coordinator ? [] : ['database']), ...(broker && !broker.isConnected ? ['broker'] : [])]
       return json({ status: reasons.length ? 'degraded' : 'ok', version: packageVersion(), reasons }, reasons.length ? 503 : 200)
     },
   }),
@@ -132,7 +132,7 @@ export const coordinatorRoutes: Route<Rooms>[] = [
         ),
       }),
     },
-    async handle({ lab: { benches } }) {
+    async handle({ rooms: { benches } }) {
       return json({ name: benches.lab.name, journeys: [...benches.lab.legs.keys()], benches: await benches.shown() })
     },
   }),
@@ -151,8 +151,8 @@ export const coordinatorRoutes: Route<Rooms>[] = [
       }),
     },
     errors: [500],
-    async handle({ lab }) {
-      const stopped = await lab.benches.stopAll()
+    async handle({ rooms }) {
+      const stopped = await rooms.benches.stopAll()
       if (!stopped.success) throw new LabError('stop_not_sent', stopped.message)
       return json(stopped)
     },
@@ -164,9 +164,9 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     query: v.object({ limit: Limit }),
     success: { description: 'The newest first', schema: v.strictObject({ journeys: v.array(Journey) }) },
     errors: [400, 503],
-    async handle({ lab, query }) {
+    async handle({ rooms, query }) {
       const { limit } = query()
-      return json({ journeys: await of(lab).list(limit) })
+      return json({ journeys: await of(rooms).list(limit) })
     },
   }),
   route('POST', '/api/lab/journeys', {
@@ -186,9 +186,9 @@ export const coordinatorRoutes: Route<Rooms>[] = [
       headers: ['Location'],
     },
     errors: [400, 404, 409, 500, 503],
-    async handle({ lab, body }) {
+    async handle({ rooms, body }) {
       const { journey, ...its } = body()
-      const shown = await of(lab).start({ name: journey, ...its })
+      const shown = await of(rooms).start({ name: journey, ...its })
       return json(shown, 202, { Location: `/api/lab/journeys/${shown.journey_id}` })
     },
   }),
@@ -198,7 +198,7 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'The journey at this moment', schema: Journey },
     errors: [404, 409, 503],
-    handle: async ({ lab, param }) => json(await of(lab).journey(param('journey_id'))),
+    handle: async ({ rooms, param }) => json(await of(rooms).journey(param('journey_id'))),
   }),
   route('GET', '/api/lab/journeys/:journey_id/why', {
     operation_id: 'whyJourney',
@@ -206,7 +206,7 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'Sentences', schema: v.strictObject({ journey_id: v.string(), because: v.array(v.string()) }) },
     errors: [404, 409, 503],
-    handle: async ({ lab, param }) => json(await of(lab).why(param('journey_id'))),
+    handle: async ({ rooms, param }) => json(await of(rooms).why(param('journey_id'))),
   }),
   route('POST', '/api/lab/journeys/:journey_id/decide', {
     operation_id: 'decideJourney',
@@ -227,9 +227,9 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     }),
     success: { description: 'The journey takes the decision', schema: Journey },
     errors: [400, 404, 409, 503],
-    async handle({ lab, param, body, c }) {
+    async handle({ rooms, param, body, c }) {
       const { decision, position, step } = body()
-      return json(await of(lab).decide(param('journey_id'), { verb: decision, position, step, by: c.get('principal').name }))
+      return json(await of(rooms).decide(param('journey_id'), { verb: decision, position, step, by: c.get('principal').name }))
     },
   }),
   route('POST', '/api/lab/simulations', {
@@ -256,9 +256,9 @@ export const coordinatorRoutes: Route<Rooms>[] = [
       }),
     },
     errors: [400, 404, 409, 500, 503],
-    async handle({ lab, body }) {
+    async handle({ rooms, body }) {
       const { journey } = body()
-      return json(await of(lab).simulate(journey))
+      return json(await of(rooms).simulate(journey))
     },
   }),
   route('GET', '/api/lab/tasks', {
@@ -267,7 +267,7 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'The oldest journey first', schema: v.strictObject({ tasks: v.array(Task) }) },
     errors: [503],
-    handle: async ({ lab }) => json({ tasks: await of(lab).tasks() }),
+    handle: async ({ rooms }) => json({ tasks: await of(rooms).tasks() }),
   }),
   route('POST', '/api/lab/tasks/:task_id/confirm', {
     operation_id: 'confirmTask',
@@ -279,9 +279,9 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     body_may_be_empty: true,
     success: { description: 'The bench has taken it', schema: OperationResult },
     errors: [400, 404, 409, 500, 503],
-    async handle({ lab, param, body }) {
+    async handle({ rooms, param, body }) {
       const { barcode } = body()
-      return json({ success: true, message: await of(lab).confirm(param('task_id'), barcode) })
+      return json({ success: true, message: await of(rooms).confirm(param('task_id'), barcode) })
     },
   }),
   route('GET', '/api/lab/custody', {
@@ -290,7 +290,7 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'One holder for each labware', schema: v.strictObject({ custody: v.array(Custody) }) },
     errors: [503],
-    handle: async ({ lab }) => json({ custody: await of(lab).custody() }),
+    handle: async ({ rooms }) => json({ custody: await of(rooms).custody() }),
   }),
   route('GET', '/api/lab/custody/:labware', {
     operation_id: 'getCustody',
@@ -298,8 +298,8 @@ export const coordinatorRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'The oldest first', schema: v.strictObject({ custody: v.array(Custody) }) },
     errors: [404, 503],
-    async handle({ lab, param }) {
-      const custody = await of(lab).custodyOf(param('labware'))
+    async handle({ rooms, param }) {
+      const custody = await of(rooms).custodyOf(param('labware'))
       if (!custody.length)
         throw new LabError('not_found', `nobody has had the labware ${JSON.stringify(param('labware'))} on a journey so far`)
       return json({ custody })

@@ -24,7 +24,7 @@ export const phases = {
 export type Phase = keyof typeof phases
 
 /** A run of the journey on a bench. */
-export type Run = {
+export type BenchRun = {
   bench: string
   submission_id: string
   /** The history of the bench in which it was ordered; empty where the bench tells none. */
@@ -39,7 +39,7 @@ export type Holder = { bench: string; position: string } | { carrier: string } |
 /** A part of the journey that is done; `lane` is a bench or a carrier. Unix seconds. */
 type Bar = { lane: string; what: string; from: number; to: number }
 
-export type State = {
+export type JourneyState = {
   /** Counts the steps. */
   number: number
   phase: Phase
@@ -49,9 +49,9 @@ export type State = {
   /** The leg that is under way; in a hand-over the one that the labware comes to. */
   leg: number
   /** The run of that leg. */
-  run: Run | null
+  run: BenchRun | null
   /** The run of one move that brings the labware to its carrier. */
-  release: Run | null
+  release: BenchRun | null
   /** Where the labware rests, as the coordinator heard last. */
   at: { bench: string; position: string } | null
   /** Whether a carrier has the labware. */
@@ -69,7 +69,7 @@ export type State = {
 /** The number of parts of a journey that are kept for its chart. */
 const mostBars = 500
 
-export function begun(legs: PlannedLeg[]): State {
+export function begun(legs: PlannedLeg[]): JourneyState {
   return {
     ...{ number: 0, phase: 'queued', since: now(), legs, leg: 0, run: null, release: null, at: null, is_carried: false },
     ...{ decided: 0, problem: null, outcome: null, bars: [] },
@@ -77,7 +77,7 @@ export function begun(legs: PlannedLeg[]): State {
 }
 
 /** The next state. A journey that leaves a phase has a bar for it. */
-export function step(state: State, phase: Phase, change: Partial<State> = {}): State {
+export function step(state: JourneyState, phase: Phase, change: Partial<JourneyState> = {}): JourneyState {
   const at = now()
   const bar = { lane: laneOf(state), what: state.phase, from: state.since, to: at }
   const bars = state.phase === 'queued' ? state.bars : [...state.bars, bar].slice(-mostBars)
@@ -85,18 +85,18 @@ export function step(state: State, phase: Phase, change: Partial<State> = {}): S
 }
 
 /** The bench or the carrier that has something to do. */
-function laneOf(state: State): string {
+function laneOf(state: JourneyState): string {
   const leg = legOf(state)
   if (state.phase === 'take' || state.phase === 'bring') return leg.carried?.by ?? leg.bench
   const isBefore = ['release_prepare', 'release', 'ready', 'back', 'claim'].includes(state.phase)
   return isBefore ? (state.at?.bench ?? leg.bench) : leg.bench
 }
 
-export function legOf({ legs, leg }: Pick<State, 'legs' | 'leg'>): PlannedLeg {
+export function legOf({ legs, leg }: Pick<JourneyState, 'legs' | 'leg'>): PlannedLeg {
   return legs[leg]!
 }
 
-export function newRun(bench: string, epoch: string): Run {
+export function newRun(bench: string, epoch: string): BenchRun {
   return { bench, submission_id: randomUUID(), epoch, execution_id: null, thread_id: null }
 }
 

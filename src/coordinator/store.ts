@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { LabError, messageOf } from '../errors.ts'
-import type { Holder, Run, State } from './state.ts'
+import type { BenchRun, Holder, JourneyState } from './state.ts'
 
 /** Any number that nobody else uses: who holds this lock is the coordinator. */
 const lockNumber = 0x62656e63
@@ -38,7 +38,7 @@ export type JourneyRow = {
   name: string
   labware: string
   status: 'queued' | 'open' | 'done' | 'ended'
-  state: State
+  state: JourneyState
   decision: Decision | null
   begun_at: number
   ended_at: number | null
@@ -138,7 +138,7 @@ export class Store {
   }
 
   /** With its end a journey gives back the positions that it has taken. */
-  async keep(journey_id: string, status: JourneyRow['status'], state: State, ended_at: number | null): Promise<void> {
+  async keep(journey_id: string, status: JourneyRow['status'], state: JourneyState, ended_at: number | null): Promise<void> {
     await this.#asked(
       `WITH freed AS (DELETE FROM benchd_lab.claim WHERE journey_id = $1 AND $4::double precision IS NOT NULL)
         UPDATE benchd_lab.journey SET status = $2, state = $3, ended_at = $4 WHERE journey_id = $1`,
@@ -157,13 +157,13 @@ export class Store {
   }
 
   /** Keeps that a run is to be withdrawn from a bench that is away. */
-  async owe(journey_id: string, run: Run): Promise<void> {
+  async owe(journey_id: string, run: BenchRun): Promise<void> {
     const text = 'INSERT INTO benchd_lab.withdrawal VALUES ($1, $2, $3) ON CONFLICT (submission_id) DO NOTHING'
     await this.#asked(text, [run.submission_id, journey_id, jsonOf(run)])
   }
 
-  owed(): Promise<{ journey_id: string; run: Run }[]> {
-    return this.#rows<{ journey_id: string; run: Run }>('SELECT journey_id, run FROM benchd_lab.withdrawal')
+  owed(): Promise<{ journey_id: string; run: BenchRun }[]> {
+    return this.#rows<{ journey_id: string; run: BenchRun }>('SELECT journey_id, run FROM benchd_lab.withdrawal')
   }
 
   async settle(submission_id: string): Promise<void> {

@@ -2,15 +2,15 @@
 
 import { LabError } from '../errors.ts'
 import { Execution, Submission } from './answers.ts'
-import { type Bench, Refused } from './benches.ts'
-import { groupId, isOver, type Surroundings, type Trip } from './phases.ts'
-import type { Run } from './state.ts'
+import { Refused, type RemoteBench } from './benches.ts'
+import { groupId, isOver, type JourneyContext, type Trip } from './phases.ts'
+import type { BenchRun } from './state.ts'
 
 /**
  * Ends a run whose labware has not come, and makes sure that an order that the bench has not seen yet never begins. A run that has its labware goes on.
  * Rejects with `disconnected` where the bench is away.
  */
-export async function withdraw(bench: Bench, run: Run): Promise<void> {
+export async function withdraw(bench: RemoteBench, run: BenchRun): Promise<void> {
   const execution_id = run.execution_id ?? (await begun(bench, run))
   if (execution_id === undefined) return
   const execution = await bench.find(`/api/executions/${execution_id}`, Execution)
@@ -22,7 +22,7 @@ export async function withdraw(bench: Bench, run: Run): Promise<void> {
 }
 
 /** The run of an order whose answer was not seen; undefined where the bench has none, and will never have one. */
-async function begun(bench: Bench, { submission_id }: Run): Promise<string | undefined> {
+async function begun(bench: RemoteBench, { submission_id }: BenchRun): Promise<string | undefined> {
   const path = `/api/submissions/${submission_id}`
   const find = async () => (await bench.find(path, Submission))?.execution_id
   const known = await find()
@@ -38,13 +38,13 @@ async function begun(bench: Bench, { submission_id }: Run): Promise<string | und
 }
 
 /** Gives back what the journey holds at its benches, and its positions for hand-over. What a bench that is away holds is given back when it answers. */
-export async function giveBack(trip: Trip, its: Surroundings): Promise<void> {
+export async function giveBack(trip: Trip, its: JourneyContext): Promise<void> {
   for (const run of [trip.state.run, trip.state.release]) if (run) await its.withdraw(trip, run)
   await its.release(trip)
 }
 
 /** Withdraws a run now. Answers whether the bench was there, and has done it. */
-export async function tryToWithdraw(bench: () => Bench, run: Run): Promise<boolean> {
+export async function tryToWithdraw(bench: () => RemoteBench, run: BenchRun): Promise<boolean> {
   try {
     await withdraw(bench(), run)
     return true

@@ -18,6 +18,7 @@ import { LeftOn } from './left_on.ts'
 import { type Bounds, checkLimits, narrowed } from './limits.ts'
 import { type Caller, DeviceLock } from './lock.ts'
 import type { RunStore } from './operation_journal.ts'
+import { OperationRun } from './operation_run.ts'
 import type { MoveName, Performable } from './operations.ts'
 import { Presence, watch_ms } from './presence.ts'
 import { Questions } from './questions.ts'
@@ -31,7 +32,6 @@ import type {
   PerformResult,
   Stopped,
 } from './records.ts'
-import { Run } from './run.ts'
 import { taskOf } from './task.ts'
 import type { Spot, Way } from './way.ts'
 import type { Wire, WireLog } from './wire_log.ts'
@@ -56,7 +56,7 @@ export type Configured = {
 /** Without `typical` the table of operations tells how long things take. */
 type Driven = { device: Device; link: Link; profile: AnyProfile; typical?: Typical; wire: WireLog }
 
-export type Surroundings = {
+export type InstrumentContext = {
   clock: Clock
   hub: Emitter
   ledger: Ledger
@@ -77,7 +77,7 @@ export class Instrument {
   readonly questions: Questions
   readonly lock: DeviceLock
   #configured: Configured
-  readonly #around: Surroundings
+  readonly #around: InstrumentContext
   readonly #latch: DeviceLatch
   readonly #leftOn: LeftOn
   readonly #halts: Halts
@@ -89,14 +89,14 @@ export class Instrument {
   #initialized = false
   /** Whether it was initialized or stopped since the service began. */
   #isTouched = false
-  #run: Run | undefined
+  #run: OperationRun | undefined
   /** Aborts the run. The next run has the same controller unless it was aborted: a new one costs more than all else about a short operation. */
   #abort = new AbortController()
   #last: OperationRecord | null = null
   /** Why it is being closed, if it is. */
   #closing: string | undefined
 
-  constructor(configured: Configured, around: Surroundings) {
+  constructor(configured: Configured, around: InstrumentContext) {
     this.#configured = configured
     this.#around = around
     const { device_id, simulated, driven, identity: wanted } = configured
@@ -472,7 +472,7 @@ export class Instrument {
     if (!this.#initialized) throw new LabError('not_initialized', `${this.device_id} is not initialized; ${this.#remedy} first`)
   }
 
-  #busy(run: Run): LabError {
+  #busy(run: OperationRun): LabError {
     const left = Math.ceil(run.secondsLeft)
     return new LabError('busy', `${this.device_id} is running ${run.name}, about ${left} s left; wait for that, or stop it`, {
       retry_after_s: Math.max(1, left / this.#configured.time_scale),
@@ -488,7 +488,7 @@ export class Instrument {
     name: string,
     params: Record<string, unknown>,
     { by, begun }: Asking,
-    work: (run: Run) => Promise<void>,
+    work: (run: OperationRun) => Promise<void>,
   ): Promise<PerformResult> {
     this.lock.admit(by)
     this.#refuse(name)
@@ -501,10 +501,10 @@ export class Instrument {
     return taskOf(name, { params, own: this.abilities.own.get(name), typical: this.typical })
   }
 
-  #begin(name: string, params: Record<string, unknown>, execution_id: string | null): Run {
+  #begin(name: string, params: Record<string, unknown>, execution_id: string | null): OperationRun {
     const { clock, ledger } = this.#around
     if (this.#abort.signal.aborted) this.#abort = new AbortController()
-    const run = new Run(ledger.begin(this.device_id, name, params), {
+    const run = new OperationRun(ledger.begin(this.device_id, name, params), {
       clock,
       time_scale: this.#configured.time_scale,
       task: this.#taskOf(name, params),
@@ -516,7 +516,7 @@ export class Instrument {
   }
 
   /** Writes down what a run comes to, whatever that is, and answers it or rejects with it. */
-  async #completed(run: Run, work: () => Promise<void>): Promise<PerformResult> {
+  async #completed(run: OperationRun, work: () => Promise<void>): Promise<PerformResult> {
     try {
       await work()
       return this.#finished(run)
@@ -528,7 +528,7 @@ export class Instrument {
     }
   }
 
-  async #drive(device: Device, run: Run): Promise<void> {
+  async #drive(device: Device, run: OperationRun): Promise<void> {
     const { name, signal, limit_s } = run
     const { params, operation_id } = run.record
     if (name === 'initialize') return this.#initialize(device, signal)
@@ -570,7 +570,7 @@ export class Instrument {
   }
 
   /** Writes down how a run ended, and answers it. */
-  #finished(run: Run, failure?: LabError): PerformResult {
+  #finished(run: OperationRun, failure?: LabError): PerformResult {
     const result = failure ? { success: false, message: failure.message } : run.result()
     const ended_early = run.endedEarly && result.success
     const data = result.success ? run.data : undefined
@@ -583,7 +583,7 @@ export class Instrument {
   }
 
   /** Makes the error for a run that failed; halts the device and latches a fault unless nothing was done. */
-  async #failure(run: Run, error: unknown): Promise<LabError> {
+  async #failure(run: OperationRun, error: unknown): Promise<LabError> {
     if (run.cut === 'stopping') {
       const sentence = `the service is stopping; ${this.device_id} may still run ${run.name}`
       return new LabError('stopping', sentence, { cause: error, retry_after_s: 5 })

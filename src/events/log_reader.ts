@@ -83,9 +83,9 @@ export function bytesToRead(segments: readonly Segment[], { since_us = 0, after_
   return Math.min(bytes, (2 * limit * size) / lines)
 }
 
-type Wanted = { since_us: number; after_seq: number; execution_id: string | undefined }
+type LogQuery = { since_us: number; after_seq: number; execution_id: string | undefined }
 
-function concerns(segment: Segment, { since_us, after_seq, execution_id }: Wanted): boolean {
+function concerns(segment: Segment, { since_us, after_seq, execution_id }: LogQuery): boolean {
   if (segment.count === 0 || segment.last_us < since_us || segment.last_seq <= after_seq) return false
   return execution_id === undefined || mayHold(segment, execution_id)
 }

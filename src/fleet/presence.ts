@@ -40,7 +40,7 @@ export type About = Omit<Entry, 'epoch' | 'machine'>
  * A bench as this one knows it. `silent`: not heard for 35 s or more. `unknown`: this bench has not listened for long enough to tell.
  * `heard_s` is null where it was not heard since this bench began to listen.
  */
-export type Bench = Entry & { name: string; state: 'here' | 'silent' | 'unknown'; heard_s: number | null }
+export type BenchPresence = Entry & { name: string; state: 'here' | 'silent' | 'unknown'; heard_s: number | null }
 
 const beat_ms = 10_000
 /** Three of these were missed. */
@@ -82,11 +82,11 @@ export class Presence {
   }
 
   /** All benches that were ever announced at the broker, by name. */
-  benches(): Bench[] {
+  benches(): BenchPresence[] {
     const now_ms = this.#options.clock.now()
     const listened_ms = this.#listening_ms === undefined ? 0 : now_ms - this.#listening_ms
     return [...this.#known]
-      .map(([name, { entry, heard_ms }]): Bench => {
+      .map(([name, { entry, heard_ms }]): BenchPresence => {
         const ago_ms = heard_ms === undefined ? undefined : now_ms - heard_ms
         const isHere = ago_ms !== undefined && ago_ms < silent_ms
         const state = isHere ? 'here' : listened_ms >= silent_ms ? 'silent' : 'unknown'

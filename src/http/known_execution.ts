@@ -17,8 +17,8 @@ export function knownBy({ runs }: Rooms, execution_id: string): Known {
 }
 
 /** Throws `not_found`; `invalid` for a wrong body; and `conflict` for one that has ended. */
-export function openOne({ lab, param, body }: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param' | 'body'>): Execution {
-  const { execution, row } = knownBy(lab, param('execution_id'))
+export function openOne({ rooms, param, body }: Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'param' | 'body'>): Execution {
+  const { execution, row } = knownBy(rooms, param('execution_id'))
   if (execution && !execution.isOver) return execution
   body()
   throw new LabError('conflict', `execution ${row.execution_id} has ended: ${row.status}`)

@@ -48,8 +48,8 @@ export const runFaultRoutes: Route<Rooms>[] = [
 ]
 
 /** Throws `not_found`; `conflict` for a run that has ended, or has no simulators of its own. */
-function simulatorOfRun(call: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param' | 'body'>): SimulatorHand {
-  const { lab, param } = call
+function simulatorOfRun(call: Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'param' | 'body'>): SimulatorHand {
+  const { rooms, param } = call
   const execution = openOne(call)
   const { mode, equipment } = execution.environment
   if (mode !== 'DEVICE_SIM') {
@@ -58,7 +58,7 @@ function simulatorOfRun(call: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param
       `run ${execution.execution_id.slice(0, 8)} is in ${mode}, and only DEVICE_SIM has simulators of its own; submit it with run_mode DEVICE_SIM`,
     )
   }
-  const { device_id } = lab.registry.find(param('device_id'))
+  const { device_id } = rooms.registry.find(param('device_id'))
   const simulator = equipment.simulator?.(device_id)
   if (simulator) return simulator
   throw new LabError('not_found', `${device_id} has no simulator: it has no driver here; faults can be ordered for devices with a driver`)

@@ -1,6 +1,6 @@
 // The routes that are there from the start, noun by noun.
 
-import type { Lab } from '../bench/bench.ts'
+import type { Bench } from '../bench/bench.ts'
 import { backupRoutes } from './backups.ts'
 import type { Route } from './contract.ts'
 import { deviceCommandRoutes } from './device_commands.ts'
@@ -16,7 +16,7 @@ import { systemRoutes } from './system.ts'
 import { teachpointRoutes } from './teachpoints.ts'
 
 /** The rooms that are open from the start: a route that uses the runs stands in `run_routes.ts`. */
-type Rooms = Omit<Lab, 'runs'>
+type Rooms = Omit<Bench, 'runs'>
 
 export const serviceRoutes: readonly Route<Rooms>[] = [
   ...deviceRoutes,

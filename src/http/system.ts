@@ -64,8 +64,8 @@ export const systemRoutes: Route<Rooms>[] = [
       schema: Health,
       also: [503],
     },
-    handle({ lab }) {
-      const health = lab.health()
+    handle({ rooms }) {
+      const health = rooms.health()
       return json(health, health.status === 'ok' || health.status === 'degraded' ? 200 : 503)
     },
   }),
@@ -83,7 +83,7 @@ export const systemRoutes: Route<Rooms>[] = [
         tls_fingerprint: described(Text, 'SHA-256 of the certificate; null without TLS'),
       }),
     },
-    handle({ lab: { version, config, reloading } }) {
+    handle({ rooms: { version, config, reloading } }) {
       return json({
         version,
         api_version: apiVersion,
@@ -108,7 +108,7 @@ export const systemRoutes: Route<Rooms>[] = [
         uptime_s: described(v.number(), 'Since the start of the service, whatever was done to the clock', 's'),
       }),
     },
-    handle: async ({ lab }) => json(await timeOf(lab)),
+    handle: async ({ rooms }) => json(await timeOf(rooms)),
   }),
   route('GET', '/api/system/changes', {
     operation_id: 'getSystemChanges',
@@ -117,9 +117,9 @@ export const systemRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'The members that differ; two empty lists where none does', schema: Changes },
     errors: [400, 503],
-    async handle({ lab, c }) {
+    async handle({ rooms, c }) {
       const { scope } = c.get('principal')
-      return json(await lab.reloading.changes().catch((error) => throwTo(scope, error)))
+      return json(await rooms.reloading.changes().catch((error) => throwTo(scope, error)))
     },
   }),
   route('GET', '/api/system/ports', {
@@ -127,8 +127,8 @@ export const systemRoutes: Route<Rooms>[] = [
     summary: 'List the serial ports, what is plugged in there, and which device is on it',
     scope: 'read',
     success: { description: 'The ports of this computer', schema: v.strictObject({ ports: v.array(Port) }) },
-    async handle({ lab }) {
-      const [ports, devices] = await Promise.all([serialPorts(), devicesByPort(lab)])
+    async handle({ rooms }) {
+      const [ports, devices] = await Promise.all([serialPorts(), devicesByPort(rooms)])
       return json({ ports: ports.map((port) => ({ ...port, device_id: devices.get(port.path) ?? null })) })
     },
   }),
@@ -152,9 +152,9 @@ export const systemRoutes: Route<Rooms>[] = [
       }),
     },
     errors: [400],
-    async handle({ lab, query }) {
+    async handle({ rooms, query }) {
       const { limit, outcome } = query()
-      return json(await lab.audit.newest(limit, outcome))
+      return json(await rooms.audit.newest(limit, outcome))
     },
   }),
 ]

@@ -23,7 +23,7 @@ type Verb<Body> = {
   description?: string
   body?: v.GenericSchema<unknown, Body>
   /** Answers what has come of it, in words. */
-  tell(thread: LabwareThread, body: Body, lab: Rooms): string | Promise<string>
+  tell(thread: LabwareThread, body: Body, rooms: Rooms): string | Promise<string>
 }
 
 export const threadRoutes: Route<Rooms>[] = [
@@ -96,12 +96,12 @@ function verb<Body = unknown>({ name, summary, description, body, tell }: Verb<B
     state_of: ({ runs }, param) => runs.runtime.thread(param('thread_id'))?.status.current,
     success: { description: 'The thread has taken the request.', schema: OperationResult },
     errors: [404, 409],
-    async handle({ lab, param, body }) {
-      const thread = lab.runs.runtime.thread(param('thread_id'))
+    async handle({ rooms, param, body }) {
+      const thread = rooms.runs.runtime.thread(param('thread_id'))
       if (!thread) throw new LabError('not_found', `there is no thread ${JSON.stringify(param('thread_id'))} in the runs that are open`)
       const given = body()
       if (thread.isOver) throw new LabError('conflict', `thread ${thread.name} has ended: it is ${thread.status.current}`)
-      return json({ success: true, message: await tell(thread, given, lab) })
+      return json({ success: true, message: await tell(thread, given, rooms) })
     },
   })
 }

@@ -122,7 +122,7 @@ export async function demo(t: Test, { topologies = {}, scale = 1000 }: Demo = {}
   const folders = { data_dir: `${home}/data`, topologies: `${home}/topologies` }
   const service = await startService({ ...config, listen }, { ...folders, log: silent })
   t.teardown(() => service.close())
-  return { service, ...speaking(home, service.url, await prepareDemo(service.lab), benchd) }
+  return { service, ...speaking(home, service.url, await prepareDemo(service.bench), benchd) }
 }
 
 /** `benchd demo` as a process of its own, and commands that are processes too. */

@@ -13,7 +13,7 @@ import type { Blocker } from '../workflow/runs/explanation.ts'
 import type { ExecutionSnapshot, ShownThread } from '../workflow/snapshot.ts'
 import { decisionsAt } from '../workflow/threads/recovery.ts'
 import type { Whereabouts } from '../workflow/whereabouts.ts'
-import { atTheEnd, type Bench, openBench, type Reply } from './http.ts'
+import { atTheEnd, openTestBench, type Reply, type TestedBench } from './http.ts'
 import { trace } from './workflow.ts'
 
 const usual = [...demoBench.devices, { device_id: 'arm-2', driver: 'arm', transport: { kind: 'simulated' } }]
@@ -57,7 +57,7 @@ export type Body = Record<string, unknown>
 export const bodyOf = async (reply: Promise<Reply>) => (await reply).body as Body
 
 /** Asks until it is so; time goes by meanwhile. */
-export async function until({ ask, clock }: Bench, path: string, isSo: (body: Body) => boolean): Promise<Body> {
+export async function until({ ask, clock }: TestedBench, path: string, isSo: (body: Body) => boolean): Promise<Body> {
   for (let tries = 0; tries < 5000; tries++) {
     const body = await bodyOf(ask('GET', path))
     if (isSo(body)) return body
@@ -123,7 +123,7 @@ export async function beginRun(
   if (typeof workflow === 'string') writeFileSync(join(topologies, 'work.ts'), workflow)
   else writeFileSync(join(topologies, 'work.json'), JSON.stringify(workflow))
   if (besides) writeFileSync(join(topologies, 'besides.json'), JSON.stringify(besides))
-  const bench = await openBench(t, { devices }, { topologies, ...(time_scale && { time_scale }) })
+  const bench = await openTestBench(t, { devices }, { topologies, ...(time_scale && { time_scale }) })
   const answered = async (method: string, path: string, json?: unknown) => {
     const reply = await bench.ask(method, path, { ...(json !== undefined && { json }) })
     if (reply.status > 202) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`)
@@ -140,7 +140,7 @@ export async function beginRun(
 
 /** One run, and who looks after it. */
 export class Scripted {
-  readonly bench: Bench
+  readonly bench: TestedBench
   readonly execution_id: string
   readonly #t: Test
   readonly #topologies: string
@@ -148,7 +148,12 @@ export class Scripted {
 
   constructor(
     t: Test,
-    { bench, devices, topologies, execution_id }: { bench: Bench; devices: readonly object[]; topologies: string; execution_id: string },
+    {
+      bench,
+      devices,
+      topologies,
+      execution_id,
+    }: { bench: TestedBench; devices: readonly object[]; topologies: string; execution_id: string },
   ) {
     this.#devices = devices
     this.#t = t
@@ -312,7 +317,7 @@ export class Scripted {
     if (without) for (const name of [without, `${without}.bak`]) rmSync(join(folder, name), { force: true })
     const topologies = this.#topologies
     const devices = this.#devices
-    const bench = await openBench(this.#t, { devices }, { topologies, folder, ...opening })
+    const bench = await openTestBench(this.#t, { devices }, { topologies, folder, ...opening })
     return new Scripted(this.#t, { bench, devices, topologies, execution_id: this.execution_id })
   }
 }

@@ -150,13 +150,13 @@ class Claimant {
       if (!partner || partner.isOver || this.#run.graph.positionsOf(device).length === 1) return this.#run.later(() => this.#done(device))
       this.#doing = `waits for ${partner.name}`
       partner.called(device, () => this.#run.later(() => this.#done(device)))
-      this.#run.scheduler.awaits(this.name, [partner.name])
+      this.#run.scheduler.setAwaitedThreads(this.name, [partner.name])
     })
   }
 
   #done(device: string): void {
     if (this.isOver) return
-    this.#run.scheduler.awaits(this.name, [])
+    this.#run.scheduler.setAwaitedThreads(this.name, [])
     this.#run.holders.delete(device)
     this.#run.scheduler.release(this.name, device)
     this.#at++

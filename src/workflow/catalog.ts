@@ -13,7 +13,7 @@ import { untaught, unusablePoints } from './plans/refusal.ts'
 import { hasDevice, type Topology } from './plans/topology.ts'
 import { type Lost, leftInGrippers, strandLabware } from './recovery/stranded_labware.ts'
 import type { Runtime } from './runtime.ts'
-import { pieceOf, type Standing, StandingPiece } from './standing_labware.ts'
+import { type Standing, StandingLabware, standingLabwareOf } from './standing_labware.ts'
 import type { ThreadOnBench } from './state/run.ts'
 import { rememberedAt, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
@@ -42,7 +42,7 @@ type Document = v.InferOutput<typeof Document>
 type Changed = { name: string; workflow: Workflow | undefined }
 
 /** The labware that stands while no run is open: a copy for people and backups, which is read where the state of runs says nothing of it. */
-const AtRest = v.strictObject({ topology: v.nullable(Id), labware: v.array(StandingPiece) })
+const AtRest = v.strictObject({ topology: v.nullable(Id), labware: v.array(StandingLabware) })
 
 /** Makes the runtime on what there is; `store` writes `labware.json`. */
 type Begin = (library: Library, store: (standing: Standing) => Promise<unknown>) => Runtime
@@ -232,7 +232,7 @@ export class Catalog {
     // Without a topology nobody can say what cannot be there: that is said when one is loaded.
     const known = new Set(standing.remembered.map(({ labware_id }) => labware_id))
     const left = threads.filter(({ seat, labware }) => seat !== null && !known.has(labware.labware_id))
-    standing.remember(left.map(({ labware, seat }) => pieceOf(labware, seat)))
+    standing.remember(left.map(({ labware, seat }) => standingLabwareOf(labware, seat)))
     return leftInGrippers(left)
   }
 

@@ -19,11 +19,11 @@ import { ExecutionTrackingSink } from './records/tracking_sink.ts'
 import { restore } from './recovery/restore.ts'
 import type { Lost } from './recovery/stranded_labware.ts'
 import { type RunEnvironmentOptions, RunEnvironments } from './run_environments.ts'
-import { Execution, type Surroundings } from './runs/execution.ts'
+import { Execution, type RunContext } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
 import type { Submission } from './runs/submission.ts'
 import { barcodesMustBeFree, checkSubmission, openRunFor, readMustBeFree, startsMustBeFree } from './runs/submission_check.ts'
-import { type Standing, StandingLabware } from './standing_labware.ts'
+import { type Standing, StandingLabwareStore } from './standing_labware.ts'
 import type { RunStates } from './state/entry.ts'
 import type { RunMode } from './state/modes.ts'
 import type { Checkpoint, SubmissionState } from './state/run.ts'
@@ -71,14 +71,14 @@ const mostKnown = 5000
 
 export class Runtime {
   readonly #options: RuntimeOptions
-  readonly #around: Surroundings
+  readonly #around: RunContext
   readonly #admission: Admission
   readonly operator: Operator
   readonly records: Records
   readonly #tracking: Sink
   library: Library
   readonly environments: RunEnvironments
-  readonly standing: StandingLabware
+  readonly standing: StandingLabwareStore
   readonly #executions = new Map<string, Execution>()
   readonly #submissions = new Map<string, Submission>()
   readonly #idle = new Map<string, () => void>()
@@ -89,7 +89,7 @@ export class Runtime {
     this.library = options.library
     this.#admission = new Admission(options.admission ?? unbounded, () => this.#open())
     this.environments = new RunEnvironments({ ...options, newId: () => this.#newId() }, () => this.#open())
-    this.standing = new StandingLabware({
+    this.standing = new StandingLabwareStore({
       environments: this.environments,
       store: options.storeStanding ?? (async () => {}),
       untilStored: (work) => this.#untilStored(work),

@@ -6,11 +6,11 @@ import { described } from '../kit/described.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { remedyOf } from './runs/in_the_way.ts'
 import { ShownLabware } from './snapshot.ts'
-import { pieceOf, type StandingPiece } from './standing_labware.ts'
+import { type StandingLabware, standingLabwareOf } from './standing_labware.ts'
 import { type Labware, placeOf } from './state/labware.ts'
 import { runModes } from './state/modes.ts'
 import { mayBe, provenBy, uncertainty } from './state/move.ts'
-import { knowsBetter } from './threads/move/hop.ts'
+import { endUncertainty } from './threads/move/hop.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
 
@@ -76,12 +76,12 @@ export function placedLabware(environments: Iterable<RunEnvironment>, threads: r
 }
 
 /** Lists all labware on a deck as it is when no thread moves it any more. */
-export function leftOn(environment: RunEnvironment, placed: readonly PlacedLabware[]): StandingPiece[] {
+export function leftOn(environment: RunEnvironment, placed: readonly PlacedLabware[]): StandingLabware[] {
   const { labware: deck, scheduler } = environment
   return placed.flatMap(({ labware, environment: its, thread }) => {
     const { labware_id } = labware
     if (its !== environment || !deck.has(labware_id)) return []
-    return pieceOf({ ...labware, ...(thread && mayBe(thread.state)) }, scheduler.whereIs(labware_id) ?? null)
+    return standingLabwareOf({ ...labware, ...(thread && mayBe(thread.state)) }, scheduler.whereIs(labware_id) ?? null)
   })
 }
 
@@ -100,7 +100,7 @@ export function relocate(piece: PlacedLabware, position: string | null): void {
   // Where it may have been was kept in its own name.
   if (!thread) scheduler.forget(labware.labware_id)
   letGo(piece)
-  if (thread) knowsBetter(thread)
+  if (thread) endUncertainty(thread)
   if (thread) takeAway(thread, device)
   // Whether that can be is said before the next thing moves.
   thread?.execution.state.persisted()?.catch(() => undefined)
@@ -119,7 +119,7 @@ export async function askArm(thread: LabwareThread): Promise<void> {
   if (!gripper || !thread.isLost || labware.held_by !== arm) return
   const proven = provenBy(gripper, thread.state)
   if (!proven) return
-  if (proven === 'held') knowsBetter(thread)
+  if (proven === 'held') endUncertainty(thread)
   else relocate({ labware, environment, thread }, proven.position)
   const place = proven === 'held' ? `in the gripper of ${arm}` : `at ${proven.position}`
   const message = `${arm} stands, and says that its gripper is ${gripper}: ${labware.name} is ${place}`

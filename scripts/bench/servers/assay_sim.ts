@@ -17,9 +17,9 @@ const time_scale = Number(process.argv[2])
 const data_dir = mkdtempSync(join(tmpdir(), 'benchd-assay-'))
 process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
 const config = await checkConfig({ ...assayBench, format: 1, listen: { host: '127.0.0.1', port: 0 }, time_scale }, 'the bench')
-const { lab, url } = await startService(config, { data_dir, log: silent })
-const { api_key } = await lab.keys.create({ name: 'bench', scope: 'admin' })
-await lab.teachpoints.importAll(assayTeachpoints, { overwrite: false })
+const { bench, url } = await startService(config, { data_dir, log: silent })
+const { api_key } = await bench.keys.create({ name: 'bench', scope: 'admin' })
+await bench.teachpoints.importAll(assayTeachpoints, { overwrite: false })
 
 answerParent({}, async (): Promise<AssayRun> => {
   await ask('POST', '/api/topology/load', { name: 'smc' })

@@ -25,8 +25,8 @@ const devices = [
   },
 ]
 const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices }, 'the bench')
-const { lab, url, close } = await startService(config, { data_dir, log: silent })
-const { api_key } = await lab.keys.create({ name: 'bench', scope: 'operate' })
+const { bench, url, close } = await startService(config, { data_dir, log: silent })
+const { api_key } = await bench.keys.create({ name: 'bench', scope: 'operate' })
 
 const stoppable: Stoppable = { port: Number(new URL(url).port), key: api_key, path: '/api/devices/device-1/stop' }
 let isOver = false
@@ -40,7 +40,7 @@ answerParent(stoppable, async () => {
 
 /** Has the program do what it does badly, again and again. */
 async function makeTrouble(): Promise<void> {
-  const reader = lab.registry.find('reader-1')
+  const reader = bench.registry.find('reader-1')
   while (!isOver) {
     await reader.perform('initialize', {}).catch(() => undefined)
     await reader.perform('read', {}).catch(() => undefined)

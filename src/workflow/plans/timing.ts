@@ -8,8 +8,8 @@ import type { Durations } from './durations.ts'
 import type { Hop } from './graph.ts'
 import type { KnownDevice } from './topology.ts'
 
-type Given = Readonly<Record<string, unknown>>
-type Known = { params: Given; said?: number | undefined; learned?: Durations | undefined }
+type ParamValues = Readonly<Record<string, unknown>>
+type Known = { params: ParamValues; said?: number | undefined; learned?: Durations | undefined }
 
 /**
  * Seconds: what the action says is all of it. Else what the topology says, what was learned, or the table of operations, and
@@ -51,7 +51,7 @@ export function usual(operation: string): number {
 const warmEnough = 5
 
 /** The temperature that a device has to have before an operation begins; undefined where it need not wait for one. */
-export function temperatureFor(operation: string, { temperature }: Given): number | undefined {
+export function temperatureFor(operation: string, { temperature }: ParamValues): number | undefined {
   return operation !== 'set_temperature' && typeof temperature === 'number' ? temperature : undefined
 }
 

@@ -33,12 +33,12 @@ import { Groups } from './groups.ts'
 import { type InsertRequest, Inserts } from './inserts.ts'
 import type { Operator } from './operator.ts'
 import { Stall } from './stall.ts'
-import { theOneAhead } from './step_names.ts'
+import { itemAhead } from './step_names.ts'
 import { Submission } from './submission.ts'
 import { ThreadFactory } from './thread_factory.ts'
 
 /** The surroundings that all executions of a service share. */
-export type Surroundings = {
+export type RunContext = {
   hub: Pick<Hub, 'emit' | 'incident'>
   operator: Operator
   /** The system, as handlers see it that are bound to it. */
@@ -54,7 +54,7 @@ export type Surroundings = {
 }
 
 /** `saved` is what is taken up again; `restore` does the rest. */
-type Beginning = { isJoinable: boolean; around: Surroundings; saved?: ExecutionState }
+type ExecutionOptions = { isJoinable: boolean; around: RunContext; saved?: ExecutionState }
 
 /** One that is open takes no more groups or threads after so many, for all its threads are known until it has ended. */
 export const mostThreads = 5000
@@ -91,7 +91,7 @@ export class Execution implements RunPorts {
   readonly #had = new Set<string>()
   /** Ends that the moves of labware are noted in the state. */
   readonly stopFollowing: () => void
-  readonly #around: Surroundings
+  readonly #around: RunContext
   /** Unix time, s, at which the monotonic clock stood at 0, as it seemed when the run began or was taken up. */
   readonly #epoch_s: number
   readonly #bus: Bus
@@ -101,8 +101,8 @@ export class Execution implements RunPorts {
   /** Stood down: what still happens is nobody's business. */
   #isSilent = false
 
-  constructor(workflow: Workflow, environment: RunEnvironment, { isJoinable, around, saved }: Beginning) {
-    const beginning = saved ?? beginningOf(workflow, environment, { isJoinable, now: around.now() })
+  constructor(workflow: Workflow, environment: RunEnvironment, { isJoinable, around, saved }: ExecutionOptions) {
+    const beginning = saved ?? newExecutionState(workflow, environment, { isJoinable, now: around.now() })
     this.execution_id = beginning.execution_id
     this.workflow = workflow
     this.environment = environment
@@ -402,7 +402,7 @@ export class Execution implements RunPorts {
    * name. Throws `not_found`; `conflict` for what is ambiguous, or has begun.
    */
   skip(item: string): string {
-    const { thread, step, action, name } = theOneAhead(this.live(), item)
+    const { thread, step, action, name } = itemAhead(this.live(), item)
     thread.skip(itemKey(step, action))
     this.stall.reconsider()
     this.state.writeSoon()
@@ -530,7 +530,7 @@ function inGroup({ name }: ThreadPlan, { submission_id, group_id }: ThreadOrigin
   return `${submission_id} ${group_id} ${name}`
 }
 
-function beginningOf(
+function newExecutionState(
   workflow: Workflow,
   environment: RunEnvironment,
   { isJoinable, now }: { isJoinable: boolean; now: number },

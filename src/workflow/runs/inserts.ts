@@ -12,7 +12,7 @@ import type { InsertState, ThreadState } from '../state/run.ts'
 import type { Frame } from '../threads/frame.ts'
 import type { MethodRun } from '../threads/method.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
-import { ahead, isCalled, itemsOf, mustBeOne, mustBeThere, type Named } from './step_names.ts'
+import { ahead, isCalled, itemsOf, mustBeOne, mustBeThere, type NamedItem } from './step_names.ts'
 
 type Anchor = { before: string } | { after: string }
 export type InsertRequest = Anchor & { item: unknown }
@@ -160,7 +160,7 @@ export class Inserts {
     return compileWorkflow({ ...document, threads }, topology, 'the insert', 'typescript')
   }
 
-  #await(named: Named, insert: Insert): void {
+  #await(named: NamedItem, insert: Insert): void {
     const { thread, step, action } = named
     const path = insert.paths.get(laneOf(named))!
     const { number } = insert.entry.state
@@ -224,7 +224,7 @@ function placeAction(method: MethodRun, { at: anchor, where, plan }: At<ActionPl
 }
 
 /** Of a thread, where the anchor stands so that something can still be put there; at most one. */
-function anchorsIn(thread: LabwareThread, { anchor, where }: Pick<InsertState, 'anchor' | 'where'>): Named[] {
+function anchorsIn(thread: LabwareThread, { anchor, where }: Pick<InsertState, 'anchor' | 'where'>): NamedItem[] {
   const called = ahead(thread).filter(
     (item) => isCalled(item, anchor) && (where === 'after' || item.standing === 'ahead' || isInLoop(item)),
   )
@@ -232,11 +232,11 @@ function anchorsIn(thread: LabwareThread, { anchor, where }: Pick<InsertState, '
   return called
 }
 
-function isInLoop({ thread, step, action }: Named): boolean {
+function isInLoop({ thread, step, action }: NamedItem): boolean {
   return action === null && thread.frames.some(({ isLoop, steps }) => isLoop && steps.includes(step))
 }
 
-function laneOf({ thread, step, action }: Named): string {
+function laneOf({ thread, step, action }: NamedItem): string {
   return action ? laneOfMethod(step) : `threads.${thread.plan.name}`
 }
 

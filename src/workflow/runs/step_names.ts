@@ -8,13 +8,13 @@ import type { ActionRun } from '../threads/action/action.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 
 /** `taken`: the thread waits in it, and its body has not begun. */
-type Standing = 'ahead' | 'taken' | 'begun'
+type ItemProgress = 'ahead' | 'taken' | 'begun'
 type Item = { name: string; step: StepPlan; action: ActionPlan | null }
-export type Named = Item & { thread: LabwareThread; standing: Standing }
+export type NamedItem = Item & { thread: LabwareThread; standing: ItemProgress }
 
 /** Of a thread, what it is in and what may still come. */
-export function ahead(thread: LabwareThread): Named[] {
-  const found: Named[] = []
+export function ahead(thread: LabwareThread): NamedItem[] {
+  const found: NamedItem[] = []
   thread.frames.forEach(({ steps, next, isLoop }, depth) => {
     steps.forEach((step, i) => {
       if (i > next || (i < next && isLoop))
@@ -36,7 +36,7 @@ export function* itemsOf(steps: readonly StepPlan[], thread: string): Generator<
   }
 }
 
-function* current(thread: LabwareThread, step: StepPlan): Generator<Named> {
+function* current(thread: LabwareThread, step: StepPlan): Generator<NamedItem> {
   const { method, action, name } = thread
   const about = { thread, step, action: null, name: `${name}/${step.name}` }
   if (step.kind === 'method' && method) {
@@ -53,7 +53,7 @@ function* current(thread: LabwareThread, step: StepPlan): Generator<Named> {
   }
 }
 
-function standingOf(action: ActionRun | null): Standing {
+function standingOf(action: ActionRun | null): ItemProgress {
   if (!action) return 'ahead'
   return action.status.isTerminal || action.status.current === 'EXECUTING_ACTION' ? 'begun' : 'taken'
 }
@@ -65,7 +65,7 @@ export function isCalled({ name }: Item, text: string): boolean {
 }
 
 /** Throws `not_found` when nothing ahead is called so; `conflict` when several are, or the one has begun. */
-export function theOneAhead(threads: readonly LabwareThread[], text: string): Named {
+export function itemAhead(threads: readonly LabwareThread[], text: string): NamedItem {
   const all = threads.flatMap(ahead)
   const called = all.filter((item) => isCalled(item, text))
   mustBeThere(
@@ -94,6 +94,6 @@ export function mustBeOne(called: readonly Item[], text: string): void {
   throw new LabError('conflict', `several things that lie ahead are called ${JSON.stringify(text)}; say which: ${names.join(', ')}`)
 }
 
-function insteadOf({ step, action }: Named): string {
+function insteadOf({ step, action }: NamedItem): string {
   return step.kind === 'method' && !action ? '; skip its actions one by one' : ''
 }

@@ -3,7 +3,7 @@
 import { test } from 'tap'
 import * as v from 'valibot'
 import { liveRuntime, threadIn } from '../../testing/workflow.ts'
-import { StandingPiece } from '../standing_labware.ts'
+import { StandingLabware } from '../standing_labware.ts'
 import { Labware } from '../state/labware.ts'
 
 const topology = {
@@ -37,7 +37,7 @@ test('a barcode that an earlier version kept as a scanner sent it is taken up wi
     [' \r', null],
     [null, null],
   ]) {
-    t.equal(v.parse(StandingPiece, { ...its, seat: 'pad_1', barcode: kept }).barcode, barcode)
+    t.equal(v.parse(StandingLabware, { ...its, seat: 'pad_1', barcode: kept }).barcode, barcode)
     t.equal(v.parse(Labware, { ...its, state: 'PARKED', held_by: null, barcode: kept }).barcode, barcode)
   }
 })

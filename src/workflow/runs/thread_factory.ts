@@ -13,7 +13,7 @@ import { LabwareThread, type RunPorts } from '../threads/thread.ts'
 import { offTheBench } from './in_the_way.ts'
 import type { Submission } from './submission.ts'
 
-type Beginning = v.InferInput<typeof ThreadState>
+type NewThreadState = v.InferInput<typeof ThreadState>
 
 type Run = RunPorts & {
   readonly submissions: readonly Submission[]
@@ -54,7 +54,7 @@ export class ThreadFactory {
     const standing = this.#standingAt(startsAt, plan, barcode)
     const labware = standing ?? this.#labwareFor(plan, barcode)
     const { environment } = this.#execution
-    const beginning: Beginning = {
+    const beginning: NewThreadState = {
       ...origin,
       name: this.#numbered(plan.name),
       thread_id: environment.newId(),

@@ -19,7 +19,7 @@ export const MoveState = v.object({
 export type MoveState = v.InferOutput<typeof MoveState>
 
 /** The members of a thread's state that say where its labware is. */
-type OnBench = {
+type MovedLabware = {
   readonly labware: Labware
   readonly seat: string | null
   readonly move: Readonly<MoveState> | null
@@ -31,14 +31,14 @@ type OnBench = {
  * Whether the labware may be in the gripper although `held_by` does not say so: it is being picked up, or the pick failed, and nobody has said where
  * it is. False once another thread has begun to pick with the transporter, which a full gripper would not allow.
  */
-export function mayBePicked({ move, labware, seat }: OnBench): boolean {
+export function mayBePicked({ move, labware, seat }: MovedLabware): boolean {
   if (move === null) return false
   if (move.status === 'PICKING') return true
   return move.has_failed_pick && labware.held_by === null && seat === move.from
 }
 
 /** Answers where the labware of a thread may be now: the gripper that may have it, and the position where it may stand already. */
-export function mayBe(thread: OnBench): Pick<Labware, 'held_by' | 'placing'> {
+export function mayBe(thread: MovedLabware): Pick<Labware, 'held_by' | 'placing'> {
   const { labware, move, placing } = thread
   const held_by = labware.held_by ?? (mayBePicked(thread) ? move!.transporter : null)
   if (held_by === null) return { held_by }
@@ -47,7 +47,7 @@ export function mayBe(thread: OnBench): Pick<Labware, 'held_by' | 'placing'> {
 }
 
 /** The state of a thread whose service has ended: a move that was under way is over, and leaves the labware where it may be. */
-export function cutOff<State extends OnBench>(state: State): State {
+export function cutOff<State extends MovedLabware>(state: State): State {
   const { labware, move } = state
   const isPicked = mayBePicked(state)
   const wasPlaced = labware.held_by !== null && move?.is_placing === true
@@ -61,12 +61,12 @@ export function cutOff<State extends OnBench>(state: State): State {
 }
 
 /** Whether the service ended while the labware was moved, and nobody has said where it is: it does not move before that. */
-export function isUncertain({ labware, picking, placing }: Pick<OnBench, 'labware' | 'picking' | 'placing'>): boolean {
+export function isUncertain({ labware, picking, placing }: Pick<MovedLabware, 'labware' | 'picking' | 'placing'>): boolean {
   return labware.held_by !== null && (picking || placing !== null)
 }
 
 /** The one sentence about such labware, in the incident, in the refusals, and wherever its run or the labware is shown. */
-export function uncertainty({ labware, seat, placing }: Pick<OnBench, 'labware' | 'seat' | 'placing'>): string {
+export function uncertainty({ labware, seat, placing }: Pick<MovedLabware, 'labware' | 'seat' | 'placing'>): string {
   const { labware_id, name, held_by } = labware
   const place = placeOf({ held_by, placing: placing ?? undefined }, seat)
   return `the service ended while ${held_by} moved ${name}: it is ${place}; look, and say where it is (benchd labware put ${labware_id} PLACE, once it is in no gripper), before the run is resumed`
@@ -79,7 +79,7 @@ export function uncertainty({ labware, seat, placing }: Pick<OnBench, 'labware' 
  */
 export function provenBy(
   gripper: 'empty' | 'full',
-  { seat, picking, placing }: Pick<OnBench, 'seat' | 'picking' | 'placing'>,
+  { seat, picking, placing }: Pick<MovedLabware, 'seat' | 'picking' | 'placing'>,
 ): 'held' | { position: string } | undefined {
   if (gripper === 'full') return 'held'
   const position = picking ? seat : placing

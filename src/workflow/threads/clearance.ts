@@ -9,7 +9,7 @@ import { isPause } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
 
 /** A thread, as far as its arms reach into devices and its devices work. */
-interface Reacher {
+interface ClearanceThread {
   readonly thread_id: string
   readonly environment: RunEnvironment
   readonly labware: Pick<Labware, 'held_by'>
@@ -26,7 +26,7 @@ type Waiting = {
 }
 
 /** Waits for a turn with the transporter; undefined where it is ours because of what is in its gripper. */
-export function take(thread: Reacher, transporter: string): Promise<void> | undefined {
+export function take(thread: ClearanceThread, transporter: string): Promise<void> | undefined {
   const { scheduler } = thread.environment
   if (scheduler.userOf(transporter) === thread.thread_id) return undefined
   const obstacles = (): Obstacle[] => [
@@ -40,7 +40,7 @@ export function take(thread: Reacher, transporter: string): Promise<void> | unde
  * Lets the transporter, which the thread has, reach into the devices of a hop. Undefined when it may at once. Otherwise it gives the
  * transporter back, unless the labware is in its gripper, and resolves when the devices are at rest: then both are to be tried anew.
  */
-export function reachIn(thread: Reacher, { from, to, transporter }: Hop): Promise<void> | undefined {
+export function reachIn(thread: ClearanceThread, { from, to, transporter }: Hop): Promise<void> | undefined {
   const { environment, labware, thread_id } = thread
   const { scheduler } = environment
   const isFull = labware.held_by === transporter
@@ -62,11 +62,11 @@ export function reachIn(thread: Reacher, { from, to, transporter }: Hop): Promis
  * Begins a call of a device as soon as no arm reaches in; the caller says to the scheduler that the device has `worked`. Undefined when it
  * begins at once. Labware that is about to leave the device, or to arrive there, goes first: it would have to wait for the whole call.
  */
-export function toWork(thread: Reacher, device: string): Promise<void> | undefined {
+export function toWork(thread: ClearanceThread, device: string): Promise<void> | undefined {
   return beginsAtOnce(thread, device, true) ? undefined : clearToWork(thread, device)
 }
 
-async function clearToWork(thread: Reacher, device: string): Promise<void> {
+async function clearToWork(thread: ClearanceThread, device: string): Promise<void> {
   for (;;) {
     try {
       await untilClear(thread, device, { yields: true, interruptedBy: 'pause' })
@@ -79,11 +79,11 @@ async function clearToWork(thread: Reacher, device: string): Promise<void> {
 }
 
 /** As `toWork`, to bring the device to where it takes commands, which takes no time: only arms that reach in go first. */
-export function toGetReady(thread: Reacher, device: string): Promise<void> | undefined {
+export function toGetReady(thread: ClearanceThread, device: string): Promise<void> | undefined {
   return beginsAtOnce(thread, device, false) ? undefined : untilClear(thread, device, { yields: false, interruptedBy: 'stop' })
 }
 
-function beginsAtOnce({ environment, thread_id }: Reacher, device: string, yields: boolean): boolean {
+function beginsAtOnce({ environment, thread_id }: ClearanceThread, device: string, yields: boolean): boolean {
   let isBegun = false
   const granted = () => {
     isBegun = true
@@ -94,7 +94,7 @@ function beginsAtOnce({ environment, thread_id }: Reacher, device: string, yield
 }
 
 function untilClear(
-  thread: Reacher,
+  thread: ClearanceThread,
   device: string,
   { yields, interruptedBy }: { yields: boolean; interruptedBy: 'pause' | 'stop' },
 ): Promise<void> {

@@ -4,7 +4,7 @@ import type { StepPlan } from '../plans/plan.ts'
 import { type FrameState, withPlace } from '../state/frame.ts'
 
 /** The thread whose steps these are: `setIn` is the way to change its state. */
-type Goer = { setIn(name: 'frames', part: FrameState, members: Partial<FrameState>): void }
+type FrameOwner = { setIn(name: 'frames', part: FrameState, members: Partial<FrameState>): void }
 
 /** Steps that are being gone through; a loop begins anew at its end. A step that an operator inserted is done once. */
 export class Frame {
@@ -12,10 +12,10 @@ export class Frame {
   readonly isLoop: boolean
   readonly steps: StepPlan[]
   readonly #state: FrameState
-  readonly #thread: Goer
+  readonly #thread: FrameOwner
 
   /** `state` is part of the state of the thread. */
-  constructor(thread: Goer, state: FrameState, steps: StepPlan[]) {
+  constructor(thread: FrameOwner, state: FrameState, steps: StepPlan[]) {
     this.path = state.path
     this.isLoop = state.is_loop
     this.steps = steps

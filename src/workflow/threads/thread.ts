@@ -293,9 +293,9 @@ export class LabwareThread extends Entry<'thread'> {
         isOver = true
         if (this.waiting && isBlocked(this.waiting)) this.execution.stall.blocked(-1)
         // From this moment on the thread goes on by itself, even before it is called.
-        if (awaits) scheduler.awaits(this.thread_id, [])
-        if (kind === 'event') scheduler.hears(this.thread_id, false)
-        if (kind === 'operator') scheduler.holdUp(this.thread_id, false)
+        if (awaits) scheduler.setAwaitedThreads(this.thread_id, [])
+        if (kind === 'event') scheduler.setAwaitsEvent(this.thread_id, false)
+        if (kind === 'operator') scheduler.setHeld(this.thread_id, false)
         this.waiting = null
         this.#interrupt = null
         steps.push(goOn)
@@ -315,11 +315,11 @@ export class LabwareThread extends Entry<'thread'> {
         end(() => reject(interrupt))
       }
       // Each of these calls may let other threads go on, which end this wait.
-      if (awaits) scheduler.awaits(this.thread_id, awaits())
+      if (awaits) scheduler.setAwaitedThreads(this.thread_id, awaits())
       // What the thread waits for may need a device that is reserved for the thread.
       if (!isOver && (kind === 'event' || kind === 'operator')) scheduler.cancelReservations(this.thread_id)
-      if (!isOver && kind === 'event') scheduler.hears(this.thread_id, true)
-      if (!isOver && kind === 'operator') scheduler.holdUp(this.thread_id, true)
+      if (!isOver && kind === 'event') scheduler.setAwaitsEvent(this.thread_id, true)
+      if (!isOver && kind === 'operator') scheduler.setHeld(this.thread_id, true)
       if (isOver) return
       // A callback may have paused or ended the thread meanwhile.
       const since = this.#interrupting(interruptedBy)
@@ -460,10 +460,10 @@ export class LabwareThread extends Entry<'thread'> {
     })
     try {
       this.become('PAUSED')
-      this.environment.scheduler.holdUp(this.thread_id, true)
+      this.environment.scheduler.setHeld(this.thread_id, true)
       await resumed
     } finally {
-      this.environment.scheduler.holdUp(this.thread_id, false)
+      this.environment.scheduler.setHeld(this.thread_id, false)
       this.waiting = null
       this.#resume = null
       this.#interrupt = null
@@ -536,7 +536,7 @@ export class LabwareThread extends Entry<'thread'> {
     let isSkipped = false
     try {
       this.become('PAUSED')
-      this.environment.scheduler.holdUp(this.thread_id, true)
+      this.environment.scheduler.setHeld(this.thread_id, true)
       const going = await decided
       if (going === 'thread') throw new Interrupt('abort')
       return going as GoesOnFrom<Site> | Other
@@ -544,7 +544,7 @@ export class LabwareThread extends Entry<'thread'> {
       isSkipped = interrupt instanceof Interrupt && interrupt.kind === 'skip'
       throw interrupt
     } finally {
-      this.environment.scheduler.holdUp(this.thread_id, false)
+      this.environment.scheduler.setHeld(this.thread_id, false)
       this.waiting = null
       this.#decide = null
       this.#interrupt = null

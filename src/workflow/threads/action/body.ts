@@ -102,7 +102,7 @@ export class BodyRun {
             })
             return await this.#outcomeOf(call, operation, limit_s)
           } finally {
-            scheduler.worked(device)
+            scheduler.endWork(device)
           }
         } catch (error) {
           if (error instanceof Interrupt) throw error

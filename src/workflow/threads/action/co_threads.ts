@@ -67,7 +67,7 @@ function untilHere(thread: LabwareThread, action: ActionRun, method: MethodRun):
     }
     const callOff = once(method.changed, () => {
       if (method.state.is_abandoned) over(() => reject(new ActionExit('method')))
-      else environment.scheduler.awaits(thread_id, bearers())
+      else environment.scheduler.setAwaitedThreads(thread_id, bearers())
       return !isWaitedFor(thread, action) || undefined
     })(() => over(resolve))
     return () => over(callOff)

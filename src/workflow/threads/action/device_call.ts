@@ -4,7 +4,7 @@ import type { Clock } from '../../../kit/clock.ts'
 
 type Outcome = { value: unknown } | { error: unknown }
 /** The argument of the call. When `signal` is aborted the device is halted; `begun` is called when the wanted operation itself begins, after its preparations. */
-type Given = { signal: AbortSignal; begun(): void }
+type DeviceCallOptions = { signal: AbortSignal; begun(): void }
 
 export class DeviceCall {
   readonly #clock: Clock
@@ -18,7 +18,7 @@ export class DeviceCall {
 
   /** Late after `limit_s`; it begins to count anew when what was wanted begins. `signal` cuts it off too. */
   constructor(
-    perform: (given: Given) => Promise<unknown>,
+    perform: (given: DeviceCallOptions) => Promise<unknown>,
     { clock, limit_s, signal }: { clock: Clock; limit_s: number; signal: AbortSignal },
   ) {
     this.#clock = clock

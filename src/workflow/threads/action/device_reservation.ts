@@ -34,7 +34,7 @@ export async function reserve(thread: LabwareThread, action: ActionRun): Promise
     try {
       await getReady(thread.environment, device, { signal: thread.signal, beforeMotion: () => thread.execution.beforeMotion() })
     } finally {
-      thread.environment.scheduler.worked(device)
+      thread.environment.scheduler.endWork(device)
     }
   } catch (error) {
     throw refused(thread, action.plan, { device, error })

@@ -29,12 +29,12 @@ export async function setBack(thread: LabwareThread): Promise<void> {
   thread.become('MOVING')
   // A person may have taken the labware out meanwhile.
   if (labware.held_by !== null) await ride(thread, { from: position, to: position, transporter: labware.held_by })
-  knowsBetter(thread)
+  endUncertainty(thread)
   environment.scheduler.reachedIn(thread.thread_id)
 }
 
 /** Ends the uncertainty about a move that the end of the service cut off: somebody has said where the labware is, or it was set back. */
-export function knowsBetter(thread: LabwareThread): void {
+export function endUncertainty(thread: LabwareThread): void {
   const { environment, thread_id } = thread
   const { placing } = thread.state
   thread.set({ placing: null, picking: false })

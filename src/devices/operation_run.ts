@@ -10,9 +10,9 @@ import type { Task } from './task.ts'
 /** How long an operation that was cut short may take to unwind before it is left behind. */
 const unwind_ms = 2000
 
-type Given = { clock: Clock; time_scale: number; task: Task; execution_id: string | null; abort: AbortController }
+type OperationRunOptions = { clock: Clock; time_scale: number; task: Task; execution_id: string | null; abort: AbortController }
 
-export class Run {
+export class OperationRun {
   readonly record: OperationRecord
   readonly #clock: Clock
   readonly #began: number
@@ -41,7 +41,7 @@ export class Run {
   progress: Progress | null = null
 
   /** `abort` is a controller that was never aborted. `time_scale` is how many seconds of the instrument go by in one of ours. */
-  constructor(record: OperationRecord, { clock, time_scale, task, execution_id, abort }: Given) {
+  constructor(record: OperationRecord, { clock, time_scale, task, execution_id, abort }: OperationRunOptions) {
     this.record = record
     this.execution_id = execution_id
     this.#abort = abort

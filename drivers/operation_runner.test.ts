@@ -1,11 +1,11 @@
 import { getEventListeners } from 'node:events'
 import { test } from 'tap'
 import { LabError } from '../src/errors.ts'
-import { Going } from './going.ts'
+import { OperationRunner } from './operation_runner.ts'
 
 function started() {
   let lose: (reason: string) => void = () => {}
-  const going = new Going({
+  const going = new OperationRunner({
     onLost: (call) => {
       lose = call
     },

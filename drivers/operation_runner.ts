@@ -5,7 +5,7 @@ import { connectionLost } from '../src/devices/failure.ts'
 import { LabError } from '../src/errors.ts'
 import { EarlyEnd } from './early_end.ts'
 
-export class Going {
+export class OperationRunner {
   /** A controller for each operation. `AbortSignal.any` with a signal that lasts would leave a trace of each there for good (Node 20). */
   readonly #now = new Set<AbortController>()
   /** The gentle end of the operation that runs. */
