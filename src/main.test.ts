@@ -24,7 +24,7 @@ const other = { labware: 'other', start: { ...start, at: 'pad_2' }, end, steps: 
 
 type State = { steps: object[]; more?: { other?: object }; isThere(threads: LabwareThread[]): boolean }
 
-const waitsFor = (kind: string) => (threads: LabwareThread[]) => threads.some(({ waiting }) => waiting?.kind === kind)
+const waitsFor = (kind: string) => (threads: LabwareThread[]) => threads.some(({ control: { waiting } }) => waiting?.kind === kind)
 
 /** The states of a run in which the service may be told to end, as steps that lead into them. */
 const states: Record<string, State> = {

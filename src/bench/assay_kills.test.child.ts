@@ -129,14 +129,18 @@ function keep(): RunStates {
 async function takeUp(execution: Execution): Promise<void> {
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'), 'that all stand')
   const live = execution.live()
-  const stands = live.map((thread) => ({ thread: nameOf(thread), interrupted: thread.state.interrupted, why: thread.waiting?.what }))
+  const stands = live.map((thread) => ({
+    thread: nameOf(thread),
+    interrupted: thread.state.interrupted,
+    why: thread.control.waiting?.what,
+  }))
   say({ stands, reason: execution.paused?.reason })
   for (const { labware } of live) putRight(execution, labware)
   for (const thread of live) {
     const { interrupted } = thread.state
     if (!interrupted || !orders.done.includes(interrupted.action_id)) continue
     say({ continues: actionOf(thread, interrupted.name) })
-    thread.recover('CONTINUE')
+    thread.control.recover('CONTINUE')
   }
   execution.resume()
 }

@@ -31,7 +31,7 @@ export const threadRoutes: Route<Rooms>[] = [
     name: 'pause',
     summary: 'Pause a thread at its next safe point',
     tell: (thread) =>
-      thread.pause('manual') ? 'it pauses at its next safe point' : 'it is paused, or on its way to a pause or a stop, already',
+      thread.control.pause('manual') ? 'it pauses at its next safe point' : 'it is paused, or on its way to a pause or a stop, already',
   }),
   verb({
     name: 'resume',
@@ -40,7 +40,7 @@ export const threadRoutes: Route<Rooms>[] = [
       'Also calls off a pause that has not begun. One that an error holds is recovered, not resumed. A conflict while nobody has said where its labware is, whose move the end of the service cut off.',
     async tell(thread) {
       await askArm(thread)
-      return thread.resume() ? 'resumed' : 'it was not paused'
+      return thread.control.resume() ? 'resumed' : 'it was not paused'
     },
   }),
   verb({
@@ -48,7 +48,7 @@ export const threadRoutes: Route<Rooms>[] = [
     summary: 'Stop a thread',
     description:
       'The thread ends when its current action has ended, and its labware stays where it is. A thread that an error holds is aborted.',
-    tell: (thread) => (thread.stop() ? 'it stops' : 'it is stopping already'),
+    tell: (thread) => (thread.control.stop() ? 'it stops' : 'it is stopping already'),
   }),
   verb({
     name: 'recover',

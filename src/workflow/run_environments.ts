@@ -187,7 +187,7 @@ export class RunEnvironments {
   #reportDeadlock(thread_ids: readonly string[], victim_id: string): void {
     const threads = new Map(this.#open().flatMap(({ threads }) => [...threads]))
     const victim = threads.get(victim_id)
-    const isHeld = (thread_id: string) => threads.get(thread_id)?.waiting?.kind === 'operator'
+    const isHeld = (thread_id: string) => threads.get(thread_id)?.control.waiting?.kind === 'operator'
     const namesOf = (ids: readonly string[]) => ids.map((thread_id) => threads.get(thread_id)?.name ?? thread_id).join(', ')
     const held = thread_ids.filter(isHeld)
     const waiting = thread_ids.filter((thread_id) => !isHeld(thread_id))

@@ -152,7 +152,7 @@ export function summaryOf({ row, execution, records }: Known): ExecutionSummary 
     paused: isOpen ? paused : null,
     thread_count: threads?.size ?? records.threads(row.execution_id).length,
     open_count: isOpen ? (execution?.liveCount ?? 0) : 0,
-    needs_person_count: isOpen ? (execution?.live() ?? []).filter(({ waiting }) => waiting?.kind === 'operator').length : 0,
+    needs_person_count: isOpen ? (execution?.live() ?? []).filter(({ control: { waiting } }) => waiting?.kind === 'operator').length : 0,
   }
 }
 
@@ -187,7 +187,8 @@ export function threadsOf({ row, execution, records }: Known, now: number): Show
 /** `now` is Unix time, s. Without the thread itself, what its record says. */
 export function shownThread(record: ThreadRecord, thread: LabwareThread | undefined, now: number): ShownThread {
   if (!thread) return { ...record, ...unknown }
-  const { labware, environment, waiting, method, joining, device, decisions } = thread
+  const { labware, environment, method, joining, device } = thread
+  const { waiting, decisions } = thread.control
   return {
     ...record,
     decisions: [...decisions],

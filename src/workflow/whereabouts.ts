@@ -51,7 +51,7 @@ export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): 
     thread_id: thread?.thread_id ?? null,
     thread_name: thread?.name ?? null,
     left_by: (!thread && labware.last_run) || null,
-    remedy: !thread ? remedyOf(labware) : thread.isLost ? uncertainty(thread.state) : null,
+    remedy: !thread ? remedyOf(labware) : thread.control.isLost ? uncertainty(thread.state) : null,
   }
 }
 
@@ -113,10 +113,10 @@ export function relocate(piece: PlacedLabware, position: string | null): void {
 export async function askArm(thread: LabwareThread): Promise<void> {
   const { environment, execution, labware } = thread
   const { held_by: arm } = labware
-  if (!thread.isLost || !thread.isWitnessed || arm === null) return
+  if (!thread.control.isLost || !thread.isWitnessed || arm === null) return
   const gripper = await environment.equipment.gripper?.(arm)
   // Somebody may have said it meanwhile.
-  if (!gripper || !thread.isLost || labware.held_by !== arm) return
+  if (!gripper || !thread.control.isLost || labware.held_by !== arm) return
   const proven = provenBy(gripper, thread.state)
   if (!proven) return
   if (proven === 'held') endUncertainty(thread)
@@ -136,9 +136,10 @@ function mustRest(thread: LabwareThread): void {
 }
 
 function underWay(thread: LabwareThread): string | undefined {
-  const { move, pausedAt, status, waiting, joining, action, execution } = thread
+  const { move, status, joining, action, execution } = thread
+  const { pausedAt, waiting } = thread.control
   const owner = (joining && execution.find(joining.owner.thread_id)) ?? thread
-  if (owner.pausedAt === 'DEVICE_TIMEOUT') return `${owner.device} may still work on it`
+  if (owner.control.pausedAt === 'DEVICE_TIMEOUT') return `${owner.device} may still work on it`
   if (pausedAt === 'MOVE') return undefined
   if (move) return `${move.hop.transporter} brings it from ${move.hop.from} to ${move.hop.to}`
   // What begins this very moment begins with it.

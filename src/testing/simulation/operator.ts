@@ -72,9 +72,9 @@ export class RestlessOperator {
     const thread = execution?.live()[dice.below(execution.live().length || 1)]
     if (!execution || !thread) return
     const verbs = [
-      () => thread.pause('manual'),
-      () => this.#letGo(() => thread.resume()),
-      () => dice.oneIn(3) && thread.stop(),
+      () => thread.control.pause('manual'),
+      () => this.#letGo(() => thread.control.resume()),
+      () => dice.oneIn(3) && thread.control.stop(),
       () => this.#recover(thread),
       () => this.#recover(thread),
       () => this.#recoverWrongly(thread),
@@ -106,13 +106,13 @@ export class RestlessOperator {
     this.#try(() => this.#resume(execution))
     this.#clearAway(execution)
     for (const thread of execution.live()) {
-      if (thread.pausedAt) this.#try(() => this.#recover(thread))
-      else if (thread.status.current === 'PAUSED' && !thread.following) this.#try(() => thread.resume())
+      if (thread.control.pausedAt) this.#try(() => this.#recover(thread))
+      else if (thread.status.current === 'PAUSED' && !thread.following) this.#try(() => thread.control.resume())
       this.#try(() => this.#byHand(thread))
     }
     this.#try(() => this.#decideLate())
     for (const { step_id } of this.#runtime.operator.steps()) this.#try(() => this.#runtime.operator.confirm(step_id))
-    if (execution.live().some(({ waiting }) => waiting?.kind === 'event'))
+    if (execution.live().some(({ control: { waiting } }) => waiting?.kind === 'event'))
       for (const event of this.#scene.events) execution.emitCustom(event, { value: 'yes', data: {} }, null)
   }
 
@@ -147,16 +147,17 @@ export class RestlessOperator {
   }
 
   #recover(thread: LabwareThread): void {
-    const site: PauseSite | null = thread.pausedAt ?? (thread.state.interrupted && thread.status.current === 'PAUSED' ? 'RESTART' : null)
+    const site: PauseSite | null =
+      thread.control.pausedAt ?? (thread.state.interrupted && thread.status.current === 'PAUSED' ? 'RESTART' : null)
     if (!site) return
     const honoured = decisions.filter((decision) => decisionsAt(site).includes(decision))
     const decision = this.isWeary ? 'ABORT_THREAD' : this.#dice.pick(honoured)
-    this.#letGo(() => thread.recover(decision))
+    this.#letGo(() => thread.control.recover(decision))
   }
 
   /** What is not honoured is refused, says what is, and changes nothing. */
   #recoverWrongly(thread: LabwareThread): void {
-    const site = thread.pausedAt
+    const site = thread.control.pausedAt
     if (thread.following || (thread.state.interrupted && !site)) return
     const wrong = decisions.filter((decision) => !site || !decisionsAt(site).includes(decision))
     if (wrong.length === 0) return
@@ -164,11 +165,12 @@ export class RestlessOperator {
     this.#mustRefuse(
       `${decision} at ${site}`,
       'conflict',
-      () => thread.recover(decision),
+      () => thread.control.recover(decision),
       (message) =>
         site ? decisionsAt(site).every((honoured) => message.includes(honoured)) || /no error holds|has decided/.test(message) : true,
     )
-    if (thread.pausedAt !== site) this.#watch.fault(`${decision} was refused, and it stands at ${thread.pausedAt}, not at ${site}`)
+    if (thread.control.pausedAt !== site)
+      this.#watch.fault(`${decision} was refused, and it stands at ${thread.control.pausedAt}, not at ${site}`)
   }
 
   /** Somebody throws, with this code, and nothing is told but an incident. */

@@ -147,9 +147,11 @@ class Simulation {
     if (execution.paused?.reason !== 'system') this.#watch.fault(`after the restart it is not paused: ${this.#picture()}`)
     // Labware is placed and removed by hand also while its run is paused.
     for (const thread of execution.live().filter((thread) => threads.has(thread) && !awaitsHands(thread)))
-      if (!isHeld(thread) && !thread.isStopping)
-        this.#watch.fault(`after the restart ${thread.name} is ${thread.status.current}, ${thread.pause_reason}: ${thread.last_error}`)
-      else if (!thread.isStopping) this.#checkRecord(thread)
+      if (!isHeld(thread) && !thread.control.isStopping)
+        this.#watch.fault(
+          `after the restart ${thread.name} is ${thread.status.current}, ${thread.control.pause_reason}: ${thread.last_error}`,
+        )
+      else if (!thread.control.isStopping) this.#checkRecord(thread)
   }
 
   /** What is told of it says why it stands. */
@@ -182,7 +184,7 @@ class Simulation {
     const open = this.#operator.open()
     if (this.#rounds < 12) for (let i = this.#dice.below(1 + this.#scene.unrest); i > 0; i--) this.#operator.interfere()
     else if (this.#stuck === null) for (const execution of open) this.#operator.help(execution)
-    const isAtWork = open.some((execution) => execution.live().some(({ waiting }) => !waiting || waiting.kind === 'device'))
+    const isAtWork = open.some((execution) => execution.live().some(({ control: { waiting } }) => !waiting || waiting.kind === 'device'))
     if (this.#rounds === 2 * mostRounds || (this.#rounds >= mostRounds && !isAtWork)) this.#giveUp(open)
     if (this.#rounds === 3 * mostRounds) this.#watch.fault(`it does not end when it is aborted: ${this.#picture()}`)
   }
@@ -201,14 +203,18 @@ class Simulation {
     const isHanging = this.#scene.faults.some(({ does }) => does === 'hang')
     // A run that is given up while it is at work may have a thread in the midst of an operation.
     const before = execution.now() - longest_s
-    const silent = execution.live().filter(({ waiting, carrying, state }) => !waiting && !carrying && state.since < before)
+    const silent = execution.live().filter(({ control: { waiting }, carrying, state }) => !waiting && !carrying && state.since < before)
     if (silent.length > 0 && !isHanging) this.#watch.fault(`${silent.map(({ name }) => name)} wait for nothing: ${this.#picture()}`)
     const named = new Set(blockers(execution).map(({ thread_id }) => thread_id))
-    for (const { thread_id, name, waiting } of execution.live())
+    for (const {
+      thread_id,
+      name,
+      control: { waiting },
+    } of execution.live())
       if (!named.has(thread_id) && waiting && waiting.kind !== 'device')
         this.#watch.fault(`nobody says why ${name} stands: ${this.#picture()}`)
     // An error that holds a thread has an incident of its own.
-    const isHeld = execution.live().some(({ pausedAt }) => pausedAt !== null)
+    const isHeld = execution.live().some(({ control: { pausedAt } }) => pausedAt !== null)
     const isTold = isHeld || this.#service.incidents.some(({ category }) => /SYSTEM_STALL|UNRESOLVABLE_DEADLOCK/.test(category))
     if (!isTold && !isHanging) this.#watch.fault(`it stalls, and no incident says so: ${this.#picture()}`)
   }
@@ -216,7 +222,7 @@ class Simulation {
   #picture(): string {
     const threads = this.#operator.open().flatMap((execution) => execution.live())
     return threads
-      .map(({ execution, thread_id, name, status, waiting, environment, labware }) => {
+      .map(({ execution, thread_id, name, status, control: { waiting }, environment, labware }) => {
         const obstacles = waiting
           ?.obstacles()
           .map(({ wanted, reason, thread_id, labware_id }) => `${wanted} ${reason} ${thread_id ?? ''} ${labware_id ?? ''}`)
@@ -258,7 +264,7 @@ class Simulation {
   }
 }
 
-function isHeld({ status, pause_reason, last_error }: LabwareThread): boolean {
+function isHeld({ status, control: { pause_reason }, last_error }: LabwareThread): boolean {
   return status.current === 'PAUSED' && pause_reason === 'system' && last_error === restarted
 }
 

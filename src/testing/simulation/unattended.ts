@@ -27,7 +27,7 @@ export async function leaveAlone(seed: number): Promise<Verdict> {
     onTold() {
       news++
       const live = runtime.executions()[0]?.live() ?? []
-      if (pauses.has(news) && live.length > 0) dice.pick(live).pause('manual')
+      if (pauses.has(news) && live.length > 0) dice.pick(live).control.pause('manual')
     },
   })
   const execution = await begin(runtime, { workflow: 'work', groups: groups.map((group_id) => ({ group_id, members: {} })) })
@@ -86,7 +86,7 @@ function verdictOn(execution: Execution): Verdict {
 
 function picture(live: readonly LabwareThread[]): string {
   return live
-    .map(({ name, status, environment, labware, waiting }) => {
+    .map(({ name, status, environment, labware, control: { waiting } }) => {
       const obstacles = waiting?.obstacles().map(({ wanted, reason }) => `${wanted} ${reason}`)
       return `${name} ${status.current} at ${environment.scheduler.whereIs(labware.labware_id)} waits for ${waiting?.what} (${obstacles})`
     })

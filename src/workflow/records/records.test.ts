@@ -203,7 +203,7 @@ test('a group of which a thread was aborted is not taken for a good one', async 
   const outcomes = () => records.groups(execution.execution_id).map(({ group_id, outcome }) => `${group_id} ${outcome}`)
   t.same(outcomes(), ['good IN_PROGRESS', 'bad IN_PROGRESS'])
   const [good, bad] = execution.live()
-  bad!.stop()
+  bad!.control.stop()
   await until(() => bad!.isOver)
   t.same(outcomes(), ['good IN_PROGRESS', 'bad ABORTED'])
   execution.emitCustom('go', { value: null, data: {} }, null)

@@ -76,9 +76,9 @@ export function recordAnew(execution: Execution, records: Records): void {
   const { execution_id } = execution
   records.remove(execution_id)
   for (const submission of execution.submissions) records.accepted(rowOf(execution), submissionRow(submission))
-  for (const { thread_id, name, plan, origin, status, state, pause_reason, last_error } of execution.threads.values()) {
+  for (const { thread_id, name, plan, origin, status, state, control, last_error } of execution.threads.values()) {
     const names = { thread_id, execution_id, thread_name: name, template_name: plan.name, ...origin }
-    records.thread({ ...names, status: status.current, since: state.since, pause_reason, last_error })
+    records.thread({ ...names, status: status.current, since: state.since, pause_reason: control.pause_reason, last_error })
   }
 }
 

@@ -116,7 +116,7 @@ test('CONTINUE takes the interrupted action for done, ABORT_METHOD leaves its me
   ] as const
   for (const [decision, actions, method, end] of outcomes) {
     const { runtime, execution, told, thread } = await cutWhileMixing()
-    thread.recover(decision)
+    thread.control.recover(decision)
     await runtime.over(execution)
     const events = trace(told)
     t.same(begun(events), actions, decision)
@@ -202,7 +202,7 @@ test('the error that held a thread is known over restarts, until the thread goes
   const again = await takenUp(checkpointOf(kept.all.at(-1)!)!, [topology, waits])
   const thread = again.execution.live()[0]!
   await until(() => thread.status.current === 'PAUSED')
-  t.equal(thread.waiting?.what, 'paused (system): resume it; before the service ended, it had an error: the lid is open')
+  t.equal(thread.control.waiting?.what, 'paused (system): resume it; before the service ended, it had an error: the lid is open')
   again.execution.resume()
   await until(() => thread.status.current === 'AWAITING_EVENT')
   t.same([thread.state.error_before, thread.last_error], [null, null])
@@ -230,7 +230,7 @@ test('that an action was cut off is told once, however often the service ends be
 
 test('a thread that is stopped before it is back in its method ends that too', async (t) => {
   const { runtime, execution, told } = await cutWhileMixing()
-  for (const thread of execution.live()) thread.stop()
+  for (const thread of execution.live()) thread.control.stop()
   await runtime.over(execution)
   t.ok(trace(told).includes('METHOD mix_it PARTIAL_COMPLETE'))
 })

@@ -82,7 +82,7 @@ function setOff(execution: Execution, thread: LabwareThread): void {
   // The thread stands for another reason now, and that is published.
   if (thread.status.current === 'PAUSED') thread.become('RESOLVING_ACTION_LOCATION')
   execution.setOff(thread)
-  if (isStopping) thread.stop()
+  if (isStopping) thread.control.stop()
 }
 
 function addMethod(execution: Execution, saved: MethodState): void {

@@ -144,7 +144,7 @@ test('an action that was taken for done is not asked about again once its method
   const second = new Kept()
   const { runtime, told } = testRuntime([topology, workflow], { ids: 1_000_000, keep: () => second })
   const taken = await takeUp(runtime, first.all.find(isMixing)!)
-  ;(await threadIn(taken, 'plate', 'PAUSED')).recover('CONTINUE')
+  ;(await threadIn(taken, 'plate', 'PAUSED')).control.recover('CONTINUE')
   await until(() => trace(told).includes('METHOD mix_it COMPLETED'))
   await second.persist()
 
@@ -152,7 +152,7 @@ test('an action that was taken for done is not asked about again once its method
   const again = await takeUp(third.runtime, second.all.at(-1)!)
   taken.abort('that was all')
   const thread = await threadIn(again, 'plate', 'PAUSED')
-  t.same([thread.state.interrupted, thread.decisions, thread.waiting?.what], [null, [], 'paused (system): resume it'])
+  t.same([thread.state.interrupted, thread.control.decisions, thread.control.waiting?.what], [null, [], 'paused (system): resume it'])
   again.resume()
   await threadIn(again, 'plate', 'AWAITING_EVENT')
   t.notOk(trace(third.told).includes('ACTION mix CREATED'))

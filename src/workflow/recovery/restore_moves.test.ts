@@ -83,8 +83,8 @@ test('a thread that was aborted with a full gripper does not take the arm again'
     },
   })
   const run = await ran({ live }, async (execution) => {
-    await until(() => named(execution, 'p')?.pausedAt === 'MOVE')
-    named(execution, 'p').recover('ABORT_THREAD')
+    await until(() => named(execution, 'p')?.control.pausedAt === 'MOVE')
+    named(execution, 'p').control.recover('ABORT_THREAD')
     await until(() => named(execution, 'p').isOver)
   })
   const { execution, scheduler } = await restored(run)
@@ -96,7 +96,7 @@ test('a stop that was saved is not forgotten', async (t) => {
   const live = instantBench({ carry: (_, verb) => (verb === 'place' ? new Promise(() => {}) : Promise.resolve()) })
   const run = await ran({ live }, async (execution) => {
     await until(() => named(execution, 'p')?.labware.held_by === 'arm')
-    named(execution, 'p').stop()
+    named(execution, 'p').control.stop()
   })
   t.equal(run.saved.threads.find(({ name }) => name === 'p')!.status, 'STOPPING')
   const { execution } = await restored(run)
@@ -130,14 +130,14 @@ test('where a plate was being put down nothing else goes before somebody has loo
   const execution = await made.runtime.restore(saved)
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
   t.throws(() => execution.resume(), { code: 'conflict', message: /it is at a or in the gripper of arm_1 or at x; look/ })
-  named(execution, 'q').resume()
+  named(execution, 'q').control.resume()
   execution.emitCustom('go', { value: null, data: {} }, null)
   const p = named(execution, 'p')
   t.match(
     made.incidents.map(({ message }) => message),
     [/the service ended while arm_1 moved p: it is at a or in the gripper of arm_1 or at x; look/],
   )
-  await until(() => named(execution, 'q').waiting?.kind === 'reservation')
+  await until(() => named(execution, 'q').control.waiting?.kind === 'reservation')
   for (let turns = 0; turns < 200; turns++) await new Promise(setImmediate)
   t.same(crashes, [])
   // Who looked says so.
@@ -180,10 +180,10 @@ test('a real arm puts nothing back into a storage before somebody has looked', a
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
   await askArm(named(execution, 'p'))
   execution.resume()
-  await until(() => named(execution, 'p').pausedAt === 'MOVE')
+  await until(() => named(execution, 'p').control.pausedAt === 'MOVE')
   t.match(named(execution, 'p').last_error, /stack may have brought up its next one since p was taken out of it/)
   t.same(seen, [])
-  named(execution, 'p').recover('RETRY')
+  named(execution, 'p').control.recover('RETRY')
   await made.runtime.over(execution)
   t.same(seen, ['place stack', 'pick stack', 'place b'])
 })

@@ -294,8 +294,8 @@ export class Execution implements RunPorts {
   /** Lets a thread go on from where it is, in one of the next turns. */
   setOff(thread: LabwareThread): void {
     this.#live.add(thread)
-    if (this.paused) thread.pause(this.paused.reason)
-    if (this.phase.current === 'stopping') thread.cutOff(this.reason ?? 'the execution was aborted')
+    if (this.paused) thread.control.pause(this.paused.reason)
+    if (this.phase.current === 'stopping') thread.control.cutOff(this.reason ?? 'the execution was aborted')
     this.environment.steps.push(() => {
       void travel(thread).then(() => this.#threadEnded(thread))
     })
@@ -359,7 +359,7 @@ export class Execution implements RunPorts {
   pause(reason: 'manual' | 'system'): void {
     if (this.isOver || this.paused) return
     this.paused = { at: this.now(), reason }
-    for (const thread of this.#live) thread.pause(reason)
+    for (const thread of this.#live) thread.control.pause(reason)
   }
 
   /**
@@ -367,13 +367,13 @@ export class Execution implements RunPorts {
    * while nobody has said where labware is whose move the end of the service cut off.
    */
   resume(): void {
-    for (const thread of this.#live) if (!thread.pausedAt) thread.mustBeResumable()
+    for (const thread of this.#live) if (!thread.control.pausedAt) thread.control.mustBeResumable()
     if (this.slots.orphaned().length === 0) this.stall.mustBeCleared()
     this.paused = null
     this.isAbortArmed = false
     this.stall.forget()
     this.slots.acceptPartial()
-    for (const thread of this.#live) if (!thread.pausedAt) thread.resume()
+    for (const thread of this.#live) if (!thread.control.pausedAt) thread.control.resume()
     // Threads that were resumed one by one before may all wait already.
     this.stall.suspect()
   }
@@ -403,7 +403,7 @@ export class Execution implements RunPorts {
    */
   skip(item: string): string {
     const { thread, step, action, name } = itemAhead(this.live(), item)
-    thread.skip(itemKey(step, action))
+    thread.control.skip(itemKey(step, action))
     this.stall.reconsider()
     this.state.writeSoon()
     return name
@@ -457,7 +457,7 @@ export class Execution implements RunPorts {
     if (this.isOver || this.phase.current === 'stopping') return
     this.phase.become('stopping')
     this.reason = why
-    for (const thread of this.#live) thread.cutOff(why)
+    for (const thread of this.#live) thread.control.cutOff(why)
     // The execution may be in the midst of making its first threads.
     this.environment.steps.push(() => this.#endIfAllHave())
   }

@@ -104,7 +104,7 @@ test('a run that cannot get past what another one left says so, and what to do',
   const execution = await begin(runtime, { workflow: 'plates' })
   const first = await threadIn(execution, 'first', 'PAUSED')
   await threadIn(execution, 'second', 'AWAITING_ACTION_RESERVATION')
-  first.recover('ABORT_THREAD')
+  first.control.recover('ABORT_THREAD')
   await until(() => execution.paused !== null)
   t.match(incidents.at(-1), { category: 'SYSTEM_STALL' })
   await threadIn(execution, 'second', 'PAUSED')
@@ -132,7 +132,7 @@ test('a run that waits for what an ended thread of another run left says so, tho
   await threadIn(one, 'second', 'AWAITING_EVENT')
   const other = await begin(runtime, { workflow: 'waits', run_mode: 'LIVE' })
   await threadIn(other, 'first', 'AWAITING_ACTION_RESERVATION')
-  failed.recover('ABORT_THREAD')
+  failed.control.recover('ABORT_THREAD')
   await until(() => other.paused !== null)
   t.match(incidents.at(-1), { category: 'SYSTEM_STALL', message: /nest is taken: first has stood there/ })
   t.equal(one.paused, null)
@@ -155,7 +155,7 @@ test('who stays in a storage because others could not get past it is told so', a
     waits_for: 'pad_2',
     because: [/pad_2 is free, but second, which is PAUSED could then never go on/],
   })
-  one.recover('RETRY_OP')
+  one.control.recover('RETRY_OP')
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
 })

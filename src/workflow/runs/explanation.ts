@@ -54,7 +54,8 @@ export type Blocker = v.InferOutput<typeof Blocker>
 export function why(execution: Execution): Reason[] {
   const now = execution.environment.clock.now()
   return execution.live().map((thread) => {
-    const { thread_id, name, status, waiting } = thread
+    const { thread_id, name, status } = thread
+    const { waiting } = thread.control
     const because = waiting ? unique(waiting.obstacles().map((obstacle) => worded(obstacle, execution))) : []
     const since_s = waiting ? seconds(now - waiting.since_ms) : 0
     return { thread_id, thread_name: name, status: status.current, waits_for: waiting?.what ?? null, since_s, because }
@@ -136,7 +137,8 @@ function orphansOf(execution: Execution): Blocker[] {
 }
 
 function blockerOf(thread: LabwareThread): Blocker[] {
-  const { waiting, pausedAt, undecidedAt, status, execution } = thread
+  const { status, execution } = thread
+  const { waiting, pausedAt, undecidedAt } = thread.control
   if (!waiting) return []
   const since_s = seconds(execution.environment.clock.now() - waiting.since_ms)
   const about = { thread_id: thread.thread_id, thread_name: thread.name, device_id: thread.device, since_s }
@@ -144,7 +146,7 @@ function blockerOf(thread: LabwareThread): Blocker[] {
     ? 'error'
     : (kinds[status.current] ?? (waiting.kind === 'operator' ? 'operator_step' : waiting.kind === 'event' ? 'event' : undefined))
   const message = kind && awaited.has(kind) ? `waits for ${waiting.what}` : waiting.what
-  if (kind && thread.isLost) return [{ ...about, kind, message: uncertainty(thread.state), remedy: sayingWhere(thread) }]
+  if (kind && thread.control.isLost) return [{ ...about, kind, message: uncertainty(thread.state), remedy: sayingWhere(thread) }]
   const remedy = (undecidedAt && remediesAt[undecidedAt]?.(thread)) ?? (kind && remedies[kind])
   const others = retriesOn(thread)
   const orThere = others.length > 0 ? `; or have it done at ${others.join(' or ')}: RETRY with "on"` : ''
@@ -210,7 +212,7 @@ const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> 
   },
 }
 
-function sayingWhere({ labware: { name, labware_id }, pausedAt }: LabwareThread): string {
+function sayingWhere({ labware: { name, labware_id }, control: { pausedAt } }: LabwareThread): string {
   return `say where ${name} is (${saying(labware_id)}); then ${pausedAt ? 'recover the thread' : 'resume the run'}`
 }
 
@@ -234,7 +236,7 @@ function remedyFor(inTheWay: readonly Obstacle[], execution: RunPorts): string {
   const direct = new Set(holdersOf(inTheWay))
   const behind = new Set(direct)
   for (const thread of behind) {
-    if (thread.status.current !== 'PAUSED') for (const next of holdersOf(thread.waiting?.obstacles() ?? [])) behind.add(next)
+    if (thread.status.current !== 'PAUSED') for (const next of holdersOf(thread.control.waiting?.obstacles() ?? [])) behind.add(next)
     else if (direct.has(thread)) return `see to ${calledBy(thread, execution)}, which is PAUSED: it has what this one waits for`
     else return `see to ${calledBy(thread, execution)}, which is PAUSED: those that this one waits for wait for it`
   }

@@ -16,7 +16,8 @@ export type Held = { plan: ActionPlan; device: string | null; refusal?: string }
 /** Undefined where what holds the thread is no action that could be done at another device. */
 export function heldBy(thread: LabwareThread): Held | undefined {
   const owner = thread.following ?? thread
-  const { undecidedAt, action, state, labware } = owner
+  const { action, state, labware } = owner
+  const { undecidedAt } = owner.control
   if (undecidedAt === 'RESTART') {
     const plan = planAt(owner, state.interrupted?.path ?? '')
     return plan && plan.devices.length > 0 ? { plan, device: null } : undefined

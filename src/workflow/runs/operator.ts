@@ -94,7 +94,7 @@ export class Operator {
 
   /** A pause does not end it: what a person has under way is not called back. */
   #byHand(thread: LabwareThread, what: ByHand, words: string): Promise<string | null> {
-    return thread.wait<string | null>({ kind: 'operator', what: words, interruptedBy: 'stop' }, (tell) => {
+    return thread.control.wait<string | null>({ kind: 'operator', what: words, interruptedBy: 'stop' }, (tell) => {
       this.#hands.set(thread.thread_id, { what, tell })
       return () => this.#hands.delete(thread.thread_id)
     })

@@ -14,8 +14,8 @@ import { type Held, heldBy } from './held_action.ts'
  */
 export function recover(thread: LabwareThread, decision: Decision, on?: string): void {
   // The thread itself refuses a decision where nothing holds it.
-  if (on === undefined || thread.decisions.length === 0) {
-    thread.recover(decision)
+  if (on === undefined || thread.control.decisions.length === 0) {
+    thread.control.recover(decision)
     return
   }
   if (decision !== 'RETRY') throw new LabError('invalid', `${decision} is not done at a device: leave "on" out, or decide RETRY`)
@@ -23,12 +23,12 @@ export function recover(thread: LabwareThread, decision: Decision, on?: string):
   const held = heldBy(thread)
   if (!held) {
     const what = `what holds ${thread.name} is no action, and so cannot be done at ${on}`
-    throw new LabError('conflict', `${what}; recover it without "on": ${thread.decisions.join(', ')}`)
+    throw new LabError('conflict', `${what}; recover it without "on": ${thread.control.decisions.join(', ')}`)
   }
   mustBeOne(held.plan, on, owner)
   if (held.refusal !== undefined) throw new LabError('conflict', held.refusal)
   mustBeAvailable(owner, held, on)
-  owner.recover(decision, { path: held.plan.path, device: on })
+  owner.control.recover(decision, { path: held.plan.path, device: on })
   const from = held.device === null || held.device === on ? '' : ` instead of ${held.device}`
   owner.execution.incident('ACTION_REDIRECTED', `an operator has ${held.plan.name} of ${owner.name} done at ${on}${from}`, owner, {
     severity: 'INFO',

@@ -50,7 +50,7 @@ const groups = ['pad_1', 'pad_2', 'pad_3'].map((location, i) => ({ group_id: `g$
 async function othersEnd(execution: Execution): Promise<void> {
   await until(
     () => [...execution.threads.values()].filter(({ status }) => status.current === 'COMPLETED').length === 2,
-    `two ended (${[...execution.threads.values()].map(({ name, status, waiting }) => `${name} ${status.current} ${waiting?.what}`)})`,
+    `two ended (${[...execution.threads.values()].map(({ name, status, control: { waiting } }) => `${name} ${status.current} ${waiting?.what}`)})`,
   )
 }
 
@@ -60,11 +60,11 @@ test('a device of a pool fails: whoever is not at it goes on with the other, and
   const execution = await begin(runtime, { workflow: 'contend', groups })
   await othersEnd(execution)
   t.same(
-    execution.live().map(({ pausedAt }) => pausedAt),
+    execution.live().map(({ control: { pausedAt } }) => pausedAt),
     ['DEVICE_OP'],
   )
   t.notOk(incidents.some(({ category }) => /DEADLOCK|STALL/.test(category)))
-  execution.live()[0]!.recover('RETRY')
+  execution.live()[0]!.control.recover('RETRY')
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
 })
@@ -74,12 +74,12 @@ test('so it is where a person has paused the one', async (t) => {
   const { runtime } = testRuntime([topology, workflow], {
     onTold({ entity_type, status }) {
       if (entity_type === 'ACTION' && status === 'EXECUTING_ACTION' && !isPaused)
-        isPaused = [...runtime.executions()[0]!.threads.values()][0]!.pause('manual')
+        isPaused = [...runtime.executions()[0]!.threads.values()][0]!.control.pause('manual')
     },
   })
   const execution = await begin(runtime, { workflow: 'contend', groups })
   await othersEnd(execution)
-  for (const thread of execution.live()) thread.resume()
+  for (const thread of execution.live()) thread.control.resume()
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
 })
@@ -101,7 +101,7 @@ test('without a place to park, whoever waits behind the held one is told to see 
   const execution = await begin(runtime, { workflow: 'contend', groups })
   const waiting = () => blockers(execution).filter(({ kind }) => kind === 'waiting')
   const isWaiting = () => execution.live().filter(({ status }) => status.current === 'AWAITING_ACTION_RESERVATION').length === 2
-  await until(() => waiting().length === 2 && isWaiting() && execution.live().some(({ pausedAt }) => pausedAt === 'DEVICE_OP'))
+  await until(() => waiting().length === 2 && isWaiting() && execution.live().some(({ control: { pausedAt } }) => pausedAt === 'DEVICE_OP'))
   t.same(
     waiting()
       .map(({ remedy }) => remedy)

@@ -48,7 +48,7 @@ function* current(thread: LabwareThread, step: StepPlan): Generator<NamedItem> {
   } else if (step.kind === 'action') yield { ...about, standing: standingOf(action) }
   else if (thread.step !== step) for (const item of itemsOf([step], name)) yield { ...item, thread, standing: 'ahead' }
   else {
-    yield { ...about, standing: thread.maySkip(itemKey(step)) ? 'taken' : 'begun' }
+    yield { ...about, standing: thread.control.maySkip(itemKey(step)) ? 'taken' : 'begun' }
     for (const { steps } of listsIn(step)) for (const item of itemsOf(steps, name)) yield { ...item, thread, standing: 'ahead' }
   }
 }

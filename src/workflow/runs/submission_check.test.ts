@@ -77,7 +77,7 @@ test('labware that is put out of the way while it waits for a site looks for the
     return ticket
   }
   const brings = () => [...execution.threads.values()].find(({ name }) => name === 'cup')
-  await until(() => brings()?.waiting?.what === 'a free site at robot', 'the cup waits for a site')
+  await until(() => brings()?.control.waiting?.what === 'a free site at robot', 'the cup waits for a site')
   t.ok(scheduler.keep(brings()!.thread_id, 'pad_2'))
   park('pad_2')
   isFree = true
@@ -97,7 +97,7 @@ test('labware that waits for a site goes on when the reservation of a site is gi
   }
   await threadIn(execution, 'plate', 'AWAITING_CO_THREADS')
   await until(
-    () => [...execution.threads.values()].some(({ waiting }) => waiting?.what === 'a free site at robot'),
+    () => [...execution.threads.values()].some(({ control: { waiting } }) => waiting?.what === 'a free site at robot'),
     'the cup waits for a site',
   )
   scheduler.threadsAt = threadsAt
@@ -119,7 +119,7 @@ test('labware that comes to a device where other labware stands that no thread m
   const held = await threadIn(execution, 'cup', 'PAUSED')
   t.match(held.last_error, /there is no free site at robot for cup/)
   isFree = true
-  held.recover('RETRY')
+  held.control.recover('RETRY')
   await until(() => execution.isOver, 'the end of the run')
   t.equal(execution.phase.current, 'completed')
 })

@@ -129,7 +129,7 @@ test('nor is it by a thread that comes when it is wanted: that says what stands 
   await ends(first)
   const execution = await submit('wants')
   const lid = await threadIn(execution, 'lid', 'CREATED')
-  await until(() => lid.waiting !== null, 'it waits')
+  await until(() => lid.control.waiting !== null, 'it waits')
   t.match(
     why(execution).find(({ thread_name }) => thread_name === 'lid'),
     { waits_for: 'pad_2', because: [/plate stands at pad_2, and no thread moves it/] },

@@ -19,6 +19,14 @@ export type Waiting = {
   obstacles(): Obstacle[]
 }
 
+/** What a thread waits for, and which interrupts end the wait: all of them, all but a pause, or only an abort. */
+export type WaitFor = Pick<Waiting, 'kind' | 'what'> & {
+  obstacles?(): Obstacle[]
+  interruptedBy?: 'pause' | 'stop' | 'abort'
+  /** The threads that must do something first. */
+  awaits?(): readonly string[]
+}
+
 /** Whether it is for others to go on. */
 export function isBlocked({ kind }: Waiting): boolean {
   return kind === 'peer' || kind === 'reservation'

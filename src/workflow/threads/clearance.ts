@@ -13,8 +13,10 @@ interface ClearanceThread {
   readonly thread_id: string
   readonly environment: RunEnvironment
   readonly labware: Pick<Labware, 'held_by'>
-  wait(waiting: Waiting, begin: (resolve: () => void) => () => void): Promise<void>
-  safePoint(then: ThreadStatus): Promise<void> | undefined
+  readonly control: {
+    wait(waiting: Waiting, begin: (resolve: () => void) => () => void): Promise<void>
+    safePoint(then: ThreadStatus): Promise<void> | undefined
+  }
 }
 
 type Waiting = {
@@ -33,7 +35,7 @@ export function take(thread: ClearanceThread, transporter: string): Promise<void
     { wanted: transporter, reason: 'held', thread_id: scheduler.userOf(transporter) ?? null, labware_id: null },
   ]
   const waiting = { kind: 'reservation', what: `transporter ${transporter}`, interruptedBy: 'abort', obstacles } as const
-  return thread.wait(waiting, (resolve) => scheduler.take(transporter, thread.thread_id, () => resolve()).withdraw)
+  return thread.control.wait(waiting, (resolve) => scheduler.take(transporter, thread.thread_id, () => resolve()).withdraw)
 }
 
 /**
@@ -52,7 +54,7 @@ export function reachIn(thread: ClearanceThread, { from, to, transporter }: Hop)
   let access: AccessHandle | undefined
   const obstacles = () => access?.explain() ?? []
   const waiting = { kind: 'reservation', what, interruptedBy: 'abort', obstacles, awaits: () => threadsOf(obstacles()) } as const
-  return thread.wait(waiting, (resolve) => {
+  return thread.control.wait(waiting, (resolve) => {
     access = scheduler.awaitRest(thread_id, positions, () => resolve())
     return access.withdraw
   })
@@ -73,7 +75,7 @@ async function clearToWork(thread: ClearanceThread, device: string): Promise<voi
       return
     } catch (error) {
       if (!isPause(error)) throw error
-      await thread.safePoint('EXECUTING_ACTION')
+      await thread.control.safePoint('EXECUTING_ACTION')
     }
   }
 }
@@ -102,7 +104,7 @@ function untilClear(
   const obstacles = () => access?.explain() ?? []
   const what = `all arms to be out of ${device}`
   const waiting = { kind: 'reservation', what, interruptedBy, obstacles, awaits: () => threadsOf(obstacles()) } as const
-  return thread.wait(waiting, (resolve) => {
+  return thread.control.wait(waiting, (resolve) => {
     access = thread.environment.scheduler.work(thread.thread_id, device, { yields, granted: () => resolve() })
     return access.withdraw
   })

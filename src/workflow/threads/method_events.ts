@@ -31,7 +31,8 @@ function publish(owner: LabwareThread, name: string, published: { value: string 
 }
 
 function doingOf(owner: LabwareThread, method: MethodRun): MethodDoing {
-  const { execution, thread_id, signal, environment } = owner
+  const { execution, thread_id, environment } = owner
+  const { signal } = owner.control
   return {
     execution_id: execution.execution_id,
     thread_id,

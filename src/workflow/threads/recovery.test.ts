@@ -38,7 +38,7 @@ async function held(faults: InjectedFault[], document: object = workflow()) {
   const execution = await begin(runtime, { workflow: 'mixed' })
   const thread = await threadIn(execution, 'plate', 'PAUSED')
   const decide = async (decision: Decision) => {
-    thread.recover(decision)
+    thread.control.recover(decision)
     await runtime.over(execution)
     return trace(told)
   }
@@ -49,7 +49,7 @@ const failedMix: InjectedFault[] = [{ operation: 'mix', call: 1, does: 'fail' }]
 
 test('a failed call of a device holds the thread, says so in the event, and records an incident', async (t) => {
   const { thread, told, incidents, runtime, execution } = await held(failedMix)
-  t.equal(thread.pausedAt, 'DEVICE_OP')
+  t.equal(thread.control.pausedAt, 'DEVICE_OP')
   const paused = told.find(({ status }) => status === 'PAUSED')!
   t.match(paused.context, { pause_reason: 'error', last_error: /mix/ })
   const failed = told.find(({ entity_type }) => entity_type === 'DEVICE_OP')!
@@ -59,7 +59,7 @@ test('a failed call of a device holds the thread, says so in the event, and reco
     incidents.map(({ category }) => category),
     ['ACTION_FAILED'],
   )
-  thread.recover('ABORT_THREAD')
+  thread.control.recover('ABORT_THREAD')
   await runtime.over(execution)
 })
 
@@ -133,7 +133,7 @@ test('with on_failure ABORT nobody is asked: the thread and the execution have f
 
 test('a failed pick holds the thread at MOVE, and RETRY is a new move', async (t) => {
   const { decide, thread, execution } = await held([{ operation: 'pick', call: 1, does: 'fail' }])
-  t.equal(thread.pausedAt, 'MOVE')
+  t.equal(thread.control.pausedAt, 'MOVE')
   const events = await decide('RETRY')
   t.equal(events.filter((event) => event === 'ACTION move of plate ERRORED').length, 1)
   t.equal(execution.phase.current, 'completed')
@@ -154,14 +154,14 @@ test('after a failed place the labware is in the gripper, and RETRY only places'
 
 test('CONTINUE of a move is refused while the labware is not known to be there', async (t) => {
   const { thread, runtime, execution } = await held([{ operation: 'pick', call: 1, does: 'fail' }])
-  t.throws(() => thread.recover('CONTINUE'), { code: 'conflict', message: /edit its position/ })
-  thread.recover('ABORT_THREAD')
+  t.throws(() => thread.control.recover('CONTINUE'), { code: 'conflict', message: /edit its position/ })
+  thread.control.recover('ABORT_THREAD')
   await runtime.over(execution)
 })
 
 test('a device that cannot be made ready holds the thread before anything is bound', async (t) => {
   const { thread, decide, incidents, execution } = await held([{ operation: 'ready', device_id: 'mixer', call: 1, does: 'fail' }])
-  t.equal(thread.pausedAt, 'ACTION_RESOLUTION')
+  t.equal(thread.control.pausedAt, 'ACTION_RESOLUTION')
   t.ok(incidents.some(({ category }) => category === 'DEVICE_INIT_FAILED'))
   t.equal(execution.environment.scheduler.holder('mixer'), undefined, 'it is free for others meanwhile')
   await decide('RETRY')
@@ -173,8 +173,8 @@ test('a wait that takes too long holds the thread, and RETRY waits again', async
     threads: { plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ wait_for: 'go', timeout: 60 }] } },
   })
   const { thread, execution, runtime } = await held([], document)
-  t.equal(thread.pausedAt, 'WAIT_EVENT_TIMEOUT')
-  thread.recover('RETRY')
+  t.equal(thread.control.pausedAt, 'WAIT_EVENT_TIMEOUT')
+  thread.control.recover('RETRY')
   await threadIn(execution, 'plate', 'AWAITING_EVENT')
   execution.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
@@ -190,7 +190,7 @@ test('code that throws holds the thread at ACTION_BODY', async (t) => {
     [],
     workflow({ methods: { mix_it: [{ name: 'look', on: 'mixer', body }], read_it: [] } }),
   )
-  t.equal(thread.pausedAt, 'ACTION_BODY')
+  t.equal(thread.control.pausedAt, 'ACTION_BODY')
   t.match(thread.last_error, /no such file/)
   isBroken = false
   const events = await decide('RETRY')
@@ -223,24 +223,24 @@ test('a decision that the place does not honour is refused, says which are, and 
     const { thread, runtime, execution } = await held([fault])
     for (const decision of decisions.filter((one) => !decisionsAt(site).includes(one))) {
       t.throws(
-        () => thread.recover(decision),
+        () => thread.control.recover(decision),
         { code: 'conflict', message: new RegExp(decisionsAt(site).join(', ')) },
         `${decision} at ${site}`,
       )
     }
     t.equal(thread.status.current, 'PAUSED')
-    thread.recover('ABORT_THREAD')
+    thread.control.recover('ABORT_THREAD')
     await runtime.over(execution)
   }
 })
 
 test('resume does not end an error pause', async (t) => {
   const { thread, runtime, execution } = await held(failedMix)
-  t.throws(() => thread.resume(), { code: 'conflict', message: /recover it with/ })
+  t.throws(() => thread.control.resume(), { code: 'conflict', message: /recover it with/ })
   execution.resume()
   await new Promise(setImmediate)
   t.equal(thread.status.current, 'PAUSED')
-  thread.recover('ABORT_THREAD')
+  thread.control.recover('ABORT_THREAD')
   await runtime.over(execution)
 })
 
@@ -248,12 +248,12 @@ test('a pause takes effect at the next safe point, never in a device call, and r
   const { runtime, told } = testRuntime([topology, workflow()])
   const execution = await begin(runtime, { workflow: 'mixed' })
   const thread = await threadIn(execution, 'plate', 'EXECUTING_ACTION')
-  t.equal(thread.pause('manual'), true)
+  t.equal(thread.control.pause('manual'), true)
   t.equal(thread.status.current, 'EXECUTING_ACTION')
   await threadIn(execution, 'plate', 'PAUSED')
   t.ok(trace(told).includes('ACTION mix COMPLETED'))
   t.equal(told.findLast(({ status }) => status === 'PAUSED')!.context.pause_reason, 'manual')
-  t.equal(thread.resume(), true)
+  t.equal(thread.control.resume(), true)
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
 })
@@ -262,8 +262,8 @@ test('a pause that is resumed before the safe point never happened', async (t) =
   const { runtime, told } = testRuntime([topology, workflow()])
   const execution = await begin(runtime, { workflow: 'mixed' })
   const thread = await threadIn(execution, 'plate', 'EXECUTING_ACTION')
-  thread.pause('manual')
-  thread.resume()
+  thread.control.pause('manual')
+  thread.control.resume()
   await runtime.over(execution)
   t.notOk(trace(told).some((event) => event.endsWith('PAUSED')))
 })
@@ -274,10 +274,10 @@ test('a stop ends the thread without the move to its end, and does not wait for 
     const execution = await begin(runtime, { workflow: 'mixed' })
     const thread = await threadIn(execution, 'plate', 'EXECUTING_ACTION')
     if (isPaused) {
-      thread.pause('manual')
+      thread.control.pause('manual')
       await until(() => thread.status.current === 'PAUSED')
     }
-    thread.stop()
+    thread.control.stop()
     t.equal(thread.status.current, 'STOPPING')
     await runtime.over(execution)
     t.equal(thread.status.current, 'STOPPED')
@@ -288,7 +288,7 @@ test('a stop ends the thread without the move to its end, and does not wait for 
 
 test('a stop of a thread that an error holds aborts it', async (t) => {
   const { thread, runtime, execution } = await held(failedMix)
-  thread.stop()
+  thread.control.stop()
   await runtime.over(execution)
   t.equal(thread.status.current, 'ABORTED')
   t.match(thread.last_error, /mix/)

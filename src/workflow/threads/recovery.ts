@@ -1,5 +1,6 @@
 // How a thread is held up and goes on: where errors hold it, and what each decision does there.
 
+import type { IncidentCategory } from '../../events/incidents.ts'
 export const decisions = ['RETRY', 'RETRY_OP', 'CONTINUE', 'ABORT_ACTION', 'ABORT_METHOD', 'ABORT_THREAD'] as const
 export type Decision = (typeof decisions)[number]
 
@@ -84,3 +85,14 @@ export class ActionExit {
     this.to = to
   }
 }
+
+/** The incident that an error at a place is; null where the error was reported when it was found. A thread can do again what fails at these. */
+export const categories = {
+  MOVE_RESOLUTION: 'MOVE_FAILED',
+  ACTION_RESOLUTION: null,
+  SPAWN_CAPACITY: 'AUTO_SPAWN_FAILED',
+  THREAD_STEP: 'OTHER',
+  WAIT_EVENT_TIMEOUT: 'RECOVERABLE_TIMEOUT',
+} as const satisfies Partial<Record<PauseSite, IncidentCategory | null>>
+
+export type RetrySite = keyof typeof categories

@@ -98,7 +98,7 @@ async function heldAt(site: PauseSite, document: object, more: Parameters<typeof
   const { runtime, told } = testRuntime([topology, document], more)
   const execution = await begin(runtime, { workflow: 'work' })
   const thread = await threadIn(execution, name, 'PAUSED')
-  if (thread.pausedAt !== site) throw new Error(`it is held at ${thread.pausedAt}: ${thread.last_error}`)
+  if (thread.control.pausedAt !== site) throw new Error(`it is held at ${thread.control.pausedAt}: ${thread.last_error}`)
   return { runtime, execution, thread, told }
 }
 
@@ -179,7 +179,7 @@ const scenes: Record<PauseSite, Scene> = {
         told,
         execution,
         thread,
-        mend: () => first.stop(),
+        mend: () => first.control.stop(),
         after: () => execution.emitCustom('go', { value: null, data: {} }, null),
       }
     },
@@ -291,13 +291,13 @@ for (const [site, { open, incident, ends }] of Object.entries(scenes) as [PauseS
 
   test(`at ${site} what is not one of ${honoured.join(', ')} is refused, and changes nothing`, async (t) => {
     const { thread, told, execution, runtime } = await open()
-    t.same(thread.decisions, honoured)
+    t.same(thread.control.decisions, honoured)
     t.equal(told.findLast(({ entity_type }) => entity_type === 'INCIDENT')?.status ?? null, incident)
     const own = () => told.filter(({ context }) => context.thread_id === thread.thread_id)
     const before = own()
     for (const decision of decisions.filter((decision) => !ends[decision])) {
       const message = `${decision} is not possible at ${site}; possible are ${honoured.join(', ')}`
-      t.throws(() => thread.recover(decision), { code: 'conflict', message })
+      t.throws(() => thread.control.recover(decision), { code: 'conflict', message })
     }
     await new Promise(setImmediate)
     t.equal(thread.status.current, 'PAUSED')
@@ -311,7 +311,7 @@ for (const [site, { open, incident, ends }] of Object.entries(scenes) as [PauseS
       const { thread, told, execution, runtime, mend, after } = await open()
       const before = told.length
       await mend?.(decision)
-      thread.recover(decision)
+      thread.control.recover(decision)
       await after?.(decision)
       await runtime.over(execution)
       t.same(ended(told.slice(before)), ends[decision])

@@ -18,8 +18,7 @@ type Receiver = Carrier & {
   readonly frames: readonly Frame[]
   /** The method of another thread in which it takes part. */
   readonly joining: MethodRun | null
-  readonly isStopping: boolean
-  pause(reason: 'system'): unknown
+  readonly control: { readonly isStopping: boolean; pause(reason: 'system'): unknown }
 }
 
 /** The part of a run that slots use. */
@@ -276,7 +275,7 @@ export class Slots {
 
   /** A receiver that has no join left for it, though it has not ended, takes on nothing new; nor one with too few tips. */
   #canTakeOn(receiver: Receiver, method: MethodRun): boolean {
-    if (receiver.isOver || receiver.isStopping) return false
+    if (receiver.isOver || receiver.control.isStopping) return false
     const { labware, joining } = receiver
     const ahead = [...(joining ? [joining] : []), ...this.open(this.#of(receiver).state.queue)]
     if (joinsAhead(remaining(receiver), method.plan.name) <= ahead.length) return false
@@ -298,7 +297,7 @@ export class Slots {
         recovery_action: 'RESUME_EXECUTION',
       },
     )
-    for (const other of others) other.pause('system')
+    for (const other of others) other.control.pause('system')
   }
 
   #awaitDecision(slot: Slot): false {

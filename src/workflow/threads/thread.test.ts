@@ -70,10 +70,10 @@ async function twoAtTheMixer(does?: 'fail' | 'break off') {
 
 test('1: what a thread waited for when it was aborted is never granted to it', async (t) => {
   const { runtime, execution, first, second, told } = await twoAtTheMixer('fail')
-  second.stop()
+  second.control.stop()
   await until(() => second.isOver)
   const atItsEnd = told.length
-  first.recover('RETRY_OP')
+  first.control.recover('RETRY_OP')
   await runtime.over(execution)
   t.equal(execution.environment.scheduler.holder('mixer'), undefined)
   t.same(
@@ -132,12 +132,12 @@ test('5: where one of several labware cannot be had, nobody is sent for any', as
   const { runtime, told } = testRuntime([three, workflow(threads, { methods, start: ['plate'] })])
   const execution = await begin(runtime, { workflow: 'work' })
   const plate = await threadIn(execution, 'plate', 'PAUSED')
-  t.equal(plate.pausedAt, 'SPAWN_CAPACITY')
+  t.equal(plate.control.pausedAt, 'SPAWN_CAPACITY')
   t.equal(named(execution, 'lid'), undefined)
   t.ok(trace(told).includes('SLOT AWAITING_DECISION'))
   execution.emitCustom('go', { value: null, data: {} }, null)
   await until(() => named(execution, 'cup').isOver)
-  plate.recover('RETRY')
+  plate.control.recover('RETRY')
   await until(() => named(execution, 'cup-2')?.status.current === 'AWAITING_EVENT')
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
@@ -173,8 +173,8 @@ test('7: a resume that comes before the pause has landed undoes it, also where w
 test('7: a pause during an error takes effect when the error is dealt with', async (t) => {
   const { runtime, execution, first } = await twoAtTheMixer('fail')
   execution.pause('manual')
-  first.recover('ABORT_METHOD')
-  await until(() => first.status.current === 'PAUSED' && first.pause_reason === 'manual')
+  first.control.recover('ABORT_METHOD')
+  await until(() => first.status.current === 'PAUSED' && first.control.pause_reason === 'manual')
   execution.resume()
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
@@ -192,7 +192,7 @@ test('8: a thread that is paused between actions holds no device, neither here n
   const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
   const plate = await threadIn(execution, 'plate', 'EXECUTING_ACTION')
   t.equal(holds, 1)
-  plate.pause('manual')
+  plate.control.pause('manual')
   await until(() => plate.status.current === 'PAUSED')
   t.equal(holds, 0)
   t.equal(execution.environment.scheduler.holder('mixer'), undefined)
@@ -228,7 +228,7 @@ async function heldMove(verb: 'pick' | 'place') {
 test('10: labware that was carried to its target by hand is there: the move is complete without moving', async (t) => {
   const { runtime, execution, plate, scheduler, id, told } = await heldMove('place')
   scheduler.put(id, 'nest', plate.thread_id)
-  plate.recover('CONTINUE')
+  plate.control.recover('CONTINUE')
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
   t.equal(trace(told).filter((event) => event === 'ACTION move of plate PICKING').length, 2, 'once before, once to the end')
@@ -238,7 +238,7 @@ test('10: labware that was carried to its target by hand is there: the move is c
 test('10: labware that was carried elsewhere by hand is fetched from there', async (t) => {
   const { runtime, execution, plate, scheduler, id } = await heldMove('pick')
   scheduler.put(id, 'pad_2', plate.thread_id)
-  plate.recover('RETRY')
+  plate.control.recover('RETRY')
   await runtime.over(execution)
   const moves = execution.timeline.rows().filter(({ kind, status }) => kind === 'move' && status === 'COMPLETED')
   t.match(moves[0], { from: 'pad_2', to: 'nest' })
@@ -249,7 +249,7 @@ test('10: where a stranger stands now, nothing can be put or picked', async (t) 
   const { runtime, execution, plate, scheduler } = await heldMove('pick')
   t.throws(() => scheduler.put('a stranger', 'pad_1', null), { code: 'exists' })
   t.throws(() => scheduler.put('a stranger', 'nest', null), { code: 'exists' }, 'nor where it goes')
-  plate.recover('ABORT_THREAD')
+  plate.control.recover('ABORT_THREAD')
   await runtime.over(execution)
 })
 
@@ -280,7 +280,7 @@ async function heldPlace() {
   const execution = await begin(tested.runtime, { workflow: 'work' })
   const first = await threadIn(execution, 'first', 'PAUSED')
   execution.emitCustom('go', { value: null, data: {} }, null)
-  await until(() => named(execution, 'second').waiting?.what === 'transporter arm')
+  await until(() => named(execution, 'second').control.waiting?.what === 'transporter arm')
   return { ...tested, execution, first, second: named(execution, 'second') }
 }
 
@@ -288,19 +288,19 @@ test('12: after a failed place nobody is told that the labware is back, and nobo
   const { runtime, execution, incidents, first, second } = await heldPlace()
   t.equal(first.labware.held_by, 'arm')
   t.match(incidents.at(-1), { category: 'MOVE_FAILED', message: /in the gripper of arm/ })
-  t.match(second.waiting?.obstacles(), [{ wanted: 'arm', thread_id: first.thread_id }])
-  first.recover('RETRY')
+  t.match(second.control.waiting?.obstacles(), [{ wanted: 'arm', thread_id: first.thread_id }])
+  first.control.recover('RETRY')
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
 })
 
 test('12: what a thread that has ended left in a gripper is not forgotten: nobody picks with it', async (t) => {
   const { runtime, execution, first, second } = await heldPlace()
-  first.recover('ABORT_THREAD')
-  await until(() => second.pausedAt === 'MOVE')
+  first.control.recover('ABORT_THREAD')
+  await until(() => second.control.pausedAt === 'MOVE')
   t.match(second.last_error, /first is in the gripper of arm; take it out by hand/)
   execution.environment.labware.delete(first.labware.labware_id)
-  second.recover('RETRY')
+  second.control.recover('RETRY')
   await runtime.over(execution)
   t.equal(second.status.current, 'COMPLETED')
 })
@@ -332,7 +332,7 @@ test('15: one that waits for work whose owner ended before it came is let go', a
   const { runtime } = testRuntime([topology, pouring([{ wait_for: 'go' }, ...joining])])
   const execution = await begin(runtime, { workflow: 'work' })
   await threadIn(execution, 'cup', 'AWAITING_EVENT')
-  named(execution, 'plate').stop()
+  named(execution, 'plate').control.stop()
   await until(() => named(execution, 'plate').isOver)
   execution.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
@@ -362,7 +362,7 @@ test('17: the last event of a thread says why it ended, and so its record keeps 
     sink = new ExecutionTrackingSink({ stores: [records], find: (execution_id) => runtime.execution(execution_id) })
     const execution = await begin(runtime, { workflow: 'work' })
     const plate = await threadIn(execution, 'plate', 'PAUSED')
-    plate.recover(decision)
+    plate.control.recover(decision)
     await runtime.over(execution)
     const cause = decision === 'ABORT_THREAD' ? /mix failed/ : null
     t.match(told.findLast(({ entity_type }) => entity_type === 'THREAD')?.context, { last_error: cause })
@@ -412,18 +412,18 @@ test('19: of two confirmations of a step exactly one is taken', async (t) => {
 
 test('19: a step that is confirmed during a pause counts when the pause is over', async (t) => {
   const { runtime, execution, step_id, plate } = await instructed(t)
-  plate.pause('manual')
+  plate.control.pause('manual')
   await until(() => plate.status.current === 'PAUSED')
   runtime.operator.confirm(step_id)
   t.equal(plate.status.current, 'PAUSED')
-  plate.resume()
+  plate.control.resume()
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
 })
 
 test('20: a thread that is stopped in its last action stays where it is', async (t) => {
   const { runtime, execution, first } = await twoAtTheMixer()
-  first.stop()
+  first.control.stop()
   await until(() => first.isOver)
   t.equal(first.status.current, 'STOPPED')
   t.equal(execution.environment.scheduler.whereIs(first.labware.labware_id), 'nest')
@@ -442,7 +442,7 @@ test('21: an action may take as long as it was asked to', async (t) => {
 
 test('a thread that is told to stop ends at the next error without asking', async (t) => {
   const { runtime, execution, first } = await twoAtTheMixer('break off')
-  first.stop()
+  first.control.stop()
   await until(() => first.isOver)
   t.equal(first.status.current, 'ABORTED')
   t.match(first.last_error, /mix failed/)
@@ -496,7 +496,7 @@ test('two executions that share an arm wait for each other without a stall', asy
 
 test('a thread for which nothing is left but to wait is told of, also when it is the last', async (t) => {
   const { runtime, execution, first, second, incidents } = await twoAtTheMixer('fail')
-  first.recover('ABORT_THREAD')
+  first.control.recover('ABORT_THREAD')
   await until(() => second.status.current === 'PAUSED')
   t.match(incidents.at(-1), { category: 'SYSTEM_STALL', message: /second waits for mixer/ })
   execution.abort('enough')
@@ -512,12 +512,12 @@ test('a run whose threads wait already when it is resumed reports its stall agai
   await until(
     () => first!.status.current === 'PAUSED' && [second, third].every((one) => one!.status.current === 'AWAITING_ACTION_RESERVATION'),
   )
-  first!.recover('ABORT_THREAD')
+  first!.control.recover('ABORT_THREAD')
   await until(() => [second, third].every((one) => one!.status.current === 'PAUSED'))
   t.equal(stalls(), 1)
-  second!.resume()
+  second!.control.resume()
   await threadIn(execution, 'second', 'AWAITING_ACTION_RESERVATION')
-  third!.stop()
+  third!.control.stop()
   await until(() => third!.isOver)
   await aWhile()
   execution.resume()
@@ -533,9 +533,9 @@ test('labware that a thread leaves in a storage is out of the way of others', as
   const execution = await begin(runtime, { workflow: 'work', groups })
   const first = await threadIn(execution, 'plate', 'AWAITING_EVENT')
   const second = await threadIn(execution, 'plate-2', 'PAUSED')
-  t.equal(second.pausedAt, 'DEADLOCK')
-  first.stop()
-  second.recover('RETRY')
+  t.equal(second.control.pausedAt, 'DEADLOCK')
+  first.control.stop()
+  second.control.recover('RETRY')
   await threadIn(execution, 'plate-2', 'AWAITING_EVENT')
   execution.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)

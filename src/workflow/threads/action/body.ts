@@ -45,7 +45,7 @@ export class BodyRun {
       await bodies[kind](this, action as never)
       if (this.#exit) throw this.#exit
     } catch (error) {
-      throw this.#exit ?? (this.#thread.signal.aborted ? new Interrupt('abort') : error)
+      throw this.#exit ?? (this.#thread.control.signal.aborted ? new Interrupt('abort') : error)
     } finally {
       this.#release?.()
     }
@@ -77,7 +77,8 @@ export class BodyRun {
   /** Performs one operation of the bound device. Where that fails, or takes too long, somebody decides. */
   async call(operation: string, params: Record<string, unknown>): Promise<unknown> {
     const { device, plan } = this.#action
-    const { signal, environment } = this.#thread
+    const { environment } = this.#thread
+    const { signal } = this.#thread.control
     const { equipment, clock, durations, scheduler } = environment
     if (device === null) throw new LabError('invalid', `${plan.path} has no device: say on which it is`)
     const known = this.#thread.execution.workflow.topology.devices.get(device)!
@@ -167,8 +168,8 @@ export class BodyRun {
       void call.over.then(() => tell('ended'))
     }
     try {
-      const decided = await thread.decisionAt('DEVICE_TIMEOUT', new Error(why), { otherwise })
-      thread.recovered('EXECUTING_ACTION')
+      const decided = await thread.control.decisionAt('DEVICE_TIMEOUT', new Error(why), { otherwise })
+      thread.control.recovered('EXECUTING_ACTION')
       return decided === 'on' ? 'complete' : decided
     } catch (interrupt) {
       call.cutOff(new LabError('stopped', `${thread.name} was ended`))
@@ -184,7 +185,7 @@ export class BodyRun {
   async #failed(operation: string, error: unknown): Promise<boolean> {
     const thread = this.#thread
     const action = this.#action
-    if (thread.signal.aborted) throw new Interrupt('abort')
+    if (thread.control.signal.aborted) throw new Interrupt('abort')
     thread.execution.emit('DEVICE_OP', operation, 'FAILED', { ...thread.context(), last_error: messageOf(error) })
     if (action.plan.action.on_failure === 'ABORT') throw error
     thread.execution.incident(
@@ -199,11 +200,11 @@ export class BodyRun {
     )
     action.hold(messageOf(error))
     try {
-      const to = await thread.decisionAt('DEVICE_OP', error, {
+      const to = await thread.control.decisionAt('DEVICE_OP', error, {
         refuses: (decision) => (decision === 'RETRY_OP' ? this.#whyNotAgain() : undefined),
       })
-      if (to !== 'here' && to !== 'on') throw thread.leaves(to)
-      thread.recovered('EXECUTING_ACTION')
+      if (to !== 'here' && to !== 'on') throw thread.control.leaves(to)
+      thread.control.recovered('EXECUTING_ACTION')
       if (to === 'on') thread.dealtWith(action.plan)
       return to === 'here'
     } finally {
@@ -273,7 +274,7 @@ export class BodyRun {
 
   sleep(seconds: number): Promise<void> {
     return this.#outside(() =>
-      this.#thread.wait<void>({ kind: 'device', what: inSeconds(seconds), interruptedBy: 'abort' }, (resolve) =>
+      this.#thread.control.wait<void>({ kind: 'device', what: inSeconds(seconds), interruptedBy: 'abort' }, (resolve) =>
         this.#thread.environment.clock.after(seconds * 1000, resolve),
       ),
     )
@@ -305,16 +306,16 @@ export class BodyRun {
 
   /** Waits, and goes on waiting after each pause. */
   async #patiently<Value>(
-    waiting: Parameters<LabwareThread['wait']>[0],
+    waiting: Parameters<LabwareThread['control']['wait']>[0],
     begin: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void,
   ): Promise<Value> {
     return this.#outside(async () => {
       for (;;) {
         try {
-          return await this.#thread.wait<Value>(waiting, begin)
+          return await this.#thread.control.wait<Value>(waiting, begin)
         } catch (error) {
           if (!isPause(error)) throw error
-          await this.#thread.safePoint('EXECUTING_ACTION')
+          await this.#thread.control.safePoint('EXECUTING_ACTION')
         }
       }
     })

@@ -19,7 +19,8 @@ type Calls = {
 }
 
 export function contextOf(run: Calls, thread: LabwareThread, action: ActionRun): Doing {
-  const { execution, thread_id, signal } = thread
+  const { execution, thread_id } = thread
+  const { signal } = thread.control
   const unset = new Set<string>()
   const carriers = action.arrived.size > 0 ? [...action.arrived.values()] : [thread]
   return {

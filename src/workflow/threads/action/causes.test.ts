@@ -38,7 +38,7 @@ test('code that asks for a variable which is not there is held because of that',
   const { runtime, incidents } = testRuntime([topology, workflow([look])])
   const execution = await begin(runtime, { workflow: 'work' })
   const thread = await threadIn(execution, 'plate', 'PAUSED')
-  t.equal(thread.pausedAt, 'ACTION_BODY')
+  t.equal(thread.control.pausedAt, 'ACTION_BODY')
   t.match(incidents, [{ category: 'VARIABLE_RESOLUTION', message: /has no variable sped/ }])
   execution.abort('that was all')
   await runtime.over(execution)
@@ -58,7 +58,7 @@ test('code switches nothing off with a variable that has no value, unless that i
       t.match(incidents, [
         { category: 'VARIABLE_VALIDATION', message: /set_temperature of shaker: temperature: the variable time is null/ },
       ])
-      thread.recover('ABORT_ACTION')
+      thread.control.recover('ABORT_ACTION')
     }
     await runtime.over(execution)
     t.equal(execution.phase.current, 'completed')
@@ -77,9 +77,9 @@ test('an action that was put in is held where nobody has given its variable a va
     const item = { action: { do: 'shake', on: 'shaker', with: { speed: { variable: 'speed' }, duration: { variable: 'time' } } } }
     execution.insert({ after: 'plate/mix/shake', item })
     const thread = await threadIn(execution, 'plate', 'PAUSED')
-    t.equal(thread.pausedAt, 'ACTION_BODY')
+    t.equal(thread.control.pausedAt, 'ACTION_BODY')
     t.match(incidents, [{ category, message: words }])
-    thread.recover('ABORT_ACTION')
+    thread.control.recover('ABORT_ACTION')
     await runtime.over(execution)
     t.equal(execution.phase.current, 'completed')
   }
@@ -90,7 +90,7 @@ test('labware that does not come within the time that the action allows holds it
   const { runtime, incidents, told } = testRuntime([topology, workflow([both])])
   const execution = await begin(runtime, { workflow: 'work' })
   const thread = await threadIn(execution, 'plate', 'PAUSED')
-  t.equal(thread.pausedAt, 'ACTION_BODY')
+  t.equal(thread.control.pausedAt, 'ACTION_BODY')
   t.match(incidents, [
     {
       category: 'CO_LABWARE_TIMEOUT',
@@ -98,7 +98,7 @@ test('labware that does not come within the time that the action allows holds it
       thread_id: thread.thread_id,
     },
   ])
-  thread.recover('RETRY')
+  thread.control.recover('RETRY')
   await until(() => thread.status.current === 'AWAITING_CO_THREADS', 'it waits again')
   execution.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)

@@ -36,7 +36,7 @@ export function gather(thread: LabwareThread, action: ActionRun): Promise<void> 
 async function gatherIn(thread: LabwareThread, action: ActionRun, method: MethodRun): Promise<void> {
   while (isWaitedFor(thread, action)) {
     await untilHere(thread, action, method)
-    await thread.safePoint('AWAITING_CO_THREADS')
+    await thread.control.safePoint('AWAITING_CO_THREADS')
   }
 }
 
@@ -56,7 +56,7 @@ function untilHere(thread: LabwareThread, action: ActionRun, method: MethodRun):
   const { execution, environment, thread_id } = thread
   const bearers = () => execution.slots.bearers(method, missing(action))
   const what = `${missing(action).join(' and ')} to come to ${action.device}`
-  return thread.wait<void>({ kind: 'peer', what, awaits: bearers }, (resolve, reject) => {
+  return thread.control.wait<void>({ kind: 'peer', what, awaits: bearers }, (resolve, reject) => {
     const cancelTimeout = timer(environment.clock, timeoutOf(action.plan), () => {
       callOff()
       reject(tooLate(thread, action, execution.slots.bearers(method, missing(action))))
@@ -90,6 +90,6 @@ function tooLate({ execution }: LabwareThread, action: ActionRun, bearers: reado
   )
 }
 
-function doing({ waiting, status }: LabwareThread): string {
+function doing({ control: { waiting }, status }: LabwareThread): string {
   return waiting ? `waits for ${waiting.what}` : `is ${status.current}`
 }

@@ -32,7 +32,7 @@ export async function reserve(thread: LabwareThread, action: ActionRun): Promise
     const clear = toGetReady(thread, device)
     if (clear) await clear
     try {
-      await getReady(thread.environment, device, { signal: thread.signal, beforeMotion: () => thread.execution.beforeMotion() })
+      await getReady(thread.environment, device, { signal: thread.control.signal, beforeMotion: () => thread.execution.beforeMotion() })
     } finally {
       thread.environment.scheduler.endWork(device)
     }
@@ -49,7 +49,7 @@ export async function reserve(thread: LabwareThread, action: ActionRun): Promise
 function refused(thread: LabwareThread, plan: ActionPlan, { device, error }: { device: string; error: unknown }): unknown {
   thread.environment.scheduler.release(thread.thread_id, device)
   if (error instanceof Interrupt) return error
-  if (thread.signal.aborted) return new Interrupt('abort')
+  if (thread.control.signal.aborted) return new Interrupt('abort')
   thread.execution.incident(categoryOf(error, 'DEVICE_INIT_FAILED'), `${device} cannot be used: ${messageOf(error)}`, thread, {
     recovery_action: 'THREAD_RECOVER_RETRY',
     error,

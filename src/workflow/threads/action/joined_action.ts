@@ -10,7 +10,7 @@ import type { ActionRun } from './action.ts'
 /** Takes part in the next method that the step allows. Answers false when none will come any longer. */
 export async function join(thread: LabwareThread, allows: readonly string[], key: string): Promise<boolean> {
   // A method that was taken before a restart is continued.
-  const method = thread.joining ?? (await thread.skippable(key, () => nextMethod(thread, allows)))
+  const method = thread.joining ?? (await thread.control.skippable(key, () => nextMethod(thread, allows)))
   if (method === 'closed') return false
   method.enter(thread)
   try {
@@ -26,7 +26,7 @@ export async function join(thread: LabwareThread, allows: readonly string[], key
 
 async function nextMethod(thread: LabwareThread, allows: readonly string[]): Promise<MethodRun | 'closed'> {
   const { slots } = thread.execution
-  const method = await thread.pausable(async () => {
+  const method = await thread.control.pausable(async () => {
     thread.become('AWAITING_CO_THREADS')
     const isHere = slots.waits(thread)
     try {
@@ -51,7 +51,7 @@ async function takePart(thread: LabwareThread, method: MethodRun): Promise<void>
   const awaits = () => [method.owner.thread_id]
   let done: ActionRun | undefined
   for (;;) {
-    const action = await thread.pausable(() => {
+    const action = await thread.control.pausable(() => {
       thread.become('AWAITING_CO_THREADS')
       const waiting = { kind: 'peer', what: `${method.owner.name} to begin an action of ${method.plan.name}`, awaits } as const
       return idle<ActionRun | 'over'>(
@@ -76,7 +76,7 @@ function nextFor(thread: LabwareThread, method: MethodRun, done: ActionRun | und
 }
 
 async function bring(thread: LabwareThread, action: ActionRun): Promise<void> {
-  if (!action.hasSiteFor(thread)) await thread.pausable(() => untilRoom(thread, action), 'AWAITING_CO_THREADS')
+  if (!action.hasSiteFor(thread)) await thread.control.pausable(() => untilRoom(thread, action), 'AWAITING_CO_THREADS')
   if (action.ending !== null) return
   await goTo(thread, () => action.positionFor(thread))
   action.arrive(thread)
@@ -114,7 +114,7 @@ async function untilRoom(thread: LabwareThread, action: ActionRun): Promise<void
 async function follow(thread: LabwareThread, action: ActionRun): Promise<'ended' | 'taken away'> {
   const { owner } = action
   for (;;) {
-    const state = await thread.wait<News>(
+    const state = await thread.control.wait<News>(
       { kind: 'peer', what: `${owner.name} to end ${action.plan.name}`, interruptedBy: 'abort', awaits: () => [owner.thread_id] },
       once(action.changed, () => news(thread, action)),
     )
@@ -145,7 +145,7 @@ function news(thread: LabwareThread, { ending, heldBy, status, arrived }: Action
 
 function hold(thread: LabwareThread, { owner, heldBy }: ActionRun): void {
   thread.following = thread.execution.find(owner.thread_id) ?? null
-  thread.pause_reason = 'error'
+  thread.control.pause_reason = 'error'
   thread.set({ last_error: `${owner.name}: ${heldBy}` })
   thread.become('PAUSED')
 }
@@ -153,6 +153,6 @@ function hold(thread: LabwareThread, { owner, heldBy }: ActionRun): void {
 function release(thread: LabwareThread): void {
   if (!thread.following) return
   thread.following = null
-  thread.pause_reason = null
-  thread.recovered('EXECUTING_ACTION')
+  thread.control.pause_reason = null
+  thread.control.recovered('EXECUTING_ACTION')
 }

@@ -22,7 +22,7 @@ export async function act(
 ): Promise<Outcome> {
   for (;;) {
     thread.become('RESOLVING_ACTION_LOCATION')
-    const left = thread.leftByRestart(plan.path)
+    const left = thread.control.leftByRestart(plan.path)
     const isSkipped = thread.isToSkip(key)
     if (left && !isSkipped) {
       // Somebody has said what became of the action. Its thread goes on, also while its run stands.
@@ -89,9 +89,9 @@ async function leave(thread: LabwareThread, action: ActionRun, error: unknown): 
     detail: otherDevices(plan, action.device),
   })
   try {
-    const to = await thread.decisionAt('ACTION_BODY', error)
+    const to = await thread.control.decisionAt('ACTION_BODY', error)
     if (to === 'done') thread.dealtWith(plan)
-    thread.recovered()
+    thread.control.recovered()
     return errored(action, to)
   } catch (interrupt) {
     action.end('ABORTED', 'thread_aborted')

@@ -1,8 +1,8 @@
 // The stages of an action, in their order. The loop over them is the one place at which a stage is paused, skipped, or held by an error.
 
 import type { ActionStatus, ThreadStatus } from '../../state/statuses.ts'
-import { Interrupt, isPause } from '../recovery.ts'
-import type { LabwareThread, RetrySite } from '../thread.ts'
+import { type RetrySite, Interrupt, isPause } from '../recovery.ts'
+import type { LabwareThread } from '../thread.ts'
 import type { ActionRun } from './action.ts'
 import { BodyRun } from './body.ts'
 import { gather, missing, summon, transport } from './co_threads.ts'
@@ -67,11 +67,11 @@ async function goThrough(
   action: ActionRun,
   key: string,
 ): Promise<void> {
-  if (isSkippable) thread.setSkippable(key)
+  if (isSkippable) thread.control.setSkippable(key)
   try {
     for (let isRetry = false; ; isRetry = true) {
       try {
-        if (pausedTo) await thread.safePoint(pausedTo)
+        if (pausedTo) await thread.control.safePoint(pausedTo)
         await run(thread, action, { key, isRetry })
         return
       } catch (error) {
@@ -81,7 +81,7 @@ async function goThrough(
       }
     }
   } finally {
-    if (isSkippable) thread.setSkippable(null)
+    if (isSkippable) thread.control.setSkippable(null)
   }
 }
 

@@ -42,10 +42,11 @@ export function closeWindow(thread: Carrier): void {
 }
 
 function missed(thread: LabwareThread, state: WindowState): void {
-  const { execution, name, waiting, status } = thread
+  const { execution, name, control, status } = thread
   const { after, allowed_s } = state
   thread.setIn('window', state, { is_told: true })
   execution.state.writeSoon()
+  const { waiting } = control
   const doing = waiting ? `waits for ${waiting.what}` : `is ${status.current}`
   execution.incident('WINDOW_MISSED', `what comes after ${after} has not begun within ${inSeconds(allowed_s)}: ${name} ${doing}`, thread, {
     severity: 'WARNING',

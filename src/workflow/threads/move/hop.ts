@@ -23,7 +23,7 @@ export async function setBack(thread: LabwareThread): Promise<void> {
   const { labware, environment } = thread
   const position = environment.scheduler.whereIs(labware.labware_id)
   if (labware.held_by === null || position === undefined) return
-  await thread.safePoint()
+  await thread.control.safePoint()
   thread.become('AWAITING_MOVE_RESERVATION')
   thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
   thread.become('MOVING')
@@ -62,7 +62,7 @@ export async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
       move.status.become('COMPLETED')
       return
     } catch (error) {
-      const isCutOff = error instanceof Interrupt || thread.signal.aborted
+      const isCutOff = error instanceof Interrupt || thread.control.signal.aborted
       move.status.become(isCutOff ? 'ABORTED' : 'ERRORED')
       if (isCutOff) throw new Interrupt('abort')
       isAsked = true
@@ -88,7 +88,7 @@ export async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
 /** Throws `conflict` where a person must look first: a real storage may have brought up its next labware, and one would be put upon the other. */
 function mayGoBack(thread: LabwareThread, { to, transporter }: Hop): void {
   const { labware, environment } = thread
-  if (thread.isLost) throw new LabError('conflict', uncertainty(thread.state))
+  if (thread.control.isLost) throw new LabError('conflict', uncertainty(thread.state))
   if (!environment.scheduler.graph.positions.get(to)?.storage || !environment.equipment.isReal?.(transporter)) return
   throw new LabError(
     'conflict',
@@ -197,23 +197,24 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
     },
   )
   const before = state.retry_on
-  const going = await thread.decisionAt('MOVE', error, {
+  const going = await thread.control.decisionAt('MOVE', error, {
     refuses: (decision) =>
-      decision === 'RETRY' && thread.isLost
+      decision === 'RETRY' && thread.control.isLost
         ? uncertainty(state)
         : decision === 'CONTINUE' && !isThere()
           ? `${labware.name} is not known to be at ${to}; put it there and edit its position first`
           : undefined,
   })
   // The action is to be done at another device.
-  if (state.retry_on !== before) throw thread.leaves('again')
+  if (state.retry_on !== before) throw thread.control.leaves('again')
   if (going === 'on')
     execution.incident('MOVE_CONTINUED', `an operator says that ${labware.name} is at ${to}`, thread, { severity: 'INFO' })
-  thread.recovered('MOVING')
+  thread.control.recovered('MOVING')
 }
 
 async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolean): Promise<void> {
-  const { labware, signal, environment } = thread
+  const { labware, environment } = thread
+  const { signal } = thread.control
   const { from, to, transporter } = move.hop
   const { scheduler, equipment } = environment
   if (isThere()) return

@@ -146,7 +146,7 @@ for (const [what, bench] of [
     const thread = await threadIn(execution, 'plate', 'PAUSED')
     t.equal(thread.labware.held_by, null)
     card.isFull = false
-    thread.recover('RETRY')
+    thread.control.recover('RETRY')
     await runtime.over(execution)
     t.equal(execution.phase.current, 'completed')
     t.equal(deeds.at(-1), 'place')
@@ -167,7 +167,7 @@ for (const [what, bench, document, prepared] of [
     t.equal(thread.labware.held_by, null)
     onPrepared.length = 0
     card.isFull = false
-    thread.recover('RETRY')
+    thread.control.recover('RETRY')
     await runtime.over(execution)
     t.equal(execution.phase.current, 'completed')
   })
@@ -208,7 +208,7 @@ for (const refuser of ['card', 'arm'])
     t.same(mayBe(first.state), { held_by: 'arm' })
     onCarry.length = 0
     card.isFull = false
-    second.recover('RETRY')
+    second.control.recover('RETRY')
     await until(() => second.isOver)
     t.same(mayBe(first.state), { held_by: null }, 'it has picked')
     execution.abort('that was all')
@@ -219,7 +219,7 @@ test('labware that the card lets nobody move is nowhere but where it stood when 
   card.onBegun = () => card.fill()
   const execution = await begin(runtime, asked)
   const thread = await threadIn(execution, 'plate', 'PAUSED')
-  thread.recover('ABORT_THREAD')
+  thread.control.recover('ABORT_THREAD')
   await runtime.over(execution)
   t.same(deeds, begun)
   t.match(thread.labware, { held_by: null, placing: undefined })
@@ -254,7 +254,7 @@ test('an operation that waits for an arm to be out of the device is not begun wh
   onCarry.push((verb) => verb === 'place' && runtime.environments.live!.scheduler.reachIn('another', ['nest']))
   const execution = await begin(runtime, asked)
   const [thread] = execution.threads.values()
-  await until(() => thread!.waiting?.what === 'all arms to be out of mixer')
+  await until(() => thread!.control.waiting?.what === 'all arms to be out of mixer')
   void execution.standDown(Promise.resolve())
   execution.environment.scheduler.reachedIn('another')
   for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)

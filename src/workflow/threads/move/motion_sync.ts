@@ -22,7 +22,8 @@ export class MotionSync {
    * would be better. Rejects with the reason of the thread's signal once that is aborted.
    */
   async beforeMotion(): Promise<void> {
-    const { execution, signal } = this.#thread
+    const { execution, control } = this.#thread
+    const { signal } = control
     const persisted = execution.synced()
     await (this.#isBegun ? persisted?.catch(() => undefined) : persisted)
     signal.throwIfAborted()

@@ -40,7 +40,7 @@ export async function request(thread: LabwareThread, wanted: ThreadRequest): Pro
     mustLead(thread, wanted.what, wanted.candidates)
     const asking = new Asking(thread, wanted)
     const waiting = { kind: 'reservation', what: wanted.what, obstacles: () => asking.obstacles() } as const
-    const answer = await thread.wait<Answer>(waiting, (resolve) => asking.begin(resolve, again))
+    const answer = await thread.control.wait<Answer>(waiting, (resolve) => asking.begin(resolve, again))
     if ('granted' in answer) return answer.granted
     if ('stuck' in answer) {
       asking.end()
@@ -159,8 +159,8 @@ function isSame(some: readonly string[], others: readonly string[]): boolean {
 async function decideDeadlock(thread: LabwareThread, stuck: string): Promise<void> {
   const why = inNames(stuck, thread)
   thread.execution.incident('UNRESOLVABLE_DEADLOCK', `${thread.name}: ${why}`, thread, { recovery_action: 'THREAD_RECOVER_RETRY' })
-  await thread.decisionAt('DEADLOCK', new Error(why))
-  thread.recovered()
+  await thread.control.decisionAt('DEADLOCK', new Error(why))
+  thread.control.recovered()
 }
 
 /** Replaces ids by names: the scheduler knows threads by id. */
@@ -174,13 +174,13 @@ function inNames(text: string, { execution, environment }: LabwareThread): strin
 /** Waits for others. Meanwhile the labware may be parked out of their way. */
 export async function idle<Value>(
   thread: LabwareThread,
-  waiting: Parameters<LabwareThread['wait']>[0],
+  waiting: Parameters<LabwareThread['control']['wait']>[0],
   begin: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void,
 ): Promise<Value> {
   const status = thread.status.current
   let again: Again | undefined
   for (;;) {
-    const answer = await thread.wait<{ value: Value } | { position: string; again: Again }>(waiting, (resolve, reject) => {
+    const answer = await thread.control.wait<{ value: Value } | { position: string; again: Again }>(waiting, (resolve, reject) => {
       let asked: RequestHandle | undefined
       let isOver = false
       const end = () => {
@@ -242,7 +242,7 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
     mustLead(thread, position, [{ position }])
     thread.become('AWAITING_MOVE_RESERVATION')
     let travel: ReturnType<typeof scheduler.requestRoute> | undefined
-    const route = await thread.wait<readonly Hop[] | undefined>(
+    const route = await thread.control.wait<readonly Hop[] | undefined>(
       { kind: 'reservation', what: `the way to ${position}`, interruptedBy: 'abort', obstacles: () => travel?.explain() ?? [] },
       (resolve) => {
         const divert = isParking ? () => resolve(undefined) : undefined
