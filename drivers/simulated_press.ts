@@ -8,7 +8,7 @@ type CarriagePosition = 'in' | 'between' | 'out'
 
 type Options = {
   clock: Clock
-  /** Where the carriage stands at first, and how long it takes from one end to the other. */
+  /** The first position of the carriage, and the time that it takes from one end to the other. */
   place: CarriagePosition
   carriage_ms: number
   jammed(): boolean

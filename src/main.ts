@@ -23,7 +23,7 @@ import { brokenOff, Starts } from './kit/starts.ts'
 
 export type Service = {
   bench: Bench
-  /** Where it listens: `http://127.0.0.1:8520`. */
+  /** The place where it listens: `http://127.0.0.1:8520`. */
   url: string
   /** SHA-256 of its certificate, for people to compare; undefined without TLS. */
   readonly fingerprint: string | undefined
@@ -36,7 +36,7 @@ type Options = {
   /** The file that the configuration is from, for backups and to be read again. */
   source?: Source | undefined
   topologies?: string | undefined
-  /** Where a control socket for the group stands besides that in the data folder, as `RuntimeDirectory=` made it. */
+  /** The path of a second control socket, for the group, in the folder that `RuntimeDirectory=` made. */
   runtime_dir?: string | undefined
   /** Begin in safe mode, also if nothing broke off. */
   safe?: boolean | undefined
@@ -113,7 +113,7 @@ function whySafe(asked: boolean | undefined, times: number): string | undefined 
 }
 
 /**
- * Before anything is read: ends a restore that a power cut has interrupted. Where that is impossible, answers why nothing may be moved
+ * Before anything is read: ends a restore that a power cut has interrupted. Where that is impossible, returns why nothing may be moved
  * before somebody has looked. A card that cannot be written is left alone: nothing can come of waiting.
  */
 async function finishRestore(data_dir: string, log: Log): Promise<string | undefined> {

@@ -77,12 +77,12 @@ export class Talk extends WithMount<Parts> {
     throw reports(errorTableOf(this.at.model), [Number(await this.#ask(askError, isErrorNumber))])
   }
 
-  /** In °C. */
+  /** Unit: °C. */
   async temperature(): Promise<number> {
     return Number(await this.#ask(askTemperature, isTemperature))
   }
 
-  /** In °C. */
+  /** Unit: °C. */
   async setPoint(): Promise<number> {
     return Number(await this.#ask(askSetPoint, isTemperature))
   }

@@ -229,7 +229,7 @@ function poseOf(spot: AskedSpot): Pose {
   return 'joints' in spot ? reached(spot.joints) : spot.pose
 }
 
-/** Where the gripper is: the base turns a shoulder and an elbow in one plane, upon a rail along x. */
+/** Computes where the gripper is: the base turns a shoulder and an elbow in one plane, upon a rail along x. */
 function reached({ base, shoulder, elbow, wrist, rail }: Joints): Pose {
   const radians = (degrees: number) => (degrees * Math.PI) / 180
   const out = link * (Math.cos(radians(shoulder)) + Math.cos(radians(shoulder + elbow)))
@@ -238,7 +238,7 @@ function reached({ base, shoulder, elbow, wrist, rail }: Joints): Pose {
   return { x, y, z, yaw: base + wrist, pitch: 0, roll: 0 }
 }
 
-/** Where the arm begins to come to the nest: above it, or in front of it, and lifted. */
+/** The point from which the arm approaches the nest: above the nest, or in front of it, and lifted. */
 function approachTo(nest: Pose, { access_type, vertical_clearance, horizontal_clearance }: Approach): Pose {
   if (access_type === 'vertical') return lifted(nest, vertical_clearance ?? usualClearance)
   const [out, turn] = [horizontal_clearance ?? usualClearance, (nest.yaw * Math.PI) / 180]

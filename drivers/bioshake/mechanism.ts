@@ -4,7 +4,7 @@ import type { Clock } from '../../src/kit/clock.ts'
 import { Timers } from '../simulated_parts.ts'
 import { WithMount } from '../with_mount.ts'
 
-/** Where the motor is, by the number that `getShakeState` answers and the word of `getShakeStateAsString`. */
+/** The positions of the motor, by the number that `getShakeState` answers and the word of `getShakeStateAsString`. */
 const phases = {
   running: [0, 'RUN'],
   braking: [2, 'ESTOP'],
@@ -166,7 +166,7 @@ export class PlateLock extends WithMount<Clock> {
 }
 
 const ambient_c = 22
-/** In this time two thirds of the way to a new temperature are done. */
+/** The time constant of the heater: after this time, two thirds of the way to a new temperature are done. */
 const timeConstant_s = 90
 
 /** The plate that is heated, or cooled. It takes no timer: how warm it is follows from when its heater was last set. */

@@ -75,7 +75,7 @@ export class Talk extends WithMount<Line> {
     if (codes.length) throw reports(errorTable, codes)
   }
 
-  /** Writes the commands at once, ahead of everything; answers whether it has acknowledged all of them soon, and refused none. */
+  /** Writes the commands at once, ahead of everything; returns whether it has acknowledged all of them soon, and refused none. */
   async interrupt(commands: readonly string[]): Promise<boolean> {
     let left = commands.length
     const accepts = (text: string) => isOk(text) || commands.some((command) => says(text, command))

@@ -45,7 +45,7 @@ export class Thermostat extends WithMount<Parts> {
   /** How many steps the heater should have been on and was not yet. */
   #owed = 0
 
-  /** In °C; null when it does not heat. */
+  /** Unit: °C; null when it does not heat. */
   get target(): number | null {
     return this.#watch.target
   }
@@ -73,7 +73,7 @@ export class Thermostat extends WithMount<Parts> {
     this.#loop = new AbortController()
   }
 
-  /** In °C. Trips, and throws, when the reading is not as it should be. */
+  /** Unit: °C. Trips, and throws, when the reading is not as it should be. */
   async read(): Promise<number> {
     try {
       const temperature = await this.at.sensor.read()

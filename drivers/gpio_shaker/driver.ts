@@ -137,7 +137,7 @@ class GpioShaker extends WithMount<PinsMount<Settings>> implements Device {
       throw new LabError('device_failed', 'its relay was switched off by somebody else; find out why, then initialize')
   }
 
-  /** In a simulation that is made faster the time between pulses says nothing: then it is only seen that there are any. */
+  /** Checks only that there are pulses where a simulation is made faster: there the time between pulses says nothing. */
   #measured(tach: Tachometer, asked: number): number {
     if (this.at.clock === this.at.board.clock) return Math.round(tach.rpm)
     const turned = tach.count > this.#counted

@@ -64,7 +64,7 @@ class IkaShaker extends WithMount<SerialMount<Settings>> implements Device {
     return readValue(await this.#exchange.query(`IN_${kind}_${channel}`, { deadline_ms: reply_ms, accepts }), channel)!
   }
 
-  /** In rpm, whichever way it turns. */
+  /** Unit: rpm, whichever way it turns. */
   async #speed(): Promise<number> {
     return Math.abs(await this.#read('PV', motor))
   }

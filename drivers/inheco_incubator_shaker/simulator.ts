@@ -177,7 +177,7 @@ class SimulatedIncubatorShaker extends WithMount<InstrumentEnd<Settings>> implem
     this.#moveDrawer('closed')
   }
 
-  /** Moves the drawer, and answers when it has arrived. */
+  /** Moves the drawer, and sends the answer when it has arrived. */
   #moveDrawer(to: 'open' | 'closed'): void {
     if (this.#present.has('jam')) {
       this.#say(bad.drawer)

@@ -270,7 +270,7 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
       good('M106', await this.#exchange.command('M106', { deadline_ms: reply_ms, accepts: isAnswer('M106') }))
   }
 
-  /** In rpm. A motor that failed drives nothing. */
+  /** Unit: rpm. A motor that failed drives nothing. */
   async #haltedSpeed(): Promise<number> {
     const text = await this.#exchange.query('M123', { deadline_ms: reply_ms, accepts: isAnswer('M123') })
     if (isMotorFailure(errorOf(text)?.number ?? 0)) return 0

@@ -140,8 +140,8 @@ class PlateLoc extends WithMount<SerialMount<Settings>> implements Device {
   })
 
   /**
-   * Where it refuses because it has not the temperature yet, it is asked again until it has. What it is set to cannot be read
-   * back, so it is set each time: somebody may have set it otherwise in the meantime, or it may have lost its power.
+   * Asks again while the sealer refuses because it has not reached the temperature. The set point cannot be read back, so it is set each time:
+   * somebody may have set it otherwise in the meantime, or it may have lost its power.
    */
   async #start({ temperature, duration }: { temperature: number; duration: number }, signal: AbortSignal): Promise<void> {
     const latest = this.at.clock.now() + heating_s * 1000

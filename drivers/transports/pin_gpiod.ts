@@ -139,7 +139,7 @@ function linkOf(path: string): string {
   }
 }
 
-/** In one go, so that hardly anything can happen between the level and the first edge. What gpiomon says is all that is printed after. */
+/** Reads the level and starts gpiomon in one go, so that hardly anything can happen between the level and the first edge. */
 const watcher = (get: string[], monitor: string[]) => `
 ${quoted(get)} || exit
 ${quoted(monitor)} & p=$!
@@ -409,7 +409,7 @@ class Output extends WithMount<Place> implements Pin {
     if (!this.#closing && this.#opened) this.at.lost(`line ${this.at.line} of ${this.at.chip}: ${said || 'its gpioset has ended'}`)
   }
 
-  /** Where gpioset begins anew for each level, somebody else may have got at the line in between. */
+  /** Checks whether another program took the line in between, where gpioset begins anew for each level. */
   async #followed(): Promise<void> {
     const end = systemClock.now() + patience_ms
     let again = systemClock.now() + again_ms

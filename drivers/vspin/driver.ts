@@ -33,7 +33,7 @@ const gap_ms = 50
 /** For a first word after which silence means something. */
 const hello_ms = 150
 const helloTries = 3
-/** In which a rotor must be seen to slow down after a stop. */
+/** The time within which a rotor must be seen to slow down after a stop. */
 const slowing_ms = 2000
 const slowingLook_ms = 75
 /** A stop slows down as fast as the motor may. */

@@ -12,7 +12,7 @@ type Goal =
 const step_s = 0.005
 /** The deceleration of a rotor without a motor, in counts/s². */
 const friction = 2000
-/** Where it happens to stand when it is switched on; the index is at every whole turn. */
+/** The place where it happens to stand when it is switched on; the index is at every whole turn. */
 const firstAngle = 2345
 
 type Parts = {

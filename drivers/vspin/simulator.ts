@@ -22,7 +22,7 @@ const visible = 1
 type Module = {
   address: number
   items: number
-  /** Carries out a command; answers nothing. */
+  /** Carries out a command; returns nothing. */
   obey(packet: Packet): void
   reset(): void
   statusByte(): number

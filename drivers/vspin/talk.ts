@@ -63,7 +63,7 @@ export class Talk extends WithMount<Parts> {
     return this.at.exchange.probe(question, { deadline_ms: ms, isLikelySilent: true, accepts: isNoEcho(question) })
   }
 
-  /** Asks until it is as wanted, at least once; rejects with what `late` answers after `limit_ms`. */
+  /** Asks until it is as wanted, at least once; rejects with what `late` returns after `limit_ms`. */
   async until<T>(ask: () => Promise<T>, wanted: (seen: T) => boolean, limit_ms: number, late: (seen: T) => LabError): Promise<T> {
     const end = this.clock.now() + limit_ms
     for (;;) {

@@ -101,7 +101,7 @@ export type Bench = {
   health(): Health
   /** Is called when the disk refused a write, so that a full disk is seen at once. */
   onRefusedWrite(error: LabError): void
-  /** In safe mode the incident that ends it when it is acknowledged: until then nothing may be moved. */
+  /** The incident whose acknowledgement ends the safe mode. Until then nothing may be moved. Undefined outside of safe mode. */
   readonly safe_mode: Incident | undefined
   /** Whether `close` was called: what is changed from then on may not be kept. */
   readonly is_stopping: boolean
@@ -117,7 +117,7 @@ type BenchOptions = {
   /** Is called when a reload has taken over a configuration, with the certificate in force. */
   taken?: ((config: Config, certificate: Certificate | undefined) => void) | undefined
   topologies?: string | undefined
-  /** Why it opens in safe mode, if it does. */
+  /** The reason why it opens in safe mode, if it does. */
   safe?: string | undefined
   log: Log
   clock?: Clock
@@ -125,7 +125,7 @@ type BenchOptions = {
   host?: Host | undefined
   /** Is called once the devices are open: until all else is, only a stop is taken. */
   stoppable?: ((rooms: Pick<Bench, 'config' | 'registry' | 'keys' | 'audit' | 'refusals' | 'log'>) => void) | undefined
-  /** Where refusals are counted, if code outside of the bench counts there too. */
+  /** Counts refusals, where code outside of the bench counts too. */
   refusals?: Refusals | undefined
 }
 
@@ -422,7 +422,7 @@ function beginSafely(hub: Hub, log: Log, why: string): () => Incident | undefine
   return unacknowledged(hub, hub.incident('OTHER', message, { severity: 'CRITICAL', detail: { safe_mode: true }, stays: true }))
 }
 
-/** Answers what tells of an incident that stays, until somebody has acknowledged it. */
+/** Returns what tells of an incident that stays, until somebody has acknowledged it. */
 function unacknowledged(hub: Hub, { incident_id }: Incident): () => Incident | undefined {
   return () => {
     // An incident that is not there any more has been acknowledged.

@@ -118,7 +118,7 @@ function leaveStanding(catalog: Bench, { execution, threads }: Checkpoint): Lost
 
 type Found = { checkpoint: Checkpoint | undefined; keys: ReadonlyMap<string, unknown>; reason: string }
 
-/** Takes up a run. Where that cannot be, its labware stands where it stood; answers false. */
+/** Takes up a run. Where that cannot be, its labware stands where it stood; returns false. */
 async function isTakenUp(catalog: Bench, execution_id: string, { checkpoint, keys, reason }: Found, { saved, failed, lost }: Around) {
   const { records, standing } = catalog.runtime
   // The service may have ended before the state was gone.

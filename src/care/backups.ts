@@ -85,7 +85,7 @@ export class Backups {
     await this.#plan(again_ms)
   }
 
-  /** Why there is no daily backup of today; undefined while all is well. */
+  /** The reason why there is no daily backup of today; undefined while all is well. */
   get trouble(): string | undefined {
     return this.#failed
   }

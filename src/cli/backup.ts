@@ -60,13 +60,13 @@ const backupList = command({
 
 export const commands = [backup, backupList]
 
-/** Where the backups are that a service, or nobody, looks after. */
+/** The folder of the backups, for a running service and for none. */
 type Store = {
   /** The data folder; undefined for a service at another address. */
   folder?: string
   make(wanted: Making): Promise<MadeBackup>
   list(): Promise<Backup[]>
-  /** Answers what writes it into an open file. */
+  /** Returns what writes it into an open file. */
   read(backup: Backup): Promise<(to: number) => Promise<void>>
   remove(backup: Backup): Promise<void>
 }

@@ -82,7 +82,7 @@ const usual_s = 60
 
 const isTimeout = (seconds: number) => seconds > 0 && seconds <= 86_400
 
-/** Where systemd has the service open a socket for the group `benchd`. */
+/** The place where systemd has the service open a socket for the group `benchd`. */
 const groupDoor = '/run/benchd'
 
 /** Returns the answer of the service, parsed. Throws `CliError`; `unreachable` when nobody listens there. */
@@ -189,7 +189,7 @@ const noSocket: readonly string[] = ['ENOENT', 'ECONNREFUSED']
 const farAway = 'its computer cannot be reached; see that it is on and in the same network'
 const brokenOff = 'the connection broke off; try again'
 
-/** Why nobody answers at an address. */
+/** The reason why nobody answers at an address. */
 const unanswered: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there; see that the service runs, and that its port is right (benchd discover)',
   ENOTFOUND: 'nobody knows the name of its computer; check it, or write its address (benchd discover)',

@@ -42,7 +42,7 @@ export function isWatched(): boolean {
 /** `data` are the values that came of an operation, where there are any. */
 export type OperationAnswer = { success: boolean; message: string; data?: unknown }
 
-/** Prints what came of it; answers the exit code. */
+/** Prints what came of it; returns the exit code. */
 export function say(answer: OperationAnswer, asJson = false): number {
   if (asJson) print(JSON.stringify(answer))
   else if (!isQuiet || !answer.success) print(atShell(answer.message))

@@ -12,7 +12,7 @@ import { Anything, Fleet } from './answers.ts'
 import { type Lab, pathIn } from './lab_file.ts'
 import { pinnedAgent } from './pinned_agent.ts'
 
-/** Where a bench is, as the broker or the lab file says. */
+/** The address of a bench, as the broker or the lab file says. */
 type Address = { url: string; fingerprint?: string | null | undefined }
 
 /** A bench has understood the request and refuses it; nothing has happened. */

@@ -14,7 +14,7 @@ export class Broker {
   readonly #closing = new AbortController()
   readonly #running: Promise<void>
   #link: Link | undefined
-  /** Why there is no connection. */
+  /** The reason why there is no connection. */
   #failure: unknown
 
   constructor(place: Omit<Place, 'name'>) {

@@ -118,7 +118,7 @@ export class Coordinator {
     return (await this.store.newest(limit)).map((row) => this.#shown(row))
   }
 
-  /** By its id, the beginning of it, or its labware. Throws `not_found`, and `conflict` where several fit. */
+  /** Finds a journey by its id, the beginning of it, or its labware. Throws `not_found`, and `conflict` where several fit. */
   async journey(named: string): Promise<ShownJourney> {
     return this.#shown(await this.#row(named))
   }

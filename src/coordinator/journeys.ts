@@ -60,10 +60,10 @@ const travel = DBOS.registerWorkflow(
 
 export class Journeys {
   readonly #options: Options
-  /** By journey, the thing that it waits for, and the number of the state in which it does. */
+  /** Keyed by journey, the thing that it waits for, and the number of the state in which it does. */
   readonly #waiting = new Map<string, Waiting & { number: number; given_up?: boolean }>()
   readonly #wakers = new Map<string, { phase: Phase; wake: Wake }>()
-  /** By journey, in how many sweeps it was not under way. */
+  /** Keyed by journey, in how many sweeps it was not under way. */
   readonly #missed = new Map<string, number>()
   readonly #looking = new Set<Promise<unknown>>()
   #isClosing = false

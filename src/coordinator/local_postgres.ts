@@ -17,7 +17,7 @@ export type LocalPostgres = {
   close(): Promise<void>
 }
 
-/** Where Debian puts the programs of each version, which are on no path. */
+/** The folder in which Debian puts the programs of each version, which are on no path. */
 const debianFolder = '/usr/lib/postgresql'
 /** PostgreSQL refuses to run as root. */
 const nobody = { uid: 65_534, gid: 65_534 }

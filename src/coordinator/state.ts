@@ -52,7 +52,7 @@ export type JourneyState = {
   run: BenchRun | null
   /** The run of one move that brings the labware to its carrier. */
   release: BenchRun | null
-  /** Where the labware rests, as the coordinator heard last. */
+  /** The bench and the position where the labware rests, as the coordinator heard last. */
   at: { bench: string; position: string } | null
   /** Whether a carrier has the labware. */
   is_carried: boolean
@@ -60,7 +60,7 @@ export type JourneyState = {
   decided: number
   /** A decision that was made about an earlier state, in a sentence. */
   overtaken?: string | undefined
-  /** Why a person is to decide, and where the journey stood. */
+  /** The reason why a person is to decide, and where the journey stood. */
   problem: { what: string; phase: Phase } | null
   outcome: 'done' | 'ended' | 'lost' | null
   bars: Bar[]

@@ -146,7 +146,7 @@ export class Store {
     )
   }
 
-  /** Gives the decision the next number of its journey. Answers whether the journey is still in the state that the decision is about. */
+  /** Gives the decision the next number of its journey. Returns whether the journey is still in the state that the decision is about. */
   async decide(journey_id: string, decision: Omit<Decision, 'number'>): Promise<boolean> {
     const { rowCount } = await this.#asked(
       `UPDATE benchd_lab.journey SET decision = $2::jsonb || jsonb_build_object('number', coalesce((decision->>'number')::int, 0) + 1)
@@ -213,7 +213,7 @@ export class Store {
     return this.#rows<CustodyRow>('SELECT * FROM benchd_lab.custody WHERE labware = $1 ORDER BY number', [labware])
   }
 
-  /** Takes all positions for the journey, or none. Answers the journey that has one of them; undefined when they are taken. */
+  /** Takes all positions for the journey, or none. Returns the journey that has one of them; undefined when they are taken. */
   async claim(journey_id: string, spots: readonly string[]): Promise<string | undefined> {
     const taken = await this.#rows<{ journey_id: string }>(
       'SELECT journey_id FROM benchd_lab.claim WHERE spot = ANY($1) AND journey_id <> $2',

@@ -43,7 +43,7 @@ export async function giveBack(trip: Trip, its: JourneyContext): Promise<void> {
   await its.release(trip)
 }
 
-/** Withdraws a run now. Answers whether the bench was there, and has done it. */
+/** Withdraws a run now. Returns whether the bench was there, and has done it. */
 export async function tryToWithdraw(bench: () => RemoteBench, run: BenchRun): Promise<boolean> {
   try {
     await withdraw(bench(), run)

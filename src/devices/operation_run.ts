@@ -27,7 +27,7 @@ export class OperationRun {
   #end: (() => Promise<EndedEarly>) | undefined
   /** How much of the duration was done when the instrument ended it early, in seconds. */
   #endedAfter: number | undefined
-  /** Why it was cut short. */
+  /** The reason why it was cut short. */
   cut: 'stopped' | 'stopping' | undefined
   /** The error from elsewhere that ended the run, once there is one. */
   cause: Promise<LabError> | undefined

@@ -20,7 +20,7 @@ export class Registry {
     this.#instruments = new Map(devices.map((device) => [device.device_id, new Instrument(device, around)]))
   }
 
-  /** In the order of the configuration. */
+  /** Sorted in the order of the configuration. */
   all(): Instrument[] {
     return [...this.#instruments.values()]
   }

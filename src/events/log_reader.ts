@@ -241,7 +241,7 @@ class Cutter {
   }
 }
 
-/** Answers where the line ends in its new place, with its newline. */
+/** Returns where the line ends in its new place, with its newline. */
 function moveLine(block: Buffer, { start, end }: Line, to: number): number {
   block.copyWithin(to, start, end)
   const newEnd = to + end - start
@@ -265,7 +265,7 @@ export function frame(json: string, seq: number): string {
 const headBytes = Buffer.from(frameHead)
 const idBytes = Buffer.from('\nid: ')
 
-/** Writes such a frame and answers where it ends. There must be room for the bytes of `json`, and 64 more. */
+/** Writes such a frame and returns where it ends. There must be room for the bytes of `json`, and 64 more. */
 export function writeFrame(buffer: Buffer, at: number, json: string | Buffer, seq: number): number {
   buffer.set(headBytes, at)
   const end = writeText(buffer, at + headBytes.length, json)

@@ -76,7 +76,7 @@ const Sidecar = v.strictObject({
   marks: v.array(v.number()),
 })
 
-/** In bytes. A larger one is damaged, and would not fit into memory. */
+/** Unit: bytes. A larger one is damaged, and would not fit into memory. */
 const longestSidecar = 16 * 1024 * 1024
 
 /** The segment as its sidecar has it; undefined when there is none that fits the file. */

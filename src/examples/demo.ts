@@ -51,7 +51,7 @@ const ownKey = 'the demo'
 const mostEarlier = 9
 
 /**
- * Puts points into a new folder, has the demo's topology loaded with the workflows unless another is, and answers a fresh key; the newest of earlier
+ * Puts points into a new folder, has the demo's topology loaded with the workflows unless another is, and returns a fresh key; the newest of earlier
  * starts stay valid. Rejects with `storage` when the folder cannot be written.
  */
 export async function prepareDemo({ places, keys, teachpoints, prepareRuns }: Rooms, name: BenchName = 'small'): Promise<string> {

@@ -131,7 +131,7 @@ export class Fleet {
     }
   }
 
-  /** Answers with a sentence why the connection did not come about, or has ended. */
+  /** Resolves with a sentence that says why the connection did not come about, or has ended. */
   async #connected(): Promise<string> {
     const { config } = this.#options
     const ended = new AbortController()

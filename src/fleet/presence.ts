@@ -28,7 +28,10 @@ const Entry = v.object({
   devices: v.record(v.pipe(v.string(), v.maxLength(32)), Count),
   /** Incidents that nobody has acknowledged. */
   incidents: Count,
-  /** Where carriers bring labware and take it from, of all topologies of the bench. Benches of older versions tell none. */
+  /**
+   * The positions to which carriers bring labware and from which they take it, of all topologies of the bench. Benches of older versions tell
+   * none.
+   */
   positions: v.optional(v.pipe(v.array(Text), v.maxLength(mostPositions)), []),
 })
 type Entry = v.InferOutput<typeof Entry>
@@ -76,7 +79,7 @@ export class Presence {
     this.#options = options
   }
 
-  /** Why this bench could not be announced the last time. */
+  /** The reason why this bench could not be announced the last time. */
   get failure(): string | null {
     return this.#failure
   }

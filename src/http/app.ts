@@ -44,7 +44,7 @@ const forBrowsers = {
   maxAge: 600,
 }
 
-/** Answers requests: `direct` past Hono, which is asked where that answers undefined. `admits` tells whose stop waits for nobody. */
+/** Answers requests: `direct` past Hono, which is asked where `direct` returns undefined. `admits` tells whose stop waits for nobody. */
 export type App = Pick<Hono<Env>, 'fetch'> & { direct?: Direct; admits?: Entrance['admits'] }
 
 export function app(bench: Bench): Hono<Env> & App {
@@ -106,7 +106,7 @@ function entered(hono: Hono<Env>, { enter, crossOrigin, origins }: Entering): vo
   })
 }
 
-/** Answers a request past Hono where that comes to the same. Pages of other origins need headers that Hono's middleware adds. */
+/** Returns a request past Hono where that comes to the same. Pages of other origins need headers that Hono's middleware adds. */
 function directly(shared: Shared, enter: Enter, origins: () => readonly string[]): Direct {
   const find = finderOf(serviceRoutes)
   return (asked, env) => {

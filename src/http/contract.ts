@@ -73,7 +73,7 @@ type Description<Rooms, Body, Query> = {
   body?: v.GenericSchema<unknown, Body>
   /** An empty body stands for `{}`. */
   body_may_be_empty?: boolean
-  /** In bytes; 256 KiB by default. */
+  /** Unit: bytes; 256 KiB by default. */
   body_limit?: number
   /** Takes `If-Match`. */
   conditional?: true

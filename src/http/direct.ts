@@ -7,7 +7,7 @@ import type { MaybePromise } from '../kit/maybe_promise.ts'
 import type { Bindings, Exchange, Route, Variables } from './contract.ts'
 import { headerOf } from './headers.ts'
 
-/** Answers a plain request to a route that is there from the start; undefined for any other. `raw` where the request did not come over a socket. */
+/** Returns a plain request to a route that is there from the start; undefined for any other. `raw` where the request did not come over a socket. */
 export type Direct = (asked: PlainRequest, env: Bindings | undefined) => MaybePromise<Response> | undefined
 type PlainRequest = { method: string; path: string; raw?: Request }
 

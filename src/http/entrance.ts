@@ -18,7 +18,7 @@ type Rooms = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; key
 
 const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }
 
-/** Answers a request: with a refusal, or as `proceed` does, which never fails. */
+/** Returns a request: with a refusal, or as `proceed` does, which never fails. */
 export type Enter = (c: Exchange, proceed: () => MaybePromise<Response>) => MaybePromise<Response>
 
 export type Entrance = {

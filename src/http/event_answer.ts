@@ -19,7 +19,7 @@ type Reading = {
   gone: AbortSignal
   /** Aborted, with a `LabError`, when the answer must end early: an answer under way is cut off then. */
   ended: AbortSignal
-  /** Where the answer goes, if it goes over a socket. */
+  /** The socket over which the answer goes, if it goes over one. */
   response: ServerResponse | undefined
   /** Called once when the answer is taken or given up, unless this throws. */
   onEnd(): void

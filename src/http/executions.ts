@@ -44,7 +44,7 @@ const Emission = v.strictObject({
   data: v.optional(v.record(v.string(), v.unknown()), {}),
 })
 
-/** In bytes: what comes here is kept in the run, waits in every stream, and is a line of the log. */
+/** Unit: bytes: what comes here is kept in the run, waits in every stream, and is a line of the log. */
 const longestItem = 16_384
 /** Events that may wait to be written; then whoever emits waits for the card. */
 const mostUnwritten = 200

@@ -17,7 +17,7 @@ export function takesIdempotencyKey({ method, scope }: Route): boolean {
   return method === 'POST' && scope !== 'any' && scope !== 'public'
 }
 
-/** Answers what `handle` answers, or what it answered before, on a route that takes such a key. Fails as `Once.begin`, and with `invalid` for a key that is none. */
+/** Returns what `handle` answers, or what it answered before, on a route that takes such a key. Fails as `Once.begin`, and with `invalid` for a key that is none. */
 export function idempotent(
   rooms: Rooms,
   route: Route,

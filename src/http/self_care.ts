@@ -71,7 +71,7 @@ export const selfCareRoutes: Route<Rooms>[] = [
   }),
 ]
 
-/** Answers the body of a GET. */
+/** Returns the body of a GET. */
 type Get = (path: string) => Promise<string>
 type Findings = v.InferOutput<typeof Finding>[]
 

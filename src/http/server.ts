@@ -60,7 +60,7 @@ export function serverOf(app: () => App, { limits, refusals, tls, local = false 
   server.maxHeadersCount = mostHeaders
   const connections = new Connections(server, { limits, refusals, clock: systemClock })
   queueArrivals(server, { limits, refusals, clock: systemClock, isTls: tls !== undefined })
-  /** Answers a request, or refuses it with `objection`, which is nothing to a stop. */
+  /** Returns a request, or refuses it with `objection`, which is nothing to a stop. */
   const take = (request: IncomingMessage, response: ServerResponse, objection?: LabError) => {
     if (!connections.begin(request, response)) return
     if (areTooMany(request.rawHeaders)) return connections.refuseInTurn(request, response, tooManyHeaders)

@@ -33,7 +33,7 @@ export const serviceRoutes: readonly Route<Rooms>[] = [
   ...metricRoutes,
 ]
 
-/** Where those of `run_routes.ts` are, which are loaded, with the workflows, when the first of them is asked for. */
+/** The roots of the routes of `run_routes.ts`, which are loaded with the workflows at the first request to one of them. */
 export const runPaths = [
   '/api/topologies/*',
   '/api/topology/*',

@@ -22,7 +22,7 @@ type Verb<Body> = {
   summary: string
   description?: string
   body?: v.GenericSchema<unknown, Body>
-  /** Answers what has come of it, in words. */
+  /** Returns what has come of it, in words. */
   tell(thread: LabwareThread, body: Body, rooms: Rooms): string | Promise<string>
 }
 

@@ -11,7 +11,7 @@ type Answer = object | number | ((response: ServerResponse, request: IncomingMes
 export type FakeBench = {
   bench: RemoteBench
   url: string
-  /** By `METHOD path`: a body for 200, a status alone, or who answers; 404 for all else. Tests change it as they go. */
+  /** Keyed by `METHOD path`: a body for 200, a status alone, or who answers; 404 for all else. Tests change it as they go. */
   answers: Record<string, Answer>
   /** The requests so far but for GET, as `METHOD path`, with the body behind it. */
   asked: string[]

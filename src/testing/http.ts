@@ -55,7 +55,7 @@ export async function benchConfig(more: object = {}): Promise<Config> {
   return checkConfig({ ...demoBench, devices, listen: { host: '127.0.0.1', port: 0 }, ...more }, 'the bench')
 }
 
-/** What a server of its own, without a lab, is bounded by; `limits` stand in place of the usual ones. */
+/** Returns the bounds of a server of its own, without a bench; `limits` stand in place of the usual ones. */
 export async function usualBounds(limits: object = {}) {
   const config = await benchConfig({ limits })
   return { config, limits: () => config.limits, clock: systemClock, refusals: new Refusals({ log: silent, clock: systemClock }) }
@@ -107,7 +107,7 @@ export async function openService(t: Test, more: object = {}) {
   return { service, bench: service.bench, url: service.url, port: Number(new URL(service.url).port), data_dir, secrets, ask, logged }
 }
 
-/** What is to be done before the test's folder goes: tap does it in this order only when it hears of it before the folder. */
+/** Registers work that is done before the test's folder goes: tap keeps this order only when it hears of the work before the folder. */
 export function atTheEnd(t: Test): (() => Promise<unknown>)[] {
   const work: (() => Promise<unknown>)[] = []
   t.teardown(async () => {
@@ -125,7 +125,7 @@ export async function said(port: number, bytes: string | Uint8Array, { end = fal
   return answer
 }
 
-/** The same for a socket that a test writes to by itself. */
+/** Does the same for a socket to which a test writes by itself. */
 export async function heard(socket: Socket): Promise<string> {
   // A server that refuses a body may hang up before it has read all of it.
   socket.on('error', () => undefined)
@@ -193,7 +193,7 @@ function notedUses({ keys }: Bench): Promise<void> {
   return keys.reload()
 }
 
-/** As `run`, where in the end nothing is due any more and the disk alone is waited for. */
+/** Runs as `run` does, where in the end only the disk is waited for. */
 async function passed(clock: VirtualClock, promise: Promise<unknown>): Promise<void> {
   let settled = false
   const mark = () => {

@@ -40,7 +40,7 @@ const topology = {
     isle_2: {},
   },
 }
-/** The same with a second shaker, in a pool with the first. */
+/** Adds a second shaker, in a pool with the first. */
 const secondShaker = {
   device: { device_id: 'shaker-2', driver: 'bioshake', transport: { kind: 'simulated' } },
   topology: {
@@ -66,7 +66,7 @@ export async function until({ ask, clock }: TestedBench, path: string, isSo: (bo
   throw new Error(`${path} never came to it`)
 }
 
-/** Where the plate of most workflows comes from and goes to. */
+/** The place where the plate of most workflows comes from and goes to. */
 export const atPad1 = { start: { at: 'pad_1', mode: 'REUSE_EXISTING' }, end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' } }
 export const shake = { do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 60 } }
 export const seal = { do: 'seal', on: 'sealer-1', with: { temperature: 165, duration: 3 } }
@@ -138,7 +138,7 @@ export async function beginRun(
   return new Scripted(t, { bench, devices, topologies, execution_id: execution_id as string })
 }
 
-/** One run, and who looks after it. */
+/** A run, and the operator who looks after it. */
 export class Scripted {
   readonly bench: TestedBench
   readonly execution_id: string
@@ -166,7 +166,7 @@ export class Scripted {
     return this.bench.ask(method, path, { ...(json !== undefined && { json }) })
   }
 
-  /** What is answered to a request that must be granted. */
+  /** Returns the answer to a request that must be granted. */
   async get<Answer = Record<string, unknown>>(path: string): Promise<Answer> {
     return this.#granted('GET', path)
   }
@@ -248,7 +248,7 @@ export class Scripted {
     await this.post(`/api/sim/devices/${device_id}/faults`, { fault })
   }
 
-  /** What an operator does before a decision: mends it, and initializes it. */
+  /** Does what an operator does before a decision: mends the device, and initializes it. */
   async mends(device_id: string): Promise<void> {
     await this.bench.ask('DELETE', `/api/sim/devices/${device_id}/faults`)
     await this.post(`/api/devices/${device_id}/initialize`)
@@ -307,7 +307,7 @@ export class Scripted {
     return (await this.get<{ labware: Whereabouts[] }>('/api/labware')).labware
   }
 
-  /** The same bench from what is on the card at this moment, as after a loss of power. `change` answers a file that is lost. */
+  /** Opens the same bench from the present content of the disk, as after a loss of power. `change` returns a file that is lost. */
   async afterPowerCut(change?: (copy: { folder: string }) => string, opening: { safe?: string } = {}): Promise<Scripted> {
     const folder = mkdtempSync(join(tmpdir(), 'benchd-copy-'))
     const ending = atTheEnd(this.#t)
@@ -322,7 +322,7 @@ export class Scripted {
   }
 }
 
-/** What has ended, by its name: actions, methods, threads, the run. */
+/** Lists the names of what has ended: actions, methods, threads, the run. */
 export function ended(events: readonly RuntimeEvent[]): string[] {
   const ends = /^(ACTION (?!move)|METHOD|THREAD|EXECUTION).*(COMPLETED?|ERRORED|SKIPPED|ABORTED|STOPPED|FAILED)$/
   return trace(events).filter((event) => ends.test(event))

@@ -86,7 +86,7 @@ export class Stage {
     })
   }
 
-  /** What the log has had since this was last called. */
+  /** Returns the lines of the log since this was last called. */
   get news(): string[] {
     return this.log.splice(0)
   }

@@ -22,9 +22,9 @@ export const emptyBench: Bench = { devices: [], hasTeachpoint: () => false }
 /** `onTold` is called in the midst of whatever told it. */
 type Injected = {
   faults?: readonly InjectedFault[]
-  /** Where the numbers of ids begin. */
+  /** The place where the numbers of ids begin. */
   ids?: number
-  /** What the log holds from before. */
+  /** The earlier events of the log. */
   log?: readonly RuntimeEvent[]
   onTold?(event: RuntimeEvent): void
 }

@@ -9,7 +9,7 @@ import type { SubmissionRequest } from './state/submission_request.ts'
 type RunLimits = { open_simulations: number; open_runs: number; open_threads: number }
 
 export type AdmissionOptions = {
-  /** As they are now. */
+  /** The present limits. */
   limits(): RunLimits
   /** Is called with each run that is refused. */
   refused(bound: keyof RunLimits | 'large_dry_runs', message: string): void

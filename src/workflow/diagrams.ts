@@ -11,7 +11,7 @@ import {
   workflowTransitions,
 } from './state/statuses.ts'
 
-/** In the order of a run, from the outside to the inside. */
+/** Sorted in the order of a run, from the outside to the inside. */
 const machines: Record<string, Transitions<string>> = {
   SUBMISSION: submissionTransitions,
   EXECUTION: phaseTransitions,

@@ -52,7 +52,7 @@ type Trial = Rehearsal & {
   began(execution: Execution): void
 }
 
-/** Then it is broken off. */
+/** The limit after which a dry run is broken off. */
 const most = { moves: 100_000, moments: 100_000 }
 
 /** Handlers hear nothing; the code of actions runs. */
@@ -105,7 +105,7 @@ const unpublished = {
   acknowledged: null,
 } as const
 
-/** They tell of something that was dealt with. */
+/** The incidents that tell of something that was dealt with. */
 const isNotice = new Set(['ACTION_CONTINUED', 'ACTION_REDIRECTED', 'MOVE_CONTINUED', 'RESERVATION_DEADLOCK'])
 
 function summed(execution: Execution, { conflicts, isEndless }: { conflicts: readonly string[]; isEndless: boolean }): Outcome {

@@ -41,7 +41,7 @@ export type RuntimeOptions = Omit<RunEnvironmentOptions, 'newId'> & {
   /** The devices and points there are. */
   bench: Bench
   library: Library
-  /** Where its sink keeps the record of each run; in memory alone by default. */
+  /** The place where its sink keeps the record of each run; in memory alone by default. */
   records?: Records
   /** A sink of somebody else, which gets the same events. */
   recordService?: RecordStore
@@ -129,7 +129,7 @@ export class Runtime {
     return this.#options.hub.getEventsForExecution(execution_id)
   }
 
-  /** As the lists, for logs too long to be one. */
+  /** Yields the same as the lists, for logs too long to be one. */
   events(asked: { since?: number; execution_id?: string } = {}): AsyncIterable<RuntimeEvent> {
     return this.#options.hub.events(asked)
   }
@@ -308,7 +308,10 @@ export class Runtime {
     return execution
   }
 
-  /** As it was when the run began, where it holds no code; else as it is, which must be the same. Throws `not_found`, `conflict`, `invalid`. */
+  /**
+   * Returns the workflow as it was when the run began, if it holds no code; otherwise the present one, which must be the same. Throws
+   * `not_found`, `conflict`, `invalid`.
+   */
   #workflowOf({ execution: { workflow: name, hash, topology: on }, document }: Checkpoint): Workflow {
     const known = this.library.workflows.get(name)
     if (known?.hash === hash || document === null) return this.workflow(name)
@@ -336,7 +339,7 @@ export class Runtime {
 
   /**
    * Takes an operator's word about a device call that takes too long, by the id of its incident: it may take so many seconds longer, is cut off
-   * and has failed, or is cut off and has done its work. Answers what call it is. Throws `not_found`, `conflict`.
+   * and has failed, or is cut off and has done its work. Returns what call it is. Throws `not_found`, `conflict`.
    */
   decideLateCall(incident_id: string, verdict: OperatorVerdict): string {
     const execution = this.executions().find(({ lateCalls }) => lateCalls.has(incident_id))

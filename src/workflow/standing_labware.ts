@@ -228,7 +228,7 @@ export class StandingLabwareStore {
     await this.#states?.persist()
   }
 
-  /** One rest at a time, and at most one that waits: a card that has no room is not asked more often for each run that has ended since. */
+  /** Stores the labware at rest, one store at a time and at most one waiting: a full disk is not asked once more for each run that ended. */
   #settle(): void {
     if (this.#isToRest) return
     this.#isToRest = true

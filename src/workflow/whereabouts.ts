@@ -55,7 +55,7 @@ export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): 
   }
 }
 
-/** Of what stood there when its topology was unloaded. */
+/** Shows labware that stood there when its topology was unloaded. */
 export function rememberedAt(known: Known, position: string | null): Whereabouts {
   const { labware_id, name, template, type, kind, barcode, tips_left, placing, held_by = null, last_run: left_by = null } = known
   const what = { labware_id, name, template, type, kind, barcode, tips_left, left_by, remedy: remedyOf(known) }
@@ -151,7 +151,7 @@ function underWay(thread: LabwareThread): string | undefined {
   return waiting ? undefined : `its thread is ${status.current}`
 }
 
-/** Throws `not_found` and `conflict`. Answers the device whose nest it is. */
+/** Throws `not_found` and `conflict`. Returns the device whose nest it is. */
 function mustBeFree({ labware, environment, thread }: PlacedLabware, position: string): string | null {
   const { scheduler } = environment
   const { positions } = scheduler.graph

@@ -22,7 +22,7 @@ type OperationRequest = {
 const again_ms = 500
 const clearLine = '\r\u001b[K'
 
-/** Answers the exit code. */
+/** Returns the exit code. */
 export async function perform(service: Service, wanted: OperationRequest): Promise<number> {
   const { device_id, operation, route = operation, body, headers, asJson } = wanted
   const over = new AbortController()

@@ -62,7 +62,7 @@ export function stateOf({ status, phase, paused, open_count, needs_person_count 
   return `${going}, ${needs_person_count} of ${open_count} need a person`
 }
 
-/** Where the labware of each thread is, and what it waits for. */
+/** Lists where the labware of each thread is, and what the thread waits for. */
 export function threadRows({ threads, moves }: Pick<ExecutionSnapshot, 'threads' | 'moves'>): string[][] {
   return threads.map(({ thread_id, thread_name, status, position, held_by, last_error, waiting }) => {
     const move = moves.find((move) => move.thread_id === thread_id)

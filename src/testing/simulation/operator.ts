@@ -52,7 +52,7 @@ export class RestlessOperator {
     }
   }
 
-  /** Of some threads, which labware it is to be. */
+  /** Chooses the labware of some threads. */
   #members(): Record<string, { barcode: string }> {
     if (!this.#dice.oneIn(3)) return {}
     const { threads } = this.#scene.workflow as { threads: object }
@@ -116,7 +116,7 @@ export class RestlessOperator {
       for (const event of this.#scene.events) execution.emitCustom(event, { value: 'yes', data: {} }, null)
   }
 
-  /** Whoever lets anything go on after a restart has looked where everything is. */
+  /** Looks where everything is before anything goes on after a restart. */
   #letGo(verb: () => unknown): void {
     if (this.#watch.standing.size > 0) {
       const wrong = putRight(this.#runtime, this.#dice)
@@ -155,7 +155,7 @@ export class RestlessOperator {
     this.#letGo(() => thread.control.recover(decision))
   }
 
-  /** What is not honoured is refused, says what is, and changes nothing. */
+  /** Checks that a refused request says what is possible, and changes nothing. */
   #recoverWrongly(thread: LabwareThread): void {
     const site = thread.control.pausedAt
     if (thread.following || (thread.state.interrupted && !site)) return
@@ -215,7 +215,7 @@ export class RestlessOperator {
     if (thread.status.current !== status) this.#watch.fault(`a refusal by hand made ${status} ${thread.status.current}`)
   }
 
-  /** Of two confirmations exactly one is taken. */
+  /** Checks that exactly one of two confirmations is taken. */
   #confirm(): void {
     const { operator } = this.#runtime
     const steps = operator.steps()
@@ -303,7 +303,7 @@ export class RestlessOperator {
     if (thread && now !== position) this.#watch.fault(`${labware.labware_id} was put at ${position}, and is known at ${now}`)
   }
 
-  /** Of device calls that take too long, also of those about which somebody has decided. */
+  /** Decides about device calls that take too long, also about those that somebody has decided already. */
   #decideLate(): void {
     const late = this.#service.incidents.filter(({ category }) => category === 'RECOVERABLE_TIMEOUT')
     if (late.length === 0) return

@@ -19,26 +19,26 @@ const mostRounds = 60
 /** No action of a scene takes so long. */
 const longest_s = 3600
 
-/** Of the event loop: one that needs more does so for ever. */
+/** The most turns of the event loop: a run that needs more goes on for ever. */
 const mostTurns = 20_000
 
 /** After a restart all stand within so many turns. */
 const mostTurnsToStand = 100
 
 type Verdict = {
-  /** What must not be. */
+  /** The faults that were found. */
   faults: string[]
   /** Each event by name, in their order. */
   trace: string[]
   /** The document was refused. */
   refused?: string
-  /** It could not go on, and said why. */
+  /** Whether the run could not go on, and said why. */
   stuck: string | null
   /** How often the service died. */
   restarts: number
 }
 
-/** One seed, from the first event to the last. */
+/** A simulation of one seed, from the first event to the last. */
 export async function simulate(seed: number, mode: Scene['mode']): Promise<Verdict> {
   const dice = new Dice(seed)
   const scene = sceneOf(dice, mode)
@@ -97,7 +97,7 @@ class Simulation {
     else this.#service.diesAfter = 1 + this.#dice.below(this.#dice.oneIn(3) ? 20 : 600)
   }
 
-  /** Where time does not jump by itself, it is made to as soon as nothing happens any more. */
+  /** Makes time jump as soon as nothing happens any more, where it does not jump by itself. */
   async #untilOver(): Promise<void> {
     for (let quiet = 0, turns = 0; this.#watch.faults.length === 0; turns++) {
       if (this.#service.isDead) await this.#beginAnew()
@@ -141,7 +141,7 @@ class Simulation {
     this.#beginToLook()
   }
 
-  /** What has come since is held for another reason. */
+  /** Lists the runs that came since, which are held for another reason. */
   #checkStanding(execution: Execution, threads: ReadonlySet<LabwareThread>): void {
     if (execution.phase.current === 'stopping' || !this.#watch.standing.has(execution.execution_id)) return
     if (execution.paused?.reason !== 'system') this.#watch.fault(`after the restart it is not paused: ${this.#picture()}`)
@@ -154,7 +154,7 @@ class Simulation {
       else if (!thread.control.isStopping) this.#checkRecord(thread)
   }
 
-  /** What is told of it says why it stands. */
+  /** Checks that the incident says why the run stands. */
   #checkRecord({ thread_id, execution, name }: LabwareThread): void {
     const record = this.#service.records.threads(execution.execution_id).find((one) => one.thread_id === thread_id)
     if (record?.status !== 'PAUSED' || record.pause_reason !== 'system' || record.last_error !== restarted)
@@ -163,7 +163,7 @@ class Simulation {
 
   // The operator
 
-  /** In PURE_SIM there is one run. */
+  /** Finds the run: in PURE_SIM there is only one. */
   #beginToLook(): void {
     const clock = this.#executions()[0]?.environment.clock
     if (clock) this.#lookLater(clock)
@@ -191,7 +191,7 @@ class Simulation {
 
   // The end
 
-  /** They had their chances: now they say what they wait for, and are aborted. */
+  /** Gives up: the runs had their chances, say what they wait for, and are aborted. */
   #giveUp(open: readonly Execution[]): void {
     if (this.#stuck === null) for (const execution of open) this.#checkExplained(execution)
     this.#stuck ??= this.#picture()
@@ -241,7 +241,7 @@ class Simulation {
     this.#checkRecords(fault)
   }
 
-  /** They say what was told last. */
+  /** Returns the newest events, for messages. */
   #checkRecords(fault: (what: string) => void): void {
     const { records, told } = this.#service
     for (const { execution_id, status } of records.executions()) {

@@ -34,7 +34,7 @@ function checkRests(thread: ThreadPlan, { topology, where }: Draft): void {
   }
 }
 
-/** Where a labware may be, as positions. */
+/** The positions at which a labware may be. */
 type Places = ReadonlySet<string>
 
 class Ways {

@@ -55,7 +55,7 @@ class Windows {
     }, next)
   }
 
-  /** Its owner's windows are its owner's. */
+  /** Leaves out methods that the thread joins: their windows belong to the owner. */
   #joined(method: string, next: Nexts): Nexts {
     const { labware } = this.#thread
     const first = this.#draft.methods.get(method)!.actions.find((action) => action.devices.length > 0 && action.labware.includes(labware))

@@ -59,7 +59,7 @@ export function workflowDocument(input: unknown, origin: string, form: Workflow[
   }
 }
 
-/** The same for the same document, in whatever order its members stand. */
+/** Hashes the document. The order of members makes no difference. */
 function hashOf(document: WorkflowDocument, where: string): string {
   try {
     return createHash('sha256').update(JSON.stringify(document, canonical)).digest('hex')

@@ -53,7 +53,7 @@ const readers: Readonly<Record<Workflow['form'], (path: string) => Promise<unkno
   },
 }
 
-/** Where a name is there twice, the first has it. */
+/** Gives a name that is there twice to the first. */
 export function compileLibrary(sources: readonly Source[], bench: Bench): Library {
   const topologies = new Map<string, Topology>()
   const workflows = new Map<string, Workflow>()

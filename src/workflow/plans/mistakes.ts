@@ -14,7 +14,7 @@ export function mustBeKnown(kind: string, word: string, known: Iterable<string>,
   if (!words.includes(word)) throw wrong(where, `there is no ${kind} ${word}${didYouMeanOrAmong(word, words)}`)
 }
 
-/** As `mustBeKnown`, of what somebody has or has not: `shaker-1 has no operation shaek`. */
+/** Throws as `mustBeKnown` does, about a part that its owner lacks: `shaker-1 has no operation shaek`. */
 export function mustHave(owner: string, kind: string, { word, known }: { word: string; known: Iterable<string> }, where: string): void {
   const words = [...known]
   if (!words.includes(word)) throw wrong(where, `${owner} has no ${kind} ${word}${didYouMeanOrAmong(word, words)}`)

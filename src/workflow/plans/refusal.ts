@@ -30,7 +30,7 @@ function undriven(workflow: Workflow, bench: Bench): string[] {
   })
 }
 
-/** One that nothing here uses, with a name like it. */
+/** Finds a similar name that nothing here uses. */
 function guess(id: string, used: readonly string[], bench: Bench): string {
   const free = bench.devices.map(({ device_id }) => device_id).filter((other) => !used.includes(other))
   return didYouMean(id, free).replace(/^; (.*)$/, ' ($1)')

@@ -70,7 +70,7 @@ export class RecordFile {
       if ('execution_id' in record && record.execution_id === execution_id) this.#unwritten.delete(key)
   }
 
-  /** One write takes all that has changed before it. */
+  /** Writes all changes so far in one write. */
   #write(): Promise<void> {
     this.#next ??= this.#queue.run(() => this.#writeNow())
     return this.#next

@@ -92,7 +92,7 @@ export type Row = v.InferOutput<typeof Row>
 type Ending = { status: EndStatus; reason: string | null; ended_at: number }
 type ExecutionEnding = Ending & Pick<ExecutionRow, 'still_heating'>
 
-/** Where records go. Called synchronously from the runtime: what is slow is to be done later. */
+/** The place where records go. Called synchronously from the runtime: what is slow is to be done later. */
 export interface RecordStore {
   /** A submission was accepted; with the first one its execution began. */
   accepted(execution: ExecutionRow, submission: SubmissionRecord): void
@@ -112,14 +112,14 @@ export type Change =
 
 type Held = { execution: ExecutionRow; submissions: Map<string, SubmissionRecord>; threads: Map<string, ThreadRecord> }
 
-/** Of executions that have ended so many are known, the newest; and of their threads so many, but for those of the newest. */
+/** The numbers of ended executions that stay known, the newest first, and of their threads; those of the newest execution stay in any case. */
 const mostEnded = 1000
 const mostThreads = 10_000
 /** The most ids that are known and are not to begin any more, the newest. */
 const mostWithdrawn = 1000
 
 export class Records implements RecordStore {
-  /** In the order they were accepted. */
+  /** Sorted in the order they were accepted. */
   readonly #executions = new Map<string, Held>()
   readonly #executionOf = new Map<string, string>()
   /** Submissions that were withdrawn before they came. */
@@ -196,7 +196,7 @@ export class Records implements RecordStore {
     return this.#executions.get(execution_id)?.execution
   }
 
-  /** In the order they came. */
+  /** Sorted in the order they came. */
   threads(execution_id: string): ThreadRecord[] {
     return [...(this.#executions.get(execution_id)?.threads.values() ?? [])]
   }
@@ -329,7 +329,7 @@ export function submissionRow({
   return { submission_id, execution_id, ...asked, submitted_at, status: 'IN_PROGRESS', reason: null, ended_at: null, ...chosen }
 }
 
-/** One without a thread has come to what its execution has. */
+/** A group without threads has the outcome of its execution. */
 function outcomeOf({ open, ended }: Pick<GroupOutcome, 'open' | 'ended'>, execution: GroupEnd): GroupEnd {
   if (open > 0) return 'IN_PROGRESS'
   if (ended.FAILED) return 'FAILED'

@@ -23,7 +23,7 @@ export class LogReplay {
   /** The last of each. */
   readonly #last = new Map<string, RuntimeEvent>()
   readonly #complete = new Set<string>()
-  /** In the order of the log. */
+  /** Sorted in the order of the log. */
   see(event: RuntimeEvent): void {
     const { entity_type, entity_id, context } = event
     if (entity_type === 'GROUP') this.#complete.add(`${context.submission_id} ${entity_id}`)
@@ -36,7 +36,7 @@ export class LogReplay {
     return this.#last.size === 0
   }
 
-  /** Of a thread, a method, an action, a submission, or of the workflow by the id of its execution. */
+  /** The statuses of threads, methods, actions and submissions by id, and of workflows by the id of their execution. */
   statusOf(id: string): string | undefined {
     return this.#last.get(id)?.status
   }

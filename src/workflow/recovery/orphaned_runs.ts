@@ -11,7 +11,7 @@ type Emit = (event_name: string, context: Context, execution_id: string) => unkn
 
 type Around = {
   isTakenUp(execution_id: string): boolean
-  /** Why one cannot be, where there is more to say than that the service restarted. */
+  /** The reason why one cannot be, where there is more to say than that the service restarted. */
   reasons?: ReadonlyMap<string, string>
   /** The part of it that the log has. */
   events(execution_id: string): AsyncIterable<RuntimeEvent>
@@ -19,7 +19,7 @@ type Around = {
 }
 
 /**
- * Fires the ends of all that was begun and has none in the log, in the order of any end; whoever keeps records hears of it. Answers how
+ * Fires the ends of all that was begun and has none in the log, in the order of any end; whoever keeps records hears of it. Returns how
  * many executions there were.
  */
 export async function abortOrphanedRuns(records: Records, { isTakenUp, reasons, events, emit }: Around): Promise<number> {

@@ -17,7 +17,7 @@ function putIn(execution: Execution): ActionPlan[] {
   return frames.flatMap(({ steps }) => [...allSteps(steps)].flatMap((step) => (step.kind === 'action' ? step.action : [])))
 }
 
-/** Where its labware comes from, stands now, may rest and goes to. */
+/** Lists the positions from which the run's labware comes, where it stands and may rest, and to which it goes. */
 function placesOf(execution: Execution): string[] {
   const { workflow } = execution
   const planned = [...workflow.threads.values()].flatMap(({ start, end, steps }) => [

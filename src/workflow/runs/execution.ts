@@ -56,7 +56,7 @@ export type RunContext = {
 /** `saved` is what is taken up again; `restore` does the rest. */
 type ExecutionOptions = { isJoinable: boolean; around: RunContext; saved?: ExecutionState }
 
-/** One that is open takes no more groups or threads after so many, for all its threads are known until it has ended. */
+/** An open run takes no more groups or threads after this many, because all its threads stay in memory until it has ended. */
 export const mostThreads = 5000
 
 export class Execution implements RunPorts {
@@ -155,7 +155,7 @@ export class Execution implements RunPorts {
     return this.#entry.state.started_at
   }
 
-  /** Counts a name of a thread or a labware once more, and answers how often it was counted. */
+  /** Counts a name of a thread or a labware once more, and returns how often it was counted. */
   countName(name: string): number {
     const { names } = this.#entry.state
     const known = names.find((one) => one.name === name)
@@ -194,7 +194,7 @@ export class Execution implements RunPorts {
     this.state.writeSoon()
   }
 
-  /** Records an incident of a thread, and answers its id. */
+  /** Records an incident of a thread, and returns its id. */
   incident(
     category: IncidentCategory,
     message: string,
@@ -285,7 +285,7 @@ export class Execution implements RunPorts {
     return this.spawn(this.threadFactory.planOf(name, origin, start), origin, start)
   }
 
-  /** Of the submission that came last; of its group, if there is but one. */
+  /** The origin of one more thread: the newest submission, and its group if it has only one. */
   #originOfAnother(): ThreadOrigin {
     const { submission_id, request } = this.submissions.at(-1)!
     return { submission_id, group_id: request.groups.length === 1 ? request.groups[0]!.group_id : null }
@@ -379,7 +379,7 @@ export class Execution implements RunPorts {
   }
 
   /**
-   * In two calls: the first pauses it and arms the stop, the second, confirmed, aborts it. Throws `conflict` for a confirmation of
+   * Stops the run in two calls: the first pauses it and arms the stop, the second, confirmed, aborts it. Throws `conflict` for a confirmation of
    * what is not armed, and for one that has ended.
    */
   stop(isConfirmed: boolean): 'armed' | 'stopping' {
@@ -398,7 +398,7 @@ export class Execution implements RunPorts {
   }
 
   /**
-   * Has a step or an action that lies ahead passed over, or one that a thread waits in before its body has begun. Answers its whole
+   * Has a step or an action that lies ahead passed over, or one that a thread waits in before its body has begun. Returns its whole
    * name. Throws `not_found`; `conflict` for what is ambiguous, or has begun.
    */
   skip(item: string): string {

@@ -50,7 +50,7 @@ export const Blocker = v.strictObject({
 })
 export type Blocker = v.InferOutput<typeof Blocker>
 
-/** Of each thread that has not ended, in the order they came. */
+/** Explains each thread that has not ended, in the order they came. */
 export function why(execution: Execution): Reason[] {
   const now = execution.environment.clock.now()
   return execution.live().map((thread) => {
@@ -93,7 +93,7 @@ function blockerOfSafeMode(execution: Execution, { incident_id, timestamp }: Saf
   }
 }
 
-/** Of the devices that this run uses: in DEVICE_SIM these are its own simulators. */
+/** The faults of the devices that this run uses: in DEVICE_SIM these are its own simulators. */
 function faultsOf(execution: Execution): Blocker[] {
   const { equipment, mode } = execution.environment
   const faults = equipment.faults?.() ?? []
@@ -172,7 +172,7 @@ const kinds: Partial<Record<string, keyof typeof remedies>> = {
   AWAITING_MANUAL_REMOVE: 'manual_remove',
 }
 
-/** In these kinds of waiting a thread says for what it waits; in others, what has happened. */
+/** The kinds of waiting in which a thread says for what it waits; in others it says what has happened. */
 const awaited: ReadonlySet<string> = new Set<Blocker['kind']>(['operator_step', 'manual_place', 'manual_remove', 'event'])
 
 const remedies: Record<Exclude<Blocker['kind'], 'safe_mode' | 'device_fault' | 'simulator_fault'>, string> = {
@@ -187,7 +187,7 @@ const remedies: Record<Exclude<Blocker['kind'], 'safe_mode' | 'device_fault' | '
   waiting: 'nothing: it goes on when what it waits for is free',
 }
 
-/** Where more has to be said than that somebody has to decide. */
+/** The place where more has to be said than that somebody has to decide. */
 const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> = {
   MOVE: (thread) => {
     const { name, labware_id } = thread.labware
@@ -286,7 +286,7 @@ function seconds(ms: number): number {
   return Math.round(ms) / 1000
 }
 
-/** By the clock on the wall, which may be set back. */
+/** Measures by the clock on the wall, which may be set back. */
 function passed(s: number): number {
   return Math.max(0, seconds(s * 1000))
 }

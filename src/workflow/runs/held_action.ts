@@ -29,7 +29,7 @@ export function heldBy(thread: LabwareThread): Held | undefined {
   return { ...held, refusal }
 }
 
-/** Where an action is held, before or in its body. */
+/** The places at which an error holds an action, before or in its body. */
 const sites: ReadonlySet<PauseSite> = new Set(['ACTION_BODY', 'DEVICE_OP', 'ACTION_RESOLUTION', 'MOVE'])
 
 /** The action that a restart interrupted. */

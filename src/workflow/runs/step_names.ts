@@ -12,7 +12,7 @@ type ItemProgress = 'ahead' | 'taken' | 'begun'
 type Item = { name: string; step: StepPlan; action: ActionPlan | null }
 export type NamedItem = Item & { thread: LabwareThread; standing: ItemProgress }
 
-/** Of a thread, what it is in and what may still come. */
+/** Lists the steps and actions of a thread: those that it is in, and those that may still come. */
 export function ahead(thread: LabwareThread): NamedItem[] {
   const found: NamedItem[] = []
   thread.frames.forEach(({ steps, next, isLoop }, depth) => {
@@ -58,7 +58,7 @@ function standingOf(action: ActionRun | null): ItemProgress {
   return action.status.isTerminal || action.status.current === 'EXECUTING_ACTION' ? 'begun' : 'taken'
 }
 
-/** By its whole name, without its thread, or by its last word. */
+/** Compares the text with the whole name, the name without its thread, and the last word. */
 export function isCalled({ name }: Item, text: string): boolean {
   const words = name.split('/')
   return words.some((_, i) => text === words.slice(i).join('/'))

@@ -17,7 +17,7 @@ type NewThreadState = v.InferInput<typeof ThreadState>
 
 type Run = RunPorts & {
   readonly submissions: readonly Submission[]
-  /** Counts a name once more, and answers how often it was counted. */
+  /** Counts a name once more, and returns how often it was counted. */
   countName(name: string): number
   /** Whether the group has had a thread of this plan. */
   hasHad(plan: ThreadPlan, origin: ThreadOrigin): boolean
@@ -29,7 +29,7 @@ export class ThreadFactory {
     this.#execution = execution
   }
 
-  /** Of a thread that can begin now, from its own start or another. Throws `not_found`, `conflict`. */
+  /** Returns the plan of a thread that can begin now, from its own start or another. Throws `not_found`, `conflict`. */
   planOf(name: string, origin: ThreadOrigin, start?: string): ThreadPlan {
     const { workflow, environment } = this.#execution
     const { threads, topology } = workflow
@@ -111,7 +111,7 @@ export class ThreadFactory {
   }
 }
 
-/** Where a thread begins: as its submission says, else as its plan does. */
+/** Returns the position where a thread begins: from its submission, else from its plan. */
 export function positionOf({ start }: ThreadPlan, acquired: Acquisition | undefined): string {
   if (!acquired) return start.position
   if ('pool' in acquired) return acquired.pool
@@ -128,8 +128,8 @@ function whyNotThat({ barcode }: Labware, wanted: string | null): string | undef
 }
 
 /**
- * Where a thread begins nothing may stand, but what is to be used again and nobody moves. A storage takes as much as is wanted.
- * Throws `conflict`.
+ * Checks that nothing stands where a thread begins, other than labware that is used again and that no thread moves. A storage takes as much as
+ * is wanted. Throws `conflict`.
  */
 export function mustBeFree(
   { scheduler, labware }: RunEnvironment,

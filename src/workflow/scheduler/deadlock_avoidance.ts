@@ -11,7 +11,7 @@ const nothing: readonly Resource[] = []
 
 export class DeadlockAvoidance {
   readonly #occupancy: Occupancy
-  /** Of each island, the parking positions from which every position can be reached, and which are in nobody's way. */
+  /** The parking positions of each island from which every position can be reached, and which are in nobody's way. */
   readonly #parkingZones = new Map<number, Zone[]>()
 
   /** Results since the last change, by cache key. */

@@ -100,7 +100,7 @@ export class DeadlockResolver {
     return false
   }
 
-  /** One that idles in a nest which another wants goes elsewhere at once: it may stand there for ever. */
+  /** Sends an idle claimant away from a nest that another one wants: otherwise it may stand there for ever. */
   #clearFor(ticket: Ticket): boolean {
     this.#cramped.delete(ticket)
     if (ticket.state !== 'waiting') return false

@@ -129,7 +129,7 @@ export class Scheduler {
     return stateOf(name, this.#occupancy.zone(name))
   }
 
-  /** In the order of the topology. */
+  /** Sorted in the order of the topology. */
   positions(): PositionState[] {
     return [...this.graph.positions.keys()].map((name) => this.position(name))
   }

@@ -22,7 +22,7 @@ export interface RunStates {
   drop(execution_id: string): void
 }
 
-/** One value of a run, and the only way to change it. */
+/** A value of a run, and the only way to change it. */
 export class Entry<Kind extends keyof Kinds> {
   readonly state: Fixed<Kinds[Kind]>
   readonly #run: RunState
@@ -81,12 +81,12 @@ export class RunState implements StateSource {
   readonly #values = new Map<string, () => unknown>()
   /** The keys of the values that may differ from what is written. */
   #changed = new Set<string>()
-  /** Of the changes that are being taken, the keys whose texts are not made yet, and the texts that are not handed over. */
+  /** The keys of taken changes whose texts are not made yet; below, the texts that are not handed over. */
   #taken = new Set<string>()
   readonly #made: Change[] = []
   #written: { execution_id: string; states: RunStates } | null = null
 
-  /** Adds a value; `read` answers what is written of it. */
+  /** Adds a value; `read` returns what is written of it. */
   put(key: string, read: () => unknown): void {
     this.mark(key)
     this.#values.set(key, read)

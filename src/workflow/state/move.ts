@@ -37,7 +37,7 @@ export function mayBePicked({ move, labware, seat }: MovedLabware): boolean {
   return move.has_failed_pick && labware.held_by === null && seat === move.from
 }
 
-/** Answers where the labware of a thread may be now: the gripper that may have it, and the position where it may stand already. */
+/** Returns where the labware of a thread may be now: the gripper that may have it, and the position where it may stand already. */
 export function mayBe(thread: MovedLabware): Pick<Labware, 'held_by' | 'placing'> {
   const { labware, move, placing } = thread
   const held_by = labware.held_by ?? (mayBePicked(thread) ? move!.transporter : null)

@@ -4,7 +4,7 @@
 /** The members that change often. Of a member that is an object, a list names those of its own that do; the others stay in the rest. */
 export type Often = { readonly [name: string]: true | readonly string[] }
 
-/** Of these kinds, what changes with nearly each step is written apart, under the key of another kind. */
+/** The kinds whose often changing members are written apart, under the key of another kind. */
 export const apart: { readonly [kind: string]: { readonly kind: string; readonly often: Often } } = {
   thread: {
     kind: 'progress',

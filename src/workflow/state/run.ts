@@ -20,7 +20,7 @@ const ActionState = v.object({
   path: v.string(),
   name: v.string(),
   status: statusIn(actionTransitions),
-  /** That it was cut off was published after a restart. */
+  /** Whether its end by the restart was published. */
   has_ended: v.optional(v.boolean(), false),
 })
 export type ActionState = v.InferOutput<typeof ActionState>
@@ -52,7 +52,10 @@ export const ThreadState = v.object({
   /** The error that the thread had when the service ended, until it goes on. */
   error_before: Missing,
   labware: Labware,
-  /** Where the labware stands that this thread moves; null when it is not on the deck, or the thread has left it: see `StandingLabware`. */
+  /**
+   * The position of the labware that this thread moves; null when it is not on the deck, or the thread has left it (see `StandingLabware`). The
+   * member keeps its first name, because it is written.
+   */
   seat: Missing,
   frames: v.array(FrameState),
   /** For each custom event: how often it had been published when this thread last saw it. */
@@ -89,7 +92,7 @@ export const MethodState = v.object({
   name: v.string(),
   owner_id: v.string(),
   status: statusIn(methodTransitions),
-  /** Of its actions, the first that is not done. */
+  /** The number of the first action that is not done. */
   next: v.number(),
   /** None of its actions was left out so far. */
   is_whole: v.boolean(),
@@ -110,7 +113,7 @@ export const SlotState = v.object({
   /** Methods for the receiver after this one; some of them may have ended. */
   pending: v.array(v.string()),
   receiver_id: Text,
-  /** In how many methods the receiver takes part, or is to; when there is none any more, in how many the last one took part. */
+  /** The number of methods in which the receiver takes part, or is to; without a receiver, that of the last one. */
   contributions: v.number(),
   /** Nobody is left who could bring the receiver work. */
   is_closed: v.boolean(),
@@ -148,7 +151,7 @@ export type ChannelState = v.InferOutput<typeof ChannelState>
 
 /** The steps that an operator put into the run. */
 export const InsertState = v.object({
-  /** They are counted in the order in which they came. */
+  /** Inserts are numbered in the order in which they came. */
   number: v.number(),
   anchor: v.string(),
   where: v.picklist(['before', 'after']),
@@ -231,7 +234,7 @@ const ThreadOnBench = v.object({
 })
 export type ThreadOnBench = v.InferOutput<typeof ThreadOnBench>
 
-/** Where the labware of a run on the bench is, as far as that can be read of values that are no whole run any more. */
+/** Reads where the labware of a run on the bench is, as far as values that are no whole run any more say so. */
 export function threadsOnBench(keys: ReadonlyMap<string, unknown>): ThreadOnBench[] {
   if (!isOnBench(keys)) return []
   return valuesOf('thread', keys).flatMap((value) => {

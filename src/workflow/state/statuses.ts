@@ -108,7 +108,7 @@ const anyTime = {
   ...threadEnds,
 } as const
 
-/** Where nothing holds the labware: it may wait for partners or for an event. */
+/** The statuses in which nothing holds the labware: it may wait for partners or for an event. */
 const betweenActions = {
   ...anyTime,
   AWAITING_CO_THREADS: 'other labware is waited for',
@@ -202,7 +202,7 @@ export function statusIn<Name extends string>(table: Transitions<Name>) {
   return v.picklist(Object.keys(table) as Name[])
 }
 
-/** Where a status is stored; `set` is the only way to change it. */
+/** The place where a status is stored; `set` is the only way to change it. */
 interface StoredStatus<Name extends string> {
   readonly state: { readonly status: Name }
   set(members: { status: Name }): void
@@ -214,7 +214,7 @@ export function statusAlone<Name extends string>(status: Name): StoredStatus<Nam
   return { state, set: (members) => void Object.assign(state, members) }
 }
 
-/** Where something stands. `become` is the only door to a new status, and publishes it in the same turn. */
+/** The status of an object. `become` is the only way to a new status, and publishes it in the same turn. */
 export class Status<Name extends string> {
   readonly #table: Transitions<Name>
   readonly #stored: StoredStatus<Name>
@@ -236,7 +236,10 @@ export class Status<Name extends string> {
     return isTerminal(this.#table, this.current)
   }
 
-  /** The same once more is nothing new, and is not published. Throws `internal` for what may not follow, and changes nothing. */
+  /**
+   * Takes the new status and publishes it. The same status once more is nothing new, and is not published. Throws `internal` for what may not
+   * follow, and changes nothing.
+   */
   become(next: Name): void {
     const { current } = this
     if (next === current) return

@@ -7,7 +7,7 @@ import { Barcode, byName, Id, Name } from '../../kit/name.ts'
 import { sortedMembers } from '../../kit/sorted_members.ts'
 import { runModes } from './modes.ts'
 
-/** Where a labware comes from: out of a storage, one with this barcode, or one that stands there. */
+/** The source of a labware: a storage, one with this barcode, or one that stands there. */
 const Acquisition = v.union(
   [
     v.strictObject({ pool: described(Id, 'A storage: it is taken out of there') }),
@@ -24,7 +24,7 @@ export const Group = v.strictObject({
 })
 export type Group = v.InferOutput<typeof Group>
 
-/** In characters of JSON: the records of a thousand runs hold them. */
+/** Unit: characters of JSON: the records of a thousand runs hold them. */
 const longestVariables = 16_384
 const Variables = described(
   v.pipe(

@@ -19,7 +19,7 @@ export type Waiting = {
   obstacles(): Obstacle[]
 }
 
-/** What a thread waits for, and which interrupts end the wait: all of them, all but a pause, or only an abort. */
+/** The subject of a wait, and the interrupts that end it: all of them, all but a pause, or only an abort. */
 export type WaitFor = Pick<Waiting, 'kind' | 'what'> & {
   obstacles?(): Obstacle[]
   interruptedBy?: 'pause' | 'stop' | 'abort'
@@ -49,11 +49,11 @@ export interface Publisher {
   /** A fresh one each time: what an event carries is frozen. */
   context(): { execution_id: string; workflow_name: string }
   emit(type: string, id: string, status: string, context: Context): void
-  /** Records an incident of a thread, and answers its id. */
+  /** Records an incident of a thread, and returns its id. */
   incident(category: IncidentCategory, message: string, thread: { thread_id: string } | null, more?: NoteworthyError): string
 }
 
-/** Its state changes through `set` and `setIn`. */
+/** The labware's thread, as its actions and moves see it. Its state changes through `set` and `setIn`. */
 export interface Carrier extends Pick<Entry<'thread'>, 'state' | 'set' | 'setIn'> {
   readonly thread_id: string
   readonly name: string
@@ -65,7 +65,7 @@ export interface Carrier extends Pick<Entry<'thread'>, 'state' | 'set' | 'setIn'
   readonly environment: RunEnvironment
   readonly execution: Publisher
   readonly last_error: string | null
-  /** Its labware's next action must begin within a time. */
+  /** The window within which the next action of the labware must begin. */
   window: Window | null
   context(): Context
 }

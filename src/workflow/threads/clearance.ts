@@ -80,7 +80,7 @@ async function clearToWork(thread: ClearanceThread, device: string): Promise<voi
   }
 }
 
-/** As `toWork`, to bring the device to where it takes commands, which takes no time: only arms that reach in go first. */
+/** Begins a call as `toWork` does, for getting the device ready, which takes no time: only arms that reach in go first. */
 export function toGetReady(thread: ClearanceThread, device: string): Promise<void> | undefined {
   return beginsAtOnce(thread, device, false) ? undefined : untilClear(thread, device, { yields: false, interruptedBy: 'stop' })
 }

@@ -43,7 +43,7 @@ export interface ControlledThread extends Omit<Carrier, 'execution'> {
 /** Interrupts, holds and decisions of one thread. The thread goes through its steps; this class says when it may go on. */
 export class ThreadControl {
   readonly #thread: ControlledThread
-  /** Where the thread goes on from the interrupted action, as somebody has decided. */
+  /** The decision about the interrupted action: the place from which the thread goes on. */
   #afterRestart: GoesOnFrom<'RESTART'> | 'thread' = 'here'
   pause_reason: PauseReason | null = null
   waiting: Waiting | null = null
@@ -87,7 +87,7 @@ export class ThreadControl {
   }
 
   /**
-   * Waits for something that others do. `begin` is given what ends the wait, which it may call at once, and answers how to
+   * Waits for something that others do. `begin` is given what ends the wait, which it may call at once, and returns how to
    * call it off. The thread goes on in one of the next turns. Rejects with an `Interrupt` when it is to pause, stop or be cut off.
    */
   wait<Value>(
@@ -276,7 +276,7 @@ export class ThreadControl {
     }
   }
 
-  /** Answers where the thread goes on after the action at `path`, if a restart interrupted that and it is not to be done again. Can be asked once. */
+  /** Returns where the thread goes on after the action at `path`, if a restart interrupted that and it is not to be done again. Can be asked once. */
   leftByRestart(path: string): Exclude<ActionExit['to'], 'again'> | undefined {
     if (this.#thread.state.interrupted?.path !== path) return undefined
     this.#thread.set({ interrupted: null })
@@ -296,7 +296,7 @@ export class ThreadControl {
     return new ActionExit(to)
   }
 
-  /** Pauses the thread at the next safe point; never in a device call or a move. Answers whether that changed anything. */
+  /** Pauses the thread at the next safe point; never in a device call or a move. Returns whether that changed anything. */
   pause(reason: 'manual' | 'system'): boolean {
     if (this.#thread.isOver || this.isStopping || this.#wanted.pause || this.#site) return false
     this.#wanted.pause = reason

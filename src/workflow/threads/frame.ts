@@ -23,7 +23,7 @@ export class Frame {
     this.#thread = thread
   }
 
-  /** Of its steps, the first that is not done. */
+  /** The number of the first step that is not done. */
   get next(): number {
     return this.#state.next
   }

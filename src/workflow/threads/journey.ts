@@ -98,7 +98,7 @@ function mustBeSeen({ labware, state, environment, execution }: LabwareThread): 
   return reaching.some(([transporter]) => environment.equipment.isReal?.(transporter))
 }
 
-/** Leaves the frames that are done, and answers the frame with steps that are not done. */
+/** Leaves the frames that are done, and returns the frame with steps that are not done. */
 function current(thread: LabwareThread): Frame | undefined {
   const { frames, execution } = thread
   for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
@@ -153,7 +153,7 @@ async function takeUnlessSkipped(thread: LabwareThread, step: StepPlan): Promise
 /** The steps inside a step that are to be taken first. */
 type Inner = StepList & { isLoop?: boolean }
 
-/** Takes a step; answers the steps inside it that are to be taken first. */
+/** Takes a step; returns the steps inside it that are to be taken first. */
 async function take(thread: LabwareThread, step: StepPlan): Promise<Inner | undefined> {
   switch (step.kind) {
     case 'method':

@@ -50,7 +50,7 @@ export class MethodRun extends Entry<'method'> implements OwningMethod {
     return this.state.method_id
   }
 
-  /** Of its actions, the first that is not done. */
+  /** The number of the first action that is not done. */
   get next(): number {
     return this.state.next
   }
@@ -74,7 +74,7 @@ export class MethodRun extends Entry<'method'> implements OwningMethod {
     }
   }
 
-  /** Of all who take part; the owner first. A fresh list each time: what an event carries is frozen. */
+  /** Lists all who take part, the owner first. A fresh list each time: what an event carries is frozen. */
   threadIds(): string[] {
     const ids = [this.owner.thread_id]
     for (const { thread_id } of this.#participants) ids.push(thread_id)

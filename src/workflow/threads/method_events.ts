@@ -6,7 +6,7 @@ import { mustBeRecord, mustBeText, onceAwaited, variablesOf } from './action/bod
 import type { MethodRun } from './method.ts'
 import type { LabwareThread } from './thread.ts'
 
-/** Where its code throws, somebody decides: RETRY runs that again. */
+/** Emits the events of the method. An error of its code holds the thread until somebody decides; RETRY runs the code again. */
 export async function emitOf(owner: LabwareThread, method: MethodRun, when: 'on_start' | 'on_end'): Promise<void> {
   const emissions = method.plan.emits[when]
   if (!emissions) return

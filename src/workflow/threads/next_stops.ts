@@ -18,7 +18,7 @@ export function remaining({ frames }: Pick<Traveller, 'frames'>): StepPlan[] {
   return frames.flatMap(({ steps, next, isLoop }) => (isLoop ? steps : steps.slice(next)))
 }
 
-/** In how many methods of that name they can take part; a loop in any number. */
+/** The number of methods of that name in which labware can take part; in a loop there is no limit. */
 export function joinsAhead(steps: readonly StepPlan[], method: string): number {
   return steps.reduce((sum, step) => sum + joinsIn(step, method), 0)
 }
@@ -53,12 +53,12 @@ export function tipsUsed({ action }: ActionPlan, labware: string): number {
 /** Looking further costs more than it tells. */
 const farthest = 6
 
-/** Where the labware will want to go after what it is in, as far as that is known. */
+/** Lists where the labware will go after its present step, as far as that is known. */
 export function placesAhead(thread: Traveller): (readonly Candidate[])[] {
   return placesFrom(thread, 1)
 }
 
-/** Where it will want to go once it is on the deck. */
+/** The place where it will want to go once it is on the deck. */
 export function placesOnItsWay(thread: Traveller): (readonly Candidate[])[] {
   return placesFrom(thread, 0)
 }

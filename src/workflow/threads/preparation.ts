@@ -47,7 +47,7 @@ function sinceMotion({ clock }: RunEnvironment, beforeMotion: BeforeMotion) {
 
 type Operation = { device: string; operation: string; params: Readonly<Record<string, unknown>> }
 
-/** Answers what `work` does, and learns how long it took. Heating is learned separately: the next time the device is hot already. */
+/** Returns what `work` does, and learns how long it took. Heating is learned separately: the next time the device is hot already. */
 export function timed(environment: RunEnvironment, what: Operation, work: () => Promise<unknown>): Promise<unknown> {
   return environment.mode === 'PURE_SIM' ? work() : learnFrom(environment, what, work)
 }

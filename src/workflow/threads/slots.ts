@@ -86,7 +86,7 @@ export class Slots {
 
   /**
    * Sends for the labware of these templates, all or none of them: to the receiver that is there, else to a fresh thread.
-   * Answers false when one is full, and an operator has to decide: a `isRetry` is their word that a fresh one may come once the full one
+   * Returns false when one is full, and an operator has to decide: a `isRetry` is their word that a fresh one may come once the full one
    * has ended. Throws `Fatal` when one is full and that is to fail.
    */
   deliver(method: MethodRun, labware: readonly string[], { isRetry = false }: { isRetry?: boolean } = {}): boolean {
@@ -244,7 +244,7 @@ export class Slots {
     }
   }
 
-  /** One that is full, and could take it on all the same, has to end first. */
+  /** Whether a full receiver, which could take it on all the same, has to end first. */
   #hand(slot: Slot, method: MethodRun): void {
     const receiver = this.#receiver(slot)
     const isTaken = receiver !== undefined && this.#canTakeOn(receiver, method)

@@ -12,7 +12,7 @@ export type TimelineRow = {
   name: string | null
   method_id: string | null
   method_name: string | null
-  /** Of an action; a move has `from`, `to` and `transporter`. */
+  /** The device of an action; a move has `from`, `to` and `transporter`. */
   device: string | null
   from: string | null
   to: string | null

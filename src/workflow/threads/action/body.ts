@@ -181,7 +181,7 @@ export class BodyRun {
     }
   }
 
-  /** Holds the thread because a call has failed. Answers whether the call is made again. Throws what leaves the body. */
+  /** Holds the thread because a call has failed. Returns whether the call is made again. Throws what leaves the body. */
   async #failed(operation: string, error: unknown): Promise<boolean> {
     const thread = this.#thread
     const action = this.#action
@@ -219,7 +219,7 @@ export class BodyRun {
     return isRefused && plan.kind === 'do' && namesVariable(plan.action.with) ? 'VARIABLE_VALIDATION' : categoryOf(error, 'ACTION_FAILED')
   }
 
-  /** Answers why the call cannot be made again: labware may have been taken away from the device. */
+  /** Returns why the call cannot be made again: labware may have been taken away from the device. */
   #whyNotAgain(): string | undefined {
     const { arrived, device } = this.#action
     const { scheduler } = this.#thread.environment

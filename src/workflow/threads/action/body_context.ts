@@ -52,7 +52,7 @@ export function contextOf(run: Calls, thread: LabwareThread, action: ActionRun):
   }
 }
 
-/** Answers the values of variables for code, which may change them: each call answers a copy. */
+/** Returns the values of variables for code, which may change them: each call answers a copy. */
 export function variablesOf({ execution, origin }: LabwareThread): (name: string) => unknown {
   return (name) => structuredClone(causing('VARIABLE_RESOLUTION', () => execution.variable(name, origin.submission_id))) ?? null
 }

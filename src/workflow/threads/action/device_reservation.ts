@@ -45,7 +45,7 @@ export async function reserve(thread: LabwareThread, action: ActionRun): Promise
   action.bind(device)
 }
 
-/** Gives back a device that did not get ready. Answers what is to be thrown. */
+/** Gives back a device that did not get ready. Returns what is to be thrown. */
 function refused(thread: LabwareThread, plan: ActionPlan, { device, error }: { device: string; error: unknown }): unknown {
   thread.environment.scheduler.release(thread.thread_id, device)
   if (error instanceof Interrupt) return error

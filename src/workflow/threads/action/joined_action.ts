@@ -7,7 +7,7 @@ import { Interrupt } from '../recovery.ts'
 import type { LabwareThread } from '../thread.ts'
 import type { ActionRun } from './action.ts'
 
-/** Takes part in the next method that the step allows. Answers false when none will come any longer. */
+/** Takes part in the next method that the step allows. Returns false when none will come any longer. */
 export async function join(thread: LabwareThread, allows: readonly string[], key: string): Promise<boolean> {
   // A method that was taken before a restart is continued.
   const method = thread.joining ?? (await thread.control.skippable(key, () => nextMethod(thread, allows)))
@@ -134,7 +134,7 @@ async function follow(thread: LabwareThread, action: ActionRun): Promise<'ended'
 
 type News = 'began' | 'held' | 'released' | 'ended' | 'taken away'
 
-/** Answers what is new of the action for a thread with this status; undefined where nothing is. */
+/** Returns what is new of the action for a thread with this status; undefined where nothing is. */
 function news(thread: LabwareThread, { ending, heldBy, status, arrived }: ActionRun): News | undefined {
   if (ending !== null) return 'ended'
   if (heldBy !== null) return thread.following ? undefined : 'held'

@@ -11,7 +11,7 @@ import { goThroughStages } from './stages.ts'
 import { useTips } from './tips.ts'
 import { openWindow } from './windows.ts'
 
-/** Where the owner goes on after an action: the next action as it is done or left out, or what comes after the method. */
+/** The next step of the owner after an action: the next action as it is done or left out, or what comes after the method. */
 export type Outcome = Exclude<ActionExit['to'], 'again'>
 
 /** Takes the owner through an action, as often as it takes: each attempt is a new action. */
@@ -61,7 +61,7 @@ function passed(thread: LabwareThread, method: MethodRun | null, to: Outcome): O
 }
 
 /**
- * Ends the action by what was thrown, and answers where the owner goes on. An error holds the thread until somebody decides. Throws what ends the
+ * Ends the action by what was thrown, and returns where the owner goes on. An error holds the thread until somebody decides. Throws what ends the
  * thread.
  */
 async function leave(thread: LabwareThread, action: ActionRun, error: unknown): Promise<ActionExit['to']> {

@@ -1,7 +1,7 @@
 // The stages of an action, in their order. The loop over them is the one place at which a stage is paused, skipped, or held by an error.
 
 import type { ActionStatus, ThreadStatus } from '../../state/statuses.ts'
-import { type RetrySite, Interrupt, isPause } from '../recovery.ts'
+import { Interrupt, isPause, type RetrySite } from '../recovery.ts'
 import type { LabwareThread } from '../thread.ts'
 import type { ActionRun } from './action.ts'
 import { BodyRun } from './body.ts'
@@ -12,7 +12,7 @@ import { beginIn } from './windows.ts'
 interface Stage {
   /** Undefined where nothing is waited for. */
   run(thread: LabwareThread, action: ActionRun, more: { key: string; isRetry: boolean }): Promise<unknown> | undefined
-  /** Answers the stage after it; null ends the action. */
+  /** Returns the stage after it; null ends the action. */
   next(action: ActionRun): StageName | null
   /** The status that the action takes when it comes to the stage. */
   status?: ActionStatus
@@ -20,7 +20,7 @@ interface Stage {
   pausedTo?: ThreadStatus
   /** An operator may skip the action while the stage waits. */
   isSkippable?: true
-  /** Where an error holds the thread until somebody decides, and the stage is run again. Without it the error ends the action. */
+  /** The site at which an error holds the thread until somebody decides, and the stage is run again. Without it the error ends the action. */
   heldAt?: RetrySite
 }
 

@@ -16,7 +16,7 @@ export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'use' | 'keep
   /** See `Request`; looked up anew when `guests` tells. */
   inputs?(): readonly string[]
   guests?: Signal
-  /** Its labware may be parked elsewhere meanwhile; true by default. */
+  /** Whether the labware may be parked elsewhere meanwhile; true by default. */
   mayPark?: boolean
   priority?: Request['priority']
   /** Called when nothing can be granted at once. */
@@ -226,7 +226,7 @@ export async function idle<Value>(
 /**
  * Brings the labware to a position that is reserved for it. The whole route is granted at once, so that nothing waits where it blocks others. A
  * stop waits
- * for the arrival. `reserve` answers the position each time anew. Rejects with `conflict` when the position is reserved no longer. Resolves with
+ * for the arrival. `reserve` returns the position each time anew. Rejects with `conflict` when the position is reserved no longer. Resolves with
  * false when labware that goes to be parked cannot get there, and there is another position for it.
  */
 export async function goTo(thread: LabwareThread, reserve: string | (() => string), isParking = false): Promise<boolean> {
