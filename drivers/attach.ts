@@ -13,7 +13,7 @@ import { tcpLine } from './transports/tcp_line.ts'
 
 export type Attached = { device: Device; link: Link & { onWire(watch: OnWire): void } }
 
-/** Where the line of an instrument ends: at a serial port of this computer, or at a box on the network that has one. */
+/** The end of an instrument's line: at a serial port of this computer, or at a box on the network that has one. */
 export type LineTransport = { kind: 'serial'; path: string } | { kind: 'tcp'; host: string; port: number }
 /** A line for a driver on one, nothing but its name for one on pins: the settings say which. */
 export type RealTransport = LineTransport | { kind: 'pins' }

@@ -41,7 +41,7 @@ export class EarlyEnd {
   }
 
   /**
-   * Slows the instrument down if somebody asks, and answers whether it did; `slowDown` resolves when the instrument has acknowledged.
+   * Slows the instrument down if somebody asks, and returns whether it did; `slowDown` resolves when the instrument has acknowledged.
    * When the instrument does not acknowledge or obey, the device does not become faulted: the operation goes on, and `ask` rejects.
    */
   async carriedOut({ seconds_left, going }: EndedEarly & { going: AbortSignal }, slowDown: () => Promise<unknown>): Promise<boolean> {

@@ -4,7 +4,7 @@ import { isRefusal } from '../src/devices/failure.ts'
 import { LabError } from '../src/errors.ts'
 import type { Clock } from '../src/kit/clock.ts'
 
-/** In °C and seconds. */
+/** Units: °C and seconds. */
 export type Warming = {
   /** No reading may ever be above this. */
   hottest: number
@@ -16,7 +16,7 @@ export type Warming = {
   below: number
 }
 
-/** In °C. No plate has another temperature: whatever says so is not a thermometer. */
+/** Unit: °C. No plate has another temperature: whatever says so is not a thermometer. */
 const believable = { min: -50, max: 150 }
 
 /** Returns a temperature that an instrument tells; throws `device_failed` for one that no plate has. */

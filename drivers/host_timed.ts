@@ -7,7 +7,7 @@ import type { EarlyEnd } from './early_end.ts'
 
 /** Between two looks at an instrument that shakes. */
 const look_ms = 2000
-/** In which an instrument must be seen to slow down after a stop. */
+/** The time within which an instrument must be seen to slow down after a stop. */
 const halting_ms = 5000
 
 type Keeping = {

@@ -9,7 +9,7 @@ import type { Fault } from './transports/simulated_line.ts'
 import type { Simulator } from './transports/simulator.ts'
 
 export type Served = {
-  /** Where to open it. */
+  /** The place where to open it. */
   readonly path: string
   readonly simulator: Simulator
   /** Makes a fault; false when this instrument cannot have it. */

@@ -56,7 +56,7 @@ export class Heater {
   #target: number | undefined
   #tooHot = false
 
-  /** In `timeConstant_s` two thirds of the way to a new temperature are done; `tooHot_c` is what it has when it is too hot. */
+  /** After `timeConstant_s`, two thirds of the way to a new temperature are done; `tooHot_c` is the temperature of a part that is too hot. */
   constructor(clock: Clock, timeConstant_s: number, tooHot_c = 130) {
     this.#clock = clock
     this.#timeConstant_s = timeConstant_s

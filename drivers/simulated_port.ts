@@ -1,9 +1,9 @@
 // The port of a simulated instrument that speaks lines of text.
 
-import { Mounted } from './mounted.ts'
 import { Timers } from './simulated_parts.ts'
 import { lineReader } from './text_lines.ts'
 import type { InstrumentEnd } from './transports/simulator.ts'
+import { WithMount } from './with_mount.ts'
 
 type Port = Omit<InstrumentEnd<unknown>, 'settings'> & {
   /** A line of more characters is noise. */
@@ -18,7 +18,7 @@ type Port = Omit<InstrumentEnd<unknown>, 'settings'> & {
   hear(line: string): void
 }
 
-export class TextPort extends Mounted<Port> {
+export class TextPort extends WithMount<Port> {
   readonly #lines = lineReader(this.at.longest)
   readonly #answers = new Timers(this.at.clock)
   #isOff = false

@@ -1,14 +1,14 @@
 // A simulated press, and the carriage that brings the plate under it: the common part of the simulated sealers.
 
 import type { Clock } from '../src/kit/clock.ts'
-import { Mounted } from './mounted.ts'
 import { Timers } from './simulated_parts.ts'
+import { WithMount } from './with_mount.ts'
 
 type CarriagePosition = 'in' | 'between' | 'out'
 
 type Options = {
   clock: Clock
-  /** Where the carriage stands at first, and how long it takes from one end to the other. */
+  /** The first position of the carriage, and the time that it takes from one end to the other. */
   place: CarriagePosition
   carriage_ms: number
   jammed(): boolean
@@ -16,7 +16,7 @@ type Options = {
   fail(part: 'carriage' | 'press'): void
 }
 
-export class SimulatedPress extends Mounted<Options> {
+export class SimulatedPress extends WithMount<Options> {
   readonly #motion = new Timers(this.at.clock)
   #place = this.at.place
   #pressed = false

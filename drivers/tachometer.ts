@@ -39,7 +39,7 @@ export class Tachometer {
     this.#end = () => {}
   }
 
-  /** In rpm. A speed that falls is seen while the next pulse is still awaited. */
+  /** Unit: rpm. A speed that falls is seen while the next pulse is still awaited. */
   get rpm(): number {
     const now = this.#clock.now()
     const pulses = this.#pulses.filter((at) => now - at <= window_ms)

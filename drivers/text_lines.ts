@@ -10,7 +10,7 @@ export function nextLine(buffer: Buffer): Found<string> | undefined {
   return text ? { used: end + 1, frame: text } : { used: end + 1 }
 }
 
-/** Gathers bytes and answers the lines that are whole; a simulator's end of the same. What is longer than `longest` is noise. */
+/** Gathers bytes and returns the lines that are whole; a simulator's end of the same. What is longer than `longest` is noise. */
 export function lineReader(longest: number): (bytes: Uint8Array) => string[] {
   let received = ''
   return (bytes) => {

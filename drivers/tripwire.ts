@@ -1,20 +1,20 @@
 // Switches a device on pins off at once, and keeps the reason until the device is initialized again.
 
 import { LabError } from '../src/errors.ts'
-import { Going } from './going.ts'
+import { OperationRunner } from './operation_runner.ts'
 import { stillOn } from './outputs.ts'
 import type { Board } from './transports/board.ts'
 import type { Pin } from './transports/pin.ts'
 
 export class Tripwire {
   /** Ends the operations of the device. */
-  readonly going: Going
+  readonly going: OperationRunner
   readonly #allOff: () => Promise<void>
   #tripped: LabError | undefined
 
   /** `allOff` must have set all pins when it returns. */
   constructor(board: Board, allOff: () => Promise<void>) {
-    this.going = new Going(board)
+    this.going = new OperationRunner(board)
     this.#allOff = allOff
     board.onLost(() => void allOff().catch(() => undefined))
   }

@@ -18,7 +18,7 @@ export type Scene = {
 
 const systemd = 'it wants systemd, or changes this computer: scripts/guest/tests/installed.ts does so in the guest'
 const instrument = 'it wants a real port, or somebody at it'
-const lab = 'it wants a lab with its broker and its database: src/cli/lab_demo.test.ts'
+const lab = 'it wants a lab with its broker and its database: src/coordinator/lab_demo.test.ts'
 
 /** By the path of the guide. A guide that is not here needs no scene, and each of its examples is typed. */
 export const scenes: Record<string, Scene> = {

@@ -4,7 +4,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { table } from '../src/cli/commands.ts'
 import { overviewOf } from '../src/cli/help.ts'
-import { labOpenapi } from '../src/http/coordinator_openapi.ts'
+import { labOpenapi } from '../src/coordinator/openapi.ts'
 import { openapi } from '../src/http/openapi.ts'
 import { routes } from '../src/http/routes.ts'
 import { withDiagrams } from '../src/workflow/diagrams.ts'

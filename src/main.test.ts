@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import { test } from 'tap'
 import { demo } from './testing/cli.ts'
-import type { RunMode } from './workflow/threads/run_environment.ts'
+import type { RunMode } from './workflow/state/modes.ts'
 import type { LabwareThread } from './workflow/threads/thread.ts'
 
 /** Longer than any test waits, for every limit and delay of these runs. */
@@ -24,7 +24,7 @@ const other = { labware: 'other', start: { ...start, at: 'pad_2' }, end, steps: 
 
 type State = { steps: object[]; more?: { other?: object }; isThere(threads: LabwareThread[]): boolean }
 
-const waitsFor = (kind: string) => (threads: LabwareThread[]) => threads.some(({ waiting }) => waiting?.kind === kind)
+const waitsFor = (kind: string) => (threads: LabwareThread[]) => threads.some(({ control: { waiting } }) => waiting?.kind === kind)
 
 /** The states of a run in which the service may be told to end, as steps that lead into them. */
 const states: Record<string, State> = {
@@ -57,7 +57,7 @@ for (const [run_mode, those] of Object.entries(modes) as [RunMode, [string, Stat
       await ask('PUT', '/api/workflows/patient', workflowOf('patient', steps, more))
       if (run_mode === 'LIVE') for (const device of devices) await ask('POST', `/api/devices/${device}/initialize`)
       const { execution_id } = (await ask('POST', '/api/submissions', { workflow: 'patient', run_mode })) as { execution_id: string }
-      const { runtime } = service.lab.runs
+      const { runtime } = service.bench.runs
       const { threads } = runtime.execution(execution_id)!
       while (!isThere([...threads.values()])) await after(10)
       const told = performance.now()

@@ -1,8 +1,10 @@
-// The daemon: takes its data folder, opens the lab, listens, and closes all of it again.
+// The daemon: takes its data folder, opens the bench, listens, and closes all of it again.
 
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
+import { type Bench, openBench } from './bench/bench.ts'
+import type { Source } from './bench/reloading.ts'
 import { type Certificate, readTls } from './config/tls.ts'
 import type { Config } from './config.ts'
 import { LabError, messageOf } from './errors.ts'
@@ -18,12 +20,10 @@ import { whenNoCommandWorks } from './kit/folder_lock.ts'
 import type { Log } from './kit/log.ts'
 import { Refusals } from './kit/refusals.ts'
 import { brokenOff, Starts } from './kit/starts.ts'
-import type { Source } from './lab/reloading.ts'
-import { type Lab, openLab } from './lab.ts'
 
 export type Service = {
-  lab: Lab
-  /** Where it listens: `http://127.0.0.1:8520`. */
+  bench: Bench
+  /** The place where it listens: `http://127.0.0.1:8520`. */
   url: string
   /** SHA-256 of its certificate, for people to compare; undefined without TLS. */
   readonly fingerprint: string | undefined
@@ -36,7 +36,7 @@ type Options = {
   /** The file that the configuration is from, for backups and to be read again. */
   source?: Source | undefined
   topologies?: string | undefined
-  /** Where a control socket for the group stands besides that in the data folder, as `RuntimeDirectory=` made it. */
+  /** The path of a second control socket, for the group, in the folder that `RuntimeDirectory=` made. */
   runtime_dir?: string | undefined
   /** Begin in safe mode, also if nothing broke off. */
   safe?: boolean | undefined
@@ -81,17 +81,17 @@ async function begin(config: Config, { data_dir, source, topologies, runtime_dir
     const stoppable = (rooms: Stoppable) => {
       door.app = startingApp(rooms)
     }
-    const opening = openLab(config, { data_dir, source, topologies, log, clock, safe: why, certificate: tls, taken, refusals, stoppable })
+    const opening = openBench(config, { data_dir, source, topologies, log, clock, safe: why, certificate: tls, taken, refusals, stoppable })
     // An opening that was refused, for example because of its configuration, has not broken off.
-    const lab = await opening.catch((error) => starts.end().then(() => Promise.reject(error)))
-    door.app = app(lab)
+    const bench = await opening.catch((error) => starts.end().then(() => Promise.reject(error)))
+    door.app = app(bench)
     return {
-      lab,
+      bench,
       url: urlOf(address, tls !== undefined),
       get fingerprint() {
         return tls?.fingerprint
       },
-      close: closing({ lab, servers, starts, clock }),
+      close: closing({ bench, servers, starts, clock }),
     }
   } catch (error) {
     await Promise.all(servers.map((one) => closeServer(one, 0)))
@@ -113,7 +113,7 @@ function whySafe(asked: boolean | undefined, times: number): string | undefined 
 }
 
 /**
- * Before anything is read: ends a restore that a power cut has interrupted. Where that is impossible, answers why nothing may be moved
+ * Before anything is read: ends a restore that a power cut has interrupted. Where that is impossible, returns why nothing may be moved
  * before somebody has looked. A card that cannot be written is left alone: nothing can come of waiting.
  */
 async function finishRestore(data_dir: string, log: Log): Promise<string | undefined> {
@@ -133,13 +133,13 @@ function urlOf({ address, family, port }: AddressInfo, isSecure: boolean): strin
   return `${isSecure ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-type Open = { lab: Lab; servers: readonly Server[]; starts: Starts; clock: EndingClock }
+type Open = { bench: Bench; servers: readonly Server[]; starts: Starts; clock: EndingClock }
 
-function closing({ lab, servers, starts, clock }: Open): () => Promise<void> {
+function closing({ bench, servers, starts, clock }: Open): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = async () => {
     try {
-      await lab.close()
+      await bench.close()
       await starts.end()
     } finally {
       // Open servers would keep the process from ending.

@@ -26,17 +26,18 @@ const rooms = [
   'fleet',
   'workflow',
   'examples',
-  'lab',
+  'bench',
   'http',
   'main',
   'cli',
+  'coordinator',
   'clients',
   'web',
   'testing',
 ]
 
 /** The rooms of `workflow`, likewise; what stands above them binds them together. A type may be named from the right. */
-const workflowRooms = ['statuses', 'state_parts', 'run_state', 'plans', 'equipment', 'scheduler', 'threads', 'runs', 'journal', '']
+const workflowRooms = ['state', 'plans', 'equipment', 'scheduler', 'threads', 'runs', 'records', 'recovery', '']
 
 /** `cli` talks over the wire; these it loads when a command is called that cannot. */
 const cliMayLoad = [
@@ -52,15 +53,16 @@ const cliMayLoad = [
   'care',
   'notify',
   'fleet',
+  'coordinator',
 ]
 /** The reducer of the live state is that of the client: `top` and `status` show what the page shows. */
 const cliMayImport = ['errors', 'kit', 'config', 'clients']
-/** Tables: what devices can do, from which the commands for that are made, and what events are about. */
-const cliMayRead = ['src/devices/operations.ts', 'src/events/entity_types.ts']
+/** Tables: the commands of the coordinator, the operations from which the commands of devices are made, and what events are about. */
+const cliMayRead = ['src/coordinator/commands.ts', 'src/devices/operations.ts', 'src/events/entity_types.ts']
 
 /** Which rooms, or folders of them, a package may be imported from. */
 const owners: Record<string, string[]> = {
-  hono: ['src/http', 'src/testing'],
+  hono: ['src/http', 'src/coordinator/app', 'src/testing'],
   '@hono/node-server': ['src/http'],
   '@valibot/to-json-schema': ['src/kit/json_schema', 'scripts'],
   serialport: ['drivers/transports'],
@@ -69,8 +71,8 @@ const owners: Record<string, string[]> = {
   preact: ['src/web'],
   '@preact/signals': ['src/web'],
   'jsonc-parser': ['src/kit/json_edit'],
-  '@dbos-inc/dbos-sdk': ['src/fleet/coordinator/journeys'],
-  pg: ['src/fleet/coordinator/store'],
+  '@dbos-inc/dbos-sdk': ['src/coordinator/journeys'],
+  pg: ['src/coordinator/store'],
   '@nats-io/transport-node': ['src/fleet/wire', 'src/fleet/bounded_transport', 'src/testing/nats_accounts'],
   '@nats-io/jetstream': ['src/fleet/wire'],
   valibot: ['src', 'drivers'],
@@ -92,7 +94,7 @@ const entries = [
 ]
 /** Files from which `npm run generate` makes what ships. */
 const generators = [
-  'src/http/coordinator_openapi.ts',
+  'src/coordinator/openapi.ts',
   'src/http/openapi.ts',
   'src/http/openapi_examples.ts',
   'src/http/openapi_words.ts',
@@ -114,7 +116,7 @@ const outside = imports.filter(({ to }) => !to.startsWith('.'))
 
 test('nobody joins abort signals: on Node 20 each time leaves a trace in one that lasts, for good', (t) => {
   const joining = files.filter((file) => !isTest(file) && readFileSync(file, 'utf8').includes('AbortSignal.any('))
-  t.same(joining.map(name), [], 'drivers/going.ts shows how one is aborted by several')
+  t.same(joining.map(name), [], 'drivers/operation_runner.ts shows how one is aborted by several')
   t.end()
 })
 
@@ -178,10 +180,10 @@ test('the page knows the service through the client alone, and the clients know 
   t.end()
 })
 
-test('only main and cli know http', (t) => {
+test('only main and coordinator know http', (t) => {
   for (const { file, to } of inside.filter(({ file }) => !isTest(file))) {
     if (roomOf(resolve(dirname(file), to)) !== 'http') continue
-    t.ok(['http', 'main'].includes(roomOf(file)), `${name(file)} imports ${to}`)
+    t.ok(['http', 'main', 'coordinator'].includes(roomOf(file)), `${name(file)} imports ${to}`)
   }
   t.end()
 })
@@ -190,20 +192,23 @@ test('nothing of the fleet is loaded before the configuration or a command asks 
   const asking = inside.filter(({ file, to, typeOnly }) => {
     return !typeOnly && !isTest(file) && roomOf(file) !== 'fleet' && roomOf(resolve(dirname(file), to)) === 'fleet'
   })
-  t.same([...new Set(asking.filter(({ dynamic }) => !dynamic).map(({ file }) => name(file)))], ['src/main/coordinator.ts'])
+  t.same([...new Set(asking.filter(({ dynamic }) => !dynamic).map(({ file }) => roomOf(file)))], ['coordinator'])
   t.same([...new Set(asking.filter(({ dynamic }) => dynamic).map(({ file }) => name(file)))].sort(), [
+    'src/bench/bench.ts',
     'src/cli/lab.ts',
-    'src/cli/lab_coordinator.ts',
-    'src/cli/lab_demo.ts',
-    'src/lab.ts',
+    'src/coordinator/lab_demo.ts',
   ])
-  // The coordinator of a lab, and with it DBOS and the client of PostgreSQL, comes with `benchd lab serve` alone.
-  const reachingCoordinator = inside.filter(({ file, to, typeOnly }) => {
-    return !typeOnly && !isTest(file) && /\/(main|fleet)\/coordinator(\/|\.ts)|http\/coordinator_/.test(resolve(dirname(file), to))
+  // The coordinator of a lab, and with it DBOS and the client of PostgreSQL, comes with the commands of `benchd lab` alone.
+  const ofCoordinator = inside.filter(({ file, to, typeOnly }) => {
+    return !typeOnly && !isTest(file) && roomOf(file) !== 'coordinator' && roomOf(resolve(dirname(file), to)) === 'coordinator'
   })
-  const outsideOfIt = reachingCoordinator.filter(({ file }) => !/\/(main|fleet)\/coordinator(\/|\.ts)|http\/coordinator_/.test(file))
-  t.same([...new Set(outsideOfIt.map(({ file, dynamic }) => `${name(file)} ${dynamic}`))], ['src/cli/lab_coordinator.ts true'])
-  // Of the fleet itself `lab.ts` opens, closes and shows it; the routes of a stop, the devices and the drivers have no name for it.
+  t.same([...new Set(ofCoordinator.map(({ file, to, dynamic }) => `${name(file)} ${to} ${dynamic}`))].sort(), [
+    'src/cli/lab.ts ../coordinator/commands.ts false',
+    'src/cli/lab.ts ../coordinator/lab_demo.ts true',
+  ])
+  const commands = reachedAtOnce('src/coordinator/commands.ts').filter((file) => roomOf(file) === 'coordinator')
+  t.same(commands.map(name), ['src/coordinator/commands.ts'], 'the commands load the coordinator when `lab serve` is called')
+  // Of the fleet itself `bench/bench.ts` opens, closes and shows it; the routes of a stop, the devices and the drivers have no name for it.
   const naming = files.filter((file) => !isTest(file) && /\bfleet\b/.test(readFileSync(file, 'utf8'))).map(name)
   t.same(
     naming.filter((file) => /^(drivers|src\/(devices|events))\//.test(file) || /^src\/http\/device(s|_commands)\.ts$/.test(file)),
@@ -213,21 +218,17 @@ test('nothing of the fleet is loaded before the configuration or a command asks 
 })
 
 test('the start of a bench loads nothing of the workflows', (t) => {
-  const reached = new Set<string>()
-  const visit = (file: string) => {
-    if (reached.has(file)) return
-    reached.add(file)
-    for (const { to } of inside.filter((one) => one.file === file && !one.dynamic && !one.typeOnly)) visit(resolve(dirname(file), to))
-  }
-  for (const file of ['src/cli/serve.ts', 'src/main.ts', 'src/config.ts']) visit(join(top, file))
-  t.ok(reached.has(join(top, 'src/http/device_commands.ts')))
-  t.same([...reached].filter((file) => roomOf(file) === 'workflow').map(name), [])
+  const reached = reachedAtOnce('src/cli/serve.ts', 'src/main.ts', 'src/config.ts')
+  t.ok(reached.includes(join(top, 'src/http/device_commands.ts')))
+  t.same(reached.filter((file) => roomOf(file) === 'workflow').map(name), [])
   t.end()
 })
 
-test('a file of routes names the rooms that it uses; only the skin as a whole knows the whole lab', (t) => {
+test('a file of routes names the rooms that it uses; only the skin as a whole knows the whole bench', (t) => {
   const http = files.filter((file) => roomOf(file) === 'http' && !isTest(file))
-  const knowing = http.filter((file) => /import (type )?\{[^}]*\bLab\b[^}]*\} from '\.\.\/lab\.ts'/.test(readFileSync(file, 'utf8')))
+  const knowing = http.filter((file) =>
+    /import (type )?\{[^}]*\bBench\b[^}]*\} from '\.\.\/bench\/bench\.ts'/.test(readFileSync(file, 'utf8')),
+  )
   t.same(knowing.map(name), ['src/http/app.ts', 'src/http/run_routes.ts', 'src/http/service_routes.ts'])
   t.end()
 })
@@ -351,6 +352,18 @@ function importsIn(file: string, text: string): Import[] {
 function roomOf(path: string): string {
   const [folder, room = ''] = relative(top, path).split('/')
   return folder === 'drivers' ? 'drivers' : room.replace(/\.ts$/, '')
+}
+
+/** Returns the files that are loaded with these. */
+function reachedAtOnce(...starts: string[]): string[] {
+  const reached = new Set<string>()
+  const visit = (file: string) => {
+    if (reached.has(file)) return
+    reached.add(file)
+    for (const { to } of inside.filter((one) => one.file === file && !one.dynamic && !one.typeOnly)) visit(resolve(dirname(file), to))
+  }
+  for (const file of starts) visit(join(top, file))
+  return [...reached]
 }
 
 function workflowRank(path: string): number {

@@ -5,11 +5,11 @@ import type { Device, Identity, Profile } from '../../src/devices/device.ts'
 import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Driver, SerialMount } from '../driver.ts'
-import { Going } from '../going.ts'
 import { heaterStillOn } from '../heat_watch.ts'
-import { Mounted } from '../mounted.ts'
+import { OperationRunner } from '../operation_runner.ts'
 import { reports } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
+import { WithMount } from '../with_mount.ts'
 import { errorTable, errorTableWithOpenDoor } from './errors.ts'
 import { HeatGuard } from './heat_guard.ts'
 import {
@@ -72,13 +72,13 @@ function profile(): Profile {
 }
 
 /** Turns the operations of an a4S into its frames. */
-class A4s extends Mounted<SerialMount<Settings>> implements Device {
+class A4s extends WithMount<SerialMount<Settings>> implements Device {
   #tag: string | null = null
   /** Are called with each acknowledgement: every stop waits for two. Several stops say the same, so an acknowledgement counts for all of them. */
   readonly #acknowledged = new Set<() => void>()
   /** The reason of a trip that happened while nobody was waiting for anything. */
   #tripped: LabError | undefined
-  readonly #going = new Going(this.at.line)
+  readonly #runner = new OperationRunner(this.at.line)
   readonly #feed: StatusFeed = new StatusFeed(this.at.line, () => this.#exchange.dropped)
   readonly #guard = new HeatGuard({ clock: this.at.clock, wire: this.at.line.clock, trip: (error) => this.#trip(error) })
   readonly #exchange = new Exchange<string, string>(this.at.line, {
@@ -88,9 +88,9 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
     resync: { recognises: (frame) => readStatus(frame) !== undefined, deadline_ms: 1500 },
     unsolicited: (frame) => this.#notice(frame),
   })
-  readonly open = this.#going.operation((_params: object, going) => this.#move(openShuttle, 'open', going))
-  readonly close = this.#going.operation((_params: object, going) => this.#move(closeShuttle, 'closed', going))
-  readonly set_temperature = this.#going.operation(({ temperature }: Params<'set_temperature'>, going) =>
+  readonly open = this.#runner.operation((_params: object, going) => this.#move(openShuttle, 'open', going))
+  readonly close = this.#runner.operation((_params: object, going) => this.#move(closeShuttle, 'closed', going))
+  readonly set_temperature = this.#runner.operation(({ temperature }: Params<'set_temperature'>, going) =>
     temperature === null ? this.#heatOff(going) : this.#setTemperature({ temperature }, going),
   )
 
@@ -120,7 +120,7 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
 
   #trip(error: LabError): void {
     this.#tripped = error
-    this.#going.end(error)
+    this.#runner.end(error)
     try {
       this.#stopAndCool()
     } catch (cause) {
@@ -156,7 +156,7 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
     }
   }
 
-  readonly initialize = this.#going.operation(async (_params: object, going) => {
+  readonly initialize = this.#runner.operation(async (_params: object, going) => {
     this.#tripped = undefined
     const { system } = await this.#feed.next(going)
     if (isSealing(system)) throw new LabError('interlock', 'it is sealing; wait until it has finished, or stop it, then initialize')
@@ -189,7 +189,7 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
     throw heaterStillOn()
   }
 
-  readonly seal = this.#going.operation(async ({ temperature, duration }: { temperature: number; duration: number }, going) => {
+  readonly seal = this.#runner.operation(async ({ temperature, duration }: { temperature: number; duration: number }, going) => {
     if (!this.#ready().sensors.roll) throw new LabError('interlock', 'there is no seal roll in it; put one in')
     await this.#setTemperature({ temperature }, going)
     await this.#until(`at ${temperature} °C`, heating_s, going, (status) => Math.abs(status.temperature - temperature) < tolerance)
@@ -250,7 +250,7 @@ class A4s extends Mounted<SerialMount<Settings>> implements Device {
    */
   async halt(): Promise<void> {
     this.#guard.end()
-    this.#going.stop()
+    this.#runner.stop()
     this.#stopAndCool()
     const sent = this.at.clock.now()
     let unacknowledged = 2

@@ -4,7 +4,7 @@ import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { patient } from '../../src/kit/patient.ts'
 import { HeatWatch } from '../heat_watch.ts'
-import { Mounted } from '../mounted.ts'
+import { WithMount } from '../with_mount.ts'
 import type { Status } from './protocol.ts'
 import { silence_ms, silent } from './status.ts'
 
@@ -22,7 +22,7 @@ type Parts = {
   trip(error: LabError): void
 }
 
-export class HeatGuard extends Mounted<Parts> {
+export class HeatGuard extends WithMount<Parts> {
   readonly #watch = new HeatWatch(this.at.clock, warming)
   /** When it last was commanded to heat, on the wire's clock: the statuses that are still under way take time of ours. */
   #since = 0

@@ -41,7 +41,7 @@ export function heatTo(temperature: number): string {
   return command(`DH=${digits(temperature)}`)
 }
 
-/** In seconds, to a tenth. */
+/** Unit: seconds, to a tenth. */
 export function sealFor(duration: number): string {
   return command(`DT=${digits(Math.round(duration * 10))}`)
 }

@@ -1,7 +1,7 @@
 // A simulated a4S: block, shuttle, press and roll, and the frames that report them.
 
-import { Mounted } from '../mounted.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { WithMount } from '../with_mount.ts'
 import { checksum, heaters, sensorBits, systems } from './protocol.ts'
 
 const status_ms = 1000
@@ -22,7 +22,7 @@ type AckCode = 'Y00' | 'N00' | 'N01' | 'X00'
 
 export const simulate: Simulate<unknown> = (at) => new A4s(at)
 
-class A4s extends Mounted<InstrumentEnd<unknown>> implements Simulator {
+class A4s extends WithMount<InstrumentEnd<unknown>> implements Simulator {
   readonly #faults = new Set<MechanicalFault>()
   #input = ''
   #temperature = room

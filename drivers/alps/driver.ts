@@ -5,10 +5,10 @@ import type { Params } from '../../src/devices/operations.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
 import type { About, Driver } from '../driver.ts'
-import { Going } from '../going.ts'
 import { HeatWatch } from '../heat_watch.ts'
-import { Mounted } from '../mounted.ts'
+import { OperationRunner } from '../operation_runner.ts'
 import type { Line } from '../transports/line.ts'
+import { WithMount } from '../with_mount.ts'
 import { errorTableOf } from './errors.ts'
 import { alpsModels, type Flag, type Model, profileOf, type Settings, settingsOf, ultrasealModels } from './models.ts'
 import { heatTo, sealFor, signature, startSeal } from './protocol.ts'
@@ -59,15 +59,15 @@ function driverOf(make: string, models: Readonly<Record<string, Model>>, usual: 
 }
 
 /** Turns the operations of an ALPS or Ultraseal into its commands. */
-class Alps extends Mounted<{ line: Line; clock: Clock; model: Model }> implements Device {
-  readonly #going = new Going(this.at.line)
+class Alps extends WithMount<{ line: Line; clock: Clock; model: Model }> implements Device {
+  readonly #runner = new OperationRunner(this.at.line)
   readonly #talk = new Talk(this.at)
   readonly #watch = new HeatWatch(this.at.clock, { hottest: 215, overshoot: 15, gain: 2, within_s: 60, below: 5 })
   /** The lowest set point, in °C. The sealer has no command that switches its heater off. */
   readonly #coldest = this.at.model.temperature.min
-  readonly open = this.at.model.shuttle && this.#going.operation((_params: object, signal) => this.#moveShuttle('out', signal))
-  readonly close = this.at.model.shuttle && this.#going.operation((_params: object, signal) => this.#moveShuttle('in', signal))
-  readonly set_temperature = this.#going.operation(({ temperature }: Params<'set_temperature'>, signal) =>
+  readonly open = this.at.model.shuttle && this.#runner.operation((_params: object, signal) => this.#moveShuttle('out', signal))
+  readonly close = this.at.model.shuttle && this.#runner.operation((_params: object, signal) => this.#moveShuttle('in', signal))
+  readonly set_temperature = this.#runner.operation(({ temperature }: Params<'set_temperature'>, signal) =>
     this.#setTemperature({ temperature: temperature ?? this.#coldest }, signal),
   )
 
@@ -79,7 +79,7 @@ class Alps extends Mounted<{ line: Line; clock: Clock; model: Model }> implement
     return { temperature: await this.#talk.temperature(), target: this.#watch.target }
   }
 
-  readonly initialize = this.#going.operation(async (_params: object, signal) => {
+  readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     await this.#talk.awake()
     const status = await this.#talk.status()
     if (status.has('busy')) throw new LabError('interlock', 'it is busy; wait until it has finished, then initialize')
@@ -107,7 +107,7 @@ class Alps extends Mounted<{ line: Line; clock: Clock; model: Model }> implement
     await this.#talk.order(heatTo(temperature), signal)
   }
 
-  readonly seal = this.#going.operation(async ({ temperature, duration }: { temperature: number; duration: number }, signal) => {
+  readonly seal = this.#runner.operation(async ({ temperature, duration }: { temperature: number; duration: number }, signal) => {
     refuseObstacles(await this.#talk.mustBeWell())
     signal.throwIfAborted()
     await this.#setTemperature({ temperature }, signal)
@@ -171,7 +171,7 @@ class Alps extends Mounted<{ line: Line; clock: Clock; model: Model }> implement
 
   /** Halts the sealer. Only the XT Pro has a command that may end a motion; any other goes on to the end of what it has begun. */
   async halt(): Promise<void> {
-    this.#going.stop()
+    this.#runner.stop()
     this.#watch.end()
     try {
       if (this.at.model.reset && this.at.model.stops) this.#talk.interrupt(this.at.model.reset)

@@ -10,7 +10,7 @@ import { errors3000, errors5000 } from './errors.ts'
 export type Flag = 'error' | 'busy' | 'cold' | 'no_foil' | 'plate_absent' | 'low_air' | 'foil_load' | 'door_open' | 'not_ready' | 'parked'
 
 export type Model = {
-  /** In °C. */
+  /** Unit: °C. */
   temperature: { min: number; max: number }
   /** A flag is up when any of its bits is. */
   bits: Partial<Record<Flag, number>>

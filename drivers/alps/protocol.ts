@@ -19,7 +19,7 @@ export function heatTo(temperature: number): string {
   return `A${String(temperature).padStart(3, '0')}`
 }
 
-/** In seconds, to a tenth. */
+/** Unit: seconds, to a tenth. */
 export function sealFor(duration: number): string {
   return `B${String(Math.round(duration * 10)).padStart(2, '0')}`
 }

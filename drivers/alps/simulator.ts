@@ -1,10 +1,10 @@
 // A simulated sealer of the ALPS family: heater, press and, where the model has one, a shuttle.
 
-import { Mounted } from '../mounted.ts'
 import { Heater } from '../simulated_parts.ts'
 import { TextPort } from '../simulated_port.ts'
 import { SimulatedPress } from '../simulated_press.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { WithMount } from '../with_mount.ts'
 import type { Flag, Model } from './models.ts'
 
 const deaf_ms = 3000
@@ -25,7 +25,7 @@ type Simulated = { model: Model; echo?: boolean }
 
 export const simulate: Simulate<Simulated> = (at) => new SimulatedSealer(at)
 
-class SimulatedSealer extends Mounted<InstrumentEnd<Simulated>> implements Simulator {
+class SimulatedSealer extends WithMount<InstrumentEnd<Simulated>> implements Simulator {
   readonly #model = this.at.settings.model
   readonly #port = new TextPort({ ...this.at, answer_ms, longest, ending: '\r', speed: 9600, hear: (command) => this.#answer(command) })
   readonly #press = new SimulatedPress({

@@ -1,10 +1,10 @@
 // The conversation with a sealer of the ALPS family: each kind of question, and its possible answers.
 
 import { LabError } from '../../src/errors.ts'
-import { Mounted } from '../mounted.ts'
 import { reports } from '../reported.ts'
 import { Exchange, strange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
+import { WithMount } from '../with_mount.ts'
 import { errorTableOf } from './errors.ts'
 import type { Flag, Model } from './models.ts'
 import {
@@ -32,7 +32,7 @@ export const deaf_s = (deafTries * deaf_ms) / 1000
 
 type Parts = { line: Line; model: Model }
 
-export class Talk extends Mounted<Parts> {
+export class Talk extends WithMount<Parts> {
   #awake = false
   readonly #exchange = new Exchange<string, string>(this.at.line, {
     framer: nextAnswer,
@@ -77,12 +77,12 @@ export class Talk extends Mounted<Parts> {
     throw reports(errorTableOf(this.at.model), [Number(await this.#ask(askError, isErrorNumber))])
   }
 
-  /** In °C. */
+  /** Unit: °C. */
   async temperature(): Promise<number> {
     return Number(await this.#ask(askTemperature, isTemperature))
   }
 
-  /** In °C. */
+  /** Unit: °C. */
   async setPoint(): Promise<number> {
     return Number(await this.#ask(askSetPoint, isTemperature))
   }

@@ -8,9 +8,9 @@ import { sleep } from '../../src/kit/clock.ts'
 import { described } from '../../src/kit/described.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
 import type { Driver, SerialMount } from '../driver.ts'
-import { Going, unlessAborted } from '../going.ts'
-import { Mounted } from '../mounted.ts'
+import { OperationRunner, unlessAborted } from '../operation_runner.ts'
 import { Exchange } from '../transports/exchange.ts'
+import { WithMount } from '../with_mount.ts'
 import {
   type ArmReply,
   encode,
@@ -75,7 +75,7 @@ function profile(): Profile {
 }
 
 /** Turns the operations of an arm into lines of its protocol. */
-class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements Arm {
+class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements Arm {
   readonly #exchange = new Exchange<ArmReply, string>(this.at.line, {
     framer: nextAnswer,
     encode,
@@ -87,15 +87,15 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
       return true
     },
   })
-  readonly #going = new Going(this.at.line)
+  readonly #runner = new OperationRunner(this.at.line)
   readonly #queue = new SerialQueue(mostWaiting)
   /** Whether the service has homed it, and not stopped it since: it must stay so. */
   #isHomed = false
   /** Takes the answers to moves. */
   #arrived: (answer: ArmReply) => void = () => {}
   #skills: ReadonlySet<Skill> | null = null
-  readonly pick = this.#going.operation(async (way: Way, signal) => this.#go('pick', this.#checked(way), signal))
-  readonly place = this.#going.operation(async (way: Way, signal) => this.#go('place', this.#checked(way), signal))
+  readonly pick = this.#runner.operation(async (way: Way, signal) => this.#go('pick', this.#checked(way), signal))
+  readonly place = this.#runner.operation(async (way: Way, signal) => this.#go('place', this.#checked(way), signal))
 
   get skills(): ReadonlySet<Skill> | null {
     return this.#skills
@@ -229,7 +229,7 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
     if (verb !== 'home' && readWhere(answer)?.state === 'unhomed') throw restarted()
   }
 
-  readonly initialize = this.#going.operation(async (_params: object, signal) => {
+  readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     await this.#mustStand('wait, or stop it, then initialize')
     this.#isHomed = false
     const identity = await this.identify()
@@ -251,7 +251,7 @@ class LineArm extends Mounted<Omit<SerialMount<Settings>, 'clock'>> implements A
 
   async halt(): Promise<void> {
     this.#isHomed = false
-    this.#going.stop()
+    this.#runner.stop()
     this.#exchange.interrupt('stop')
     const { state } = await this.#where()
     if (state === 'moving') throw new LabError('device_failed', 'it still moves after a stop; use its red button')

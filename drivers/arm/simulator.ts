@@ -1,8 +1,8 @@
 // A simulated arm: a move takes as long as its way is, and a stopped arm forgets where it is.
 
 import type { Approach, Joints, Skill } from '../../src/devices/way.ts'
-import { Mounted } from '../mounted.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { WithMount } from '../with_mount.ts'
 import { type Asked, type AskedSpot, axes, errors, type Pose, readGateway, readMove, type State } from './protocol.ts'
 
 const homePose: Pose = { x: 0, y: 200, z: 300, yaw: 0, pitch: 0, roll: 0 }
@@ -31,7 +31,7 @@ type Settings = { speed: number; can: readonly Skill[] }
 
 export const simulate: Simulate<Settings> = (at) => new SimulatedArm(at)
 
-class SimulatedArm extends Mounted<InstrumentEnd<Settings>> implements Simulator {
+class SimulatedArm extends WithMount<InstrumentEnd<Settings>> implements Simulator {
   #input = ''
   #state: Exclude<State, 'moving'> = 'unhomed'
   #pose = homePose
@@ -229,7 +229,7 @@ function poseOf(spot: AskedSpot): Pose {
   return 'joints' in spot ? reached(spot.joints) : spot.pose
 }
 
-/** Where the gripper is: the base turns a shoulder and an elbow in one plane, upon a rail along x. */
+/** Computes where the gripper is: the base turns a shoulder and an elbow in one plane, upon a rail along x. */
 function reached({ base, shoulder, elbow, wrist, rail }: Joints): Pose {
   const radians = (degrees: number) => (degrees * Math.PI) / 180
   const out = link * (Math.cos(radians(shoulder)) + Math.cos(radians(shoulder + elbow)))
@@ -238,7 +238,7 @@ function reached({ base, shoulder, elbow, wrist, rail }: Joints): Pose {
   return { x, y, z, yaw: base + wrist, pitch: 0, roll: 0 }
 }
 
-/** Where the arm begins to come to the nest: above it, or in front of it, and lifted. */
+/** The point from which the arm approaches the nest: above the nest, or in front of it, and lifted. */
 function approachTo(nest: Pose, { access_type, vertical_clearance, horizontal_clearance }: Approach): Pose {
   if (access_type === 'vertical') return lifted(nest, vertical_clearance ?? usualClearance)
   const [out, turn] = [horizontal_clearance ?? usualClearance, (nest.yaw * Math.PI) / 180]

@@ -6,11 +6,11 @@ import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import { described, Whole } from '../../src/kit/described.ts'
 import type { Driver, SerialMount } from '../driver.ts'
-import { Going } from '../going.ts'
 import { keepTime, repeatUntil, until } from '../host_timed.ts'
-import { Mounted } from '../mounted.ts'
+import { OperationRunner } from '../operation_runner.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
+import { WithMount } from '../with_mount.ts'
 import { ask, encode, findHome, isRefusal, readState, type State, signature, start, stop } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
@@ -53,8 +53,8 @@ function profile(): Profile {
 }
 
 /** Turns the operations of a BigBear shaker into its commands. */
-class BigBear extends Mounted<SerialMount<Settings>> implements Device {
-  readonly #going = new Going(this.at.line)
+class BigBear extends WithMount<SerialMount<Settings>> implements Device {
+  readonly #runner = new OperationRunner(this.at.line)
   /** Whether the shaker refused something since the last look. */
   #refused = false
   readonly #exchange = new Exchange<string, string>(this.at.line, {
@@ -93,7 +93,7 @@ class BigBear extends Mounted<SerialMount<Settings>> implements Device {
     return { model: 'BigBear', serial_number: null, firmware_version: null }
   }
 
-  readonly initialize = this.#going.operation(async (_params: object, signal) => {
+  readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     await this.#mustRest('initialize')
     if (this.at.settings.acceleration !== null) await this.#tellAndLook(`A${this.at.settings.acceleration}`, signal)
     await this.#goHome(signal)
@@ -120,17 +120,17 @@ class BigBear extends Mounted<SerialMount<Settings>> implements Device {
     if (this.#refused) throw new LabError('device_failed', 'it refused to find home; see what blocks it, then initialize')
   }
 
-  readonly shake = this.#going.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
+  readonly shake = this.#runner.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
     await this.#mustRest('shake')
     await this.#tellAndLook(`V${speed}`, signal)
     await this.#tellAndLook(start, signal)
-    const keeping = { clock: this.at.clock, duration, going: signal, early: this.#going.early, slowDown: () => this.#slowDown() }
+    const keeping = { clock: this.at.clock, duration, going: signal, early: this.#runner.early, slowDown: () => this.#slowDown() }
     await keepTime(keeping, async (seconds) => mustShake(await this.#state(), seconds))
     await this.#stopTurning(signal)
     await this.#goHome(signal)
   })
 
-  readonly end = () => this.#going.early.ask()
+  readonly end = () => this.#runner.early.ask()
 
   /** Tells it to stop until it says that it slows down. */
   async #slowDown(): Promise<void> {
@@ -156,7 +156,7 @@ class BigBear extends Mounted<SerialMount<Settings>> implements Device {
   }
 
   async halt(): Promise<void> {
-    this.#going.stop()
+    this.#runner.stop()
     this.#exchange.interrupt(stop)
     const obeyed = async () => !isDriven(await this.#state())
     await repeatUntil(obeyed, () => this.#exchange.tell(stop), 'it still turns after a stop')

@@ -1,9 +1,9 @@
 // A simulated BigBear shaker: it obeys single letters, and answers one of them.
 
-import { Mounted } from '../mounted.ts'
 import { Table, Timers } from '../simulated_parts.ts'
 import { TextPort } from '../simulated_port.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { WithMount } from '../with_mount.ts'
 import { findHome, ask as question, type State, start, stop } from './protocol.ts'
 
 const answer_ms = 10
@@ -12,7 +12,7 @@ const rpmPerSecond = 700
 const homing_ms = 2000
 
 /** Answers as a BigBear shaker does, on the clock that it is given. */
-class SimulatedBigBear extends Mounted<InstrumentEnd<unknown>> implements Simulator {
+class SimulatedBigBear extends WithMount<InstrumentEnd<unknown>> implements Simulator {
   readonly #port = new TextPort({ ...this.at, answer_ms, longest, ending: '\r', hear: (line) => this.#hear(line) })
   readonly #table = new Table(this.at.clock, rpmPerSecond)
   readonly #motions = new Timers(this.at.clock)

@@ -29,7 +29,7 @@ export type Respond = (text: string) => void
 type Command = {
   /** Least and most of the whole number that it takes; absent for a command that takes none. */
   takes?: readonly [number, number]
-  /** Answers what it says at once; undefined where `answer` is called later, or nothing is said. */
+  /** Returns what it says at once; undefined where `answer` is called later, or nothing is said. */
   run(argument: number, answer: Respond): string | undefined
 }
 type Commands = Record<string, Command>

@@ -6,9 +6,9 @@ import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { heardOrObeyed } from '../early_end.ts'
-import { Going } from '../going.ts'
 import { believed, HeatWatch, heaterStillOn } from '../heat_watch.ts'
-import { Mounted } from '../mounted.ts'
+import { OperationRunner } from '../operation_runner.ts'
+import { WithMount } from '../with_mount.ts'
 import { errorTable } from './errors.ts'
 import { modelOf, profile, type Settings, settings } from './models.ts'
 import {
@@ -58,10 +58,10 @@ const warming = { hottest: 115, overshoot: 15, gain: 2, within_s: 600, below: 5 
 const nobodys = new AbortController().signal
 
 /** Turns the operations of a BioShake into its commands. */
-class BioShake extends Mounted<SerialMount<Settings>> implements Device {
+class BioShake extends WithMount<SerialMount<Settings>> implements Device {
   readonly #model = modelOf(this.at.settings)
   readonly #talk = new Talk(this.at.line)
-  readonly #going = new Going(this.at.line)
+  readonly #runner = new OperationRunner(this.at.line)
   readonly #heat = new HeatWatch(this.at.clock, warming)
   readonly underWay = this.#model.rpm && (() => this.#underWay())
   readonly end = this.#model.rpm && (() => this.#end())
@@ -87,7 +87,7 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
     await this.#talk.errors()
   }
 
-  readonly initialize = this.#going.operation(async (_params: object, signal) => {
+  readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     this.#talk.forgetRestart()
     if (this.#model.rpm) await this.#awake(signal)
     // The last word of a start may come beside the answer that says that it is over.
@@ -154,7 +154,7 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
 
   readonly shake =
     this.#model.rpm &&
-    this.#going.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
+    this.#runner.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
       await this.#mustBeHome()
       if (this.#model.locking) await this.#mustBeLocked()
       await this.#talk.order(`setShakeTargetSpeed${speed}`, signal)
@@ -166,9 +166,9 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
   async #untilShaken(began: number, duration: number, signal: AbortSignal): Promise<void> {
     const enough = duration * (1 - drift) - early_s
     for (;;) {
-      await this.#going.early.sleep(this.at.clock, untilNextLook(this.#seconds(began), { duration, enough }), signal)
+      await this.#runner.early.sleep(this.at.clock, untilNextLook(this.#seconds(began), { duration, enough }), signal)
       const ended = { seconds_left: duration - this.#seconds(began), going: signal }
-      if (await this.#going.early.carriedOut(ended, () => this.#shakeOff(signal))) return this.#untilHome(signal)
+      if (await this.#runner.early.carriedOut(ended, () => this.#shakeOff(signal))) return this.#untilHome(signal)
       const state = await this.#talk.number('getShakeState')
       const shaken = this.#seconds(began)
       await this.check()
@@ -186,7 +186,7 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
   }
 
   async #end(): Promise<EndedEarly> {
-    if (!this.#going.isIdle) return this.#going.early.ask()
+    if (!this.#runner.isIdle) return this.#runner.early.ask()
     // A run from before this start.
     const seconds_left = await this.#talk.number('getShakeRemainingTime')
     await this.#shakeOff(nobodys)
@@ -237,20 +237,20 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
   }
 
   readonly lock_plate = this.#model.locking
-    ? this.#going.operation(async (_params: object, signal) => {
+    ? this.#runner.operation(async (_params: object, signal) => {
         await this.#moveLock('setElmLockPos', elmLocked, signal)
       })
     : undefined
 
   readonly unlock_plate = this.#model.locking
-    ? this.#going.operation(async (_params: object, signal) => {
+    ? this.#runner.operation(async (_params: object, signal) => {
         await this.#mustBeHome()
         await this.#moveLock('setElmUnlockPos', elmUnlocked, signal)
       })
     : undefined
 
   readonly set_temperature = this.#model.heating
-    ? this.#going.operation(({ temperature }: Params<'set_temperature'>, signal) =>
+    ? this.#runner.operation(({ temperature }: Params<'set_temperature'>, signal) =>
         temperature === null ? this.#heat.endBy(() => this.#heatOff(signal)) : this.#heatTo(temperature, signal),
       )
     : undefined
@@ -307,7 +307,7 @@ class BioShake extends Mounted<SerialMount<Settings>> implements Device {
     const commands = [...(this.#model.rpm ? ['shakeEmergencyOff'] : []), ...(this.#model.heating ? ['tempOff'] : [])]
     // The bytes first: what goes on hears of it a tenth of a millisecond later.
     const acknowledged = this.#talk.interrupt(commands)
-    this.#going.stop()
+    this.#runner.stop()
     this.#heat.end()
     if (!(await acknowledged)) await this.#mustBeOff()
   }

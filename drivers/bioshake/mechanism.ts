@@ -1,10 +1,10 @@
 // The motor, the plate lock and the heater of a simulated BioShake, with the timing of the real one.
 
 import type { Clock } from '../../src/kit/clock.ts'
-import { Mounted } from '../mounted.ts'
 import { Timers } from '../simulated_parts.ts'
+import { WithMount } from '../with_mount.ts'
 
-/** Where the motor is, by the number that `getShakeState` answers and the word of `getShakeStateAsString`. */
+/** The positions of the motor, by the number that `getShakeState` answers and the word of `getShakeStateAsString`. */
 const phases = {
   running: [0, 'RUN'],
   braking: [2, 'ESTOP'],
@@ -28,7 +28,7 @@ const braking_ms = 150
 const release_ms = 1000
 
 /** The orbiting table: a speed that goes up and down in ramps, and a home position. */
-export class Motor extends Mounted<Clock> {
+export class Motor extends WithMount<Clock> {
   readonly #timers = new Timers(this.at)
   #ramp = { from: 0, to: 0, since: 0, ms: 0 }
   #endsAt: number | undefined
@@ -138,7 +138,7 @@ const lockPositions = {
 } as const
 
 /** The edge locking mechanism, ELM. */
-export class PlateLock extends Mounted<Clock> {
+export class PlateLock extends WithMount<Clock> {
   readonly #timers = new Timers(this.at)
   state: keyof typeof lockPositions = 'unlocked'
 
@@ -166,7 +166,7 @@ export class PlateLock extends Mounted<Clock> {
 }
 
 const ambient_c = 22
-/** In this time two thirds of the way to a new temperature are done. */
+/** The time constant of the heater: after this time, two thirds of the way to a new temperature are done. */
 const timeConstant_s = 90
 
 /** The plate that is heated, or cooled. It takes no timer: how warm it is follows from when its heater was last set. */

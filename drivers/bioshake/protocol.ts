@@ -88,11 +88,11 @@ export const atHome = 3
 export const inService = 10
 export const inEco = 90
 export const booting = 99
-/** In these it moves, or may. */
+/** The states in which the shaker moves, or may move. */
 export const moving: ReadonlySet<number> = new Set([0, 1, 2, 4, 5, 6, 7, 8])
-/** In these it comes to rest: its time is over, or it was stopped. */
+/** The states in which the shaker comes to rest: its time is over, or it was stopped. */
 export const ending: ReadonlySet<number> = new Set([1, 2, 7, 8])
-/** In these it moves, and nobody has stopped it. */
+/** The states in which the shaker moves, and nobody has stopped it. */
 export const driven: ReadonlySet<number> = new Set([0, 4, 5, 6])
 
 /** The answers to `getElmState`. */

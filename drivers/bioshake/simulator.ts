@@ -1,8 +1,8 @@
 // A simulated BioShake: it obeys one command after the other, and can be broken.
 
-import { Mounted } from '../mounted.ts'
 import { Timers } from '../simulated_parts.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { WithMount } from '../with_mount.ts'
 import { commandTable, type Instrument, type Respond, shortNames } from './commands.ts'
 import { Heater, Motor, PlateLock } from './mechanism.ts'
 import { type Model, modelOf, type Settings } from './models.ts'
@@ -17,7 +17,7 @@ const longestCommand = 80
 const faultErrors: Record<MechanicalFault, number> = { jam: 102, overtemperature: 210, interlock_open: 303 }
 
 /** Answers as a BioShake does, on the clock that it is given. */
-class SimulatedBioShake extends Mounted<InstrumentEnd<Settings>> implements Simulator {
+class SimulatedBioShake extends WithMount<InstrumentEnd<Settings>> implements Simulator {
   readonly #model = modelOf(this.at.settings)
   readonly #motor = new Motor(this.at.clock)
   readonly #lock = new PlateLock(this.at.clock)

@@ -1,10 +1,10 @@
 // The conversation with a BioShake: each kind of question, its possible answers, and the error for any other answer.
 
 import { LabError, messageOf } from '../../src/errors.ts'
-import { Mounted } from '../mounted.ts'
 import { refused, reports } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
+import { WithMount } from '../with_mount.ts'
 import { errorTable } from './errors.ts'
 import {
   encode,
@@ -26,7 +26,7 @@ const acknowledge_ms = 300
 /** Home and the plate lock say `ok` when they have arrived: 4 s and 3 s at most, says the manual. */
 export const motion_ms = 5000
 
-export class Talk extends Mounted<Line> {
+export class Talk extends WithMount<Line> {
   readonly #exchange = new Exchange<string, string>(this.at, {
     framer: nextLine,
     encode,
@@ -75,7 +75,7 @@ export class Talk extends Mounted<Line> {
     if (codes.length) throw reports(errorTable, codes)
   }
 
-  /** Writes the commands at once, ahead of everything; answers whether it has acknowledged all of them soon, and refused none. */
+  /** Writes the commands at once, ahead of everything; returns whether it has acknowledged all of them soon, and refused none. */
   async interrupt(commands: readonly string[]): Promise<boolean> {
     let left = commands.length
     const accepts = (text: string) => isOk(text) || commands.some((command) => says(text, command))

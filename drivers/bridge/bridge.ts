@@ -1,8 +1,14 @@
 // A device behind which a program stands: whatever it says of itself, it is asked for as JSON-RPC.
 
 import * as v from 'valibot'
-import type { OwnOperation } from '../../src/devices/description.ts'
-import { changesOf, type Description, mostSeconds, ownOperations, readDescription } from '../../src/devices/description.ts'
+import {
+  changesOf,
+  type Description,
+  mostSeconds,
+  type OwnOperation,
+  ownOperations,
+  readDescription,
+} from '../../src/devices/description.ts'
 import type { KeptDescription } from '../../src/devices/descriptions.ts'
 import type { AnyProfile, AskedOperation, Device, EndedEarly, Identity, Learned, Limits, SelfDescribed } from '../../src/devices/device.ts'
 import { connectionLost, isRefusal } from '../../src/devices/failure.ts'
@@ -10,9 +16,9 @@ import { operations as table } from '../../src/devices/operations.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { described } from '../../src/kit/described.ts'
 import { checked } from '../../src/kit/schema.ts'
-import { Going } from '../going.ts'
-import { Mounted } from '../mounted.ts'
+import { OperationRunner } from '../operation_runner.ts'
 import type { BridgeLine } from '../transports/line.ts'
+import { WithMount } from '../with_mount.ts'
 import { JsonRpc, type Refusal } from './json_rpc.ts'
 
 export const settings = v.strictObject({
@@ -57,14 +63,14 @@ const EndedProgram = v.object({ reason: v.pipe(v.string(), v.nonEmpty(), v.maxLe
 const Ended = v.object({ seconds_left: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(mostSeconds)), 0) })
 const Value = v.object({ value: v.pipe(v.number(), v.finite()), target: v.optional(v.nullable(v.number()), null) })
 
-export class Bridge extends Mounted<BridgeMount> implements Device {
+export class Bridge extends WithMount<BridgeMount> implements Device {
   readonly #rpc = new JsonRpc({
     line: this.at.line,
     notified: (method, params) => this.#notified(method, params),
     lost: (reason) => connectionLost(reason, this.at.line.advice),
     refused,
   })
-  readonly #going = new Going(this.at.line)
+  readonly #runner = new OperationRunner(this.at.line)
   /** The last description, while it is not the one that was accepted. */
   #unaccepted: Description | undefined
   #known: { description: Description; operations: ReadonlyMap<string, OwnOperation> } | undefined
@@ -78,10 +84,10 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
   readonly described: SelfDescribed = describedOf(this, {
     accept: () => this.#accept(),
     read: (reading) => this.#read(reading),
-    perform: this.#going.operation((asked: AskedOperation, signal) => this.#perform(asked, signal)),
+    perform: this.#runner.operation((asked: AskedOperation, signal) => this.#perform(asked, signal)),
   })
 
-  readonly initialize = this.#going.operation(async (_params: object, signal): Promise<Learned> => {
+  readonly initialize = this.#runner.operation(async (_params: object, signal): Promise<Learned> => {
     await this.#ask('initialize', undefined, signal)
     return { identity: await this.identify() }
   })
@@ -140,7 +146,7 @@ export class Bridge extends Mounted<BridgeMount> implements Device {
   }
 
   halt(): Promise<void> {
-    this.#going.stop()
+    this.#runner.stop()
     return halts[this.#halting].halt(this.at, {
       ask: () => this.#rpc.request('halt', undefined, this.#rpc.isAwake ? this.at.settings.halt_s : describe_s),
       endedWell: this.#endedWell,

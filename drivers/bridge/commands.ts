@@ -2,7 +2,7 @@
 
 import { parseJsonWithComments } from '../../src/kit/json.ts'
 
-/** By the id of their devices. Throws `invalid` for what is no JSON; `origin` is what its message calls the text. */
+/** Keyed by the id of their devices. Throws `invalid` for what is no JSON; `origin` is what its message calls the text. */
 export function commandsOfBridges(text: string, origin: string): ReadonlyMap<string, readonly string[]> {
   const { devices } = Object(parseJsonWithComments(text, origin)) as { devices?: unknown }
   return new Map((Array.isArray(devices) ? devices : []).flatMap((device) => commandOf(Object(device))))

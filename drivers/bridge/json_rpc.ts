@@ -7,7 +7,7 @@ import { patient } from '../../src/kit/patient.ts'
 import { textOfUtf8 } from '../../src/kit/utf8.ts'
 import type { BridgeLine } from '../transports/line.ts'
 
-/** In bytes, without the line end. */
+/** Unit: bytes, without the line end. */
 const longestLine = 1024 * 1024
 const tooLong = `it wrote a line of more than ${longestLine / 1024 / 1024} MiB`
 /** A question of ours has to fit into what a kernel takes for a program that does not read just now. */

@@ -3,12 +3,12 @@
 import { type Description, type OwnOperation, ownOperations } from '../../src/devices/description.ts'
 import { messageOf } from '../../src/errors.ts'
 import { checked } from '../../src/kit/schema.ts'
-import { Mounted } from '../mounted.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { WithMount } from '../with_mount.ts'
 
 type SimulatedProgram = {
   description: Description
-  /** By operation, the part of its runs that fail, from 0 to 1. */
+  /** Keyed by operation, the part of its runs that fail, from 0 to 1. */
   failures: Readonly<Record<string, number>>
 }
 
@@ -20,7 +20,7 @@ const room_temperature = 22
 type Question = { id: number; method: string; params?: Record<string, unknown> }
 type Running = { id: number; operation: string; operation_id: unknown; ends: number; cancel(): void }
 
-class BridgeSimulator extends Mounted<InstrumentEnd<SimulatedProgram>> implements Simulator {
+class BridgeSimulator extends WithMount<InstrumentEnd<SimulatedProgram>> implements Simulator {
   readonly #operations = ownOperations(this.at.settings.description)
   readonly #faults = new Set<MechanicalFault>()
   #input = ''

@@ -8,10 +8,10 @@ import type { PinsDriver, PinsMount } from '../driver.ts'
 import { heaterStillOn, type Warming } from '../heat_watch.ts'
 import { keepTime, until } from '../host_timed.ts'
 import { Interlocks } from '../interlocks.ts'
-import { Mounted } from '../mounted.ts'
 import { Outputs } from '../outputs.ts'
 import { Thermometer } from '../parts/thermometer.ts'
 import { Tripwire } from '../tripwire.ts'
+import { WithMount } from '../with_mount.ts'
 import { hottest, plan, profile, type Settings, settings } from './settings.ts'
 import { simulate } from './simulator.ts'
 import { Thermostat } from './thermostat.ts'
@@ -31,7 +31,7 @@ const heat_s = 300
 const look_ms = 250
 
 /** Runs a clamp and a heater as a plate sealer. */
-class GpioSealer extends Mounted<PinsMount<Settings>> implements Device {
+class GpioSealer extends WithMount<PinsMount<Settings>> implements Device {
   readonly #tripwire = new Tripwire(this.at.board, () => this.#allOff())
   readonly #heater = this.at.board.pin('heater')
   readonly #clamp = this.at.board.pin('clamp')

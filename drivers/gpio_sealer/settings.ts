@@ -72,7 +72,7 @@ export function plan({ pins, i2c }: Settings): BoardPlan {
   }
 }
 
-/** In °C: the hottest reading that is not a fault. */
+/** Unit: °C: the hottest reading that is not a fault. */
 export function hottest({ i2c }: Settings): number {
   return Math.min(ceiling_c, thermometerParts[i2c.sensor.part].range.max)
 }

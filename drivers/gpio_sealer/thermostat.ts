@@ -4,9 +4,9 @@
 import { LabError } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
 import { HeatWatch, isBlind, type Warming } from '../heat_watch.ts'
-import { Mounted } from '../mounted.ts'
 import type { Thermometer } from '../parts/thermometer.ts'
 import type { Pin } from '../transports/pin.ts'
+import { WithMount } from '../with_mount.ts'
 
 /** Between two readings; the heater is switched at most so often. */
 const step_ms = 250
@@ -35,7 +35,7 @@ type Parts = {
 /** The last reading while it heats, when that was, since when it has been the same and the plate was left to cool or not, and what the plate was given then. */
 type Last = { temperature: number; at: number; isLeftToCool: boolean; since: number; holding: number }
 
-export class Thermostat extends Mounted<Parts> {
+export class Thermostat extends WithMount<Parts> {
   readonly #watch = new HeatWatch(this.at.clock, this.at.warming)
   #loop = new AbortController()
   #cancelStale = () => {}
@@ -45,7 +45,7 @@ export class Thermostat extends Mounted<Parts> {
   /** How many steps the heater should have been on and was not yet. */
   #owed = 0
 
-  /** In °C; null when it does not heat. */
+  /** Unit: °C; null when it does not heat. */
   get target(): number | null {
     return this.#watch.target
   }
@@ -73,7 +73,7 @@ export class Thermostat extends Mounted<Parts> {
     this.#loop = new AbortController()
   }
 
-  /** In °C. Trips, and throws, when the reading is not as it should be. */
+  /** Unit: °C. Trips, and throws, when the reading is not as it should be. */
   async read(): Promise<number> {
     try {
       const temperature = await this.at.sensor.read()

@@ -6,12 +6,12 @@ import { sleep } from '../../src/kit/clock.ts'
 import type { PinsDriver, PinsMount } from '../driver.ts'
 import { keepTime, mustTurn, until } from '../host_timed.ts'
 import { Interlocks } from '../interlocks.ts'
-import { Mounted } from '../mounted.ts'
 import { Outputs } from '../outputs.ts'
 import { Thermometer } from '../parts/thermometer.ts'
 import { throttle } from '../parts/throttles.ts'
 import { rest_ms, Tachometer } from '../tachometer.ts'
 import { Tripwire } from '../tripwire.ts'
+import { WithMount } from '../with_mount.ts'
 import { plan, profile, type Settings, settings } from './settings.ts'
 import { simulate } from './simulator.ts'
 
@@ -31,7 +31,7 @@ const settle_ms = 300
 const look_ms = 250
 
 /** Runs a motor, its relay and what else is wired as a shaker. */
-class GpioShaker extends Mounted<PinsMount<Settings>> implements Device {
+class GpioShaker extends WithMount<PinsMount<Settings>> implements Device {
   readonly #enable = this.at.board.pin('enable')
   readonly #solenoid = this.at.board.has('solenoid') ? this.at.board.pin('solenoid') : undefined
   readonly #relays = [this.#enable, ...(this.#solenoid ? [this.#solenoid] : [])]
@@ -137,7 +137,7 @@ class GpioShaker extends Mounted<PinsMount<Settings>> implements Device {
       throw new LabError('device_failed', 'its relay was switched off by somebody else; find out why, then initialize')
   }
 
-  /** In a simulation that is made faster the time between pulses says nothing: then it is only seen that there are any. */
+  /** Checks only that there are pulses where a simulation is made faster: there the time between pulses says nothing. */
   #measured(tach: Tachometer, asked: number): number {
     if (this.at.clock === this.at.board.clock) return Math.round(tach.rpm)
     const turned = tach.count > this.#counted

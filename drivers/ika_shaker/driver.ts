@@ -5,12 +5,12 @@ import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import type { Driver, SerialMount } from '../driver.ts'
-import { Going } from '../going.ts'
 import { believed, HeatWatch, isBlind } from '../heat_watch.ts'
 import { keepTime, mustSlowDown, mustTurn, until } from '../host_timed.ts'
-import { Mounted } from '../mounted.ts'
+import { OperationRunner } from '../operation_runner.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
+import { WithMount } from '../with_mount.ts'
 import { modelOf, profile, type Settings, settings } from './models.ts'
 import { echoes, encode, isText, motor, plate, readValue, signature } from './protocol.ts'
 import { simulate } from './simulator.ts'
@@ -41,10 +41,10 @@ const look_ms = 250
 const warming = { hottest: 115, overshoot: 15, gain: 2, within_s: 600, below: 5 }
 
 /** Turns the operations of an IKA shaker into its commands. */
-class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
+class IkaShaker extends WithMount<SerialMount<Settings>> implements Device {
   readonly #model = modelOf(this.at.settings)
   readonly #heat = new HeatWatch(this.at.clock, warming)
-  readonly #going = new Going(this.at.line)
+  readonly #runner = new OperationRunner(this.at.line)
   /** When its watchdog was last armed; undefined when it was not since it was initialized. */
   #armedAt: number | undefined
   /** The set point of the plate that it was given last, in °C. */
@@ -64,7 +64,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
     return readValue(await this.#exchange.query(`IN_${kind}_${channel}`, { deadline_ms: reply_ms, accepts }), channel)!
   }
 
-  /** In rpm, whichever way it turns. */
+  /** Unit: rpm, whichever way it turns. */
   async #speed(): Promise<number> {
     return Math.abs(await this.#read('PV', motor))
   }
@@ -96,7 +96,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
   }
 
   /** RESET switches all off, and clears what the watchdog latched. */
-  readonly initialize = this.#going.operation(async (_params: object, signal) => {
+  readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     const speed = await this.#speed()
     if (speed >= rest) throw new LabError('interlock', `it turns at ${speed} rpm; wait until it is at rest, or stop it, then initialize`)
     this.#heat.end()
@@ -108,7 +108,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
     return { identity }
   })
 
-  readonly shake = this.#going.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
+  readonly shake = this.#runner.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
     const now = await this.#speed()
     if (now >= rest) throw new LabError('interlock', `it turns already, at ${now} rpm; stop it, then initialize`)
     await this.#set(motor, speed, signal)
@@ -120,14 +120,14 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
   })
 
   async #turn(asked: number, duration: number, signal: AbortSignal): Promise<void> {
-    const keeping = { clock: this.at.clock, duration, going: signal, early: this.#going.early, slowDown: () => this.#slowDown() }
+    const keeping = { clock: this.at.clock, duration, going: signal, early: this.#runner.early, slowDown: () => this.#slowDown() }
     await keepTime(keeping, async (seconds) => {
       mustTurn({ asked, actual: await this.#speed(), tolerance: Math.max(20, asked * 0.05), seconds, ramp_s })
       await this.#mustBeWell()
     })
   }
 
-  readonly end = () => this.#going.early.ask()
+  readonly end = () => this.#runner.early.ask()
 
   /** The shaker does not acknowledge a stop, so its motor has to show that it obeys. */
   async #slowDown(): Promise<void> {
@@ -183,7 +183,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
 
   readonly set_temperature =
     this.#model.temperature &&
-    this.#going.operation(({ temperature }: Params<'set_temperature'>, signal) =>
+    this.#runner.operation(({ temperature }: Params<'set_temperature'>, signal) =>
       temperature === null ? this.#heat.endBy(() => this.#heatOff()) : this.#heatTo(temperature, signal),
     )
 
@@ -231,7 +231,7 @@ class IkaShaker extends Mounted<SerialMount<Settings>> implements Device {
 
   /** Both commands go out in one go, and the second once more: nobody knows whether it hears two without a pause in between. */
   async halt(): Promise<void> {
-    this.#going.stop()
+    this.#runner.stop()
     this.#heat.end()
     this.#armedAt = undefined
     this.#exchange.interrupt(`STOP_${motor}`)

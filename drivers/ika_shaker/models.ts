@@ -13,7 +13,7 @@ type Model = {
   version: 'IN_VERSION' | 'IN_SOFTWARE'
 }
 
-/** Where these come from, and how far to trust them: see the README. */
+/** The README says where these values come from, and how far to trust them. */
 const models = {
   'MATRIX ORBITAL': { rpm: { min: 300, max: 3000 }, temperature: { min: 1, max: 100 }, version: 'IN_VERSION' },
   'KS 3000 i control': { rpm: { min: 10, max: 500 }, temperature: { min: 25, max: 80 }, version: 'IN_SOFTWARE' },

@@ -1,9 +1,9 @@
 // A simulated IKA shaker: it answers questions, does not acknowledge commands, and stops when its host has gone.
 
-import { Mounted } from '../mounted.ts'
 import { Heater, Table, Timers } from '../simulated_parts.ts'
 import { TextPort } from '../simulated_port.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { WithMount } from '../with_mount.ts'
 import { modelOf, type Settings } from './models.ts'
 
 const answer_ms = 10
@@ -13,7 +13,7 @@ const timeConstant_s = 300
 const watchdog = { least_s: 20, most_s: 1500 }
 
 /** Answers as an IKA shaker does, on the clock that it is given. */
-class SimulatedIka extends Mounted<InstrumentEnd<Settings>> implements Simulator {
+class SimulatedIka extends WithMount<InstrumentEnd<Settings>> implements Simulator {
   readonly #port = new TextPort({ ...this.at, answer_ms, longest, ending: ' \r\n', hear: (line) => this.#hear(line) })
   readonly #model = modelOf(this.at.settings)
   readonly #table = new Table(this.at.clock, rpmPerSecond)

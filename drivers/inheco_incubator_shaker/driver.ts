@@ -6,12 +6,12 @@ import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { heardOrObeyed } from '../early_end.ts'
-import { Going } from '../going.ts'
 import { believed, HeatWatch } from '../heat_watch.ts'
 import { keepTime, onceStarted, repeatUntil, until } from '../host_timed.ts'
-import { Mounted } from '../mounted.ts'
+import { OperationRunner } from '../operation_runner.ts'
 import { refused } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
+import { WithMount } from '../with_mount.ts'
 import { errorTable } from './errors.ts'
 import { modelOf, profile, type Settings, settings } from './models.ts'
 import { errors, framer, isDigit, isDone, isTenths, isText, type Reply, request, signature } from './protocol.ts'
@@ -49,10 +49,10 @@ const initialized = new Set(['0', '2'])
 const warming = { hottest: 95, overshoot: 8, gain: 1, within_s: 900, below: 3 }
 
 /** Turns the operations of an Inheco incubator shaker into its commands. */
-class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
+class IncubatorShaker extends WithMount<SerialMount<Settings>> implements Device {
   readonly #model = modelOf(this.at.settings)
   readonly #heat = new HeatWatch(this.at.clock, warming)
-  readonly #going = new Going(this.at.line)
+  readonly #runner = new OperationRunner(this.at.line)
   /** Whether the service initialized it; the instrument must stay so. */
   #ready = false
   readonly #exchange = new Exchange<Reply, string>(this.at.line, {
@@ -62,8 +62,8 @@ class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
     // Any version will do: one that was learned may have been damaged on its way, for a reply has no checksum.
     resync: { question: 'RFV0', recognises: isText },
   })
-  readonly open = this.#going.operation((_params: object, signal) => this.#moveDrawer('AOD', open_, signal))
-  readonly close = this.#going.operation((_params: object, signal) => this.#moveDrawer('ACD', closed, signal))
+  readonly open = this.#runner.operation((_params: object, signal) => this.#moveDrawer('AOD', open_, signal))
+  readonly close = this.#runner.operation((_params: object, signal) => this.#moveDrawer('ACD', closed, signal))
 
   async #ask(command: string, isAnswer: (reply: Reply) => boolean): Promise<string> {
     const accepts = (reply: Reply) => isAnswer(reply) || reply.error !== 0
@@ -93,7 +93,7 @@ class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
   }
 
   /** AID closes the drawer, and switches heater and shaker off. */
-  readonly initialize = this.#going.operation(async (_params: object, signal) => {
+  readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     const identity = await this.identify()
     const type = await this.#ask('RTS', isDigit)
     if (type !== this.#model.type)
@@ -126,7 +126,7 @@ class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
   }
 
   readonly shake = this.#model.shakes
-    ? this.#going.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
+    ? this.#runner.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
         await this.#mustNotShake('shake')
         if ((await this.#ask('RDS', isDigit)) !== closed) throw new LabError('interlock', 'its drawer is open; close it first')
         const { amplitude } = this.at.settings
@@ -143,7 +143,7 @@ class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
         () => this.#order('ASE0', signal),
         () => this.#isSlowingDown(),
       )
-    const keeping = { clock: this.at.clock, duration, going: signal, early: this.#going.early, slowDown }
+    const keeping = { clock: this.at.clock, duration, going: signal, early: this.#runner.early, slowDown }
     await keepTime(keeping, (seconds) => this.#mustShake(seconds))
     await this.#order('ASE0', signal)
     const late = () => 'it still shakes after a stop; use its power switch'
@@ -151,7 +151,7 @@ class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
     await until({ clock: this.at.clock, going: signal, within_s: stopping_s, every_ms: look_ms }, look, (seen) => seen === atRest, late)
   }
 
-  readonly end = this.#model.shakes ? () => this.#going.early.ask() : undefined
+  readonly end = this.#model.shakes ? () => this.#runner.early.ask() : undefined
 
   async #isSlowingDown(): Promise<boolean> {
     return (await this.#ask('RSE', isDigit)) !== running
@@ -165,7 +165,7 @@ class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
     await this.check()
   }
 
-  readonly set_temperature = this.#going.operation(({ temperature }: Params<'set_temperature'>, signal) =>
+  readonly set_temperature = this.#runner.operation(({ temperature }: Params<'set_temperature'>, signal) =>
     temperature === null ? this.#heat.endBy(() => this.#heatOff(signal)) : this.#heatTo(temperature, signal),
   )
 
@@ -216,7 +216,7 @@ class IncubatorShaker extends Mounted<SerialMount<Settings>> implements Device {
 
   /** A drawer that moves comes to its end: nothing is known that stops it. */
   async halt(): Promise<void> {
-    this.#going.stop()
+    this.#runner.stop()
     this.#heat.end()
     if (this.#model.shakes) this.#exchange.interrupt('ASE0')
     this.#exchange.interrupt('SHE0')

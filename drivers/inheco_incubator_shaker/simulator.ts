@@ -1,8 +1,8 @@
 // A simulated Inheco incubator shaker: frames in, blocks out, and behind them a drawer, a heater and a table.
 
-import { Mounted } from '../mounted.ts'
 import { Heater, Table, Timers } from '../simulated_parts.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { WithMount } from '../with_mount.ts'
 import { modelOf, type Settings } from './models.ts'
 import { checksum, errors } from './protocol.ts'
 
@@ -18,7 +18,7 @@ const bad = { command: 2, operand: 3, protocol: 4, notNow: 8, drawer: 9 }
 type Shaking = { amplitude: number; frequency: number; phase: number }
 
 /** Answers as an Inheco incubator shaker does, on the clock that it is given. */
-class SimulatedIncubatorShaker extends Mounted<InstrumentEnd<Settings>> implements Simulator {
+class SimulatedIncubatorShaker extends WithMount<InstrumentEnd<Settings>> implements Simulator {
   readonly #model = modelOf(this.at.settings)
   readonly #table = new Table(this.at.clock, rpmPerSecond)
   readonly #heater = new Heater(this.at.clock, timeConstant_s)
@@ -177,7 +177,7 @@ class SimulatedIncubatorShaker extends Mounted<InstrumentEnd<Settings>> implemen
     this.#moveDrawer('closed')
   }
 
-  /** Moves the drawer, and answers when it has arrived. */
+  /** Moves the drawer, and sends the answer when it has arrived. */
   #moveDrawer(to: 'open' | 'closed'): void {
     if (this.#present.has('jam')) {
       this.#say(bad.drawer)

@@ -6,12 +6,12 @@ import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import { described, Whole } from '../../src/kit/described.ts'
 import type { Driver, SerialMount } from '../driver.ts'
-import { Going } from '../going.ts'
 import { mustTurn, repeatUntil, until } from '../host_timed.ts'
-import { Mounted } from '../mounted.ts'
+import { OperationRunner } from '../operation_runner.ts'
 import { inWords as errorsInWords, reports } from '../reported.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
+import { WithMount } from '../with_mount.ts'
 import { errorTable } from './errors.ts'
 import { askState, clockFace, parseState, type State, signature } from './protocol.ts'
 import { simulate } from './simulator.ts'
@@ -62,8 +62,8 @@ export const driver: Driver<Settings> = {
 }
 
 /** Turns the operations of an Endeavor shaker into its commands. */
-class Endeavor extends Mounted<SerialMount<Settings>> implements Device {
-  readonly #going = new Going(this.at.line)
+class Endeavor extends WithMount<SerialMount<Settings>> implements Device {
+  readonly #runner = new OperationRunner(this.at.line)
   readonly #exchange = new Exchange<string, string>(this.at.line, {
     framer: nextLine,
     encode: (words) => Buffer.from(`${words}\r\n`, 'latin1'),
@@ -85,7 +85,7 @@ class Endeavor extends Mounted<SerialMount<Settings>> implements Device {
     return identityOf(await this.#look())
   }
 
-  readonly initialize = this.#going.operation(async (_params: object, signal) => {
+  readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     const found = await this.#look()
     if (moves(found)) throw new LabError('interlock', `it moves (${inWords(found)}); wait until it is at rest, or stop it, then initialize`)
     if (found.mode !== 'idle') await this.#tell('STOP_SHAKE', signal)
@@ -93,7 +93,7 @@ class Endeavor extends Mounted<SerialMount<Settings>> implements Device {
     return { identity: identityOf(found) }
   })
 
-  readonly shake = this.#going.operation(async (asked: Shaking, signal) => {
+  readonly shake = this.#runner.operation(async (asked: Shaking, signal) => {
     mustBeFree(await this.#look())
     await this.#prepare(asked, signal)
     await this.#tell('START_SHAKE', signal)
@@ -120,9 +120,9 @@ class Endeavor extends Mounted<SerialMount<Settings>> implements Device {
   async #untilShaken(began: number, asked: Shaking, signal: AbortSignal): Promise<void> {
     for (;;) {
       const left = began + asked.duration * 1000 - this.at.clock.now()
-      await this.#going.early.sleep(this.at.clock, left > 0 ? Math.min(left, look_ms) : lookSoon_ms, signal)
+      await this.#runner.early.sleep(this.at.clock, left > 0 ? Math.min(left, look_ms) : lookSoon_ms, signal)
       const ended = { seconds_left: asked.duration - (this.at.clock.now() - began) / 1000, going: signal }
-      if (await this.#going.early.carriedOut(ended, () => this.#stopShaking())) return
+      if (await this.#runner.early.carriedOut(ended, () => this.#stopShaking())) return
       const state = await this.#look()
       const seconds = (this.at.clock.now() - began) / 1000
       if (hasEnded(state, seconds, asked)) return
@@ -131,7 +131,7 @@ class Endeavor extends Mounted<SerialMount<Settings>> implements Device {
   }
 
   async end(): Promise<EndedEarly> {
-    if (!this.#going.isIdle) return this.#going.early.ask()
+    if (!this.#runner.isIdle) return this.#runner.early.ask()
     // A run from before this start.
     const { timer_s } = await this.#look()
     await this.#stopShaking()
@@ -173,7 +173,7 @@ class Endeavor extends Mounted<SerialMount<Settings>> implements Device {
   }
 
   async halt(): Promise<void> {
-    this.#going.stop()
+    this.#runner.stop()
     this.#exchange.interrupt('STOP_SHAKE')
     await this.#mustHaveStopped(() => this.#exchange.tell('STOP_SHAKE'))
   }

@@ -1,9 +1,9 @@
 // An OHAUS Endeavor 5000 at the far end of the wire. What it does where the manual is silent is marked in README.md.
 
-import { Mounted } from '../mounted.ts'
 import { Table, Timers } from '../simulated_parts.ts'
 import { lineReader } from '../text_lines.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { WithMount } from '../with_mount.ts'
 
 const rpmPerSecond = 100
 const longestLine = 64
@@ -13,7 +13,7 @@ type Range = { min_speed: number; max_speed: number }
 
 export const simulate: Simulate<Range> = (at) => new SimulatedEndeavor(at)
 
-class SimulatedEndeavor extends Mounted<InstrumentEnd<Range>> implements Simulator {
+class SimulatedEndeavor extends WithMount<InstrumentEnd<Range>> implements Simulator {
   readonly #lines = lineReader(longestLine)
   readonly #periodic = new Timers(this.at.clock)
   readonly #table = new Table(this.at.clock, rpmPerSecond)

@@ -7,13 +7,13 @@ import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { heardOrObeyed } from '../early_end.ts'
-import { Going } from '../going.ts'
 import { believed, HeatWatch, heaterStillOn } from '../heat_watch.ts'
 import { keepTime, mustSlowDown, mustTurn, onceStarted } from '../host_timed.ts'
-import { Mounted } from '../mounted.ts'
+import { OperationRunner } from '../operation_runner.ts'
 import { refused, reports } from '../reported.ts'
 import { nextLine } from '../text_lines.ts'
 import { Exchange } from '../transports/exchange.ts'
+import { WithMount } from '../with_mount.ts'
 import { errorTable } from './errors.ts'
 import { answers, badValues, encode, errorOf, isMotorFailure, numberOf, refusals, signature, wordOf } from './protocol.ts'
 import { simulate } from './simulator.ts'
@@ -61,9 +61,9 @@ function profile(): Profile {
 }
 
 /** Turns the operations of an Opentrons Heater-Shaker into its G-code. */
-class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
+class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
   readonly #heat = new HeatWatch(this.at.clock, warming)
-  readonly #going = new Going(this.at.line)
+  readonly #runner = new OperationRunner(this.at.line)
   /** Errors that the instrument reported without a question since it was initialized. */
   readonly #reported = new Set<number>()
   /** Whether initialize has found or brought the latch to one of its ends: after a restart it is at none. */
@@ -130,7 +130,7 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
    * With an open latch it is at home, or the latch would not have opened. Where the latch is nowhere it is closed first. A heater
    * that is on stays on, and is watched from now on.
    */
-  readonly initialize = this.#going.operation(async (_params: object, signal) => {
+  readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     await this.#mustRest('initialize')
     this.#reported.clear()
     const identity = await this.identify()
@@ -154,7 +154,7 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
     throw new LabError('interlock', `it turns at ${speed} rpm; wait until it is at rest, or stop it, then ${what}`)
   }
 
-  readonly shake = this.#going.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
+  readonly shake = this.#runner.operation(async ({ speed, duration }: { speed: number; duration: number }, signal) => {
     await this.#mustRest('shake')
     if ((await this.#latch()) !== 'IDLE_CLOSED')
       throw new LabError('interlock', 'its latch is not closed; lock the plate first (lock_plate)')
@@ -168,7 +168,7 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
         () => this.#order('M3 S0', signal),
         async () => (await this.#speedNow()) < speed - tolerance,
       )
-    await keepTime({ clock: this.at.clock, duration, going: signal, early: this.#going.early, slowDown }, async (seconds) => {
+    await keepTime({ clock: this.at.clock, duration, going: signal, early: this.#runner.early, slowDown }, async (seconds) => {
       mustTurn({ asked: speed, actual: await this.#speedNow(), tolerance, seconds, ramp_s })
       await this.#mustStayLatched()
       await this.#mustBeWell()
@@ -179,7 +179,7 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
     this.#mustHaveNoErrors()
   }
 
-  readonly end = () => this.#going.early.ask()
+  readonly end = () => this.#runner.early.ask()
 
   async #mustStayLatched(): Promise<void> {
     const status = await this.#latch()
@@ -187,12 +187,12 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
       throw new LabError('device_failed', `its latch is ${status} while it shakes; see that the plate is safe, then initialize`)
   }
 
-  readonly unlock_plate = this.#going.operation(async (_params: object, signal) => {
+  readonly unlock_plate = this.#runner.operation(async (_params: object, signal) => {
     await this.#mustRest('unlock the plate')
     await this.#moveLatch('M242', 'IDLE_OPEN', signal)
   })
 
-  readonly lock_plate = this.#going.operation(async (_params: object, signal) => {
+  readonly lock_plate = this.#runner.operation(async (_params: object, signal) => {
     await this.#mustRest('lock the plate')
     await this.#moveLatch('M243', 'IDLE_CLOSED', signal)
   })
@@ -207,7 +207,7 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
       throw new LabError('device_failed', `its latch should be ${wanted} and is ${status}; see what is in its way, then initialize`)
   }
 
-  readonly set_temperature = this.#going.operation(({ temperature }: Params<'set_temperature'>, signal) =>
+  readonly set_temperature = this.#runner.operation(({ temperature }: Params<'set_temperature'>, signal) =>
     temperature === null ? this.#heat.endBy(() => this.#heatOff(signal)) : this.#heatTo(temperature, signal),
   )
 
@@ -259,7 +259,7 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
 
   /** Stops where it is, and not at home: it has to be initialized before the latch opens. */
   async halt(): Promise<void> {
-    this.#going.stop()
+    this.#runner.stop()
     this.#heat.end()
     this.#exchange.interrupt('M3 S0')
     this.#exchange.interrupt('M106')
@@ -270,7 +270,7 @@ class HeaterShaker extends Mounted<SerialMount<Settings>> implements Device {
       good('M106', await this.#exchange.command('M106', { deadline_ms: reply_ms, accepts: isAnswer('M106') }))
   }
 
-  /** In rpm. A motor that failed drives nothing. */
+  /** Unit: rpm. A motor that failed drives nothing. */
   async #haltedSpeed(): Promise<number> {
     const text = await this.#exchange.query('M123', { deadline_ms: reply_ms, accepts: isAnswer('M123') })
     if (isMotorFailure(errorOf(text)?.number ?? 0)) return 0

@@ -1,9 +1,9 @@
 // A simulated Opentrons Heater-Shaker: motor, latch and heater, each with its rules, behind G-codes.
 
-import { Mounted } from '../mounted.ts'
 import { Heater, Table, Timers } from '../simulated_parts.ts'
 import { TextPort } from '../simulated_port.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { WithMount } from '../with_mount.ts'
 
 const answer_ms = 3
 const longest = 80
@@ -30,7 +30,7 @@ const texts: Record<number, string> = {
 type Latch = 'IDLE_OPEN' | 'IDLE_CLOSED' | 'IDLE_UNKNOWN' | 'OPENING' | 'CLOSING'
 
 /** Answers as an Opentrons Heater-Shaker does, on the clock that it is given. */
-class SimulatedHeaterShaker extends Mounted<InstrumentEnd<unknown>> implements Simulator {
+class SimulatedHeaterShaker extends WithMount<InstrumentEnd<unknown>> implements Simulator {
   readonly #port = new TextPort({ ...this.at, answer_ms, longest, ending: '\n', hear: (line) => this.#hear(line) })
   readonly #table = new Table(this.at.clock, rpmPerSecond)
   readonly #heater = new Heater(this.at.clock, timeConstant_s)

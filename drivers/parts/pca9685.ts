@@ -7,7 +7,7 @@ import type { Throttle } from './throttle.ts'
 
 export const pca9685Registers = { mode1: 0x00, mode2: 0x01, led0: 0x06, prescale: 0xfe } as const
 export const pca9685Mode1 = { sleep: 0x10, autoIncrement: 0x20 } as const
-/** In the high byte of ON and OFF: all the time. */
+/** The bit in the high byte of ON and OFF that means: all the time. */
 export const pca9685Full = 0x10
 const totemPole = 0x04
 /** A pulse a millisecond: what the smoothing of a usual 0 to 10 V converter wants. */

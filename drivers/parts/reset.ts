@@ -2,7 +2,7 @@
 
 import { LabError } from '../../src/errors.ts'
 
-/** Tells it to whoever has the pin, and answers what is to be thrown. */
+/** Tells it to whoever has the pin, and returns what is to be thrown. */
 export function wasReset(name: string, lost: (reason: string) => void): LabError {
   const reason = `the expander ${name} does not have what it was set to: it was reset; see its supply`
   lost(reason)

@@ -23,7 +23,7 @@ export class Thermometer {
     return this.#part.mustBeThere(this.#device)
   }
 
-  /** In °C. Rejects with `no_reply`, or with `device_failed` for what no such part can measure. */
+  /** Unit: °C. Rejects with `no_reply`, or with `device_failed` for what no such part can measure. */
   async read(): Promise<number> {
     const { min, max } = this.#part.range
     const temperature = await this.#part.read(this.#device)

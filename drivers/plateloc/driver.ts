@@ -6,9 +6,9 @@ import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import type { Driver, SerialMount } from '../driver.ts'
-import { Going } from '../going.ts'
-import { Mounted } from '../mounted.ts'
+import { OperationRunner } from '../operation_runner.ts'
 import { Exchange, strange } from '../transports/exchange.ts'
+import { WithMount } from '../with_mount.ts'
 import {
   type Acknowledgement,
   abortCycle,
@@ -68,8 +68,8 @@ function profile(): Profile {
 }
 
 /** Turns the operations of a PlateLoc into its commands. */
-class PlateLoc extends Mounted<SerialMount<Settings>> implements Device {
-  readonly #going = new Going(this.at.line)
+class PlateLoc extends WithMount<SerialMount<Settings>> implements Device {
+  readonly #runner = new OperationRunner(this.at.line)
   /** The answer to the last stop. */
   #aborted: Acknowledgement | undefined
   /** When the stage has arrived, as far as can be known. */
@@ -84,9 +84,9 @@ class PlateLoc extends Mounted<SerialMount<Settings>> implements Device {
       return false
     },
   })
-  readonly open = this.#going.operation((_params: object, signal) => this.#moveStage(stageOut, signal))
-  readonly close = this.#going.operation((_params: object, signal) => this.#moveStage(stageIn, signal))
-  readonly set_temperature = this.#going.operation(({ temperature }: Params<'set_temperature'>, signal) =>
+  readonly open = this.#runner.operation((_params: object, signal) => this.#moveStage(stageOut, signal))
+  readonly close = this.#runner.operation((_params: object, signal) => this.#moveStage(stageIn, signal))
+  readonly set_temperature = this.#runner.operation(({ temperature }: Params<'set_temperature'>, signal) =>
     this.#order(heatTo(temperature ?? coldest), signal),
   )
 
@@ -106,7 +106,7 @@ class PlateLoc extends Mounted<SerialMount<Settings>> implements Device {
     return ok
   }
 
-  readonly initialize = this.#going.operation(async (_params: object, signal) => {
+  readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     await this.#mustHear()
     signal.throwIfAborted()
     await this.#untilItStands(signal)
@@ -134,14 +134,14 @@ class PlateLoc extends Mounted<SerialMount<Settings>> implements Device {
     await sleep(this.at.clock, Math.max(0, this.#arrived - this.at.clock.now()), signal)
   }
 
-  readonly seal = this.#going.operation(async ({ temperature, duration }: { temperature: number; duration: number }, signal) => {
+  readonly seal = this.#runner.operation(async ({ temperature, duration }: { temperature: number; duration: number }, signal) => {
     await this.#start({ temperature, duration }, signal)
     await this.#untilSealed(duration, signal)
   })
 
   /**
-   * Where it refuses because it has not the temperature yet, it is asked again until it has. What it is set to cannot be read
-   * back, so it is set each time: somebody may have set it otherwise in the meantime, or it may have lost its power.
+   * Asks again while the sealer refuses because it has not reached the temperature. The set point cannot be read back, so it is set each time:
+   * somebody may have set it otherwise in the meantime, or it may have lost its power.
    */
   async #start({ temperature, duration }: { temperature: number; duration: number }, signal: AbortSignal): Promise<void> {
     const latest = this.at.clock.now() + heating_s * 1000
@@ -189,7 +189,7 @@ class PlateLoc extends Mounted<SerialMount<Settings>> implements Device {
 
   /** The cycle is aborted and the set point put to the coldest in one go. */
   async halt(): Promise<void> {
-    this.#going.stop()
+    this.#runner.stop()
     this.#aborted = undefined
     try {
       this.#exchange.interrupt(abortCycle)

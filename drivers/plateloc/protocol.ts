@@ -10,7 +10,7 @@ export type Acknowledgement = {
   /** The two letters of the command. */
   verb: string
   ok: boolean
-  /** Why not, in the instrument's words. */
+  /** The reason why not, in the instrument's words. */
   reason: string
 }
 
@@ -27,7 +27,7 @@ export function heatTo(temperature: number): string {
   return `ST 0.${String(temperature).padStart(3, '0')}`
 }
 
-/** In seconds, written in tenths after the point, of which there are at least two digits: 0.5 is `0.05`, 12 is `0.120`. */
+/** Unit: seconds, written in tenths after the point, of which there are at least two digits: 0.5 is `0.05`, 12 is `0.120`. */
 export function sealFor(duration: number): string {
   return `SS 0.${String(Math.round(duration * 10)).padStart(2, '0')}`
 }

@@ -1,10 +1,10 @@
 // A simulated PlateLoc: block, stage and press, and the acknowledgements of its commands.
 
-import { Mounted } from '../mounted.ts'
 import { Heater } from '../simulated_parts.ts'
 import { TextPort } from '../simulated_port.ts'
 import { SimulatedPress } from '../simulated_press.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { WithMount } from '../with_mount.ts'
 
 const answer_ms = 20
 const stage_ms = 4000
@@ -17,7 +17,7 @@ const longest = 64
 
 export const simulate: Simulate<unknown> = (at) => new SimulatedPlateLoc(at)
 
-class SimulatedPlateLoc extends Mounted<InstrumentEnd<unknown>> implements Simulator {
+class SimulatedPlateLoc extends WithMount<InstrumentEnd<unknown>> implements Simulator {
   readonly #port = new TextPort({ ...this.at, answer_ms, longest, ending: '\r', speed: 19200, hear: (line) => this.#answer(line) })
   readonly #press = new SimulatedPress({
     clock: this.at.clock,

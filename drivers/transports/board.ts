@@ -26,7 +26,7 @@ export interface Board extends Link {
   onWire(watch: OnWire): void
 }
 
-/** Where pins and buses come from: this computer, or a simulation. */
+/** The source of pins and buses: this computer, or a simulation. */
 export interface Hardware {
   openPin(place: GpioPlace, use: PinUse, lost: (reason: string) => void): Promise<Pin>
   /** Returns the bus of that number; the same object each time. */

@@ -26,7 +26,7 @@ export function lineClaim(place: GpioPlace): Claim {
   return { words: placeOf(place), on }
 }
 
-/** Why both cannot be, to be put after the words of both; undefined when they can. */
+/** The reason why both cannot be, to be put after the words of both; undefined when they can. */
 export function atOdds({ on: one }: Claim, { on: other }: Claim): string | undefined {
   if (one.kind === 'line' && other.kind === 'line') return sameLine(one, other)
   if (one.kind === 'part' && other.kind === 'part') return samePart(one, other)

@@ -20,7 +20,7 @@ export type Write =
 
 /** Carries out transfers. Rejects with the error of the system, which has an `errno`. */
 export interface I2cPort {
-  /** Answers the bytes that were read, none for a write. Does not hold up the event loop. */
+  /** Returns the bytes that were read, none for a write. Does not hold up the event loop. */
   transfer(address: number, transfer: Transfer): Promise<Uint8Array>
   /** Is done when it returns. */
   writeNow(address: number, write: Write): void
@@ -307,7 +307,7 @@ const noAnswer: Meaning = (part) => [
 ]
 const other: Meaning = (part, said) => ['device_failed', `${part}: ${said}`]
 
-/** By errno, which is all there is: the package leaves `code` empty for most of these (fivdi/i2c-bus #36). */
+/** Keyed by errno, which is all there is: the package leaves `code` empty for most of these (fivdi/i2c-bus #36). */
 const meanings: Record<number, Meaning> = {
   2: (part) => ['disconnected', `there is no bus for ${part}; switch it on (\`dtparam=i2c_arm=on\` in config.txt on a Raspberry Pi)`],
   6: noAnswer,

@@ -18,7 +18,7 @@ export interface Line extends Link {
   /** Sees all that passes, as it is written and as it comes in. */
   onWire(watch: OnWire): void
   setBaud(baud: number): Promise<void>
-  /** Modem lines, as far as there are any; answers whether they could be set. */
+  /** Modem lines, as far as there are any; returns whether they could be set. */
   setModem(lines: { rts?: boolean; dtr?: boolean }): Promise<boolean>
 }
 

@@ -4,8 +4,8 @@
 import type { Clock } from '../../src/kit/clock.ts'
 
 /**
- * Where a pin of this computer is: by its Broadcom number on a Raspberry Pi's header, or by the label or name of a chip
- * (`pinctrl-bcm2711`, `gpiochip0`) and the line on it.
+ * Names a pin of this computer: by its Broadcom number on a Raspberry Pi's header, or by the label or name of a chip (`pinctrl-bcm2711`,
+ * `gpiochip0`) and the line on it.
  */
 export type GpioPlace = { bcm: number } | { chip: string; line: number }
 

@@ -13,7 +13,7 @@ import { promisify } from 'node:util'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { sleep, systemClock } from '../../src/kit/clock.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
-import { Mounted } from '../mounted.ts'
+import { WithMount } from '../with_mount.ts'
 import { type Pin, type PinBackend, type PinUse, type Probe, placeInWords } from './pin.ts'
 import { type Chip, lineOf } from './pin_chips.ts'
 
@@ -139,7 +139,7 @@ function linkOf(path: string): string {
   }
 }
 
-/** In one go, so that hardly anything can happen between the level and the first edge. What gpiomon says is all that is printed after. */
+/** Reads the level and starts gpiomon in one go, so that hardly anything can happen between the level and the first edge. */
 const watcher = (get: string[], monitor: string[]) => `
 ${quoted(get)} || exit
 ${quoted(monitor)} & p=$!
@@ -157,7 +157,7 @@ type Watch = { shell: Shell; closed: Promise<void>; said: string; pid?: number; 
  * queues the edges, so the last one is the level, with two exceptions: an edge between the first level and gpiomon, a few milliseconds, is
  * lost; and in a burst the queue can overflow. So `read` begins anew every two seconds, and after a burst.
  */
-class Input extends Mounted<Place> implements Pin {
+class Input extends WithMount<Place> implements Pin {
   readonly #queue = new SerialQueue(64)
   readonly #listeners = new Set<(active: boolean) => void>()
   #watch: Watch | undefined
@@ -304,7 +304,7 @@ read -r level || exit
 } | { ${quoted(obey)} "${line}=$level"; printf '\\nended\\n'; }
 `
 
-class Output extends Mounted<Place> implements Pin {
+class Output extends WithMount<Place> implements Pin {
   readonly #keeper: Shell
   readonly #obeys = this.at.tools.words.obey !== undefined
   #pid: number | undefined
@@ -409,7 +409,7 @@ class Output extends Mounted<Place> implements Pin {
     if (!this.#closing && this.#opened) this.at.lost(`line ${this.at.line} of ${this.at.chip}: ${said || 'its gpioset has ended'}`)
   }
 
-  /** Where gpioset begins anew for each level, somebody else may have got at the line in between. */
+  /** Checks whether another program took the line in between, where gpioset begins anew for each level. */
   async #followed(): Promise<void> {
     const end = systemClock.now() + patience_ms
     let again = systemClock.now() + again_ms

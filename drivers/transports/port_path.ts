@@ -5,7 +5,7 @@ import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
 import { LabError, messageOf } from '../../src/errors.ts'
 
-/** Where udev keeps names that stay the same over restarts and other sockets. */
+/** The place where udev keeps names that stay the same over restarts and other sockets. */
 const byId = '/dev/serial/by-id'
 
 /** A lasting name, and the device that it stands for now. */

@@ -16,10 +16,10 @@ export type SerialPort = {
   serial_number: string | null
 }
 
-/** Where the kernel and udev tell of them. */
+/** The place where the kernel and udev tell of them. */
 const usual = { dev: '/dev', sys: '/sys/class/tty' }
 
-/** By path. A port of the board that nothing is behind is left out. */
+/** Keyed by path. A port of the board that nothing is behind is left out. */
 export async function serialPorts({ dev, sys }: { dev: string; sys: string } = usual): Promise<SerialPort[]> {
   const [names, byId, byPath] = await Promise.all([namesIn(sys), linksIn(`${dev}/serial/by-id`), linksIn(`${dev}/serial/by-path`)])
   const found = await Promise.all(names.map((name) => portOf(name, { dev, sys })))

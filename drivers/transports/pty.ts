@@ -6,7 +6,7 @@ import type { Writable } from 'node:stream'
 import { LabError, messageOf } from '../../src/errors.ts'
 
 export interface Pty {
-  /** Where others open it: the link if one was asked for, else `/dev/pts/…`. */
+  /** The path at which others open the terminal: the link if one was asked for, else `/dev/pts/…`. */
   readonly path: string
   /** Registers the one listener of the bytes that a program on the other side writes. */
   onBytes(listen: (bytes: Uint8Array) => void): void

@@ -13,7 +13,7 @@ export interface Simulator extends Mechanism {
 
 /** A simulated instrument, whatever it hangs on. */
 export interface Mechanism {
-  /** Makes a fault, or mends it. Answers false when this instrument cannot have that one. */
+  /** Makes a fault, or mends it. Returns false when this instrument cannot have that one. */
   setFault(fault: MechanicalFault, present: boolean): boolean
   /** Switches it off: it holds no timer any more. */
   powerOff(): void
@@ -28,7 +28,7 @@ export type InstrumentEnd<Settings> = {
   /** The instrument's own time. */
   clock: Clock
   settings: Settings
-  /** Answers the speed in baud that the host's end of the line has now; absent where nobody can tell. */
+  /** Returns the speed in baud that the host's end of the line has now; absent where nobody can tell. */
   baud?: () => number
 }
 

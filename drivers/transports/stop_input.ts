@@ -13,7 +13,7 @@ import type { ContactWiring } from './wiring.ts'
 type StopInputPlace = ContactWiring
 
 type StopInput = {
-  /** Why it would not be noticed now; undefined when it would. */
+  /** The reason why it would not be noticed now; undefined when it would. */
   readonly trouble: string | undefined
   close(): Promise<void>
 }

@@ -71,7 +71,7 @@ export type BoardPlan = {
   i2c: Readonly<Record<string, PartWiring>>
 }
 
-/** Where a pin is, in words that no other place has. */
+/** Names the place of a pin in words that no other place has. */
 export function placeOf(wiring: GpioPlace | Pick<v.InferOutput<typeof OnExpander>, 'expander'>): string {
   if ('bcm' in wiring) return `GPIO ${wiring.bcm}`
   if ('chip' in wiring) return `line ${wiring.line} of ${wiring.chip}`

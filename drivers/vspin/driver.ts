@@ -4,9 +4,9 @@ import type { Device, Identity } from '../../src/devices/device.ts'
 import { connectionLost, notOpen } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Driver, SerialMount } from '../driver.ts'
-import { Going } from '../going.ts'
-import { Mounted } from '../mounted.ts'
+import { OperationRunner } from '../operation_runner.ts'
 import { Exchange } from '../transports/exchange.ts'
+import { WithMount } from '../with_mount.ts'
 import { coldStart } from './cold_start.ts'
 import * as door from './door.ts'
 import { framer, type Question, type Servo, servoOf, status } from './nmc.ts'
@@ -33,20 +33,20 @@ const gap_ms = 50
 /** For a first word after which silence means something. */
 const hello_ms = 150
 const helloTries = 3
-/** In which a rotor must be seen to slow down after a stop. */
+/** The time within which a rotor must be seen to slow down after a stop. */
 const slowing_ms = 2000
 const slowingLook_ms = 75
 /** A stop slows down as fast as the motor may. */
 const fastest = 1
 
 /** Turns the operations of a VSpin into the words of its motor controller. */
-class VSpin extends Mounted<SerialMount<Settings>> implements Device {
+class VSpin extends WithMount<SerialMount<Settings>> implements Device {
   #servoId: Buffer | undefined
   /** Whether the centrifuge was initialized and neither stopped nor lost since: then it hears, and its positions mean something. */
   #ready = false
   /** Ends questions that belong to no operation, and shows that there was a stop. */
   #halting = new AbortController()
-  readonly #going = new Going(this.at.line)
+  readonly #runner = new OperationRunner(this.at.line)
   #confirming: Promise<void> = Promise.resolve()
   readonly #exchange = new Exchange<Buffer, Question>(this.at.line, {
     framer,
@@ -68,14 +68,14 @@ class VSpin extends Mounted<SerialMount<Settings>> implements Device {
     this.#ready = false
     this.#halting.abort(reason)
     this.#halting = new AbortController()
-    this.#going.end(reason)
+    this.#runner.end(reason)
   }
 
   #talkUntil(signal = this.#halting.signal): Talk {
     return new Talk({ exchange: this.#exchange, line: this.at.line, clock: this.at.clock, signal })
   }
 
-  readonly initialize = this.#going.operation(async (_params: object, signal) => {
+  readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     const talk = this.#talkUntil(signal)
     await this.#confirming.catch(() => undefined)
     await this.at.line.setBaud(words.runningBaud)
@@ -95,7 +95,7 @@ class VSpin extends Mounted<SerialMount<Settings>> implements Device {
     await rotor.goToBucket(talk, { home, remainder: this.at.settings.remainder, bucket: this.at.settings.bucket })
   }
 
-  readonly centrifuge = this.#going.operation(async ({ g, duration }: { g: number; duration: number }, signal) => {
+  readonly centrifuge = this.#runner.operation(async ({ g, duration }: { g: number; duration: number }, signal) => {
     const talk = this.#initialized(signal)
     const spin = { rpm: words.rpmOf(g), duration, acceleration: this.at.settings.acceleration, deceleration: this.at.settings.deceleration }
     if (spin.rpm > words.highest_rpm)
@@ -105,12 +105,12 @@ class VSpin extends Mounted<SerialMount<Settings>> implements Device {
     if ((await talk.inputs()).doorOpen) throw new LabError('interlock', 'its door is open; close it first')
     await door.freeForSpinning(talk)
     await this.#slowedDownOtherwise(async () => {
-      await rotor.spin(talk, spin, { early: this.#going.early, going: signal })
+      await rotor.spin(talk, spin, { early: this.#runner.early, going: signal })
       await this.#homeAndPresent(talk)
     })
   })
 
-  readonly end = () => this.#going.early.ask()
+  readonly end = () => this.#runner.early.ask()
 
   /** Does what turns the rotor. If it fails the rotor is slowed down, unless a stop has done so already. */
   async #slowedDownOtherwise(work: () => Promise<void>): Promise<void> {
@@ -134,13 +134,13 @@ class VSpin extends Mounted<SerialMount<Settings>> implements Device {
     }
   }
 
-  readonly open = this.#going.operation(async (_params: object, signal) => {
+  readonly open = this.#runner.operation(async (_params: object, signal) => {
     const talk = this.#initialized(signal)
     await mustNotTurn(talk)
     await door.open(talk)
   })
 
-  readonly close = this.#going.operation(async (_params: object, signal) => {
+  readonly close = this.#runner.operation(async (_params: object, signal) => {
     const talk = this.#initialized(signal)
     await mustNotTurn(talk)
     await door.close(talk)

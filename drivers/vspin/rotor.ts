@@ -35,7 +35,7 @@ export function isSlower(before: Servo, after: Servo): boolean {
   return Math.abs(after.velocity) < Math.abs(before.velocity) - wavers
 }
 
-/** Finds the index of the rotor; answers its position in counts. */
+/** Finds the index of the rotor; returns its position in counts. */
 export async function home(talk: Talk): Promise<number> {
   await talk.orders(words.enableMotor)
   await talk.order(words.positionIsZero)
@@ -117,7 +117,7 @@ export async function spin(talk: Talk, asked: Spin, { early, going }: Ending): P
 
 type Turning = { asked: Spin; endsEarly(seconds_left: number): Promise<boolean> }
 
-/** Speeds up, and answers whether somebody ended that. */
+/** Speeds up, and returns whether somebody ended that. */
 async function isEndedBeforeFast(
   talk: Talk,
   { asked, speedUp_ms, early, endsEarly }: Turning & { speedUp_ms: number; early: EarlyEnd },
@@ -134,7 +134,7 @@ async function isEndedBeforeFast(
   }
 }
 
-/** Keeps the speed for as long as asked, and answers whether somebody ended that. */
+/** Keeps the speed for as long as asked, and returns whether somebody ended that. */
 async function isEndedAtSpeed(talk: Talk, { asked: { rpm, duration }, endsEarly }: Turning): Promise<boolean> {
   const end = talk.clock.now() + duration * 1000
   while (talk.clock.now() < end) {

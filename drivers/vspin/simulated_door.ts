@@ -1,7 +1,7 @@
 // A door, its lock and the lock of the buckets, each moved by air when its valve switches.
 
 import type { Clock } from '../../src/kit/clock.ts'
-import { Mounted } from '../mounted.ts'
+import { WithMount } from '../with_mount.ts'
 import { freeBucket, lockBucket, openDoor, unlockDoor } from './words.ts'
 
 const door_ms = 1500
@@ -9,7 +9,7 @@ const doorLock_ms = 300
 const bucketLock_ms = 400
 
 /** Two ends and a way between them. */
-class Cylinder extends Mounted<{ clock: Clock; out: boolean; travel_ms: number; arrived(): void }> {
+class Cylinder extends WithMount<{ clock: Clock; out: boolean; travel_ms: number; arrived(): void }> {
   #cancel: (() => void) | undefined
   #goal = this.at.out
   out = this.at.out
@@ -36,7 +36,7 @@ class Cylinder extends Mounted<{ clock: Clock; out: boolean; travel_ms: number; 
 }
 
 /** At first it is closed and locked, and the buckets are free. */
-export class Door extends Mounted<Clock> {
+export class Door extends WithMount<Clock> {
   readonly #door = this.#cylinder(false, door_ms)
   readonly #lock = this.#cylinder(true, doorLock_ms)
   readonly #bucketLock = this.#cylinder(false, bucketLock_ms)

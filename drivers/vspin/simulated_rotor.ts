@@ -1,7 +1,7 @@
 // A rotor, its motor and its encoder, moved on whenever somebody looks.
 
 import type { Clock } from '../../src/kit/clock.ts'
-import { Mounted } from '../mounted.ts'
+import { WithMount } from '../with_mount.ts'
 import { accelerationOfWord, countsPerTurn } from './words.ts'
 
 type Goal =
@@ -12,7 +12,7 @@ type Goal =
 const step_s = 0.005
 /** The deceleration of a rotor without a motor, in counts/s². */
 const friction = 2000
-/** Where it happens to stand when it is switched on; the index is at every whole turn. */
+/** The place where it happens to stand when it is switched on; the index is at every whole turn. */
 const firstAngle = 2345
 
 type Parts = {
@@ -24,7 +24,7 @@ type Parts = {
 }
 
 /** Angles in counts since it was switched on, speeds in counts/s, accelerations in counts/s². */
-export class Rotor extends Mounted<Parts> {
+export class Rotor extends WithMount<Parts> {
   #at_ms = this.at.clock.now()
   #angle = firstAngle
   #zero = firstAngle

@@ -1,8 +1,8 @@
 // A VSpin as it is seen from its port: a bus with a servo and an I/O module, a rotor on the one and a door on the other.
 
 import type { Clock } from '../../src/kit/clock.ts'
-import { Mounted } from '../mounted.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
+import { WithMount } from '../with_mount.ts'
 import { aux, checksum, command, decode, divisors, type Packet, servoItems, status, trajectory, u32 } from './nmc.ts'
 import type { Settings } from './settings.ts'
 import { Door } from './simulated_door.ts'
@@ -22,7 +22,7 @@ const visible = 1
 type Module = {
   address: number
   items: number
-  /** Carries out a command; answers nothing. */
+  /** Carries out a command; returns nothing. */
   obey(packet: Packet): void
   reset(): void
   statusByte(): number
@@ -31,7 +31,7 @@ type Module = {
 }
 
 /** Answers as a VSpin does, on the clock that it is given. */
-class SimulatedVSpin extends Mounted<InstrumentEnd<Settings>> implements Simulator {
+class SimulatedVSpin extends WithMount<InstrumentEnd<Settings>> implements Simulator {
   #jammed = false
   #deafUntil = this.at.clock.now()
   #speed = words.coldBaud

@@ -2,9 +2,9 @@
 
 import { LabError } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
-import { Mounted } from '../mounted.ts'
 import type { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
+import { WithMount } from '../with_mount.ts'
 import { type Inputs, inputsOf, isNoEcho, type Question, type Servo, servoOf, status } from './nmc.ts'
 import { ioStatus, servoStatus } from './words.ts'
 
@@ -13,7 +13,7 @@ const reply_ms = 1000
 
 type Parts = { exchange: Exchange<Buffer, Question>; line: Line; clock: Clock; signal: AbortSignal }
 
-export class Talk extends Mounted<Parts> {
+export class Talk extends WithMount<Parts> {
   readonly clock = this.at.clock
   readonly line = this.at.line
 
@@ -63,7 +63,7 @@ export class Talk extends Mounted<Parts> {
     return this.at.exchange.probe(question, { deadline_ms: ms, isLikelySilent: true, accepts: isNoEcho(question) })
   }
 
-  /** Asks until it is as wanted, at least once; rejects with what `late` answers after `limit_ms`. */
+  /** Asks until it is as wanted, at least once; rejects with what `late` returns after `limit_ms`. */
   async until<T>(ask: () => Promise<T>, wanted: (seen: T) => boolean, limit_ms: number, late: (seen: T) => LabError): Promise<T> {
     const end = this.clock.now() + limit_ms
     for (;;) {

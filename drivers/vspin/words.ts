@@ -12,7 +12,7 @@ const everybody = 0xff
 // Units
 
 export const countsPerTurn = 8000
-/** In seconds. */
+/** Unit: seconds. */
 const tick = 0.000512
 const radius_cm = 10
 export const highest_rpm = 3000

@@ -5,8 +5,8 @@ import type { Device, Identity, Profile } from '../../src/devices/device.ts'
 import type { Params } from '../../src/devices/operations.ts'
 import { described, Whole } from '../../src/kit/described.ts'
 import type { Driver, SerialMount } from '../driver.ts'
-import { Going } from '../going.ts'
-import { Mounted } from '../mounted.ts'
+import { OperationRunner } from '../operation_runner.ts'
+import { WithMount } from '../with_mount.ts'
 import { errorTable } from './errors.ts'
 import { askVersion, conveyorIn, conveyorOut, peel, reset, signature } from './protocol.ts'
 import { simulate } from './simulator.ts'
@@ -46,13 +46,13 @@ function profile(): Profile {
 }
 
 /** Turns the operations of an XPeel into its commands. */
-class XPeel extends Mounted<SerialMount<Settings>> implements Device {
-  readonly #going = new Going(this.at.line)
+class XPeel extends WithMount<SerialMount<Settings>> implements Device {
+  readonly #runner = new OperationRunner(this.at.line)
   readonly #talk = new Talk(this.at)
-  readonly close = this.#going.operation((_params: object, signal) => this.#talk.move(conveyorIn, step_s, signal))
+  readonly close = this.#runner.operation((_params: object, signal) => this.#talk.move(conveyorIn, step_s, signal))
 
   /** A motion clears the codes of the one before, and a reset is one that brings it to where it takes a plate. */
-  readonly initialize = this.#going.operation(async (_params: object, signal) => {
+  readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     await this.#talk.still()
     this.#talk.forgetRestart()
     const identity = await this.identify()
@@ -60,11 +60,11 @@ class XPeel extends Mounted<SerialMount<Settings>> implements Device {
     return { identity }
   })
 
-  readonly peel = this.#going.operation(async ({ parameter_set, adhere }: Params<'peel'>, signal) => {
+  readonly peel = this.#runner.operation(async ({ parameter_set, adhere }: Params<'peel'>, signal) => {
     await this.#talk.move(peel(parameter_set, adhere), peel_s, signal)
   })
 
-  readonly open = this.#going.operation(async (_params: object, signal) => {
+  readonly open = this.#runner.operation(async (_params: object, signal) => {
     for (let step = 0; step < this.at.settings.outward_steps; step++) await this.#talk.move(conveyorOut, step_s, signal)
   })
 
@@ -81,7 +81,7 @@ class XPeel extends Mounted<SerialMount<Settings>> implements Device {
    * moves nothing, and it is halted when it has said that its motion is done, and answers.
    */
   async halt(): Promise<void> {
-    this.#going.stop()
+    this.#runner.stop()
     this.#talk.interrupt(askVersion)
     await this.#talk.still()
     this.#talk.forgetRestart()

@@ -1,9 +1,9 @@
 // A simulated XPeel: conveyor, elevator and tape, the lines that it sends, and the buttons on its front.
 
-import { Mounted } from '../mounted.ts'
 import { Timers } from '../simulated_parts.ts'
 import { TextPort } from '../simulated_port.ts'
 import type { InstrumentEnd, MechanicalFault, Simulator } from '../transports/simulator.ts'
+import { WithMount } from '../with_mount.ts'
 
 const answer_ms = 20
 const home_ms = 6000
@@ -37,7 +37,7 @@ export type SimulatedXPeel = Simulator & {
 
 export const simulate = (at: InstrumentEnd<unknown>): SimulatedXPeel => new Peeler(at)
 
-class Peeler extends Mounted<InstrumentEnd<unknown>> implements SimulatedXPeel {
+class Peeler extends WithMount<InstrumentEnd<unknown>> implements SimulatedXPeel {
   readonly #port = new TextPort({
     ...this.at,
     ...{ answer_ms, longest, ending: '\r\n', speed: 9600 },

@@ -4,11 +4,11 @@ import { connectionLost } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { deferred } from '../../src/kit/deferred.ts'
-import { unlessAborted } from '../going.ts'
-import { Mounted } from '../mounted.ts'
+import { unlessAborted } from '../operation_runner.ts'
 import { reports } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
+import { WithMount } from '../with_mount.ts'
 import { errorTable } from './errors.ts'
 import {
   askStatus,
@@ -34,7 +34,7 @@ type Motion = { acknowledged: boolean; ended: Promise<number[]>; end(codes: numb
 
 type Parts = { line: Line; clock: Clock }
 
-export class Talk extends Mounted<Parts> {
+export class Talk extends WithMount<Parts> {
   readonly #exchange = new Exchange<string, string>(this.at.line, {
     framer: nextAnswer,
     encode,

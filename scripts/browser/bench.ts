@@ -71,7 +71,7 @@ export async function openBench({ data_dir, ...more }: { data_dir?: string } & M
   let service = await start(0)
   const { url } = service
   const port = Number(new URL(url).port)
-  const api_key = await prepareDemo(service.lab)
+  const api_key = await prepareDemo(service.bench)
   const browser = await launchChromium()
   const complaints: string[] = []
   return {

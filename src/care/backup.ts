@@ -52,10 +52,10 @@ export type Sources = {
 }
 
 /** Keys are hashed, but whoever has a copy of them can have them accepted; events may be many. */
-export type Wanted = { with_keys: boolean; with_events: boolean }
+export type BackupContents = { with_keys: boolean; with_events: boolean }
 
 /** The bytes that would be packed, before they are. */
-export async function sizeOfBackup(sources: Sources, wanted: Wanted): Promise<number> {
+export async function sizeOfBackup(sources: Sources, wanted: BackupContents): Promise<number> {
   const { parts } = await partsOf(sources, wanted)
   return parts.reduce((sum, { size }) => sum + size, 0)
 }
@@ -63,7 +63,7 @@ export async function sizeOfBackup(sources: Sources, wanted: Wanted): Promise<nu
 type Making = { path: string; at: Date; signal?: AbortSignal }
 
 /** Packs it into a file that is not there yet. Rejects with `storage`, or with the signal's reason; then there is no such file. */
-export async function makeBackup(sources: Sources, wanted: Wanted, { path, at, signal }: Making): Promise<Manifest> {
+export async function makeBackup(sources: Sources, wanted: BackupContents, { path, at, signal }: Making): Promise<Manifest> {
   const { version, system_id } = sources
   const { parts, left_out } = await partsOf(sources, wanted)
   const manifest: Manifest = { format: backupFormat, version, made_at: at.getTime() / 1000, system_id, ...wanted, files: [], left_out }
@@ -95,7 +95,7 @@ export async function readConfiguration(sources: Pick<Sources, 'config' | 'topol
   return { files: await Promise.all(files), left_out }
 }
 
-async function partsOf(sources: Sources, wanted: Wanted): Promise<Sorted> {
+async function partsOf(sources: Sources, wanted: BackupContents): Promise<Sorted> {
   const { configuration } = sources
   const config = configuration ? readParts(configuration) : await configParts(sources)
   const state = await stateParts(sources.data_dir, wanted)
@@ -173,7 +173,7 @@ async function configParts({ config, topologies }: Pick<Sources, 'config' | 'top
   return { parts: [...file, ...parts], left_out: [...left_out, ...hidden] }
 }
 
-async function stateParts(data_dir: string, wanted: Wanted): Promise<Sorted<OfDisk>> {
+async function stateParts(data_dir: string, wanted: BackupContents): Promise<Sorted<OfDisk>> {
   const unknown: string[] = []
   const tree = await treeOf(data_dir, (name) => {
     if (kindOf(name) === 'unknown') unknown.push(leftOut(stateFolder + name, 'benchd keeps no such file'))
@@ -190,7 +190,7 @@ function sorted({ files, others }: Tree, folder: string, below: string): Sorted<
   }
 }
 
-function isWanted(kind: ReturnType<typeof kindOf>, { with_keys, with_events }: Wanted): boolean {
+function isWanted(kind: ReturnType<typeof kindOf>, { with_keys, with_events }: BackupContents): boolean {
   return kind !== undefined && kind !== 'unknown' && (kind !== 'keys' || with_keys) && (kind !== 'events' || with_events)
 }
 

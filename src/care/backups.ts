@@ -12,7 +12,7 @@ import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
 import { SerialQueue } from '../kit/serial_queue.ts'
 import { bytesOf, sizeOf } from '../kit/tree.ts'
-import type { Sources, Wanted } from './backup.ts'
+import type { BackupContents, Sources } from './backup.ts'
 import { momentOf, stampOf } from './backup_files.ts'
 import { levelOf, type Room } from './host.ts'
 
@@ -33,7 +33,7 @@ export const MadeBackup = v.strictObject({
 export type MadeBackup = v.InferOutput<typeof MadeBackup>
 
 /** `keep: false` for one that is taken away and deleted at once: no older one goes for it. */
-export type Making = Wanted & { keep?: boolean }
+export type Making = BackupContents & { keep?: boolean }
 
 const pattern = /^(daily|asked)-(\d{8}T\d{6}Z)(-keys)?(-events)?\.tar\.gz$/
 const keptBackups = 7
@@ -85,7 +85,7 @@ export class Backups {
     await this.#plan(again_ms)
   }
 
-  /** Why there is no daily backup of today; undefined while all is well. */
+  /** The reason why there is no daily backup of today; undefined while all is well. */
   get trouble(): string | undefined {
     return this.#failed
   }
@@ -152,7 +152,7 @@ export class Backups {
     this.#next(this.#failed === undefined ? day_ms : again_ms)
   }
 
-  async #make(why: 'daily' | 'asked', wanted: Wanted, keep = true): Promise<MadeBackup> {
+  async #make(why: 'daily' | 'asked', wanted: BackupContents, keep = true): Promise<MadeBackup> {
     this.#closing.signal.throwIfAborted()
     await this.#mustHaveRoom(wanted)
     await makePrivateFolder(this.#folder)
@@ -165,7 +165,7 @@ export class Backups {
   }
 
   /** Packed it is smaller, but how much is not known before. */
-  async #mustHaveRoom(wanted: Wanted): Promise<void> {
+  async #mustHaveRoom(wanted: BackupContents): Promise<void> {
     const { sizeOfBackup } = await packer()
     const [room, bytes] = [await this.#room(), await sizeOfBackup(this.#sources, wanted)]
     if (levelOf({ ...room, free: room.free - bytes }) !== 'nearly none') return
@@ -176,7 +176,7 @@ export class Backups {
   }
 
   /** Two of one second have different names all the same. */
-  async #freeName(why: string, { with_keys, with_events }: Wanted): Promise<{ name: string; at: Date }> {
+  async #freeName(why: string, { with_keys, with_events }: BackupContents): Promise<{ name: string; at: Date }> {
     const taken = new Set((await namesIn(this.#folder)).map((name) => pattern.exec(name)?.[2]))
     let at = new Date(this.#now())
     while (taken.has(stampOf(at))) at = new Date(at.getTime() + 1000)

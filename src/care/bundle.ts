@@ -69,7 +69,7 @@ export function hiddenSecrets(config: unknown): unknown {
   return JSON.parse(JSON.stringify(config, hide))
 }
 
-/** By the names of members of a configuration, whose values hold secrets under no such name. */
+/** Keyed by the names of members of a configuration, whose values hold secrets under no such name. */
 const hiders: Record<string, (value: unknown) => unknown> = { notify: withoutAddresses, command: withoutArguments }
 
 /** The arguments of a bridge's program can be tokens and passwords. */

@@ -39,7 +39,7 @@ export type FileChange = {
 /** A backup that is whole. */
 export type Opened = {
   manifest: Manifest
-  /** By their names below the folder of the configuration: `config.json`, `topologies/…`. */
+  /** Keyed by their names below the folder of the configuration: `config.json`, `topologies/…`. */
   config: ReadonlyMap<string, Buffer>
   /** Names in the archive that are none of a backup of this version, and not put back. */
   passed_over: readonly string[]
@@ -99,7 +99,7 @@ class Looked {
   }
 }
 
-/** Answers whether it is a file of a backup; throws where no version would have packed it. */
+/** Returns whether it is a file of a backup; throws where no version would have packed it. */
 function mustBelong(name: string): boolean {
   const kind = name.startsWith(stateFolder) ? kindOf(name.slice(stateFolder.length)) : undefined
   const isConfig = name === `${configFolder}config.json` || name.startsWith(`${configFolder}topologies/`)
@@ -159,7 +159,7 @@ function mayReplace(kind: Kind, { with_keys, with_events }: Manifest, { all, key
 }
 
 /**
- * Carries the plan out, under the lock of the folder. Answers the folder below the data folder that keeps what was there; undefined when
+ * Carries the plan out, under the lock of the folder. Returns the folder below the data folder that keeps what was there; undefined when
  * nothing had to be changed. Rejects with `storage`; nothing has changed then.
  */
 export async function restore(

@@ -10,7 +10,7 @@ import { sha256Of } from '../kit/tree.ts'
 import { configFolder } from './backup.ts'
 import type { FileChange, Opened } from './restore.ts'
 
-/** Where the configuration of this machine is. */
+/** The place where the configuration of this machine is. */
 type ConfigPlaces = { config: string; topologies: string }
 
 /** Plans the restore of the configuration; the names are the paths on this machine. Topologies that the backup has not stay. */

@@ -1,13 +1,13 @@
 // The two ways in which most commands speak to the service: they show what it answers, or tell it something.
 
 import { ask, patiently, type Service, serviceOf, serviceOptions } from './client.ts'
-import { type Command, command, type commonOptions, type Declaration, type Given, type Options } from './command.ts'
+import { type Command, command, type commonOptions, type Declaration, type Options, type OptionValues } from './command.ts'
 import { print } from './table.ts'
 import { mustBeSure, type OperationAnswer, say, yesOption } from './terminal.ts'
 
 type CommandInput<Own extends Options> = {
   service: Service
-  options: Given<Own & typeof serviceOptions & typeof commonOptions>
+  options: OptionValues<Own & typeof serviceOptions & typeof commonOptions>
   operands: readonly string[]
 }
 
@@ -27,7 +27,7 @@ export function shows<Shown, Own extends Options = Record<never, never>>({
   path(asked: CommandInput<Own>): string | Promise<string>
   text(shown: Shown, asked: CommandInput<Own>): string
   also?(shown: Shown, asked: CommandInput<Own>): void
-  whom?(options: Given<typeof serviceOptions>): Service
+  whom?(options: OptionValues<typeof serviceOptions>): Service
 }): Command {
   return command({
     ...its,
@@ -58,7 +58,7 @@ export function tells<Own extends Options = Record<never, never>>({
 }: Definition<Own> & {
   tell(asked: CommandInput<Own>): Telling | Promise<Telling>
   deed?(operands: readonly string[]): string
-  whom?(options: Given<typeof serviceOptions>): Service
+  whom?(options: OptionValues<typeof serviceOptions>): Service
 }): Command {
   return command({
     ...its,
@@ -66,9 +66,9 @@ export function tells<Own extends Options = Record<never, never>>({
     async run({ options, operands }) {
       const service = whom(options)
       const { method = 'POST', path, body, headers, patient } = await tell({ service, options, operands } as CommandInput<Own>)
-      if (deed && !(options as Given<typeof yesOption>).yes) {
+      if (deed && !(options as OptionValues<typeof yesOption>).yes) {
         if (method === 'DELETE') await ask(service, 'GET', path)
-        await mustBeSure(options as Given<typeof yesOption>, deed(operands))
+        await mustBeSure(options as OptionValues<typeof yesOption>, deed(operands))
       }
       return say(
         await ask<OperationAnswer>(patient ? patiently(service) : service, method, path, body, { headers }),

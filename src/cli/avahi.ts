@@ -2,7 +2,7 @@
 
 type Bench = {
   name: string
-  /** By its name on the network; its addresses are what works where names do not. */
+  /** The name of the computer on the network; its addresses work where names do not. */
   url: string
   addresses: string[]
   port: number

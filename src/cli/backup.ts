@@ -6,7 +6,7 @@ import { LabError } from '../errors.ts'
 import { exists } from '../kit/folder.ts'
 import type { Report } from '../kit/json_file.ts'
 import { ask, open, patiently, type Service, serviceOf, serviceOptions } from './client.ts'
-import { command, type Given } from './command.ts'
+import { command, type OptionValues } from './command.ts'
 import { tellNoService } from './elsewhere.ts'
 import { CliError } from './exit.ts'
 import { offline } from './offline.ts'
@@ -60,19 +60,19 @@ const backupList = command({
 
 export const commands = [backup, backupList]
 
-/** Where the backups are that a service, or nobody, looks after. */
+/** The folder of the backups, for a running service and for none. */
 type Store = {
   /** The data folder; undefined for a service at another address. */
   folder?: string
   make(wanted: Making): Promise<MadeBackup>
   list(): Promise<Backup[]>
-  /** Answers what writes it into an open file. */
+  /** Returns what writes it into an open file. */
   read(backup: Backup): Promise<(to: number) => Promise<void>>
   remove(backup: Backup): Promise<void>
 }
 
 /** Returns the backups of the running service; without one, those of its folder on this machine. */
-export async function storeOf(options: Given<typeof serviceOptions & typeof configOption>): Promise<Store> {
+export async function storeOf(options: OptionValues<typeof serviceOptions & typeof configOption>): Promise<Store> {
   const service = serviceOf(options)
   try {
     await ask(service, 'GET', path)

@@ -81,7 +81,7 @@ function ofThisMachine(places: Places): Wish[] {
   ]
 }
 
-/** Where no service answers. */
+/** Used where no service answers. */
 function ofFolder(places: Places): Wish[] {
   const get = (text: keyof typeof stateTexts) => () => offline(dataDir(places['data-dir']), 'state text', { text })
   return [

@@ -8,7 +8,7 @@ import type { TLSSocket } from 'node:tls'
 import { exists, socketPath } from '../kit/folder.ts'
 import { deepestWritten, isDeeper } from '../kit/json.ts'
 import { atShell } from './at_shell.ts'
-import { commonOptions, type Given } from './command.ts'
+import { commonOptions, type OptionValues } from './command.ts'
 import { credentials } from './credentials.ts'
 import { CliError, exitOfStatus, NotServed } from './exit.ts'
 import { secondsOf } from './numbers.ts'
@@ -36,11 +36,11 @@ export const serviceOptions = {
 } as const
 
 /** The service that the options or the environment name; else the machine's own, the one of the credentials, the one on the data folder. */
-export function serviceOf(options: Given<typeof serviceOptions>): Service {
+export function serviceOf(options: OptionValues<typeof serviceOptions>): Service {
   return { ...whereabouts(options), wait_s: options.timeout === undefined ? undefined : secondsOf('--timeout', options.timeout, isTimeout) }
 }
 
-function whereabouts(options: Given<typeof serviceOptions>): Service {
+function whereabouts(options: OptionValues<typeof serviceOptions>): Service {
   // A folder that is named with the command goes before the address that was exported for all of them.
   const url = webAddress(options.url ?? (options['data-dir'] ? undefined : process.env.BENCHD_URL || undefined))
   // A file with the line ends of Windows leaves a carriage return behind the key.
@@ -82,7 +82,7 @@ const usual_s = 60
 
 const isTimeout = (seconds: number) => seconds > 0 && seconds <= 86_400
 
-/** Where systemd has the service open a socket for the group `benchd`. */
+/** The place where systemd has the service open a socket for the group `benchd`. */
 const groupDoor = '/run/benchd'
 
 /** Returns the answer of the service, parsed. Throws `CliError`; `unreachable` when nobody listens there. */
@@ -189,7 +189,7 @@ const noSocket: readonly string[] = ['ENOENT', 'ECONNREFUSED']
 const farAway = 'its computer cannot be reached; see that it is on and in the same network'
 const brokenOff = 'the connection broke off; try again'
 
-/** Why nobody answers at an address. */
+/** The reason why nobody answers at an address. */
 const unanswered: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there; see that the service runs, and that its port is right (benchd discover)',
   ENOTFOUND: 'nobody knows the name of its computer; check it, or write its address (benchd discover)',

@@ -17,7 +17,7 @@ export type Option = {
   help: string
 }
 export type Options = Record<string, Option>
-export type Given<Own extends Options> = {
+export type OptionValues<Own extends Options> = {
   [Name in keyof Own]?: Own[Name]['type'] extends 'boolean' ? boolean : Own[Name] extends { multiple: true } ? string[] : string
 }
 
@@ -37,16 +37,16 @@ export type Command<Own extends Options = Options> = {
   /** Names of what stands behind it without dashes; in brackets what may be left out. */
   operands: readonly string[]
   options: Own
-  /** Where --json makes no sense: what to do instead. */
+  /** Says what to do instead of --json, for commands in which it makes no sense. */
   no_json?: string
   example?: string
   /** Options that it does not list, with a value each, are for it to judge: `more` of what it is given. */
   takes_more?: true
   /** The command stops something: options that it does not have, and words that are too many, do not keep it from that. */
   stops?: true
-  /** Answers the exit code where it is not 0. `table` is of all commands. */
+  /** Returns the exit code where it is not 0. `table` is of all commands. */
   run(given: {
-    options: Given<Own & typeof commonOptions>
+    options: OptionValues<Own & typeof commonOptions>
     operands: readonly string[]
     more: Readonly<Record<string, string>>
     table(): Promise<Section[]>

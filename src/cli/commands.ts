@@ -4,7 +4,7 @@ import type { Command, Section } from './command.ts'
 
 type Load = () => Promise<{ commands: readonly Command[] }>
 
-/** By the first word of their commands, under the headings of the help. */
+/** Keyed by the first word of their commands, under the headings of the help. */
 const sections = {
   'Run a bench': {
     init: () => import('./init.ts'),

@@ -21,7 +21,7 @@ type Flags = {
   topologies?: string | undefined
 }
 
-/** In the order of the schema. Throws as `serve` does for a configuration that is wrong. */
+/** Sorted in the order of the schema. Throws as `serve` does for a configuration that is wrong. */
 export async function settingsOf(flags: Flags): Promise<Setting[]> {
   const { readConfig } = await import('../config.ts')
   const path = configPath(flags.config)

@@ -6,7 +6,7 @@ import type { RuntimeEvent } from '../events/event.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { short } from './at_shell.ts'
 import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
-import { command, type Given } from './command.ts'
+import { command, type OptionValues } from './command.ts'
 import { csvLine } from './csv.ts'
 import { CliError } from './exit.ts'
 import { localTime, momentOf, noTime } from './local_time.ts'
@@ -122,7 +122,7 @@ function cellOf(event: RuntimeEvent, column: (typeof columns)[number]): string {
 }
 
 /** Says when there is no such event. Throws `not_found` for a run of which the log has none. */
-async function* eventsFrom(service: Service, since: number, options: Given<typeof filters>): AsyncGenerator<RuntimeEvent> {
+async function* eventsFrom(service: Service, since: number, options: OptionValues<typeof filters>): AsyncGenerator<RuntimeEvent> {
   const wanted = wantedBy(options)
   const execution_id = await runOf(service, options)
   let count = 0
@@ -151,7 +151,7 @@ function eventsAt(service: Service, values: Record<string, string | undefined>):
 }
 
 /** The log may have events of runs that are not in the list any more, so a word that names none of the list is taken for a whole id. */
-async function runOf(service: Service, { execution }: Given<typeof filters>): Promise<string | undefined> {
+async function runOf(service: Service, { execution }: OptionValues<typeof filters>): Promise<string | undefined> {
   if (execution === undefined) return undefined
   return shownRunIdOf(service, execution).catch((error) => {
     if (error instanceof CliError && error.exit === 'not_found') return execution
@@ -159,7 +159,7 @@ async function runOf(service: Service, { execution }: Given<typeof filters>): Pr
   })
 }
 
-function wantedBy({ types }: Given<typeof filters>): (event: RuntimeEvent) => boolean {
+function wantedBy({ types }: OptionValues<typeof filters>): (event: RuntimeEvent) => boolean {
   if (types === undefined) return () => true
   const wanted = new Set(types.split(',').map((type) => type.trim().toUpperCase()))
   for (const type of wanted)

@@ -1,8 +1,7 @@
 // `benchd help`: all from the table of commands. The overview is kept as text, for it is wanted most and loads no command so.
 
 import { readShipped } from '../kit/shipped.ts'
-import type { Section } from './command.ts'
-import { commonOptions, helpOf, helpOfAll } from './command.ts'
+import { commonOptions, helpOf, helpOfAll, type Section } from './command.ts'
 import { table } from './commands.ts'
 import { environment } from './environment.ts'
 import { CliError, exitCodes } from './exit.ts'

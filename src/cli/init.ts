@@ -89,7 +89,7 @@ function there(path: string): CliError {
   return new CliError('busy', `${path} has devices already and stays as it is; to add another one: benchd devices add ID --config ${path}`)
 }
 
-/** Answers what was done, in lines for a person. */
+/** Returns what was done, in lines for a person. */
 async function writtenNew(path: string, devices: readonly Device[], ports: readonly Port[]): Promise<string[]> {
   const text = configuration(devices, ports)
   await checked(text, path)

@@ -4,7 +4,7 @@ import { LabError } from '../errors.ts'
 import type { CreatedKey, PublicKey } from '../keys/keys.ts'
 import { shows } from './asking.ts'
 import { ask, type Service, serviceOf, serviceOptions } from './client.ts'
-import { command, type Given } from './command.ts'
+import { command, type OptionValues } from './command.ts'
 import { tellNoService } from './elsewhere.ts'
 import { CliError } from './exit.ts'
 import { expiresOption, expiryOf } from './expiry.ts'
@@ -130,7 +130,7 @@ type Work<Result> = {
   what: string
 }
 
-async function withKeys<Result>(options: Given<typeof serviceOptions>, work: Work<Result>): Promise<Result> {
+async function withKeys<Result>(options: OptionValues<typeof serviceOptions>, work: Work<Result>): Promise<Result> {
   const service = serviceOf(options)
   try {
     return await work.online(service)

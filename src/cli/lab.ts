@@ -2,21 +2,21 @@
 
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
+import { commands as coordinator } from '../coordinator/commands.ts'
 import type { FleetStatus } from '../fleet/fleet.ts'
-import type { Bench } from '../fleet/presence.ts'
+import type { BenchPresence } from '../fleet/presence.ts'
 import { exists } from '../kit/folder.ts'
 import { shows } from './asking.ts'
 import { ask, serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
-import { commands as coordinator } from './lab_coordinator.ts'
 import { localTime } from './local_time.ts'
 import { portOf } from './numbers.ts'
 import { systemFolder } from './places.ts'
 import { clock, print, table } from './table.ts'
 import { colored, mustBeSure, note, yesOption } from './terminal.ts'
 
-type Lab = { link: FleetStatus | null; benches: Bench[] }
+type Lab = { link: FleetStatus | null; benches: BenchPresence[] }
 
 const labStatus = shows({
   name: 'lab status',
@@ -35,7 +35,7 @@ function linkLine({ lab, name, state, failure, waiting, lag_s }: FleetStatus): s
 
 const stateColors = { here: 'green', silent: 'red', unknown: 'yellow' } as const
 
-function benchTable(benches: readonly Bench[]): string {
+function benchTable(benches: readonly BenchPresence[]): string {
   return table(
     ['BENCH', 'STATE', 'HEARD', 'HEALTH', 'DEVICES', 'INCIDENTS', 'HAND-OVER', 'VERSION', 'PAGE'],
     benches.map(({ name, state, heard_s, health, devices, incidents, positions, version, url }) => [
@@ -203,7 +203,7 @@ const labDemo = command({
   no_json: 'its output is for people; ask a bench with benchd lab status --json',
   async run({ options }) {
     const port = portOf(options.port ?? '8520', 0, 65_533)
-    const { labDemo } = await import('./lab_demo.ts')
+    const { labDemo } = await import('../coordinator/lab_demo.ts')
     return labDemo(port)
   },
 })

@@ -12,7 +12,7 @@ export type LocalService =
   | { is: 'absent'; folder: string }
   | (Extract<ServiceView, { is: 'answering' }> & { service: Service })
 
-/** By its own socket or by that for the group. */
+/** Connects by the service's own socket, or by that for the group. */
 export async function serviceOn(data_dir: string): Promise<LocalService> {
   const folders = [data_dir, ...(data_dir === '/var/lib/benchd' ? ['/run/benchd'] : [])].filter(exists)
   let closed: LocalService | undefined

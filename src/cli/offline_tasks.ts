@@ -18,7 +18,7 @@ import { date, tell } from './table.ts'
 /** `file` is the descriptor of a file that the caller has opened. */
 export type TaskFolder = { folder: string; file?: number | undefined }
 
-/** Each takes and answers what JSON can say. */
+/** Each task takes and returns values that JSON can hold. */
 export const tasks = {
   'key list': (at: TaskFolder): Promise<PublicKey[]> => withKeys(at, async (keys) => keys.list()),
 

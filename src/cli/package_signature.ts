@@ -10,7 +10,7 @@ import { readBytes } from '../kit/host_files.ts'
 import { CliError } from './exit.ts'
 import { forTerminal } from './table.ts'
 
-/** Where the administrator puts the key. */
+/** The place where the administrator puts the key. */
 export const publicKeyPath = '/etc/benchd/update.pub'
 
 type Files = { key: string; signature: string; file: string; folder: string }
@@ -53,7 +53,7 @@ const kinds: readonly Kind[] = [
 ]
 
 /**
- * Checks `copy`, a copy of the package `original` in `folder`, which is ours alone, by the signature beside the original. Answers what was
+ * Checks `copy`, a copy of the package `original` in `folder`, which is ours alone, by the signature beside the original. Returns what was
  * found out, for people; undefined where there is no key. Rejects with `failed` when there is no signature, or none by that key, and with
  * `config` for a key that everybody could have put there, or that is none.
  */

@@ -5,11 +5,11 @@ import { dirname, join, resolve } from 'node:path'
 import { exists } from '../kit/folder.ts'
 import { CliError } from './exit.ts'
 
-/** Where the configuration of the system's own service is; systemd names another folder in the variable. */
+/** The place where the configuration of the system's own service is; systemd names another folder in the variable. */
 export const systemFolder = process.env.CONFIGURATION_DIRECTORY || '/etc/benchd'
 const systemConfig = join(systemFolder, 'config.json')
 export const systemData = '/var/lib/benchd'
-/** Where systemd listens for the programs of bridges. */
+/** The place where systemd listens for the programs of bridges. */
 export const bridgeSockets = '/run/benchd-bridges'
 
 /** The path of the configuration. Throws when none was named and none is there. */
@@ -40,7 +40,7 @@ export function topologiesDir(flag: string | undefined, config: string | undefin
   return config === undefined ? undefined : join(dirname(config), 'topologies')
 }
 
-/** Where a person keeps what is theirs. */
+/** The place where a person keeps what is theirs. */
 export function userFolder(): string {
   return join(process.env.XDG_CONFIG_HOME || join(home(), '.config'), 'benchd')
 }

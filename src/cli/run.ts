@@ -11,7 +11,7 @@ import { behave } from './terminal.ts'
 
 nameCommands(words)
 
-/** Runs the command that the words behind `benchd` name; answers the exit code. An error is printed. */
+/** Runs the command that the words behind `benchd` name; returns the exit code. An error is printed. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
     if (args[0] === 'completion' && args[1] === '--resolve') {

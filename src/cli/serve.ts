@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { asTyped } from '../kit/as_typed.ts'
 import { log } from '../kit/log.ts'
 import { ServiceManager } from '../kit/service_manager.ts'
-import { command, type Given } from './command.ts'
+import { command, type OptionValues } from './command.ts'
 import { CliError, exitCodes } from './exit.ts'
 import { numberOf, portOf } from './numbers.ts'
 import { configPath, dataDir, topologiesDir } from './places.ts'
@@ -41,9 +41,9 @@ const serve = command({
       safe: options.safe,
     }
     const code = await serveUntilSignalled(config, folders, (service) => {
-      words.info(`benchd ${service.lab.version} listens on ${service.url}`)
+      words.info(`benchd ${service.bench.version} listens on ${service.url}`)
       if (service.fingerprint) words.info(`the certificate has the SHA-256 fingerprint ${service.fingerprint}`)
-      if (service.lab.keys.list().length === 0)
+      if (service.bench.keys.list().length === 0)
         words.warn('there is no key yet; make one with: benchd key create --name NAME --scope operate')
     })
     return ending(code)
@@ -78,9 +78,9 @@ const demo = command({
     try {
       const folders = { data_dir: folder, topologies: topologiesDir(options.topologies, undefined) }
       const greet = async (service: Service) => {
-        const api_key = await prepareDemoAgain(service.lab, bench)
+        const api_key = await prepareDemoAgain(service.bench, bench)
         const folderKept = named ? folder : undefined
-        process.stdout.write(asTyped(welcome({ url: service.url, api_key, lab: service.lab, folder: folderKept, bench })))
+        process.stdout.write(asTyped(welcome({ url: service.url, api_key, rooms: service.bench, folder: folderKept, bench })))
       }
       const code = await serveUntilSignalled(config, folders, greet, log(process.stdout, true))
       return ending(code)
@@ -117,7 +117,7 @@ async function serveUntilSignalled(
   let service: Service | undefined
   const ended = signalled(async (signal) => {
     words.warn(`${signal} again: ending at once, without waiting for runs; every halt that is owed is sent before`)
-    await service?.lab.registry.haltBeforeExit().catch(() => undefined)
+    await service?.bench.registry.haltBeforeExit().catch(() => undefined)
     process.exit(signal === 'SIGINT' ? exitCodes.interrupted[0] : exitCodes.failed[0])
   })
   goOnUnread()
@@ -126,7 +126,7 @@ async function serveUntilSignalled(
   service = started
   process.on('uncaughtException', (error) => {
     words.error('ending because of a fault of our own; every device is stopped', error)
-    void started.lab.registry.haltAll('the service').catch(() => undefined)
+    void started.bench.registry.haltAll('the service').catch(() => undefined)
     process.exit(exitCodes.failed[0])
   })
   const manager = new ServiceManager()
@@ -178,7 +178,7 @@ export function goOnUnread(): void {
 }
 
 /** The configuration with the address that the flags and the environment ask for. */
-function listening(config: Config, options: Given<typeof listenOptions>): Config {
+function listening(config: Config, options: OptionValues<typeof listenOptions>): Config {
   const host = options.host ?? process.env.BENCHD_HOST ?? config.listen.host
   const port = options.port ?? process.env.BENCHD_PORT
   return { ...config, listen: { ...config.listen, host, port: port === undefined ? config.listen.port : portOf(port) } }

@@ -3,7 +3,7 @@
 import { styleText } from 'node:util'
 import { asTyped } from '../kit/as_typed.ts'
 import { atShell } from './at_shell.ts'
-import type { Given } from './command.ts'
+import type { OptionValues } from './command.ts'
 import { CliError } from './exit.ts'
 import { forTerminal, ownColors, print, tell } from './table.ts'
 
@@ -42,7 +42,7 @@ export function isWatched(): boolean {
 /** `data` are the values that came of an operation, where there are any. */
 export type OperationAnswer = { success: boolean; message: string; data?: unknown }
 
-/** Prints what came of it; answers the exit code. */
+/** Prints what came of it; returns the exit code. */
 export function say(answer: OperationAnswer, asJson = false): number {
   if (asJson) print(JSON.stringify(answer))
   else if (!isQuiet || !answer.success) print(atShell(answer.message))
@@ -53,7 +53,7 @@ export function say(answer: OperationAnswer, asJson = false): number {
 export const yesOption = { yes: { type: 'boolean', help: 'Do not ask for confirmation' } } as const
 
 /** Asks before what cannot be taken back; `deed` is what is about to be done. Without a terminal there must be a --yes. */
-export async function mustBeSure({ yes }: Given<typeof yesOption>, deed: string): Promise<void> {
+export async function mustBeSure({ yes }: OptionValues<typeof yesOption>, deed: string): Promise<void> {
   if (yes) return
   if (!canAsk()) throw new CliError('usage', `this would ${deed}; to have it done without being asked: --yes`)
   const answer = await answerTo(`benchd: ${deed}? [y/N] `)

@@ -23,7 +23,7 @@ import { note, say } from './terminal.ts'
 const packageName = 'benchd'
 /** Says of an upgrade that it is under way. */
 const upgrading = '/var/cache/benchd/upgrading'
-/** In bytes; ten times what it is. */
+/** Unit: bytes; ten times what it is. */
 const longest = 128 * 1024 * 1024
 const stop_ms = 600_000
 const look_ms = 500
@@ -196,7 +196,10 @@ async function whatRuns(service: Service): Promise<string[]> {
   }
 }
 
-/** By apt, which also sees to what the package needs; by dpkg where there is no apt. Never throws: what came of it is looked at afterwards. */
+/**
+ * Installs with apt, which also installs what the package needs, or with dpkg where there is no apt. Never throws: what came of it is looked at
+ * afterwards.
+ */
 async function install(copy: string, { isDowngrade, isSameVersion }: { isDowngrade: boolean; isSameVersion: boolean }): Promise<void> {
   const [program, words] = exists('/usr/bin/apt-get')
     ? ([

@@ -6,7 +6,7 @@ import { driver } from '../../drivers/arm/driver.ts'
 import { simulatedLine } from '../../drivers/transports/simulated_line.ts'
 import { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
-import { openBench } from '../testing/http.ts'
+import { openTestBench } from '../testing/http.ts'
 import { Ledger } from './ledger.ts'
 import { noStores } from './no_stores.ts'
 import { Registry } from './registry.ts'
@@ -131,15 +131,15 @@ test('an arm that was not initialized moves nothing', async (t) => {
 })
 
 test('a move is neither an operation of the API nor told as a capability, and only an arm has it', async (t) => {
-  const { ask, lab } = await openBench(t)
-  const { operations } = lab.registry.find('arm-1').capabilities()
+  const { ask, bench } = await openTestBench(t)
+  const { operations } = bench.registry.find('arm-1').capabilities()
   t.same(
     operations.map(({ name }) => name),
     ['initialize', 'stop', 'initialized', 'pose'],
   )
   for (const name of ['pick', 'place']) t.equal((await ask('POST', `/api/devices/arm-1/${name}`, { json: pose })).status, 404)
   for (const device_id of ['shaker-1', 'robot-1']) {
-    await t.rejects(lab.registry.find(device_id).carry('pick', pad), { code: 'invalid', message: new RegExp(`${device_id} cannot pick`) })
+    await t.rejects(bench.registry.find(device_id).carry('pick', pad), { code: 'invalid', message: new RegExp(`${device_id} cannot pick`) })
   }
 })
 

@@ -8,7 +8,7 @@ import { Description } from './description.ts'
 const Content = v.strictObject({ descriptions: v.record(v.string(), Description) })
 type Content = v.InferOutput<typeof Content>
 
-/** Where the description of one device is kept. */
+/** The place where the description of one device is kept. */
 export type KeptDescription = {
   readonly description: Description | undefined
   /** Takes the description in place of the one before. */

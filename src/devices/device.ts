@@ -12,7 +12,7 @@ export type Identity = { model: string | null; serial_number: string | null; fir
 
 /** The range of a parameter, both ends included; `step` is the finest difference it knows. No unit is ''. */
 export type Limit = { min: number; max: number; unit: string; step?: number }
-/** By name of parameter: `speed`, `duration`, `temperature`, `g`. */
+/** Keyed by name of parameter: `speed`, `duration`, `temperature`, `g`. */
 export type Limits = Record<string, Limit>
 
 /** The features of a device besides its operations. `uninterruptible`: no stop is known that ends a motion that has begun. */
@@ -93,7 +93,7 @@ export type Device = Commands & {
 
 /** A device behind which a program stands: it describes itself, and is asked for its operations by name. */
 export type SelfDescribed = {
-  /** By name, those of the table among them; empty as long as it has never described itself. */
+  /** Keyed by name, those of the table among them; empty as long as it has never described itself. */
   readonly operations: ReadonlyMap<string, OwnOperation>
   /** Whether it has ever described itself. */
   readonly isKnown: boolean

@@ -18,6 +18,7 @@ import { LeftOn } from './left_on.ts'
 import { type Bounds, checkLimits, narrowed } from './limits.ts'
 import { type Caller, DeviceLock } from './lock.ts'
 import type { RunStore } from './operation_journal.ts'
+import { OperationRun } from './operation_run.ts'
 import type { MoveName, Performable } from './operations.ts'
 import { Presence, watch_ms } from './presence.ts'
 import { Questions } from './questions.ts'
@@ -31,7 +32,6 @@ import type {
   PerformResult,
   Stopped,
 } from './records.ts'
-import { Run } from './run.ts'
 import { taskOf } from './task.ts'
 import type { Spot, Way } from './way.ts'
 import type { Wire, WireLog } from './wire_log.ts'
@@ -56,7 +56,7 @@ export type Configured = {
 /** Without `typical` the table of operations tells how long things take. */
 type Driven = { device: Device; link: Link; profile: AnyProfile; typical?: Typical; wire: WireLog }
 
-export type Surroundings = {
+export type InstrumentContext = {
   clock: Clock
   hub: Emitter
   ledger: Ledger
@@ -77,7 +77,7 @@ export class Instrument {
   readonly questions: Questions
   readonly lock: DeviceLock
   #configured: Configured
-  readonly #around: Surroundings
+  readonly #around: InstrumentContext
   readonly #latch: DeviceLatch
   readonly #leftOn: LeftOn
   readonly #halts: Halts
@@ -89,14 +89,14 @@ export class Instrument {
   #initialized = false
   /** Whether it was initialized or stopped since the service began. */
   #isTouched = false
-  #run: Run | undefined
+  #run: OperationRun | undefined
   /** Aborts the run. The next run has the same controller unless it was aborted: a new one costs more than all else about a short operation. */
   #abort = new AbortController()
   #last: OperationRecord | null = null
-  /** Why it is being closed, if it is. */
+  /** The reason why it is being closed, if it is. */
   #closing: string | undefined
 
-  constructor(configured: Configured, around: Surroundings) {
+  constructor(configured: Configured, around: InstrumentContext) {
     this.#configured = configured
     this.#around = around
     const { device_id, simulated, driven, identity: wanted } = configured
@@ -262,7 +262,7 @@ export class Instrument {
   }
 
   /**
-   * Does an operation, and answers what it came to. Rejects with what refuses it (`locked`, `busy`, `stopped`, `faulted`,
+   * Does an operation, and returns what it came to. Rejects with what refuses it (`locked`, `busy`, `stopped`, `faulted`,
    * `not_initialized`, `interlock`, `invalid`) or what went wrong.
    */
   async perform(name: string, params: Record<string, unknown>, asking: Asking = {}): Promise<PerformResult> {
@@ -303,7 +303,7 @@ export class Instrument {
     }
   }
 
-  /** Takes labware up at a point, or sets it down there. Answers and rejects as `perform`; `invalid` for a point out of this world. */
+  /** Takes labware up at a point, or sets it down there. Resolves and rejects as `perform` does; `invalid` for a point out of this world. */
   async carry(verb: MoveName, way: Way, asking: Asking = {}): Promise<OperationResult> {
     const device = this.#configured.driven?.device
     if (!device?.[verb]) throw new LabError('invalid', `${this.device_id} cannot ${verb}: that takes an arm with a driver`)
@@ -346,7 +346,7 @@ export class Instrument {
   }
 
   /**
-   * Latches a stop that was sent, ends what runs, and answers when the instrument has acknowledged, or 400 ms later; where its link is
+   * Latches a stop that was sent, ends what runs, and resolves when the instrument has acknowledged, or 400 ms later; where its link is
    * being opened, when that is open, or two seconds later.
    * Rejects with `stop_not_sent` when the bytes could not be written: latched all the same. `by` is the name of whoever stops it.
    */
@@ -363,7 +363,7 @@ export class Instrument {
   }
 
   /**
-   * Clears a fault that somebody has looked at; never a stop. A device that no stop ends counts as off from then on. Answers whether there was
+   * Clears a fault that somebody has looked at; never a stop. A device that no stop ends counts as off from then on. Returns whether there was
    * something to clear. Throws `locked` when it is not theirs.
    */
   clearFault(by?: Caller): boolean {
@@ -411,7 +411,7 @@ export class Instrument {
     throw new LabError('conflict', `${this.device_id} ${why}; see that it is connected, stop it, see that it stands, then reload`)
   }
 
-  /** Once it is closed: a halt that it has not acknowledged is sent by the device in its place, as soon as the link of that is open. */
+  /** Hands over a halt that this closed device has not acknowledged: the device in its place sends the halt as soon as its link is open. */
   handOver(next: Instrument | undefined): void {
     if (!this.#halts.isOwed) return
     this.#halts.disown()
@@ -472,7 +472,7 @@ export class Instrument {
     if (!this.#initialized) throw new LabError('not_initialized', `${this.device_id} is not initialized; ${this.#remedy} first`)
   }
 
-  #busy(run: Run): LabError {
+  #busy(run: OperationRun): LabError {
     const left = Math.ceil(run.secondsLeft)
     return new LabError('busy', `${this.device_id} is running ${run.name}, about ${left} s left; wait for that, or stop it`, {
       retry_after_s: Math.max(1, left / this.#configured.time_scale),
@@ -488,7 +488,7 @@ export class Instrument {
     name: string,
     params: Record<string, unknown>,
     { by, begun }: Asking,
-    work: (run: Run) => Promise<void>,
+    work: (run: OperationRun) => Promise<void>,
   ): Promise<PerformResult> {
     this.lock.admit(by)
     this.#refuse(name)
@@ -501,10 +501,10 @@ export class Instrument {
     return taskOf(name, { params, own: this.abilities.own.get(name), typical: this.typical })
   }
 
-  #begin(name: string, params: Record<string, unknown>, execution_id: string | null): Run {
+  #begin(name: string, params: Record<string, unknown>, execution_id: string | null): OperationRun {
     const { clock, ledger } = this.#around
     if (this.#abort.signal.aborted) this.#abort = new AbortController()
-    const run = new Run(ledger.begin(this.device_id, name, params), {
+    const run = new OperationRun(ledger.begin(this.device_id, name, params), {
       clock,
       time_scale: this.#configured.time_scale,
       task: this.#taskOf(name, params),
@@ -515,8 +515,8 @@ export class Instrument {
     return run
   }
 
-  /** Writes down what a run comes to, whatever that is, and answers it or rejects with it. */
-  async #completed(run: Run, work: () => Promise<void>): Promise<PerformResult> {
+  /** Writes down what a run comes to, whatever that is, and returns it or rejects with it. */
+  async #completed(run: OperationRun, work: () => Promise<void>): Promise<PerformResult> {
     try {
       await work()
       return this.#finished(run)
@@ -528,7 +528,7 @@ export class Instrument {
     }
   }
 
-  async #drive(device: Device, run: Run): Promise<void> {
+  async #drive(device: Device, run: OperationRun): Promise<void> {
     const { name, signal, limit_s } = run
     const { params, operation_id } = run.record
     if (name === 'initialize') return this.#initialize(device, signal)
@@ -569,8 +569,8 @@ export class Instrument {
     else await this.#leftOn.before('set_temperature', 'heat', target)
   }
 
-  /** Writes down how a run ended, and answers it. */
-  #finished(run: Run, failure?: LabError): PerformResult {
+  /** Records how a run ended, and returns the result. */
+  #finished(run: OperationRun, failure?: LabError): PerformResult {
     const result = failure ? { success: false, message: failure.message } : run.result()
     const ended_early = run.endedEarly && result.success
     const data = result.success ? run.data : undefined
@@ -583,7 +583,7 @@ export class Instrument {
   }
 
   /** Makes the error for a run that failed; halts the device and latches a fault unless nothing was done. */
-  async #failure(run: Run, error: unknown): Promise<LabError> {
+  async #failure(run: OperationRun, error: unknown): Promise<LabError> {
     if (run.cut === 'stopping') {
       const sentence = `the service is stopping; ${this.device_id} may still run ${run.name}`
       return new LabError('stopping', sentence, { cause: error, retry_after_s: 5 })
@@ -722,7 +722,7 @@ export class Instrument {
   }
 }
 
-/** In these it does what it was asked, or is none of ours. */
+/** The states in which the device does what it was asked, or is driven elsewhere. */
 const wellStates: ReadonlySet<DeviceState> = new Set(['ready', 'busy', 'external'])
 
 /** A driver's sentence with the request that ends the fault, in place of the word `initialize`. */
@@ -741,7 +741,7 @@ const unstoppable = 'it was left on when the service ended, and no stop ends tha
 const unheeded =
   'it was left on when the service ended, and has not acknowledged that it was halted; see that it stands and is cold, or use its red button'
 
-/** Where no arm goes: a place out of here is a slip of the pen, whatever the driver. */
+/** The limits that no arm can pass: a coordinate outside of them is a slip of the pen, whatever the driver. */
 const metres = { min: -10_000, max: 10_000, unit: 'mm' }
 const turns = { min: -3600, max: 3600, unit: '°' }
 const world: Limits = {

@@ -101,7 +101,7 @@ export class DeviceLatch {
     this.#keep()
   }
 
-  /** Answers whether there was something to clear. */
+  /** Returns whether there was something to clear. */
   clear(message: string): boolean {
     if (!this.#latch) return false
     const { fault } = this.#latch

@@ -17,7 +17,7 @@ export type Latch = v.InferOutput<typeof Latch>
 const Content = v.strictObject({ latches: v.record(v.string(), Latch) })
 type Content = v.InferOutput<typeof Content>
 
-/** Where a device keeps what is latched on it. */
+/** The place where a device keeps what is latched on it. */
 export type LatchStore = Pick<Latches, 'get' | 'set'>
 
 export class Latches {

@@ -15,7 +15,7 @@ export type Lease = v.InferOutput<typeof Lease>
 const Content = v.strictObject({ leases: v.record(v.string(), Lease) })
 type Content = v.InferOutput<typeof Content>
 
-/** Where a device keeps who has leased it. */
+/** The place where a device keeps who has leased it. */
 export type LeaseStore = Pick<Leases, 'get' | 'set' | 'isOver'>
 
 export class Leases {

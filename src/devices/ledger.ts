@@ -21,7 +21,7 @@ const results = ['success', 'failed'] as const
 export class Ledger {
   /** Oldest first. Not a `Map`: one that forgets as it learns keeps the collector of garbage busy. */
   #records: Kept[] = []
-  /** By device and operation. */
+  /** Keyed by device and operation. */
   readonly #counts = new Map<string, Map<string, Ends>>()
   readonly #history: OperationHistory | undefined
   readonly #now: () => number

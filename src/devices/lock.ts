@@ -48,7 +48,7 @@ export class DeviceLock {
     return this.#execution_id === null ? null : { owner: `execution ${this.#execution_id}`, note: null, expires_at: null }
   }
 
-  /** Holds it for an execution, and answers how to let go; calling that twice does no harm. Throws `locked` when it is another's. */
+  /** Holds it for an execution, and returns how to let go; calling that twice does no harm. Throws `locked` when it is another's. */
   hold(execution_id: string): () => void {
     if (this.#execution_id !== null && this.#execution_id !== execution_id) throw this.#heldByExecution()
     this.#execution_id = execution_id
@@ -68,7 +68,7 @@ export class DeviceLock {
     if (!lease && by && this.#execution_id !== null) throw this.#heldByExecution()
   }
 
-  /** Leases it, or renews the lease, and answers it when it is on the card. Rejects with `locked` as `admit`, and with `storage`. */
+  /** Leases the device, or renews the lease, and resolves with the lease when it is on the disk. Rejects with `locked` as `admit`, and with `storage`. */
   async lease(by: Caller, { owner, note, ttl_s }: LeaseWish): Promise<Lock> {
     this.admit(by)
     const before = this.#lease
@@ -78,7 +78,7 @@ export class DeviceLock {
     return shownOf(lease)
   }
 
-  /** Ends the lease, and answers whether there was one. Rejects with `locked` when it is another's, and with `storage`. */
+  /** Ends the lease, and returns whether there was one. Rejects with `locked` when it is another's, and with `storage`. */
   async release(by: Caller): Promise<boolean> {
     const lease = this.#lease
     if (!lease) return false
@@ -106,7 +106,7 @@ export class DeviceLock {
     return { lease, ends: this.#clock.now() + left_s * 1000 }
   }
 
-  /** In force at once, so that of two who ask at once one gets it; taken back when it could not be kept. */
+  /** Puts the lease in force at once, so that only one of two simultaneous callers gets it. Takes it back when it could not be stored. */
   async #change(leased: { lease: Lease; ends: number } | undefined): Promise<void> {
     const before = this.#leased
     this.#leased = leased

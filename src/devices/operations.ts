@@ -116,7 +116,7 @@ const moves = {
 /** All that takes its time on a device. */
 export const tasks = { ...operations, ...moves }
 
-/** Where a transporter grips: mm and degrees, in its own frame. The `coords` of a cartesian teachpoint. */
+/** The point at which a transporter grips: mm and degrees, in its own frame. The `coords` of a cartesian teachpoint. */
 const poseMembers = ['x', 'y', 'z', 'yaw', 'pitch', 'roll'] as const
 export type Pose = Record<(typeof poseMembers)[number], number>
 

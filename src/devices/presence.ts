@@ -44,7 +44,7 @@ export class Presence {
   #isMet = false
   #meeting: Promise<void> | undefined
   #opening: Promise<void> | undefined
-  /** Why the device cannot be reached, as it was last reported. */
+  /** The reason why the device cannot be reached, as it was last reported. */
   #unreachable = ''
   #ended = false
   #cancelLook = () => {}
@@ -153,7 +153,7 @@ export class Presence {
     return entries.filter((entry): entry is [keyof Identity, string] => typeof entry[1] === 'string')
   }
 
-  /** Once at a time: what its owner does with it then must not come into what is begun afterwards. */
+  /** Runs once at a time: the owner's work with the connection must not reach into work that is begun afterwards. */
   #meet(): Promise<void> {
     this.#meeting ??= this.#introduce().finally(() => {
       this.#meeting = undefined
@@ -183,7 +183,7 @@ export class Presence {
     if (identity) this.recognise(identity)
   }
 
-  /** Once for each reason: it is tried again every two seconds. */
+  /** Reports each reason once, because the connection is tried again every two seconds. */
   #tellUnreachable(reason: string): void {
     if (reason !== this.#unreachable) this.#log.warn(`${this.#known.device_id} cannot be reached: ${reason}`)
     this.#unreachable = reason

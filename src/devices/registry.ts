@@ -4,23 +4,23 @@ import { LabError, messageOf } from '../errors.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import type { Link } from './device.ts'
 import { notOpen } from './failure.ts'
-import { type Configured, Instrument, type Surroundings } from './instrument.ts'
+import { type Configured, Instrument, type InstrumentContext } from './instrument.ts'
 import type { OperationResult, StopAllResult } from './records.ts'
 
 export class Registry {
-  readonly #around: Surroundings
+  readonly #around: InstrumentContext
   #instruments: ReadonlyMap<string, Instrument>
   /** The devices that were replaced or removed and are not closed yet. A stop reaches them too. */
   readonly #leaving = new Set<Instrument>()
   /** Resolves when all that were leaving so far are closed. */
   #portsFree: Promise<unknown> = Promise.resolve()
 
-  constructor(devices: readonly Configured[], around: Surroundings) {
+  constructor(devices: readonly Configured[], around: InstrumentContext) {
     this.#around = around
     this.#instruments = new Map(devices.map((device) => [device.device_id, new Instrument(device, around)]))
   }
 
-  /** In the order of the configuration. */
+  /** Sorted in the order of the configuration. */
   all(): Instrument[] {
     return [...this.#instruments.values()]
   }

@@ -64,7 +64,7 @@ export const eventNameRule = v.pipe(
 )
 
 const ends = new Set(['COMPLETED', 'FAILED', 'ABORTED'])
-/** By the type of event, whether one is to be synced first. */
+/** Keyed by the type of event, whether one is to be synced first. */
 const syncedFirst = new Map<string, (event: RuntimeEvent) => boolean>([
   ['INCIDENT', () => true],
   ['DEVICE', ({ status }) => status === 'FAULTED' || status === 'FAULT_CLEARED'],

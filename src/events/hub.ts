@@ -42,7 +42,7 @@ export class Hub {
   readonly states: States
   readonly streams: Streams
   readonly incidents: Incidents
-  /** Answers over much of the log: two at a time, so that they delay nothing else. */
+  /** Answers to requests that read much of the log: two at a time, so that they delay nothing else. */
   readonly wholeAnswers = new Semaphore(2, 16)
   readonly #closing = new AbortController()
   readonly #clock: Clock

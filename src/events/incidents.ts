@@ -72,7 +72,7 @@ export type NewIncident = Pick<Incident, 'category' | 'message'> &
 
 type IncidentsOptions = {
   path: string
-  /** Fires the event and answers its time. */
+  /** Fires the event and returns its time. */
   emit(context: IncidentContext): number
   /** Unix time, seconds. */
   now(): number

@@ -35,7 +35,7 @@ type LogOptions = {
   report: Report
   /** For what is no trouble. */
   say(message: string): void
-  /** In place of the file system's own, for trying what a failing card does. */
+  /** Stands in place of the file system's own, for trying what a failing card does. */
   open?: OpenFile
   /** The state of runs, which is written in one transaction with their events. */
   states?: States
@@ -132,7 +132,7 @@ export class EventLog {
     return seq > this.#shown.seq || this.#numbers.isGapBehind(seq)
   }
 
-  /** Why it cannot be written now; undefined when it can. */
+  /** The reason why it cannot be written now; undefined when it can. */
   get failing(): string | undefined {
     return this.#writer.failing
   }
@@ -244,7 +244,7 @@ export class EventLog {
     return this.#numbers.givenBetween(after, before)
   }
 
-  /** Takes out all that the execution did so far. Answers the last number that is taken out. Rejects with `storage` when that cannot be written down. */
+  /** Takes out all that the execution did so far. Returns the last number that is taken out. Rejects with `storage` when that cannot be written down. */
   async remove(execution_id: string): Promise<number> {
     const { last } = this.#numbers
     await this.#removal.remove(execution_id, last)

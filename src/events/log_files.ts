@@ -31,7 +31,7 @@ type FilesOptions = {
   onDamage(what: string): void
   /** Is called when the events with the numbers between these two, which may have been shown, are lost. */
   onLost(after: number, before: number): void
-  /** In place of the file system's own, for trying what a failing card does. */
+  /** Stands in place of the file system's own, for trying what a failing card does. */
   open?: OpenFile
   /** The files that are synced before each sync of the log; they hear how far the log is on the card. */
   first?: { sync(): Promise<void>; logSynced(through: number): Promise<void> }
@@ -45,14 +45,14 @@ export class LogFiles {
   readonly #onLost: (after: number, before: number) => void
   readonly #first: FilesOptions['first']
   readonly #reported = new Set<string>()
-  /** In order; the last is the one that is written to. A new array with each change. */
+  /** Sorted in order; the last is the one that is written to. A new array with each change. */
   #segments: readonly Segment[] = []
   #file: FileHandle | undefined
   /** How much of the last segment is on the card for certain. */
   #synced = 0
   /** The file may hold bytes behind the last trusted line, or lack that line's newline. */
   #dirty = false
-  /** Why a sync failed: nothing more goes into this file, and no later sync of it counts. */
+  /** The reason why a sync failed: nothing more goes into this file, and no later sync of it counts. */
   #distrusted: Error | undefined
   #syncing: Promise<void> = Promise.resolve()
   /** Bytes at the end that nobody has been shown, and that will come again. */
@@ -100,7 +100,7 @@ export class LogFiles {
   }
 
   /**
-   * Cuts the log at the first event of these executions that follows the number `after`, where the service or the power has failed since. Answers
+   * Cuts the log at the first event of these executions that follows the number `after`, where the service or the power has failed since. Returns
    * the executions of which it has other ones: somebody has put an older state into the folder.
    */
   async cutAfter(
@@ -124,7 +124,7 @@ export class LogFiles {
     return behind
   }
 
-  /** Cuts the log where bytes never came to the card when the power failed: what follows them was not synced either. Answers whether there were any. */
+  /** Cuts the log where bytes never came to the card when the power failed: what follows them was not synced either. Returns whether there were any. */
   async cutAtHole(): Promise<boolean> {
     const newest = this.#segments.at(-1)
     if (!newest) return false

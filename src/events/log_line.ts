@@ -8,7 +8,7 @@
 import { crc32 } from 'node:zlib'
 
 export const newline = 0x0a
-/** Where the event begins. */
+/** The place where the event begins. */
 export const eventAt = 100
 /** The length of what follows the event: a brace and the newline. */
 export const lineEnd = 2
@@ -27,7 +27,7 @@ export function envelope(boot: string, in_step: boolean): Buffer {
   return Buffer.from(`{"crc":"00000000","seq":${blank},"boot":"${boot}","mono":${blank},"sync":${in_step ? 1 : 0},"event":`, 'latin1')
 }
 
-/** Writes a line and answers where it ends. There must be room for three bytes a character of `json`, and the overhead. */
+/** Writes a line and returns where it ends. There must be room for three bytes a character of `json`, and the overhead. */
 export function writeLine(
   buffer: Buffer,
   at: number,
@@ -99,7 +99,7 @@ export function seqOf(buffer: Buffer, { start }: Line): number {
 const executionMember = Buffer.from('","execution_id":"')
 const timestampMember = Buffer.from('","timestamp":')
 
-/** Where the id of its execution begins, in the event that begins at `at`; the first such member is the event's own. */
+/** Finds where the id of the execution begins, in the event that begins at `at`; the first such member is the event's own. */
 function executionAt(buffer: Buffer, at: number): number {
   return buffer.indexOf(executionMember, at) + executionMember.length
 }

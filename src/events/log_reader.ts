@@ -83,9 +83,9 @@ export function bytesToRead(segments: readonly Segment[], { since_us = 0, after_
   return Math.min(bytes, (2 * limit * size) / lines)
 }
 
-type Wanted = { since_us: number; after_seq: number; execution_id: string | undefined }
+type LogQuery = { since_us: number; after_seq: number; execution_id: string | undefined }
 
-function concerns(segment: Segment, { since_us, after_seq, execution_id }: Wanted): boolean {
+function concerns(segment: Segment, { since_us, after_seq, execution_id }: LogQuery): boolean {
   if (segment.count === 0 || segment.last_us < since_us || segment.last_seq <= after_seq) return false
   return execution_id === undefined || mayHold(segment, execution_id)
 }
@@ -241,7 +241,7 @@ class Cutter {
   }
 }
 
-/** Answers where the line ends in its new place, with its newline. */
+/** Returns where the line ends in its new place, with its newline. */
 function moveLine(block: Buffer, { start, end }: Line, to: number): number {
   block.copyWithin(to, start, end)
   const newEnd = to + end - start
@@ -265,7 +265,7 @@ export function frame(json: string, seq: number): string {
 const headBytes = Buffer.from(frameHead)
 const idBytes = Buffer.from('\nid: ')
 
-/** Writes such a frame and answers where it ends. There must be room for the bytes of `json`, and 64 more. */
+/** Writes such a frame and returns where it ends. There must be room for the bytes of `json`, and 64 more. */
 export function writeFrame(buffer: Buffer, at: number, json: string | Buffer, seq: number): number {
   buffer.set(headBytes, at)
   const end = writeText(buffer, at + headBytes.length, json)

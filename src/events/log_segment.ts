@@ -1,8 +1,7 @@
 // The facts about a segment of the log that are known without reading it, and the sidecar that stores them.
 
 import { readFileSync, statSync } from 'node:fs'
-import type { FileHandle } from 'node:fs/promises'
-import { rename } from 'node:fs/promises'
+import { type FileHandle, rename } from 'node:fs/promises'
 import * as v from 'valibot'
 
 export type OpenFile = (path: string, flags: string, mode?: number) => Promise<FileHandle>
@@ -77,7 +76,7 @@ const Sidecar = v.strictObject({
   marks: v.array(v.number()),
 })
 
-/** In bytes. A larger one is damaged, and would not fit into memory. */
+/** Unit: bytes. A larger one is damaged, and would not fit into memory. */
 const longestSidecar = 16 * 1024 * 1024
 
 /** The segment as its sidecar has it; undefined when there is none that fits the file. */

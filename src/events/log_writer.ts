@@ -112,7 +112,7 @@ export class LogWriter {
     this.#through = options.stored
   }
 
-  /** Why the log cannot be written; undefined while it can. */
+  /** The reason why the log cannot be written; undefined while it can. */
   get failing(): string | undefined {
     return this.#failing
   }
@@ -154,7 +154,7 @@ export class LogWriter {
     })
   }
 
-  /** Writes what waits and syncs it, as far as that is possible. Answers whether all of it is on the card. */
+  /** Writes what waits and syncs it, as far as that is possible. Returns whether all of it is on the card. */
   async close(): Promise<boolean> {
     this.#mayRetry = true
     this.#run()
@@ -394,7 +394,7 @@ export class LogWriter {
     if (this.#unsyncedSince !== undefined && !this.#closed) this.#syncSoon()
   }
 
-  /** Once, also when it stands in the way of another sync. */
+  /** Runs one sync at a time; a second caller shares the one that is under way. */
   #tellSyncFailed(error: unknown): void {
     if (error === this.#reportedError) return
     this.#reportedError = error

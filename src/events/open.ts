@@ -23,7 +23,7 @@ type EventsOptions = {
   log: Log
   clock?: Clock
   wall?: Wall
-  /** In place of the file system's own, for trying what a failing card does. */
+  /** Stands in place of the file system's own, for trying what a failing card does. */
   open?: OpenFile
 }
 

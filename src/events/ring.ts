@@ -3,7 +3,7 @@
 /** Frames joined for one write; readers who stand at the same place share it. */
 type Joined = { bytes: Buffer; next: number }
 
-/** Writes a frame, and answers where it ends. There is room for the bytes of the text, and 64 more. */
+/** Writes a frame, and returns where it ends. There is room for the bytes of the text, and 64 more. */
 type WriteFrame = (chunk: Buffer, at: number, text: string | Buffer, seq: number) => number
 
 const joinedBytes = 262_144
@@ -11,7 +11,7 @@ const mostJoined = 4
 const chunkBytes = 65_536
 const overhead = 64
 
-/** Writes a text and answers where it ends. */
+/** Writes a text and returns where it ends. */
 export function writeText(chunk: Buffer, at: number, text: string | Buffer): number {
   if (typeof text === 'string') return at + chunk.write(text, at)
   chunk.set(text, at)

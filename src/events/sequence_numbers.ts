@@ -163,7 +163,7 @@ export class SequenceNumbers {
     this.#reserveAt = this.#last + range / 2
   }
 
-  /** Answers whether it is on the card. */
+  /** Returns whether it is on the card. */
   async #write(ended: Content['ended']): Promise<boolean> {
     const wanted = nextRange(this.#last + range) - 1
     try {

@@ -7,8 +7,7 @@
 // on the card for certain when the line was written: a log that ends before it is not the one that belongs to this state. A file begins with a
 // copy of all that stands; its lines say which of how many they are: "copy":[1,3]. The file has its name when the copy is on the card.
 
-import type { FileHandle } from 'node:fs/promises'
-import { open as openOnDisk, rename } from 'node:fs/promises'
+import { type FileHandle, open as openOnDisk, rename } from 'node:fs/promises'
 import { withChecksum } from '../kit/checksum.ts'
 import { makeFolder, remove, storageError, syncFolder, writeAt } from '../kit/durable.ts'
 import type { OpenFile } from './log_segment.ts'
@@ -24,7 +23,7 @@ export interface StateSource {
   changes(): Iterable<Change>
   /** The values as the last call left them, once its changes were gone through. */
   readonly standing: ReadonlyMap<string, string>
-  /** Why they may be older than they should be, if they may; written with them. */
+  /** The reason why they may be older than they should be, if they may; written with them. */
   readonly damage?: string | undefined
 }
 
@@ -37,7 +36,7 @@ type StatesOptions = {
   folder: string
   /** Everything that is written ahead of a transaction; undefined where there is nothing. It must not reject. */
   before?: () => Promise<unknown> | undefined
-  /** In place of the file system's own, for trying what a failing card does. */
+  /** Stands in place of the file system's own, for trying what a failing card does. */
   open?: OpenFile
 }
 
@@ -147,7 +146,7 @@ export class States {
     this.changed()
   }
 
-  /** Writes all that has changed, as one transaction. Called between two turns. Answers whether anything was written. Rejects with `storage`. */
+  /** Writes all that has changed, as one transaction. Called between two turns. Returns whether anything was written. Rejects with `storage`. */
   async write({ from, through, executions }: Turn): Promise<boolean> {
     const sources = await this.#take(executions)
     if (this.#pending.size === 0 && !this.isDistrusted) return false
@@ -211,7 +210,7 @@ export class States {
   }
 
   /**
-   * Takes from each run what has changed in it until now, in slices that delay nobody, and answers the runs. Events of a run have a line, also where
+   * Takes from each run what has changed in it until now, in slices that delay nobody, and returns the runs. Events of a run have a line, also where
    * nothing else changed.
    */
   async #take(executions: Iterable<string>): Promise<ReadonlyMap<string, StateSource>> {
@@ -242,7 +241,7 @@ export class States {
     return new Map([...this.#sources].filter(([id]) => isThere(id)))
   }
 
-  /** Answers how long the change is. */
+  /** Returns how long the change is. */
   #note(id: string, [key, text]: Change): number {
     this.#patchOf(id).set(key, text)
     return key.length + (text?.length ?? 0)

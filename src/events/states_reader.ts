@@ -11,12 +11,12 @@ import { formatOf, isFormatLine, mustKnowFormat } from '../kit/format_line.ts'
  * value. Each format from 2 on is read; `scripts/upgrades` has files of each, and a test that fails where one is missing.
  */
 export const format = 4
-/** In this format, and those before it, nothing said where labware stands that no run moves: `labware.json` did, also while runs were open. */
+/** The last format that did not say where labware stands that no run moves: `labware.json` said so, also while runs were open. */
 export const lastWithoutBench = 2
 
 export type SavedRun = {
   keys: Map<string, unknown>
-  /** Why nobody knows whether the values are the last that were written; undefined where they are. */
+  /** The reason why nobody knows whether the values are the last that were written; undefined where they are. */
   damage: string | undefined
 }
 

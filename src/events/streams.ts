@@ -8,7 +8,7 @@ import { writeFrame } from './log_reader.ts'
 import type { Entry } from './log_writer.ts'
 import { Ring } from './ring.ts'
 
-/** Where a stream goes: a socket, for example. */
+/** The receiver of a stream: a socket, for example. */
 export interface Outlet {
   /** False when it wants no more until it has drained. What is written is not changed afterwards. */
   write(bytes: Buffer | string): boolean
@@ -57,7 +57,7 @@ const mostAtOnce = 128
 
 export class Streams {
   #options: StreamsOptions
-  /** By execution; undefined is everything. There is none without a subscriber. */
+  /** Keyed by execution; undefined is everything. There is none without a subscriber. */
   readonly #channels = new Map<string | undefined, Channel>()
   /** The readers whose turn in this round has not come yet: a round writes to each what it has not had. */
   #unserved: Iterator<Reader, undefined> | undefined
@@ -188,7 +188,7 @@ export class Streams {
     if (!this.#serve(mostAtOnce)) setImmediate(() => this.#serveSome())
   }
 
-  /** Writes to so many readers, in turn. Answers whether each has had everything. */
+  /** Writes to so many readers, in turn. Returns whether each has had everything. */
   #serve(most: number): boolean {
     for (let served = 0; this.#unserved && served < most; served++) {
       const { value: reader } = this.#unserved.next()
@@ -303,7 +303,7 @@ class Reader {
   readonly channel: Channel
   readonly #clock: Clock
   readonly #heartbeat_ms: number
-  /** In the channel's ring. */
+  /** The place in the channel's ring. */
   place: number
   replaying = false
   ended = false
@@ -338,7 +338,7 @@ class Reader {
     if (!this.#notes.includes(text)) this.#notes += text
   }
 
-  /** Writes notes and frames until there are none, or no more is wanted. Answers how many events were lost. */
+  /** Writes notes and frames until there are none, or no more is wanted. Returns how many events were lost. */
   pump(): number {
     let lost = 0
     while (this.#blockedSince === undefined && !this.ended) {

@@ -9,17 +9,17 @@ const scale = 1000
 
 for (const run_mode of ['LIVE', 'DEVICE_SIM']) {
   test(`the assay completes in ${run_mode}, in little more than its makespan at that pace`, { timeout: 0 }, async (t) => {
-    const { ask, lab } = await openService(t, { ...assayBench, time_scale: scale })
-    await lab.teachpoints.importAll(assayTeachpoints, { overwrite: false })
+    const { ask, bench } = await openService(t, { ...assayBench, time_scale: scale })
+    await bench.teachpoints.importAll(assayTeachpoints, { overwrite: false })
     t.equal((await ask('POST', '/api/topology/load', { json: { name: 'smc' } })).status, 200)
     const dry = await ask('POST', '/api/simulations', { json: { workflow: 'smc_assay', run_mode: 'PURE_SIM' } })
     const { makespan_s } = dry.body as { makespan_s: number }
     const { status, body } = await ask('POST', '/api/submissions', { json: { workflow: 'smc_assay', run_mode } })
     t.equal(status, 202, JSON.stringify(body))
     const { execution_id } = body as { execution_id: string }
-    const execution = lab.runs.runtime.execution(execution_id)!
+    const execution = bench.runs.runtime.execution(execution_id)!
     // In LIVE a person takes the plate away, as soon as the run asks for it.
-    const ended = lab.runs.runtime.over(execution)
+    const ended = bench.runs.runtime.over(execution)
     const isOver = ended.then(() => true)
     type Shown = { threads: { thread_id: string; status: string }[] }
     await until(async () => {

@@ -2,7 +2,7 @@
 
 import { test } from 'tap'
 import { lineFaults } from '../../drivers/transports/faults.ts'
-import { openBench } from '../testing/http.ts'
+import { openTestBench } from '../testing/http.ts'
 import { assayBench } from './assay_bench.ts'
 
 const faults = [...lineFaults, 'unplug', 'jam', 'overtemperature', 'interlock_open']
@@ -10,7 +10,7 @@ const faults = [...lineFaults, 'unplug', 'jam', 'overtemperature', 'interlock_op
 const notOfArms = ['overtemperature', 'interlock_open']
 
 test('every fault can be ordered from every device of the bench of the assay, and be taken away again', async (t) => {
-  const { ask } = await openBench(t, assayBench)
+  const { ask } = await openTestBench(t, assayBench)
   for (const { device_id, driver } of assayBench.devices) {
     const path = `/api/sim/devices/${device_id}/faults`
     const refused: string[] = []

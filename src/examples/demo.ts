@@ -51,7 +51,7 @@ const ownKey = 'the demo'
 const mostEarlier = 9
 
 /**
- * Puts points into a new folder, has the demo's topology loaded with the workflows unless another is, and answers a fresh key; the newest of earlier
+ * Puts points into a new folder, has the demo's topology loaded with the workflows unless another is, and returns a fresh key; the newest of earlier
  * starts stay valid. Rejects with `storage` when the folder cannot be written.
  */
 export async function prepareDemo({ places, keys, teachpoints, prepareRuns }: Rooms, name: BenchName = 'small'): Promise<string> {
@@ -75,11 +75,11 @@ export async function prepareDemo({ places, keys, teachpoints, prepareRuns }: Ro
 }
 
 /** Does the same, but goes on without a fresh key where the disk takes none and one of an earlier start is valid: resolves with undefined then. */
-export async function prepareDemoAgain(lab: Rooms, name: BenchName): Promise<string | undefined> {
+export async function prepareDemoAgain(rooms: Rooms, name: BenchName): Promise<string | undefined> {
   try {
-    return await prepareDemo(lab, name)
+    return await prepareDemo(rooms, name)
   } catch (error) {
-    const isUsed = lab.keys.list().some(({ name, revoked_at }) => name === ownKey && revoked_at === null)
+    const isUsed = rooms.keys.list().some(({ name, revoked_at }) => name === ownKey && revoked_at === null)
     if (isStorage(error) && isUsed) return undefined
     throw error
   }
@@ -95,12 +95,12 @@ function isStorage(error: unknown): error is LabError {
 }
 
 /** `api_key` is undefined where none could be written. */
-type Welcome = { url: string; api_key: string | undefined; lab: Rooms; folder: string | undefined; bench?: BenchName }
+type Welcome = { url: string; api_key: string | undefined; rooms: Rooms; folder: string | undefined; bench?: BenchName }
 
-export function welcome({ url, api_key, lab, folder, bench = 'small' }: Welcome): string {
-  const { config, version } = lab
+export function welcome({ url, api_key, rooms, folder, bench = 'small' }: Welcome): string {
+  const { config, version } = rooms
   const { workflow, breaks } = benches[bench]
-  const points = config.devices.reduce((sum, { device_id }) => sum + lab.teachpoints.list(device_id).length, 0)
+  const points = config.devices.reduce((sum, { device_id }) => sum + rooms.teachpoints.list(device_id).length, 0)
   return `
 benchd ${version}  DEMO: every device is simulated, nothing moves. ${config.time_scale} simulated seconds pass in one of yours.
 

@@ -92,7 +92,7 @@ export const labWorkflows = [seal, spin, shake]
 
 type Rooms = { keys: Keys; teachpoints: Teachpoints; openRuns(): Promise<{ catalog: Catalog }> }
 
-/** Puts points into a new bench whose topologies folder has the documents of this file, loads its topology, and answers a fresh key. */
+/** Puts points into a new bench whose topologies folder has the documents of this file, loads its topology, and returns a fresh key. */
 export async function prepareLabBench({ keys, teachpoints, openRuns }: Rooms): Promise<string> {
   await teachpoints.importAll(labPoints, { overwrite: false })
   const { catalog } = await openRuns()

@@ -1,32 +1,32 @@
 import { test } from 'tap'
-import { openBench } from '../testing/http.ts'
+import { openTestBench } from '../testing/http.ts'
 import { benchOf } from '../workflow/plans/bench.ts'
 import { compileLibrary } from '../workflow/plans/library.ts'
 import { refusalFor } from '../workflow/plans/refusal.ts'
-import { runModes } from '../workflow/threads/run_environment.ts'
+import { runModes } from '../workflow/state/modes.ts'
 import { demoTeachpoints } from './demo_bench.ts'
 import { demoTopology, sealAndSpin } from './seal_and_spin.ts'
 
 test('the workflow of the demo runs on the demo bench in every mode, once its points are there', async (t) => {
-  const { lab } = await openBench(t)
-  const bench = benchOf(lab.registry.all(), lab.teachpoints)
+  const { bench } = await openTestBench(t)
+  const setup = benchOf(bench.registry.all(), bench.teachpoints)
   const sources = [sealAndSpin, demoTopology].map((input) => ({ origin: 'the demo', form: 'json' as const, input }))
-  const { workflows, faults } = compileLibrary(sources, bench)
+  const { workflows, faults } = compileLibrary(sources, setup)
   t.same(faults, [])
   const workflow = workflows.get('seal-and-spin')!
   t.equal(
-    refusalFor(workflow, 'LIVE', bench),
+    refusalFor(workflow, 'LIVE', setup),
     'workflow seal-and-spin cannot run in LIVE, only in PURE_SIM: arm-1 was not taught pad_1, pad_2, pad_3, pad_4, shaker_in, sealer_in, centrifuge_in, waste (Teach on the page, or benchd teachpoints import arm-1 FILE)',
   )
-  await lab.teachpoints.importAll(demoTeachpoints, { overwrite: false })
-  for (const mode of runModes) t.equal(refusalFor(workflow, mode, bench), undefined, mode)
+  await bench.teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  for (const mode of runModes) t.equal(refusalFor(workflow, mode, setup), undefined, mode)
 })
 
 test('what the demo’s instruments do not take is refused when it is loaded', async (t) => {
-  const { lab } = await openBench(t)
-  const bench = benchOf(lab.registry.all(), lab.teachpoints)
+  const { bench } = await openTestBench(t)
+  const setup = benchOf(bench.registry.all(), bench.teachpoints)
   const tooHot = { ...sealAndSpin, variables: { ...sealAndSpin.variables, temperature: { default: 400 } } }
   const sources = [demoTopology, tooHot].map((input) => ({ origin: 'the demo', form: 'json' as const, input }))
-  const { faults } = compileLibrary(sources, bench)
+  const { faults } = compileLibrary(sources, setup)
   t.match(faults[0]?.reason, /methods\.seal_it\[0\]\.with: temperature 400 °C is outside what sealer-1 takes/)
 })

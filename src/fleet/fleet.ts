@@ -9,7 +9,7 @@ import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
 import { Identity } from './identity.ts'
 import { Outbox } from './outbox.ts'
-import { type About, type Bench, mostPositions, Presence } from './presence.ts'
+import { type About, type BenchPresence, mostPositions, Presence } from './presence.ts'
 import { connectTo, type Link } from './wire.ts'
 
 export type FleetStatus = {
@@ -100,7 +100,7 @@ export class Fleet {
   }
 
   /** All benches of the lab, as far as this one has heard of them. */
-  benches(): Bench[] {
+  benches(): BenchPresence[] {
     return this.#presence.benches()
   }
 
@@ -131,7 +131,7 @@ export class Fleet {
     }
   }
 
-  /** Answers with a sentence why the connection did not come about, or has ended. */
+  /** Resolves with a sentence that says why the connection did not come about, or has ended. */
   async #connected(): Promise<string> {
     const { config } = this.#options
     const ended = new AbortController()

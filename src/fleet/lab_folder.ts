@@ -71,7 +71,7 @@ export async function makeCertificate(folder: string, host: string): Promise<voi
 type NewLab = { name: string; host: string; port: number; store: string }
 
 /**
- * Makes a lab, or adds benches to the one that is there; keys that are there stay. Answers the benches that are new. Rejects with `storage`, and
+ * Makes a lab, or adds benches to the one that is there; keys that are there stay. Returns the benches that are new. Rejects with `storage`, and
  * with `invalid` for names that cannot be.
  */
 export async function makeLab(

@@ -3,8 +3,7 @@
 
 import type { Hub } from '../events/hub.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
-import type { Batch } from './batches.ts'
-import { Batches } from './batches.ts'
+import { type Batch, Batches } from './batches.ts'
 import { type Foreign, headerNames, standingAt } from './history.ts'
 import type { Identity } from './identity.ts'
 import type { Link } from './wire.ts'
@@ -24,7 +23,7 @@ type OutboxOptions = {
   clock: Clock
 }
 
-/** Where the next message goes: behind the event `after`, and behind the message at the place `expected` of the stream. */
+/** The place of the next message: behind the event `after`, and behind the message at the place `expected` of the stream. */
 type Position = { after: number; expected: number }
 
 /** Events are collected for so long before they are sent. */
@@ -136,7 +135,7 @@ export class Outbox {
     }
   }
 
-  /** Answers the position behind the batch; undefined where the broker did not take it, because it has other messages than were expected. */
+  /** Returns the position behind the batch; undefined where the broker did not take it, because it has other messages than were expected. */
   async #send(batch: Batch, { after, expected }: Position, link: Link): Promise<Position | undefined> {
     const { lab, bench, identity, hub } = this.#options
     const { from, to, to_crc, count, payload } = batch

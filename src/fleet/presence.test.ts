@@ -4,7 +4,7 @@ import { test } from 'tap'
 import { VirtualClock } from '../kit/clock.ts'
 import { testBroker } from '../testing/broker.ts'
 import { fleetBench, until } from '../testing/fleet.ts'
-import { openBench } from '../testing/http.ts'
+import { openTestBench } from '../testing/http.ts'
 import { withBroker } from '../testing/with_broker.ts'
 import { Presence } from './presence.ts'
 import type { Link } from './wire.ts'
@@ -43,7 +43,7 @@ withBroker('a bench tells the lab the positions for hand-over of its topologies'
   const large = { format: 1, name: 'large', transporters: { arm: { positions: Object.keys(many) } }, positions: many }
   const folder = t.testdir({ data: {}, topologies: { 'exporting.json': JSON.stringify(topology), 'large.json': JSON.stringify(large) } })
   const fleet = { servers: [broker.url], lab: 'floor-2', name: 'prep' }
-  const { ask } = await openBench(t, { fleet }, { folder: `${folder}/data`, topologies: `${folder}/topologies` })
+  const { ask } = await openTestBench(t, { fleet }, { folder: `${folder}/data`, topologies: `${folder}/topologies` })
   const other = await fleetBench(t, t.testdir({}), broker.url, { name: 'read', machine: 'machine-b' })
   await until(() => other.fleet.benches().some(({ name, state }) => name === 'prep' && state === 'here'))
   const [prep] = other.fleet.benches()

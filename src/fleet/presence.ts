@@ -28,7 +28,10 @@ const Entry = v.object({
   devices: v.record(v.pipe(v.string(), v.maxLength(32)), Count),
   /** Incidents that nobody has acknowledged. */
   incidents: Count,
-  /** Where carriers bring labware and take it from, of all topologies of the bench. Benches of older versions tell none. */
+  /**
+   * The positions to which carriers bring labware and from which they take it, of all topologies of the bench. Benches of older versions tell
+   * none.
+   */
   positions: v.optional(v.pipe(v.array(Text), v.maxLength(mostPositions)), []),
 })
 type Entry = v.InferOutput<typeof Entry>
@@ -40,7 +43,7 @@ export type About = Omit<Entry, 'epoch' | 'machine'>
  * A bench as this one knows it. `silent`: not heard for 35 s or more. `unknown`: this bench has not listened for long enough to tell.
  * `heard_s` is null where it was not heard since this bench began to listen.
  */
-export type Bench = Entry & { name: string; state: 'here' | 'silent' | 'unknown'; heard_s: number | null }
+export type BenchPresence = Entry & { name: string; state: 'here' | 'silent' | 'unknown'; heard_s: number | null }
 
 const beat_ms = 10_000
 /** Three of these were missed. */
@@ -76,17 +79,17 @@ export class Presence {
     this.#options = options
   }
 
-  /** Why this bench could not be announced the last time. */
+  /** The reason why this bench could not be announced the last time. */
   get failure(): string | null {
     return this.#failure
   }
 
   /** All benches that were ever announced at the broker, by name. */
-  benches(): Bench[] {
+  benches(): BenchPresence[] {
     const now_ms = this.#options.clock.now()
     const listened_ms = this.#listening_ms === undefined ? 0 : now_ms - this.#listening_ms
     return [...this.#known]
-      .map(([name, { entry, heard_ms }]): Bench => {
+      .map(([name, { entry, heard_ms }]): BenchPresence => {
         const ago_ms = heard_ms === undefined ? undefined : now_ms - heard_ms
         const isHere = ago_ms !== undefined && ago_ms < silent_ms
         const state = isHere ? 'here' : listened_ms >= silent_ms ? 'silent' : 'unknown'

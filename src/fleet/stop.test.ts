@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { emitMany } from '../testing/events.ts'
-import { type Bench, openBench } from '../testing/http.ts'
+import { openTestBench, type TestedBench } from '../testing/http.ts'
 
 /** Servers that are no good broker; each answers its address. */
 const brokers: Record<string, (t: Test) => Promise<string>> = {
@@ -22,27 +22,27 @@ for (const [what, broker] of Object.entries(brokers)) {
     t.teardown(() => rmSync(folder, { recursive: true, force: true }))
     const without = await turnsOfStop(await benchWith(t, `${folder}/without`, {}))
     const fleet = { servers: [await broker(t)], lab: 'floor-2', name: 'bench-1' }
-    const bench = await benchWith(t, `${folder}/with`, { fleet })
-    t.equal(bench.lab.fleet?.status().state, 'away')
-    t.equal(await turnsOfStop(bench), without)
-    t.equal(bench.lab.fleet?.status().sent, 0)
+    const setup = await benchWith(t, `${folder}/with`, { fleet })
+    t.equal(setup.bench.fleet?.status().state, 'away')
+    t.equal(await turnsOfStop(setup), without)
+    t.equal(setup.bench.fleet?.status().sent, 0)
   })
 }
 
 /** A bench that shakes, with more events than were sent. */
-async function benchWith(t: Test, folder: string, more: object): Promise<Bench> {
-  const bench = await openBench(t, more, { folder })
-  const { ask, lab } = bench
+async function benchWith(t: Test, folder: string, more: object): Promise<TestedBench> {
+  const setup = await openTestBench(t, more, { folder })
+  const { ask, bench } = setup
   await ask('POST', '/api/devices/shaker-1/initialize')
-  emitMany(lab.hub, 2000)
-  await lab.hub.log.until()
-  return bench
+  emitMany(bench.hub, 2000)
+  await bench.hub.log.until()
+  return setup
 }
 
 /** Counts the turns from the request of a stop until its bytes are on the wire. */
-async function turnsOfStop({ hono, lab, secrets }: Bench): Promise<number> {
+async function turnsOfStop({ hono, bench, secrets }: TestedBench): Promise<number> {
   const said = () =>
-    lab.registry
+    bench.registry
       .find('shaker-1')
       .wire()
       .frames.filter(({ text }) => text.startsWith('shakeEmergencyOff')).length

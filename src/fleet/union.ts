@@ -16,7 +16,7 @@ export class Union {
   /** The last number of each bench and epoch. */
   readonly #reached = new Map<string, number>()
 
-  /** Takes note of a line that was read before. Answers whether it is one. */
+  /** Takes note of a line that was read before. Returns whether it is one. */
   resume(line: string): boolean {
     const [, bench, epoch, seq] = beginning.exec(line) ?? []
     if (seq === undefined || !line.endsWith('}')) return false
@@ -24,7 +24,7 @@ export class Union {
     return true
   }
 
-  /** Answers the lines of the message's events that are new. A line that is no event is left out: a bench may send what it likes. */
+  /** Returns the lines of the message's events that are new. A line that is no event is left out: a bench may send what it likes. */
   take({ subject, header, payload }: Stored): string[] {
     // Only the bench itself may send to its subject; a header could name another one.
     const bench = subject.split('.').at(-1) ?? ''

@@ -3,13 +3,13 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { TrieRouter } from 'hono/router/trie-router'
+import type { Bench } from '../bench/bench.ts'
 import { LabError } from '../errors.ts'
 import { allows } from '../keys/keys.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
 import { parseJson } from '../kit/json.ts'
+import { catchMaybe, type MaybePromise } from '../kit/maybe_promise.ts'
 import { checked } from '../kit/schema.ts'
-import { type Soon, unlessFails } from '../kit/soon.ts'
-import type { Lab } from '../lab.ts'
 import { BodyReader, textOf, usualLimit } from './body.ts'
 import { protectConnection } from './connections.ts'
 import type { Env, Exchange, Route } from './contract.ts'
@@ -44,26 +44,26 @@ const forBrowsers = {
   maxAge: 600,
 }
 
-/** Answers requests: `direct` past Hono, which is asked where that answers undefined. `admits` tells whose stop waits for nobody. */
+/** Answers requests: `direct` past Hono, which is asked where `direct` returns undefined. `admits` tells whose stop waits for nobody. */
 export type App = Pick<Hono<Env>, 'fetch'> & { direct?: Direct; admits?: Entrance['admits'] }
 
-export function app(lab: Lab): Hono<Env> & App {
-  const hono = plain(lab, [...serviceRoutes.map(({ path }) => path), ...runRoots])
+export function app(bench: Bench): Hono<Env> & App {
+  const hono = plain(bench, [...serviceRoutes.map(({ path }) => path), ...runRoots])
   const isPublic = publicity([
     ...publicPages,
     ...serviceRoutes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`),
   ])
   // A reload changes them.
-  const origins = () => lab.config.cors.origins
+  const origins = () => bench.config.cors.origins
   const crossOrigin = cors({ ...forBrowsers, origin: (origin) => (origins().includes(origin) ? origin : null) })
-  const { enter, admits } = entrance(lab, isPublic)
-  const shared = { lab, bodies: new BodyReader(lab), ask: asking(hono) }
+  const { enter, admits } = entrance(bench, isPublic)
+  const shared = { bench, bodies: new BodyReader(bench), ask: asking(hono) }
   const direct = directly(shared, enter, origins)
   const through = hono.fetch
   // The rest is made for the first request that needs it: on many benches none does.
   const whole = once(() => {
     entered(hono, { enter, crossOrigin, origins })
-    servePages(hono, lab)
+    servePages(hono, bench)
     addRoutes(hono, shared, serviceRoutes)
     const aboutRuns = loadedLater(() => appOfRuns(shared))
     for (const path of runPaths) hono.all(path, aboutRuns)
@@ -106,7 +106,7 @@ function entered(hono: Hono<Env>, { enter, crossOrigin, origins }: Entering): vo
   })
 }
 
-/** Answers a request past Hono where that comes to the same. Pages of other origins need headers that Hono's middleware adds. */
+/** Returns a request past Hono where that comes to the same. Pages of other origins need headers that Hono's middleware adds. */
 function directly(shared: Shared, enter: Enter, origins: () => readonly string[]): Direct {
   const find = finderOf(serviceRoutes)
   return (asked, env) => {
@@ -115,26 +115,26 @@ function directly(shared: Shared, enter: Enter, origins: () => readonly string[]
     const { route, params } = found
     const c = new DirectExchange(asked, env)
     const proceed = () => call(shared, route, c, (name) => params[name] ?? '')
-    return enter(c, () => unlessFails(proceed, (error) => failed(shared.lab, c, error)))
+    return enter(c, () => catchMaybe(proceed, (error) => failed(shared.bench, c, error)))
   }
 }
 
-function plain(lab: Lab, paths: readonly string[]): Hono<Env> {
+function plain(bench: Bench, paths: readonly string[]): Hono<Env> {
   // The one that Hono comes to by itself for paths like these, after it has built another.
   const hono = new Hono<Env>({ router: new TrieRouter() })
-  hono.onError((error, c) => failed(lab, c, error))
+  hono.onError((error, c) => failed(bench, c, error))
   hono.notFound((c) =>
     answerError(c, new LabError('not_found', `there is nothing at ${c.req.path}${nearPath(c.req.path, paths)}; /docs shows what there is`)),
   )
   return hono
 }
 
-function failed(lab: Lab, c: Exchange, error: unknown): Response {
-  if (error instanceof LabError && error.code === 'storage') lab.onRefusedWrite(error)
-  return answerFailure(lab.log, c, error)
+function failed(bench: Bench, c: Exchange, error: unknown): Response {
+  if (error instanceof LabError && error.code === 'storage') bench.onRefusedWrite(error)
+  return answerFailure(bench.log, c, error)
 }
 
-type Shared = { lab: Lab; bodies: BodyReader; ask: (path: string) => Promise<string> }
+type Shared = { bench: Bench; bodies: BodyReader; ask: (path: string) => Promise<string> }
 
 /** Asks the service as somebody with a shell on this machine does. */
 function asking(hono: Hono<Env>): Shared['ask'] {
@@ -146,7 +146,7 @@ function asking(hono: Hono<Env>): Shared['ask'] {
   }
 }
 
-function addRoutes(hono: Hono<Env>, shared: Shared, routes: readonly Route<Lab>[]): void {
+function addRoutes(hono: Hono<Env>, shared: Shared, routes: readonly Route<Bench>[]): void {
   for (const route of routes) hono.on(route.method, route.path, (c) => call(shared, route, c, (name) => c.req.param(name) ?? ''))
   refuseOtherMethods(hono)
 }
@@ -166,10 +166,10 @@ function loadedLater(make: () => Promise<Hono<Env>>): (c: Context<Env>) => Promi
 }
 
 async function appOfRuns(shared: Shared): Promise<Hono<Env>> {
-  const { lab } = shared
-  const [{ runRoutes }] = await Promise.all([import('./run_routes.ts'), lab.openRuns()])
+  const { bench } = shared
+  const [{ runRoutes }] = await Promise.all([import('./run_routes.ts'), bench.openRuns()])
   const hono = plain(
-    lab,
+    bench,
     runRoutes.map(({ path }) => path),
   )
   hono.use((c, next) => {
@@ -204,10 +204,10 @@ function methodsByPath({ routes }: Hono<Env>): Map<string, string[]> {
   return found
 }
 
-function call(shared: Shared, route: Route<Lab>, c: Exchange, param: (name: string) => string): Soon<Response> {
+function call(shared: Shared, route: Route<Bench>, c: Exchange, param: (name: string) => string): MaybePromise<Response> {
   mustBeAllowed(route, c)
-  mustNotBeStopping(shared.lab, route)
-  mustNotBeSafeMode(shared.lab, route)
+  mustNotBeStopping(shared.bench, route)
+  mustNotBeSafeMode(shared.bench, route)
   mustKnowParameters(route, c)
   if (!route.body) return carriedOut(shared, route, c, { param, bytes: nothing })
   return shared.bodies.read(c, route.body_limit ?? usualLimit).then(async ({ bytes, release }) => {
@@ -220,27 +220,27 @@ function call(shared: Shared, route: Route<Lab>, c: Exchange, param: (name: stri
 }
 
 /** Throws `stopping` for a change that would be acknowledged, and might not be kept. A stop is always taken. */
-function mustNotBeStopping({ is_stopping }: Lab, { method, scope }: Route): void {
+function mustNotBeStopping({ is_stopping }: Bench, { method, scope }: Route): void {
   if (!is_stopping || method === 'GET' || scope === 'any' || scope === 'public') return
   throw new LabError('stopping', 'the service is stopping, and nothing was done; send it again when the service is back', {
     retry_after_s: 5,
   })
 }
 
-type Given = { param: (name: string) => string; bytes: Uint8Array }
+type RequestParts = { param: (name: string) => string; bytes: Uint8Array }
 
-function carriedOut({ lab, ask }: Shared, route: Route<Lab>, c: Exchange, { param, bytes }: Given): Soon<Response> {
+function carriedOut({ bench, ask }: Shared, route: Route<Bench>, c: Exchange, { param, bytes }: RequestParts): MaybePromise<Response> {
   // A connection whose body still comes can be replaced by others, and so can one without a key.
   if (route.scope !== 'public')
     protectConnection(c.env?.incoming, c.env?.outgoing, route.scope === 'any' ? undefined : c.get('principal').key_id)
   const handle = () => {
     const query = () => (route.query ? checked(route.query, c.req.query(), 'the query') : {})
-    return route.handle({ lab, c, param, ask, query, body: () => bodyOf(route, textOf(bytes)) })
+    return route.handle({ rooms: bench, c, param, ask, query, body: () => bodyOf(route, textOf(bytes)) })
   }
   const shown = route.state_of && c.req.header('if-state')
   const handleAsShown = () =>
-    shown ? mustBeAsShown(lab, { shown, present: route.state_of!(lab, param), path: c.req.path }).then(handle) : handle()
-  return takesIdempotencyKey(route) ? idempotent(lab, route, c, bytes, handleAsShown) : handleAsShown()
+    shown ? mustBeAsShown(bench, { shown, present: route.state_of!(bench, param), path: c.req.path }).then(handle) : handle()
+  return takesIdempotencyKey(route) ? idempotent(bench, route, c, bytes, handleAsShown) : handleAsShown()
 }
 
 const nothing = new Uint8Array()

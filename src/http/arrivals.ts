@@ -25,8 +25,8 @@ const oldestOf = 3
 /** At most this many are handed over in one turn of the event loop. Where answers make the turns long, connections come faster than one a turn. */
 const mostInATurn = 16
 /**
- * Where the turn after a handing over took longer than this, what those connections sent made it long, and Node accepted one connection in it.
- * Then fewer are handed over, and those that still come are accepted for as long as it took.
+ * The longest turn after a handing over that is usual. In a longer turn those connections sent much, and Node accepted one connection. Then
+ * fewer are handed over, and those that still come are accepted for as long as it took.
  */
 const longTurn_ms = 20
 /** This number is handed over in any turn; beyond it only connections that ask little, in order, so that none is overtaken again and again. */

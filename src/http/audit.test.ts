@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { test } from 'tap'
 import type { AuditEntry } from '../keys/audit_entry.ts'
 import { verifyChain } from '../kit/chained_lines.ts'
-import { isRefusal, openBench, openService } from '../testing/http.ts'
+import { isRefusal, openService, openTestBench } from '../testing/http.ts'
 
 type Line = AuditEntry & { file: string; seq: number; hash: string }
-type Ask = Awaited<ReturnType<typeof openBench>>['ask']
+type Ask = Awaited<ReturnType<typeof openTestBench>>['ask']
 const shaker = '/api/devices/shaker-1'
 
 async function taken(ask: Ask, limit = 1000): Promise<Line[]> {
@@ -13,12 +13,12 @@ async function taken(ask: Ask, limit = 1000): Promise<Line[]> {
 }
 
 test('whatever changes something is taken down, and what was refused that; reading is not', async (t) => {
-  const { ask, lab, data_dir } = await openBench(t)
+  const { ask, bench, data_dir } = await openTestBench(t)
   await ask('GET', '/api/devices')
   await ask('POST', `${shaker}/initialize`, { key: 'operate' })
   await ask('POST', `${shaker}/shake`, { key: 'read', json: { speed: 500, duration: 5 } })
   await ask('POST', `${shaker}/shake`, { key: null, json: {} })
-  lab.registry.find('shaker-1').lock.hold('some-execution')
+  bench.registry.find('shaker-1').lock.hold('some-execution')
   await ask('POST', `${shaker}/lock_plate`, { key: 'operate' })
   await ask('DELETE', '/api/keys/nobody00')
   await ask('POST', `${shaker}/stop`, { key: 'read' })
@@ -52,7 +52,7 @@ test('whatever changes something is taken down, and what was refused that; readi
 })
 
 test('what was done and what was refused are asked for together or each alone', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   await ask('POST', '/api/stop')
   await ask('DELETE', '/api/keys/nobody00')
   const statuses = async (query: string) =>
@@ -73,7 +73,7 @@ test('what was done and what was refused are asked for together or each alone', 
 })
 
 test('a key to read that is refused in a storm pushes nothing out of the audit trail, and writes little', async (t) => {
-  const { ask, data_dir } = await openBench(t)
+  const { ask, data_dir } = await openTestBench(t)
   await ask('POST', '/api/stop')
   const before = readFileSync(`${data_dir}/audit.jsonl`, 'utf8')
   const path = `/api/keys/${encodeURIComponent('漢'.repeat(300))}`
@@ -90,7 +90,7 @@ test('a key to read that is refused in a storm pushes nothing out of the audit t
 })
 
 test('the same request over and over is few lines, and each is counted', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   for (let i = 0; i < 100; i++) await ask('POST', `${shaker}/stop`, { key: 'read' })
   const stops = (await taken(ask)).filter(({ what }) => what === `POST ${shaker}/stop`)
   t.ok(stops.length < 60, `${stops.length} of 100`)
@@ -101,7 +101,7 @@ test('the same request over and over is few lines, and each is counted', async (
 })
 
 test('a key that somebody put into an address is not written down', async (t) => {
-  const { ask, secrets, data_dir } = await openBench(t)
+  const { ask, secrets, data_dir } = await openTestBench(t)
   const secret = secrets.read.slice(12)
   await ask('DELETE', `/api/keys/${secrets.read}`)
   await ask('DELETE', `/api/keys/${[...secrets.read].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join('')}`)
@@ -111,7 +111,7 @@ test('a key that somebody put into an address is not written down', async (t) =>
 })
 
 test('a storm of strangers fills neither the record nor the disk, and is counted', async (t) => {
-  const { ask, clock } = await openBench(t)
+  const { ask, clock } = await openTestBench(t)
   for (let i = 0; i < 100; i++) await ask('POST', '/api/stop', { key: null })
   const lines = await taken(ask)
   const strangers = lines.filter(({ key_id }) => key_id === null)

@@ -2,25 +2,25 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
+import { openBench } from '../bench/bench.ts'
 import { openBackup, planOf, restore } from '../care/restore.ts'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import type { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
-import { openLab } from '../lab.ts'
-import { atTheEnd, type Bench, benchConfig, isRefusal, openBench } from '../testing/http.ts'
+import { atTheEnd, benchConfig, isRefusal, openTestBench, type TestedBench } from '../testing/http.ts'
 import { diskClock } from '../testing/kit.ts'
 import { examples } from './openapi_examples.ts'
 
 type Made = { name: string; size: number }
 
-async function fetched({ hono, clock, secrets }: Bench, name: string): Promise<Response> {
+async function fetched({ hono, clock, secrets }: TestedBench, name: string): Promise<Response> {
   const headers = { Host: 'localhost', 'X-API-Key': secrets.admin }
   return clock.run(Promise.resolve(hono.request(`/api/system/backups/${name}`, { headers })))
 }
 
 test('a backup is made, listed, fetched and thrown away by an administrator', async (t) => {
-  const bench = await openBench(t)
-  const { ask, data_dir } = bench
+  const setup = await openTestBench(t)
+  const { ask, data_dir } = setup
   const made = await ask('POST', '/api/system/backups')
   t.match(made, { status: 201, body: { name: /^asked-.*Z\.tar\.gz$/, is_daily: false, with_keys: false, with_events: false } })
   const { name, size } = made.body as Made
@@ -31,10 +31,10 @@ test('a backup is made, listed, fetched and thrown away by an administrator', as
   t.equal(asked.length, 2)
   t.equal(asked[1]?.name, name)
 
-  const response = await fetched(bench, name)
+  const response = await fetched(setup, name)
   t.equal(response.headers.get('content-type'), 'application/gzip')
   t.equal(response.headers.get('content-length'), String(size))
-  const bytes = await bench.clock.run(response.arrayBuffer())
+  const bytes = await setup.clock.run(response.arrayBuffer())
   writeFileSync(`${data_dir}/fetched.tar.gz`, Buffer.from(bytes))
   const opened = await openBackup(`${data_dir}/fetched.tar.gz`)
   t.notOk(opened.manifest.files.some(({ name }) => name.includes('keys')))
@@ -49,12 +49,12 @@ test('a backup is made, listed, fetched and thrown away by an administrator', as
 })
 
 test('an archive that nobody takes is given up after a minute', async (t) => {
-  const bench = await openBench(t)
-  const { name } = (await bench.ask('POST', '/api/system/backups')).body as Made
-  const response = await fetched(bench, name)
+  const setup = await openTestBench(t)
+  const { name } = (await setup.ask('POST', '/api/system/backups')).body as Made
+  const response = await fetched(setup, name)
   const reader = response.body!.getReader()
   t.ok((await reader.read()).value)
-  await bench.clock.advance(60_000)
+  await setup.clock.advance(60_000)
   await t.rejects(reader.read(), { message: /not taken for 60 s/ })
 })
 
@@ -68,9 +68,9 @@ const patient = {
 
 /** A run that waits, and a backup of that moment. */
 async function withOpenRun(t: Test) {
-  const bench = await openBench(t)
-  const { ask, clock, lab } = bench
-  await lab.teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  const setup = await openTestBench(t)
+  const { ask, clock, bench } = setup
+  await bench.teachpoints.importAll(demoTeachpoints, { overwrite: false })
   await ask('POST', '/api/topology/load', { json: { name: 'demo' } })
   await ask('PUT', '/api/workflows/patient', { json: patient })
   const submitted = await ask('POST', '/api/submissions', { json: { workflow: 'patient', run_mode: 'LIVE' } })
@@ -78,7 +78,7 @@ async function withOpenRun(t: Test) {
   await clock.advance(5000)
   await ask('POST', '/api/devices/shaker-1/initialize')
   const { name } = (await ask('POST', '/api/system/backups', { json: { with_events: true } })).body as Made
-  return { ...bench, execution_id, path: `${bench.data_dir}/backups/${name}` }
+  return { ...setup, execution_id, path: `${setup.data_dir}/backups/${name}` }
 }
 
 /** Puts the backup back into that folder, and opens a lab on it. */
@@ -89,9 +89,9 @@ async function openedOn(t: Test, data_dir: string, path: string) {
   await restore(opened, data_dir, plan, new Date())
   await opened.archive.close()
   const clock = diskClock()
-  const lab = await openLab(await benchConfig(), { data_dir, log: silent, clock })
+  const bench = await openBench(await benchConfig(), { data_dir, log: silent, clock })
   t.teardown(() => undefined)
-  return { lab, clock }
+  return { bench, clock }
 }
 
 async function closedOn(clock: VirtualClock, closing: Promise<void>): Promise<void> {
@@ -106,19 +106,19 @@ async function closedOn(clock: VirtualClock, closing: Promise<void>): Promise<vo
 test('a run that was open when the backup was made stands paused where it is put back, and nothing moves', async (t) => {
   const ending = atTheEnd(t)
   const { execution_id, path, data_dir } = await withOpenRun(t)
-  const { lab, clock } = await openedOn(t, `${data_dir}/elsewhere`, path)
-  ending.push(() => closedOn(clock, lab.close()))
-  const execution = lab.runs.runtime.execution(execution_id)
+  const { bench, clock } = await openedOn(t, `${data_dir}/elsewhere`, path)
+  ending.push(() => closedOn(clock, bench.close()))
+  const execution = bench.runs.runtime.execution(execution_id)
   t.match(execution?.paused, { reason: 'system' })
-  const before = lab.hub.log.shown.seq
+  const before = bench.hub.log.shown.seq
   await clock.advance(600_000)
-  t.match(lab.runs.runtime.execution(execution_id)?.paused, { reason: 'system' })
+  t.match(bench.runs.runtime.execution(execution_id)?.paused, { reason: 'system' })
   t.same(
     [...(execution?.threads.values() ?? [])].map(({ status, last_error }) => [status.current, last_error]),
     [['PAUSED', 'the service restarted']],
   )
-  for (const device of lab.registry.all()) t.match(device.info().state, /^(not_initialized|external)$/, device.device_id)
-  const events = (await lab.hub.getEventsSince()).slice(before)
+  for (const device of bench.registry.all()) t.match(device.info().state, /^(not_initialized|external)$/, device.device_id)
+  const events = (await bench.hub.getEventsSince()).slice(before)
   t.same(
     events.map(({ event_name }) => event_name).filter((name) => /MOVING|EXECUTING|PICKING/.test(name)),
     [],
@@ -127,7 +127,7 @@ test('a run that was open when the backup was made stands paused where it is put
 
 test('a run that has ended since the backup does not begin again where what ran is put back', async (t) => {
   const ending = atTheEnd(t)
-  const { lab: first, clock: firstClock, ask, execution_id, data_dir } = await withOpenRun(t)
+  const { bench: first, clock: firstClock, ask, execution_id, data_dir } = await withOpenRun(t)
   const { name } = (await ask('POST', '/api/system/backups')).body as Made
   await ask('POST', `/api/executions/${execution_id}/emit`, { json: { name: 'go' } })
   while (!first.runs.runtime.execution(execution_id)?.isOver) await firstClock.advance(1000)
@@ -135,15 +135,15 @@ test('a run that has ended since the backup does not begin again where what ran 
   await closedOn(firstClock, first.close())
 
   const told = first.hub.log.shown.seq
-  const { lab, clock } = await openedOn(t, data_dir, `${data_dir}/backups/${name}`)
-  ending.push(() => closedOn(clock, lab.close()))
+  const { bench, clock } = await openedOn(t, data_dir, `${data_dir}/backups/${name}`)
+  ending.push(() => closedOn(clock, bench.close()))
   await clock.advance(600_000)
-  const statuses = [...(lab.runs.runtime.execution(execution_id)?.threads.values() ?? [])].map(({ status }) => status.current)
+  const statuses = [...(bench.runs.runtime.execution(execution_id)?.threads.values() ?? [])].map(({ status }) => status.current)
   t.ok(
     statuses.every((status) => status === 'COMPLETED'),
     statuses.join(),
   )
-  const events = (await lab.hub.getEventsSince()).slice(told)
+  const events = (await bench.hub.getEventsSince()).slice(told)
   t.same(
     events.map(({ entity_type }) => entity_type).filter((type) => ['ACTION', 'METHOD', 'THREAD'].includes(type)),
     [],

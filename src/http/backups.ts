@@ -22,7 +22,7 @@ export const backupRoutes: Route<Rooms>[] = [
     summary: 'List the backups in the data folder',
     scope: 'admin',
     success: { description: 'The newest first', schema: v.strictObject({ backups: v.array(Backup) }) },
-    handle: async ({ lab }) => json({ backups: await lab.backups.list() }),
+    handle: async ({ rooms }) => json({ backups: await rooms.backups.list() }),
   }),
   route('POST', path, {
     operation_id: 'createBackup',
@@ -38,8 +38,8 @@ export const backupRoutes: Route<Rooms>[] = [
     body_may_be_empty: true,
     success: { status: 201, description: 'The backup is made', schema: MadeBackup, headers: ['Location'] },
     errors: [400, 503],
-    async handle({ lab, body }) {
-      const backup = await lab.backups.make(body())
+    async handle({ rooms, body }) {
+      const backup = await rooms.backups.make(body())
       return json(backup, 201, { Location: `${path}/${backup.name}` })
     },
   }),
@@ -49,8 +49,8 @@ export const backupRoutes: Route<Rooms>[] = [
     scope: 'admin',
     success: { description: 'The archive', media_type: 'application/gzip', headers: ['Content-Disposition'] },
     errors: [404],
-    async handle({ lab, c, param }) {
-      const backup = await lab.backups.get(param('backup_name'))
+    async handle({ rooms, c, param }) {
+      const backup = await rooms.backups.get(param('backup_name'))
       const headers = {
         'Content-Type': 'application/gzip',
         'Content-Length': String(backup.size),
@@ -58,7 +58,7 @@ export const backupRoutes: Route<Rooms>[] = [
         'Cache-Control': 'no-store',
         'X-API-Version': apiVersion,
       }
-      return new Response(pacedBody(lab, { pieces: lab.backups.read(backup), response: c.env?.outgoing }).body, { headers })
+      return new Response(pacedBody(rooms, { pieces: rooms.backups.read(backup), response: c.env?.outgoing }).body, { headers })
     },
   }),
   route('DELETE', `${path}/:backup_name`, {
@@ -67,8 +67,8 @@ export const backupRoutes: Route<Rooms>[] = [
     scope: 'admin',
     success: { description: 'The backup is deleted', schema: OperationResult },
     errors: [404, 503],
-    async handle({ lab, param }) {
-      await lab.backups.remove(param('backup_name'))
+    async handle({ rooms, param }) {
+      await rooms.backups.remove(param('backup_name'))
       return json({ success: true, message: `backup ${param('backup_name')} is deleted` })
     },
   }),

@@ -9,7 +9,7 @@ import { withPython } from '../testing/python.ts'
 
 for (const [what, [program, words]] of Object.entries(badPrograms)) {
   withPython(`a program that ${what}`, async (t) => {
-    const { ask, instrument, lab, path } = await bench(t, program)
+    const { ask, instrument, bench, path } = await setup(t, program)
     await until(() => instrument.info().identity ?? instrument.info().fault)
     if (!instrument.info().fault) await ask('POST', '/api/devices/reader-1/initialize')
     if (!instrument.info().fault) await ask('POST', '/api/devices/reader-1/perform', { json: { operation: 'read' } })
@@ -18,8 +18,8 @@ for (const [what, [program, words]] of Object.entries(badPrograms)) {
     t.match(error, /reader-1.*; .*(initialize|configuration|right one|parameters)|must be|is missing/s, 'it says what to do')
     // The benchmark `bridge` measures how fast another device is stopped meanwhile.
     t.match((await ask('POST', '/api/devices/shaker-1/stop')).body, { success: true })
-    t.match(lab.registry.find('shaker-1').info().fault, { error_type: 'Stopped' })
-    await lab.registry.find('reader-1').close()
+    t.match(bench.registry.find('shaker-1').info().fault, { error_type: 'Stopped' })
+    await bench.registry.find('reader-1').close()
     // A moment passes between a kill and its effect.
     await until(() => processesOf(path).length === 0)
   })
@@ -29,7 +29,7 @@ withPython(
   'a program that ignores a halt is ended after halt_s and started again, until it answers one; it may still be moving until then',
   async (t) => {
     const deaf = `import os\nflag = __file__ + ".heard"\n${speaks('halt', 'if os.path.exists(flag): say({"id": id, "result": {}})\n        else: open(flag, "w").close()')}`
-    const { ask, instrument } = await bench(t, deaf, { settings: { halt_s: 1 } })
+    const { ask, instrument } = await setup(t, deaf, { settings: { halt_s: 1 } })
     await until(() => instrument.info().identity)
     await ask('POST', '/api/devices/reader-1/initialize')
     t.match((await ask('POST', '/api/devices/reader-1/stop')).body, { success: false, message: 'reader-1: stop sent, not confirmed' })
@@ -52,7 +52,7 @@ class Reader(Bridge):
         ctypes.PyDLL(None).sleep(4711)
     def halt(self): open(__file__ + ".halted", "w").write(str(os.getpid()))
 Reader().serve()`
-  const { ask, instrument, path } = await bench(t, blocked, { settings: { halt_s: 0.5 } })
+  const { ask, instrument, path } = await setup(t, blocked, { settings: { halt_s: 0.5 } })
   await until(() => instrument.info().identity)
   await ask('POST', '/api/devices/reader-1/initialize')
   const reading = ask('POST', '/api/devices/reader-1/perform', { json: { operation: 'read' } })
@@ -70,7 +70,7 @@ function contentOf(path: string): string {
 }
 
 withPython('a device without a halt says so, and a stop waits for what is under way', async (t) => {
-  const { ask, instrument } = await bench(t, reader, { settings: { halt: 'none' } })
+  const { ask, instrument } = await setup(t, reader, { settings: { halt: 'none' } })
   await until(() => instrument.info().identity)
   t.match((await ask('GET', '/api/devices/reader-1/capabilities')).body, { features: { uninterruptible: true } })
   await ask('POST', '/api/devices/reader-1/initialize')
@@ -84,17 +84,17 @@ withPython('a device without a halt says so, and a stop waits for what is under 
 withPython('a description outlasts a restart, and a program that is away does not keep its workflows from being checked', async (t) => {
   const path = programFile(t, reader)
   const first = await openService(t, { devices: [bridgeTo(path)] })
-  await until(() => first.lab.registry.find('reader-1').abilities.knows('read'))
+  await until(() => first.bench.registry.find('reader-1').abilities.knows('read'))
   await first.service.close()
   const kept = JSON.parse(readFileSync(`${first.data_dir}/descriptions.json`, 'utf8'))
   t.match(kept.descriptions['reader-1'], { model: 'Example 96', operations: { read: { seconds: 1 } } })
 })
 
-async function bench(t: Test, program: string, more: object = {}) {
+async function setup(t: Test, program: string, more: object = {}) {
   const path = programFile(t, program)
   const shaker = { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'simulated' } }
   const service = await openService(t, { devices: [bridgeTo(path, more), shaker] })
-  return { ...service, path, instrument: service.lab.registry.find('reader-1') }
+  return { ...service, path, instrument: service.bench.registry.find('reader-1') }
 }
 
 /** The processes of a program, and the one that `forks and survives` leaves behind. */

@@ -5,7 +5,7 @@ import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import type { Context } from 'hono'
 import { test } from 'tap'
-import { openBench, usualBounds } from '../testing/http.ts'
+import { openTestBench, usualBounds } from '../testing/http.ts'
 import { BodyReader } from './body.ts'
 
 const kib = 1024
@@ -93,7 +93,7 @@ test('a body whose client was gone before it is read is refused, and holds nothi
 })
 
 test('a stop reads no body', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   t.match((await ask('POST', '/api/devices/shaker-1/stop', { body: 'x'.repeat(3 * mib) })).body, { success: true })
   t.match((await ask('POST', '/api/stop', { body: 'x'.repeat(3 * mib) })).body, { success: true })
 })

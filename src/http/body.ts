@@ -10,7 +10,7 @@ import { textOfUtf8 } from '../kit/utf8.ts'
 import type { Exchange } from './contract.ts'
 import { areTooMany, tooManyHeaders } from './headers.ts'
 
-/** The rooms of the lab that the reader of bodies uses. */
+/** The rooms of the bench that the reader of bodies uses. */
 type Rooms = { config: Config; refusals: Refusals }
 
 export const usualLimit = 256 * 1024
@@ -33,8 +33,8 @@ export class BodyReader {
   /** Bytes of bodies that are being read or in use; of a large body all that its request announced. */
   #held = 0
 
-  constructor(lab: Rooms) {
-    this.#lab = lab
+  constructor(rooms: Rooms) {
+    this.#lab = rooms
   }
 
   /** Bytes of bodies that are held now. */

@@ -8,11 +8,11 @@ import { withPython } from '../testing/python.ts'
 
 const base = '/api/devices/reader-1'
 
-async function bench(t: Test, source = reader, more: object = {}) {
+async function setup(t: Test, source = reader, more: object = {}) {
   const path = programFile(t, source)
   const service = await openService(t, { devices: [bridgeTo(path, more)] })
   const { ask } = service
-  const instrument = service.lab.registry.find('reader-1')
+  const instrument = service.bench.registry.find('reader-1')
   const log = () => (existsSync(`${path}.log`) ? readFileSync(`${path}.log`, 'utf8').trim().split('\n') : [])
   const perform = (operation: string, params: object = {}, headers: Record<string, string> = {}) =>
     ask('POST', `${base}/perform`, { json: { operation, params }, headers })
@@ -21,7 +21,7 @@ async function bench(t: Test, source = reader, more: object = {}) {
 }
 
 withPython('a reader is described, initialized and performed', async (t) => {
-  const { ask, perform, log, lab } = await bench(t)
+  const { ask, perform, log, bench } = await setup(t)
   t.equal((await ask('POST', `${base}/initialize`)).status, 200)
   const { body: can } = await ask('GET', `${base}/capabilities`)
   t.match(can, { type: 'reader', driver: 'bridge', model: 'Example 96', simulated: false })
@@ -59,14 +59,14 @@ withPython('a reader is described, initialized and performed', async (t) => {
   )
   t.match([(first as { data?: unknown }).data, second], [undefined, { data: { absorbance: Array } }])
   t.notMatch((await ask('GET', base)).text, /absorbance/)
-  t.match(lab.ledger.counts, [{ operation: 'initialize' }, { operation: 'read', times: 3 }])
+  t.match(bench.ledger.counts, [{ operation: 'initialize' }, { operation: 'read', times: 3 }])
 })
 
 withPython('while somebody watches, all readings that are numbers are kept, and one that is none latches nothing', async (t) => {
-  const { ask, lab, instrument } = await bench(t)
+  const { ask, bench, instrument } = await setup(t)
   await ask('POST', `${base}/initialize`)
-  lab.readings.watch()
-  await until(() => lab.readings.newest().length)
+  bench.readings.watch()
+  await until(() => bench.readings.newest().length)
   const { body } = await ask('GET', `${base}/readings`)
   const others = { pressure: { value: 1013.25, target: 1000, unit: 'mbar' } }
   t.match(body, { readings: [{ temperature: 22.5, target: null, others }] })
@@ -75,7 +75,7 @@ withPython('while somebody watches, all readings that are numbers are kept, and 
 })
 
 withPython('a reading that is no number is a fault of the device', async (t) => {
-  const { ask, fault } = await bench(t)
+  const { ask, fault } = await setup(t)
   t.equal((await ask('POST', `${base}/initialize`)).status, 200)
   const answer = await ask('GET', `${base}/readings/broken`)
   isRefusal(t, answer, 500, 'device_failed')
@@ -83,7 +83,7 @@ withPython('a reading that is no number is a fault of the device', async (t) => 
 })
 
 withPython('what a reader cannot take is refused before it hears of it, and what it refuses latches nothing', async (t) => {
-  const { ask, perform, log, instrument } = await bench(t)
+  const { ask, perform, log, instrument } = await setup(t)
   await until(() => instrument.abilities.knows('read'))
   isRefusal(t, await perform('read'), 409, 'not_initialized')
   await ask('POST', `${base}/initialize`)
@@ -117,7 +117,7 @@ withPython('what a reader cannot take is refused before it hears of it, and what
 withPython(
   'an operation is shown with its progress, answered later if that is asked for, done once, kept by a lease, and halted by a stop',
   async (t) => {
-    const { ask, perform, log, instrument } = await bench(t)
+    const { ask, perform, log, instrument } = await setup(t)
     await ask('POST', `${base}/initialize`)
     const headers = { Prefer: 'respond-async', 'Idempotency-Key': 'once' }
     const begun = await perform('wait', { duration: 30 }, headers)
@@ -143,7 +143,7 @@ withPython(
 
 withPython('a program that ends is a fault with its last words, is started again, and hears a halt before anything else', async (t) => {
   const dying = reader.replace('note(f"read {wavelength}")', 'import os; os.write(2, b"out of memory\\n"); os._exit(3)')
-  const { ask, perform, instrument, log } = await bench(t, dying)
+  const { ask, perform, instrument, log } = await setup(t, dying)
   await ask('POST', `${base}/initialize`)
   const broken = await perform('read')
   isRefusal(t, broken, 500, 'disconnected')
@@ -154,7 +154,7 @@ withPython('a program that ends is a fault with its last words, is started again
 })
 
 withPython('a description that has changed is a fault until somebody accepts it, and a stop may end the program', async (t) => {
-  const { ask, perform, path, instrument } = await bench(t, reader, { settings: { halt: 'kill' } })
+  const { ask, perform, path, instrument } = await setup(t, reader, { settings: { halt: 'kill' } })
   await ask('POST', `${base}/initialize`)
   t.match((await ask('POST', `${base}/accept`)).body, { message: 'there is nothing to accept' })
   writeFileSync(path, reader.replace('"wavelength": 1000', '"wavelength": 800'))
@@ -175,7 +175,7 @@ withPython('a description that has changed is a fault until somebody accepts it,
 withPython('the reader of the guide works as it stands there', async (t) => {
   const guide = readFileSync(new URL('../../../drivers/README.md', import.meta.url), 'utf8')
   const program = /```python\n([\s\S]*?serve\(\)\n)```/.exec(guide)![1]!
-  const { ask, perform, instrument } = await bench(t, program.replace('sleep(10)', 'sleep(0.01)'))
+  const { ask, perform, instrument } = await setup(t, program.replace('sleep(10)', 'sleep(0.01)'))
   await until(() => instrument.abilities.knows('read'))
   t.equal((await ask('POST', `${base}/initialize`)).status, 200)
   t.match((await perform('read', { wavelength: 450 })).body, { success: true, data: { absorbance: [0.25, 0.31] } })

@@ -30,7 +30,7 @@ const overshoot = 2
 const closings = { burst: 8, perSecond: 40 }
 /** Connections that could not be closed yet are looked at again after so long. */
 const closeAgain_ms = 100
-/** Answers that are not taken yet are added up this often at most. */
+/** Returns that are not taken yet are added up this often at most. */
 const addUpEvery_ms = 100
 const mib = 1024 * 1024
 /** An estimate of the memory of a request beside its texts: of Node's objects for it, and of those for each header. */
@@ -81,7 +81,7 @@ export class Connections {
   readonly #all = new Set<Connection>()
   /** Unprotected ones by address, the longest unprotected first. An address without any is not in the map. */
   readonly #replaceable = new Map<string, Set<Connection>>()
-  /** By the client's address and port. */
+  /** Keyed by the client's address and port. */
   readonly #byPeer = new Map<string, Connection>()
   readonly #closings: TokenBuckets
   readonly #untaken: UntakenAnswers

@@ -38,8 +38,8 @@ export type Exchange = {
 
 /** A request that has passed the checks that all routes share. */
 export type Call<Rooms, Body, Query> = {
-  /** The rooms of the lab that the handler uses. */
-  lab: Rooms
+  /** The rooms of the bench that the handler uses. */
+  rooms: Rooms
   c: Exchange
   /** A parameter of the path, decoded. */
   param(name: string): string
@@ -73,12 +73,12 @@ type Description<Rooms, Body, Query> = {
   body?: v.GenericSchema<unknown, Body>
   /** An empty body stands for `{}`. */
   body_may_be_empty?: boolean
-  /** In bytes; 256 KiB by default. */
+  /** Unit: bytes; 256 KiB by default. */
   body_limit?: number
   /** Takes `If-Match`. */
   conditional?: true
   /** Takes `If-State`: the state of the thing that the path names, as its own resource shows it, and after a space the time of its last stop; undefined when it is not there. */
-  state_of?: (lab: Rooms, param: (name: string) => string) => string | undefined
+  state_of?: (rooms: Rooms, param: (name: string) => string) => string | undefined
   /** The answer holds a secret, and is written down nowhere. */
   is_secret?: true
   /** The answer with 202 and a `Location` to a request with `Prefer: respond-async`. */
@@ -88,7 +88,7 @@ type Description<Rooms, Body, Query> = {
 
 type Tag = 'devices' | 'teachpoints' | 'workflows' | 'runs' | 'events' | 'keys' | 'system' | 'simulation'
 
-/** `Rooms` are the rooms of the lab that its handler uses; without them it can be described, and not called. */
+/** `Rooms` are the rooms of the bench that its handler uses; without them it can be described, and not called. */
 export type Route<Rooms = never, Body = unknown, Query = unknown> = Description<Rooms, Body, Query> & {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** With Hono's `:name` for parameters. */

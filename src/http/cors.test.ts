@@ -1,11 +1,11 @@
 import { test } from 'tap'
-import { openBench, openService } from '../testing/http.ts'
+import { openService, openTestBench } from '../testing/http.ts'
 
 const origin = 'https://dashboard.lab.example'
 const headers = { Origin: origin, 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'x-api-key' }
 
 test('a page of an origin that is configured may ask, with the key as its header', async (t) => {
-  const { ask } = await openBench(t, { cors: { origins: [origin] } })
+  const { ask } = await openTestBench(t, { cors: { origins: [origin] } })
   const preflight = await ask('OPTIONS', '/api/devices/shaker-1/shake', { key: null, headers })
   t.equal(preflight.status, 204)
   t.equal(preflight.headers.get('access-control-allow-origin'), origin)
@@ -18,7 +18,7 @@ test('a page of an origin that is configured may ask, with the key as its header
 })
 
 test('a page of any other origin is told nothing', async (t) => {
-  const { ask } = await openBench(t, { cors: { origins: [origin] } })
+  const { ask } = await openTestBench(t, { cors: { origins: [origin] } })
   const answer = await ask('GET', '/api/devices', { headers: { Origin: 'https://elsewhere.example' } })
   t.equal(answer.headers.get('access-control-allow-origin'), null)
 })

@@ -181,7 +181,7 @@ test('a topology that is unloaded by force while labware is picked up leaves it 
 test('what stands on a topology that is unloaded is kept whatever else happens in that moment', async (t) => {
   const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
   await isIn(run, 'PICKING')
-  const { catalog } = run.bench.lab.runs
+  const { catalog } = run.bench.bench.runs
   await run.bench.clock.run(Promise.all([catalog.unload({ force: true }), catalog.runtime.standing.persisted()]))
   await run.over()
   t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1' }])

@@ -23,7 +23,7 @@ import { type Test, test } from 'tap'
 import { OperationJournal } from '../devices/operation_journal.ts'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { startService } from '../main.ts'
-import { type Bench, benchConfig, openBench } from '../testing/http.ts'
+import { benchConfig, openTestBench, type TestedBench } from '../testing/http.ts'
 
 type Damage = (path: string) => unknown
 
@@ -154,15 +154,15 @@ test('whatever has become of a file', async (t) => {
 async function useBench(t: Test, home: string, used: string): Promise<string> {
   const [data_dir, again] = [`${home}/first`, `${home}/second`]
   mkdirSync(data_dir)
-  const first = await openBench(t, {}, { folder: data_dir })
+  const first = await openTestBench(t, {}, { folder: data_dir })
   await work(t, first)
-  await first.lab.hub.log.until()
+  await first.bench.hub.log.until()
   cpSync(data_dir, again, { recursive: true })
   // A segment that another follows is sealed at the next start.
   writeFileSync(`${again}/events/events-000002.jsonl`, '')
-  const second = await openBench(t, {}, { folder: again })
+  const second = await openTestBench(t, {}, { folder: again })
   await second.ask('POST', '/api/stop')
-  await second.lab.hub.log.until()
+  await second.bench.hub.log.until()
   await second.ask('POST', '/api/system/backups', { json: {} })
   const learned = { operations: {}, hops: {} }
   const byHand = { 'durations.json': { LIVE: learned, DEVICE_SIM: learned }, 'labware.json': { topology: 'demo', labware: [] } }
@@ -176,24 +176,24 @@ async function useBench(t: Test, home: string, used: string): Promise<string> {
   return readdirSync(`${used}/executions`)[0]!.replace(/\.jsonl$/, '')
 }
 
-async function work(t: Test, { ask, lab }: Bench): Promise<void> {
+async function work(t: Test, { ask, bench }: TestedBench): Promise<void> {
   const post = async (path: string, json: object, status: number, headers = {}) => {
     const reply = await ask('POST', path, { json, headers })
     t.equal(reply.status, status, reply.text)
   }
-  await lab.teachpoints.importAll(demoTeachpoints, { overwrite: true })
+  await bench.teachpoints.importAll(demoTeachpoints, { overwrite: true })
   await post(`${shaker}/initialize`, {}, 200, { 'Idempotency-Key': 'done' })
   await post('/api/topology/load', { name: 'demo' }, 200)
   await ask('PUT', '/api/workflows/patient', { json: patient })
   await post('/api/submissions', { workflow: 'patient', run_mode: 'LIVE' }, 202)
   await ask('PUT', '/api/devices/sealer-1/lock', { json: { owner: 'somebody', ttl_s: 3600 } })
   await post('/api/stop', {}, 200)
-  lab.hub.incident('OTHER', 'something happened')
-  await lab.hub.remove('another')
-  await lab.hub.incidents.written()
-  await lab.runs.written()
-  await lab.ledger.lastOf('shaker-1')
-  await lab.audit.newest(1)
+  bench.hub.incident('OTHER', 'something happened')
+  await bench.hub.remove('another')
+  await bench.hub.incidents.written()
+  await bench.runs.written()
+  await bench.ledger.lastOf('shaker-1')
+  await bench.audit.newest(1)
 }
 
 const patient = {
@@ -239,16 +239,16 @@ async function asNobody(isAsked: boolean, folder: string, work: () => Promise<un
 }
 
 async function starts(t: Test, data_dir: string, name: string, isTold: boolean): Promise<void> {
-  const { ask, lab, logged } = await openBench(t, {}, { folder: data_dir })
+  const { ask, bench, logged } = await openTestBench(t, {}, { folder: data_dir })
   t.equal((await ask('POST', '/api/stop')).status, 200, 'a stop is answered')
   for (const path of ['/events', shaker, '/api/executions', '/api/labware', '/api/system/backups'])
     t.equal((await ask('GET', path)).status, 200, path)
   const json = { device_id: 'arm-1', name: 'new', coord_type: 'cartesian', coords: { x: 1, y: 2, z: 3, yaw: 0, pitch: 0, roll: 0 } }
   t.equal((await ask('POST', '/api/teachpoints', { json })).status, 201, 'what can be stored is stored')
-  await lab.audit.newest(1)
+  await bench.audit.newest(1)
   const initialized = await ask('POST', `${shaker}/initialize`, { headers: { 'Idempotency-Key': 'another' } })
   t.equal(initialized.status, name === 'idempotency.jsonl' ? 409 : 200, initialized.text)
-  const words = [...logged, ...lab.hub.incidents.list().map(({ message }) => message)]
+  const words = [...logged, ...bench.hub.incidents.list().map(({ message }) => message)]
   const told = words.filter((word) => word.includes(basename(name, '.jsonl')) && /damaged|cannot be|empty|torn/.test(word))
   t.equal(told.length > 0, isTold, `told: ${words.join('\n')}`)
 }
@@ -274,11 +274,11 @@ test('a restore that was interrupted and can no longer be completed keeps nobody
       await spoil(`${data_dir}/swap/list.json`)
       await asNobody(damage === 'no rights', data_dir, async () => {
         const service = await startService(config, { data_dir, log: silent })
-        const { api_key } = await service.lab.keys.create({ name: 'a', scope: 'operate' })
+        const { api_key } = await service.bench.keys.create({ name: 'a', scope: 'operate' })
         const post = (path: string) => fetch(service.url + path, { method: 'POST', headers: { 'X-API-Key': api_key } })
         t.equal((await post('/api/stop')).status, 200)
         t.match(await (await post(`${shaker}/initialize`)).text(), /safe mode/)
-        t.match(service.lab.safe_mode?.message, /a restore was interrupted and cannot be completed/)
+        t.match(service.bench.safe_mode?.message, /a restore was interrupted and cannot be completed/)
         await service.close()
       })
       const [aside] = asides(`${data_dir}/swap`)
@@ -313,7 +313,7 @@ test('whatever stands where the service begins: its locks, its list of starts, a
       const told: string[] = []
       const log = { info() {}, warn: (message: string) => void told.push(message), error: (message: string) => void told.push(message) }
       const service = await startService(config, { data_dir, log })
-      const { api_key } = await service.lab.keys.create({ name: 'a', scope: 'operate' })
+      const { api_key } = await service.bench.keys.create({ name: 'a', scope: 'operate' })
       const reply = await fetch(`${service.url}/api/stop`, { method: 'POST', headers: { 'X-API-Key': api_key } })
       t.equal(reply.status, 200, `${name}: ${damage}`)
       const isLive = (damage === 'a socket' && name.endsWith('.sock')) || name === 'offline.sock' || name === 'swap'

@@ -2,7 +2,7 @@
 
 import { test } from 'tap'
 import { readShipped } from '../kit/shipped.ts'
-import { openBench } from '../testing/http.ts'
+import { openTestBench } from '../testing/http.ts'
 
 type Place = { x: number; y: number; w: number; h: number }
 type Target = { refId: string; expr: string; datasource: { type: string; uid: string } }
@@ -21,7 +21,7 @@ const { panels } = dashboard
 const shown = panels.filter(({ type }) => type !== 'row')
 
 test('every metric and label of the dashboard is in /metrics, and every metric is on the dashboard', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   t.equal((await ask('POST', '/api/devices/shaker-1/initialize')).status, 200)
   const { text } = await ask('GET', '/metrics', { key: 'read' })
   const there = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name = '']) => name))

@@ -37,8 +37,8 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     success: { description: ended, schema: PerformResult, headers: ['Operation-Id'] },
     accepted: { description: 'The operation has begun', schema: OperationRecord },
     errors: [400, 404, 409, 423, 500, 503],
-    async handle({ lab, c, param, body }) {
-      const instrument = lab.registry.find(param('device_id'))
+    async handle({ rooms, c, param, body }) {
+      const instrument = rooms.registry.find(param('device_id'))
       const { operation, params } = body()
       if (operation === 'stop' || operation in readings) throw notPerformed(instrument.device_id, operation)
       instrument.abilities.mustKnow(operation)
@@ -55,8 +55,8 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     body_may_be_empty: true,
     success: { description: 'Accepted, or there was nothing to accept', schema: OperationResult },
     errors: [400, 404, 423],
-    handle({ lab, c, param, body }) {
-      const instrument = lab.registry.find(param('device_id'))
+    handle({ rooms, c, param, body }) {
+      const instrument = rooms.registry.find(param('device_id'))
       body()
       const message = instrument.acceptDescription(callerOf(c))
         ? 'accepted; initialize before the next operation'
@@ -73,7 +73,7 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     scope: 'any',
     success: { description: 'Sent; `success` tells whether the instrument acknowledged', schema: OperationResult },
     errors: [400, 404, 500],
-    handle: async ({ lab, c, param }) => json(await lab.registry.halt(param('device_id'), c.get('principal').name)),
+    handle: async ({ rooms, c, param }) => json(await rooms.registry.halt(param('device_id'), c.get('principal').name)),
   }),
   route('POST', '/api/stop', {
     operation_id: 'stopAll',
@@ -81,7 +81,7 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     scope: 'any',
     success: { description: 'Sent to all; `devices` tells which acknowledged', schema: StopAllResult },
     errors: [500],
-    handle: async ({ lab, c }) => json(await lab.registry.haltAll(c.get('principal').name)),
+    handle: async ({ rooms, c }) => json(await rooms.registry.haltAll(c.get('principal').name)),
   }),
   route('POST', `${path}/clear_fault`, {
     operation_id: 'clearDeviceFault',
@@ -95,8 +95,8 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     state_of: stateOf,
     success: { description: 'Cleared, or there was none', schema: OperationResult },
     errors: [404, 409, 423],
-    handle({ lab, c, param, body }) {
-      const instrument = lab.registry.find(param('device_id'))
+    handle({ rooms, c, param, body }) {
+      const instrument = rooms.registry.find(param('device_id'))
       body()
       return json({ success: true, message: cleared(instrument.clearFault(callerOf(c)), instrument) })
     },
@@ -112,8 +112,8 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     body: LeaseWish,
     success: { description: 'The device is leased', schema: Lock },
     errors: [400, 404, 423, 503],
-    async handle({ lab, c, param, body }) {
-      const instrument = lab.registry.find(param('device_id'))
+    async handle({ rooms, c, param, body }) {
+      const instrument = rooms.registry.find(param('device_id'))
       return json(await instrument.lock.lease(callerOf(c), body()))
     },
   }),
@@ -123,8 +123,8 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     scope: 'operate',
     success: { description: 'Anybody may use it again, or could before', schema: OperationResult },
     errors: [404, 423, 503],
-    async handle({ lab, c, param }) {
-      const had = await lab.registry.find(param('device_id')).lock.release(callerOf(c))
+    async handle({ rooms, c, param }) {
+      const had = await rooms.registry.find(param('device_id')).lock.release(callerOf(c))
       return json({ success: true, message: had ? `${param('device_id')} is not leased any more` : `${param('device_id')} was not leased` })
     },
   }),
@@ -136,9 +136,9 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'The operation', schema: OperationRecord },
     errors: [404],
-    async handle({ lab, param }) {
-      const record = await operationOf(lab, param('operation_id'))
-      const data = lab.ledger.dataOf(record)
+    async handle({ rooms, param }) {
+      const record = await operationOf(rooms, param('operation_id'))
+      const data = rooms.ledger.dataOf(record)
       return json(data === undefined ? record : { ...record, data })
     },
   }),
@@ -156,10 +156,10 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
       schema: OperationRecord,
     },
     errors: [404, 409, 423],
-    async handle({ lab, c, param }) {
-      const record = await operationOf(lab, param('operation_id'))
+    async handle({ rooms, c, param }) {
+      const record = await operationOf(rooms, param('operation_id'))
       if (record.status === 'ended') return json(record)
-      lab.registry.find(record.device_id).endEarly(record.operation_id, callerOf(c))
+      rooms.registry.find(record.device_id).endEarly(record.operation_id, callerOf(c))
       return json(record, 202)
     },
   }),
@@ -195,8 +195,8 @@ function operationRoute(name: OperationName): Route<Rooms> {
     accepted: { description: 'The operation has begun', schema: OperationRecord },
     state_of: stateOf,
     errors: [400, 404, 409, 423, 500, 503],
-    async handle({ lab, c, param, body }) {
-      const instrument = lab.registry.find(param('device_id'))
+    async handle({ rooms, c, param, body }) {
+      const instrument = rooms.registry.find(param('device_id'))
       instrument.abilities.mustKnow(name)
       const isOwn = instrument.abilities.own.has(name)
       return operate(c, instrument, { name, params: () => (isOwn ? instrument.abilities.paramsOf(name, body()) : body()), isPlain: true })
@@ -210,7 +210,7 @@ function notPerformed(device_id: string, name: string): LabError {
 }
 
 /** `isPlain`: the answer is that of the published API, which has no values. */
-type Wanted = { name: string; params(): Record<string, unknown>; isPlain?: boolean }
+type OperationRequest = { name: string; params(): Record<string, unknown>; isPlain?: boolean }
 
 /** The state; where a stop is latched, with the time of the last stop. */
 function stateOf({ registry }: Rooms, param: (name: string) => string): string | undefined {
@@ -220,7 +220,7 @@ function stateOf({ registry }: Rooms, param: (name: string) => string): string |
   return stop ? `${state} ${(stop.again ?? stop).at}` : state
 }
 
-async function operate(c: Exchange, instrument: Instrument, { name, params, isPlain = false }: Wanted): Promise<Response> {
+async function operate(c: Exchange, instrument: Instrument, { name, params, isPlain = false }: OperationRequest): Promise<Response> {
   let record: OperationRecord | undefined
   const by = callerOf(c)
   const begun = (its: OperationRecord) => {

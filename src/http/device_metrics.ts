@@ -16,7 +16,7 @@ export type Metric = { name: string; help: string; type: 'gauge' | 'counter'; va
 /** A reading that is older is left out: three questions in a row had no answer. */
 const oldest_ms = 30_000
 
-/** In any other state a device tells nothing new. */
+/** The states in which a device answers readings; in any other state it tells nothing new. */
 const readable: readonly string[] = ['ready', 'busy']
 
 /** No instrument is asked for it: a scrape finds what the background questions found. */
@@ -67,7 +67,7 @@ function samples({ device_id }: Instrument, value: number | null): Sample[] {
   return value === null ? [] : [{ labels: { device_id }, value }]
 }
 
-/** In rpm; null while nothing runs that has a speed. */
+/** Unit: rpm; null while nothing runs that has a speed. */
 function speedOf(device: Instrument, ledger: Ledger): number | null {
   const { operation } = device.info()
   const speed = operation && ledger.get(operation.operation_id)?.params.speed

@@ -2,13 +2,13 @@
 
 import { type Test, test } from 'tap'
 import type { OperationRecord } from '../devices/records.ts'
-import { atTheEnd, type Bench, isRefusal, openBench, openService, type Reply } from '../testing/http.ts'
+import { atTheEnd, isRefusal, openService, openTestBench, type Reply, type TestedBench } from '../testing/http.ts'
 
 const shaker = '/api/devices/shaker-1'
 const gentle = { speed: 500, duration: 60 }
 
 test('the list has exactly four members of each device', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const { status, body } = await ask('GET', '/api/devices', { key: 'read' })
   t.equal(status, 200)
   t.strictSame(body, {
@@ -24,7 +24,7 @@ test('the list has exactly four members of each device', async (t) => {
 })
 
 test('a device tells what it is, what it does, and what is latched on it', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const { body } = await ask('GET', shaker, { key: 'read' })
   t.match((body as { identity: object }).identity, { model: /BIOSHAKE/i, serial_number: String, firmware_version: String })
   const { identity: _, heard_at, ...rest } = body as Record<string, unknown>
@@ -55,7 +55,7 @@ test('a device tells what it is, what it does, and what is latched on it', async
 })
 
 test('a device that is not there is named, on every path', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const rows = [
     ['GET', ''],
     ['GET', '/capabilities'],
@@ -83,7 +83,7 @@ test('a device that is not there is named, on every path', async (t) => {
 })
 
 test('capabilities tell each operation with the schema of its body, and the limits that hold', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const { body } = await ask('GET', `${shaker}/capabilities`, { key: 'read' })
   const { operations, safety, ...rest } = body as { operations: { name: string; method: string }[]; safety: string }
   t.match(safety, /not a safety function/)
@@ -140,7 +140,7 @@ test('capabilities tell each operation with the schema of its body, and the limi
 })
 
 test('each operation that a device knows is done and answered, and no other is', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const all: Record<string, object> = {
     initialize: {},
     open: {},
@@ -176,7 +176,7 @@ test('each operation that a device knows is done and answered, and no other is',
 })
 
 test('an operation without members takes an empty body and {}, and nothing else', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const path = `${shaker}/initialize`
   t.equal((await ask('POST', path)).status, 200)
   t.equal((await ask('POST', path, { json: {} })).status, 200)
@@ -186,9 +186,9 @@ test('an operation without members takes an empty body and {}, and nothing else'
 })
 
 test('a value that the device cannot take is refused, naming field, value and range, and nothing begins', async (t) => {
-  const bench = await ready(t)
-  const { ask, lab } = bench
-  const before = lab.registry.find('shaker-1').info().last_operation
+  const setup = await ready(t)
+  const { ask, bench } = setup
+  const before = bench.registry.find('shaker-1').info().last_operation
   for (const [json, sentence] of [
     [{ speed: 90_000, duration: 5 }, /speed 90000 rpm.*200 to 3000 rpm/],
     [{ speed: -500, duration: 5 }, /speed -500 rpm/],
@@ -204,7 +204,7 @@ test('a value that the device cannot take is refused, naming field, value and ra
   }
   for (const body of ['{"speed":NaN,"duration":5}', '{"speed":1e999,"duration":5}', '{"speed":500,"duration":5', '[500,5]', '"\ud800"'])
     isRefusal(t, await ask('POST', `${shaker}/shake`, { headers: { 'Content-Type': 'application/json' }, body }), 400, 'invalid')
-  t.same(lab.registry.find('shaker-1').info().last_operation, before)
+  t.same(bench.registry.find('shaker-1').info().last_operation, before)
 })
 
 test('an operation has an id, under which its outcome stands', async (t) => {
@@ -380,14 +380,14 @@ test('what is not safe is refused, and nothing is locked or closed unasked', asy
 })
 
 test('before initialize nothing is done', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   isRefusal(t, await ask('POST', `${shaker}/shake`, { json: gentle }), 409, 'not_initialized')
   isRefusal(t, await ask('POST', '/api/devices/sealer-1/open'), 409, 'not_initialized')
 })
 
 test('a fault that is ordered is met, latched, told as an event, and cleared', async (t) => {
-  const bench = await ready(t)
-  const { ask } = bench
+  const setup = await ready(t)
+  const { ask } = setup
   const faults = '/api/sim/devices/shaker-1/faults'
   t.strictSame((await ask('POST', faults, { json: { fault: 'no_reply' } })).body, {
     success: true,
@@ -415,7 +415,7 @@ test('a fault that is ordered is met, latched, told as an event, and cleared', a
   t.strictSame((await ask('POST', `${shaker}/clear_fault`)).body, { success: true, message: 'there was no fault' })
   isRefusal(t, await ask('POST', `${shaker}/unlock_plate`), 409, 'not_initialized')
   t.equal((await ask('POST', `${shaker}/initialize`)).status, 200)
-  t.match(await eventsOf(bench), ['DEVICE.shaker-1.FAULTED', 'DEVICE.shaker-1.FAULT_CLEARED'])
+  t.match(await eventsOf(setup), ['DEVICE.shaker-1.FAULTED', 'DEVICE.shaker-1.FAULT_CLEARED'])
 })
 
 test('each fault breaks each simulated device, or is refused because it cannot have it', async (t) => {
@@ -432,16 +432,16 @@ test('each fault breaks each simulated device, or is refused because it cannot h
 })
 
 test('a stop and the initialize that ends it are events', async (t) => {
-  const bench = await ready(t)
-  const { ask } = bench
+  const setup = await ready(t)
+  const { ask } = setup
   await ask('POST', `${shaker}/stop`)
   await ask('POST', `${shaker}/stop`)
   await ask('POST', `${shaker}/initialize`)
-  t.strictSame(await eventsOf(bench), ['DEVICE.shaker-1.FAULTED', 'DEVICE.shaker-1.FAULT_CLEARED'])
+  t.strictSame(await eventsOf(setup), ['DEVICE.shaker-1.FAULTED', 'DEVICE.shaker-1.FAULT_CLEARED'])
 })
 
 test('what is put in by hand is an event like any other', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const answer = await ask('POST', '/api/sim/events', { json: { event_name: 'THREAD.t1.STARTED', execution_id: 'e1', context: { n: 1 } } })
   t.equal(answer.status, 201)
   const { timestamp, ...rest } = answer.body as { timestamp: number }
@@ -483,7 +483,7 @@ test('a client that goes away stops nothing', async (t) => {
 test('where a device is real, no event can be put in by hand, and no fault ordered from it', async (t) => {
   atTheEnd(t)
   const serial = { kind: 'serial', path: `${t.testdir({})}/ttyNONE` }
-  const { ask } = await openBench(t, { devices: [{ device_id: 'shaker-1', driver: 'bioshake', transport: serial }] })
+  const { ask } = await openTestBench(t, { devices: [{ device_id: 'shaker-1', driver: 'bioshake', transport: serial }] })
   isRefusal(t, await ask('POST', '/api/sim/events', { json: { event_name: 'A.B' } }), 404)
   isRefusal(t, await ask('POST', '/api/sim/devices/shaker-1/faults', { json: { fault: 'jam' } }), 404)
   isRefusal(t, await ask('POST', `${shaker}/initialize`), 500, 'disconnected')
@@ -491,21 +491,21 @@ test('where a device is real, no event can be put in by hand, and no fault order
 })
 
 /** A bench whose shaker is initialized and holds its plate. */
-async function ready(t: Test): Promise<Bench> {
-  const bench = await openBench(t)
-  for (const name of ['initialize', 'lock_plate']) t.equal((await bench.ask('POST', `${shaker}/${name}`)).status, 200)
-  return bench
+async function ready(t: Test): Promise<TestedBench> {
+  const setup = await openTestBench(t)
+  for (const name of ['initialize', 'lock_plate']) t.equal((await setup.ask('POST', `${shaker}/${name}`)).status, 200)
+  return setup
 }
 
-async function begin(t: Test, { ask }: Pick<Bench, 'ask'>): Promise<Reply> {
+async function begin(t: Test, { ask }: Pick<TestedBench, 'ask'>): Promise<Reply> {
   const answer = await ask('POST', `${shaker}/shake`, { json: gentle, headers: { Prefer: 'wait=5, Respond-Async' } })
   t.equal(answer.status, 202)
   return answer
 }
 
-async function eventsOf({ ask, clock, lab }: Bench): Promise<string[]> {
+async function eventsOf({ ask, clock, bench }: TestedBench): Promise<string[]> {
   // Resolves when all that was fired is in the file, and is shown.
-  await clock.run(lab.hub.getEventsSince())
+  await clock.run(bench.hub.getEventsSince())
   const { events } = (await ask('GET', '/events?since=0')).body as { events: { event_name: string }[] }
   return events.map(({ event_name }) => event_name).filter((name) => name.startsWith('DEVICE.'))
 }
@@ -513,7 +513,7 @@ async function eventsOf({ ask, clock, lab }: Bench): Promise<string[]> {
 type Info = { state: string; operation: { operation_id: string } | null; last_operation: OperationRecord | null }
 
 /** Asks the shaker until what is looked for is there. */
-async function until<Found>(ask: Bench['ask'], find: (info: Info) => Found): Promise<Found> {
+async function until<Found>(ask: TestedBench['ask'], find: (info: Info) => Found): Promise<Found> {
   for (;;) {
     const found = find((await ask('GET', shaker)).body as Info)
     if (found) return found
@@ -521,21 +521,21 @@ async function until<Found>(ask: Bench['ask'], find: (info: Info) => Found): Pro
 }
 
 test('who stopped a device, and when, is shown until it is initialized, over a restart too', async (t) => {
-  const { ask, lab, clock, data_dir } = await openBench(t)
+  const { ask, bench, clock, data_dir } = await openTestBench(t)
   const stopped = async (its = ask) => ((await its('GET', shaker)).body as { stopped: object | null }).stopped
   await ask('POST', `${shaker}/stop`, { key: 'read' })
   await ask('POST', '/api/stop', { key: 'operate' })
   const first = await stopped()
   t.match(first, { by: 'key to read', at: Number, again: { by: 'key to operate', at: Number } })
-  await clock.run(lab.close())
-  const again = await openBench(t, {}, { folder: data_dir })
+  await clock.run(bench.close())
+  const again = await openTestBench(t, {}, { folder: data_dir })
   t.same(await stopped(again.ask), first)
   await again.ask('POST', `${shaker}/initialize`)
   t.equal(await stopped(again.ask), null)
 })
 
 test('an arm tells where it is as the coordinates of a teachpoint, and not while it moves', async (t) => {
-  const { ask, lab, clock } = await openBench(t)
+  const { ask, bench, clock } = await openTestBench(t)
   const pose = '/api/devices/arm-1/pose'
   await ask('POST', '/api/devices/arm-1/initialize')
   const { body } = await ask('GET', pose, { key: 'read' })
@@ -548,7 +548,7 @@ test('an arm tells where it is as the coordinates of a teachpoint, and not while
   t.equal((await ask('POST', '/api/teachpoints', { json: { device_id: 'arm-1', name: 'taken', coord_type, coords } })).status, 201)
   const homing = ask('POST', '/api/devices/arm-1/initialize')
   const homes = () =>
-    lab.registry
+    bench.registry
       .find('arm-1')
       .wire()
       .frames.filter(({ text }) => text.startsWith('home')).length

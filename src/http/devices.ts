@@ -27,7 +27,7 @@ export const deviceRoutes: Route<Rooms>[] = [
       description: 'The devices, in the order of the configuration',
       schema: v.strictObject({ devices: v.array(DeviceSummary) }),
     },
-    handle: ({ lab }) => json({ devices: lab.registry.all().map((instrument) => instrument.summary()) }),
+    handle: ({ rooms }) => json({ devices: rooms.registry.all().map((instrument) => instrument.summary()) }),
   }),
   route('GET', path, {
     operation_id: 'getDevice',
@@ -35,8 +35,8 @@ export const deviceRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'The device, what it is doing, and what is latched on it', schema: DeviceInfo },
     errors: [404],
-    async handle({ lab, param }) {
-      const instrument = lab.registry.find(param('device_id'))
+    async handle({ rooms, param }) {
+      const instrument = rooms.registry.find(param('device_id'))
       await instrument.recall()
       return json(instrument.info())
     },
@@ -50,7 +50,7 @@ export const deviceRoutes: Route<Rooms>[] = [
       schema: Capabilities,
     },
     errors: [404],
-    handle: ({ lab, param }) => json(lab.registry.find(param('device_id')).capabilities()),
+    handle: ({ rooms, param }) => json(rooms.registry.find(param('device_id')).capabilities()),
   }),
   route('GET', `${path}/initialized`, {
     operation_id: 'getDeviceInitialized',
@@ -58,8 +58,8 @@ export const deviceRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'Whether it takes operations', schema: Initialized },
     errors: [404],
-    handle({ lab, param }) {
-      const { device_id, is_initialized } = lab.registry.find(param('device_id')).summary()
+    handle({ rooms, param }) {
+      const { device_id, is_initialized } = rooms.registry.find(param('device_id')).summary()
       return json({ device_id, is_initialized })
     },
   }),
@@ -79,9 +79,9 @@ export const deviceRoutes: Route<Rooms>[] = [
       schema: v.strictObject({ device_id: v.string(), readings: v.array(Reading) }),
     },
     errors: [400, 404],
-    handle({ lab, param, query }) {
-      const { device_id } = lab.registry.find(param('device_id'))
-      return json({ device_id, readings: lab.readings.since(device_id, query().since) })
+    handle({ rooms, param, query }) {
+      const { device_id } = rooms.registry.find(param('device_id'))
+      return json({ device_id, readings: rooms.readings.since(device_id, query().since) })
     },
   }),
   route('GET', `${path}/readings/:reading`, {
@@ -91,9 +91,9 @@ export const deviceRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'The value now', schema: OwnReading },
     errors: [400, 404, 409, 500],
-    async handle({ lab, param }) {
+    async handle({ rooms, param }) {
       const [device_id, reading] = [param('device_id'), param('reading')]
-      return json({ device_id, reading, ...(await lab.registry.find(device_id).questions.read(reading)) })
+      return json({ device_id, reading, ...(await rooms.registry.find(device_id).questions.read(reading)) })
     },
   }),
   route('GET', `${path}/wire`, {
@@ -102,7 +102,7 @@ export const deviceRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'The last 200 frames, and those before a latched fault', schema: Wire },
     errors: [400, 404],
-    handle: ({ lab, param }) => json(lab.registry.find(param('device_id')).wire()),
+    handle: ({ rooms, param }) => json(rooms.registry.find(param('device_id')).wire()),
   }),
 ]
 
@@ -114,9 +114,9 @@ function questionRoute(name: Question): Route<Rooms> {
     scope: 'read',
     success: { description: success, schema: answer },
     errors: [400, 404, 409, 500],
-    async handle({ lab, param }) {
+    async handle({ rooms, param }) {
       const device_id = param('device_id')
-      return json({ device_id, ...shown((await lab.registry.find(device_id).questions.ask(name)) as never) })
+      return json({ device_id, ...shown((await rooms.registry.find(device_id).questions.ask(name)) as never) })
     },
   })
 }

@@ -1,7 +1,7 @@
 // A plain request passes Hono by. It gets the answer that Hono would have given it.
 
 import { test } from 'tap'
-import { openBench, openService, said } from '../testing/http.ts'
+import { openService, openTestBench, said } from '../testing/http.ts'
 import { finderOf } from './direct.ts'
 import { serviceRoutes } from './service_routes.ts'
 
@@ -55,7 +55,7 @@ test('a long address is found each time anew, and takes no memory', (t) => {
 })
 
 test('whether Hono sees a request or not, it is answered and taken down alike', async (t) => {
-  const { ask, lab } = await openBench(t)
+  const { ask, bench } = await openTestBench(t)
   const shake = '/api/devices/shaker-1/shake'
   const json = { speed: 500, duration: 1 }
   const requests = [
@@ -77,7 +77,7 @@ test('whether Hono sees a request or not, it is answered and taken down alike', 
   ] as const
   const shown = async (method: string, path: string, asking: object) => {
     const { status, headers, text } = await ask(method, path, asking)
-    const { entries } = await lab.audit.newest(1)
+    const { entries } = await bench.audit.newest(1)
     const { what, reason, key_id } = entries.at(-1)!
     return { status, text, headers: [...headers.keys()], taken: method === 'GET' ? null : { what, reason, key_id } }
   }

@@ -3,12 +3,12 @@
 
 import { TrieRouter } from 'hono/router/trie-router'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { Soon } from '../kit/soon.ts'
+import type { MaybePromise } from '../kit/maybe_promise.ts'
 import type { Bindings, Exchange, Route, Variables } from './contract.ts'
 import { headerOf } from './headers.ts'
 
-/** Answers a plain request to a route that is there from the start; undefined for any other. `raw` where the request did not come over a socket. */
-export type Direct = (asked: PlainRequest, env: Bindings | undefined) => Soon<Response> | undefined
+/** Returns a plain request to a route that is there from the start; undefined for any other. `raw` where the request did not come over a socket. */
+export type Direct = (asked: PlainRequest, env: Bindings | undefined) => MaybePromise<Response> | undefined
 type PlainRequest = { method: string; path: string; raw?: Request }
 
 type Found<R> = { route: R; params: Readonly<Record<string, string>> }

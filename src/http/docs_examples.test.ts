@@ -111,13 +111,13 @@ const words = ['Å', '\u2028', '\u0085', 'last']
 
 for (const language of Object.keys(languages) as (keyof typeof languages)[]) {
   test(`the example of the events in ${language} prints each event when it is fired`, { skip: language !== 'curl' && skip }, async (t) => {
-    const { lab, url, secrets } = await openService(t)
+    const { bench, url, secrets } = await openService(t)
     const operation = operations.find(({ operationId }) => operationId === 'streamEvents')!
     const next = lines(t, language, printed(language, { ...operation, parameters: [] }, url), secrets.read)
     await next((line) => line.startsWith('retry:'))
     for (const word of words) {
       // The bench says nothing more until the example has printed this event.
-      lab.hub.emit('CUSTOM.example.EMITTED', { word }, 'run-1')
+      bench.hub.emit('CUSTOM.example.EMITTED', { word }, 'run-1')
       const line = await next((one) => one.includes('CUSTOM.example.EMITTED'))
       t.match(JSON.parse(line.replace('data: ', '')), { context: { word } })
     }

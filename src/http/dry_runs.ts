@@ -1,8 +1,8 @@
 // A submission tried out before it is made.
 
-import type { Runs } from '../lab/runs.ts'
+import type { Runs } from '../bench/runs.ts'
 import { DryRun } from '../workflow/dry_run.ts'
-import { SubmissionRequest } from '../workflow/runs/submission_request.ts'
+import { SubmissionRequest } from '../workflow/state/submission_request.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
 /** The rooms of the lab that these routes use. */
@@ -22,6 +22,6 @@ export const dryRunRoutes: Route<Rooms>[] = [
     body: SubmissionRequest,
     success: { description: 'The outcome that the run would have', schema: DryRun },
     errors: [400, 404, 503],
-    handle: async ({ lab, body }) => json(await lab.runs.runtime.simulate(body())),
+    handle: async ({ rooms, body }) => json(await rooms.runs.runtime.simulate(body())),
   }),
 ]

@@ -6,8 +6,8 @@ import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
 import type { Audit } from '../keys/audit.ts'
 import type { Keys } from '../keys/keys.ts'
+import { type MaybePromise, thenMaybe } from '../kit/maybe_promise.ts'
 import type { Refusals } from '../kit/refusals.ts'
-import { type Soon, whenThere } from '../kit/soon.ts'
 import { addHeader, type Env, type Exchange, type Principal, requestIdHeader } from './contract.ts'
 import { answerError } from './errors.ts'
 import { headerOf, rawHeaderOf, requestIdOf } from './headers.ts'
@@ -18,8 +18,8 @@ type Rooms = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; key
 
 const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }
 
-/** Answers a request: with a refusal, or as `proceed` does, which never fails. */
-export type Enter = (c: Exchange, proceed: () => Soon<Response>) => Soon<Response>
+/** Returns a request: with a refusal, or as `proceed` does, which never fails. */
+export type Enter = (c: Exchange, proceed: () => MaybePromise<Response>) => MaybePromise<Response>
 
 export type Entrance = {
   enter: Enter
@@ -28,10 +28,10 @@ export type Entrance = {
 }
 
 /** `isPublic` tells of a method and a path whether they need no key. */
-export function entrance(lab: Rooms, isPublic: (method: string, path: string) => boolean): Entrance {
-  const ours = ourHosts(() => lab.config.hosts)
+export function entrance(rooms: Rooms, isPublic: (method: string, path: string) => boolean): Entrance {
+  const ours = ourHosts(() => rooms.config.hosts)
   const wrongKeys = new WrongKeys((address) =>
-    lab.refusals.count('wrong_keys', `${address} has tried too many wrong keys: its requests are refused for a while`),
+    rooms.refusals.count('wrong_keys', `${address} has tried too many wrong keys: its requests are refused for a while`),
   )
 
   const enter: Enter = (c, proceed) => {
@@ -44,7 +44,7 @@ export function entrance(lab: Rooms, isPublic: (method: string, path: string) =>
           c.set(
             'principal',
             admitted(
-              lab,
+              rooms,
               wrongKeys,
               keyOf((name) => headerOf(c, name)),
               () => addressOf(c.env),
@@ -53,15 +53,15 @@ export function entrance(lab: Rooms, isPublic: (method: string, path: string) =>
       }
       mustDecode(c.req.url)
     } catch (error) {
-      return takenDown(lab, c, identified(c, answerError(c, error)))
+      return audited(rooms, c, identified(c, answerError(c, error)))
     }
-    return whenThere(proceed(), (answer) => takenDown(lab, c, identified(c, answer)))
+    return thenMaybe(proceed(), (answer) => audited(rooms, c, identified(c, answer)))
   }
   const admits = ({ rawHeaders }: IncomingMessage) => {
     const header = (name: string) => rawHeaderOf(rawHeaders, name)
     try {
       const key = keyOf(header)
-      return key !== undefined && ours(header('host')) && lab.keys.check(key) !== undefined
+      return key !== undefined && ours(header('host')) && rooms.keys.check(key) !== undefined
     } catch {
       return false
     }
@@ -80,7 +80,7 @@ function identified(c: Exchange, answer: Response): Response {
 }
 
 /** Records a request that may have changed something, or was refused that, and returns its answer. */
-function takenDown(lab: Rooms, c: Exchange, answer: Response): Response {
+function audited(rooms: Rooms, c: Exchange, answer: Response): Response {
   const { method, path } = c.req
   if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return answer
   const { key_id = null, name = null, scope = null } = c.get('principal') ?? {}
@@ -88,7 +88,7 @@ function takenDown(lab: Rooms, c: Exchange, answer: Response): Response {
   const reason = status >= 400 ? answer.headers.get('x-reason') : null
   const operation_id = c.get('operation_id') ?? null
   const from = remoteAddress(c.env) ?? null
-  lab.audit.note({ what: `${method} ${path}`, key_id, name, scope, from, status, reason, operation_id, request_id: requestIdOf(c) })
+  rooms.audit.note({ what: `${method} ${path}`, key_id, name, scope, from, status, reason, operation_id, request_id: requestIdOf(c) })
   return answer
 }
 
@@ -101,11 +101,11 @@ function keyOf(header: (name: string) => string | undefined): string | undefined
   return key ?? bearer
 }
 
-function admitted(lab: Rooms, wrongKeys: WrongKeys, header: string | undefined, address: () => string): Principal {
-  const key = header === undefined ? undefined : lab.keys.check(header)
+function admitted(rooms: Rooms, wrongKeys: WrongKeys, header: string | undefined, address: () => string): Principal {
+  const key = header === undefined ? undefined : rooms.keys.check(header)
   if (key) return key
   if (header !== undefined) wrongKeys.count(address())
-  const { keys_made = 'make one at the bench with: benchd key create --name NAME --scope operate' } = lab
+  const { keys_made = 'make one at the bench with: benchd key create --name NAME --scope operate' } = rooms
   throw new LabError('unauthorized', `the header X-API-Key, or Authorization: Bearer, must hold a valid key; ${keys_made}`)
 }
 

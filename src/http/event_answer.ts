@@ -19,7 +19,7 @@ type Reading = {
   gone: AbortSignal
   /** Aborted, with a `LabError`, when the answer must end early: an answer under way is cut off then. */
   ended: AbortSignal
-  /** Where the answer goes, if it goes over a socket. */
+  /** The socket over which the answer goes, if it goes over one. */
   response: ServerResponse | undefined
   /** Called once when the answer is taken or given up, unless this throws. */
   onEnd(): void
@@ -27,12 +27,12 @@ type Reading = {
 
 /** Throws `overloaded`, and the reason of `ended`. */
 export async function answerEvents(
-  lab: Rooms,
+  rooms: Rooms,
   query: Query,
   { gone, ended, response, onEnd }: Reading,
 ): Promise<Buffer | ReadableStream<Uint8Array>> {
-  const leave = lab.hub.log.bytesToRead(query) > large_bytes ? await turn(lab, gone) : () => undefined
-  const parts = written(query, lab.hub.log.read(query, 'array'))
+  const leave = rooms.hub.log.bytesToRead(query) > large_bytes ? await turn(rooms, gone) : () => undefined
+  const parts = written(query, rooms.hub.log.read(query, 'array'))
   const held: Buffer[] = []
   try {
     for (let bytes = 0; bytes <= whole_bytes; bytes += held.at(-1)!.length) {
@@ -54,7 +54,7 @@ export async function answerEvents(
     leave()
     onEnd()
   }
-  const { body, cut } = pacedBody(lab, { head: Buffer.concat(held), pieces: parts, response, onEnd: end })
+  const { body, cut } = pacedBody(rooms, { head: Buffer.concat(held), pieces: parts, response, onEnd: end })
   ended.addEventListener('abort', () => cut(ended.reason as LabError))
   return body
 }

@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net'
 import { test } from 'tap'
+import type { Bench } from '../bench/bench.ts'
 import type { RuntimeEvent } from '../events/event.ts'
-import type { Lab } from '../lab.ts'
-import { dialled, isRefusal, openBench, openService } from '../testing/http.ts'
+import { dialled, isRefusal, openService, openTestBench } from '../testing/http.ts'
 
 type EventsPage = { events: RuntimeEvent[]; next_since: number }
 
 test('GET /events answers what was fired at or after a time, and when to ask from next', async (t) => {
-  const { ask, lab } = await openBench(t)
+  const { ask, bench } = await openTestBench(t)
   t.same((await ask('GET', '/events?execution_id=none')).body, { events: [], next_since: 0 })
   t.same((await ask('GET', '/events?execution_id=none&since=12.5')).body, { events: [], next_since: 12.5 })
-  const fired = fire(lab, 5)
-  await lab.hub.log.until()
+  const fired = fire(bench, 5)
+  await bench.hub.log.until()
   const got = await ask('GET', '/events?execution_id=run-1', { key: 'read' })
   t.equal(got.status, 200)
   t.match(got.headers.get('content-type'), 'application/json')
@@ -20,8 +20,8 @@ test('GET /events answers what was fired at or after a time, and when to ask fro
   t.same(events, fired)
   t.same(Object.keys(events[0]!), ['event_name', 'execution_id', 'timestamp', 'entity_type', 'entity_id', 'status', 'context'])
   t.ok(next_since > fired[4]!.timestamp)
-  const [more] = fire(lab, 1)
-  await lab.hub.log.until()
+  const [more] = fire(bench, 1)
+  await bench.hub.log.until()
   t.same(((await ask('GET', `/events?since=${next_since}`)).body as EventsPage).events, [more])
   t.same(((await ask('GET', `/events?execution_id=run-1&since=${fired[3]!.timestamp}`)).body as EventsPage).events, [
     fired[3],
@@ -32,9 +32,9 @@ test('GET /events answers what was fired at or after a time, and when to ask fro
 })
 
 test('newest answers the newest events in the order of time, and goes with no other parameter', async (t) => {
-  const { ask, lab } = await openBench(t)
-  fire(lab, 25)
-  await lab.hub.log.until()
+  const { ask, bench } = await openTestBench(t)
+  fire(bench, 25)
+  await bench.hub.log.until()
   const newest = async (count: number) =>
     ((await ask('GET', `/events?newest=${count}`)).body as EventsPage).events.map(({ context }) => context.n)
   t.same(await newest(3), [22, 23, 24])
@@ -49,9 +49,9 @@ test('newest answers the newest events in the order of time, and goes with no ot
 })
 
 test('asking on with next_since and a limit misses nothing and gets nothing twice', async (t) => {
-  const { ask, lab } = await openBench(t)
-  fire(lab, 25)
-  await lab.hub.log.until()
+  const { ask, bench } = await openTestBench(t)
+  fire(bench, 25)
+  await bench.hub.log.until()
   const seen: unknown[] = []
   for (let since = 0, count = 7; count === 7; ) {
     const { events, next_since } = (await ask('GET', `/events?since=${since}&limit=7&execution_id=run-1`)).body as EventsPage
@@ -66,7 +66,7 @@ test('asking on with next_since and a limit misses nothing and gets nothing twic
 })
 
 test('a question that cannot be answered is refused in a sentence', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   for (const query of [
     'since=x',
     'since=-1',
@@ -92,7 +92,7 @@ test('a question that cannot be answered is refused in a sentence', async (t) =>
 })
 
 test('a question that waits is answered by the first event it asks for', async (t) => {
-  const { lab, hono, secrets, clock } = await openBench(t)
+  const { bench, hono, secrets, clock } = await openTestBench(t)
   const headers = { Host: 'localhost', 'X-API-Key': secrets.read }
   const waiting = Promise.resolve(hono.request('/events?execution_id=run-2&wait=60', { headers }))
   let answered = false
@@ -100,11 +100,11 @@ test('a question that waits is answered by the first event it asks for', async (
     answered = true
   })
   await turns(20)
-  fire(lab, 3, 'run-1')
-  await lab.hub.log.until()
+  fire(bench, 3, 'run-1')
+  await bench.hub.log.until()
   await turns(20)
   t.notOk(answered)
-  fire(lab, 1, 'run-2')
+  fire(bench, 1, 'run-2')
   const { events } = (await (await waiting).json()) as EventsPage
   t.same(
     events.map(({ execution_id }) => execution_id),
@@ -117,7 +117,7 @@ test('a question that waits is answered by the first event it asks for', async (
 })
 
 test('many who wait at once are nothing that Node warns of', async (t) => {
-  const { hono, secrets, clock } = await openBench(t)
+  const { hono, secrets, clock } = await openTestBench(t)
   const warnings: Error[] = []
   const hear = (warning: Error) => void warnings.push(warning)
   process.on('warning', hear)
@@ -130,15 +130,15 @@ test('many who wait at once are nothing that Node warns of', async (t) => {
 })
 
 test('an answer over much of the log comes in pieces: two at a time, sixteen wait, the next is refused', async (t) => {
-  const { lab, hono, secrets, clock } = await openBench(t)
-  const fired = fire(lab, 3000, 'run-1', 'x'.repeat(1000))
-  await lab.hub.log.until()
+  const { bench, hono, secrets, clock } = await openTestBench(t)
+  const fired = fire(bench, 3000, 'run-1', 'x'.repeat(1000))
+  await bench.hub.log.until()
   const headers = { Host: 'localhost', 'X-API-Key': secrets.read }
   const get = () => Promise.resolve(hono.request('/events?execution_id=run-1', { headers }))
   const answers = [await get(), await get()]
   const letIn: Response[] = []
   for (let i = 0; i < 16; i++) void get().then((answer) => letIn.push(answer))
-  while (lab.hub.wholeAnswers.waiting < 16) await turns(1)
+  while (bench.hub.wholeAnswers.waiting < 16) await turns(1)
   const refused = await get()
   t.equal(refused.status, 503)
   t.ok(refused.headers.get('retry-after'))
@@ -152,7 +152,7 @@ test('an answer over much of the log comes in pieces: two at a time, sixteen wai
   await clock.advance(61_000)
   for (let i = 0; i < 14; i++) t.equal(((await (await nextOf(letIn)).json()) as EventsPage).events.length, 3000)
   await t.rejects(answers[1]!.text())
-  t.equal(lab.hub.wholeAnswers.waiting, 0)
+  t.equal(bench.hub.wholeAnswers.waiting, 0)
 })
 
 async function nextOf(answers: Response[]): Promise<Response> {
@@ -161,7 +161,7 @@ async function nextOf(answers: Response[]): Promise<Response> {
 }
 
 test('a stream has its headers, its frames, and is taken up again behind the last id', async (t) => {
-  const { lab, port, secrets } = await openService(t)
+  const { bench, port, secrets } = await openService(t)
   const live = await opened(port, secrets.read, '/events/stream?execution_id=run-1')
   t.match(live.head, /^HTTP\/1\.1 200 OK/)
   for (const line of [
@@ -173,8 +173,8 @@ test('a stream has its headers, its frames, and is taken up again behind the las
   ]) {
     t.match(live.head.toLowerCase(), line)
   }
-  const fired = fire(lab, 5)
-  fire(lab, 1, 'run-2')
+  const fired = fire(bench, 5)
+  fire(bench, 1, 'run-2')
   await live.until(/"n":4/)
   t.match(live.text, /^retry: 2000\nid: \d+\n\nevent: runtime_event\ndata: \{.*\}\nid: \d+\n\nevent/)
   t.same(eventsIn(live.text), fired)
@@ -188,50 +188,50 @@ test('a stream has its headers, its frames, and is taken up again behind the las
   const beyond = await opened(port, secrets.read, '/events/stream?last_event_id=999999')
   await beyond.until(/^: gap$/m)
   for (const { socket } of [live, byHeader, byQuery, beyond]) socket.destroy()
-  while (lab.hub.streams.subscribers) await turns(1)
-  t.equal(lab.hub.streams.subscribers, 0)
+  while (bench.hub.streams.subscribers) await turns(1)
+  t.equal(bench.hub.streams.subscribers, 0)
 })
 
 test('one stream too many is refused, and the place of one that hung up is free again', async (t) => {
-  const { lab, port, secrets, ask } = await openService(t, { limits: { subscribers: 2, connections: 512 } })
+  const { bench, port, secrets, ask } = await openService(t, { limits: { subscribers: 2, connections: 512 } })
   const streams = [await opened(port, secrets.read, '/events/stream'), await opened(port, secrets.read, '/events/stream')]
   isRefusal(t, await ask('GET', '/events/stream'), 503, 'overloaded')
   t.equal((await ask('HEAD', '/events/stream')).status, 200)
   streams[0]!.socket.destroy()
-  while (lab.hub.streams.subscribers > 1) await turns(1)
+  while (bench.hub.streams.subscribers > 1) await turns(1)
   const third = await opened(port, secrets.read, '/events/stream')
   t.match(third.head, /^HTTP\/1\.1 200/)
   for (const { socket } of [streams[1]!, third]) socket.destroy()
 })
 
 test('a page of another origin reads the stream too', async (t) => {
-  const { lab, port, secrets } = await openService(t)
+  const { bench, port, secrets } = await openService(t)
   const stream = await opened(port, secrets.read, '/events/stream', { Origin: 'http://elsewhere' })
   t.match(stream.head.toLowerCase(), /content-type: text\/event-stream/)
-  fire(lab, 3)
+  fire(bench, 3)
   await stream.until(/"n":2/)
   stream.socket.destroy()
-  while (lab.hub.streams.subscribers) await turns(1)
-  t.equal(lab.hub.streams.subscribers, 0)
+  while (bench.hub.streams.subscribers) await turns(1)
+  t.equal(bench.hub.streams.subscribers, 0)
 })
 
 test('streams end at once when the service is closed', async (t) => {
   const { service, port, secrets } = await openService(t)
   const stream = await opened(port, secrets.read, '/events/stream')
   const ended = new Promise((resolve) => stream.socket.once('end', resolve))
-  await service.lab.hub.close()
+  await service.bench.hub.close()
   await ended
   stream.socket.destroy()
   t.pass()
 })
 
 test('a reader that never reads delays nobody, and memory stays bounded by its queue', async (t) => {
-  const { lab, port, secrets } = await openService(t)
+  const { bench, port, secrets } = await openService(t)
   const [stalled, reading] = [await opened(port, secrets.read, '/events/stream'), await opened(port, secrets.read, '/events/stream')]
   stalled.socket.pause()
   const text = 'x'.repeat(2000)
   for (let n = 0, read = 0; n < 8000; n += 250, read = reading.length) {
-    fire(lab, 250, 'run-1', text, n)
+    fire(bench, 250, 'run-1', text, n)
     await reading.until(new RegExp(`"n":${n + 249},`), read)
   }
   const seen = eventsIn(reading.text).flatMap(({ context }) => (typeof context.n === 'number' ? [context.n] : []))
@@ -252,21 +252,21 @@ test('a reader that never reads delays nobody, and memory stays bounded by its q
 })
 
 test('a stream can also be read as a body, where there is no socket', async (t) => {
-  const { lab, hono, secrets } = await openBench(t)
+  const { bench, hono, secrets } = await openTestBench(t)
   const headers = { Host: 'localhost', 'X-API-Key': secrets.read }
   const response = await hono.request('/events/stream?execution_id=run-1', { headers })
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-  fire(lab, 3)
+  fire(bench, 3)
   let text = ''
   while (!/"n":2/.test(text)) text += (await reader.read()).value
   t.equal(eventsIn(text).length, 3)
-  t.equal(lab.hub.streams.subscribers, 1)
+  t.equal(bench.hub.streams.subscribers, 1)
   await reader.cancel()
-  t.equal(lab.hub.streams.subscribers, 0)
+  t.equal(bench.hub.streams.subscribers, 0)
 })
 
-function fire(lab: Lab, count: number, execution_id = 'run-1', text = '', from = 0): RuntimeEvent[] {
-  return Array.from({ length: count }, (_, i) => lab.hub.emit('CUSTOM.n.EMITTED', { n: from + i, text }, execution_id))
+function fire(bench: Bench, count: number, execution_id = 'run-1', text = '', from = 0): RuntimeEvent[] {
+  return Array.from({ length: count }, (_, i) => bench.hub.emit('CUSTOM.n.EMITTED', { n: from + i, text }, execution_id))
 }
 
 function eventsIn(text: string): RuntimeEvent[] {

@@ -79,20 +79,20 @@ export const eventRoutes: Route<Rooms>[] = [
       schema: v.strictObject({ events: v.array(RuntimeEvent), next_since: v.pipe(v.number(), v.metadata({ unit: 's' })) }),
     },
     errors: [400, 503],
-    async handle({ lab, c, query }) {
+    async handle({ rooms, c, query }) {
       const asked = query()
       if (asked.newest && Object.keys(asked).length > 1)
         throw new LabError('invalid', 'newest goes with no other parameter; leave the others out')
       const wanted = { since_us: microseconds(asked.since ?? 0), execution_id: asked.execution_id, limit: asked.limit }
       if (c.req.method === 'HEAD') return new Response(null, { headers: answerHeaders('application/json') })
       const ended = new AbortController()
-      const leave = lab.long_requests.enter(keyOf(c), () => ended.abort(keyEnded()))
+      const leave = rooms.long_requests.enter(keyOf(c), () => ended.abort(keyEnded()))
       const reading = { gone: goneSignal(c), ended: ended.signal, response: c.env?.outgoing, onEnd: leave }
       try {
-        if (asked.wait) await somethingThere(lab, wanted, asked.wait * 1000, reading)
+        if (asked.wait) await somethingThere(rooms, wanted, asked.wait * 1000, reading)
         // A client that knows from elsewhere that something has ended finds the event of it here.
-        await lab.hub.log.until()
-        const body = await answerEvents(lab, asked.newest ? { after_seq: lab.hub.log.beforeNewest(asked.newest) } : wanted, reading)
+        await rooms.hub.log.until()
+        const body = await answerEvents(rooms, asked.newest ? { after_seq: rooms.hub.log.beforeNewest(asked.newest) } : wanted, reading)
         return new Response(body, { headers: answerHeaders('application/json') })
       } catch (error) {
         leave()
@@ -113,10 +113,10 @@ export const eventRoutes: Route<Rooms>[] = [
     query: Streamed,
     success: { description: 'The stream', media_type: 'text/event-stream' },
     errors: [400, 503],
-    handle({ lab, c, query }) {
+    handle({ rooms, c, query }) {
       const { execution_id, last_event_id, heartbeat } = query()
       const after_seq = sequenceNumber(c.req.header('last-event-id') || last_event_id)
-      return openStream(lab, c, (outlet) => lab.hub.streams.subscribe({ outlet, after_seq, execution_id, heartbeat_s: heartbeat }))
+      return openStream(rooms, c, (outlet) => rooms.hub.streams.subscribe({ outlet, after_seq, execution_id, heartbeat_s: heartbeat }))
     },
   }),
 ]
@@ -142,29 +142,29 @@ function sequenceNumber(text: string | undefined): number | undefined {
 type Ends = { gone: AbortSignal; ended: AbortSignal }
 
 /** Resolves when there is an event to answer, when the time is up, or when nobody waits any more. Rejects with the reason of `ended`. */
-async function somethingThere(lab: Rooms, query: Query, wait_ms: number, { gone, ended }: Ends): Promise<void> {
-  const { log, closing } = lab.hub
+async function somethingThere(rooms: Rooms, query: Query, wait_ms: number, { gone, ended }: Ends): Promise<void> {
+  const { log, closing } = rooms.hub
   const { promise, resolve } = deferred<void>()
   const ends = [
     log.onShown((entries) => {
       if (entries.some(({ us, event }) => us >= query.since_us! && event.execution_id === (query.execution_id ?? event.execution_id)))
         resolve()
     }),
-    lab.clock.after(wait_ms, resolve),
+    rooms.clock.after(wait_ms, resolve),
     ...[gone, closing, ended].map((signal) => heard(signal, resolve)),
   ]
   try {
-    if (!(await isThere(lab, query))) await promise
+    if (!(await isThere(rooms, query))) await promise
     ended.throwIfAborted()
   } finally {
     for (const end of ends) end()
   }
 }
 
-async function isThere(lab: Rooms, query: Query): Promise<boolean> {
+async function isThere(rooms: Rooms, query: Query): Promise<boolean> {
   // Most who wait have seen all there is, and cost no look at the card.
-  if (lab.hub.log.shown.us < query.since_us!) return false
-  for await (const { count } of lab.hub.log.read({ ...query, limit: 1 }, 'array')) if (count > 0) return true
+  if (rooms.hub.log.shown.us < query.since_us!) return false
+  for await (const { count } of rooms.hub.log.read({ ...query, limit: 1 }, 'array')) if (count > 0) return true
   return false
 }
 

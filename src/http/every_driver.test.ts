@@ -7,7 +7,7 @@ import { type DriverName, driverNames, drivers } from '../../drivers/index.ts'
 import type { Limit } from '../devices/device.ts'
 import { operations, type Performable } from '../devices/operations.ts'
 import { calm, onSimulator } from '../testing/drivers.ts'
-import { openBench } from '../testing/http.ts'
+import { openTestBench } from '../testing/http.ts'
 
 /** What has to be done before an operation, so that it may be done. */
 const before: Partial<Record<Performable, Performable[]>> = {
@@ -31,10 +31,10 @@ async function bench(t: Test, { narrow = false } = {}) {
       return { device_id: driver, driver, transport: { kind: 'simulated' }, limits }
     }),
   )
-  const { lab, clock } = await openBench(t, { devices })
+  const { bench, clock } = await openTestBench(t, { devices })
   await clock.advance(30_000)
   const on = (name: DriverName) => {
-    const instrument = lab.registry.find(name)
+    const instrument = bench.registry.find(name)
     const known = instrument.capabilities().operations.map((operation) => operation.name as Performable)
     const names = known.filter((operation) => operation in operations && (operation as string) !== 'stop')
     const said = () => {

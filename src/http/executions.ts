@@ -1,6 +1,7 @@
 // The runs: what each of them does now and what became of it, and what an operator tells it.
 
 import * as v from 'valibot'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
@@ -8,11 +9,10 @@ import type { Incident } from '../events/incidents.ts'
 import { described } from '../kit/described.ts'
 import { Id, Name } from '../kit/name.ts'
 import type { Refusals } from '../kit/refusals.ts'
-import type { Runs } from '../lab/runs.ts'
-import { recordStatuses } from '../workflow/journal/records.ts'
 import { JsonStep } from '../workflow/plans/documents.ts'
+import { recordStatuses } from '../workflow/records/records.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
-import { Blocker, blockers, Reason, why } from '../workflow/runs/explaining.ts'
+import { Blocker, blockers, Reason, why } from '../workflow/runs/explanation.ts'
 import {
   ExecutionSnapshot,
   ExecutionSummary,
@@ -44,7 +44,7 @@ const Emission = v.strictObject({
   data: v.optional(v.record(v.string(), v.unknown()), {}),
 })
 
-/** In bytes: what comes here is kept in the run, waits in every stream, and is a line of the log. */
+/** Unit: bytes: what comes here is kept in the run, waits in every stream, and is a line of the log. */
 const longestItem = 16_384
 /** Events that may wait to be written; then whoever emits waits for the card. */
 const mostUnwritten = 200
@@ -63,11 +63,11 @@ export const executionRoutes: Route<Rooms>[] = [
     }),
     success: { description: 'The newest first', schema: v.strictObject({ executions: v.array(ExecutionSummary) }) },
     errors: [400],
-    handle({ lab, query }) {
+    handle({ rooms, query }) {
       const { limit, status } = query()
-      const { records } = lab.runs.runtime
+      const { records } = rooms.runs.runtime
       const rows = records.executions().filter((row) => status === undefined || row.status === status)
-      const executions = rows.slice(0, limit).map((row) => summaryOf(knownBy(lab, row.execution_id)))
+      const executions = rows.slice(0, limit).map((row) => summaryOf(knownBy(rooms, row.execution_id)))
       return json({ executions })
     },
   }),
@@ -129,7 +129,7 @@ export const executionRoutes: Route<Rooms>[] = [
     errors: [404, 503],
     handle(call) {
       const { execution } = wholeOf(call)
-      return json({ blockers: execution ? blockers(execution, call.lab.safe_mode) : [] })
+      return json({ blockers: execution ? blockers(execution, call.rooms.safe_mode) : [] })
     },
   }),
   route('GET', `${path}/why`, {
@@ -152,11 +152,11 @@ export const executionRoutes: Route<Rooms>[] = [
     scope: 'admin',
     success: { description: 'Gone, from the log too', schema: OperationResult },
     errors: [404, 409, 503],
-    async handle({ lab, param }) {
+    async handle({ rooms, param }) {
       const execution_id = param('execution_id')
-      await mustHaveEvents(lab, execution_id)
-      await lab.runs.runtime.remove(execution_id)
-      await lab.runs.written()
+      await mustHaveEvents(rooms, execution_id)
+      await rooms.runs.runtime.remove(execution_id)
+      await rooms.runs.written()
       return json({ success: true, message: `execution ${execution_id}, its events and its incidents are deleted` })
     },
   }),
@@ -173,7 +173,7 @@ export const executionRoutes: Route<Rooms>[] = [
       const execution = openOne(call)
       const { name, value, data } = call.body()
       execution.emitCustom(name, { value, data }, null)
-      const { log } = call.lab.hub
+      const { log } = call.rooms.hub
       if (log.waiting > mostUnwritten) await log.until()
       return json({ success: true, message: `${name} is emitted` })
     },
@@ -270,12 +270,12 @@ export const executionRoutes: Route<Rooms>[] = [
   }),
 ]
 
-type Asked = { lab: Rooms; c: Exchange; param(name: string): string }
+type Asked = { rooms: Rooms; c: Exchange; param(name: string): string }
 
 /** The run that is to be answered with all that is in it. Throws `not_found`, and `overloaded` where too many large answers are under way. */
-function wholeOf({ lab, c, param }: Asked): Known {
-  const known = knownBy(lab, param('execution_id'))
-  countAnswerAbout(known, c, lab.refusals)
+function wholeOf({ rooms, c, param }: Asked): Known {
+  const known = knownBy(rooms, param('execution_id'))
+  countAnswerAbout(known, c, rooms.refusals)
   return known
 }
 
@@ -313,10 +313,10 @@ function resumedIn({ paused, slots }: Execution): string {
 }
 
 /** Older executions than are kept have events still, which nothing else would ever take out of the log. */
-async function mustHaveEvents(lab: Rooms, execution_id: string): Promise<void> {
-  if (lab.runs.runtime.records.execution(execution_id)) return
+async function mustHaveEvents(rooms: Rooms, execution_id: string): Promise<void> {
+  if (rooms.runs.runtime.records.execution(execution_id)) return
   if (/^[0-9a-f-]{36}$/.test(execution_id)) {
-    for await (const _ of lab.hub.events({ execution_id })) return
+    for await (const _ of rooms.hub.events({ execution_id })) return
   }
   throw new LabError('not_found', `there is no execution ${JSON.stringify(execution_id)}; /api/executions shows what there is`)
 }

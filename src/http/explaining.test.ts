@@ -33,7 +33,7 @@ test('what is learned on a fast simulator is in its own seconds', async (t) => {
     await t.test(`at ${time_scale} times the pace`, async (t) => {
       const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]), time_scale })
       t.equal(await run.over(), 'COMPLETED')
-      const { durations } = run.bench.lab.runs.runtime.environments.live!
+      const { durations } = run.bench.bench.runs.runtime.environments.live!
       learned.push({ hop: durations!.hop('arm-1')!, beyond: durations!.beyond('shaker-1', 'shake')! })
     })
   }

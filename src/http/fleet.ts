@@ -56,7 +56,7 @@ export const fleetRoutes: Route<{ fleet: Fleet | undefined }>[] = [
       description: '`link` is null where the configuration has no `fleet`; the benches are sorted by name, this one included',
       schema: v.strictObject({ link: v.nullable(Link), benches: v.array(Bench) }),
     },
-    handle: ({ lab: { fleet } }) => json({ link: fleet?.status() ?? null, benches: fleet?.benches() ?? [] }),
+    handle: ({ rooms: { fleet } }) => json({ link: fleet?.status() ?? null, benches: fleet?.benches() ?? [] }),
   }),
   route('POST', '/api/lab/epoch', {
     operation_id: 'drawEpoch',
@@ -64,7 +64,7 @@ export const fleetRoutes: Route<{ fleet: Fleet | undefined }>[] = [
     scope: 'admin',
     success: { description: 'The connection with the new epoch', schema: v.strictObject({ link: Link }) },
     errors: [409, 503],
-    async handle({ lab: { fleet } }) {
+    async handle({ rooms: { fleet } }) {
       if (!fleet) throw new LabError('conflict', 'this bench belongs to no lab: its configuration has no "fleet"')
       return json({ link: await fleet.newEpoch() })
     },

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Test, test } from 'tap'
-import { dialled, heard, openBench, openService, repliesIn, said, usualBounds } from '../testing/http.ts'
+import { dialled, heard, openService, openTestBench, repliesIn, said, usualBounds } from '../testing/http.ts'
 import type { App } from './app.ts'
 import { ourHosts } from './entrance.ts'
 import { mostSmall } from './gathered_request.ts'
@@ -107,7 +107,7 @@ test('a path of a stop keeps the device as it is written', async (t) => {
 })
 
 test('who may stop: a valid key and our Host', async (t) => {
-  const { hono, secrets } = await openBench(t)
+  const { hono, secrets } = await openTestBench(t)
   const admits = (...rawHeaders: string[]) => (hono as unknown as App).admits!({ rawHeaders } as IncomingMessage)
   const wrong = `${secrets.read.slice(0, 12)}${'A'.repeat(43)}`
   t.ok(admits('host', 'localhost', 'X-API-Key', secrets.read))
@@ -193,13 +193,13 @@ test('a chunked body that nobody reads ends with the answer, and its connection 
 })
 
 test('two large dry runs go on at once, and a third is refused', async (t) => {
-  const { port, lab, secrets } = await openService(t)
+  const { port, bench, secrets } = await openService(t)
   const groups = Array.from({ length: 300 }, (_, n) => ({ group_id: `g${n}` }))
   const post = (path: string) => {
     const text = JSON.stringify({ workflow: 'smc_assay', run_mode: 'PURE_SIM', groups })
     return `POST ${path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${secrets.operate}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`
   }
-  const timesOf = (bound: string) => lab.refusals.counts.find((one) => one.bound === bound)!.times
+  const timesOf = (bound: string) => bench.refusals.counts.find((one) => one.bound === bound)!.times
   const clients: Socket[] = []
   t.teardown(() => {
     for (const client of clients) client.destroy()

@@ -2,7 +2,7 @@
 
 import { type Test, test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
-import { openBench } from '../testing/http.ts'
+import { openTestBench } from '../testing/http.ts'
 
 const submission = { workflow: 'seal-and-spin', run_mode: 'LIVE', groups: [{ group_id: 'g1', members: {} }] }
 /** No run takes that long: one that does waits for something that never comes. */
@@ -10,7 +10,7 @@ const longest_s = 3600
 
 /** A bench that nobody has used yet, and its next run. */
 async function coldBench(t: Test, time_scale: number) {
-  const { lab, clock, ask } = await openBench(t, {}, { time_scale })
+  const { bench, clock, ask } = await openTestBench(t, {}, { time_scale })
   t.match(await ask('POST', '/api/teachpoints/bulk', { json: demoTeachpoints }), { status: 200 })
   t.match(await ask('POST', '/api/topology/load', { json: { name: 'demo' } }), { status: 200 })
   const run = async () => {
@@ -19,7 +19,7 @@ async function coldBench(t: Test, time_scale: number) {
     const began = clock.now()
     const submitted = await ask('POST', '/api/submissions', { json: submission })
     const { execution_id } = submitted.body as { execution_id: string }
-    const execution = lab.runs.runtime.execution(execution_id)!
+    const execution = bench.runs.runtime.execution(execution_id)!
     const seconds = () => ((clock.now() - began) / 1000) * time_scale
     while (!execution.isOver) {
       if (execution.paused || seconds() > longest_s) {
@@ -32,7 +32,7 @@ async function coldBench(t: Test, time_scale: number) {
     t.comment(`pace ${time_scale}: ${foretold} s foretold, ${seconds()} s taken`)
     return { foretold, taken: seconds() }
   }
-  return { lab, run }
+  return { bench, run }
 }
 
 /** Within 10 % of the time taken. */

@@ -1,13 +1,13 @@
 // Heat is switched off by null as the temperature: over the API, in a run, and at a device behind which a program stands.
 
 import { test } from 'tap'
-import { openBench } from '../testing/http.ts'
+import { openTestBench } from '../testing/http.ts'
 import { beginRun, bodyOf, plateRun, shake, until } from '../testing/http_runs.ts'
 
 const path = '/api/devices/shaker-1'
 
 test('null switches the heater off and latches nothing; without a temperature nothing is done', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   await ask('POST', `${path}/initialize`, { json: {} })
   t.match(await ask('POST', `${path}/set_temperature`, { json: { temperature: 60 } }), { status: 200 })
   t.match(await bodyOf(ask('GET', path)), { state: 'ready', heating: { target: 60, is_lowest: false } })
@@ -28,7 +28,7 @@ test('null switches the heater off and latches nothing; without a temperature no
 })
 
 test('an instrument that cannot switch its heater off goes to its lowest set point, and says so', async (t) => {
-  const { ask } = await openBench(t, { devices: [{ device_id: 'sealer-1', driver: 'plateloc', transport: { kind: 'simulated' } }] })
+  const { ask } = await openTestBench(t, { devices: [{ device_id: 'sealer-1', driver: 'plateloc', transport: { kind: 'simulated' } }] })
   const sealer = '/api/devices/sealer-1'
   await ask('POST', `${sealer}/initialize`, { json: {} })
   await ask('POST', `${sealer}/set_temperature`, { json: { temperature: 170 } })
@@ -55,7 +55,7 @@ const bridged = (temperature: object) => ({
 })
 
 test('null is passed on to a program that describes that it can, and refused for any other', async (t) => {
-  const able = await openBench(t, { devices: [bridged({ type: ['number', 'null'], minimum: 4, maximum: 99 })] })
+  const able = await openTestBench(t, { devices: [bridged({ type: ['number', 'null'], minimum: 4, maximum: 99 })] })
   await able.ask('POST', '/api/devices/block-1/initialize', { json: {} })
   const set = async ({ ask }: typeof able, temperature: number | null) =>
     ask('POST', '/api/devices/block-1/set_temperature', { json: { temperature } })
@@ -68,7 +68,7 @@ test('null is passed on to a program that describes that it can, and refused for
 })
 
 test('a program that does not describe that it can switch off is not asked to', async (t) => {
-  const unable = await openBench(t, { devices: [bridged({ type: 'number' })] })
+  const unable = await openTestBench(t, { devices: [bridged({ type: 'number' })] })
   await unable.ask('POST', '/api/devices/block-1/initialize', { json: {} })
   for (const [route, json] of [
     ['set_temperature', { temperature: null }],

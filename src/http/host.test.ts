@@ -1,11 +1,11 @@
 import { test } from 'tap'
 import { LabError } from '../errors.ts'
 import { HandHost } from '../testing/care.ts'
-import { openBench } from '../testing/http.ts'
+import { openTestBench } from '../testing/http.ts'
 
 test('what is not well with the computer is a word of /health, an incident and a figure', async (t) => {
   const host = new HandHost()
-  const { ask, clock, lab } = await openBench(t, {}, { host })
+  const { ask, clock, bench } = await openTestBench(t, {}, { host })
   t.match(await ask('GET', '/health'), { status: 200, body: { status: 'ok', reasons: [] } })
   host.set({ under_voltage: true, clock_synced: false, room: { free: 1e9, total: 32e9 }, temperature: { celsius: 84.2, hot: 80 } })
   await clock.advance(400_000)
@@ -13,7 +13,7 @@ test('what is not well with the computer is a word of /health, an incident and a
   t.match(health, { status: 200, body: { status: 'degraded' } })
   t.same((health.body as { reasons: string[] }).reasons, ['clock', 'disk', 'under_voltage', 'temperature'])
   t.same(
-    lab.hub.incidents
+    bench.hub.incidents
       .list()
       .map(({ category }) => category)
       .sort(),
@@ -28,7 +28,7 @@ test('what is not well with the computer is a word of /health, an incident and a
 })
 
 test('a computer that cannot tell is well, and has no such figures', async (t) => {
-  const { ask, clock } = await openBench(t)
+  const { ask, clock } = await openTestBench(t)
   await clock.advance(400_000)
   t.match(await ask('GET', '/health'), { status: 200, body: { status: 'ok', reasons: [] } })
   t.notMatch((await ask('GET', '/metrics')).text, /^benchd_(clock_synced|under_voltage|cpu_temperature_celsius) /m)
@@ -36,9 +36,9 @@ test('a computer that cannot tell is well, and has no such figures', async (t) =
 
 test('a full disk is told as soon as it has refused a write, and no longer than it is seen to be full', async (t) => {
   const host = new HandHost()
-  const { ask, clock, lab } = await openBench(t, {}, { host })
+  const { ask, clock, bench } = await openTestBench(t, {}, { host })
   const refuse = (code: string) => {
-    lab.teachpoints.create = async () => {
+    bench.teachpoints.create = async () => {
       throw new LabError('storage', 'it was not written', { cause: Object.assign(new Error(code), { code }) })
     }
   }
@@ -52,7 +52,7 @@ test('a full disk is told as soon as it has refused a write, and no longer than 
   refuse('ENOSPC')
   t.equal((await put()).status, 503)
   t.match((await ask('GET', '/health')).body, { status: 'degraded', reasons: ['disk'] })
-  t.match(lab.hub.incidents.list(), [{ category: 'STORAGE', message: /^a write was refused, for the disk of the data folder is full/ }])
+  t.match(bench.hub.incidents.list(), [{ category: 'STORAGE', message: /^a write was refused, for the disk of the data folder is full/ }])
   await clock.advance(60_000)
   t.match((await ask('GET', '/health')).body, { status: 'ok' })
 })

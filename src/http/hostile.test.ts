@@ -6,7 +6,7 @@ import { test } from 'tap'
 import * as v from 'valibot'
 import { scopes } from '../keys/keys.ts'
 import { mustBeDocumented } from '../testing/documented.ts'
-import { type Bench, openBench, openService, repliesIn, said } from '../testing/http.ts'
+import { openService, openTestBench, repliesIn, said, type TestedBench } from '../testing/http.ts'
 import type { Route } from './contract.ts'
 import { examples } from './openapi_examples.ts'
 import { routes } from './routes.ts'
@@ -134,7 +134,7 @@ test('each body that is sent here is one that its route takes', (t) => {
 })
 
 test('a member that JavaScript keeps for itself is refused and named, wherever it stands in a body', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   for (const route of routes.filter(({ operation_id }) => good[operation_id])) {
     const path = route.path.replace(':device_id', 'spare-1').replaceAll(/:\w+/g, 'nobody')
     for (const name of ['__proto__', 'constructor', 'prototype'])
@@ -149,15 +149,15 @@ test('a member that JavaScript keeps for itself is refused and named, wherever i
 
 test('no request, however hostile, for no route, is answered with anything but sense', async (t) => {
   t.comment(`BENCHD_SEED=${seed}`)
-  const bench = await openBench(t)
-  const { lab, ask, logged, data_dir } = bench
-  await beginRun(bench)
+  const setup = await openTestBench(t)
+  const { bench, ask, logged, data_dir } = setup
+  await beginRun(setup)
   const seen = new Set<string>()
   const stored = () =>
-    [readFile(`${data_dir}/teachpoints.json`), ...devices.map((id) => JSON.stringify(lab.teachpoints.list(id)))].join('\n')
+    [readFile(`${data_dir}/teachpoints.json`), ...devices.map((id) => JSON.stringify(bench.teachpoints.list(id)))].join('\n')
   const property = fc.asyncProperty(hostile, async (request) => {
     const before = request.path.startsWith('/api/teachpoints') ? stored() : ''
-    const { status, refused } = await answerTo(bench, request)
+    const { status, refused } = await answerTo(setup, request)
     seen.add(`${request.route} ${refused}`)
     if (before && refused && stored() !== before) throw new Error(`${status}, and the store has changed`)
   })
@@ -166,7 +166,7 @@ test('no request, however hostile, for no route, is answered with anything but s
   for (const { operation_id } of routes) t.ok(seen.has(`${operation_id} true`) || seen.has(`${operation_id} false`), operation_id)
   t.ok([...seen].filter((key) => key.endsWith('false')).length > routes.length / 3, 'good requests are among them')
   t.same(logged, [], 'nothing went wrong inside')
-  for (const instrument of lab.registry.all()) {
+  for (const instrument of bench.registry.all()) {
     if (instrument.device_id !== 'spare-1') t.match(instrument.info().fault?.error_type ?? 'Stopped', 'Stopped', instrument.device_id)
   }
   t.match(await ask('GET', '/health'), { status: 200, body: { status: 'ok' } })
@@ -248,7 +248,7 @@ function withMember(value: object, name: string): object[] {
 }
 
 /** One that waits for an event that nobody emits. */
-async function beginRun({ ask, clock }: Bench): Promise<void> {
+async function beginRun({ ask, clock }: TestedBench): Promise<void> {
   const { threads, ...workflow } = examples.putWorkflow!.body as { threads: { plate: object } }
   const patient = { ...workflow, name: 'patient', threads: { plate: { ...threads.plate, steps: [{ wait_for: 'godot' }] } } }
   await ask('PUT', '/api/workflows/patient', { json: patient })
@@ -260,7 +260,7 @@ async function beginRun({ ask, clock }: Bench): Promise<void> {
   runIds.push(execution_id, submission_id, thread!.thread_id)
 }
 
-async function answerTo({ hono, clock, secrets }: Bench, { route, method, path, key, headers, body }: Hostile) {
+async function answerTo({ hono, clock, secrets }: TestedBench, { route, method, path, key, headers, body }: Hostile) {
   const withoutBody = method === 'GET' || method === 'HEAD' || body === undefined
   const all = new Headers({ ...headers, Host: 'localhost', ...(key && { 'X-API-Key': secrets[key] }) })
   const request = new Request(`http://localhost${path}`, { method, headers: all, ...(!withoutBody && { body: body as string }) })

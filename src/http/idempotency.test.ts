@@ -2,9 +2,9 @@
 
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
+import { type Bench, openBench } from '../bench/bench.ts'
 import { silent } from '../kit/log.ts'
-import { type Lab, openLab } from '../lab.ts'
-import { type Asking, benchConfig, isRefusal, openBench } from '../testing/http.ts'
+import { type Asking, benchConfig, isRefusal, openTestBench } from '../testing/http.ts'
 import { diskClock } from '../testing/kit.ts'
 import { app } from './app.ts'
 
@@ -14,14 +14,14 @@ const under = (key: string, more: Asking = {}): Asking => ({ ...more, headers: {
 
 /** A shaker that is ready, and how many shakes there were. */
 async function ready(t: Test) {
-  const bench = await openBench(t)
-  await bench.ask('POST', `${shaker}/initialize`)
-  await bench.ask('POST', `${shaker}/lock_plate`)
-  return { ...bench, shakes: begun(bench.lab, 'shake') }
+  const setup = await openTestBench(t)
+  await setup.ask('POST', `${shaker}/initialize`)
+  await setup.ask('POST', `${shaker}/lock_plate`)
+  return { ...setup, shakes: begun(setup.bench, 'shake') }
 }
 
 /** How many operations of that name have begun from now on; each of them is told. */
-function begun({ ledger }: Lab, name: string, tell: () => void = () => {}): () => number {
+function begun({ ledger }: Bench, name: string, tell: () => void = () => {}): () => number {
   const begin = ledger.begin.bind(ledger)
   let count = 0
   ledger.begin = (device_id, operation, params) => {
@@ -80,16 +80,16 @@ test('while it runs, who asks again is told so; and of many at once one is done'
 })
 
 test('what was refused was not done, so the same key may try again; what failed under way may not', async (t) => {
-  const { ask, lab } = await openBench(t)
-  let jamWith: ReturnType<typeof lab.simulations.get>
-  const shakes = begun(lab, 'shake', () => jamWith?.setFault('jam', 0))
+  const { ask, bench } = await openTestBench(t)
+  let jamWith: ReturnType<typeof bench.simulations.get>
+  const shakes = begun(bench, 'shake', () => jamWith?.setFault('jam', 0))
   const shake = () => ask('POST', `${shaker}/shake`, under('a', { json: gentle }))
   isRefusal(t, await shake(), 409, 'not_initialized')
   await ask('POST', `${shaker}/initialize`)
   isRefusal(t, await shake(), 409, 'interlock')
   await ask('POST', `${shaker}/lock_plate`)
   const before = shakes()
-  jamWith = lab.simulations.get('shaker-1')
+  jamWith = bench.simulations.get('shaker-1')
   const failed = await shake()
   t.equal(failed.status, 500, failed.text)
   await ask('DELETE', '/api/sim/devices/shaker-1/faults')
@@ -103,8 +103,8 @@ test('what was refused was not done, so the same key may try again; what failed 
 })
 
 test('a stop is never held back: it is sent as often as it is asked for', async (t) => {
-  const { ask, lab } = await ready(t)
-  const instrument = lab.registry.find('shaker-1')
+  const { ask, bench } = await ready(t)
+  const instrument = bench.registry.find('shaker-1')
   const halt = instrument.halt.bind(instrument)
   let stops = 0
   instrument.halt = () => {
@@ -120,13 +120,13 @@ test('a stop is never held back: it is sent as often as it is asked for', async 
 })
 
 test('the record is on the card before the first byte is on the wire, and where it cannot be nothing is sent', async (t) => {
-  const { ask, lab, data_dir, shakes } = await ready(t)
+  const { ask, bench, data_dir, shakes } = await ready(t)
   const records = () =>
     readFileSync(`${data_dir}/idempotency.jsonl`, 'utf8')
       .trim()
       .split('\n')
       .flatMap((line) => JSON.parse(line).state ?? [])
-  const instrument = lab.registry.find('shaker-1')
+  const instrument = bench.registry.find('shaker-1')
   const perform = instrument.perform.bind(instrument)
   let seen: string[] = []
   instrument.perform = (...args) => {
@@ -136,7 +136,7 @@ test('the record is on the card before the first byte is on the wire, and where 
   await ask('POST', `${shaker}/shake`, under('a', { json: gentle }))
   t.same(seen, ['running'])
   t.same(records(), ['running', 'ended'])
-  await lab.idempotency.close()
+  await bench.idempotency.close()
   renameSync(data_dir, `${data_dir}-away`)
   isRefusal(t, await ask('POST', `${shaker}/shake`, under('b', { json: gentle })), 503, 'storage')
   t.equal(shakes(), 1)
@@ -147,8 +147,8 @@ test('the record is on the card before the first byte is on the wire, and where 
 })
 
 test('after a restart the answer is still there, and what was interrupted is never done again', async (t) => {
-  const bench = await ready(t)
-  const { ask, data_dir, lab, clock, secrets } = bench
+  const setup = await ready(t)
+  const { ask, data_dir, bench, clock, secrets } = setup
   const finished = await ask('POST', `${shaker}/shake`, under('done', { json: gentle }))
   const killed = await ask('POST', `${shaker}/shake`, under('killed', { json: gentle }))
   const began = await ask('POST', `${shaker}/shake`, under('async', { json: gentle, headers: { Prefer: 'respond-async' } }))
@@ -163,7 +163,7 @@ test('after a restart the answer is still there, and what was interrupted is nev
   t.equal((await ask('POST', '/api/keys', under('secret', { json: { name: 'x', scope: 'read' } }))).text, made.text)
   t.notMatch(readFileSync(`${data_dir}/idempotency.jsonl`, 'utf8'), api_key.slice(12))
   const lines = readFileSync(`${data_dir}/idempotency.jsonl`, 'utf8').trim().split('\n')
-  await clock.run(lab.close())
+  await clock.run(bench.close())
   // As SIGKILL leaves it: those two had begun, and no more is known of them.
   const operations = readFileSync(`${data_dir}/operations.jsonl`, 'utf8').split('\n')
   const known = operations.filter((line) => !line.includes(cut.headers.get('operation-id')!))
@@ -172,7 +172,7 @@ test('after a restart the answer is still there, and what was interrupted is nev
   writeFileSync(`${data_dir}/idempotency.jsonl`, `${left.join('\n')}\n{"id":"torn`)
 
   const later = diskClock()
-  const again = await openLab(await benchConfig(), { data_dir, log: silent, clock: later })
+  const again = await openBench(await benchConfig(), { data_dir, log: silent, clock: later })
   const doneAgain = begun(again, 'shake')
   await later.advance(1000)
   const hono = app(again)

@@ -5,7 +5,7 @@ import { LabError } from '../errors.ts'
 import { type Idempotency, type IdempotentRequest, interrupted, type Worth } from '../keys/idempotency.ts'
 import type { StoredAnswer } from '../keys/idempotency_table.ts'
 import type { Log } from '../kit/log.ts'
-import { type Soon, unlessFails } from '../kit/soon.ts'
+import { catchMaybe, type MaybePromise } from '../kit/maybe_promise.ts'
 import type { Exchange, Route } from './contract.ts'
 import { answerFailure } from './errors.ts'
 
@@ -17,15 +17,21 @@ export function takesIdempotencyKey({ method, scope }: Route): boolean {
   return method === 'POST' && scope !== 'any' && scope !== 'public'
 }
 
-/** Answers what `handle` answers, or what it answered before, on a route that takes such a key. Fails as `Once.begin`, and with `invalid` for a key that is none. */
-export function idempotent(lab: Rooms, route: Route, c: Exchange, body: Uint8Array, handle: () => Soon<Response>): Soon<Response> {
+/** Returns what `handle` answers, or what it answered before, on a route that takes such a key. Fails as `Once.begin`, and with `invalid` for a key that is none. */
+export function idempotent(
+  rooms: Rooms,
+  route: Route,
+  c: Exchange,
+  body: Uint8Array,
+  handle: () => MaybePromise<Response>,
+): MaybePromise<Response> {
   const idempotency_key = c.req.header('idempotency-key')
-  return idempotency_key === undefined ? handle() : once(lab, route, c, { idempotency_key, body, handle })
+  return idempotency_key === undefined ? handle() : once(rooms, route, c, { idempotency_key, body, handle })
 }
 
-type Keyed = { idempotency_key: string; body: Uint8Array; handle: () => Soon<Response> }
+type Keyed = { idempotency_key: string; body: Uint8Array; handle: () => MaybePromise<Response> }
 
-async function once(lab: Rooms, route: Route, c: Exchange, { idempotency_key, body, handle }: Keyed): Promise<Response> {
+async function once(rooms: Rooms, route: Route, c: Exchange, { idempotency_key, body, handle }: Keyed): Promise<Response> {
   if (!/^[\x20-\x7e]{1,64}$/.test(idempotency_key))
     throw new LabError('invalid', 'an Idempotency-Key has 1 to 64 printable ASCII characters')
   const asked: IdempotentRequest = {
@@ -35,14 +41,14 @@ async function once(lab: Rooms, route: Route, c: Exchange, { idempotency_key, bo
     idempotency_key,
     body,
   }
-  const before = await lab.idempotency.begin(asked)
+  const before = await rooms.idempotency.begin(asked)
   if (before) {
     const headers = { ...before.headers, 'Idempotency-Replayed': 'true' }
-    return new Response(await bodyNow(lab, asked, before), { status: before.status, headers })
+    return new Response(await bodyNow(rooms, asked, before), { status: before.status, headers })
   }
-  const response = await unlessFails(handle, (error) => answerFailure(lab.log, c, error))
+  const response = await catchMaybe(handle, (error) => answerFailure(rooms.log, c, error))
   const answer = { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
-  await lab.idempotency.end(asked, answer, worthOf(route, response))
+  await rooms.idempotency.end(asked, answer, worthOf(route, response))
   return new Response(answer.body, answer)
 }
 
@@ -50,11 +56,11 @@ async function once(lab: Rooms, route: Route, c: Exchange, { idempotency_key, bo
  * Returns the body of a repeated answer: the present outcome of an operation that was answered before its end. Throws `conflict` where a
  * restart interrupted the operation.
  */
-async function bodyNow(lab: Rooms, asked: IdempotentRequest, { status, headers, body }: StoredAnswer): Promise<string> {
+async function bodyNow(rooms: Rooms, asked: IdempotentRequest, { status, headers, body }: StoredAnswer): Promise<string> {
   const operation_id = headers['operation-id']
   if (status !== 202 || operation_id === undefined) return body
-  const record = await lab.ledger.find(operation_id)
-  if (!record && lab.idempotency.isInterrupted(asked)) throw interrupted()
+  const record = await rooms.ledger.find(operation_id)
+  if (!record && rooms.idempotency.isInterrupted(asked)) throw interrupted()
   return record ? `${JSON.stringify(record)}\n` : body
 }
 

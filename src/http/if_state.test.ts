@@ -2,11 +2,11 @@
 
 import { test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
-import { isRefusal, openBench } from '../testing/http.ts'
+import { isRefusal, openTestBench } from '../testing/http.ts'
 import { mustBeAsShown } from './if_state.ts'
 
 test('a request for a state that is gone is refused with the present one and who changed it, and a stop never is', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const shown = (state: string) => ({ headers: { 'If-State': state } })
   t.equal((await ask('POST', '/api/devices/shaker-1/initialize', shown('not_initialized'))).status, 200)
   const late = await ask('POST', '/api/devices/shaker-1/initialize', shown('not_initialized'))
@@ -24,7 +24,7 @@ test('a request for a state that is gone is refused with the present one and who
 })
 
 test('a device that was stopped again since it was shown is not initialized, and an event tells of that stop', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   type Shown = { stopped: { at: number; again: { by: string; at: number } | null } }
   const shown = async () => ((await ask('GET', '/api/devices/shaker-1')).body as Shown).stopped
   const initialize = (state: string) => ask('POST', '/api/devices/shaker-1/initialize', { headers: { 'If-State': state } })
@@ -50,7 +50,7 @@ test('a device that was stopped again since it was shown is not initialized, and
 })
 
 test('callers who stop a device in turns have one event each for repeats within a second', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const now = Date.now
   const frozen = now()
   t.teardown(() => {
@@ -68,7 +68,7 @@ test('callers who stop a device in turns have one event each for repeats within 
 
 test('a device that nothing reaches is not initialized when it was stopped since it was shown', async (t) => {
   const serial = { kind: 'serial', path: `${t.testdir({})}/ttyNONE` }
-  const { ask } = await openBench(t, { devices: [{ device_id: 'shaker-1', driver: 'bioshake', transport: serial }] })
+  const { ask } = await openTestBench(t, { devices: [{ device_id: 'shaker-1', driver: 'bioshake', transport: serial }] })
   const initialize = (state: string) => ask('POST', '/api/devices/shaker-1/initialize', { headers: { 'If-State': state } })
   isRefusal(t, await initialize('disconnected'), 500, 'disconnected')
   await ask('POST', '/api/devices/shaker-1/stop', { key: 'read' })
@@ -95,8 +95,8 @@ test('the stop input is named where it stopped a device again', async (t) => {
 })
 
 test('the verbs of a run are held against its status, or PAUSED', async (t) => {
-  const { ask, lab } = await openBench(t)
-  await lab.teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  const { ask, bench } = await openTestBench(t)
+  await bench.teachpoints.importAll(demoTeachpoints, { overwrite: false })
   await ask('POST', '/api/topology/load', { json: { name: 'demo' } })
   const { execution_id } = (await ask('POST', '/api/submissions', { json: { workflow: 'seal-and-spin', run_mode: 'DEVICE_SIM' } }))
     .body as Record<string, string>

@@ -53,7 +53,7 @@ test('a device that is busy with something else for longer holds the thread, and
   await run.thread('plate', 'AWAITING_EVENT')
   await run.post('/api/devices/shaker-1/initialize')
   await run.post('/api/devices/shaker-1/lock_plate')
-  void run.bench.lab.registry.find('shaker-1').perform('shake', { speed: 500, duration: 300 })
+  void run.bench.bench.registry.find('shaker-1').perform('shake', { speed: 500, duration: 300 })
   await run.emits('go')
   const { thread_id } = await run.thread('plate', 'PAUSED')
   t.match(await run.incidents(), [
@@ -66,7 +66,7 @@ test('a device that is busy with something else for longer holds the thread, and
 
 test('the incidents of an execution that is deleted go with its events; those of others stay', async (t) => {
   const { run, thread } = await jammed(t)
-  run.bench.lab.hub.incident('OTHER', 'of no run', {})
+  run.bench.bench.hub.incident('OTHER', 'of no run', {})
   isRefusal(t, await run.ask('DELETE', `/api/executions/${run.execution_id}`), 409, 'conflict')
   const [{ incident_id }] = (await run.incidents()) as [Incident]
   await run.recover(thread.thread_id, 'ABORT_THREAD')
@@ -146,8 +146,8 @@ test('a sink that throws at everything, incidents too, is one incident, and none
       throw new Error('no')
     },
   }
-  run.bench.lab.runs.runtime.registerSink(sink)
-  for (let i = 0; i < 5; i++) run.bench.lab.hub.incident('OTHER', `number ${i}`, {})
+  run.bench.bench.runs.runtime.registerSink(sink)
+  for (let i = 0; i < 5; i++) run.bench.bench.hub.incident('OTHER', `number ${i}`, {})
   const { incidents } = await run.get<{ incidents: Incident[] }>('/api/incidents')
   t.equal(incidents.filter(({ category }) => category === 'PLUGIN_HANDLER_EXCEPTION').length, 1)
   t.equal(heard, 6)

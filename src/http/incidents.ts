@@ -1,12 +1,12 @@
 // The routes of incidents: failures that a person has to know of.
 
 import * as v from 'valibot'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import type { Hub } from '../events/hub.ts'
 import { Incident } from '../events/incidents.ts'
 import { described } from '../kit/described.ts'
-import type { Runs } from '../lab/runs.ts'
-import type { OperatorVerdict } from '../workflow/threads/late_calls.ts'
+import type { OperatorVerdict } from '../workflow/threads/action/late_calls.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 
@@ -34,9 +34,9 @@ export const incidentRoutes: Route<Rooms>[] = [
     query: IncidentParameters,
     success: { description: 'The newest first', schema: v.strictObject({ incidents: v.array(Incident) }) },
     errors: [400],
-    handle({ lab, query }) {
+    handle({ rooms, query }) {
       const { limit, execution_id, acknowledged } = query()
-      const incidents = lab.hub.incidents.list().filter((incident) => {
+      const incidents = rooms.hub.incidents.list().filter((incident) => {
         if (execution_id !== undefined && incident.execution_id !== execution_id) return false
         return acknowledged === undefined || String(incident.acknowledged !== null) === acknowledged
       })
@@ -49,7 +49,7 @@ export const incidentRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'The incident', schema: Incident },
     errors: [404],
-    handle: ({ lab, param }) => json(lab.hub.incidents.get(param('incident_id'))),
+    handle: ({ rooms, param }) => json(rooms.hub.incidents.get(param('incident_id'))),
   }),
   route('POST', `${path}/acknowledge`, {
     operation_id: 'acknowledgeIncident',
@@ -61,9 +61,9 @@ export const incidentRoutes: Route<Rooms>[] = [
     body_may_be_empty: true,
     success: { description: 'Marked', schema: OperationResult },
     errors: [404, 503],
-    async handle({ lab, c, param, body }) {
+    async handle({ rooms, c, param, body }) {
       body()
-      const { acknowledged } = await lab.hub.incidents.acknowledge(param('incident_id'), c.get('principal').name)
+      const { acknowledged } = await rooms.hub.incidents.acknowledge(param('incident_id'), c.get('principal').name)
       return json({ success: true, message: `seen by ${acknowledged?.by}` })
     },
   }),
@@ -114,10 +114,10 @@ function lateCall<Body>({ name, summary, body, verdict, said }: LateCall<Body>):
     body_may_be_empty: name !== 'extend',
     success: { description: 'The decision about the call was recorded.', schema: OperationResult },
     errors: name === 'extend' ? [400, 404, 409] : [404, 409],
-    handle({ lab, param, body }) {
-      const { incident_id } = lab.hub.incidents.get(param('incident_id'))
+    handle({ rooms, param, body }) {
+      const { incident_id } = rooms.hub.incidents.get(param('incident_id'))
       const its = body()
-      return json({ success: true, message: said(lab.runs.runtime.decideLateCall(incident_id, verdict(its)), its) })
+      return json({ success: true, message: said(rooms.runs.runtime.decideLateCall(incident_id, verdict(its)), its) })
     },
   })
 }

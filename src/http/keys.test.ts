@@ -1,10 +1,10 @@
 import { test } from 'tap'
-import { openBench } from '../testing/http.ts'
+import { openTestBench } from '../testing/http.ts'
 
 type Key = { key_id: string; api_key: string; name: string; scope: string; revoked_at: number | null }
 
 test('a key is made, shown once, listed without its secret, and revoked', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const made = await ask('POST', '/api/keys', { json: { name: 'laptop', scope: 'read' } })
   t.equal(made.status, 201)
   const { key_id, api_key } = made.body as Key
@@ -21,13 +21,13 @@ test('a key is made, shown once, listed without its secret, and revoked', async 
 })
 
 test('white space at the ends of a name is taken off, and a name of nothing else is refused', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   t.match((await ask('POST', '/api/keys', { json: { name: '  x ', scope: 'read' } })).body, { name: 'x' })
   t.match(await ask('POST', '/api/keys', { json: { name: '  ', scope: 'read' } }), { status: 400, body: { detail: /name/ } })
 })
 
 test('a rotated key works beside the old one until that is revoked, or its overlap is over', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const old = (await ask('POST', '/api/keys', { json: { name: 'laptop', scope: 'operate' } })).body as Key
   const rotated = await ask('POST', `/api/keys/${old.key_id}/rotate`)
   t.equal(rotated.status, 201)
@@ -41,7 +41,7 @@ test('a rotated key works beside the old one until that is revoked, or its overl
 })
 
 test('a key ends in seconds, and not beyond the year 2100: milliseconds are a slip', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   for (const expires_at of [Date.now() + 60_000, 9e15, 1e300, 4_102_444_801]) {
     const answer = await ask('POST', '/api/keys', { json: { name: 'x', scope: 'read', expires_at } })
     t.equal(answer.status, 400, answer.text)
@@ -55,7 +55,7 @@ test('a key ends in seconds, and not beyond the year 2100: milliseconds are a sl
 })
 
 test('keys are for admins', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   for (const [method, path] of [
     ['GET', '/api/keys'],
     ['POST', '/api/keys'],

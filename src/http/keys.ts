@@ -46,7 +46,7 @@ export const keyRoutes: Route<Rooms>[] = [
       description: 'Every key, revoked ones too; of a thousand keys, those that ended first give way to new ones',
       schema: v.strictObject({ keys: v.array(PublicKey) }),
     },
-    handle: ({ lab }) => json({ keys: lab.keys.list() }),
+    handle: ({ rooms }) => json({ keys: rooms.keys.list() }),
   }),
   route('POST', '/api/keys', {
     operation_id: 'createKey',
@@ -56,8 +56,8 @@ export const keyRoutes: Route<Rooms>[] = [
     is_secret: true,
     success: { status: 201, description: 'The key; `api_key` is shown this once', schema: CreatedKey, headers: ['Location'] },
     errors: [400, 503],
-    async handle({ lab, body }) {
-      const created = await lab.keys.create(body())
+    async handle({ rooms, body }) {
+      const created = await rooms.keys.create(body())
       return json(created, 201, { Location: `/api/keys/${created.key_id}` })
     },
   }),
@@ -72,8 +72,8 @@ export const keyRoutes: Route<Rooms>[] = [
     is_secret: true,
     success: { status: 201, description: 'The new key; `api_key` is shown this once', schema: CreatedKey, headers: ['Location'] },
     errors: [400, 404, 503],
-    async handle({ lab, param, body }) {
-      const created = await lab.keys.rotate(param('key_id'), body())
+    async handle({ rooms, param, body }) {
+      const created = await rooms.keys.rotate(param('key_id'), body())
       return json(created, 201, { Location: `/api/keys/${created.key_id}` })
     },
   }),
@@ -84,8 +84,8 @@ export const keyRoutes: Route<Rooms>[] = [
     scope: 'admin',
     success: { description: 'Revoked', schema: OperationResult },
     errors: [404, 503],
-    async handle({ lab, param }) {
-      await lab.keys.revoke(param('key_id'))
+    async handle({ rooms, param }) {
+      await rooms.keys.revoke(param('key_id'))
       return json({ success: true, message: `key ${param('key_id')} is revoked` })
     },
   }),
@@ -105,13 +105,13 @@ export const keyRoutes: Route<Rooms>[] = [
       headers: ['Location'],
     },
     errors: [400, 409],
-    handle({ lab, c, body }) {
+    handle({ rooms, c, body }) {
       const wish = body()
       const from = remoteAddress(c.env) ?? null
-      const { answer, shown } = lab.pairing.request(wish, from)
+      const { answer, shown } = rooms.pairing.request(wish, from)
       // The name that the program gives itself comes last, in quotes: it must not pass for our words.
       const who = `somebody${from === null ? '' : ` at ${from}`} asks for a key of scope ${wish.scope} and shows the code ${shown.code}`
-      lab.log.warn(
+      rooms.log.warn(
         `${who}; if you know who that is: benchd key approve ${shown.code} (the program calls itself ${JSON.stringify(shown.app_name)})`,
       )
       return json(answer, 201, { Location: `/api/keys/requests/${answer.request_id}` })
@@ -122,7 +122,7 @@ export const keyRoutes: Route<Rooms>[] = [
     summary: 'List the requests for a key that wait for a decision',
     scope: 'admin',
     success: { description: 'The oldest first', schema: v.strictObject({ requests: v.array(PairingRequest) }) },
-    handle: ({ lab }) => json({ requests: lab.pairing.list() }),
+    handle: ({ rooms }) => json({ requests: rooms.pairing.list() }),
   }),
   route('GET', requestPath, {
     operation_id: 'fetchRequestedKey',
@@ -135,8 +135,8 @@ export const keyRoutes: Route<Rooms>[] = [
       also: [202],
     },
     errors: [404, 503],
-    async handle({ lab, c, param }) {
-      const api_key = await lab.pairing.fetch(param('request_id'), c.req.header('x-request-secret') ?? '')
+    async handle({ rooms, c, param }) {
+      const api_key = await rooms.pairing.fetch(param('request_id'), c.req.header('x-request-secret') ?? '')
       return api_key === undefined ? json({}, 202) : json({ api_key })
     },
   }),
@@ -148,8 +148,8 @@ export const keyRoutes: Route<Rooms>[] = [
     body_may_be_empty: true,
     success: { description: 'The key is made when it is fetched', schema: OperationResult },
     errors: [400, 404],
-    handle({ lab, param, body }) {
-      const request = lab.pairing.approve(param('request_id'), body().expires_at)
+    handle({ rooms, param, body }) {
+      const request = rooms.pairing.approve(param('request_id'), body().expires_at)
       return json({ success: true, message: `${named(request)} may fetch a key of scope ${request.scope}` })
     },
   }),
@@ -159,8 +159,8 @@ export const keyRoutes: Route<Rooms>[] = [
     scope: 'admin',
     success: { description: 'The request is deleted', schema: OperationResult },
     errors: [404],
-    handle({ lab, param }) {
-      return json({ success: true, message: `${named(lab.pairing.deny(param('request_id')))} gets no key` })
+    handle({ rooms, param }) {
+      return json({ success: true, message: `${named(rooms.pairing.deny(param('request_id')))} gets no key` })
     },
   }),
 ]

@@ -1,7 +1,7 @@
 // The execution that a request names. The start of a bench loads this file, and with it nothing of the workflows.
 
+import type { Runs } from '../bench/runs.ts'
 import { LabError } from '../errors.ts'
-import type { Runs } from '../lab/runs.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import type { Known } from '../workflow/snapshot.ts'
 import type { Call } from './contract.ts'
@@ -17,8 +17,8 @@ export function knownBy({ runs }: Rooms, execution_id: string): Known {
 }
 
 /** Throws `not_found`; `invalid` for a wrong body; and `conflict` for one that has ended. */
-export function openOne({ lab, param, body }: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param' | 'body'>): Execution {
-  const { execution, row } = knownBy(lab, param('execution_id'))
+export function openOne({ rooms, param, body }: Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'param' | 'body'>): Execution {
+  const { execution, row } = knownBy(rooms, param('execution_id'))
   if (execution && !execution.isOver) return execution
   body()
   throw new LabError('conflict', `execution ${row.execution_id} has ended: ${row.status}`)

@@ -1,9 +1,9 @@
 // Where labware is, and what an operator says about that.
 
 import * as v from 'valibot'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { Name } from '../kit/name.ts'
-import type { Runs } from '../lab/runs.ts'
 import { Whereabouts } from '../workflow/whereabouts.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
@@ -22,7 +22,7 @@ export const labwareRoutes: Route<Rooms>[] = [
         'The labware that open runs move, and the labware that stands on the bench; while no topology is loaded, the labware that stood on the last one',
       schema: v.strictObject({ labware: v.array(Whereabouts) }),
     },
-    handle: ({ lab }) => json({ labware: lab.runs.catalog.labware() }),
+    handle: ({ rooms }) => json({ labware: rooms.runs.catalog.labware() }),
   }),
   route('PUT', '/api/labware/:labware_id/location', {
     operation_id: 'relocateLabware',
@@ -34,9 +34,9 @@ export const labwareRoutes: Route<Rooms>[] = [
     body: v.strictObject({ position: v.nullable(Name) }),
     success: { description: 'Taken at your word', schema: OperationResult },
     errors: [400, 404, 409, 503],
-    async handle({ lab, param, body }) {
+    async handle({ rooms, param, body }) {
       const { position } = body()
-      const name = await lab.runs.catalog.relocate(param('labware_id'), { position })
+      const name = await rooms.runs.catalog.relocate(param('labware_id'), { position })
       return json({ success: true, message: position === null ? `${name} is off the bench` : `${name} stands at ${position}` })
     },
   }),

@@ -2,10 +2,10 @@
 
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { type Test, test } from 'tap'
+import { openBench } from '../bench/bench.ts'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { silent } from '../kit/log.ts'
-import { openLab } from '../lab.ts'
-import { type Asking, type Bench, benchConfig, isRefusal, openBench } from '../testing/http.ts'
+import { type Asking, benchConfig, isRefusal, openTestBench, type TestedBench } from '../testing/http.ts'
 import { diskClock } from '../testing/kit.ts'
 import { examples } from './openapi_examples.ts'
 
@@ -15,8 +15,8 @@ const wish = { owner: 'Anna', note: 'hands inside', ttl_s: 86_400 }
 const override = { 'X-Override': 'true' }
 const execution_id = 'b1f3c9a2-6f5e-4a53-9c3d-0d6b7f1f3a10'
 
-async function leased(t: Test): Promise<Bench & { other: Asking }> {
-  const bench = await openBench(t)
+async function leased(t: Test): Promise<TestedBench & { other: Asking }> {
+  const bench = await openTestBench(t)
   const { ask } = bench
   await ask('POST', `${shaker}/initialize`)
   const answer = await ask('PUT', lock, { key: 'operate', json: wish })
@@ -45,16 +45,16 @@ test('a leased device does nothing for other keys, all for its own, and says who
 })
 
 test('a lease ends with its key', async (t) => {
-  const { ask, other, lab } = await leased(t)
+  const { ask, other, bench } = await leased(t)
   isRefusal(t, await ask('POST', `${shaker}/lock_plate`, other), 423, 'locked')
-  const { key_id } = lab.keys.list().find(({ scope }) => scope === 'operate')!
+  const { key_id } = bench.keys.list().find(({ scope }) => scope === 'operate')!
   t.equal((await ask('DELETE', `/api/keys/${key_id}`)).status, 200)
-  t.equal(lab.registry.find('shaker-1').info().lock, null)
+  t.equal(bench.registry.find('shaker-1').info().lock, null)
   t.equal((await ask('POST', `${shaker}/lock_plate`, other)).status, 200)
 })
 
 test('on the control socket those who say who they are, and those who do not, are held apart', async (t) => {
-  const { hono, clock } = await openBench(t)
+  const { hono, clock } = await openTestBench(t)
   const here = async (method: string, path: string, user?: string, json?: object, more: object = {}) => {
     const headers = { 'Content-Type': 'application/json', ...(user && { 'X-Local-User': user }), ...more }
     const body = json && JSON.stringify(json)
@@ -91,8 +91,8 @@ test('readings and a stop pass whoever has leased the device', async (t) => {
 })
 
 test('a lease ends by itself on the clock, and its holder renews it with another', async (t) => {
-  const { lab, clock } = await openBench(t)
-  const instrument = lab.registry.find('shaker-1')
+  const { bench, clock } = await openTestBench(t)
+  const instrument = bench.registry.find('shaker-1')
   const holder = { key_id: 'holder', override: false }
   const other = { key_id: 'other', override: false }
   const forTenMinutes = { owner: 'Anna', ttl_s: 600 }
@@ -107,8 +107,8 @@ test('a lease ends by itself on the clock, and its holder renews it with another
 })
 
 test('after the clock of the computer is set a lease lasts as long as it was given for, and shows its end by the new clock', async (t) => {
-  const { lab, clock } = await openBench(t)
-  const instrument = lab.registry.find('shaker-1')
+  const { bench, clock } = await openTestBench(t)
+  const instrument = bench.registry.find('shaker-1')
   const other = { key_id: 'other', override: false }
   await instrument.lock.lease({ key_id: 'holder', override: false }, { owner: 'Anna', ttl_s: 600 })
   const day = 86_400
@@ -139,7 +139,7 @@ test('an admin passes a lease, ends it and takes it over, with the word for it a
 })
 
 test('a lease lasts a second at least and a day at most, and wants an owner and the scope to operate', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   for (const json of [
     { ...wish, ttl_s: 86_401 },
     { ...wish, ttl_s: 0 },
@@ -155,8 +155,8 @@ test('a lease lasts a second at least and a day at most, and wants an owner and 
 })
 
 test('what an execution holds cannot be leased, and what is leased refuses what an execution asks', async (t) => {
-  const { ask, lab, clock, other } = await leased(t)
-  const instrument = lab.registry.find('shaker-1')
+  const { ask, bench, clock, other } = await leased(t)
+  const instrument = bench.registry.find('shaker-1')
   const letGo = instrument.lock.hold(execution_id)
   await t.rejects(clock.run(instrument.perform('lock_plate', {})), { code: 'locked', message: /leased by Anna/ })
   t.equal((await ask('POST', `${shaker}/lock_plate`, { key: 'operate' })).status, 200, 'the lease goes before the execution')
@@ -168,12 +168,12 @@ test('what an execution holds cannot be leased, and what is leased refuses what 
 })
 
 test('a run comes to a leased device, pauses and says why, and goes on when it is told to once the lease is over', async (t) => {
-  const { ask, clock, lab } = await openBench(t)
-  await lab.teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  const { ask, clock, bench } = await openTestBench(t)
+  await bench.teachpoints.importAll(demoTeachpoints, { overwrite: false })
   await ask('POST', '/api/topology/load', { json: { name: 'demo' } })
   t.equal((await ask('PUT', '/api/workflows/just-shake', { json: examples.putWorkflow?.body })).status, 201)
-  await lab.registry.find('shaker-1').lock.lease({ key_id: 'anna', override: false }, wish)
-  const lastOperation = () => lab.registry.find('shaker-1').info().last_operation
+  await bench.registry.find('shaker-1').lock.lease({ key_id: 'anna', override: false }, wish)
+  const lastOperation = () => bench.registry.find('shaker-1').info().last_operation
   const { execution_id } = (await ask('POST', '/api/submissions', { json: { workflow: 'just-shake', run_mode: 'LIVE' } })).body as Run
   const shown = async () => (await ask('GET', `/api/executions/${execution_id}`)).body as Run
   const until = async (isSo: (run: Run) => boolean) => {
@@ -193,7 +193,7 @@ test('a run comes to a leased device, pauses and says why, and goes on when it i
 type Run = { execution_id: string; status: string; threads: { thread_id: string; status: string; last_error: string | null }[] }
 
 test('of two who lease at once one gets it, and who could not be kept has none', async (t) => {
-  const { ask, clock, data_dir, other, lab } = await leased(t)
+  const { ask, clock, data_dir, other, bench } = await leased(t)
   await ask('DELETE', lock, { key: 'operate' })
   const two = [ask('PUT', lock, { key: 'operate', json: wish }), ask('PUT', lock, { ...other, json: wish })]
   t.same((await clock.run(Promise.all(two))).map(({ status }) => status).sort(), [200, 423])
@@ -204,15 +204,15 @@ test('of two who lease at once one gets it, and who could not be kept has none',
   isRefusal(t, await ask('PUT', lock, { key: 'operate', json: wish }), 503, 'storage')
   await rm(data_dir)
   await rename(`${data_dir}.away`, data_dir)
-  t.equal(lab.registry.find('shaker-1').info().lock, null)
+  t.equal(bench.registry.find('shaker-1').info().lock, null)
 })
 
 test('a lease is there after a restart, and no longer than it was given for, whatever the wall clock says', async (t) => {
-  const { lab, data_dir, clock } = await openBench(t)
-  const kept = await lab.registry.find('shaker-1').lock.lease({ key_id: 'holder', override: false }, { ...wish, ttl_s: 600 })
-  await clock.run(lab.close())
+  const { bench, data_dir, clock } = await openTestBench(t)
+  const kept = await bench.registry.find('shaker-1').lock.lease({ key_id: 'holder', override: false }, { ...wish, ttl_s: 600 })
+  await clock.run(bench.close())
   const later = diskClock()
-  const again = await openLab(await benchConfig(), { data_dir, log: silent, clock: later })
+  const again = await openBench(await benchConfig(), { data_dir, log: silent, clock: later })
   t.same(again.registry.find('shaker-1').info().lock, kept)
   await t.rejects(again.registry.find('shaker-1').perform('initialize', {}), { code: 'locked' })
   await later.advance(600_000)

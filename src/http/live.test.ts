@@ -5,14 +5,14 @@ import type { RuntimeEvent } from '../events/event.ts'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { VirtualClock } from '../kit/clock.ts'
 import { Socket } from '../testing/events.ts'
-import { type Bench, isRefusal, openBench } from '../testing/http.ts'
+import { isRefusal, openTestBench, type TestedBench } from '../testing/http.ts'
 import { LiveBoard, type Source } from './live/board.ts'
 import { examples } from './openapi_examples.ts'
 
 type Message = { event: string; data: { kind: string; id: string; value: Record<string, unknown> | null } }
 
 /** A stream that is open, and the state that its messages come to. */
-async function watched({ hono, secrets, clock }: Bench, { key = 'read' as 'read' | 'admin', query = '' } = {}) {
+async function watched({ hono, secrets, clock }: TestedBench, { key = 'read' as 'read' | 'admin', query = '' } = {}) {
   const response = await hono.request(`/api/live${query}`, { headers: { Host: 'localhost', 'X-API-Key': secrets[key] } })
   const reader = response.body!.getReader()
   const decoder = new TextDecoder()
@@ -61,22 +61,22 @@ function still(value: unknown): object {
 }
 
 async function opened(t: Test, more: object = {}) {
-  const bench = await openBench(t, more)
-  await bench.lab.teachpoints.importAll(demoTeachpoints, { overwrite: false })
-  await bench.ask('POST', '/api/topology/load', { json: { name: 'demo' } })
-  return bench
+  const setup = await openTestBench(t, more)
+  await setup.bench.teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  await setup.ask('POST', '/api/topology/load', { json: { name: 'demo' } })
+  return setup
 }
 
 test('the stream opens with every value, each as GET answers it, and says when that is all', async (t) => {
-  const bench = await opened(t)
+  const setup = await opened(t)
   // The sealer tells who it is a second after it was found.
-  while (bench.lab.registry.find('sealer-1').info().identity === null) await bench.clock.advance(100)
-  const live = await watched(bench)
+  while (setup.bench.registry.find('sealer-1').info().identity === null) await setup.clock.advance(100)
+  const live = await watched(setup)
   t.match(live.response.headers.get('content-type'), 'text/event-stream')
   await live.until('ready', () => live.messages.some(({ event }) => event === 'ready'))
-  for (const { device_id } of bench.lab.registry.all())
-    t.same(still(live.state.get(`device ${device_id}`)), still((await bench.ask('GET', `/api/devices/${device_id}`)).body))
-  t.same(live.state.get('topology demo'), (await bench.ask('GET', '/api/topology')).body)
+  for (const { device_id } of setup.bench.registry.all())
+    t.same(still(live.state.get(`device ${device_id}`)), still((await setup.ask('GET', `/api/devices/${device_id}`)).body))
+  t.same(live.state.get('topology demo'), (await setup.ask('GET', '/api/topology')).body)
   t.match(live.of('service'), [{ status: 'ok' }])
   const before = live.messages.length
   const opening = new Map(live.state)
@@ -92,15 +92,15 @@ test('the stream opens with every value, each as GET answers it, and says when t
 })
 
 test('a change is sent as the value that GET answers then, and nothing else is', async (t) => {
-  const bench = await opened(t)
-  const live = await watched(bench)
+  const setup = await opened(t)
+  const live = await watched(setup)
   await live.until('ready', () => live.messages.at(-1)?.event === 'ready')
   const before = new Map(live.state)
   const from = live.messages.length
-  await bench.ask('POST', '/api/devices/shaker-1/initialize')
+  await setup.ask('POST', '/api/devices/shaker-1/initialize')
   await live.until('initialized', () => live.state.get('device shaker-1')?.['is_initialized'] === true)
-  t.same(still(live.state.get('device shaker-1')), still((await bench.ask('GET', '/api/devices/shaker-1')).body))
-  await bench.ask('POST', '/api/devices/shaker-1/stop', { key: 'read' })
+  t.same(still(live.state.get('device shaker-1')), still((await setup.ask('GET', '/api/devices/shaker-1')).body))
+  await setup.ask('POST', '/api/devices/shaker-1/stop', { key: 'read' })
   await live.until('stopped', () => live.state.get('device shaker-1')?.['state'] === 'stopped')
   for (const { event, data } of live.messages.slice(from)) {
     if (event !== 'state') continue
@@ -111,31 +111,31 @@ test('a change is sent as the value that GET answers then, and nothing else is',
 })
 
 test('while somebody watches, a device is asked every two seconds, and the newest reading is that of GET', async (t) => {
-  const bench = await opened(t)
-  await bench.ask('POST', '/api/devices/shaker-1/initialize')
-  const live = await watched(bench)
+  const setup = await opened(t)
+  await setup.ask('POST', '/api/devices/shaker-1/initialize')
+  const live = await watched(setup)
   const shown = () => live.messages.filter(({ event, data }) => event === 'state' && data.kind === 'reading' && data.id === 'shaker-1')
   await live.until('readings', () => shown().length >= 3)
-  const { body } = await bench.ask('GET', '/api/devices/shaker-1/readings')
+  const { body } = await setup.ask('GET', '/api/devices/shaker-1/readings')
   const { readings } = body as { readings: { at: number; temperature: number }[] }
   t.same(readings.at(-1), shown().at(-1)!.data.value)
   t.match(readings[0], { at: Number, temperature: Number, target: null })
-  const late = await bench.ask('GET', `/api/devices/shaker-1/readings?since=${Date.now() / 1000 + 60}`)
+  const late = await setup.ask('GET', `/api/devices/shaker-1/readings?since=${Date.now() / 1000 + 60}`)
   t.same(late.body, { device_id: 'shaker-1', readings: [] })
-  isRefusal(t, await bench.ask('GET', '/api/devices/shaker-1/readings?since=yesterday'), 400)
-  isRefusal(t, await bench.ask('GET', '/api/devices/nobody/readings'), 404)
+  isRefusal(t, await setup.ask('GET', '/api/devices/shaker-1/readings?since=yesterday'), 400)
+  isRefusal(t, await setup.ask('GET', '/api/devices/nobody/readings'), 404)
   await live.hangUp()
 })
 
 test('a run is shown with its threads, its labware and its timeline, until it has ended', async (t) => {
-  const bench = await opened(t)
-  const { ask } = bench
+  const setup = await opened(t)
+  const { ask } = setup
   t.equal((await ask('PUT', '/api/workflows/one', { json: { ...(examples.putWorkflow!.body as object), name: 'one' } })).status, 201)
   const { execution_id } = (await ask('POST', '/api/submissions', { json: { workflow: 'one', run_mode: 'PURE_SIM' } })).body as Record<
     string,
     string
   >
-  const [one, other] = [await watched(bench, { query: `?run=${execution_id}` }), await watched(bench)]
+  const [one, other] = [await watched(setup, { query: `?run=${execution_id}` }), await watched(setup)]
   await one.until('the run has ended', () => one.state.get(`run ${execution_id}`)?.['status'] === 'COMPLETED')
   await one.until('no thread is left', () => one.of('thread').every((thread) => thread === null))
   const { rows } = (await ask('GET', `/api/executions/${execution_id}/timeline`)).body as { rows: object[] }
@@ -148,31 +148,31 @@ test('a run is shown with its threads, its labware and its timeline, until it ha
 })
 
 test('who may not read a kind is not shown it, and a mistake is a clear error', async (t) => {
-  const bench = await opened(t)
-  const [reader, admin] = [await watched(bench), await watched(bench, { key: 'admin' })]
-  await bench.ask('POST', '/api/keys/requests', { key: null, json: { app_name: 'notebook', scope: 'read' } })
+  const setup = await opened(t)
+  const [reader, admin] = [await watched(setup), await watched(setup, { key: 'admin' })]
+  await setup.ask('POST', '/api/keys/requests', { key: null, json: { app_name: 'notebook', scope: 'read' } })
   await admin.until('the request is shown', () => admin.of('key_request').length > 0)
   t.match(admin.of('key_request'), [{ app_name: 'notebook' }])
   t.same(reader.of('key_request'), [])
-  isRefusal(t, await bench.ask('GET', '/api/live?rum=1'), 400)
-  isRefusal(t, await bench.ask('GET', '/api/live', { key: null }), 401)
+  isRefusal(t, await setup.ask('GET', '/api/live?rum=1'), 400)
+  isRefusal(t, await setup.ask('GET', '/api/live', { key: null }), 401)
   await Promise.all([reader.hangUp(), admin.hangUp()])
 })
 
 test('it counts as a stream, ends with its key, and leaves nothing behind', async (t) => {
-  const bench = await opened(t, { limits: { subscribers: 1 } })
-  const { lab, ask } = bench
-  const live = await watched(bench)
+  const setup = await opened(t, { limits: { subscribers: 1 } })
+  const { bench, ask } = setup
+  const live = await watched(setup)
   isRefusal(t, await ask('GET', '/api/live'), 503, 'overloaded')
   isRefusal(t, await ask('GET', '/events/stream'), 503, 'overloaded')
   await live.hangUp()
-  await live.until('the place is free', () => lab.hub.streams.subscribers === 0)
-  const second = await watched(bench)
+  await live.until('the place is free', () => bench.hub.streams.subscribers === 0)
+  const second = await watched(setup)
   const { keys } = (await ask('GET', '/api/keys')).body as { keys: { key_id: string; scope: string }[] }
   await ask('DELETE', `/api/keys/${keys.find(({ scope }) => scope === 'read')!.key_id}`)
   await second.until('the stream has ended', second.hasEnded)
-  t.equal(lab.hub.streams.subscribers, 0)
-  t.equal(lab.long_requests.size, 0)
+  t.equal(bench.hub.streams.subscribers, 0)
+  t.equal(bench.long_requests.size, 0)
 })
 
 function board() {

@@ -37,19 +37,19 @@ export const liveRoutes: Route<Rooms>[] = [
     }),
     success: { description: 'The stream', media_type: 'text/event-stream' },
     errors: [400, 503],
-    async handle({ lab, c, query }) {
+    async handle({ rooms, c, query }) {
       const { run } = query()
-      await Promise.all(lab.registry.all().map((device) => device.recall()))
+      await Promise.all(rooms.registry.all().map((device) => device.recall()))
       const { scope } = c.get('principal')
-      const shown = [...sourcesOf(lab).map(named), ...(run === undefined ? [] : [[`timeline ${run}`, timelineOf(lab, run)] as const])]
-      return openStream(lab, c, (outlet) => {
-        const leaveStreams = lab.hub.streams.enter()
-        const unwatch = lab.readings.watch()
+      const shown = [...sourcesOf(rooms).map(named), ...(run === undefined ? [] : [[`timeline ${run}`, timelineOf(rooms, run)] as const])]
+      return openStream(rooms, c, (outlet) => {
+        const leaveStreams = rooms.hub.streams.enter()
+        const unwatch = rooms.readings.watch()
         const leave = () => {
           leaveStreams()
           unwatch()
         }
-        const subscription = boardOf(lab).show(
+        const subscription = boardOf(rooms).show(
           outlet,
           shown.filter(([, source]) => allows(scope as Scope, source.scope)),
         )
@@ -72,11 +72,11 @@ function named(source: Source): readonly [string, Source] {
   return [source.kind, source]
 }
 
-function boardOf(lab: Rooms): LiveBoard {
-  const known = boards.get(lab.hub)
+function boardOf(rooms: Rooms): LiveBoard {
+  const known = boards.get(rooms.hub)
   if (known) return known
-  const board = new LiveBoard({ hub: lab.hub, clock: lab.clock, warn: (message) => lab.log.warn(message) })
-  lab.hub.closing.addEventListener('abort', () => board.close())
-  boards.set(lab.hub, board)
+  const board = new LiveBoard({ hub: rooms.hub, clock: rooms.clock, warn: (message) => rooms.log.warn(message) })
+  rooms.hub.closing.addEventListener('abort', () => board.close())
+  boards.set(rooms.hub, board)
   return board
 }

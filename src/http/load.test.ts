@@ -1,12 +1,12 @@
 import { test } from 'tap'
 import type { RuntimeEvent } from '../events/event.ts'
-import { isRefusal, openBench } from '../testing/http.ts'
+import { isRefusal, openTestBench } from '../testing/http.ts'
 
 test('a load has its rate, a counter without gaps, and the execution it was asked for, until it is over', async (t) => {
-  const { ask, lab, clock } = await openBench(t)
+  const { ask, bench, clock } = await openTestBench(t)
   const { status, body } = await ask('POST', '/api/sim/load', { json: { rate: 2000, seconds: 3, execution_id: 'run-1' } })
   t.same([status, body], [200, { success: true, message: '2000 events a second for 3 s' }])
-  const sent = async () => (await lab.hub.getEventsForExecution('run-1')).map(({ event_name, context: { n } }) => [event_name, n])
+  const sent = async () => (await bench.hub.getEventsForExecution('run-1')).map(({ event_name, context: { n } }) => [event_name, n])
   for (const [seconds, count] of [
     [0, 0],
     [1, 2000],
@@ -24,7 +24,7 @@ test('a load has its rate, a counter without gaps, and the execution it was aske
 })
 
 test('rate 0 ends a load, and a new one takes its place with a counter of its own', async (t) => {
-  const { ask, lab, clock } = await openBench(t)
+  const { ask, bench, clock } = await openTestBench(t)
   await ask('POST', '/api/sim/load', { json: { rate: 100 } })
   await clock.advance(1000)
   await ask('POST', '/api/sim/load', { json: { rate: 10, execution_id: 'run-2' } })
@@ -33,12 +33,12 @@ test('rate 0 ends a load, and a new one takes its place with a counter of its ow
   t.same(body, { success: true, message: 'no load' })
   await clock.advance(60_000)
   const numbers = (events: RuntimeEvent[]) => events.filter(({ entity_type }) => entity_type === 'SIM').map(({ context: { n } }) => n)
-  t.same(numbers(await lab.hub.getEventsForExecution('run-2')), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
-  t.equal(numbers(await lab.hub.getEventsForExecution('system')).length, 100)
+  t.same(numbers(await bench.hub.getEventsForExecution('run-2')), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+  t.equal(numbers(await bench.hub.getEventsForExecution('system')).length, 100)
 })
 
 test('a load that cannot be is refused', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   for (const json of [
     {},
     { rate: -1 },
@@ -56,8 +56,8 @@ test('a load that cannot be is refused', async (t) => {
 test('where one device is real there is no load, and no event put in by hand', async (t) => {
   const real = { device_id: 'shaker-9', driver: 'bioshake', transport: { kind: 'serial', path: '/dev/serial/by-id/none' } }
   const simulated = { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'simulated' } }
-  const { ask, lab } = await openBench(t, { devices: [simulated, real] })
+  const { ask, bench } = await openTestBench(t, { devices: [simulated, real] })
   isRefusal(t, await ask('POST', '/api/sim/load', { json: { rate: 1000 } }), 404)
   isRefusal(t, await ask('POST', '/api/sim/events', { json: { event_name: 'A.B' } }), 404)
-  t.notOk((await lab.hub.getEventsSince()).some(({ entity_type }) => entity_type === 'SIM' || entity_type === 'A'))
+  t.notOk((await bench.hub.getEventsSince()).some(({ entity_type }) => entity_type === 'SIM' || entity_type === 'A'))
 })

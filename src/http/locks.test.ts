@@ -1,7 +1,7 @@
 // What a device that an execution holds answers to everybody else.
 
 import { type Test, test } from 'tap'
-import { type Bench, isRefusal, openBench } from '../testing/http.ts'
+import { isRefusal, openTestBench, type TestedBench } from '../testing/http.ts'
 import { beginRun, plateRun } from '../testing/http_runs.ts'
 
 const execution_id = 'b1f3c9a2-6f5e-4a53-9c3d-0d6b7f1f3a10'
@@ -9,23 +9,23 @@ const shaker = '/api/devices/shaker-1'
 const gentle = { speed: 500, duration: 5 }
 const override = { 'X-Override': 'true' }
 
-async function held(t: Test): Promise<Bench & { release(): void }> {
-  const bench = await openBench(t)
+async function held(t: Test): Promise<TestedBench & { release(): void }> {
+  const bench = await openTestBench(t)
   await bench.ask('POST', `${shaker}/initialize`)
   await bench.ask('POST', `${shaker}/lock_plate`)
-  return { ...bench, release: bench.lab.registry.find('shaker-1').lock.hold(execution_id) }
+  return { ...bench, release: bench.bench.registry.find('shaker-1').lock.hold(execution_id) }
 }
 
 test('a device that an execution holds does nothing for others, and says who holds it', async (t) => {
-  const { ask, lab, release } = await held(t)
-  const frames = lab.registry.find('shaker-1').wire().frames.length
+  const { ask, bench, release } = await held(t)
+  const frames = bench.registry.find('shaker-1').wire().frames.length
   for (const name of ['initialize', 'lock_plate', 'unlock_plate']) {
     const answer = await ask('POST', `${shaker}/${name}`, { key: 'operate' })
     isRefusal(t, answer, 423, 'locked')
     t.match(answer.text, new RegExp(`shaker-1 is held by execution ${execution_id}`))
     t.equal(answer.headers.get('operation-id'), null)
   }
-  t.equal(lab.registry.find('shaker-1').wire().frames.length, frames, 'nothing of it is on the wire')
+  t.equal(bench.registry.find('shaker-1').wire().frames.length, frames, 'nothing of it is on the wire')
   t.strictSame(((await ask('GET', shaker)).body as { lock: unknown }).lock, {
     owner: `execution ${execution_id}`,
     note: null,
@@ -37,14 +37,14 @@ test('a device that an execution holds does nothing for others, and says who hol
 })
 
 test('what is wrong with the request is told before the lock, and the lock before the state', async (t) => {
-  const { ask, lab } = await held(t)
+  const { ask, bench } = await held(t)
   const shake = (json: unknown) => ask('POST', `${shaker}/shake`, { key: 'operate', json })
   isRefusal(t, await ask('POST', `${shaker}/seal`, { key: 'operate', json: {} }), 400, 'invalid')
   isRefusal(t, await shake({ speed: 500 }), 400, 'invalid')
   isRefusal(t, await shake({ speed: 90_000, duration: 5 }), 400, 'invalid')
   isRefusal(t, await ask('POST', `${shaker}/shake`, { key: 'read', json: gentle }), 403, 'forbidden')
   isRefusal(t, await shake(gentle), 423, 'locked')
-  lab.registry.find('spare-1').lock.hold(execution_id)
+  bench.registry.find('spare-1').lock.hold(execution_id)
   isRefusal(t, await ask('POST', '/api/devices/spare-1/lock_plate', { key: 'operate' }), 423, 'locked')
 })
 
@@ -66,13 +66,13 @@ test('an admin passes with the word for it, and nobody else does', async (t) => 
 })
 
 test('a fault is cleared by whoever may use the device', async (t) => {
-  const { ask, clock, lab, release } = await held(t)
+  const { ask, clock, bench, release } = await held(t)
   const clear = (key: 'operate' | 'admin', headers = {}) => ask('POST', `${shaker}/clear_fault`, { key, headers })
-  lab.simulations.get('shaker-1')?.setFault('unplug', 0)
+  bench.simulations.get('shaker-1')?.setFault('unplug', 0)
   await clock.advance(100)
   isRefusal(t, await clear('operate'), 423, 'locked')
   isRefusal(t, await clear('operate', override), 423, 'locked')
-  t.match(lab.registry.find('shaker-1').info().fault, { error_type: 'Disconnected' })
+  t.match(bench.registry.find('shaker-1').info().fault, { error_type: 'Disconnected' })
   t.match((await clear('admin', override)).body, { message: /fault cleared/ })
   await ask('POST', `${shaker}/stop`)
   isRefusal(t, await clear('operate'), 423, 'locked')
@@ -81,8 +81,8 @@ test('a fault is cleared by whoever may use the device', async (t) => {
 })
 
 test('an execution may hold a device more than once, and another may not', async (t) => {
-  const { lab, release } = await held(t)
-  const instrument = lab.registry.find('shaker-1')
+  const { bench, release } = await held(t)
+  const instrument = bench.registry.find('shaker-1')
   const again = instrument.lock.hold(execution_id)
   release()
   release()
@@ -93,15 +93,15 @@ test('an execution may hold a device more than once, and another may not', async
 })
 
 test('a fault while an execution holds the device is an event of that execution', async (t) => {
-  const { ask, clock, lab, release } = await held(t)
+  const { ask, clock, bench, release } = await held(t)
   await ask('POST', `${shaker}/stop`)
   release()
   await ask('POST', `${shaker}/initialize`)
-  const events = await clock.run(lab.hub.getEventsSince())
+  const events = await clock.run(bench.hub.getEventsSince())
   const told = events.filter(({ entity_type }) => entity_type === 'DEVICE')
   t.match(told, [
     { event_name: 'DEVICE.shaker-1.FAULTED', execution_id, context: { execution_id } },
-    { event_name: 'DEVICE.shaker-1.FAULT_CLEARED', execution_id: lab.hub.system_id, context: { execution_id: null } },
+    { event_name: 'DEVICE.shaker-1.FAULT_CLEARED', execution_id: bench.hub.system_id, context: { execution_id: null } },
   ])
 })
 

@@ -1,12 +1,12 @@
 import { test } from 'tap'
-import { atTheEnd, dialled, heard, isRefusal, openBench, openService, repliesIn, said, usualBounds } from '../testing/http.ts'
+import { atTheEnd, dialled, heard, isRefusal, openService, openTestBench, repliesIn, said, usualBounds } from '../testing/http.ts'
 import { serverOf } from './server.ts'
 
 const home = { x: 0, y: 0, z: 0, yaw: 0, pitch: 0, roll: 0 }
 const point = (name: string) => ({ device_id: 'arm-1', name, coord_type: 'cartesian', coords: home })
 
 test('checks come in the order that is promised: of two things wrong, the first is told', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const shake = '/api/devices/shaker-1/shake'
   const nobody = '/api/devices/nobody/shake'
   const form = { 'Content-Type': 'text/plain' }
@@ -33,7 +33,7 @@ test('checks come in the order that is promised: of two things wrong, the first 
 })
 
 test('a method that is not for a path is told which are, and OPTIONS is one of those', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   for (const [method, path, allowed] of [
     ['DELETE', '/api/devices', 'GET, HEAD'],
     ['GET', '/api/devices/shaker-1/shake', 'POST'],
@@ -51,7 +51,7 @@ test('a method that is not for a path is told which are, and OPTIONS is one of t
 })
 
 test('HEAD is GET without the body, and neither acts', async (t) => {
-  const { ask, hono, secrets } = await openBench(t)
+  const { ask, hono, secrets } = await openTestBench(t)
   const answer = await ask('HEAD', '/api/devices')
   t.match(answer, { status: 200, text: '' })
   t.equal((await ask('HEAD', '/api/devices/nobody')).status, 404)
@@ -63,7 +63,7 @@ test('HEAD is GET without the body, and neither acts', async (t) => {
 })
 
 test('a key that is not exactly a key opens nothing', async (t) => {
-  const { ask, lab, secrets } = await openBench(t)
+  const { ask, bench, secrets } = await openTestBench(t)
   const good = secrets.admin
   const [, id, secret] = /^bk_(.{8})_(.*)$/.exec(good)!
   const wrong = {
@@ -94,12 +94,12 @@ test('a key that is not exactly a key opens nothing', async (t) => {
   ])
     isRefusal(t, await ask('GET', '/api/devices', { key: null, headers: { Authorization } }), 401)
   t.equal((await ask('GET', '/api/devices')).status, 200)
-  await lab.keys.revoke(id!)
+  await bench.keys.revoke(id!)
   isRefusal(t, await ask('GET', '/api/devices'), 401)
 })
 
 test('guessing keys is made slow, and the right key goes on', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const guess = () => ask('GET', '/api/devices', { key: null, headers: { 'X-API-Key': `bk_aaaaaaaa_${'A'.repeat(43)}` } })
   let refused = 0
   for (let i = 0; i < 60; i++) {
@@ -114,7 +114,7 @@ test('guessing keys is made slow, and the right key goes on', async (t) => {
 })
 
 test('CORS is off: no answer says that another page may read it', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const headers = { Origin: 'http://evil.example', 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'x-api-key' }
   for (const answer of [await ask('GET', '/api/devices', { headers }), await ask('OPTIONS', '/api/devices', { headers, key: null })]) {
     t.same(
@@ -125,14 +125,14 @@ test('CORS is off: no answer says that another page may read it', async (t) => {
 })
 
 test('every answer says which version of the API it is of', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   for (const path of ['/health', '/api/system', '/api/devices', '/api/devices/shaker-1', '/api/nothing', '/api/operations/none']) {
     t.equal((await ask('GET', path)).headers.get('x-api-version'), '2.1.0', path)
   }
 })
 
 test('a detail is never longer than 300 characters, whatever it repeats', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const long = '\u{1f9ea}'.repeat(3000)
   isRefusal(t, await ask('GET', `/api/devices/${encodeURIComponent(long)}`), 404)
   isRefusal(t, await ask('GET', `/${encodeURIComponent(long)}`), 404)
@@ -143,9 +143,9 @@ test('a detail is never longer than 300 characters, whatever it repeats', async 
 })
 
 test('what fails inside is told to the log, and to nobody else', async (t) => {
-  const { ask, lab, logged } = await openBench(t)
+  const { ask, bench, logged } = await openTestBench(t)
   const path = '/api/devices/shaker-1'
-  lab.registry.find = () => {
+  bench.registry.find = () => {
     throw new TypeError('secret of the house at /some/where.ts:12:7')
   }
   const answer = await ask('GET', path)
@@ -156,7 +156,7 @@ test('what fails inside is told to the log, and to nobody else', async (t) => {
 })
 
 test('a name may hold anything that a person writes, and is addressed percent-encoded', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const names = [
     'Ablage 3/ü',
     'a b',
@@ -205,7 +205,7 @@ test('a name may hold anything that a person writes, and is addressed percent-en
 })
 
 test('a name that no address could reach is refused', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const names = ['', ' ', '.', '..', 'a\u0000b', 'a\nb', '\u007f', '\u0085', 'x'.repeat(129), '\ud800']
   for (const name of names) isRefusal(t, await ask('POST', '/api/teachpoints', { json: point(name) }), 400, 'invalid')
   t.same((await ask('GET', '/api/teachpoints?device_id=arm-1')).body, { teachpoints: [] })
@@ -273,16 +273,16 @@ test('what is not HTTP as it should be is refused in the form of every refusal',
 })
 
 test('a client that hangs up before its body is whole is refused, and nothing is done', async (t) => {
-  const { port, secrets, lab, logged } = await openService(t)
+  const { port, secrets, bench, logged } = await openService(t)
   const half = `POST /api/teachpoints HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${secrets.admin}\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"device_id"`
   const [answer] = repliesIn(await said(port, half, { end: true }))
   isRefusal(t, answer!, 400)
-  t.same(lab.teachpoints.list('arm-1'), [])
+  t.same(bench.teachpoints.list('arm-1'), [])
   t.same(logged, [], 'and is no fault of ours')
 })
 
 test('JSON may be 32 deep, and no deeper', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   // The body and its context are the two on the outside.
   const nested = (depth: number) => JSON.parse(`${'{"a":'.repeat(depth - 2)}{}${'}'.repeat(depth - 2)}`)
   const emit = (depth: number) => ask('POST', '/api/sim/events', { json: { event_name: 'A.B', context: nested(depth) } })

@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
-import { openBench } from '../testing/http.ts'
+import { openTestBench } from '../testing/http.ts'
 
 const noPromtool = spawnSync('promtool', ['--version']).status === 0 ? false : 'promtool is not installed here'
 
 test('figures are told in lines that Prometheus reads', async (t) => {
-  const { ask, lab } = await openBench(t)
-  await lab.hub.stored(lab.hub.emit('THREAD.a.STARTED', {}))
-  lab.hub.emit('a "strange" one', {})
+  const { ask, bench } = await openTestBench(t)
+  await bench.hub.stored(bench.hub.emit('THREAD.a.STARTED', {}))
+  bench.hub.emit('a "strange" one', {})
   t.equal((await ask('POST', '/api/devices/shaker-1/initialize')).status, 200)
   await ask('POST', '/api/sim/devices/spare-1/faults', { json: { fault: 'no_reply' } })
   t.not((await ask('POST', '/api/devices/spare-1/initialize')).status, 200)
@@ -16,7 +16,7 @@ test('figures are told in lines that Prometheus reads', async (t) => {
   t.equal(status, 200)
   t.match(headers.get('content-type'), /^text\/plain; version=0\.0\.4/)
   for (const line of text.trimEnd().split('\n')) t.match(line, /^(# (HELP|TYPE) benchd_\w+ .+|benchd_\w+(\{[^}]+\})? [\d.e-]+)$/)
-  t.match(text, new RegExp(`^benchd_build_info{version="${lab.version}",api_version="2\\.1\\.0"} 1$`, 'm'))
+  t.match(text, new RegExp(`^benchd_build_info{version="${bench.version}",api_version="2\\.1\\.0"} 1$`, 'm'))
   t.match(text, /^benchd_health\{reason="storage"\} 0$/m)
   t.match(text, /^benchd_event_loop_lag_seconds \d/m)
   t.match(text, /^benchd_device_operations_total\{device_id="shaker-1",operation="initialize",result="success"\} 1$/m)
@@ -31,7 +31,7 @@ test('figures are told in lines that Prometheus reads', async (t) => {
 })
 
 test('a device that is initialized tells its temperature, its target and the speed it runs at; one that fails leaves its line out', async (t) => {
-  const { ask, clock } = await openBench(t)
+  const { ask, clock } = await openTestBench(t)
   const metrics = async () => (await ask('GET', '/metrics', { key: 'read' })).text
   t.notMatch(await metrics(), /^benchd_device_temperature_celsius\{/m, 'nobody is asked before it is initialized')
   for (const id of ['shaker-1', 'spare-1']) t.equal((await ask('POST', `/api/devices/${id}/initialize`)).status, 200)

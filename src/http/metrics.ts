@@ -1,5 +1,6 @@
 // The metrics of the service in the text format of Prometheus, version 0.0.4.
 
+import { type Health, healthReasons } from '../bench/bench.ts'
 import type { HostFacts } from '../care/host.ts'
 import type { Ledger } from '../devices/ledger.ts'
 import type { Readings } from '../devices/readings.ts'
@@ -7,7 +8,6 @@ import type { Registry } from '../devices/registry.ts'
 import type { Hub } from '../events/hub.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Refusals } from '../kit/refusals.ts'
-import { type Health, healthReasons } from '../lab.ts'
 import { type Route, routesOf } from './contract.ts'
 import { deviceMetrics, type Metric } from './device_metrics.ts'
 import { apiVersion } from './version.ts'
@@ -36,16 +36,16 @@ export const metricRoutes: Route<Rooms>[] = [
     summary: 'Figures of the service, in the text format of Prometheus',
     scope: 'read',
     success: { description: 'A line a figure', media_type: 'text/plain' },
-    async handle({ lab }) {
-      const text = (await metricsOf(lab)).map(written).join('')
+    async handle({ rooms }) {
+      const text = (await metricsOf(rooms)).map(written).join('')
       return new Response(text, { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8', 'X-API-Version': apiVersion } })
     },
   }),
 ]
 
-async function metricsOf(lab: Rooms): Promise<Metric[]> {
-  const { log, streams, counts } = lab.hub
-  const health = lab.health()
+async function metricsOf(rooms: Rooms): Promise<Metric[]> {
+  const { log, streams, counts } = rooms.hub
+  const health = rooms.health()
   const lag_s = await lag()
   const { free, total } = await log.room().catch(() => ({ free: Number.NaN, total: Number.NaN }))
   return [
@@ -53,7 +53,7 @@ async function metricsOf(lab: Rooms): Promise<Metric[]> {
       name: 'benchd_build_info',
       type: 'gauge',
       help: 'Always 1; what runs is in the labels',
-      values: [{ labels: { version: lab.version, api_version: apiVersion }, value: 1 }],
+      values: [{ labels: { version: rooms.version, api_version: apiVersion }, value: 1 }],
     },
     one('benchd_uptime_seconds', 'gauge', 'Since the service began', health.uptime_s),
     {
@@ -70,7 +70,7 @@ async function metricsOf(lab: Rooms): Promise<Metric[]> {
       name: 'benchd_device_operations_total',
       type: 'counter',
       help: 'Operations that have ended since the service began',
-      values: lab.ledger.counts.map(({ times, ...labels }) => ({ labels, value: times })),
+      values: rooms.ledger.counts.map(({ times, ...labels }) => ({ labels, value: times })),
     },
     {
       name: 'benchd_events_total',
@@ -95,12 +95,12 @@ async function metricsOf(lab: Rooms): Promise<Metric[]> {
       name: 'benchd_refused_total',
       type: 'counter',
       help: 'What a bound of the service refused or closed since the service began; systemd/README.md says what each bound is',
-      values: lab.refusals.counts.map(({ bound, times }) => ({ labels: { bound }, value: times })),
+      values: rooms.refusals.counts.map(({ bound, times }) => ({ labels: { bound }, value: times })),
     },
     one('benchd_resident_memory_bytes', 'gauge', 'Memory of the process', process.memoryUsage.rss()),
-    ...fleetMetrics(lab),
-    ...hostMetrics(lab),
-    ...deviceMetrics(lab),
+    ...fleetMetrics(rooms),
+    ...hostMetrics(rooms),
+    ...deviceMetrics(rooms),
   ]
 }
 

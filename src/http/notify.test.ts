@@ -55,13 +55,13 @@ test('a receiver that is the service itself makes no loop, whether it refuses th
   const folder = mkdtempSync(`${tmpdir()}/benchd-notify-`)
   t.teardown(() => rmSync(folder, { recursive: true }))
   const own = `http://127.0.0.1:${port}`
-  const { ask, lab, secrets } = await openService(t, {
+  const { ask, bench, secrets } = await openService(t, {
     listen: { host: '127.0.0.1', port },
     notify: [{ url: `${own}/api/devices` }, { url: `${own}/api/stop`, headers: { 'X-API-Key': { file: `${folder}/key` } } }],
   })
   writeFileSync(`${folder}/key`, secrets.operate)
   const faults: string[] = []
-  lab.hub.registerSink({ name: 'test', onEvent: ({ event_name }) => void (/FAULTED$/.test(event_name) && faults.push(event_name)) })
+  bench.hub.registerSink({ name: 'test', onEvent: ({ event_name }) => void (/FAULTED$/.test(event_name) && faults.push(event_name)) })
   await ask('POST', '/api/devices/shaker-1/initialize')
   await ask('POST', '/api/devices/shaker-1/stop')
   const status = async () =>
@@ -70,7 +70,7 @@ test('a receiver that is the service itself makes no loop, whether it refuses th
   // Each device is stopped by the second receiver, which is told of each once.
   while (shown[1]!.waiting > 0 || shown[0]!.failure === null) shown = await status()
   const stopped = faults.length
-  t.ok(stopped >= 1 && stopped <= lab.registry.all().length, `${stopped} stops`)
+  t.ok(stopped >= 1 && stopped <= bench.registry.all().length, `${stopped} stops`)
   t.match(shown, [{ failure: /^answered 40\d$/ }, { failure: null, waiting: 0 }])
   for (let times = 0; times < 20; times++) shown = await status()
   t.equal(faults.length, stopped, 'and no more')

@@ -29,7 +29,7 @@ export const notifyRoutes = [
       description: 'In the order of the configuration; `dropped` counts messages that were left out because 1,000 waited',
       schema: v.strictObject({ receivers: v.array(Receiver), dropped: v.number() }),
     },
-    handle: ({ lab: { notifier } }) => json({ receivers: notifier.status(), dropped: notifier.dropped }),
+    handle: ({ rooms: { notifier } }) => json({ receivers: notifier.status(), dropped: notifier.dropped }),
   }),
   route('POST', '/api/system/notify/test', {
     operation_id: 'testNotify',
@@ -40,6 +40,6 @@ export const notifyRoutes = [
       schema: v.strictObject({ receivers: v.array(v.strictObject({ host: Host, failure: Failure })) }),
     },
     errors: [409],
-    handle: async ({ lab: { notifier } }) => json({ receivers: await notifier.test() }),
+    handle: async ({ rooms: { notifier } }) => json({ receivers: await notifier.test() }),
   }),
 ]

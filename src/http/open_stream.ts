@@ -23,11 +23,11 @@ type Subscription = { close(): void; end(): void }
 const promptHeaders = { 'X-Accel-Buffering': 'no', 'Content-Encoding': 'identity' }
 
 /** `subscribe` begins to write to the outlet. Throws `overloaded`, and `stopping` while the service ends. */
-export async function openStream(lab: Streaming, c: Exchange, subscribe: (outlet: Outlet) => Subscription): Promise<Response> {
+export async function openStream(rooms: Streaming, c: Exchange, subscribe: (outlet: Outlet) => Subscription): Promise<Response> {
   const headers = { ...answerHeaders('text/event-stream; charset=utf-8'), ...promptHeaders, [requestIdHeader]: requestIdOf(c) }
   if (c.req.method === 'HEAD') return c.body(null, 200, headers)
-  mustHaveRoom(lab)
-  const leave = lab.long_requests.enter(keyOf(c), () => subscription.end())
+  mustHaveRoom(rooms)
+  const leave = rooms.long_requests.enter(keyOf(c), () => subscription.end())
   const close = () => {
     leave()
     subscription?.close()

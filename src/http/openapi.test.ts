@@ -1,10 +1,10 @@
 import { test } from 'tap'
 import * as v from 'valibot'
+import { labRoutes } from '../coordinator/openapi.ts'
 import { operations } from '../devices/operations.ts'
 import { readShipped } from '../kit/shipped.ts'
 import { mustBeDocumented } from '../testing/documented.ts'
-import { openBench } from '../testing/http.ts'
-import { labRoutes } from './coordinator_openapi.ts'
+import { openTestBench } from '../testing/http.ts'
 import { statuses } from './errors.ts'
 import { openapi } from './openapi.ts'
 import { examples } from './openapi_examples.ts'
@@ -201,7 +201,7 @@ function resolved<T extends object>(thing: T | Reference): Exclude<T, Reference>
 }
 
 test('every header of an answer is named for its status', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const shaker = '/api/devices/shaker-1'
   const backup = (await ask('POST', '/api/system/backups')).headers.get('location') ?? ''
   const keyed = { json: { speed: 300, duration: 1 }, headers: { Prefer: 'respond-async', 'Idempotency-Key': 'one' } }

@@ -26,9 +26,8 @@ import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
 import { described } from '../kit/described.ts'
 import { anyOf, type JsonSchema, jsonSchema, jsonSchemas } from '../kit/json_schema.ts'
 import { Access, AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
-import { GroupOutcome, SubmissionRecord } from '../workflow/journal/records.ts'
 import { JsonAction, JsonMethod, JsonStep, JsonWorkflow } from '../workflow/plans/documents.ts'
-import { Group, SubmissionRequest } from '../workflow/runs/submission_request.ts'
+import { GroupOutcome, SubmissionRecord } from '../workflow/records/records.ts'
 import {
   ExecutionSnapshot,
   ExecutionSummary,
@@ -39,6 +38,7 @@ import {
   ShownTimelineRow,
   ShownTopology,
 } from '../workflow/snapshot.ts'
+import { Group, SubmissionRequest } from '../workflow/state/submission_request.ts'
 import type { Route } from './contract.ts'
 import { statuses } from './errors.ts'
 import { takesIdempotencyKey } from './idempotency.ts'

@@ -43,7 +43,7 @@ export const parameters: Record<string, { description: string; schema: v.Generic
   labware: { description: 'The barcode of the labware', schema: v.string() },
 }
 
-/** By status. */
+/** Keyed by status. */
 export const meanings: Record<number, string> = {
   400: 'The request or one of its values is not right; `detail` names the member and what it must be',
   401: 'The key is missing or invalid',

@@ -2,12 +2,12 @@
 
 import { test } from 'tap'
 import type { OperationRecord } from '../devices/records.ts'
-import { isRefusal, openBench } from '../testing/http.ts'
+import { isRefusal, openTestBench } from '../testing/http.ts'
 
 const shaker = '/api/devices/shaker-1'
 
 test('a running operation is ended with 202, its record then says so with 200, and one that is not there is 404', async (t) => {
-  const { ask, clock } = await openBench(t)
+  const { ask, clock } = await openTestBench(t)
   await ask('POST', `${shaker}/initialize`)
   await ask('POST', `${shaker}/lock_plate`)
   const begun = await ask('POST', `${shaker}/shake`, { json: { speed: 500, duration: 60 }, headers: { Prefer: 'respond-async' } })
@@ -27,7 +27,7 @@ test('a running operation is ended with 202, its record then says so with 200, a
 })
 
 test('an operation that cannot end early, or is kept by another key, is refused, and goes on', async (t) => {
-  const { ask, clock } = await openBench(t)
+  const { ask, clock } = await openTestBench(t)
   const sealer = '/api/devices/sealer-1'
   await ask('POST', `${sealer}/initialize`)
   // It has to heat first: minutes, however long the requests are on their way.

@@ -1,9 +1,9 @@
 // The routes of manual steps, which people are asked to do in runs.
 
 import * as v from 'valibot'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { described } from '../kit/described.ts'
-import type { Runs } from '../lab/runs.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
 /** The rooms of the lab that these routes use. */
@@ -25,7 +25,7 @@ export const operatorRoutes: Route<Rooms>[] = [
     summary: 'List the steps that wait for a person',
     scope: 'read',
     success: { description: 'The oldest first', schema: v.strictObject({ steps: v.array(ManualStep) }) },
-    handle: ({ lab }) => json({ steps: lab.runs.runtime.operator.steps() }),
+    handle: ({ rooms }) => json({ steps: rooms.runs.runtime.operator.steps() }),
   }),
   route('POST', '/api/operator/steps/:step_id/confirm', {
     operation_id: 'confirmManualStep',
@@ -36,9 +36,9 @@ export const operatorRoutes: Route<Rooms>[] = [
     body_may_be_empty: true,
     success: { description: 'Confirmed', schema: OperationResult },
     errors: [404],
-    handle({ lab, param, body }) {
+    handle({ rooms, param, body }) {
       body()
-      lab.runs.runtime.operator.confirm(param('step_id'))
+      rooms.runs.runtime.operator.confirm(param('step_id'))
       return json({ success: true, message: `${param('step_id')} is confirmed` })
     },
   }),

@@ -18,7 +18,7 @@ type Pieces = {
   /** Goes before the pieces. */
   head?: Uint8Array
   pieces: AsyncGenerator<Uint8Array, unknown, undefined>
-  /** Where the body goes, if it goes over a socket. */
+  /** The socket over which the body goes, if it goes over one. */
   response: ServerResponse | undefined
   onEnd?(): void
 }

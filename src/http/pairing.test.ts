@@ -1,42 +1,42 @@
 import { type Test, test } from 'tap'
-import { isRefusal, openBench } from '../testing/http.ts'
+import { isRefusal, openTestBench } from '../testing/http.ts'
 
 type PairingAnswer = { request_id: string; request_secret: string; code: string }
 const wish = { app_name: 'Dashboard', scope: 'operate' }
 
 async function begin(t: Test, more: object = {}) {
   const warned: string[] = []
-  const bench = await openBench(t, more)
-  const { ask, hono, clock, lab } = bench
-  lab.log.warn = (message) => void warned.push(message)
+  const setup = await openTestBench(t, more)
+  const { ask, hono, clock, bench } = setup
+  bench.log.warn = (message) => void warned.push(message)
   const requestFrom = async (address: string, json: object = wish) => {
     const init = { method: 'POST', headers: { Host: 'localhost', 'Content-Type': 'application/json' }, body: JSON.stringify(json) }
     const env = { incoming: { socket: { remoteAddress: address } } }
     const response = await clock.run(Promise.resolve(hono.request('/api/keys/requests', init, env)))
     return { status: response.status, headers: response.headers, ...((await response.json()) as PairingAnswer & { detail?: string }) }
   }
-  const refusedTimes = () => lab.refusals.counts.find(({ bound }) => bound === 'pairings_per_address')?.times
+  const refusedTimes = () => bench.refusals.counts.find(({ bound }) => bound === 'pairings_per_address')?.times
   const request = async (json: object = wish) => (await ask('POST', '/api/keys/requests', { key: null, json })).body as PairingAnswer
   const poll = (id: string, secret: string) =>
     ask('GET', `/api/keys/requests/${id}`, { key: null, headers: { 'X-Request-Secret': secret } })
   const pending = async () => ((await ask('GET', '/api/keys/requests')).body as { requests: { request_id: string }[] }).requests
-  return { ...bench, request, requestFrom, poll, pending, warned, refusedTimes }
+  return { ...setup, request, requestFrom, poll, pending, warned, refusedTimes }
 }
 
 test('who approves may say when the key ends, and no moment that is over', async (t) => {
-  const { ask, request, poll, lab } = await begin(t)
+  const { ask, request, poll, bench } = await begin(t)
   const { request_id, request_secret } = await request()
   const approve = `/api/keys/requests/${request_id}/approve`
   isRefusal(t, await ask('POST', approve, { json: { expires_at: 1 } }), 400, 'invalid')
   isRefusal(t, await ask('POST', approve, { json: { expires_at: Date.now() } }), 400, 'invalid')
   t.equal((await ask('POST', approve, { json: { expires_at: 4_000_000_000 } })).status, 200)
   t.equal((await poll(request_id, request_secret)).status, 200)
-  t.equal(lab.keys.list().at(-1)?.expires_at, 4_000_000_000)
+  t.equal(bench.keys.list().at(-1)?.expires_at, 4_000_000_000)
 })
 
 test('who asks for a key waits until it is approved, fetches it once, and may what was asked for', async (t) => {
-  const { ask, lab, pending, poll } = await begin(t)
-  const before = lab.keys.list().length
+  const { ask, bench, pending, poll } = await begin(t)
+  const before = bench.keys.list().length
   const made = await ask('POST', '/api/keys/requests', { key: null, json: wish })
   t.equal(made.status, 201)
   const { request_id, request_secret, code } = made.body as PairingAnswer
@@ -47,7 +47,7 @@ test('who asks for a key waits until it is approved, fetches it once, and may wh
   t.match(await poll(request_id, request_secret), { status: 202, body: {} })
   t.match(await ask('POST', `/api/keys/requests/${request_id}/approve`), { status: 200, body: { success: true } })
   t.same(await pending(), [])
-  t.equal(lab.keys.list().length, before, 'nobody has the key yet, so there is none')
+  t.equal(bench.keys.list().length, before, 'nobody has the key yet, so there is none')
   const fetched = await poll(request_id, request_secret)
   t.equal(fetched.status, 200)
   const { api_key } = fetched.body as { api_key: string }
@@ -56,20 +56,20 @@ test('who asks for a key waits until it is approved, fetches it once, and may wh
     scope: 'operate',
   })
   isRefusal(t, await poll(request_id, request_secret), 404, 'not_found')
-  t.equal(lab.keys.list().length, before + 1)
+  t.equal(bench.keys.list().length, before + 1)
 })
 
 test('only who asked fetches the key, and only once when they ask twice at once', async (t) => {
-  const { ask, clock, poll, request, lab } = await begin(t)
+  const { ask, clock, poll, request, bench } = await begin(t)
   const { request_id, request_secret } = await request()
   await ask('POST', `/api/keys/requests/${request_id}/approve`)
   for (const secret of ['', 'x', request_secret.slice(1), `${request_secret}A`])
     isRefusal(t, await poll(request_id, secret), 404, 'not_found')
   isRefusal(t, await ask('GET', `/api/keys/requests/${request_id}`, { key: null }), 404)
-  const before = lab.keys.list().length
+  const before = bench.keys.list().length
   const both = await clock.run(Promise.all([poll(request_id, request_secret), poll(request_id, request_secret)]))
   t.same(both.map(({ status }) => status).sort(), [200, 404])
-  t.equal(lab.keys.list().length, before + 1)
+  t.equal(bench.keys.list().length, before + 1)
 })
 
 test('five wait at most, each for ten minutes, and a denied one is gone', async (t) => {
@@ -190,13 +190,13 @@ test('a name with the code of another request is answered like any other, and no
 })
 
 test('an approved key that nobody fetches in time is never made', async (t) => {
-  const { ask, clock, poll, request, lab } = await begin(t)
+  const { ask, clock, poll, request, bench } = await begin(t)
   const { request_id, request_secret } = await request()
   await ask('POST', `/api/keys/requests/${request_id}/approve`)
-  const before = lab.keys.list().length
+  const before = bench.keys.list().length
   await clock.advance(600_000)
   isRefusal(t, await poll(request_id, request_secret), 404)
-  t.equal(lab.keys.list().length, before)
+  t.equal(bench.keys.list().length, before)
 })
 
 test('asking needs no key, but deciding does, and what is asked for must be something that there is', async (t) => {

@@ -5,8 +5,7 @@ import { noTypeScript } from '../kit/modules.test.typescript.ts'
 import { isRefusal } from '../testing/http.ts'
 import { atPad1, beginRun, ended, plateRun, type Scripted, seal, shake } from '../testing/http_runs.ts'
 import type { ShownThread } from '../workflow/snapshot.ts'
-import type { Decision, PauseSite } from '../workflow/threads/recovery.ts'
-import { decisions } from '../workflow/threads/recovery.ts'
+import { type Decision, decisions, type PauseSite } from '../workflow/threads/recovery.ts'
 
 type Held = {
   run: Scripted

@@ -1,5 +1,5 @@
 import { type Test, test } from 'tap'
-import { openBench } from '../testing/http.ts'
+import { openTestBench } from '../testing/http.ts'
 
 const peel = '/api/devices/peeler-1/peel'
 
@@ -8,7 +8,7 @@ async function peeler(t: Test, limits: object = {}) {
     { device_id: 'peeler-1', driver: 'xpeel', transport: { kind: 'simulated' }, limits },
     { device_id: 'sealer-1', driver: 'plateloc', transport: { kind: 'simulated' } },
   ]
-  const bench = await openBench(t, { devices })
+  const bench = await openTestBench(t, { devices })
   await bench.ask('POST', '/api/devices/peeler-1/initialize')
   return bench
 }

@@ -1,24 +1,24 @@
 // A walk through the whole service with devices on pins, simulated.
 
 import { type Test, test } from 'tap'
-import { openBench } from '../testing/http.ts'
+import { openTestBench } from '../testing/http.ts'
 
 const devices = [
   { device_id: 'shaker-1', driver: 'gpio_shaker', transport: { kind: 'simulated' } },
   { device_id: 'sealer-1', driver: 'gpio_sealer', transport: { kind: 'simulated' } },
 ]
 
-async function bench(t: Test) {
-  const { ask, clock, lab } = await openBench(t, { devices })
+async function setup(t: Test) {
+  const { ask, clock, bench } = await openTestBench(t, { devices })
   const post = (path: string, json: object = {}) => ask('POST', path, { json })
   const get = (path: string) => ask('GET', path)
   await post('/api/devices/shaker-1/initialize')
   await post('/api/devices/sealer-1/initialize')
-  return { post, get, ask, clock, lab }
+  return { post, get, ask, clock, bench }
 }
 
 test('a lid that opens in a run ends it, latches the device, and is in the wire log that is kept', async (t) => {
-  const { post, get, ask, clock } = await bench(t)
+  const { post, get, ask, clock } = await setup(t)
   const shake = { speed: 600, duration: 60 }
   const started = await ask('POST', '/api/devices/shaker-1/shake', { json: shake, headers: { prefer: 'respond-async' } })
   t.equal(started.status, 202)
@@ -41,7 +41,7 @@ test('a lid that opens in a run ends it, latches the device, and is in the wire 
 })
 
 test('a heater that cannot be seen any more is off and its device latched, though nothing runs', async (t) => {
-  const { post, get, clock } = await bench(t)
+  const { post, get, clock } = await setup(t)
   t.equal((await post('/api/devices/sealer-1/set_temperature', { temperature: 100 })).status, 200)
   await clock.advance(120_000)
   t.match((await get('/api/devices/sealer-1')).body, { state: 'ready' })
@@ -56,7 +56,7 @@ test('a heater that cannot be seen any more is off and its device latched, thoug
 })
 
 test('a stop switches both off and is acknowledged, and a value outside the range reaches no pin', async (t) => {
-  const { post, get } = await bench(t)
+  const { post, get } = await setup(t)
   t.match((await post('/api/stop')).body, { success: true })
   await post('/api/devices/sealer-1/initialize')
   const refused = await post('/api/devices/sealer-1/seal', { temperature: 160, duration: 3 })
@@ -66,11 +66,11 @@ test('a stop switches both off and is acknowledged, and a value outside the rang
 })
 
 test('a lid that chatters in a run is one fault and one event, and is closed only after 50 ms of quiet', async (t) => {
-  const { post, get, ask, clock, lab } = await bench(t)
+  const { post, get, ask, clock, bench } = await setup(t)
   const shake = { speed: 600, duration: 60 }
   await ask('POST', '/api/devices/shaker-1/shake', { json: shake, headers: { prefer: 'respond-async' } })
   await clock.advance(10_000)
-  const lid = lab.simulations.get('shaker-1')!
+  const lid = bench.simulations.get('shaker-1')!
   const chatter = (ms: number) => {
     for (let at = 0; at < ms; at += 10) {
       clock.after(at, () => lid.setFault('interlock_open', 0))
@@ -81,7 +81,7 @@ test('a lid that chatters in a run is one fault and one event, and is closed onl
   await clock.advance(2000)
   const faulted = async () => {
     // Resolves when all that was fired is in the file, and is shown.
-    await clock.run(lab.hub.getEventsSince())
+    await clock.run(bench.hub.getEventsSince())
     const { events } = (await get('/events?since=0')).body as { events: { event_name: string }[] }
     return events.filter(({ event_name }) => event_name === 'DEVICE.shaker-1.FAULTED').length
   }

@@ -14,7 +14,7 @@ import { serialPort } from '../../drivers/transports/serial_port.ts'
 import { readConfig } from '../config.ts'
 import { silent } from '../kit/log.ts'
 import { startService } from '../main.ts'
-import { atTheEnd, dialled, isRefusal, openBench, said } from '../testing/http.ts'
+import { atTheEnd, dialled, isRefusal, openTestBench, said } from '../testing/http.ts'
 
 const robot = { device_id: 'robot-1', driver: 'external' }
 /** A topology with a shaker that no configuration has yet, and workflows on it. */
@@ -57,9 +57,9 @@ async function serving(t: Test, first: object = {}, topology?: object) {
   })
   ending.push(async () => {
     await service.close()
-    await service.lab.keys.reload()
+    await service.bench.keys.reload()
   })
-  const { api_key } = await service.lab.keys.create({ name: 'test', scope: 'admin' })
+  const { api_key } = await service.bench.keys.create({ name: 'test', scope: 'admin' })
   const port = Number(new URL(service.url).port)
   return { service, path, write, port, api_key }
 }
@@ -110,7 +110,7 @@ test('a reload takes over what can change without a restart, and names the rest'
   t.same([await allowed('http://old.lab'), await allowed('http://new.lab')], [null, 'http://new.lab'])
   const leave = new AbortController()
   t.teardown(() => leave.abort())
-  const headers = { 'X-API-Key': (await service.lab.keys.create({ name: 'reader', scope: 'read' })).api_key }
+  const headers = { 'X-API-Key': (await service.bench.keys.create({ name: 'reader', scope: 'read' })).api_key }
   t.equal((await fetch(`${service.url}/events/stream`, { headers, signal: leave.signal })).status, 200)
   isRefusal(t, await ask('GET', '/events/stream'), 503, 'overloaded')
   t.match(await ask('GET', '/api/system'), { body: { system_id: 'system' } })
@@ -122,7 +122,7 @@ test('name and limits of a device are taken over and bound what is asked from th
   const { ask, write, service } = await plain(t, { devices: [shaker, robot], time_scale: 1000 })
   const change = (...devices: object[]) => write({ devices, time_scale: 1000 })
   const fastest = async () => (await ask('GET', '/api/devices/shaker-1/capabilities')).text.match(/"speed":\{[^}]*"max":(\d+)/)?.[1]
-  const begun = service.lab.registry.find('shaker-1').perform('initialize', {})
+  const begun = service.bench.registry.find('shaker-1').perform('initialize', {})
   t.equal(await fastest(), '1500')
   change({ ...shaker, name: 'By the window', limits: { speed: { max: 900 } } }, { ...robot, name: 'Robbie' })
   const places = ['devices: shaker-1.limits.speed.max', 'devices: shaker-1.name', 'devices: robot-1.name']
@@ -179,7 +179,7 @@ test('workflows are held against the limits that a reload takes over', async (t)
 
 test('who may not read the configuration is not told what stands in a file that has mistakes', async (t) => {
   const { service, ask, path } = await plain(t)
-  const { api_key } = await service.lab.keys.create({ name: 'display', scope: 'read' })
+  const { api_key } = await service.bench.keys.create({ name: 'display', scope: 'read' })
   const changes = async () => {
     const response = await fetch(`${service.url}/api/system/changes`, { headers: { 'X-API-Key': api_key } })
     return { status: response.status, text: await response.text() }
@@ -297,7 +297,7 @@ test('a device that is in use is neither changed nor removed, and nothing else o
     const execution_id = await waiting(t, ask)
     await isRefused(new RegExp(`shaker-1 is used by execution ${execution_id} \\(wait\\); stop the run`))
     await ask('POST', '/api/topology/unload', { force: true })
-    while (!service.lab.runs.runtime.executions().every(({ isOver }) => isOver)) await new Promise(setImmediate)
+    while (!service.bench.runs.runtime.executions().every(({ isOver }) => isOver)) await new Promise(setImmediate)
   }
   t.equal((await ask('POST', '/api/system/reload')).status, 200, 'it is free now')
   t.equal(await asHost('new.lab'), '200')
@@ -326,7 +326,7 @@ test('two instruments whose cables were swapped are exchanged, heat is off, and 
   const on = (device_id: string, { path }: Served) => ({ device_id, driver: 'bioshake', transport: { kind: 'serial', path } })
   const { ask, write, service } = await plain(t, { devices: [on('shaker-1', left), on('shaker-2', right)] })
   const isState = async (device_id: string, state: string) => {
-    while (service.lab.registry.find(device_id).state !== state) await new Promise(setImmediate)
+    while (service.bench.registry.find(device_id).state !== state) await new Promise(setImmediate)
   }
   for (const id of ['shaker-1', 'shaker-2']) {
     await isState(id, 'not_initialized')
@@ -368,7 +368,7 @@ test('fewer connections are taken from the reload on', async (t) => {
   t.teardown(() => first.destroy())
   t.match(await said(port, request), /^HTTP\/1\.1 200/)
   write({ limits: { connections: 1 } })
-  await service.lab.reloading.take(nothingElse)
+  await service.bench.reloading.take(nothingElse)
   const closed = once(first, 'close')
   t.match(await said(port, request), /^HTTP\/1\.1 200/)
   const second = await dialled(port)
@@ -405,14 +405,14 @@ test('a reload whose topologies are refused takes over nothing of the configurat
   const { service, asHost, write } = await plain(t)
   write({ hosts: ['new.lab'] })
   await t.rejects(
-    service.lab.reloading.take(() => Promise.reject(new Error('runs are open'))),
+    service.bench.reloading.take(() => Promise.reject(new Error('runs are open'))),
     /runs are open/,
   )
   t.equal(await asHost('new.lab'), '421')
 })
 
 test('without a file that is said', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   t.match(await ask('POST', '/api/system/reload'), {
     status: 200,
     body: { message: /^there is no configuration file to read; \d+ topolog/, config_file: null, applied: [], needs_restart: [] },
@@ -428,13 +428,13 @@ test('a new certificate is served from the reload on', async (t) => {
   const before = service.fingerprint
   t.equal(await served(port), before)
   make()
-  t.match(await service.lab.reloading.take(nothingElse), { at_once: ['listen.tls: the certificate'], needs_restart: [] })
+  t.match(await service.bench.reloading.take(nothingElse), { at_once: ['listen.tls: the certificate'], needs_restart: [] })
   t.not(service.fingerprint, before)
   t.equal(await served(port), service.fingerprint)
   const key = readFileSync(`${folder}/key.pem`)
   make()
   writeFileSync(`${folder}/key.pem`, key)
-  await t.rejects(service.lab.reloading.take(nothingElse), { code: 'invalid', message: /it is not of this key/ })
+  await t.rejects(service.bench.reloading.take(nothingElse), { code: 'invalid', message: /it is not of this key/ })
   t.equal(await served(port), service.fingerprint)
 })
 

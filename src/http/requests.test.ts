@@ -3,10 +3,10 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
-import { dialled, heard, isRefusal, openBench, openService, repliesIn, said } from '../testing/http.ts'
+import { dialled, heard, isRefusal, openService, openTestBench, repliesIn, said } from '../testing/http.ts'
 
 test('a key is taken as a bearer token too, and two that differ are refused', async (t) => {
-  const { ask, secrets } = await openBench(t)
+  const { ask, secrets } = await openTestBench(t)
   const status = async (headers: Record<string, string>) => (await ask('GET', '/api/devices', { key: null, headers })).status
   for (const scheme of ['Bearer', 'bearer', 'BEARER ']) t.equal(await status({ Authorization: `${scheme} ${secrets.read}` }), 200, scheme)
   t.equal(await status({ Authorization: `Bearer ${secrets.read}`, 'X-API-Key': secrets.read }), 200)
@@ -17,7 +17,7 @@ test('a key is taken as a bearer token too, and two that differ are refused', as
 })
 
 test('an id goes with the request: into its answer, the audit trail and the log', async (t) => {
-  const { ask, lab, logged, secrets } = await openBench(t)
+  const { ask, bench, logged, secrets } = await openTestBench(t)
   const idOf = async (path: string, asked?: string) =>
     (await ask('GET', path, { headers: asked === undefined ? {} : { 'X-Request-Id': asked } })).headers.get('x-request-id')
   const uuid = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
@@ -32,9 +32,9 @@ test('an id goes with the request: into its answer, the audit trail and the log'
     await ask('POST', '/api/devices/nobody/shake', { json: { speed: 1, duration: 1 }, headers: { 'X-Request-Id': 'mine' } }),
     404,
   )
-  t.match((await lab.audit.newest(1)).entries, [{ request_id: 'mine', status: 404 }])
+  t.match((await bench.audit.newest(1)).entries, [{ request_id: 'mine', status: 404 }])
   // What nobody foresaw is in the log, where the id finds it.
-  lab.registry.find = () => {
+  bench.registry.find = () => {
     throw new Error('unforeseen')
   }
   t.equal((await ask('GET', '/api/devices/shaker-1', { headers: { 'X-Request-Id': 'odd' } })).status, 500)
@@ -52,7 +52,7 @@ test('over a socket each answer has its id too, also one that is streamed', asyn
 })
 
 test('a parameter that nobody knows is refused with those that are, and never keeps a stop away', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const refused = await ask('GET', '/events?limt=3')
   isRefusal(t, refused, 400, 'invalid')
   t.match(refused.body, {
@@ -69,9 +69,9 @@ test('a parameter that nobody knows is refused with those that are, and never ke
 })
 
 test('a refusal for overload closes its connection when more was sent along, which is not read then', async (t) => {
-  const { port, lab, secrets } = await openService(t)
-  lab.config.limits.bodies_mib = 0
-  lab.config.limits.long_requests_per_key = 0
+  const { port, bench, secrets } = await openService(t)
+  bench.config.limits.bodies_mib = 0
+  bench.config.limits.long_requests_per_key = 0
   const head = `Host: localhost\r\nX-API-Key: ${secrets.admin}\r\n`
   const body = `POST /api/teachpoints/bulk HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{`
   const wait = `GET /events?since=9e9&wait=1 HTTP/1.1\r\n${head}\r\n`
@@ -95,13 +95,13 @@ test('a refusal for overload closes its connection when more was sent along, whi
 })
 
 test('an answer in JSON ends its line, a refusal too', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   for (const path of ['/api/devices', '/events', '/api/executions', '/api/nothing', '/health'])
     t.match((await ask('GET', path)).text, /[^\n]\n$/, path)
 })
 
 test('the time of the computer, and what is known of its clock', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const before = Date.now() / 1000
   const { body } = await ask('GET', '/api/system/time')
   const { time, utc, uptime_s } = body as { time: number; utc: string; uptime_s: number }
@@ -112,7 +112,7 @@ test('the time of the computer, and what is known of its clock', async (t) => {
 })
 
 test('the schemas of what people write are served, the workflow of the API among them', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   for (const name of ['workflow', 'topology', 'config']) {
     const { status, headers, body } = await ask('GET', `/schemas/${name}.schema.json`, { key: null })
     t.match({ status, type: headers.get('content-type') }, { status: 200, type: 'application/schema+json' })

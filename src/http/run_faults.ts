@@ -1,9 +1,9 @@
 // The routes that break and mend the simulators of an open run, to rehearse recovery.
 
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import type { Registry } from '../devices/registry.ts'
 import { LabError } from '../errors.ts'
-import type { Runs } from '../lab/runs.ts'
 import type { SimulatorHand } from '../workflow/equipment/equipment.ts'
 import { type Call, json, type Route, routesOf } from './contract.ts'
 import { openOne } from './known_execution.ts'
@@ -48,8 +48,8 @@ export const runFaultRoutes: Route<Rooms>[] = [
 ]
 
 /** Throws `not_found`; `conflict` for a run that has ended, or has no simulators of its own. */
-function simulatorOfRun(call: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param' | 'body'>): SimulatorHand {
-  const { lab, param } = call
+function simulatorOfRun(call: Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'param' | 'body'>): SimulatorHand {
+  const { rooms, param } = call
   const execution = openOne(call)
   const { mode, equipment } = execution.environment
   if (mode !== 'DEVICE_SIM') {
@@ -58,7 +58,7 @@ function simulatorOfRun(call: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param
       `run ${execution.execution_id.slice(0, 8)} is in ${mode}, and only DEVICE_SIM has simulators of its own; submit it with run_mode DEVICE_SIM`,
     )
   }
-  const { device_id } = lab.registry.find(param('device_id'))
+  const { device_id } = rooms.registry.find(param('device_id'))
   const simulator = equipment.simulator?.(device_id)
   if (simulator) return simulator
   throw new LabError('not_found', `${device_id} has no simulator: it has no driver here; faults can be ordered for devices with a driver`)

@@ -1,6 +1,6 @@
 // The routes about workflows, noun by noun; none is public. Their paths stand in `service_routes.ts` too.
 
-import type { Lab } from '../lab.ts'
+import type { Bench } from '../bench/bench.ts'
 import type { Route } from './contract.ts'
 import { dryRunRoutes } from './dry_runs.ts'
 import { executionRoutes } from './executions.ts'
@@ -14,7 +14,7 @@ import { threadRoutes } from './threads.ts'
 import { topologyRoutes } from './topology.ts'
 import { workflowRoutes } from './workflows.ts'
 
-export const runRoutes: readonly Route<Lab>[] = [
+export const runRoutes: readonly Route<Bench>[] = [
   ...topologyRoutes,
   ...workflowRoutes,
   ...submissionRoutes,

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
-import { isRefusal, openBench } from '../testing/http.ts'
+import { isRefusal, openTestBench } from '../testing/http.ts'
 import { type Body, bodyOf, until } from '../testing/http_runs.ts'
 import { examples } from './openapi_examples.ts'
 
@@ -22,15 +22,15 @@ const patient = {
 }
 
 async function waiting(t: Test) {
-  const bench = await openBench(t)
-  const { ask, lab } = bench
-  await lab.teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  const setup = await openTestBench(t)
+  const { ask, bench } = setup
+  await bench.teachpoints.importAll(demoTeachpoints, { overwrite: false })
   await ask('POST', '/api/topology/load', { json: { name: 'demo' } })
   t.equal((await ask('PUT', '/api/workflows/patient', { json: patient })).status, 201)
   const { execution_id } = await bodyOf(ask('POST', '/api/submissions', { json: { workflow: 'patient', run_mode: 'LIVE' } }))
   const path = `/api/executions/${execution_id}`
-  await until(bench, path, ({ threads }) => (threads as Body[])[0]?.status === 'AWAITING_EVENT')
-  return { ...bench, path, over: () => until(bench, path, ({ status }) => status !== 'IN_PROGRESS') }
+  await until(setup, path, ({ threads }) => (threads as Body[])[0]?.status === 'AWAITING_EVENT')
+  return { ...setup, path, over: () => until(setup, path, ({ status }) => status !== 'IN_PROGRESS') }
 }
 
 test('a step is skipped by its name, while it waits too', async (t) => {
@@ -70,12 +70,12 @@ test('a step is put in beside another, and is checked as one of a workflow', asy
 })
 
 test('a thread is put in, and its labware, when nobody moves it any more, is put elsewhere and taken away', async (t) => {
-  const bench = await waiting(t)
-  const { ask, path, over } = bench
+  const setup = await waiting(t)
+  const { ask, path, over } = setup
   isRefusal(t, await ask('POST', `${path}/spawn`, { json: { thread: 'lids' } }), 404)
   isRefusal(t, await ask('POST', `${path}/spawn`, { json: { thread: 'lid', start: 'pad_1' } }), 409, 'conflict')
   t.match(await ask('POST', `${path}/spawn`, { json: { thread: 'lid' } }), { status: 200, body: { message: /^thread lid is there/ } })
-  await until(bench, path, ({ threads }) =>
+  await until(setup, path, ({ threads }) =>
     (threads as Body[]).some(({ thread_name, status }) => thread_name === 'lid' && status === 'COMPLETED'),
   )
   const { labware } = (await bodyOf(ask('GET', '/api/labware', { key: 'read' }))) as { labware: (Body & { labware_id: string })[] }
@@ -91,7 +91,7 @@ test('a thread is put in, and its labware, when nobody moves it any more, is put
   isRefusal(t, await put(lid!.labware_id, { position: 'pad_1' }), 409, 'conflict')
   isRefusal(t, await put(plate!.labware_id, { position: null }), 409, 'conflict')
   t.match(await put(lid!.labware_id, { position: 'pad_2' }), { status: 200, body: { message: 'lid stands at pad_2' } })
-  const states = readdirSync(`${bench.data_dir}/executions`).map((name) => readFileSync(`${bench.data_dir}/executions/${name}`, 'utf8'))
+  const states = readdirSync(`${setup.data_dir}/executions`).map((name) => readFileSync(`${setup.data_dir}/executions/${name}`, 'utf8'))
   t.match(states.join('\n'), `"LIVE ${lid!.labware_id}":{"seat":"pad_2"`, 'it is on the card when it is answered')
   t.match(await put(plate!.labware_id, { position: 'pad_3' }), { status: 200 })
   t.match(await put(lid!.labware_id, { position: null }), { status: 200, body: { message: 'lid is off the bench' } })
@@ -105,18 +105,18 @@ test('a thread is put in, and its labware, when nobody moves it any more, is put
 })
 
 test('a run that waits on an error has let go of its device, so that an operator clears the fault', async (t) => {
-  const bench = await waiting(t)
-  const { ask, lab, path } = bench
-  lab.simulations.get('shaker-1')?.setFault('jam', 0)
+  const setup = await waiting(t)
+  const { ask, bench, path } = setup
+  bench.simulations.get('shaker-1')?.setFault('jam', 0)
   await ask('POST', `${path}/skip`, { json: { item: 'wait_for' } })
-  await until(bench, path, ({ threads }) => (threads as Body[])[0]?.status === 'PAUSED')
+  await until(setup, path, ({ threads }) => (threads as Body[])[0]?.status === 'PAUSED')
   t.match(await bodyOf(ask('GET', '/api/devices/shaker-1')), { state: 'faulted', lock: null })
   t.match(await ask('POST', '/api/devices/shaker-1/clear_fault', { key: 'operate' }), { status: 200, body: { message: /fault cleared/ } })
 })
 
 test('what is said of a device call that takes too long needs one', async (t) => {
-  const { ask, lab } = await waiting(t)
-  const { incident_id } = lab.hub.incident('OTHER', 'something else', {})
+  const { ask, bench } = await waiting(t)
+  const { incident_id } = bench.hub.incident('OTHER', 'something else', {})
   for (const [verb, json] of [
     ['extend', { seconds: 5 }],
     ['abort', {}],

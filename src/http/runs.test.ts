@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
-import { type Bench, isRefusal, openBench } from '../testing/http.ts'
+import { isRefusal, openTestBench, type TestedBench } from '../testing/http.ts'
 import { type Body, bodyOf, until } from '../testing/http_runs.ts'
 import { examples } from './openapi_examples.ts'
 
@@ -32,28 +32,28 @@ const byHand = {
 
 /** The bench with its points taught, the demo's topology loaded, and workflows that wait. */
 async function openRuns(t: Test, more: object = {}) {
-  const bench = await openBench(t, more)
-  await bench.lab.teachpoints.importAll(demoTeachpoints, { overwrite: false })
-  t.equal((await bench.ask('POST', '/api/topology/load', { json: { name: 'demo' } })).status, 200)
+  const setup = await openTestBench(t, more)
+  await setup.bench.teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  t.equal((await setup.ask('POST', '/api/topology/load', { json: { name: 'demo' } })).status, 200)
   for (const workflow of [patient, asking, byHand]) {
-    t.equal((await bench.ask('PUT', `/api/workflows/${workflow.name}`, { json: workflow })).status, 201)
+    t.equal((await setup.ask('PUT', `/api/workflows/${workflow.name}`, { json: workflow })).status, 201)
   }
-  return bench
+  return setup
 }
 
-async function submitted({ ask }: Bench, workflow: string, run_mode = 'LIVE', more: object = {}): Promise<string> {
+async function submitted({ ask }: TestedBench, workflow: string, run_mode = 'LIVE', more: object = {}): Promise<string> {
   const reply = await ask('POST', '/api/submissions', { json: { workflow, run_mode, ...more } })
   if (reply.status !== 202) throw new Error(reply.text)
   return (reply.body as { execution_id: string }).execution_id
 }
 
-const ended = (bench: Bench, id: string) => until(bench, `/api/executions/${id}`, ({ status }) => status !== 'IN_PROGRESS')
+const ended = (setup: TestedBench, id: string) => until(setup, `/api/executions/${id}`, ({ status }) => status !== 'IN_PROGRESS')
 const threadsOf = (body: Body) => body.threads as [Body & { thread_id: string }]
-const comesTo = (bench: Bench, id: string, status: string) =>
-  until(bench, `/api/executions/${id}`, (body) => threadsOf(body).some((thread) => thread.status === status))
+const comesTo = (setup: TestedBench, id: string, status: string) =>
+  until(setup, `/api/executions/${id}`, (body) => threadsOf(body).some((thread) => thread.status === status))
 
 test('the examples are there: two topologies, two workflows, no faults', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   t.match(await bodyOf(ask('GET', '/api/topologies', { key: 'read' })), {
     topologies: [
       { name: 'demo', loaded: false, workflows: ['seal-and-spin'] },
@@ -71,7 +71,7 @@ test('the examples are there: two topologies, two workflows, no faults', async (
 })
 
 test('what is answered of a workflow is put in again as it is', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const { workflows } = (await bodyOf(ask('GET', '/api/workflows'))) as { workflows: { name: string }[] }
   t.equal(workflows.length, 2)
   for (const { name } of workflows) {
@@ -86,7 +86,7 @@ test('what is answered of a workflow is put in again as it is', async (t) => {
 })
 
 test('a topology is loaded, shown, and unloaded; another one only by force', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   isRefusal(t, await ask('GET', '/api/topology'), 404, 'not_found')
   isRefusal(t, await ask('POST', '/api/topology/load', { json: { name: 'dmeo' } }), 404, 'not_found')
   isRefusal(t, await ask('POST', '/api/topology/load', { key: 'operate', json: { name: 'demo' } }), 403)
@@ -105,17 +105,17 @@ test('a topology is loaded, shown, and unloaded; another one only by force', asy
 })
 
 test('a topology with open runs is unloaded by force alone, which aborts them', async (t) => {
-  const bench = await openRuns(t)
-  const { ask } = bench
-  const id = await submitted(bench, 'patient')
+  const setup = await openRuns(t)
+  const { ask } = setup
+  const id = await submitted(setup, 'patient')
   isRefusal(t, await ask('POST', '/api/topology/unload'), 409, 'conflict')
   t.match(await ask('POST', '/api/topology/unload', { json: { force: true } }), { status: 200 })
-  t.match(await ended(bench, id), { status: 'ABORTED', reason: 'the topology was unloaded' })
+  t.match(await ended(setup, id), { status: 'ABORTED', reason: 'the topology was unloaded' })
 })
 
 test('a stream of events lives on while topologies come and go', async (t) => {
-  const bench = await openRuns(t)
-  const { hono, secrets, ask, clock } = bench
+  const setup = await openRuns(t)
+  const { hono, secrets, ask, clock } = setup
   const response = await hono.request('/events/stream', { headers: { Host: 'localhost', 'X-API-Key': secrets.read } })
   const reader = response.body!.getReader()
   let text = ''
@@ -126,18 +126,18 @@ test('a stream of events lives on while topologies come and go', async (t) => {
     for (let tries = 0; tries < 1000 && !pattern.test(text); tries++) await clock.advance(100)
     t.match(text, pattern)
   }
-  const first = await submitted(bench, 'smc_assay', 'PURE_SIM')
+  const first = await submitted(setup, 'smc_assay', 'PURE_SIM')
   await heard(new RegExp(`EXECUTION\\.${first}\\.COMPLETED`))
   t.equal((await ask('POST', '/api/topology/unload')).status, 200)
   t.equal((await ask('POST', '/api/topology/load', { json: { name: 'demo' } })).status, 200)
-  const second = await submitted(bench, 'patient', 'PURE_SIM')
+  const second = await submitted(setup, 'patient', 'PURE_SIM')
   await heard(new RegExp(`THREAD\\.[^"]+\\.AWAITING_EVENT","execution_id":"${second}"`))
   await reader.cancel()
   await reading
 })
 
 test('a workflow comes over the API, is checked, replaced, deleted, and there after a restart', async (t) => {
-  const { ask, data_dir } = await openBench(t)
+  const { ask, data_dir } = await openTestBench(t)
   const path = '/api/workflows/just-shake'
   const created = await ask('PUT', path, { json: justShake })
   t.match(created, { status: 201, body: { name: 'just-shake', source: 'api', form: 'json' } })
@@ -160,9 +160,9 @@ test('a workflow comes over the API, is checked, replaced, deleted, and there af
 })
 
 test('a workflow that is stored or deleted compiles no other anew, unless somebody else has changed the file', async (t) => {
-  const { ask, lab, data_dir } = await openBench(t)
+  const { ask, bench, data_dir } = await openTestBench(t)
   const put = async (workflow: Body) => t.ok((await ask('PUT', `/api/workflows/${workflow.name}`, { json: workflow })).status < 300)
-  const { catalog, runtime } = lab.runs
+  const { catalog, runtime } = bench.runs
   await put(justShake)
   await put(patient)
   const others = ['just-shake', 'smc_assay'].map((name) => runtime.workflow(name))
@@ -185,8 +185,8 @@ test('a workflow that is stored or deleted compiles no other anew, unless somebo
 test('a workflow that is stored while the topologies folder is read anew is compiled for what is there then', async (t) => {
   const home = t.testdir({ data: {}, topologies: { 'smc_assay.json': JSON.stringify({ ...justShake, name: 'smc_assay' }) } })
   const topologies = join(home, 'topologies')
-  const { ask, lab, clock } = await openBench(t, {}, { topologies, folder: join(home, 'data') })
-  const { catalog, runtime } = lab.runs
+  const { ask, bench, clock } = await openTestBench(t, {}, { topologies, folder: join(home, 'data') })
+  const { catalog, runtime } = bench.runs
   const names = () => [...runtime.library.workflows.keys()]
   t.equal((await ask('PUT', '/api/workflows/asking', { json: asking })).status, 201)
   t.same(names(), ['smc_assay', 'asking', 'seal-and-spin'], 'a file comes first, also where it has a shipped name')
@@ -203,7 +203,7 @@ test('a workflow that is stored while the topologies folder is read anew is comp
 })
 
 test('all workflows together may not become larger than the service can hold', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const large = (name: string) => ({ ...justShake, name, variables: { long: { default: 'x'.repeat(1_000_000) } } })
   const put = (name: string) => ask('PUT', `/api/workflows/${name}`, { json: large(name) })
   for (let i = 0; i < 4; i++) t.equal((await put(`large-${i}`)).status, 201)
@@ -216,8 +216,8 @@ test('all workflows together may not become larger than the service can hold', a
 })
 
 test('a submission is refused with its reason, and nothing has happened', async (t) => {
-  const bench = await openBench(t)
-  const { ask, lab } = bench
+  const setup = await openTestBench(t)
+  const { ask, bench } = setup
   const refused = async (json: object, status: number, detail: RegExp) => {
     const reply = await ask('POST', '/api/submissions', { json })
     isRefusal(t, reply, status)
@@ -226,7 +226,7 @@ test('a submission is refused with its reason, and nothing has happened', async 
   await refused({ workflow: 'seal-and-spin' }, 400, /run_mode is missing; it must be one of "LIVE", "DEVICE_SIM", "PURE_SIM"/)
   await refused({ workflow: 'seal-and-sipn', run_mode: 'LIVE' }, 404, /did you mean "seal-and-spin"/)
   await refused({ workflow: 'seal-and-spin', run_mode: 'LIVE' }, 400, /arm-1 was not taught/)
-  await lab.teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  await bench.teachpoints.importAll(demoTeachpoints, { overwrite: false })
   await refused({ workflow: 'seal-and-spin', run_mode: 'LIVE' }, 409, /no topology is loaded/)
   await refused(
     { workflow: 'smc_assay', run_mode: 'DEVICE_SIM' },
@@ -256,16 +256,16 @@ test('a submission is refused with its reason, and nothing has happened', async 
 })
 
 test('a run on the simulated bench is seen from its submission to its end', async (t) => {
-  const bench = await openRuns(t)
-  const { ask } = bench
+  const setup = await openRuns(t)
+  const { ask } = setup
   const reply = await ask('POST', '/api/submissions', {
     key: 'operate',
     json: { workflow: 'seal-and-spin', run_mode: 'LIVE', operator_id: 'ann' },
   })
   const { submission_id, execution_id } = reply.body as { submission_id: string; execution_id: string }
   t.equal(reply.headers.get('location'), `/api/executions/${execution_id}`)
-  t.match(readFileSync(`${bench.data_dir}/records.jsonl`, 'utf8'), submission_id, 'on the card when it is answered')
-  const moving = await until(bench, `/api/executions/${execution_id}`, ({ moves }) => (moves as object[]).length > 0)
+  t.match(readFileSync(`${setup.data_dir}/records.jsonl`, 'utf8'), submission_id, 'on the card when it is answered')
+  const moving = await until(setup, `/api/executions/${execution_id}`, ({ moves }) => (moves as object[]).length > 0)
   t.match(moving, {
     is_live: true,
     status: 'IN_PROGRESS',
@@ -275,7 +275,7 @@ test('a run on the simulated bench is seen from its submission to its end', asyn
     moves: [{ transporter: 'arm-1', from: 'pad_1', to: 'shaker_in' }],
     devices: [{ device_id: 'shaker-1' }],
   })
-  const done = await ended(bench, execution_id)
+  const done = await ended(setup, execution_id)
   t.match(done, {
     status: 'COMPLETED',
     reason: null,
@@ -297,17 +297,17 @@ test('a run on the simulated bench is seen from its submission to its end', asyn
   t.equal((await ask('POST', '/api/topology/load', { json: { name: 'demo' } })).status, 200)
   const anew = (await bodyOf(ask('GET', '/api/topology'))) as { positions: Body[] }
   t.match(anew.positions[0], plate, 'also after the topology was unloaded and loaded again')
-  const again = await submitted(bench, 'seal-and-spin')
-  t.match(await ended(bench, again), { status: 'COMPLETED' }, 'and is used again')
+  const again = await submitted(setup, 'seal-and-spin')
+  t.match(await ended(setup, again), { status: 'COMPLETED' }, 'and is used again')
 })
 
 test('lists answer the newest first, and no more than is asked for', async (t) => {
-  const bench = await openRuns(t)
-  const { ask } = bench
+  const setup = await openRuns(t)
+  const { ask } = setup
   const ids: string[] = []
-  for (let i = 0; i < 3; i++) ids.unshift(await submitted(bench, 'seal-and-spin', 'PURE_SIM'))
-  for (const id of ids) await ended(bench, id)
-  const open = await submitted(bench, 'patient', 'PURE_SIM')
+  for (let i = 0; i < 3; i++) ids.unshift(await submitted(setup, 'seal-and-spin', 'PURE_SIM'))
+  for (const id of ids) await ended(setup, id)
+  const open = await submitted(setup, 'patient', 'PURE_SIM')
   const listed = async (query: string) =>
     ((await bodyOf(ask('GET', `/api/executions${query}`))) as { executions: { execution_id: string }[] }).executions.map(
       (one) => one.execution_id,
@@ -321,23 +321,23 @@ test('lists answer the newest first, and no more than is asked for', async (t) =
 })
 
 test('threads are listed a part at a time', async (t) => {
-  const bench = await openRuns(t)
+  const setup = await openRuns(t)
   const groups = Array.from({ length: 4 }, (_, i) => ({ group_id: `g${i + 1}` }))
-  const id = await submitted(bench, 'smc_assay', 'PURE_SIM', { groups })
-  await ended(bench, id)
-  const { threads } = (await bodyOf(bench.ask('GET', `/api/executions/${id}/threads?limit=1000`))) as { threads: object[] }
+  const id = await submitted(setup, 'smc_assay', 'PURE_SIM', { groups })
+  await ended(setup, id)
+  const { threads } = (await bodyOf(setup.ask('GET', `/api/executions/${id}/threads?limit=1000`))) as { threads: object[] }
   t.ok(threads.length > 12)
-  const page = await bodyOf(bench.ask('GET', `/api/executions/${id}/threads?offset=5&limit=3`))
+  const page = await bodyOf(setup.ask('GET', `/api/executions/${id}/threads?offset=5&limit=3`))
   t.same(page.threads, threads.slice(5, 8))
-  const { groups: outcomes } = (await bodyOf(bench.ask('GET', `/api/executions/${id}`))) as { groups: Body[] }
+  const { groups: outcomes } = (await bodyOf(setup.ask('GET', `/api/executions/${id}`))) as { groups: Body[] }
   t.match(outcomes, [{ group_id: 'g1', open: 0 }, { group_id: 'g2' }, { group_id: 'g3' }, { group_id: 'g4' }])
 })
 
 test('a custom event from outside releases who waits for it, under its own name', async (t) => {
-  const bench = await openRuns(t)
-  const { ask } = bench
-  const id = await submitted(bench, 'patient')
-  t.match(await comesTo(bench, id, 'AWAITING_EVENT'), { threads: [{ waiting: { kind: 'event', what: /go/ } }] })
+  const setup = await openRuns(t)
+  const { ask } = setup
+  const id = await submitted(setup, 'patient')
+  t.match(await comesTo(setup, id, 'AWAITING_EVENT'), { threads: [{ waiting: { kind: 'event', what: /go/ } }] })
   const path = `/api/executions/${id}/emit`
   isRefusal(t, await ask('POST', path, { json: {} }), 400)
   isRefusal(t, await ask('POST', path, { json: { name: 'OPERATOR.CONFIRM.x' } }), 400, 'invalid')
@@ -345,7 +345,7 @@ test('a custom event from outside releases who waits for it, under its own name'
   isRefusal(t, await ask('POST', `/api/executions/${nobody}/emit`, { json: { name: 'go' } }), 404)
   t.match(await ask('POST', path, { json: { name: 'a.b', value: 'x', data: { n: 1 } } }), { status: 200 })
   t.match(await ask('POST', path, { key: 'operate', json: { name: 'go' } }), { status: 200, body: { success: true } })
-  t.match(await ended(bench, id), { status: 'COMPLETED' })
+  t.match(await ended(setup, id), { status: 'COMPLETED' })
   const { events } = (await bodyOf(ask('GET', `/events?since=0&execution_id=${id}`))) as { events: Body[] }
   t.match(
     events.filter(({ entity_type }) => entity_type === 'CUSTOM'),
@@ -358,18 +358,18 @@ test('a custom event from outside releases who waits for it, under its own name'
 })
 
 test('a run is paused and resumed, as a whole and thread by thread', async (t) => {
-  const bench = await openRuns(t)
-  const { ask } = bench
-  const id = await submitted(bench, 'patient')
-  const [{ thread_id }] = threadsOf(await comesTo(bench, id, 'AWAITING_EVENT'))
+  const setup = await openRuns(t)
+  const { ask } = setup
+  const id = await submitted(setup, 'patient')
+  const [{ thread_id }] = threadsOf(await comesTo(setup, id, 'AWAITING_EVENT'))
   const tell = (path: string) => ask('POST', path, { key: 'operate' })
   t.match(await tell(`/api/executions/${id}/pause`), { status: 200, body: { message: /safe point/ } })
   t.match(await tell(`/api/executions/${id}/pause`), { status: 200, body: { message: /already/ } })
-  t.match(await comesTo(bench, id, 'PAUSED'), { paused: { reason: 'manual' }, threads: [{ pause_reason: 'manual' }] })
+  t.match(await comesTo(setup, id, 'PAUSED'), { paused: { reason: 'manual' }, threads: [{ pause_reason: 'manual' }] })
   t.match(await tell(`/api/executions/${id}/resume`), { status: 200 })
-  await comesTo(bench, id, 'AWAITING_EVENT')
+  await comesTo(setup, id, 'AWAITING_EVENT')
   t.match(await tell(`/api/threads/${thread_id}/pause`), { status: 200 })
-  await comesTo(bench, id, 'PAUSED')
+  await comesTo(setup, id, 'PAUSED')
   t.match(await tell(`/api/threads/${thread_id}/resume`), { status: 200, body: { message: 'resumed' } })
   t.match(await tell(`/api/threads/${thread_id}/resume`), { status: 200, body: { message: 'it was not paused' } })
   isRefusal(t, await ask('POST', `/api/threads/${thread_id}/recover`, { json: { decision: 'RETRY' } }), 409, 'conflict')
@@ -377,41 +377,41 @@ test('a run is paused and resumed, as a whole and thread by thread', async (t) =
   isRefusal(t, await tell(`/api/threads/${nobody}/pause`), 404)
   isRefusal(t, await ask('POST', `/api/threads/${thread_id}/pause`, { key: 'read' }), 403)
   t.match(await tell(`/api/threads/${thread_id}/stop`), { status: 200 })
-  t.match(await ended(bench, id), { threads: [{ status: 'STOPPED' }] })
+  t.match(await ended(setup, id), { threads: [{ status: 'STOPPED' }] })
   isRefusal(t, await tell(`/api/threads/${thread_id}/stop`), 409)
 })
 
 test('two calls stop a run; what its device does is halted', async (t) => {
-  const bench = await openRuns(t)
-  const { ask } = bench
-  const id = await submitted(bench, 'seal-and-spin')
-  await comesTo(bench, id, 'EXECUTING_ACTION')
+  const setup = await openRuns(t)
+  const { ask } = setup
+  const id = await submitted(setup, 'seal-and-spin')
+  await comesTo(setup, id, 'EXECUTING_ACTION')
   const stop = (json?: object) => ask('POST', `/api/executions/${id}/stop`, json && { json })
   isRefusal(t, await stop({ confirm: true }), 409, 'conflict')
   t.match(await stop(), { status: 200, body: { message: /^armed/ } })
   t.match(await bodyOf(ask('GET', `/api/executions/${id}`)), { is_abort_armed: true })
   t.match(await stop({ confirm: true }), { status: 200, body: { success: true } })
-  t.match(await ended(bench, id), { status: 'ABORTED', reason: /operator/, is_abort_armed: false, threads: [{ status: 'ABORTED' }] })
+  t.match(await ended(setup, id), { status: 'ABORTED', reason: /operator/, is_abort_armed: false, threads: [{ status: 'ABORTED' }] })
   for (const verb of ['pause', 'resume', 'stop', 'close']) isRefusal(t, await ask('POST', `/api/executions/${id}/${verb}`), 409, 'conflict')
 })
 
 test('a closed run takes no more groups', async (t) => {
-  const bench = await openRuns(t)
+  const setup = await openRuns(t)
   const more = { batch_mode: 'JOIN_EXISTING', groups: [{ group_id: 'g1' }] }
-  const id = await submitted(bench, 'patient', 'PURE_SIM', more)
-  t.match(await bench.ask('POST', `/api/executions/${id}/close`), { status: 200 })
-  t.match(await bodyOf(bench.ask('GET', `/api/executions/${id}`)), { phase: 'draining' })
+  const id = await submitted(setup, 'patient', 'PURE_SIM', more)
+  t.match(await setup.ask('POST', `/api/executions/${id}/close`), { status: 200 })
+  t.match(await bodyOf(setup.ask('GET', `/api/executions/${id}`)), { phase: 'draining' })
   const json = { workflow: 'patient', run_mode: 'PURE_SIM', ...more }
-  isRefusal(t, await bench.ask('POST', '/api/submissions', { json }), 409, 'conflict')
+  isRefusal(t, await setup.ask('POST', '/api/submissions', { json }), 409, 'conflict')
 })
 
 test('an error that holds a thread is seen with what can be decided, and is decided', async (t) => {
-  const bench = await openRuns(t)
-  const { ask } = bench
-  const id = await submitted(bench, 'seal-and-spin')
-  await comesTo(bench, id, 'EXECUTING_ACTION')
+  const setup = await openRuns(t)
+  const { ask } = setup
+  const id = await submitted(setup, 'seal-and-spin')
+  await comesTo(setup, id, 'EXECUTING_ACTION')
   await ask('POST', '/api/devices/shaker-1/stop')
-  const [thread] = threadsOf(await comesTo(bench, id, 'PAUSED'))
+  const [thread] = threadsOf(await comesTo(setup, id, 'PAUSED'))
   t.match(thread, { pause_reason: 'error', last_error: /shaker-1 was stopped/, decisions: /RETRY/, waiting: { kind: 'operator' } })
   const { incidents } = (await bodyOf(ask('GET', `/api/incidents?execution_id=${id}`))) as { incidents: (Body & { incident_id: string })[] }
   t.ok(incidents.length > 0)
@@ -427,14 +427,14 @@ test('an error that holds a thread is seen with what can be decided, and is deci
   isRefusal(t, await ask('GET', '/api/incidents?acknowledged=perhaps'), 400)
   t.match(await ask('POST', '/api/devices/shaker-1/initialize'), { status: 200 })
   t.match(await ask('POST', `/api/threads/${thread.thread_id}/recover`, { json: { decision: 'RETRY' } }), { status: 200 })
-  t.match(await ended(bench, id), { status: 'COMPLETED' })
+  t.match(await ended(setup, id), { status: 'COMPLETED' })
 })
 
 test('a manual step is listed, confirmed once, and its thread goes on', async (t) => {
-  const bench = await openRuns(t)
-  const { ask } = bench
-  const id = await submitted(bench, 'asking')
-  const { steps } = (await until(bench, '/api/operator/steps', ({ steps }) => (steps as object[]).length > 0)) as {
+  const setup = await openRuns(t)
+  const { ask } = setup
+  const id = await submitted(setup, 'asking')
+  const { steps } = (await until(setup, '/api/operator/steps', ({ steps }) => (steps as object[]).length > 0)) as {
     steps: { step_id: string }[]
   }
   t.match(steps, [{ step_id: /^manual_step-[0-9a-f]{4}$/, execution_id: id, instruction: 'look at the plate' }])
@@ -442,29 +442,29 @@ test('a manual step is listed, confirmed once, and its thread goes on', async (t
   isRefusal(t, await ask('POST', path, { key: 'read' }), 403)
   const both = await Promise.all([ask('POST', path), ask('POST', path)])
   t.same(both.map(({ status }) => status).sort(), [200, 404])
-  t.match(await ended(bench, id), { status: 'COMPLETED' })
+  t.match(await ended(setup, id), { status: 'COMPLETED' })
   t.same(await bodyOf(ask('GET', '/api/operator/steps')), { steps: [] })
 })
 
 test('labware is brought and taken away by hand', async (t) => {
-  const bench = await openRuns(t)
-  const { ask } = bench
-  const id = await submitted(bench, 'by-hand')
-  const [{ thread_id }] = threadsOf(await comesTo(bench, id, 'AWAITING_MANUAL_PLACE'))
+  const setup = await openRuns(t)
+  const { ask } = setup
+  const id = await submitted(setup, 'by-hand')
+  const [{ thread_id }] = threadsOf(await comesTo(setup, id, 'AWAITING_MANUAL_PLACE'))
   isRefusal(t, await ask('POST', `/api/threads/${thread_id}/removed`), 409, 'conflict')
   t.match(await ask('POST', `/api/threads/${thread_id}/placed`, { json: { barcode: 'P-1' } }), { status: 200, body: { message: /pad_1/ } })
-  t.match(await comesTo(bench, id, 'AWAITING_MANUAL_REMOVE'), { threads: [{ labware: { barcode: 'P-1' }, position: 'pad_1' }] })
+  t.match(await comesTo(setup, id, 'AWAITING_MANUAL_REMOVE'), { threads: [{ labware: { barcode: 'P-1' }, position: 'pad_1' }] })
   t.match(await ask('POST', `/api/threads/${thread_id}/removed`), { status: 200 })
-  t.match(await ended(bench, id), { status: 'COMPLETED', threads: [{ position: null }] })
+  t.match(await ended(setup, id), { status: 'COMPLETED', threads: [{ position: null }] })
 })
 
 test('an execution that has ended is deleted with its events; one that is open is not', async (t) => {
-  const bench = await openRuns(t)
-  const { ask } = bench
-  const open = await submitted(bench, 'patient', 'PURE_SIM')
+  const setup = await openRuns(t)
+  const { ask } = setup
+  const open = await submitted(setup, 'patient', 'PURE_SIM')
   isRefusal(t, await ask('DELETE', `/api/executions/${open}`), 409, 'conflict')
-  const id = await submitted(bench, 'seal-and-spin', 'PURE_SIM')
-  const { submissions } = (await ended(bench, id)) as { submissions: { submission_id: string }[] }
+  const id = await submitted(setup, 'seal-and-spin', 'PURE_SIM')
+  const { submissions } = (await ended(setup, id)) as { submissions: { submission_id: string }[] }
   isRefusal(t, await ask('DELETE', `/api/executions/${id}`, { key: 'operate' }), 403)
   t.match(await ask('DELETE', `/api/executions/${id}`), { status: 200 })
   isRefusal(t, await ask('GET', `/api/executions/${id}`), 404)
@@ -475,11 +475,11 @@ test('an execution that has ended is deleted with its events; one that is open i
 })
 
 test('an execution that is only a record is shown from it, without a timeline', async (t) => {
-  const bench = await openRuns(t)
-  const { ask } = bench
-  const id = await submitted(bench, 'seal-and-spin', 'PURE_SIM')
-  await ended(bench, id)
-  for (let i = 0; i < 20; i++) await ended(bench, await submitted(bench, 'seal-and-spin', 'PURE_SIM'))
+  const setup = await openRuns(t)
+  const { ask } = setup
+  const id = await submitted(setup, 'seal-and-spin', 'PURE_SIM')
+  await ended(setup, id)
+  for (let i = 0; i < 20; i++) await ended(setup, await submitted(setup, 'seal-and-spin', 'PURE_SIM'))
   t.match(await bodyOf(ask('GET', `/api/executions/${id}`)), {
     is_live: false,
     status: 'COMPLETED',
@@ -494,7 +494,7 @@ test('an execution that is only a record is shown from it, without a timeline', 
 test('files of the topologies folder are taken up at a reload, and what is wrong with one is told', async (t) => {
   const topologies = mkdtempSync(join(tmpdir(), 'benchd-topologies-'))
   t.teardown(() => rmSync(topologies, { recursive: true }))
-  const { ask } = await openBench(t, {}, { topologies })
+  const { ask } = await openTestBench(t, {}, { topologies })
   const write = (name: string, content: object | string) =>
     writeFileSync(join(topologies, name), typeof content === 'string' ? content : JSON.stringify(content))
   const pads = {
@@ -522,7 +522,7 @@ test('files of the topologies folder are taken up at a reload, and what is wrong
 })
 
 test('a workflow that is put is answered with the events that may be mistyped', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const end = { at: ['pad_2'], mode: 'LEAVE_IN_PLACE' }
   const document = {
     ...{ format: 1, name: 'waits', topology: 'demo', labware: { plate: { type: '96-well' } }, start: ['plate'] },

@@ -1,14 +1,14 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
+import type { Bench } from '../bench/bench.ts'
 import { silent } from '../kit/log.ts'
-import type { Lab } from '../lab.ts'
 import { startService } from '../main.ts'
-import { atTheEnd, benchConfig, isRefusal, openBench } from '../testing/http.ts'
+import { atTheEnd, benchConfig, isRefusal, openTestBench } from '../testing/http.ts'
 import { routes } from './routes.ts'
 import { mustNotBeSafeMode } from './safe_mode.ts'
 
 test('in safe mode it is read and stopped, but nothing moves until somebody has acknowledged why', async (t) => {
-  const { ask, lab } = await openBench(t, {}, { safe: 'the service broke off' })
+  const { ask, bench } = await openTestBench(t, {}, { safe: 'the service broke off' })
   t.match((await ask('GET', '/health')).body, { status: 'degraded', reasons: ['safe_mode'] })
   t.equal((await ask('GET', '/api/devices/shaker-1')).status, 200)
   isRefusal(t, await ask('POST', '/api/devices/shaker-1/initialize'), 409, 'safe_mode')
@@ -16,7 +16,7 @@ test('in safe mode it is read and stopped, but nothing moves until somebody has 
   t.equal((await ask('POST', '/api/devices/shaker-1/stop')).status, 200)
   t.equal((await ask('POST', '/api/stop')).status, 200)
 
-  const { incident_id } = lab.safe_mode!
+  const { incident_id } = bench.safe_mode!
   isRefusal(t, await ask('POST', `/api/incidents/${incident_id}/acknowledge`, { key: 'read' }), 403)
   t.equal((await ask('POST', `/api/incidents/${incident_id}/acknowledge`, { key: 'operate' })).status, 200)
   t.match((await ask('GET', '/health')).body, { status: 'ok', reasons: [] })
@@ -24,10 +24,10 @@ test('in safe mode it is read and stopped, but nothing moves until somebody has 
 })
 
 test('once acknowledged, its incident may be forgotten for newer ones', async (t) => {
-  const { ask, lab } = await openBench(t, {}, { safe: 'the service broke off' })
-  const { incident_id } = lab.safe_mode!
+  const { ask, bench } = await openTestBench(t, {}, { safe: 'the service broke off' })
+  const { incident_id } = bench.safe_mode!
   const flood = () => {
-    for (let n = 0; n < 1000; n++) lab.hub.incident('OTHER', `the ${n}th`)
+    for (let n = 0; n < 1000; n++) bench.hub.incident('OTHER', `the ${n}th`)
   }
   flood()
   isRefusal(t, await ask('POST', '/api/devices/shaker-1/initialize'), 409, 'safe_mode')
@@ -40,11 +40,11 @@ test('once acknowledged, its incident may be forgotten for newer ones', async (t
 })
 
 test('a route that is new is refused in safe mode, unless it is known to move nothing', (t) => {
-  const lab = { safe_mode: { incident_id: 'x' } } as Lab
+  const bench = { safe_mode: { incident_id: 'x' } } as Bench
   const moving = /^\/api\/(devices|submissions|executions|threads|operator)/
   const harmless = /(stop|pause|close|clear_fault|\/lock)$/
   for (const route of routes) {
-    const check = () => mustNotBeSafeMode(lab, route)
+    const check = () => mustNotBeSafeMode(bench, route)
     if (route.scope !== 'operate') t.doesNotThrow(check, route.operation_id)
     else if (moving.test(route.path) && !harmless.test(route.path)) t.throws(check, { code: 'safe_mode' }, route.operation_id)
   }
@@ -58,18 +58,18 @@ test('the fourth start begins in safe mode when three broke off, and one that en
   const ending = atTheEnd(t)
   for (let n = 0; n < 3; n++) {
     const service = await begin()
-    t.equal(service.lab.safe_mode, undefined)
+    t.equal(service.bench.safe_mode, undefined)
     // What a SIGKILL at this moment would leave behind.
     const left = readFileSync(`${data_dir}/starts.json`, 'utf8')
     await service.close()
     writeFileSync(`${data_dir}/starts.json`, left)
   }
   const fourth = await begin()
-  t.match(fourth.lab.safe_mode?.message, /broke off 3 times in 5 minutes/)
+  t.match(fourth.bench.safe_mode?.message, /broke off 3 times in 5 minutes/)
   await fourth.close()
   const fifth = await begin()
   ending.push(() => fifth.close())
-  t.equal(fifth.lab.safe_mode, undefined)
+  t.equal(fifth.bench.safe_mode, undefined)
 })
 
 test('a start that was refused has not broken off', async (t) => {
@@ -81,5 +81,5 @@ test('a start that was refused has not broken off', async (t) => {
   rmSync(`${data_dir}/teachpoints.json`)
   const service = await begin()
   ending.push(() => service.close())
-  t.equal(service.lab.safe_mode, undefined)
+  t.equal(service.bench.safe_mode, undefined)
 })

@@ -2,7 +2,7 @@
 
 import { test } from 'tap'
 import { allows, scopes } from '../keys/keys.ts'
-import { openBench } from '../testing/http.ts'
+import { openTestBench } from '../testing/http.ts'
 import { routes } from './routes.ts'
 
 /** What is not `read` for GET and `operate` for all else, and why. A route that is not here and differs is a mistake. */
@@ -46,7 +46,7 @@ test('GET wants read and all else operate, but for those that are listed', async
 })
 
 test('every route opens to the scopes that may, and to nobody else', async (t) => {
-  const { hono, clock, secrets } = await openBench(t)
+  const { hono, clock, secrets } = await openTestBench(t)
   for (const { method, path, scope: wanted, operation_id } of routes) {
     for (const scope of [null, ...scopes]) {
       // What follows the check of the scope refuses it: there is no such thing, and this is no JSON.

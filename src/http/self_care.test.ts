@@ -2,10 +2,10 @@
 
 import { gunzipSync } from 'node:zlib'
 import { test } from 'tap'
-import { isRefusal, openBench } from '../testing/http.ts'
+import { isRefusal, openTestBench } from '../testing/http.ts'
 
 test('the doctor examines the computer of the service, for admins', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const [one, other] = await Promise.all([ask('GET', '/api/system/doctor'), ask('GET', '/api/system/doctor')])
   const { findings, failed, warnings } = one.body as { findings: { check: string; level: string }[]; failed: number; warnings: number }
   t.same(other.body, one.body, 'two at a time share one examination')
@@ -20,7 +20,7 @@ test('the doctor examines the computer of the service, for admins', async (t) =>
 })
 
 test('the configuration in force is told with its defaults and without its secrets', async (t) => {
-  const { ask } = await openBench(t, {
+  const { ask } = await openTestBench(t, {
     notify: [{ url: 'https://hooks.example/T0/secret-part', on: ['incident'], headers: { Authorization: 'x' } }],
   })
   const { body, text } = await ask('GET', '/api/system/config')
@@ -29,7 +29,7 @@ test('the configuration in force is told with its defaults and without its secre
 })
 
 test('the bundle has what others need to help, and no secret', async (t) => {
-  const { ask, hono, secrets, clock } = await openBench(t)
+  const { ask, hono, secrets, clock } = await openTestBench(t)
   await ask('POST', '/api/stop')
   const response = await clock.run(
     Promise.resolve(hono.request('/api/system/bundle', { headers: { Host: 'localhost', 'X-API-Key': secrets.admin } })),

@@ -30,8 +30,8 @@ export const selfCareRoutes: Route<Rooms>[] = [
       description: 'The findings, in the order of the checks',
       schema: v.strictObject({ findings: v.array(Finding), failed: v.number(), warnings: v.number() }),
     },
-    async handle({ lab, ask }) {
-      const findings = await examined(lab, ask)
+    async handle({ rooms, ask }) {
+      const findings = await examined(rooms, ask)
       const count = (level: string) => findings.filter((one) => one.level === level).length
       return json({ findings, failed: count('FAIL'), warnings: count('WARN') })
     },
@@ -42,9 +42,9 @@ export const selfCareRoutes: Route<Rooms>[] = [
     description: 'The file may say otherwise until a reload: `GET /api/system/changes` tells.',
     scope: 'admin',
     success: { description: 'The members of the configuration file', schema: v.record(v.string(), v.unknown()) },
-    async handle({ lab }) {
+    async handle({ rooms }) {
       const { hiddenSecrets } = await import('../care/bundle.ts')
-      return json(hiddenSecrets(lab.config) as object)
+      return json(hiddenSecrets(rooms.config) as object)
     },
   }),
   route('GET', '/api/system/bundle', {
@@ -71,7 +71,7 @@ export const selfCareRoutes: Route<Rooms>[] = [
   }),
 ]
 
-/** Answers the body of a GET. */
+/** Returns the body of a GET. */
 type Get = (path: string) => Promise<string>
 type Findings = v.InferOutput<typeof Finding>[]
 

@@ -7,8 +7,8 @@ import { getRequestListener } from '@hono/node-server'
 import type { Limits } from '../config/file.ts'
 import { LabError } from '../errors.ts'
 import { systemClock } from '../kit/clock.ts'
+import { catchMaybe, type MaybePromise, thenMaybe } from '../kit/maybe_promise.ts'
 import type { Refusals } from '../kit/refusals.ts'
-import { type Soon, unlessFails, whenThere } from '../kit/soon.ts'
 import type { App } from './app.ts'
 import { queueArrivals } from './arrivals.ts'
 import { Connections } from './connections.ts'
@@ -47,11 +47,11 @@ type Options = {
 /** A server of whatever app there is now. `handshake_s` of the limits is read once, all others whenever they are needed. */
 export function serverOf(app: () => App, { limits, refusals, tls, local = false }: Options): Server {
   const throughHono = getRequestListener((request, env) => app().fetch(request, local ? { ...env, local } : env), listening)
-  const answer = (request: IncomingMessage, response: ServerResponse): Soon<void> => {
+  const answer = (request: IncomingMessage, response: ServerResponse): MaybePromise<void> => {
     const { method = '', url: path = '' } = request
     const env = { incoming: request, outgoing: response, local }
     const direct = isPlainHost(request.headers.host) ? app().direct?.({ method, path }, env) : undefined
-    return direct ? whenThere(direct, (one) => send(one, request, response)) : throughHono(request, response)
+    return direct ? thenMaybe(direct, (one) => send(one, request, response)) : throughHono(request, response)
   }
   // Read in where there is a certificate, and only there.
   const server: Server = tls
@@ -60,7 +60,7 @@ export function serverOf(app: () => App, { limits, refusals, tls, local = false 
   server.maxHeadersCount = mostHeaders
   const connections = new Connections(server, { limits, refusals, clock: systemClock })
   queueArrivals(server, { limits, refusals, clock: systemClock, isTls: tls !== undefined })
-  /** Answers a request, or refuses it with `objection`, which is nothing to a stop. */
+  /** Returns a request, or refuses it with `objection`, which is nothing to a stop. */
   const take = (request: IncomingMessage, response: ServerResponse, objection?: LabError) => {
     if (!connections.begin(request, response)) return
     if (areTooMany(request.rawHeaders)) return connections.refuseInTurn(request, response, tooManyHeaders)
@@ -68,7 +68,7 @@ export function serverOf(app: () => App, { limits, refusals, tls, local = false 
     if (stop !== undefined) request.url = stop
     else if (objection) return connections.refuseInTurn(request, response, objection)
     const handle = () =>
-      void unlessFails(
+      void catchMaybe(
         () => answer(request, response),
         () => void response.destroy(),
       )
@@ -104,7 +104,7 @@ function isPlainHost(host: string | undefined): boolean {
 }
 
 /** Writes what `json` has made as it is, where all of the request was read. Anything else goes out as Hono's answers do. */
-function send(answer: Response, request: IncomingMessage, response: ServerResponse): Soon<void> {
+function send(answer: Response, request: IncomingMessage, response: ServerResponse): MaybePromise<void> {
   const plain = plainAnswerOf(answer)
   if (!plain || !(request.method === 'GET' || request.readableEnded)) return getRequestListener(() => answer, listening)(request, response)
   // The client may be gone. A body that is a stream is given up by the way above.

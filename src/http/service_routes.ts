@@ -1,6 +1,6 @@
 // The routes that are there from the start, noun by noun.
 
-import type { Lab } from '../lab.ts'
+import type { Bench } from '../bench/bench.ts'
 import { backupRoutes } from './backups.ts'
 import type { Route } from './contract.ts'
 import { deviceCommandRoutes } from './device_commands.ts'
@@ -16,7 +16,7 @@ import { systemRoutes } from './system.ts'
 import { teachpointRoutes } from './teachpoints.ts'
 
 /** The rooms that are open from the start: a route that uses the runs stands in `run_routes.ts`. */
-type Rooms = Omit<Lab, 'runs'>
+type Rooms = Omit<Bench, 'runs'>
 
 export const serviceRoutes: readonly Route<Rooms>[] = [
   ...deviceRoutes,
@@ -33,7 +33,7 @@ export const serviceRoutes: readonly Route<Rooms>[] = [
   ...metricRoutes,
 ]
 
-/** Where those of `run_routes.ts` are, which are loaded, with the workflows, when the first of them is asked for. */
+/** The roots of the routes of `run_routes.ts`, which are loaded with the workflows at the first request to one of them. */
 export const runPaths = [
   '/api/topologies/*',
   '/api/topology/*',

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { test } from 'tap'
 import { demoBench, demoTeachpoints } from '../examples/demo_bench.ts'
-import { isRefusal, openBench } from '../testing/http.ts'
+import { isRefusal, openTestBench } from '../testing/http.ts'
 
 const settings = {
   model: 'Example 96',
@@ -52,8 +52,8 @@ test('a workflow names an operation that a device describes, is checked when it 
   const topologies = mkdtempSync(`${tmpdir()}/topologies-`)
   t.teardown(() => rmSync(topologies, { recursive: true }))
   writeFileSync(`${topologies}/reading.json`, JSON.stringify(topology))
-  const { ask, lab, clock } = await openBench(t, { devices: [...demoBench.devices, device] }, { topologies })
-  await clock.run(lab.teachpoints.importAll(demoTeachpoints, { overwrite: false }))
+  const { ask, bench, clock } = await openTestBench(t, { devices: [...demoBench.devices, device] }, { topologies })
+  await clock.run(bench.teachpoints.importAll(demoTeachpoints, { overwrite: false }))
   t.equal((await ask('POST', '/api/topology/load', { json: { name: 'reading' } })).status, 200)
   const put = (step: object) => ask('PUT', '/api/workflows/read-it', { json: workflow(step) })
   for (const [step, words] of [
@@ -74,16 +74,16 @@ test('a workflow names an operation that a device describes, is checked when it 
     const { status, body } = await ask('POST', '/api/submissions', { json })
     t.equal(status, 202, run_mode)
     const { execution_id } = body as { execution_id: string }
-    const execution = lab.runs.runtime.execution(execution_id)!
-    await clock.run(lab.runs.runtime.over(execution))
+    const execution = bench.runs.runtime.execution(execution_id)!
+    await clock.run(bench.runs.runtime.over(execution))
     t.match((await ask('GET', `/api/executions/${execution_id}`)).body, { status: 'COMPLETED' }, run_mode)
   }
   t.match((await ask('GET', '/api/devices/reader-1')).body, { last_operation: { operation: 'read', params: { wavelength: 450 } } })
 })
 
 test('every fault of the simulation can be made, and is one of the device', async (t) => {
-  const { ask, clock, lab } = await openBench(t, { devices: [device] })
-  const reader = lab.registry.find('reader-1')
+  const { ask, clock, bench } = await openTestBench(t, { devices: [device] })
+  const reader = bench.registry.find('reader-1')
   const perform = (operation: string, params: object = {}) => ask('POST', '/api/devices/reader-1/perform', { json: { operation, params } })
   const initialize = () => ask('POST', '/api/devices/reader-1/initialize')
   const broken = async (fault: string) => {
@@ -114,7 +114,7 @@ test('every fault of the simulation can be made, and is one of the device', asyn
 })
 
 test('an operation whose parameter says how long is ended early', async (t) => {
-  const { ask, clock } = await openBench(t, { devices: [device] })
+  const { ask, clock } = await openTestBench(t, { devices: [device] })
   await ask('POST', '/api/devices/reader-1/initialize')
   const headers = { Prefer: 'respond-async' }
   const begun = await ask('POST', '/api/devices/reader-1/perform', { json: { operation: 'wait', params: { duration: 60 } }, headers })

@@ -76,11 +76,11 @@ export const simulationRoutes: Route<Rooms>[] = [
     body_limit: 16_384,
     success: { status: 201, description: 'The event, once it is stored', schema: RuntimeEvent, headers: ['Location'] },
     errors: [400, 404],
-    async handle({ lab, body }) {
-      mustBeSimulated(lab)
+    async handle({ rooms, body }) {
+      mustBeSimulated(rooms)
       const { event_name, execution_id, context } = body()
-      const event = lab.hub.emit(event_name, context, execution_id)
-      await lab.hub.stored(event)
+      const event = rooms.hub.emit(event_name, context, execution_id)
+      await rooms.hub.stored(event)
       return json(event, 201, { Location: `/events?since=${event.timestamp}&limit=1` })
     },
   }),
@@ -93,11 +93,11 @@ export const simulationRoutes: Route<Rooms>[] = [
     body: Flow,
     success: { description: 'The events flow, or the flow has ended', schema: OperationResult },
     errors: [400, 404],
-    handle({ lab, body }) {
-      mustBeSimulated(lab)
+    handle({ rooms, body }) {
+      mustBeSimulated(rooms)
       const flow = body()
-      if (flow.rate === 0) lab.load.stop()
-      else lab.load.start(flow)
+      if (flow.rate === 0) rooms.load.stop()
+      else rooms.load.start(flow)
       return json({ success: true, message: flow.rate === 0 ? 'no load' : `${flow.rate} events a second for ${flow.seconds} s` })
     },
   }),
@@ -115,14 +115,14 @@ export function broken(
   })
 }
 
-function simulationOf({ lab, param }: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param'>) {
-  const { device_id } = lab.registry.find(param('device_id'))
-  const simulation = lab.simulations.get(device_id)
+function simulationOf({ rooms, param }: Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'param'>) {
+  const { device_id } = rooms.registry.find(param('device_id'))
+  const simulation = rooms.simulations.get(device_id)
   if (simulation) return simulation
   throw new LabError('not_found', `${device_id} is not simulated; faults can be ordered from simulated devices alone`)
 }
 
-function mustBeSimulated(lab: Rooms): void {
-  if (lab.registry.allSimulated) return
+function mustBeSimulated(rooms: Rooms): void {
+  if (rooms.registry.allSimulated) return
   throw new LabError('not_found', 'this bench has real devices; events can be put in by hand only where every device is simulated')
 }

@@ -11,7 +11,7 @@ import { test } from 'tap'
 import { deferred } from '../kit/deferred.ts'
 import { silent } from '../kit/log.ts'
 import { startService } from '../main.ts'
-import { benchConfig, openBench } from '../testing/http.ts'
+import { benchConfig, openTestBench } from '../testing/http.ts'
 import { startingApp } from './starting.ts'
 
 for (const path of ['/events/stream', '/api/live'])
@@ -48,8 +48,8 @@ test('everything else is asked to come again in a second', async (t) => {
 })
 
 test('a stop is taken once the devices are open, with any key, and nothing else is', async (t) => {
-  const { lab, secrets, clock } = await openBench(t)
-  const door = startingApp(lab)
+  const { bench, secrets, clock } = await openTestBench(t)
+  const door = startingApp(bench)
   const post = (path: string, key?: string) =>
     clock.run(Promise.resolve(door.request(path, { method: 'POST', headers: { Host: 'localhost', ...(key && { 'X-API-Key': key }) } })))
   for (const path of ['/api/stop', '/api/devices/shaker-1/stop']) {
@@ -57,7 +57,7 @@ test('a stop is taken once the devices are open, with any key, and nothing else 
     t.equal((await post(path, 'bk_wrong')).status, 401)
     t.match(await (await post(path, secrets.read)).json(), { success: true })
   }
-  t.match(lab.registry.find('shaker-1').state, 'stopped')
+  t.match(bench.registry.find('shaker-1').state, 'stopped')
   t.equal((await post('/api/devices/nobody/stop', secrets.read)).status, 404)
   t.equal((await post('/api/devices/shaker-1/initialize', secrets.admin)).status, 503)
 })
@@ -86,7 +86,7 @@ test('a service that still reads what was there before takes a stop', async (t) 
   while (answer === undefined || answer === 503) answer = await stopped()
   t.equal(answer, 200)
   goOn(undefined)
-  const { lab, close } = await starting
-  t.equal(lab.registry.find('shaker-1').state, 'stopped')
+  const { bench, close } = await starting
+  t.equal(bench.registry.find('shaker-1').state, 'stopped')
   await close()
 })

@@ -3,55 +3,55 @@
 import { mkdir } from 'node:fs/promises'
 import { test } from 'tap'
 import { drivers } from '../../drivers/index.ts'
-import { atTheEnd, type Bench, isRefusal, openBench } from '../testing/http.ts'
+import { atTheEnd, isRefusal, openTestBench, type TestedBench } from '../testing/http.ts'
 
 const shaker = '/api/devices/shaker-1'
 const gentle = { speed: 500, duration: 60 }
 
 /** What brings the shaker into a state, from the start of the service. */
-const states: Record<string, (bench: Bench) => Promise<unknown>> = {
+const states: Record<string, (setup: TestedBench) => Promise<unknown>> = {
   not_initialized: async () => {},
   ready: ({ ask }) => ask('POST', `${shaker}/initialize`),
-  async busy(bench) {
-    await states.ready!(bench)
-    await bench.ask('POST', `${shaker}/lock_plate`)
-    await bench.ask('POST', `${shaker}/shake`, { json: gentle, headers: { prefer: 'respond-async' } })
-    await bench.clock.advance(4000)
+  async busy(setup) {
+    await states.ready!(setup)
+    await setup.ask('POST', `${shaker}/lock_plate`)
+    await setup.ask('POST', `${shaker}/shake`, { json: gentle, headers: { prefer: 'respond-async' } })
+    await setup.clock.advance(4000)
   },
-  async stopped(bench) {
-    await states.busy!(bench)
-    await bench.ask('POST', `${shaker}/stop`)
+  async stopped(setup) {
+    await states.busy!(setup)
+    await setup.ask('POST', `${shaker}/stop`)
   },
-  async faulted(bench) {
-    await states.busy!(bench)
-    await bench.ask('POST', '/api/sim/devices/shaker-1/faults', { json: { fault: 'jam' } })
-    await bench.clock.advance(10_000)
+  async faulted(setup) {
+    await states.busy!(setup)
+    await setup.ask('POST', '/api/sim/devices/shaker-1/faults', { json: { fault: 'jam' } })
+    await setup.clock.advance(10_000)
   },
 }
 
 for (const [state, reach] of Object.entries(states)) {
   for (const storage of ['works', 'does not work']) {
     test(`a stop is sent to a device that is ${state}, and latches it, where the storage ${storage}`, async (t) => {
-      const bench = await openBench(t)
-      const { ask, lab, data_dir, clock } = bench
+      const setup = await openTestBench(t)
+      const { ask, bench, data_dir, clock } = setup
       if (storage !== 'works') await breakStorage(data_dir)
-      await reach(bench)
+      await reach(setup)
       t.match((await ask('GET', shaker)).body, { state })
-      const before = said(bench).length
+      const before = said(setup).length
       t.match(await ask('POST', `${shaker}/stop`, { key: 'read' }), { status: 200, body: { success: Boolean, message: /^shaker-1/ } })
-      t.match(said(bench)[before], /^shakeEmergencyOff/, 'its bytes are the next on the wire')
+      t.match(said(setup)[before], /^shakeEmergencyOff/, 'its bytes are the next on the wire')
       await clock.advance(5000)
       t.match((await ask('GET', shaker)).body, { is_initialized: false, operation: null, fault: Object })
       isRefusal(t, await ask('POST', `${shaker}/lock_plate`), 409, 'stopped')
-      t.equal(lab.registry.find('shaker-1').state, 'stopped')
+      t.equal(bench.registry.find('shaker-1').state, 'stopped')
     })
   }
 }
 
 test('a stop is sent while keys are rewritten', async (t) => {
-  const bench = await openBench(t)
-  await states.busy!(bench)
-  const { ask, clock } = bench
+  const setup = await openTestBench(t)
+  await states.busy!(setup)
+  const { ask, clock } = setup
   const made = Array.from({ length: 8 }, (_, i) => ask('POST', '/api/keys', { json: { name: `key ${i}`, scope: 'read' } }))
   t.match(await ask('POST', `${shaker}/stop`, { key: 'read' }), { status: 200 })
   for (const { status } of await clock.run(Promise.all(made))) t.equal(status, 201)
@@ -69,12 +69,12 @@ test('what throws in a driver is an internal error in words of ours, halts the d
     throw new TypeError('secret of the house')
   }
   driver.open = (at) => Object.assign(open(at), { lock_plate })
-  const bench = await openBench(t)
-  const { ask, logged } = bench
-  await states.ready!(bench)
-  const before = said(bench).length
+  const setup = await openTestBench(t)
+  const { ask, logged } = setup
+  await states.ready!(setup)
+  const before = said(setup).length
   isRefusal(t, await ask('POST', `${shaker}/lock_plate`), 500, 'internal')
-  t.match(said(bench)[before], /^shakeEmergencyOff/)
+  t.match(said(setup)[before], /^shakeEmergencyOff/)
   t.match((await ask('GET', shaker)).body, {
     state: 'faulted',
     is_initialized: false,
@@ -90,7 +90,7 @@ async function breakStorage(data_dir: string): Promise<void> {
   await mkdir(`${data_dir}/latches.json/in-the-way`, { recursive: true })
 }
 
-function said({ lab }: Bench): string[] {
-  const { frames } = lab.registry.find('shaker-1').wire()
+function said({ bench }: TestedBench): string[] {
+  const { frames } = bench.registry.find('shaker-1').wire()
   return frames.filter(({ direction }) => direction === 'to_device').map(({ text }) => text)
 }

@@ -1,14 +1,14 @@
 // The routes of submissions.
 
 import * as v from 'valibot'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import { described } from '../kit/described.ts'
 import { checked } from '../kit/schema.ts'
-import type { Runs } from '../lab/runs.ts'
-import { SubmissionRecord } from '../workflow/journal/records.ts'
+import { SubmissionRecord } from '../workflow/records/records.ts'
 import { inTheWayOf, LabwareInTheWay } from '../workflow/runs/in_the_way.ts'
-import { SubmissionId, SubmissionRequest } from '../workflow/runs/submission_request.ts'
+import { SubmissionId, SubmissionRequest } from '../workflow/state/submission_request.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 
@@ -30,7 +30,7 @@ export const submissionRoutes: Route<Rooms>[] = [
     query: v.object({ limit: Limit }),
     success: { description: 'The newest first', schema: v.strictObject({ submissions: v.array(SubmissionRecord) }) },
     errors: [400],
-    handle: ({ lab, query }) => json({ submissions: lab.runs.runtime.records.submissions().slice(0, query().limit) }),
+    handle: ({ rooms, query }) => json({ submissions: rooms.runs.runtime.records.submissions().slice(0, query().limit) }),
   }),
   route('POST', '/api/submissions', {
     operation_id: 'submit',
@@ -53,11 +53,11 @@ export const submissionRoutes: Route<Rooms>[] = [
       headers: ['Location'],
     },
     errors: [400, 404, 409, 503],
-    async handle({ lab, body }) {
-      const { submission_id, execution_id, status } = await lab.runs.runtime.submit(body())
+    async handle({ rooms, body }) {
+      const { submission_id, execution_id, status } = await rooms.runs.runtime.submit(body())
       // The submission runs also when its record cannot be written, which is an incident.
-      await lab.runs.written().catch(() => undefined)
-      const execution = lab.runs.runtime.execution(execution_id)
+      await rooms.runs.written().catch(() => undefined)
+      const execution = rooms.runs.runtime.execution(execution_id)
       const answer = { submission_id, execution_id, status, in_the_way: execution ? inTheWayOf(execution) : [] }
       return json(answer, 202, { Location: `/api/executions/${execution_id}` })
     },
@@ -68,8 +68,8 @@ export const submissionRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'The submission', schema: SubmissionRecord },
     errors: [404],
-    handle({ lab, param }) {
-      const record = lab.runs.runtime.records.submission(param('submission_id'))
+    handle({ rooms, param }) {
+      const record = rooms.runs.runtime.records.submission(param('submission_id'))
       if (!record) throw new LabError('not_found', `there is no submission ${JSON.stringify(param('submission_id'))}`)
       return json(record)
     },
@@ -83,10 +83,10 @@ export const submissionRoutes: Route<Rooms>[] = [
     scope: 'operate',
     success: { description: 'A submission with this id does not begin any more', schema: OperationResult },
     errors: [400, 409, 503],
-    async handle({ lab, param }) {
+    async handle({ rooms, param }) {
       const submission_id = checked(SubmissionId, param('submission_id'), 'submission_id')
-      lab.runs.runtime.withdraw(submission_id)
-      await lab.runs.written()
+      rooms.runs.runtime.withdraw(submission_id)
+      await rooms.runs.written()
       return json({ success: true, message: `the submission ${submission_id} does not begin any more` })
     },
   }),

@@ -2,6 +2,8 @@
 
 import * as v from 'valibot'
 import { portBehind, serialPorts } from '../../drivers/transports/ports.ts'
+import { type Health as HealthNow, healthStates } from '../bench/bench.ts'
+import type { Reloading } from '../bench/reloading.ts'
 import type { HostFacts } from '../care/host.ts'
 import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
@@ -10,8 +12,6 @@ import { AuditEntry } from '../keys/audit_entry.ts'
 import { allows, type Scope } from '../keys/keys.ts'
 import { described } from '../kit/described.ts'
 import { HostFiles } from '../kit/host_files.ts'
-import type { Reloading } from '../lab/reloading.ts'
-import { type Health as HealthNow, healthStates } from '../lab.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 import { apiVersion } from './version.ts'
@@ -64,8 +64,8 @@ export const systemRoutes: Route<Rooms>[] = [
       schema: Health,
       also: [503],
     },
-    handle({ lab }) {
-      const health = lab.health()
+    handle({ rooms }) {
+      const health = rooms.health()
       return json(health, health.status === 'ok' || health.status === 'degraded' ? 200 : 503)
     },
   }),
@@ -83,7 +83,7 @@ export const systemRoutes: Route<Rooms>[] = [
         tls_fingerprint: described(Text, 'SHA-256 of the certificate; null without TLS'),
       }),
     },
-    handle({ lab: { version, config, reloading } }) {
+    handle({ rooms: { version, config, reloading } }) {
       return json({
         version,
         api_version: apiVersion,
@@ -108,7 +108,7 @@ export const systemRoutes: Route<Rooms>[] = [
         uptime_s: described(v.number(), 'Since the start of the service, whatever was done to the clock', 's'),
       }),
     },
-    handle: async ({ lab }) => json(await timeOf(lab)),
+    handle: async ({ rooms }) => json(await timeOf(rooms)),
   }),
   route('GET', '/api/system/changes', {
     operation_id: 'getSystemChanges',
@@ -117,9 +117,9 @@ export const systemRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'The members that differ; two empty lists where none does', schema: Changes },
     errors: [400, 503],
-    async handle({ lab, c }) {
+    async handle({ rooms, c }) {
       const { scope } = c.get('principal')
-      return json(await lab.reloading.changes().catch((error) => throwTo(scope, error)))
+      return json(await rooms.reloading.changes().catch((error) => throwTo(scope, error)))
     },
   }),
   route('GET', '/api/system/ports', {
@@ -127,8 +127,8 @@ export const systemRoutes: Route<Rooms>[] = [
     summary: 'List the serial ports, what is plugged in there, and which device is on it',
     scope: 'read',
     success: { description: 'The ports of this computer', schema: v.strictObject({ ports: v.array(Port) }) },
-    async handle({ lab }) {
-      const [ports, devices] = await Promise.all([serialPorts(), devicesByPort(lab)])
+    async handle({ rooms }) {
+      const [ports, devices] = await Promise.all([serialPorts(), devicesByPort(rooms)])
       return json({ ports: ports.map((port) => ({ ...port, device_id: devices.get(port.path) ?? null })) })
     },
   }),
@@ -152,9 +152,9 @@ export const systemRoutes: Route<Rooms>[] = [
       }),
     },
     errors: [400],
-    async handle({ lab, query }) {
+    async handle({ rooms, query }) {
       const { limit, outcome } = query()
-      return json(await lab.audit.newest(limit, outcome))
+      return json(await rooms.audit.newest(limit, outcome))
     },
   }),
 ]

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { Keys } from '../keys/keys.ts'
-import { atTheEnd, isRefusal, openBench } from '../testing/http.ts'
+import { atTheEnd, isRefusal, openTestBench } from '../testing/http.ts'
 
 const points = '/api/teachpoints'
 const coords = { x: 1, y: -2.5, z: 3e-3, yaw: 0, pitch: 0, roll: 180 }
@@ -15,7 +15,7 @@ const at = (name: string, more: object = {}) => ({ device_id: 'arm-1', name, coo
 const joints = { base: 1, shoulder: 2, elbow: 3, wrist: 4, rail: 0, gripper: 0 }
 
 test('a point is created, read, listed, replaced and deleted', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const full = at('home', { orientation: 'left', access: { access_type: 'vertical', vertical_clearance: 50 }, gateway: 'safe' })
   const created = await ask('POST', points, { json: full, key: 'operate' })
   t.strictSame([created.status, created.body], [201, full])
@@ -35,7 +35,7 @@ test('a point is created, read, listed, replaced and deleted', async (t) => {
 })
 
 test('a point is found at the name that was sent, with the white space at its ends', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const created = await ask('POST', points, { json: at(' lead') })
   t.match([created.status, created.body], [201, { name: 'lead' }])
   const path = `${points}/arm-1/%20lead`
@@ -51,7 +51,7 @@ test('a point is found at the name that was sent, with the white space at its en
 })
 
 test('a point that was changed since it was read is not replaced by whoever says what he read', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   await ask('POST', points, { json: at('home') })
   const tag = (await ask('GET', `${points}/arm-1/home`)).headers.get('etag')!
   const moved = at('home', { coords: { ...coords, x: 2 } })
@@ -66,7 +66,7 @@ test('a point that was changed since it was read is not replaced by whoever says
 })
 
 test('what is missing is named: the device, or the point', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   for (const [method, path, json] of [
     ['GET', `${points}?device_id=arm-9`],
     ['GET', `${points}/arm-9/home`],
@@ -87,7 +87,7 @@ test('what is missing is named: the device, or the point', async (t) => {
 })
 
 test('a body that is not a teachpoint is refused, and nothing is stored', async (t) => {
-  const { ask, lab } = await openBench(t)
+  const { ask, bench } = await openTestBench(t)
   const { roll: _, ...lacking } = coords
   for (const json of [
     {},
@@ -106,11 +106,11 @@ test('a body that is not a teachpoint is refused, and nothing is stored', async 
     { ...at('x'), name: 7 },
   ])
     isRefusal(t, await ask('POST', points, { json }), 400, 'invalid')
-  t.same(lab.teachpoints.list('arm-1'), [])
+  t.same(bench.teachpoints.list('arm-1'), [])
 })
 
 test('PUT changes neither name nor device', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   await ask('POST', points, { json: at('home') })
   const path = `${points}/arm-1/home`
   isRefusal(t, await ask('PUT', path, { json: at('other') }), 400, 'invalid')
@@ -122,7 +122,7 @@ test('PUT changes neither name nor device', async (t) => {
 })
 
 test('a bulk import is all or nothing, as an object or as the bare array', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const listed = async () => ((await ask('GET', `${points}?device_id=arm-1`)).body as { teachpoints: object[] }).teachpoints
   const first = await ask('POST', `${points}/bulk`, { json: { teachpoints: [at('a'), at('b')] } })
   t.strictSame([first.status, first.body], [200, { success: true, message: '2 created, 0 updated', created: 2, updated: 0 }])
@@ -147,7 +147,7 @@ test('a bulk import is all or nothing, as an object or as the bare array', async
 })
 
 test('what is exported is imported to the same', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const all = [
     at('Ablage 3/ü', { access: 'from above' }),
     at('a', { orientation: 'right', gateway: 'b' }),
@@ -167,7 +167,7 @@ test('what is exported is imported to the same', async (t) => {
 })
 
 test('of many who create a name at the same time exactly one wins', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, x) => ask('POST', points, { json: at('home', { coords: { ...coords, x } }) })),
   )
@@ -178,7 +178,7 @@ test('of many who create a name at the same time exactly one wins', async (t) =>
 })
 
 test('a body may be 2 MiB for an import, and 256 KiB elsewhere', async (t) => {
-  const { ask } = await openBench(t)
+  const { ask } = await openTestBench(t)
   const headers = { 'Content-Type': 'application/json' }
   const padded = (bytes: number) => `[${' '.repeat(bytes - 2)}]`
   t.equal((await ask('POST', `${points}/bulk`, { headers, body: padded(2 * 1024 * 1024) })).status, 200)

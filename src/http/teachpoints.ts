@@ -33,10 +33,10 @@ export const teachpointRoutes: Route<Rooms>[] = [
     query: v.object({ device_id: described(v.string(), 'Whose points') }),
     success: { description: 'The points, by name', schema: v.strictObject({ teachpoints: Points }) },
     errors: [400, 404],
-    handle({ lab, query }) {
+    handle({ rooms, query }) {
       const { device_id } = query()
-      lab.registry.find(device_id)
-      return json({ teachpoints: lab.teachpoints.list(device_id) })
+      rooms.registry.find(device_id)
+      return json({ teachpoints: rooms.teachpoints.list(device_id) })
     },
   }),
   route('GET', '/api/teachpoints/export/:device_id', {
@@ -46,9 +46,9 @@ export const teachpointRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'All its points', schema: v.strictObject({ device_id: v.string(), teachpoints: Points }) },
     errors: [404],
-    handle({ lab, param }) {
-      const { device_id } = lab.registry.find(param('device_id'))
-      return json({ device_id, teachpoints: lab.teachpoints.list(device_id) })
+    handle({ rooms, param }) {
+      const { device_id } = rooms.registry.find(param('device_id'))
+      return json({ device_id, teachpoints: rooms.teachpoints.list(device_id) })
     },
   }),
   route('GET', point, {
@@ -66,10 +66,10 @@ export const teachpointRoutes: Route<Rooms>[] = [
     body: Teachpoint,
     success: { status: 201, description: 'The point; on the card when this is answered', schema: Teachpoint, headers: ['Location'] },
     errors: [400, 404, 409, 503],
-    async handle({ lab, body, c }) {
+    async handle({ rooms, body, c }) {
       const wanted = body()
-      lab.registry.find(wanted.device_id)
-      const created = await lab.teachpoints.create(wanted, whose(c))
+      rooms.registry.find(wanted.device_id)
+      const created = await rooms.teachpoints.create(wanted, whose(c))
       return json(created, 201, { Location: addressOf(created) })
     },
   }),
@@ -86,12 +86,12 @@ export const teachpointRoutes: Route<Rooms>[] = [
       schema: v.strictObject({ ...OperationResult.entries, created: v.number(), updated: v.number() }),
     },
     errors: [400, 404, 409, 503],
-    async handle({ lab, body, c }) {
+    async handle({ rooms, body, c }) {
       const { teachpoints, overwrite, device_id } = unwrapped(body())
       const ids = teachpoints.map((teachpoint) => teachpoint.device_id)
-      for (const id of new Set(device_id === undefined ? ids : [device_id, ...ids])) lab.registry.find(id)
+      for (const id of new Set(device_id === undefined ? ids : [device_id, ...ids])) rooms.registry.find(id)
       mustBelongTo(device_id, teachpoints)
-      const { created, updated } = await lab.teachpoints.importAll(teachpoints, { overwrite, ...whose(c) })
+      const { created, updated } = await rooms.teachpoints.importAll(teachpoints, { overwrite, ...whose(c) })
       return json({ success: true, message: `${created} created, ${updated} updated`, created, updated })
     },
   }),
@@ -102,9 +102,9 @@ export const teachpointRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'The versions', schema: v.strictObject({ versions: v.array(Version) }) },
     errors: [404],
-    handle({ lab, param }) {
-      const { device_id } = lab.registry.find(param('device_id'))
-      return json({ versions: lab.teachpoints.history(device_id, nameIn({ lab, param })) })
+    handle({ rooms, param }) {
+      const { device_id } = rooms.registry.find(param('device_id'))
+      return json({ versions: rooms.teachpoints.history(device_id, nameIn({ rooms, param })) })
     },
   }),
   route('POST', `${point}/restore`, {
@@ -117,9 +117,9 @@ export const teachpointRoutes: Route<Rooms>[] = [
     success: { description: 'The point as it is now', schema: Teachpoint, headers: ['ETag'] },
     errors: [400, 404, 409, 503],
     async handle(call) {
-      const { device_id } = call.lab.registry.find(call.param('device_id'))
+      const { device_id } = call.rooms.registry.find(call.param('device_id'))
       const { version } = call.body()
-      return tagged(await call.lab.teachpoints.restore(device_id, nameIn(call), version, { tag: wantedTag(call), ...whose(call.c) }))
+      return tagged(await call.rooms.teachpoints.restore(device_id, nameIn(call), version, { tag: wantedTag(call), ...whose(call.c) }))
     },
   }),
   route('PUT', point, {
@@ -136,7 +136,7 @@ export const teachpointRoutes: Route<Rooms>[] = [
       const { device_id, name } = existing(call)
       const wanted = call.body()
       const point = checked(Teachpoint, { device_id, name, ...wanted }, 'the body')
-      return tagged(await call.lab.teachpoints.replace(device_id, name, point, { tag: wantedTag(call), ...whose(call.c) }))
+      return tagged(await call.rooms.teachpoints.replace(device_id, name, point, { tag: wantedTag(call), ...whose(call.c) }))
     },
   }),
   route('DELETE', point, {
@@ -147,21 +147,21 @@ export const teachpointRoutes: Route<Rooms>[] = [
     errors: [404, 503],
     async handle(call) {
       const { device_id, name } = existing(call)
-      await call.lab.teachpoints.delete(device_id, name, whose(call.c))
+      await call.rooms.teachpoints.delete(device_id, name, whose(call.c))
       return json({ success: true, message: `deleted ${JSON.stringify(name)} of ${device_id}` })
     },
   }),
 ]
 
-function existing({ lab, param }: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param'>): Teachpoint {
-  const { device_id } = lab.registry.find(param('device_id'))
-  return lab.teachpoints.get(device_id, nameIn({ lab, param }))
+function existing({ rooms, param }: Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'param'>): Teachpoint {
+  const { device_id } = rooms.registry.find(param('device_id'))
+  return rooms.teachpoints.get(device_id, nameIn({ rooms, param }))
 }
 
 /** The name as it is stored: the white space at its ends was taken off, as that of a body is. */
-function nameIn({ lab, param }: Pick<Call<Rooms, unknown, unknown>, 'lab' | 'param'>): string {
+function nameIn({ rooms, param }: Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'param'>): string {
   const name = param('name')
-  return lab.teachpoints.has(param('device_id'), name) ? name : name.trim()
+  return rooms.teachpoints.has(param('device_id'), name) ? name : name.trim()
 }
 
 function whose(c: Call<Rooms, unknown, unknown>['c']): { by: string } {

@@ -1,12 +1,12 @@
 // The routes of threads: the journey of one labware, and the requests of an operator to it.
 
 import * as v from 'valibot'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import { described } from '../kit/described.ts'
 import { Barcode } from '../kit/name.ts'
-import type { Runs } from '../lab/runs.ts'
-import { recover } from '../workflow/runs/retrying.ts'
+import { recover } from '../workflow/runs/retry.ts'
 import { decisions } from '../workflow/threads/recovery.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
 import { askArm } from '../workflow/whereabouts.ts'
@@ -22,8 +22,8 @@ type Verb<Body> = {
   summary: string
   description?: string
   body?: v.GenericSchema<unknown, Body>
-  /** Answers what has come of it, in words. */
-  tell(thread: LabwareThread, body: Body, lab: Rooms): string | Promise<string>
+  /** Returns what has come of it, in words. */
+  tell(thread: LabwareThread, body: Body, rooms: Rooms): string | Promise<string>
 }
 
 export const threadRoutes: Route<Rooms>[] = [
@@ -31,7 +31,7 @@ export const threadRoutes: Route<Rooms>[] = [
     name: 'pause',
     summary: 'Pause a thread at its next safe point',
     tell: (thread) =>
-      thread.pause('manual') ? 'it pauses at its next safe point' : 'it is paused, or on its way to a pause or a stop, already',
+      thread.control.pause('manual') ? 'it pauses at its next safe point' : 'it is paused, or on its way to a pause or a stop, already',
   }),
   verb({
     name: 'resume',
@@ -40,7 +40,7 @@ export const threadRoutes: Route<Rooms>[] = [
       'Also calls off a pause that has not begun. One that an error holds is recovered, not resumed. A conflict while nobody has said where its labware is, whose move the end of the service cut off.',
     async tell(thread) {
       await askArm(thread)
-      return thread.resume() ? 'resumed' : 'it was not paused'
+      return thread.control.resume() ? 'resumed' : 'it was not paused'
     },
   }),
   verb({
@@ -48,7 +48,7 @@ export const threadRoutes: Route<Rooms>[] = [
     summary: 'Stop a thread',
     description:
       'The thread ends when its current action has ended, and its labware stays where it is. A thread that an error holds is aborted.',
-    tell: (thread) => (thread.stop() ? 'it stops' : 'it is stopping already'),
+    tell: (thread) => (thread.control.stop() ? 'it stops' : 'it is stopping already'),
   }),
   verb({
     name: 'recover',
@@ -96,12 +96,12 @@ function verb<Body = unknown>({ name, summary, description, body, tell }: Verb<B
     state_of: ({ runs }, param) => runs.runtime.thread(param('thread_id'))?.status.current,
     success: { description: 'The thread has taken the request.', schema: OperationResult },
     errors: [404, 409],
-    async handle({ lab, param, body }) {
-      const thread = lab.runs.runtime.thread(param('thread_id'))
+    async handle({ rooms, param, body }) {
+      const thread = rooms.runs.runtime.thread(param('thread_id'))
       if (!thread) throw new LabError('not_found', `there is no thread ${JSON.stringify(param('thread_id'))} in the runs that are open`)
       const given = body()
       if (thread.isOver) throw new LabError('conflict', `thread ${thread.name} has ended: it is ${thread.status.current}`)
-      return json({ success: true, message: await tell(thread, given, lab) })
+      return json({ success: true, message: await tell(thread, given, rooms) })
     },
   })
 }

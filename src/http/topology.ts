@@ -1,12 +1,12 @@
 // Where labware can be: the topologies there are, and the one that is loaded.
 
 import * as v from 'valibot'
+import type { Reloading } from '../bench/reloading.ts'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import { described } from '../kit/described.ts'
 import { Id } from '../kit/name.ts'
-import type { Reloading } from '../lab/reloading.ts'
-import type { Runs } from '../lab/runs.ts'
 import type { Library } from '../workflow/plans/library.ts'
 import { ShownTopology, topologyOf } from '../workflow/snapshot.ts'
 import { json, type Route, routesOf } from './contract.ts'
@@ -44,8 +44,8 @@ export const topologyRoutes: Route<Rooms>[] = [
         faults: Faults,
       }),
     },
-    handle({ lab }) {
-      const { library, environments } = lab.runs.runtime
+    handle({ rooms }) {
+      const { library, environments } = rooms.runs.runtime
       const loaded = environments.topology
       const workflowsOn = (name: string) => [...library.workflows.values()].filter(({ topology }) => topology.name === name)
       const topologies = [...library.topologies.values()].map(({ name, document, devices }) => ({
@@ -64,8 +64,8 @@ export const topologyRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'The topology; labware is that of LIVE runs', schema: ShownTopology },
     errors: [404],
-    handle({ lab }) {
-      const { topology, live } = lab.runs.runtime.environments
+    handle({ rooms }) {
+      const { topology, live } = rooms.runs.runtime.environments
       if (!topology) throw new LabError('not_found', 'no topology is loaded; load one of /api/topologies')
       return json(topologyOf(topology, live))
     },
@@ -79,9 +79,9 @@ export const topologyRoutes: Route<Rooms>[] = [
     body: v.strictObject({ name: Id, force: Force }),
     success: { description: 'Loaded', schema: OperationResult },
     errors: [400, 404, 409, 503],
-    async handle({ lab, body }) {
+    async handle({ rooms, body }) {
       const { name, force } = body()
-      const { catalog } = lab.runs
+      const { catalog } = rooms.runs
       const missing = catalog.untaught(await catalog.load(name, { force }))
       return json({ success: true, message: [`topology ${name} is loaded`, ...missing].join('; ') })
     },
@@ -95,8 +95,8 @@ export const topologyRoutes: Route<Rooms>[] = [
     body_may_be_empty: true,
     success: { description: 'None is loaded', schema: OperationResult },
     errors: [400, 409, 503],
-    async handle({ lab, body }) {
-      const { catalog, runtime } = lab.runs
+    async handle({ rooms, body }) {
+      const { catalog, runtime } = rooms.runs
       const { force } = body()
       const name = runtime.environments.topology?.name
       await catalog.unload({ force })
@@ -126,10 +126,10 @@ export const topologyRoutes: Route<Rooms>[] = [
       }),
     },
     errors: [400, 409, 503],
-    async handle({ lab, body }) {
+    async handle({ rooms, body }) {
       body()
-      const { catalog } = lab.runs
-      const { done, at_once: applied, ...rest } = await lab.reloading.take(() => catalog.read())
+      const { catalog } = rooms.runs
+      const { done, at_once: applied, ...rest } = await rooms.reloading.take(() => catalog.read())
       await catalog.runtime.standing.persisted()
       // The limits are in force only after the files were found right: what was read is held against them once more.
       const library = applied.some((place) => isLimits.test(place)) ? catalog.compileAnew() : done

@@ -22,8 +22,8 @@ const oven = reader.replace(
 async function bench(t: Test, halt: string, more: object = {}) {
   const path = programFile(t, oven)
   const service = await openService(t, { devices: [bridgeTo(path, { settings: { halt } })], ...more })
-  const { ask, lab } = service
-  const instrument = lab.registry.find('reader-1')
+  const { ask, bench } = service
+  const instrument = bench.registry.find('reader-1')
   await until(() => instrument.info().identity ?? instrument.info().fault)
   const perform = (operation: string) => ask('POST', `${base}/perform`, { json: { operation } })
   const mayBeOn = async () => ((await ask('GET', base)).body as { may_still_be_on: boolean }).may_still_be_on

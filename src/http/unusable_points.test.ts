@@ -2,12 +2,12 @@
 
 import { type Test, test } from 'tap'
 import { demoBench, demoTeachpoints } from '../examples/demo_bench.ts'
-import { isRefusal, openBench } from '../testing/http.ts'
+import { isRefusal, openTestBench } from '../testing/http.ts'
 
 /** The demo bench with an arm that can do these things, and with the points of the demo. */
 async function benchWith(t: Test, can: readonly string[]) {
   const devices = demoBench.devices.map((device) => (device.device_id === 'arm-1' ? { ...device, settings: { can } } : device))
-  const bench = await openBench(t, { devices })
+  const bench = await openTestBench(t, { devices })
   await bench.ask('POST', '/api/teachpoints/bulk', { json: demoTeachpoints })
   const load = () => bench.ask('POST', '/api/topology/load', { json: { name: 'demo' } })
   const submit = () => bench.ask('POST', '/api/submissions', { json: { workflow: 'seal-and-spin', run_mode: 'LIVE' } })

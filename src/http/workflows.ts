@@ -1,10 +1,10 @@
 // The routes of workflows: those of the topologies folder, those that came over the API, and the examples.
 
 import * as v from 'valibot'
+import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
 import { described } from '../kit/described.ts'
 import { Id } from '../kit/name.ts'
-import type { Runs } from '../lab/runs.ts'
 import { workflowSources } from '../workflow/catalog.ts'
 import { parameterTypes, variableTypes } from '../workflow/plans/check_variables.ts'
 import { eventWarnings } from '../workflow/plans/event_warnings.ts'
@@ -63,9 +63,9 @@ export const workflowRoutes: Route<Rooms>[] = [
       description: 'The workflows, and the files that could not be used',
       schema: v.strictObject({ workflows: v.array(WorkflowSummary), faults: Faults }),
     },
-    handle({ lab }) {
-      const { workflows, faults } = lab.runs.runtime.library
-      return json({ workflows: [...workflows.values()].map((workflow) => summaryOf(lab, workflow)), faults })
+    handle({ rooms }) {
+      const { workflows, faults } = rooms.runs.runtime.library
+      return json({ workflows: [...workflows.values()].map((workflow) => summaryOf(rooms, workflow)), faults })
     },
   }),
   route('GET', path, {
@@ -74,9 +74,9 @@ export const workflowRoutes: Route<Rooms>[] = [
     scope: 'read',
     success: { description: 'The workflow with its document', schema: WorkflowInfo },
     errors: [404],
-    handle({ lab, param }) {
-      const workflow = lab.runs.runtime.workflow(param('workflow_name'))
-      return json({ ...summaryOf(lab, workflow), document: shownDocument(workflow) })
+    handle({ rooms, param }) {
+      const workflow = rooms.runs.runtime.workflow(param('workflow_name'))
+      return json({ ...summaryOf(rooms, workflow), document: shownDocument(workflow) })
     },
   }),
   route('PUT', path, {
@@ -94,10 +94,10 @@ export const workflowRoutes: Route<Rooms>[] = [
       also: [201],
     },
     errors: [400, 409, 503],
-    async handle({ lab, param, body }) {
-      const { workflow, isNew } = await lab.runs.catalog.put(param('workflow_name'), body())
+    async handle({ rooms, param, body }) {
+      const { workflow, isNew } = await rooms.runs.catalog.put(param('workflow_name'), body())
       const headers: Record<string, string> = isNew ? { Location: `/api/workflows/${workflow.name}` } : {}
-      return json(summaryOf(lab, workflow), isNew ? 201 : 200, headers)
+      return json(summaryOf(rooms, workflow), isNew ? 201 : 200, headers)
     },
   }),
   route('DELETE', path, {
@@ -106,9 +106,9 @@ export const workflowRoutes: Route<Rooms>[] = [
     scope: 'admin',
     success: { description: 'Gone', schema: OperationResult },
     errors: [404, 409, 503],
-    async handle({ lab, param }) {
+    async handle({ rooms, param }) {
       const name = param('workflow_name')
-      await lab.runs.catalog.delete(name)
+      await rooms.runs.catalog.delete(name)
       return json({ success: true, message: `workflow ${name} is deleted` })
     },
   }),

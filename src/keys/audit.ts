@@ -28,7 +28,7 @@ type AuditOutcome = (typeof auditOutcomes)[number]
 const refusedLongest = 4 * 1024 * 1024
 const refusedFiles = 3
 const headEveryMs = 3_600_000
-/** In bytes of JSON. */
+/** Unit: bytes of JSON. */
 const longestWhat = 300
 /** Refusals of one key, or of all strangers together, and repeats of one request of one key: so many at once, then one a second. */
 const lines = { burst: 20, perSecond: 1 }

@@ -247,7 +247,7 @@ export class Keys {
     return this.#known
   }
 
-  /** Once an hour, and after its end once; behind the back of the request: a disk that fails does not keep anybody out. */
+  /** Notes a use once an hour, and once after the key's end. The request does not wait: a disk that fails keeps nobody out. */
   #noteUse({ key_id, last_used_at, expires_at }: StoredKey): void {
     const now = this.#now()
     const noted = this.#noted.get(key_id) ?? last_used_at ?? Number.NEGATIVE_INFINITY

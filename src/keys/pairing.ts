@@ -142,8 +142,8 @@ export class Pairing {
   }
 
   /**
-   * Where all places are taken, an address that holds several gives its oldest request to one that has none: so one address alone cannot
-   * keep all others out. Throws `conflict` when there is no room.
+   * Makes room where all places are taken: an address that holds several gives up its oldest request to one that has none, so no address keeps
+   * all others out. Throws `conflict` when there is no room.
    */
   #makeRoomFor(from: string | null): void {
     const all = this.#all()

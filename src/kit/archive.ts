@@ -20,7 +20,7 @@ type Contents = AsyncIterable<Uint8Array>
 
 /**
  * Packs the parts one after the other into a file that is not there yet and that its owner alone may read. Each is read once, as long as
- * it is when its turn comes; one that is gone by then is passed over. `last` hears what was packed, and answers what comes at the end.
+ * it is when its turn comes; one that is gone by then is passed over. `last` hears what was packed, and returns what comes at the end.
  * Rejects with `storage`, or with the signal's reason; then there is no such file.
  */
 export async function pack(

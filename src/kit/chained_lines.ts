@@ -18,7 +18,7 @@ type Options = {
   path: string
   /** Is called when the file is found damaged. */
   report: Report
-  /** In bytes; then the file is put aside and a new one begun. */
+  /** Unit: bytes; then the file is put aside and a new one begun. */
   longest?: number
   /** The number of full files that are kept. */
   mostFiles?: number
@@ -158,7 +158,7 @@ async function isTakenAway(handle: FileHandle): Promise<boolean> {
   return (await handle.stat()).nlink === 0
 }
 
-/** Why the lines are not as they were written; what a power cut has torn is no damage. */
+/** The reason why the lines are not as they were written; what a power cut has torn is no damage. */
 async function damageOf(text: string): Promise<string | undefined> {
   if (text.includes('\0')) return 'there are zeros in it'
   const found = nothingFound(undefined)

@@ -133,7 +133,7 @@ class ScaledClock implements Clock {
     first.call()
   }
 
-  /** In real time; less than 0 when it is late. */
+  /** Measured in real time; less than 0 when the clock is late. */
   #until_ms({ at }: Timer): number {
     return (at - this.#wanted()) / this.#factor
   }
@@ -200,7 +200,7 @@ export class VirtualClock implements Clock {
     this.#now = end
   }
 
-  /** Lets as much time go by as the promise needs, and answers what it answers. */
+  /** Lets as much time go by as the promise needs, and returns what it answers. */
   async run<T>(promise: Promise<T>): Promise<T> {
     let settled = false
     const mark = () => {
@@ -241,7 +241,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** In milliseconds, more or less. */
+/** Milliseconds, approximately. */
 const patience = 10_000
 
 type Timer = { at: number; call: () => void }

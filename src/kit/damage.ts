@@ -7,12 +7,12 @@ import { link, lstat, rename, stat, tryFolder, unlink } from './disk.ts'
 import { errnoOf, storageError, syncFolder } from './durable.ts'
 import type { Report } from './report.ts'
 
-/** Why a file cannot be taken for one of ours. */
+/** The reason why a file cannot be taken for one of ours. */
 export class Damage extends Error {}
 
 const nowhere = 'it is a link that leads nowhere'
 const tooLarge = 'it is larger than any file of the service'
-/** In bytes. More of a file that is read at once would not fit into the memory that the service may use. */
+/** Unit: bytes. More of a file that is read at once would not fit into the memory that the service may use. */
 const longest = 64 * 1024 * 1024
 /** Errors that trying again does not mend, and what each of them means. */
 const lasting: Record<string, string> = {
@@ -79,7 +79,7 @@ export function asDamage(error: unknown): unknown {
   return why === undefined ? error : new Damage(why, { cause: error })
 }
 
-/** Gives whatever bears that name another one, and answers that; undefined where there is nothing. */
+/** Gives whatever bears that name another one, and returns that; undefined where there is nothing. */
 export async function setAside(path: string): Promise<string | undefined> {
   const aside = await freeName(path)
   try {

@@ -9,7 +9,7 @@ import { readPlain, setAside } from './damage.ts'
 import { stat } from './disk.ts'
 import { errnoOf, makeFolder, storageError, syncFolder, writeSynced } from './durable.ts'
 
-/** In the folder itself, so that all of it is on one file system. */
+/** The name of the working folder, which lies in the folder itself, so that all of it is on one file system. */
 const swapName = 'swap'
 
 const List = v.strictObject({
@@ -119,7 +119,7 @@ export class FileTransaction {
 }
 
 /**
- * Ends what a kill or a power cut has interrupted: makes the change if it was decided, else forgets it. Answers the folder that keeps what
+ * Ends what a kill or a power cut has interrupted: makes the change if it was decided, else forgets it. Returns the folder that keeps what
  * was there before, if there was a change. Rejects with `storage`, and with `config` where the list itself is damaged.
  */
 export async function finishTransaction(folder: string): Promise<string | undefined> {

@@ -28,7 +28,7 @@ export async function makePrivateFolder(path: string): Promise<void> {
 
 type Forbidden = { why: string; command: string | null }
 
-/** Why our user may not write in the folder, or not make it, and the command that mends it where there is one. */
+/** The reason why our user may not write in the folder, or not make it, and the command that mends it where there is one. */
 async function forbidden(path: string): Promise<Forbidden> {
   const us = process.geteuid?.()
   const { nearest, owner } = await nearestOf(resolve(path))

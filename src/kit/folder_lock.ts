@@ -15,7 +15,7 @@ const look_ms = 50
 const commandPatience_ms = 10_000
 const takingTurns_ms = 5000
 
-/** Listens on the socket of that name, in the place of a dead one. Answers whether it does: another may live there. */
+/** Listens on the socket of that name, in the place of a dead one. Returns whether it does: another may live there. */
 export function claimSocket(folder: string, name: string, server: Server): Promise<boolean> {
   return inTurn(folder, async () => {
     const path = socketPath(folder, name)

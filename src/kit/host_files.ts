@@ -17,7 +17,7 @@ export class HostFiles {
     this.root = root.replace(/\/+$/, '')
   }
 
-  /** Where a file of that computer is found from here. */
+  /** The place where a file of that computer is found from here. */
   at(path: string): string {
     return `${this.root}${path}`
   }
@@ -30,7 +30,7 @@ export class HostFiles {
     )
   }
 
-  /** In order; none where there is no such folder. */
+  /** Sorted in order; none where there is no such folder. */
   names(path: string): Promise<string[]> {
     return readdir(this.at(path)).then(
       (names) => names.sort(),

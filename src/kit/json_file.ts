@@ -214,7 +214,7 @@ export class JsonFile<Content extends object> {
     }
   }
 
-  /** Gives the damaged files other names, and answers those. */
+  /** Gives the damaged files other names, and returns those. */
   async #setAside(): Promise<string[]> {
     const names: string[] = []
     for (const path of this.#damaged) {
@@ -303,7 +303,7 @@ export class JsonFile<Content extends object> {
   }
 }
 
-/** Why the bytes are no whole document of ours, whatever it is of; undefined when they are one. */
+/** The reason why the bytes are no whole document of ours, whatever it is of; undefined when they are one. */
 export function damageOf(bytes: Buffer): string | undefined {
   try {
     const { format, sha256, ...content } = parseObject(bytes)

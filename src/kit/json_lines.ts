@@ -179,7 +179,7 @@ export class LineFile<Entry extends object> {
   }
 }
 
-/** Makes a file of the entries that is on the card, and answers how many bytes it is. A short one is written at once, which a start does twice. */
+/** Makes a file of the entries that is on the card, and returns how many bytes it is. A short one is written at once, which a start does twice. */
 async function makeFile(path: string, entries: readonly object[]): Promise<number> {
   const beginning = (bytes: number) => firstLine + lengthLine({ format, bytes })
   const empty = Buffer.byteLength(beginning(0))
@@ -201,7 +201,7 @@ async function makeFile(path: string, entries: readonly object[]): Promise<numbe
   }
 }
 
-/** Answers how many bytes they are. */
+/** Returns how many bytes they are. */
 async function addLines(handle: FileHandle, entries: readonly object[]): Promise<number> {
   let bytes = 0
   for (let next = 0; next < entries.length; next += batch) {

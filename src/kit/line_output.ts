@@ -41,7 +41,7 @@ export class LineOutput {
   }
 }
 
-/** Where the last whole line ends. */
+/** The place where the last whole line ends. */
 async function endOf(file: FileHandle, isLine: (line: string) => boolean): Promise<number> {
   let held: Buffer = Buffer.alloc(0)
   let end = 0

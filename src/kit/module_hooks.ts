@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 type Next<Context> = (what: string, context: Context) => unknown
 type Resolving = { parentURL?: string | undefined }
 
-/** In the address of each of these modules: which loading it belongs to. What it imports belongs to the same. */
+/** Marks the address of each of these modules with the loading to which it belongs; its imports belong to the same. */
 export const mark = 'loaded'
 
 /** False where Node has it and does not use it unasked. */

@@ -9,7 +9,7 @@ let loadings = 0
 let areHooked = false
 
 /**
- * Runs the file and answers its default export, undefined if it has none. `names` is what it may import by a name, and the address
+ * Runs the file and returns its default export, undefined if it has none. `names` is what it may import by a name, and the address
  * of that; the first call's count. Throws `invalid`. What was loaded before stays in memory: for a handful of times, not in a loop.
  */
 export async function loadModule(path: string, names: Readonly<Record<string, string>>): Promise<unknown> {

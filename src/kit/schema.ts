@@ -96,7 +96,7 @@ function optionFor({ type, options }: Shape & v.GenericSchema, input: unknown): 
   return alike.length === 1 ? (alike[0] as Shape & v.GenericSchema) : undefined
 }
 
-/** Where there is one: valibot takes an array for an object that needs no member, and for a record. */
+/** Refuses arrays: valibot takes an array for an object that needs no member, and for a record. */
 function arrayTakenForObject(input: unknown, output: unknown): (string | number)[] | undefined {
   if (typeof input !== 'object' || input === null || typeof output !== 'object' || output === null) return undefined
   if (Array.isArray(input) && !Array.isArray(output)) return []

@@ -29,7 +29,7 @@ export class Starts {
     this.#report = report
   }
 
-  /** Writes this start down. Answers how many before it broke off lately: killed, crashed or hung, but not by the power. */
+  /** Writes this start down. Returns how many before it broke off lately: killed, crashed or hung, but not by the power. */
   async begin(now: Start = thisMoment()): Promise<number> {
     const lately = this.#file.content.starts.filter(
       ({ boot, uptime_s }) => boot === now.boot && now.uptime_s - uptime_s <= brokenOff.within_s,

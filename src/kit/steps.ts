@@ -9,7 +9,7 @@ const stepsPerTurn = 8
 type StepQueueOptions = {
   /** Resolves when there is room for what the steps will emit; undefined while there is. */
   backpressure?(): Promise<unknown> | undefined
-  /** Nothing is left to be done at this moment. Answers whether it made something to do. */
+  /** Nothing is left to be done at this moment. Returns whether it made something to do. */
   onIdle?(): boolean
 }
 

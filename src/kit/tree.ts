@@ -45,7 +45,7 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** In bytes; undefined for what is not there any more. */
+/** Unit: bytes; undefined for what is not there any more. */
 export async function sizeOf(path: string): Promise<number | undefined> {
   return stat(path).then(
     ({ size }) => size,

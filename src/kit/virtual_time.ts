@@ -34,7 +34,7 @@ export class VirtualTime implements Clock {
     return () => this.#callOff(timer)
   }
 
-  /** Goes on to the next moment at which something is due, and rings all that is due then. Answers whether there was any. */
+  /** Goes on to the next moment at which something is due, and rings all that is due then. Returns whether there was any. */
   ringNext(): boolean {
     let timer = this.#pop()
     while (timer?.isOff) timer = this.#pop()

@@ -9,7 +9,7 @@ export type Message = { kinds: NotifyKind[]; thing: string; text: string; execut
 type Wording = Omit<Message, 'execution_id'>
 type Teller = (event: RuntimeEvent) => Wording | undefined
 
-/** By type and status of an event, or by the type alone. */
+/** Keyed by type and status of an event, or by the type alone. */
 const tellers = new Map<string, Teller>(
   Object.entries<Teller>({
     INCIDENT: ({ entity_id, context }) => ({

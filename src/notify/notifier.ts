@@ -3,8 +3,7 @@
 
 import { hash, randomUUID } from 'node:crypto'
 import * as v from 'valibot'
-import type { NotifyTarget } from '../config/notify.ts'
-import { notifyKinds } from '../config/notify.ts'
+import { type NotifyTarget, notifyKinds } from '../config/notify.ts'
 import { LabError, messageOf as sentenceOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Sink } from '../events/sinks.ts'
@@ -87,7 +86,7 @@ export class Notifier implements Sink {
   readonly #journal: Journal<Entry>
   readonly #closing = new AbortController()
   readonly #receivers = new Map<string, Receiver>()
-  /** By thing: how many messages were left out in this minute, and the last of them. */
+  /** Keyed by thing: how many messages were left out in this minute, and the last of them. */
   readonly #quiet = new Map<string, { last?: Message; times: number }>()
   readonly #timers = new Set<() => void>()
   #waiting: Waiting[]
@@ -169,7 +168,7 @@ export class Notifier implements Sink {
     for (const { receiver, letter } of [...this.#waiting]) if (!this.#receivers.has(receiver)) this.#drop(letter.id)
   }
 
-  /** Sends a message to each receiver at once, and answers what came of it. Rejects with `conflict` where none is configured. */
+  /** Sends a message to each receiver at once, and returns what came of it. Rejects with `conflict` where none is configured. */
   async test(): Promise<{ host: string; failure: string | null }[]> {
     if (this.#receivers.size === 0) throw new LabError('conflict', 'the configuration names no receiver: add one to "notify", then reload')
     const { system_id } = this.#options
@@ -241,7 +240,7 @@ export class Notifier implements Sink {
     }
   }
 
-  /** A letter, or the sign of life. Answers whether it was taken. */
+  /** A letter, or the sign of life. Returns whether it was taken. */
   async #deliver(receiver: Receiver, letter: Waiting['letter'] | undefined): Promise<boolean> {
     const { target } = receiver
     const sent = letter ? { method: 'POST' as const, ...formats[target.format](letter) } : { method: 'GET' as const }

@@ -43,7 +43,7 @@ export class Teachpoints {
     this.#history = history
   }
 
-  /** By name, in the order of code points. Points of a device that is no longer configured are kept. */
+  /** Keyed by name, in the order of code points. Points of a device that is no longer configured are kept. */
   list(device_id: string): Teachpoint[] {
     return [...this.#index().values()].filter((point) => point.device_id === device_id)
   }

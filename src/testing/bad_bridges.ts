@@ -16,7 +16,7 @@ for line in sys.stdin:
         say({"id": id, "result": {}})
 `
 
-/** By what they do: the program, and the sentence of the fault. */
+/** Keyed by what they do: the program, and the sentence of the fault. */
 export const badPrograms: Record<string, [program: string, fault: RegExp]> = {
   'prints garbage': [
     speaks('initialize', 'print("Traceback: \\x00", flush=True)'),

@@ -73,7 +73,7 @@ export function programFile(t: Test, source: string): string {
   return writeProgram(folder, source)
 }
 
-/** Writes the program into the folder, beside the library, and answers its path. */
+/** Writes the program into the folder, beside the library, and returns its path. */
 export function writeProgram(folder: string, source: string): string {
   copyFileSync(library, `${folder}/benchd_bridge.py`)
   writeFileSync(`${folder}/bridge.py`, source)
@@ -85,7 +85,7 @@ export function bridgeTo(path: string, more: object = {}) {
   return { device_id: 'reader-1', driver: 'bridge', type: 'reader', transport: { kind: 'bridge', command: ['python3', path] }, ...more }
 }
 
-/** What `look` finds, as soon as it finds something: programs go at their own pace. */
+/** Resolves with what `look` finds, as soon as it finds something: programs go at their own pace. */
 export async function until<Found>(look: () => Found | Promise<Found>): Promise<NonNullable<Found>> {
   for (;;) {
     const found = await look()

@@ -7,7 +7,7 @@ import type { Host, HostFacts } from '../care/host.ts'
 /** Content of a file, the target of a link, or a mode besides the content. */
 export type Entry = string | Buffer | { link: string } | { content: string | Buffer; mode: number }
 
-/** By path: `/sys/class/hwmon/hwmon0/name`. */
+/** Keyed by path: `/sys/class/hwmon/hwmon0/name`. */
 export type Layout = Record<string, Entry>
 
 export function layOut(root: string, layout: Layout): void {

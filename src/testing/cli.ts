@@ -122,7 +122,7 @@ export async function demo(t: Test, { topologies = {}, scale = 1000 }: Demo = {}
   const folders = { data_dir: `${home}/data`, topologies: `${home}/topologies` }
   const service = await startService({ ...config, listen }, { ...folders, log: silent })
   t.teardown(() => service.close())
-  return { service, ...speaking(home, service.url, await prepareDemo(service.lab), benchd) }
+  return { service, ...speaking(home, service.url, await prepareDemo(service.bench), benchd) }
 }
 
 /** `benchd demo` as a process of its own, and commands that are processes too. */
@@ -140,7 +140,7 @@ export async function spawnedDemo(t: Test, { topologies = {}, scale = 1000 }: De
 function speaking(home: string, url: string, key: string, called: typeof benchd) {
   const dir = ['--data-dir', `${home}/data`]
   const run = (...args: string[]) => called(home, [...args, ...dir])
-  /** What a command prints with --json. */
+  /** Returns what a command prints with --json. */
   const json = async <Shown>(...args: string[]): Promise<Shown> => {
     const { stdout, stderr } = await run(...args, '--json')
     if (stdout === '') throw new Error(stderr)

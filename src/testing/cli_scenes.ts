@@ -1,8 +1,8 @@
 // The table of scenes: every command of `benchd help` in front of the demo's bench, with its output and its exit code.
 
 /**
- * One command line, its exit code, and patterns for stdout and stderr; stdout is empty where its pattern is left out. `$NAME` stands
- * for a value: of the test, or of a group of that name in an earlier pattern. Single quotes keep blanks together.
+ * A command line, its exit code, and patterns for stdout and stderr; stdout is empty where its pattern is left out. `$NAME` stands for a value:
+ * of the test, or of a group of that name in an earlier pattern. Single quotes keep blanks together.
  */
 export type Called = { line: string; code: number; out?: RegExp; err?: RegExp }
 
@@ -279,7 +279,7 @@ const careScenes: readonly Scene[] = [
   said('help', /^Usage: benchd <command>/),
 ]
 
-/** In the order in which they happen on one bench. */
+/** Sorted in the order in which they happen on one bench. */
 export const scenes: readonly Scene[] = [
   ...deviceScenes,
   ...teachpointScenes,

@@ -44,9 +44,9 @@ export async function oneDevice<Settings>(
     return clock.advance(1000)
   }
   const perform = (...asked: Parameters<typeof instrument.perform>) => clock.run(instrument.perform(...asked))
-  /** What is written down as on. */
+  /** The devices that are written down as on. */
   const leftOn = () => journal.on
-  /** One to put in its place. */
+  /** The instrument to put in its place. */
   const another = () => made(driver, { settings, identity, on_restart }, clock)
   return { clock, registry, instrument, link, device, profile, leftOn, written, start, perform, another }
 }
@@ -67,7 +67,7 @@ function made<Settings>(driver: Driver<Settings> | PinsDriver<Settings>, { setti
   return { configured, link, device, profile, written }
 }
 
-/** In virtual time no file is waited for. */
+/** Stores nothing: in virtual time no file is waited for. */
 function journalOf(operations: Map<string, string>): RunStore {
   return {
     get on() {

@@ -13,7 +13,7 @@ export type Bench = {
   clock: VirtualClock
   /** All that the host wrote, frame by frame, as latin1 text. */
   written: string[]
-  /** Lets the operation take the time it needs, and answers what it answers. */
+  /** Lets the operation take the time it needs, and returns what it answers. */
   run<T>(promise: Promise<T>): Promise<T>
 }
 

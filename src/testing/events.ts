@@ -29,7 +29,7 @@ export class Card {
   /** The code that an operation fails with, on files whose name ends so. */
   readonly #faults = new Map<Operation | 'open', { code: string; times: number; ending: string }>()
   readonly #held = new Map<Operation, { ending: string; until: Promise<void> }>()
-  /** What was done, in order: `datasync events-000001.jsonl`. */
+  /** The calls of the file system, in order: `datasync events-000001.jsonl`. */
   readonly done: string[] = []
 
   fail(operation: Operation | 'open', code: string, times = Number.POSITIVE_INFINITY, ending = ''): void {
@@ -103,7 +103,7 @@ export async function onBench(folder: string, options: Options = {}): Promise<Be
   return { hub, clock, wall, card, words }
 }
 
-/** Fires that many events whose context counts them, and answers the last. */
+/** Fires that many events whose context counts them, and returns the last. */
 export function emitMany(hub: Hub, count: number, execution_id = 'run-1', from = 0) {
   let last = hub.emit('CUSTOM.n.EMITTED', { n: from }, execution_id)
   for (let n = from + 1; n < from + count; n++) last = hub.emit('CUSTOM.n.EMITTED', { n }, execution_id)
@@ -163,7 +163,7 @@ export class Socket implements Outlet {
   }
 }
 
-/** As Node's sockets are: takes a large piece and says that it wants no more until the next tick. */
+/** Behaves as Node's sockets do: takes a large piece and wants no more until the next tick. */
 export class BusySocket extends Socket {
   #drainSoon = () => {}
 

@@ -3,15 +3,15 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import { Bench } from '../fleet/coordinator/benches.ts'
+import { RemoteBench } from '../coordinator/benches.ts'
 
 type Lifetime = { teardown(call: () => unknown): void }
 type Answer = object | number | ((response: ServerResponse, request: IncomingMessage) => void)
 
 export type FakeBench = {
-  bench: Bench
+  bench: RemoteBench
   url: string
-  /** By `METHOD path`: a body for 200, a status alone, or who answers; 404 for all else. Tests change it as they go. */
+  /** Keyed by `METHOD path`: a body for 200, a status alone, or who answers; 404 for all else. Tests change it as they go. */
   answers: Record<string, Answer>
   /** The requests so far but for GET, as `METHOD path`, with the body behind it. */
   asked: string[]
@@ -31,7 +31,7 @@ export async function fakeBench(t: Lifetime, answers: Record<string, Answer> = {
   }).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const bench = new Bench(name, 'bk_test', () => ({ url }))
+  const bench = new RemoteBench(name, 'bk_test', () => ({ url }))
   t.teardown(() => {
     bench.close()
     server.closeAllConnections()

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Hono } from 'hono'
 import type { Test } from 'tap'
+import { type Bench, openBench } from '../bench/bench.ts'
 import { type Host, unknownHost } from '../care/host.ts'
 import { type Config, checkConfig } from '../config.ts'
 import { demoBench } from '../examples/demo_bench.ts'
@@ -13,7 +14,6 @@ import { type Scope, scopes } from '../keys/keys.ts'
 import { systemClock, type VirtualClock } from '../kit/clock.ts'
 import { type Log, silent } from '../kit/log.ts'
 import { Refusals } from '../kit/refusals.ts'
-import { type Lab, openLab } from '../lab.ts'
 import { startService } from '../main.ts'
 import { diskClock } from './kit.ts'
 
@@ -34,8 +34,8 @@ export type Ask = (method: string, path: string, asking?: Asking) => Promise<Rep
 
 type Secrets = Record<Scope, string>
 
-export type Bench = {
-  lab: Lab
+export type TestedBench = {
+  bench: Bench
   hono: Hono<Env>
   clock: VirtualClock
   data_dir: string
@@ -55,7 +55,7 @@ export async function benchConfig(more: object = {}): Promise<Config> {
   return checkConfig({ ...demoBench, devices, listen: { host: '127.0.0.1', port: 0 }, ...more }, 'the bench')
 }
 
-/** What a server of its own, without a lab, is bounded by; `limits` stand in place of the usual ones. */
+/** Returns the bounds of a server of its own, without a bench; `limits` stand in place of the usual ones. */
 export async function usualBounds(limits: object = {}) {
   const config = await benchConfig({ limits })
   return { config, limits: () => config.limits, clock: systemClock, refusals: new Refusals({ log: silent, clock: systemClock }) }
@@ -65,11 +65,11 @@ export async function usualBounds(limits: object = {}) {
 type Opening = { safe?: string; topologies?: string; host?: Host; folder?: string; time_scale?: number }
 
 /** The app without a socket, on a clock that goes as far as a request needs, and stands still otherwise. Of the computer nothing is known. */
-export async function openBench(
+export async function openTestBench(
   t: Test,
   more: object = {},
   { safe, topologies, host = unknownHost, folder, time_scale }: Opening = {},
-): Promise<Bench> {
+): Promise<TestedBench> {
   const ending = atTheEnd(t)
   const clock = diskClock()
   const logged: string[] = []
@@ -77,16 +77,16 @@ export async function openBench(
   const data_dir = folder ?? t.testdir({})
   const config = await benchConfig(more)
   const scaled = { ...config, time_scale: time_scale ?? config.time_scale }
-  const lab = await openLab(scaled, { data_dir, topologies, safe, log: logInto(logged, warned), clock, host })
-  ending.push(() => passed(clock, closed(lab)))
-  await lab.openRuns()
+  const bench = await openBench(scaled, { data_dir, topologies, safe, log: logInto(logged, warned), clock, host })
+  ending.push(() => passed(clock, closed(bench)))
+  await bench.openRuns()
   await clock.advance(1000)
-  const hono = app(lab)
-  const secrets = await makeKeys(lab)
+  const hono = app(bench)
+  const secrets = await makeKeys(bench)
   const ask: Ask = async (method, path, asking = {}) => {
     return replyOf(await clock.run(Promise.resolve(hono.request(path, requestOf(method, asking, secrets)))))
   }
-  return { lab, hono, clock, data_dir, secrets, ask, logged, warned }
+  return { bench, hono, clock, data_dir, secrets, ask, logged, warned }
 }
 
 /** The service on a port of this machine. Simulated time goes by fast, but goes by itself. */
@@ -97,17 +97,17 @@ export async function openService(t: Test, more: object = {}) {
   const service = await startService(await benchConfig({ time_scale: 1000, ...more }), { data_dir, log: logInto(logged) })
   ending.push(async () => {
     await service.close()
-    await notedUses(service.lab)
+    await notedUses(service.bench)
   })
-  await service.lab.openRuns()
-  const secrets = await makeKeys(service.lab)
+  await service.bench.openRuns()
+  const secrets = await makeKeys(service.bench)
   const ask: Ask = async (method, path, asking = {}) => {
     return replyOf(await fetch(service.url + path, requestOf(method, asking, secrets)))
   }
-  return { service, lab: service.lab, url: service.url, port: Number(new URL(service.url).port), data_dir, secrets, ask, logged }
+  return { service, bench: service.bench, url: service.url, port: Number(new URL(service.url).port), data_dir, secrets, ask, logged }
 }
 
-/** What is to be done before the test's folder goes: tap does it in this order only when it hears of it before the folder. */
+/** Registers work that is done before the test's folder goes: tap keeps this order only when it hears of the work before the folder. */
 export function atTheEnd(t: Test): (() => Promise<unknown>)[] {
   const work: (() => Promise<unknown>)[] = []
   t.teardown(async () => {
@@ -125,7 +125,7 @@ export async function said(port: number, bytes: string | Uint8Array, { end = fal
   return answer
 }
 
-/** The same for a socket that a test writes to by itself. */
+/** Does the same for a socket to which a test writes by itself. */
 export async function heard(socket: Socket): Promise<string> {
   // A server that refuses a body may hang up before it has read all of it.
   socket.on('error', () => undefined)
@@ -183,17 +183,17 @@ function requestOf(method: string, { key = 'admin', json, body, headers = {} }: 
   }
 }
 
-async function closed(lab: Lab): Promise<void> {
-  await lab.close()
-  await notedUses(lab)
+async function closed(bench: Bench): Promise<void> {
+  await bench.close()
+  await notedUses(bench)
 }
 
 /** The last use of a key is noted behind the back of its request: looking at the file comes after that. */
-function notedUses({ keys }: Lab): Promise<void> {
+function notedUses({ keys }: Bench): Promise<void> {
   return keys.reload()
 }
 
-/** As `run`, where in the end nothing is due any more and the disk alone is waited for. */
+/** Runs as `run` does, where in the end only the disk is waited for. */
 async function passed(clock: VirtualClock, promise: Promise<unknown>): Promise<void> {
   let settled = false
   const mark = () => {
@@ -217,7 +217,7 @@ function parsed(content: string): unknown {
   }
 }
 
-async function makeKeys({ keys }: Lab): Promise<Secrets> {
+async function makeKeys({ keys }: Bench): Promise<Secrets> {
   const secrets: Partial<Secrets> = {}
   for (const scope of scopes) secrets[scope] = (await keys.create({ name: `key to ${scope}`, scope })).api_key
   return secrets as Secrets

@@ -9,11 +9,11 @@ import type { RuntimeEvent } from '../events/event.ts'
 import type { Incident } from '../events/incidents.ts'
 import { readStates } from '../events/states_reader.ts'
 import { demoBench, demoTeachpoints } from '../examples/demo_bench.ts'
-import type { Blocker } from '../workflow/runs/explaining.ts'
+import type { Blocker } from '../workflow/runs/explanation.ts'
 import type { ExecutionSnapshot, ShownThread } from '../workflow/snapshot.ts'
 import { decisionsAt } from '../workflow/threads/recovery.ts'
 import type { Whereabouts } from '../workflow/whereabouts.ts'
-import { atTheEnd, type Bench, openBench, type Reply } from './http.ts'
+import { atTheEnd, openTestBench, type Reply, type TestedBench } from './http.ts'
 import { trace } from './workflow.ts'
 
 const usual = [...demoBench.devices, { device_id: 'arm-2', driver: 'arm', transport: { kind: 'simulated' } }]
@@ -40,7 +40,7 @@ const topology = {
     isle_2: {},
   },
 }
-/** The same with a second shaker, in a pool with the first. */
+/** Adds a second shaker, in a pool with the first. */
 const secondShaker = {
   device: { device_id: 'shaker-2', driver: 'bioshake', transport: { kind: 'simulated' } },
   topology: {
@@ -57,7 +57,7 @@ export type Body = Record<string, unknown>
 export const bodyOf = async (reply: Promise<Reply>) => (await reply).body as Body
 
 /** Asks until it is so; time goes by meanwhile. */
-export async function until({ ask, clock }: Bench, path: string, isSo: (body: Body) => boolean): Promise<Body> {
+export async function until({ ask, clock }: TestedBench, path: string, isSo: (body: Body) => boolean): Promise<Body> {
   for (let tries = 0; tries < 5000; tries++) {
     const body = await bodyOf(ask('GET', path))
     if (isSo(body)) return body
@@ -66,7 +66,7 @@ export async function until({ ask, clock }: Bench, path: string, isSo: (body: Bo
   throw new Error(`${path} never came to it`)
 }
 
-/** Where the plate of most workflows comes from and goes to. */
+/** The place where the plate of most workflows comes from and goes to. */
 export const atPad1 = { start: { at: 'pad_1', mode: 'REUSE_EXISTING' }, end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' } }
 export const shake = { do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 60 } }
 export const seal = { do: 'seal', on: 'sealer-1', with: { temperature: 165, duration: 3 } }
@@ -123,7 +123,7 @@ export async function beginRun(
   if (typeof workflow === 'string') writeFileSync(join(topologies, 'work.ts'), workflow)
   else writeFileSync(join(topologies, 'work.json'), JSON.stringify(workflow))
   if (besides) writeFileSync(join(topologies, 'besides.json'), JSON.stringify(besides))
-  const bench = await openBench(t, { devices }, { topologies, ...(time_scale && { time_scale }) })
+  const bench = await openTestBench(t, { devices }, { topologies, ...(time_scale && { time_scale }) })
   const answered = async (method: string, path: string, json?: unknown) => {
     const reply = await bench.ask(method, path, { ...(json !== undefined && { json }) })
     if (reply.status > 202) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`)
@@ -138,9 +138,9 @@ export async function beginRun(
   return new Scripted(t, { bench, devices, topologies, execution_id: execution_id as string })
 }
 
-/** One run, and who looks after it. */
+/** A run, and the operator who looks after it. */
 export class Scripted {
-  readonly bench: Bench
+  readonly bench: TestedBench
   readonly execution_id: string
   readonly #t: Test
   readonly #topologies: string
@@ -148,7 +148,12 @@ export class Scripted {
 
   constructor(
     t: Test,
-    { bench, devices, topologies, execution_id }: { bench: Bench; devices: readonly object[]; topologies: string; execution_id: string },
+    {
+      bench,
+      devices,
+      topologies,
+      execution_id,
+    }: { bench: TestedBench; devices: readonly object[]; topologies: string; execution_id: string },
   ) {
     this.#devices = devices
     this.#t = t
@@ -161,7 +166,7 @@ export class Scripted {
     return this.bench.ask(method, path, { ...(json !== undefined && { json }) })
   }
 
-  /** What is answered to a request that must be granted. */
+  /** Returns the answer to a request that must be granted. */
   async get<Answer = Record<string, unknown>>(path: string): Promise<Answer> {
     return this.#granted('GET', path)
   }
@@ -243,7 +248,7 @@ export class Scripted {
     await this.post(`/api/sim/devices/${device_id}/faults`, { fault })
   }
 
-  /** What an operator does before a decision: mends it, and initializes it. */
+  /** Does what an operator does before a decision: mends the device, and initializes it. */
   async mends(device_id: string): Promise<void> {
     await this.bench.ask('DELETE', `/api/sim/devices/${device_id}/faults`)
     await this.post(`/api/devices/${device_id}/initialize`)
@@ -302,7 +307,7 @@ export class Scripted {
     return (await this.get<{ labware: Whereabouts[] }>('/api/labware')).labware
   }
 
-  /** The same bench from what is on the card at this moment, as after a loss of power. `change` answers a file that is lost. */
+  /** Opens the same bench from the present content of the disk, as after a loss of power. `change` returns a file that is lost. */
   async afterPowerCut(change?: (copy: { folder: string }) => string, opening: { safe?: string } = {}): Promise<Scripted> {
     const folder = mkdtempSync(join(tmpdir(), 'benchd-copy-'))
     const ending = atTheEnd(this.#t)
@@ -312,12 +317,12 @@ export class Scripted {
     if (without) for (const name of [without, `${without}.bak`]) rmSync(join(folder, name), { force: true })
     const topologies = this.#topologies
     const devices = this.#devices
-    const bench = await openBench(this.#t, { devices }, { topologies, folder, ...opening })
+    const bench = await openTestBench(this.#t, { devices }, { topologies, folder, ...opening })
     return new Scripted(this.#t, { bench, devices, topologies, execution_id: this.execution_id })
   }
 }
 
-/** What has ended, by its name: actions, methods, threads, the run. */
+/** Lists the names of what has ended: actions, methods, threads, the run. */
 export function ended(events: readonly RuntimeEvent[]): string[] {
   const ends = /^(ACTION (?!move)|METHOD|THREAD|EXECUTION).*(COMPLETED?|ERRORED|SKIPPED|ABORTED|STOPPED|FAILED)$/
   return trace(events).filter((event) => ends.test(event))

@@ -23,7 +23,7 @@ export async function ordered({ ask }: TestBench): Promise<Record<string, number
 
 type Pass = { asked: IncomingMessage; answered: ServerResponse; pass(): void }
 
-/** A server in front of a bench: `between` passes each request on, now, later or never. Answers its address. */
+/** A server in front of a bench: `between` passes each request on, now, later or never. Returns its address. */
 export async function proxyOf(
   t: { teardown(call: () => unknown): void },
   { url }: { url: string },

@@ -7,15 +7,15 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { type LocalPostgres, startPostgres } from '../cli/local_postgres.ts'
+import type { ShownJourney, ShownTask } from '../coordinator/coordinator.ts'
+import { type LocalPostgres, startPostgres } from '../coordinator/local_postgres.ts'
+import type { CustodyRow } from '../coordinator/store.ts'
 import { labBench, labFileOf, labPoints, labTopology, labWorkflows } from '../examples/lab_benches.ts'
-import type { ShownJourney, ShownTask } from '../fleet/coordinator/coordinator.ts'
-import type { CustodyRow } from '../fleet/coordinator/store.ts'
 import { freePort } from '../kit/ports.ts'
 import { type TestBroker, testBroker } from './broker.ts'
 import { benchd, program } from './cli.ts'
 
-/** Why there can be no lab here, or false. */
+/** The reason why there can be no lab here, or false. */
 export const noPostgres = !existsSync('/usr/lib/postgresql') && 'there is no postgres'
 
 type Lifetime = { teardown(call: () => unknown): void }
@@ -24,7 +24,7 @@ type Lifetime = { teardown(call: () => unknown): void }
 export type Killable = {
   start(): Promise<void>
   kill(): Promise<void>
-  /** Asks it to end, and answers its exit code. */
+  /** Asks it to end, and returns its exit code. */
   end(): Promise<number | null>
   readonly words: string[]
   readonly isRunning: boolean
@@ -53,7 +53,7 @@ export type TestLab = {
   file: string
   ask<Answer>(method: string, path: string, body?: object): Promise<Answer & { answered: number }>
   /**
-   * Begins a journey, and answers its id. On a busy machine a bench or the database may answer too late; then it is asked again. Rejects where the
+   * Begins a journey, and returns its id. On a busy machine a bench or the database may answer too late; then it is asked again. Rejects where the
    * coordinator refuses it.
    */
   begin(journey: string, labware: string): Promise<string>

@@ -12,7 +12,7 @@ import { type Test, test } from 'tap'
 const clients = fileURLToPath(new URL('../../../src/clients/python/', import.meta.url))
 export const source = readFileSync(`${clients}benchd.py`, 'utf8')
 
-/** Why a test with a Python program cannot run here, or false. */
+/** The reason why a test with a Python program cannot run here, or false. */
 export const noPython = spawnSync('python3', ['--version']).status !== 0 && 'there is no python3'
 
 /** A test that starts Python programs: skipped where there is no `python3`. */
@@ -45,7 +45,7 @@ export function python(t: Test, { url, key, fingerprint, retry_s = 30 }: Where, 
   return { child, ended, line: async () => (await lines.next()).value as string | undefined }
 }
 
-/** What a program prints, line by line as JSON. */
+/** Yields what a program prints, line by line as JSON. */
 export async function printed(t: Test, where: Where, program: string): Promise<unknown[]> {
   const { ended, line } = python(t, where, `import json\ndef say(*values):\n    for value in values: print(json.dumps(value))\n${program}`)
   const found: unknown[] = []

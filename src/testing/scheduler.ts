@@ -2,8 +2,7 @@
 
 import * as v from 'valibot'
 import { TopologyDocument } from '../workflow/plans/documents.ts'
-import type { Hop } from '../workflow/plans/graph.ts'
-import { Graph } from '../workflow/plans/graph.ts'
+import { Graph, type Hop } from '../workflow/plans/graph.ts'
 import type { Again, Candidate, Request, RequestHandle } from '../workflow/scheduler/request.ts'
 import { Scheduler } from '../workflow/scheduler/scheduler.ts'
 
@@ -87,7 +86,7 @@ export class Stage {
     })
   }
 
-  /** What the log has had since this was last called. */
+  /** Returns the lines of the log since this was last called. */
   get news(): string[] {
     return this.log.splice(0)
   }

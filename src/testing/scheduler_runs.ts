@@ -15,7 +15,7 @@ export type Shape = {
   threads: number
 }
 
-/** One thing after the other, each time any of those that could happen next. */
+/** A run of the scheduler: each step is one of those that could happen next. */
 export class Run {
   readonly graph: Graph
   readonly scheduler: Scheduler
@@ -98,7 +98,7 @@ class Claimant {
     this.#end = [...new Set(some(storages, 2))].map((position) => ({ position }))
   }
 
-  /** One that comes to each device which this one has got, and idles between. */
+  /** A claimant that follows this one to each of its devices, and idles in between. */
   partnered(): Claimant {
     const partner = new Claimant(`${this.name}b`, this.#run)
     partner.isPartner = true
@@ -150,13 +150,13 @@ class Claimant {
       if (!partner || partner.isOver || this.#run.graph.positionsOf(device).length === 1) return this.#run.later(() => this.#done(device))
       this.#doing = `waits for ${partner.name}`
       partner.called(device, () => this.#run.later(() => this.#done(device)))
-      this.#run.scheduler.awaits(this.name, [partner.name])
+      this.#run.scheduler.setAwaitedThreads(this.name, [partner.name])
     })
   }
 
   #done(device: string): void {
     if (this.isOver) return
-    this.#run.scheduler.awaits(this.name, [])
+    this.#run.scheduler.setAwaitedThreads(this.name, [])
     this.#run.holders.delete(device)
     this.#run.scheduler.release(this.name, device)
     this.#at++
@@ -180,7 +180,7 @@ class Claimant {
     if (this.partner) this.#run.later(() => this.partner?.dismissed())
   }
 
-  /** Its thread ends; an operator takes its labware away some time later. */
+  /** Ends the thread; an operator takes its labware away some time later. */
   abort(): void {
     if (this.isOver) return
     this.isOver = true
@@ -195,11 +195,11 @@ class Claimant {
 
   #call: { device: string; here: () => void } | undefined
   #isDismissed = false
-  /** It begins when it is called first. */
+  /** Begins at the first call. */
   #isAsleep = true
   #is: 'free' | 'idling' | 'under way' | 'with its owner' = 'free'
   #again: Again | undefined
-  /** Its owner waits for this to be called. */
+  /** Ends the wait of its owner. */
   #visit: (() => void) | undefined
 
   #look(): void {
@@ -359,7 +359,7 @@ function topology({ arms, bridge, devices, pads, storages }: Shape, random: (bel
   return graphOf(Object.fromEntries(zones.map((zone, i) => [`arm${i}`, zone.join(' ')]).filter(([, zone]) => zone !== '')), translators)
 }
 
-/** The same numbers for the same seed (mulberry32). */
+/** Returns the same numbers for the same seed (mulberry32). */
 export function randomFrom(seed: number): (below: number) => number {
   let state = seed | 0
   return (below) => {

@@ -1,7 +1,6 @@
 // For tests and benchmarks: a runtime without a service around it, and what it told.
 
-import type { Context, RuntimeEvent } from '../events/event.ts'
-import { runtimeEvent } from '../events/event.ts'
+import { type Context, type RuntimeEvent, runtimeEvent } from '../events/event.ts'
 import type { IncidentCategory } from '../events/incidents.ts'
 import type { StateSource } from '../events/states.ts'
 import type { Equipment } from '../workflow/equipment/equipment.ts'
@@ -10,11 +9,11 @@ import type { Bench } from '../workflow/plans/bench.ts'
 import type { TopologyInput } from '../workflow/plans/documents.ts'
 import { compileLibrary, type Source } from '../workflow/plans/library.ts'
 import { movesOf } from '../workflow/plans/timing.ts'
-import type { RunStates } from '../workflow/run_state.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
-import { type Checkpoint, checkpointOf } from '../workflow/runs/state.ts'
-import type { SubmissionRequest } from '../workflow/runs/submission_request.ts'
 import { Runtime, type RuntimeOptions } from '../workflow/runtime.ts'
+import type { RunStates } from '../workflow/state/entry.ts'
+import { type Checkpoint, checkpointOf } from '../workflow/state/run.ts'
+import type { SubmissionRequest } from '../workflow/state/submission_request.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
 
 /** Nothing is configured: PURE_SIM only. */
@@ -23,9 +22,9 @@ export const emptyBench: Bench = { devices: [], hasTeachpoint: () => false }
 /** `onTold` is called in the midst of whatever told it. */
 type Injected = {
   faults?: readonly InjectedFault[]
-  /** Where the numbers of ids begin. */
+  /** The place where the numbers of ids begin. */
   ids?: number
-  /** What the log holds from before. */
+  /** The earlier events of the log. */
   log?: readonly RuntimeEvent[]
   onTold?(event: RuntimeEvent): void
 }

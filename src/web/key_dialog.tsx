@@ -3,7 +3,7 @@
 import { benchd, init } from './command_here.tsx'
 
 export type KeyDialog = {
-  /** Why a key is asked for. */
+  /** The reason why a key is asked for. */
   why: string
   /** Whether the page is that of the coordinator of a lab, where no program asks for a key. */
   isLab?: boolean

@@ -41,7 +41,7 @@ const look_ms = 2000
 const keptAs = 'benchd.api_key'
 
 const api_key = signal(keyOfAddress() ?? localStorage.getItem(keptAs) ?? '')
-/** Why a key is asked for; null where the key is good. */
+/** The reason why a key is asked for; null where the key is good. */
 export const refused = signal<string | null>(api_key.value ? null : 'Paste a key of the coordinator.')
 /** The outcome of the last thing that somebody asked for here. */
 export const said = signal<{ text: string; isBad: boolean } | null>(null)
@@ -79,7 +79,7 @@ async function look(): Promise<void> {
   )
 }
 
-/** Asks for something to be done, shows what came of it, and looks again. Answers whether it was done. */
+/** Asks for something to be done, shows what came of it, and looks again. Returns whether it was done. */
 export async function tell(path: string, body: object, words: (answer: { message?: string }) => string): Promise<boolean> {
   try {
     said.value = { text: words((await ask('POST', path, body)) as { message?: string }), isBad: false }

@@ -21,7 +21,7 @@ export type Decision = {
   consequence: string
   request: Request
   danger?: boolean
-  /** Why it cannot be decided so now. */
+  /** The reason why it cannot be decided so now. */
   why?: string
   /** A text that a person types or scans before pressing: its label, and the member of the body that holds it. */
   asks?: { label: string; member: string }

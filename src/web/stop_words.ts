@@ -52,7 +52,7 @@ export function atWork(devices: readonly Pick<DeviceInfo, 'device_id' | 'state' 
   return names.length === 0 ? '' : `At work now: ${names.join(', ')}.`
 }
 
-/** Why STOP ALL of this browser may stop nothing; undefined when the service takes its key. */
+/** The reason why STOP ALL of this browser may stop nothing; undefined when the service takes its key. */
 export function noStopWords(has_key: boolean, isRefused: boolean): string | undefined {
   if (!has_key) return `This browser has no key, so it is not allowed to stop the devices. ${byHand}`
   return isRefused ? `The service did not take the key of this browser. STOP ALL still sends it, but may be refused. ${byHand}` : undefined

@@ -20,7 +20,7 @@ import { refusedStop, takenStop } from './stop_words.ts'
 import { sentence } from './words.ts'
 
 const keyPlace = 'benchd.api_key'
-/** Where the time of a stop that is not confirmed outlasts a reload of the tab. */
+/** The place where the time of a stop that is not confirmed outlasts a reload of the tab. */
 const stopPlace = 'benchd.stop'
 
 export const state = signal<State>(emptyState)
@@ -29,11 +29,11 @@ export const link = signal<'connecting' | 'live' | 'lost'>('connecting')
 export const lostAt = signal(0)
 export const bench = signal<Bench | undefined>(undefined)
 export const scope = signal<'read' | 'operate' | 'admin'>('read')
-/** Why a key is asked for; undefined while there is a good one. */
+/** The reason why a key is asked for; undefined while there is a good one. */
 export const keyWanted = signal<string | undefined>(undefined)
 /** The key that stops are sent with: that of this browser, also one that the service refused. Empty without a key. */
 export const stopKey = signal(localStorage.getItem(keyPlace) ?? '')
-/** By the clock of the service, in ms; changes every second. */
+/** The time by the clock of the service, ms; changes every second. */
 export const now = signal(Date.now())
 /** ms of a clock that nobody sets, every second: for spans of time. */
 export const ticks = signal(performance.now())
@@ -155,7 +155,7 @@ export async function start(): Promise<void> {
   else askForKey(noKey)
 }
 
-/** Tries a key and keeps it if it is good; answers what is wrong with it. */
+/** Tries a key and keeps it if it is good; returns what is wrong with it. */
 export async function connect(key: string): Promise<string> {
   const noKey = whyNoKey(key)
   if (noKey) return noKey
@@ -298,7 +298,7 @@ export function withdrawStop(): void {
   notice.value = { text: 'The stop was withdrawn without an answer of the service. Devices may still move: look at each.', bad: true }
 }
 
-/** Why buttons that change something cannot be pressed; undefined when they can. */
+/** The reason why buttons that change something cannot be pressed; undefined when they can. */
 export const refusal = computed(() => {
   if (link.value !== 'live') return 'The page has no connection to the service, and shows an old state.'
   if (scope.value === 'read') return 'This key can only read. Use a key of scope operate.'

@@ -6,7 +6,7 @@ import {
   submissionTransitions,
   threadTransitions,
   workflowTransitions,
-} from '../workflow/statuses.ts'
+} from '../workflow/state/statuses.ts'
 import { clockTime, duration, eventSentence, onPage, readingWords, runWord, sentence, threadWord } from './words.ts'
 
 function event(entity_type: string, entity_id: string, status: string, context: Record<string, unknown> = {}): RuntimeEvent {

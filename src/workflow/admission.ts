@@ -3,13 +3,13 @@
 import { LabError } from '../errors.ts'
 import type { Workflow } from './plans/plan.ts'
 import type { Execution } from './runs/execution.ts'
-import type { SubmissionRequest } from './runs/submission_request.ts'
+import type { SubmissionRequest } from './state/submission_request.ts'
 
 /** `open_simulations` counts PURE_SIM runs and dry runs, `open_runs` the others, `open_threads` the labware threads of all of them. */
 type RunLimits = { open_simulations: number; open_runs: number; open_threads: number }
 
 export type AdmissionOptions = {
-  /** As they are now. */
+  /** The present limits. */
   limits(): RunLimits
   /** Is called with each run that is refused. */
   refused(bound: keyof RunLimits | 'large_dry_runs', message: string): void

@@ -4,22 +4,22 @@ import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 import { Id } from '../kit/name.ts'
-import { type Lost, leftInGrippers, strandLabware } from './journal/stranded_labware.ts'
 import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
 import { compileLibrary, type Library, readFolder, type Source } from './plans/library.ts'
+import { mustBeKnown } from './plans/mistakes.ts'
 import type { Workflow } from './plans/plan.ts'
 import { untaught, unusablePoints } from './plans/refusal.ts'
 import { hasDevice, type Topology } from './plans/topology.ts'
-import { mustBeKnown } from './plans/wrong.ts'
-import type { ThreadOnBench } from './runs/state.ts'
+import { type Lost, leftInGrippers, strandLabware } from './recovery/stranded_labware.ts'
 import type { Runtime } from './runtime.ts'
-import { pieceOf, type Standing, StandingPiece } from './standing_labware.ts'
+import { type Standing, StandingLabware, standingLabwareOf } from './standing_labware.ts'
+import type { ThreadOnBench } from './state/run.ts'
 import { rememberedAt, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 type CatalogOptions = {
   data_dir: string
-  /** Of `*.json` and `*.ts`; none, and there is nothing but what is shipped and what came over the API. */
+  /** The folder of `*.json` and `*.ts` files. Without it there are only the shipped workflows and those that came over the API. */
   topologies: string | undefined
   /** The workflows and topologies that come with the program, without those that do not fit the bench. */
   shipped: readonly Source[]
@@ -30,7 +30,7 @@ type CatalogOptions = {
   saved?: ReadonlyMap<string, unknown> | undefined
 }
 
-/** Where a workflow is from: a file of the topologies folder, the API, or the program itself. */
+/** The origin of a workflow: a file of the topologies folder, the API, or the program itself. */
 export const workflowSources = ['file', 'api', 'example'] as const
 type WorkflowSource = (typeof workflowSources)[number]
 
@@ -42,7 +42,7 @@ type Document = v.InferOutput<typeof Document>
 type Changed = { name: string; workflow: Workflow | undefined }
 
 /** The labware that stands while no run is open: a copy for people and backups, which is read where the state of runs says nothing of it. */
-const AtRest = v.strictObject({ topology: v.nullable(Id), labware: v.array(StandingPiece) })
+const AtRest = v.strictObject({ topology: v.nullable(Id), labware: v.array(StandingLabware) })
 
 /** Makes the runtime on what there is; `store` writes `labware.json`. */
 type Begin = (library: Library, store: (standing: Standing) => Promise<unknown>) => Runtime
@@ -50,7 +50,7 @@ type Files = Awaited<ReturnType<typeof readFolder>>
 
 const storedOrigin = 'workflows.json'
 const mostStored = 500
-/** In characters of JSON: each change writes the whole file, and all of it is in memory several times over. */
+/** Unit: characters of JSON: each change writes the whole file, and all of it is in memory several times over. */
 const mostOfAll = 4 * 1024 * 1024
 
 export class Catalog {
@@ -131,7 +131,7 @@ export class Catalog {
     }
   }
 
-  /** As read last, against the bench as it is now. */
+  /** Checks the documents that were read last against the present bench. */
   compileAnew(): Library {
     const library = this.#compiled()
     this.runtime.library = library
@@ -212,7 +212,7 @@ export class Catalog {
     return [...runtime.labware().map(whereaboutsOf), ...remembered]
   }
 
-  /** Takes an operator's word for where a labware is, and keeps it; answers its name. Rejects with `not_found`, `conflict`, `storage`. */
+  /** Takes an operator's word for where a labware is, and keeps it; returns its name. Rejects with `not_found`, `conflict`, `storage`. */
   async relocate(labware_id: string, { position }: { position: string | null }): Promise<string> {
     const piece = this.labware().find((one) => one.labware_id === labware_id)
     if (!piece) throw new LabError('not_found', `there is no labware ${JSON.stringify(labware_id)}; /api/labware shows what there is`)
@@ -232,7 +232,7 @@ export class Catalog {
     // Without a topology nobody can say what cannot be there: that is said when one is loaded.
     const known = new Set(standing.remembered.map(({ labware_id }) => labware_id))
     const left = threads.filter(({ seat, labware }) => seat !== null && !known.has(labware.labware_id))
-    standing.remember(left.map(({ labware, seat }) => pieceOf(labware, seat)))
+    standing.remember(left.map(({ labware, seat }) => standingLabwareOf(labware, seat)))
     return leftInGrippers(left)
   }
 
@@ -299,7 +299,7 @@ function mustHaveRoom(others: readonly Document[], document: Document): void {
   throw new LabError('conflict', sentence)
 }
 
-/** Of documents that are stored, and so frozen. */
+/** The compiled workflows of stored documents, which are frozen. */
 const lengths = new WeakMap<Document, number>()
 
 function lengthOf(document: Document): number {

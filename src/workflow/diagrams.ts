@@ -9,9 +9,9 @@ import {
   type Transitions,
   threadTransitions,
   workflowTransitions,
-} from './statuses.ts'
+} from './state/statuses.ts'
 
-/** In the order of a run, from the outside to the inside. */
+/** Sorted in the order of a run, from the outside to the inside. */
 const machines: Record<string, Transitions<string>> = {
   SUBMISSION: submissionTransitions,
   EXECUTION: phaseTransitions,

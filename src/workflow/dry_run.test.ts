@@ -6,7 +6,7 @@ import type { DryRun } from './dry_run.ts'
 import { PureEquipment } from './equipment/pure_equipment.ts'
 import type { Bench } from './plans/bench.ts'
 import { Durations } from './plans/durations.ts'
-import type { SubmissionRequest } from './runs/submission_request.ts'
+import type { SubmissionRequest } from './state/submission_request.ts'
 
 /** Two devices that one arm reaches, a hop takes 12 s; and a place to park, if there is to be one. */
 const topology = (pads: string[] = ['pad']): Loose => ({

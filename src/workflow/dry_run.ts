@@ -5,10 +5,10 @@ import { described } from '../kit/described.ts'
 import type { Workflow } from './plans/plan.ts'
 import type { Rehearsal } from './run_environments.ts'
 import { Execution } from './runs/execution.ts'
-import { Reason, why } from './runs/explaining.ts'
+import { Reason, why } from './runs/explanation.ts'
 import { Operator } from './runs/operator.ts'
-import type { SubmissionRequest } from './runs/submission_request.ts'
-import type { TimelineRow } from './runs/timeline.ts'
+import type { SubmissionRequest } from './state/submission_request.ts'
+import type { TimelineRow } from './threads/timeline.ts'
 
 const Seconds = v.pipe(v.number(), v.metadata({ unit: 's' }))
 
@@ -52,7 +52,7 @@ type Trial = Rehearsal & {
   began(execution: Execution): void
 }
 
-/** Then it is broken off. */
+/** The limit after which a dry run is broken off. */
 const most = { moves: 100_000, moments: 100_000 }
 
 /** Handlers hear nothing; the code of actions runs. */
@@ -105,7 +105,7 @@ const unpublished = {
   acknowledged: null,
 } as const
 
-/** They tell of something that was dealt with. */
+/** The incidents that tell of something that was dealt with. */
 const isNotice = new Set(['ACTION_CONTINUED', 'ACTION_REDIRECTED', 'MOVE_CONTINUED', 'RESERVATION_DEADLOCK'])
 
 function summed(execution: Execution, { conflicts, isEndless }: { conflicts: readonly string[]; isEndless: boolean }): Outcome {

@@ -4,8 +4,8 @@ import { type Test, test } from 'tap'
 import { begin, liveRuntime, run, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 import type { InjectedFault } from './equipment/pure_equipment.ts'
 import type { Execution } from './runs/execution.ts'
-import { blockers } from './runs/explaining.ts'
-import { actionTransitions, methodTransitions, type ThreadStatus, threadTransitions, workflowTransitions } from './statuses.ts'
+import { blockers } from './runs/explanation.ts'
+import { actionTransitions, methodTransitions, type ThreadStatus, threadTransitions, workflowTransitions } from './state/statuses.ts'
 
 const topology = {
   format: 1 as const,
@@ -78,15 +78,15 @@ const scripts: ((hear: (told: { event_name: string }[]) => void) => Promise<void
     hear(told)
     const execution = await begin(runtime, { workflow: 'work' })
     const thread = await threadIn(execution, 'plate', 'PAUSED')
-    thread.recover('ABORT_METHOD')
-    thread.stop()
+    thread.control.recover('ABORT_METHOD')
+    thread.control.stop()
     await runtime.over(execution)
   },
   // The method of one that is stopped when it is made has not begun.
   async (hear) => {
     let execution: Execution | undefined
     const onTold = ({ event_name }: { event_name: string }) => {
-      if (/^METHOD.*CREATED$/.test(event_name)) named(execution!, 'plate').stop()
+      if (/^METHOD.*CREATED$/.test(event_name)) named(execution!, 'plate').control.stop()
     }
     const { runtime, told } = testRuntime([topology, mixing([mix])], { onTold })
     hear(told)
@@ -149,9 +149,9 @@ test('a group is complete once for each submission', async (t) => {
   const asked = { workflow: 'work', batch_mode: 'JOIN_EXISTING', groups: groupsOf('g1', 'g2') } as const
   const execution = await begin(runtime, asked)
   t.equal(await begin(runtime, asked), execution)
-  const waiting = () => [...execution.threads.values()].filter(({ waiting }) => waiting?.kind === 'event')
+  const waiting = () => [...execution.threads.values()].filter(({ control: { waiting } }) => waiting?.kind === 'event')
   await until(() => waiting().length > 0)
-  execution.live()[0]!.stop()
+  execution.live()[0]!.control.stop()
   go(execution)
   await runtime.over(execution)
   const groups = told.filter(({ entity_type }) => entity_type === 'GROUP').map(({ context }) => JSON.stringify(context.ended))
@@ -196,9 +196,9 @@ test('OVERFLOW: labware that had enough goes on, though it could take part once 
   const twoJoins = { joins: [{ join: ['pour_1', 'pour_2'] }, { join: ['pour_1', 'pour_2'] }] }
   const { runtime } = testRuntime([topology, scarce('NEW', twoJoins)])
   const execution = await begin(runtime, { workflow: 'work' })
-  await until(() => named(execution, 'tips')?.waiting?.kind === 'event')
+  await until(() => named(execution, 'tips')?.control.waiting?.kind === 'event')
   go(execution)
-  await until(() => named(execution, 'tips-2')?.waiting?.kind === 'event' || execution.isOver)
+  await until(() => named(execution, 'tips-2')?.control.waiting?.kind === 'event' || execution.isOver)
   go(execution)
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
@@ -223,9 +223,9 @@ const spent = (when_full: string, joins: object[]) =>
 async function full(when_full: string, after: keyof typeof afterwards) {
   const tested = testRuntime([topology, spent(when_full, afterwards[after])])
   const execution = await begin(tested.runtime, { workflow: 'work' })
-  await until(() => named(execution, 'plate')?.waiting?.kind === 'event')
+  await until(() => named(execution, 'plate')?.control.waiting?.kind === 'event')
   const first = named(execution, 'tips')
-  await until(() => (after === 'is busy elsewhere' ? first.waiting?.kind === 'event' : first.isOver))
+  await until(() => (after === 'is busy elsewhere' ? first.control.waiting?.kind === 'event' : first.isOver))
   execution.emitCustom('next', { value: null, data: {} }, null)
   return { ...tested, execution }
 }
@@ -234,7 +234,7 @@ for (const after of Object.keys(afterwards) as (keyof typeof afterwards)[]) {
   test(`OVERFLOW is told when the full labware ${after}, and another comes`, async (t) => {
     const { runtime, told, execution } = await full('NEW', after)
     await until(() => named(execution, 'plate').isOver)
-    const isAsking = () => execution.live().length > 0 && execution.live().every(({ waiting }) => waiting?.kind === 'event')
+    const isAsking = () => execution.live().length > 0 && execution.live().every(({ control: { waiting } }) => waiting?.kind === 'event')
     while (!execution.isOver) {
       await until(() => execution.isOver || isAsking())
       go(execution)
@@ -258,7 +258,7 @@ for (const after of Object.keys(afterwards) as (keyof typeof afterwards)[]) {
 
 test('AWAITING_DECISION is told also when the full labware has ended, and RETRY brings another', async (t) => {
   const { runtime, told, execution } = await full('RECOVERABLE_REJECT', 'has ended')
-  ;(await threadIn(execution, 'plate', 'PAUSED')).recover('RETRY')
+  ;(await threadIn(execution, 'plate', 'PAUSED')).control.recover('RETRY')
   await runtime.over(execution)
   t.same(slots(told), ['AWAITING_DECISION'])
   t.ok(named(execution, 'tips-2'))
@@ -295,13 +295,13 @@ test('AWAITING_DECISION: RETRY goes on once the labware that had enough has ende
   const { runtime, told } = testRuntime([topology, scarce('RECOVERABLE_REJECT')])
   const execution = await begin(runtime, { workflow: 'work' })
   const thread = await threadIn(execution, 'plate', 'PAUSED')
-  t.equal(thread.pausedAt, 'SPAWN_CAPACITY')
-  thread.recover('RETRY')
+  t.equal(thread.control.pausedAt, 'SPAWN_CAPACITY')
+  thread.control.recover('RETRY')
   await until(() => slots(told).length === 2)
   t.same(slots(told), ['AWAITING_DECISION', 'AWAITING_DECISION'], 'too soon')
   go(execution)
   await until(() => named(execution, 'tips').isOver && thread.status.current === 'PAUSED')
-  thread.recover('RETRY')
+  thread.control.recover('RETRY')
   await until(() => execution.isOver || named(execution, 'tips-2')?.status.current === 'AWAITING_EVENT')
   go(execution)
   await runtime.over(execution)
@@ -319,7 +319,7 @@ async function orphaned() {
   )
   const tested = testRuntime([topology, document])
   const execution = await begin(tested.runtime, { workflow: 'work', batch_mode: 'JOIN_EXISTING', groups: groupsOf('g1') })
-  ;(await threadIn(execution, 'tips', 'AWAITING_EVENT')).stop()
+  ;(await threadIn(execution, 'tips', 'AWAITING_EVENT')).control.stop()
   await threadIn(execution, 'plate', 'PAUSED')
   return { ...tested, execution }
 }
@@ -328,7 +328,7 @@ test('ORPHANED: those in scope stand until a resume accepts that the labware wil
   const { runtime, told, incidents, execution } = await orphaned()
   t.same(slots(told), ['ORPHANED'])
   t.match(incidents.at(-1), { category: 'ORPHANED_BACKLOG', message: /pour_1/ })
-  t.equal(named(execution, 'plate').pause_reason, 'system')
+  t.equal(named(execution, 'plate').control.pause_reason, 'system')
   await t.rejects(begin(runtime, { workflow: 'work', batch_mode: 'JOIN_EXISTING', groups: groupsOf('g2') }), {
     code: 'conflict',
     message: /resume it/,
@@ -348,12 +348,12 @@ test('ORPHANED: also when it ends on its way to the device', async (t) => {
   )
   const { runtime, told } = testRuntime([topology, document])
   const execution = await begin(runtime, { workflow: 'work' })
-  ;(await threadIn(execution, 'tips', 'MOVING')).stop()
+  ;(await threadIn(execution, 'tips', 'MOVING')).control.stop()
   await threadIn(execution, 'plate', 'COMPLETED')
   t.same(slots(told), [], 'it arrives, and takes part, and then it stops')
   const failing = testRuntime([topology, document], { faults: [{ operation: 'pick', call: 2, does: 'fail' }] })
   const other = await begin(failing.runtime, { workflow: 'work' })
-  ;(await threadIn(other, 'tips', 'PAUSED')).recover('ABORT_THREAD')
+  ;(await threadIn(other, 'tips', 'PAUSED')).control.recover('ABORT_THREAD')
   await threadIn(other, 'plate', 'PAUSED')
   t.same(slots(failing.told), ['ORPHANED'])
   other.resume()
@@ -368,8 +368,8 @@ test('ORPHANED: what was given up is left also where the labware stands that wil
   )
   const { runtime, told } = testRuntime([topology, document])
   const execution = await begin(runtime, { workflow: 'work' })
-  await until(() => named(execution, 'plate')?.waiting?.kind === 'event')
-  named(execution, 'tips').stop()
+  await until(() => named(execution, 'plate')?.control.waiting?.kind === 'event')
+  named(execution, 'tips').control.stop()
   await threadIn(execution, 'plate', 'PAUSED')
   t.match(blockers(execution)[0], { kind: 'orphaned', message: /nobody brings tips any more.* pour_1/, remedy: /resume the execution/ })
   execution.resume()
@@ -402,7 +402,7 @@ test('one that is put out of the way while it waits is shown waiting', async (t)
     'THREAD tips AWAITING_EVENT',
   )
   t.ok(events.indexOf('THREAD tips MOVING', waits) > waits, 'it was put out of the way')
-  t.equal(rack.waiting?.kind, 'event')
+  t.equal(rack.control.waiting?.kind, 'event')
   go(execution)
   await runtime.over(execution)
 })

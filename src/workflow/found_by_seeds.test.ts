@@ -111,7 +111,7 @@ test('what was put into a loop that does not go round again is told of', async (
   const { runtime, told, incidents } = testRuntime([topology, workflow(steps, { labware: ['plate', 'tips'], tips: loop })])
   const execution = await begin(runtime, { workflow: 'mixed' })
   const carrier = await threadIn(execution, 'tips', 'EXECUTING_ACTION')
-  await until(() => /^work/.test(carrier.waiting?.what ?? ''), 'its second round')
+  await until(() => /^work/.test(carrier.control.waiting?.what ?? ''), 'its second round')
   execution.insert({ before: 'tips/join', item: { action: { emit: 'once' } } })
   execution.skip('plate/again')
   execution.emitCustom('go', { value: null, data: {} }, null)
@@ -148,10 +148,10 @@ test('who says that labware is where it was going, and then that it is elsewhere
     const { to } = plate.move?.hop ?? execution.timeline.rows().at(-1)!
     runtime.relocate(plate.labware.labware_id, { position: to })
     runtime.relocate(plate.labware.labware_id, { position: 'pad_3' })
-    plate.recover('RETRY')
+    plate.control.recover('RETRY')
     if (call === 2) {
-      await until(() => incidents.length === 2 && plate.pausedAt === 'MOVE_RESOLUTION')
-      plate.recover('RETRY')
+      await until(() => incidents.length === 2 && plate.control.pausedAt === 'MOVE_RESOLUTION')
+      plate.control.recover('RETRY')
     }
     await runtime.over(execution)
     t.ok(trace(told).includes('THREAD plate COMPLETED'), `move ${call}`)

@@ -12,8 +12,9 @@ import { Hops, movesOf } from './plans/timing.ts'
 import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
 import { Scheduler } from './scheduler/scheduler.ts'
-import { LabwareOnDeck } from './threads/labware.ts'
-import type { RunEnvironment, RunMode } from './threads/run_environment.ts'
+import { LabwareOnDeck } from './state/labware.ts'
+import type { RunMode } from './state/modes.ts'
+import type { RunEnvironment } from './threads/run_environment.ts'
 
 export type RunEnvironmentOptions = {
   clock: Clock
@@ -186,7 +187,7 @@ export class RunEnvironments {
   #reportDeadlock(thread_ids: readonly string[], victim_id: string): void {
     const threads = new Map(this.#open().flatMap(({ threads }) => [...threads]))
     const victim = threads.get(victim_id)
-    const isHeld = (thread_id: string) => threads.get(thread_id)?.waiting?.kind === 'operator'
+    const isHeld = (thread_id: string) => threads.get(thread_id)?.control.waiting?.kind === 'operator'
     const namesOf = (ids: readonly string[]) => ids.map((thread_id) => threads.get(thread_id)?.name ?? thread_id).join(', ')
     const held = thread_ids.filter(isHeld)
     const waiting = thread_ids.filter((thread_id) => !isHeld(thread_id))

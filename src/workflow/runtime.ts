@@ -8,27 +8,28 @@ import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { flatId } from '../kit/flat_id.ts'
 import { Admission, type AdmissionOptions, unbounded } from './admission.ts'
 import { type DryRun, dryRun } from './dry_run.ts'
-import { type RecordStore, Records, type SubmissionRecord } from './journal/records.ts'
-import { restore } from './journal/restoring.ts'
-import type { Lost } from './journal/stranded_labware.ts'
-import { ExecutionTrackingSink } from './journal/tracking_sink.ts'
 import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
 import type { Library } from './plans/library.ts'
 import type { Workflow } from './plans/plan.ts'
 import { refusalFor } from './plans/refusal.ts'
 import type { Topology } from './plans/topology.ts'
+import { type RecordStore, Records, type SubmissionRecord } from './records/records.ts'
+import { ExecutionTrackingSink } from './records/tracking_sink.ts'
+import { restore } from './recovery/restore.ts'
+import type { Lost } from './recovery/stranded_labware.ts'
 import { type RunEnvironmentOptions, RunEnvironments } from './run_environments.ts'
-import type { RunStates } from './run_state.ts'
-import { barcodesMustBeFree, checkSubmission, openRunFor, readMustBeFree, startsMustBeFree } from './runs/checking.ts'
-import { Execution, type Surroundings } from './runs/execution.ts'
+import { Execution, type RunContext } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
-import type { Checkpoint, SubmissionState } from './runs/state.ts'
 import type { Submission } from './runs/submission.ts'
-import { requestHash, type SubmissionRequest } from './runs/submission_request.ts'
-import { type Standing, StandingLabware } from './standing_labware.ts'
-import type { OperatorVerdict } from './threads/late_calls.ts'
-import type { RunEnvironment, RunMode } from './threads/run_environment.ts'
+import { barcodesMustBeFree, checkSubmission, openRunFor, readMustBeFree, startsMustBeFree } from './runs/submission_check.ts'
+import { type Standing, StandingLabwareStore } from './standing_labware.ts'
+import type { RunStates } from './state/entry.ts'
+import type { RunMode } from './state/modes.ts'
+import type { Checkpoint, SubmissionState } from './state/run.ts'
+import { requestHash, type SubmissionRequest } from './state/submission_request.ts'
+import type { OperatorVerdict } from './threads/action/late_calls.ts'
+import type { RunEnvironment } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
 import { leftOn, type PlacedLabware, placedLabware, relocate } from './whereabouts.ts'
 
@@ -40,7 +41,7 @@ export type RuntimeOptions = Omit<RunEnvironmentOptions, 'newId'> & {
   /** The devices and points there are. */
   bench: Bench
   library: Library
-  /** Where its sink keeps the record of each run; in memory alone by default. */
+  /** The place where its sink keeps the record of each run; in memory alone by default. */
   records?: Records
   /** A sink of somebody else, which gets the same events. */
   recordService?: RecordStore
@@ -70,14 +71,14 @@ const mostKnown = 5000
 
 export class Runtime {
   readonly #options: RuntimeOptions
-  readonly #around: Surroundings
+  readonly #around: RunContext
   readonly #admission: Admission
   readonly operator: Operator
   readonly records: Records
   readonly #tracking: Sink
   library: Library
   readonly environments: RunEnvironments
-  readonly standing: StandingLabware
+  readonly standing: StandingLabwareStore
   readonly #executions = new Map<string, Execution>()
   readonly #submissions = new Map<string, Submission>()
   readonly #idle = new Map<string, () => void>()
@@ -88,7 +89,7 @@ export class Runtime {
     this.library = options.library
     this.#admission = new Admission(options.admission ?? unbounded, () => this.#open())
     this.environments = new RunEnvironments({ ...options, newId: () => this.#newId() }, () => this.#open())
-    this.standing = new StandingLabware({
+    this.standing = new StandingLabwareStore({
       environments: this.environments,
       store: options.storeStanding ?? (async () => {}),
       untilStored: (work) => this.#untilStored(work),
@@ -128,7 +129,7 @@ export class Runtime {
     return this.#options.hub.getEventsForExecution(execution_id)
   }
 
-  /** As the lists, for logs too long to be one. */
+  /** Yields the same as the lists, for logs too long to be one. */
   events(asked: { since?: number; execution_id?: string } = {}): AsyncIterable<RuntimeEvent> {
     return this.#options.hub.events(asked)
   }
@@ -307,7 +308,10 @@ export class Runtime {
     return execution
   }
 
-  /** As it was when the run began, where it holds no code; else as it is, which must be the same. Throws `not_found`, `conflict`, `invalid`. */
+  /**
+   * Returns the workflow as it was when the run began, if it holds no code; otherwise the present one, which must be the same. Throws
+   * `not_found`, `conflict`, `invalid`.
+   */
   #workflowOf({ execution: { workflow: name, hash, topology: on }, document }: Checkpoint): Workflow {
     const known = this.library.workflows.get(name)
     if (known?.hash === hash || document === null) return this.workflow(name)
@@ -335,7 +339,7 @@ export class Runtime {
 
   /**
    * Takes an operator's word about a device call that takes too long, by the id of its incident: it may take so many seconds longer, is cut off
-   * and has failed, or is cut off and has done its work. Answers what call it is. Throws `not_found`, `conflict`.
+   * and has failed, or is cut off and has done its work. Returns what call it is. Throws `not_found`, `conflict`.
    */
   decideLateCall(incident_id: string, verdict: OperatorVerdict): string {
     const execution = this.executions().find(({ lateCalls }) => lateCalls.has(incident_id))

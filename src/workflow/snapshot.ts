@@ -3,17 +3,17 @@
 
 import * as v from 'valibot'
 import { described } from '../kit/described.ts'
-import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, SubmissionRecord, ThreadRecord } from './journal/records.ts'
 import type { Workflow } from './plans/plan.ts'
 import type { Topology } from './plans/topology.ts'
+import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, SubmissionRecord, ThreadRecord } from './records/records.ts'
 import type { Execution } from './runs/execution.ts'
 import { retriesOn } from './runs/held_action.ts'
-import type { TimelineRow } from './runs/timeline.ts'
-import { type ActionStatus, actionTransitions } from './statuses.ts'
+import { type ActionStatus, actionTransitions } from './state/statuses.ts'
 import { decisions } from './threads/recovery.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
 import { scopeKey } from './threads/slots.ts'
 import type { LabwareThread } from './threads/thread.ts'
+import type { TimelineRow } from './threads/timeline.ts'
 
 const MaybeText = v.nullable(v.string())
 const ActionStatusWord = v.picklist(Object.keys(actionTransitions) as ActionStatus[])
@@ -152,7 +152,7 @@ export function summaryOf({ row, execution, records }: Known): ExecutionSummary 
     paused: isOpen ? paused : null,
     thread_count: threads?.size ?? records.threads(row.execution_id).length,
     open_count: isOpen ? (execution?.liveCount ?? 0) : 0,
-    needs_person_count: isOpen ? (execution?.live() ?? []).filter(({ waiting }) => waiting?.kind === 'operator').length : 0,
+    needs_person_count: isOpen ? (execution?.live() ?? []).filter(({ control: { waiting } }) => waiting?.kind === 'operator').length : 0,
   }
 }
 
@@ -187,7 +187,8 @@ export function threadsOf({ row, execution, records }: Known, now: number): Show
 /** `now` is Unix time, s. Without the thread itself, what its record says. */
 export function shownThread(record: ThreadRecord, thread: LabwareThread | undefined, now: number): ShownThread {
   if (!thread) return { ...record, ...unknown }
-  const { labware, environment, waiting, method, joining, device, decisions } = thread
+  const { labware, environment, method, joining, device } = thread
+  const { waiting, decisions } = thread.control
   return {
     ...record,
     decisions: [...decisions],

@@ -5,29 +5,29 @@
 import * as v from 'valibot'
 import { messageOf } from '../errors.ts'
 import type { Change, StateSource } from '../events/states.ts'
-import { cannotBe, type Lost } from './journal/stranded_labware.ts'
+import { cannotBe, type Lost } from './recovery/stranded_labware.ts'
 import type { RunEnvironments } from './run_environments.ts'
-import type { RunStates } from './run_state.ts'
 import type { Execution } from './runs/execution.ts'
-import { Labware } from './threads/labware.ts'
+import type { RunStates } from './state/entry.ts'
+import { Labware } from './state/labware.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
 
 /** The name of this part of the state, beside the ids of runs. */
 export const benchId = 'bench'
 
-export const StandingPiece = v.strictObject({
+export const StandingLabware = v.strictObject({
   /** Null when it is somewhere, and nobody knows where. */
   seat: v.nullable(v.string()),
   ...v.omit(Labware, ['state', 'held_by']).entries,
   /** The transporter that may have it in its gripper. */
   held_by: v.optional(v.string()),
 })
-export type StandingPiece = v.InferOutput<typeof StandingPiece>
+export type StandingLabware = v.InferOutput<typeof StandingLabware>
 
 /** The labware on the topology that is loaded, in LIVE; while none is loaded, that of the last one. */
-export type Standing = { topology: string | null; labware: StandingPiece[] }
+export type Standing = { topology: string | null; labware: StandingLabware[] }
 
-type Options = {
+type StandingLabwareOptions = {
   environments: Pick<RunEnvironments, 'topology'>
   /** Stores what stands at rest. Rejects with `storage`. */
   store(standing: Standing): Promise<unknown>
@@ -48,11 +48,11 @@ function deckOf({ environment: { mode }, execution_id }: Run): string {
 /** The part of the state between two rests. Each has a source of its own, because a copy of the one before may still be made. */
 type Written = StateSource & { readonly standing: Map<string, string> }
 
-export class StandingLabware {
-  readonly #options: Options
+export class StandingLabwareStore {
+  readonly #options: StandingLabwareOptions
   readonly #decks = new Map<string, Deck>()
   /** The labware of decks that are not there now. */
-  readonly #remembered = new Map<string, Map<string, StandingPiece>>()
+  readonly #remembered = new Map<string, Map<string, StandingLabware>>()
   /** The runs whose state is written. */
   readonly #open = new Set<Run>()
   #states: RunStates | undefined
@@ -68,24 +68,24 @@ export class StandingLabware {
   /** Resolves when all is stored where it is at rest, if no run is open. */
   resting: Promise<void> = Promise.resolve()
 
-  constructor(options: Options) {
+  constructor(options: StandingLabwareOptions) {
     this.#options = options
   }
 
   /** The labware of LIVE. */
-  get live(): StandingPiece[] {
+  get live(): StandingLabware[] {
     const deck = this.#decks.get('LIVE')
     if (!deck) return this.remembered
     return [...deck.environment.labware.keys()].flatMap((labware_id) => standingOn(deck.environment, labware_id) ?? [])
   }
 
   /** The labware of LIVE while its topology is not loaded. */
-  get remembered(): StandingPiece[] {
+  get remembered(): StandingLabware[] {
     return [...(this.#remembered.get('LIVE')?.values() ?? [])]
   }
 
   /** Remembers labware of LIVE whose topology is not loaded, or is about to be unloaded. */
-  remember(pieces: Iterable<StandingPiece>): void {
+  remember(pieces: Iterable<StandingLabware>): void {
     const remembered = this.#remembered.get('LIVE') ?? new Map()
     for (const piece of pieces) remembered.set(piece.labware_id, piece)
     this.#remembered.set('LIVE', remembered)
@@ -140,7 +140,7 @@ export class StandingLabware {
   }
 
   /** Labware that cannot be there is known all the same: somebody has to say where it is. */
-  #place({ labware, scheduler }: RunEnvironment, { seat: position, held_by, ...its }: StandingPiece): void {
+  #place({ labware, scheduler }: RunEnvironment, { seat: position, held_by, ...its }: StandingLabware): void {
     const { labware_id, name, placing } = its
     labware.set(labware_id, { ...its, state: 'ENDED', held_by: held_by ?? null })
     if (position === null) return
@@ -157,7 +157,7 @@ export class StandingLabware {
   /** Takes over what was saved, before any deck is there. Returns the topology that was loaded. */
   recall(keys: ReadonlyMap<string, unknown>): string | null {
     for (const [key, value] of keys) {
-      const piece = v.safeParse(StandingPiece, value)
+      const piece = v.safeParse(StandingLabware, value)
       if (!piece.success) continue
       const { name } = partsOf(key)
       const remembered = this.#remembered.get(name) ?? new Map()
@@ -228,7 +228,7 @@ export class StandingLabware {
     await this.#states?.persist()
   }
 
-  /** One rest at a time, and at most one that waits: a card that has no room is not asked more often for each run that has ended since. */
+  /** Stores the labware at rest, one store at a time and at most one waiting: a full disk is not asked once more for each run that ended. */
   #settle(): void {
     if (this.#isToRest) return
     this.#isToRest = true
@@ -317,12 +317,12 @@ function textOf(value: unknown): string | null {
 }
 
 /** The labware with this id, if it is on the deck and no thread moves it. */
-function standingOn({ labware, scheduler }: RunEnvironment, labware_id: string): StandingPiece | undefined {
+function standingOn({ labware, scheduler }: RunEnvironment, labware_id: string): StandingLabware | undefined {
   const one = labware.get(labware_id)
   if (one?.state !== 'ENDED' || scheduler.whose(labware_id) !== null) return undefined
-  return pieceOf(one, scheduler.whereIs(labware_id) ?? null)
+  return standingLabwareOf(one, scheduler.whereIs(labware_id) ?? null)
 }
 
-export function pieceOf({ state: _, held_by, ...its }: Labware, position: string | null): StandingPiece {
+export function standingLabwareOf({ state: _, held_by, ...its }: Labware, position: string | null): StandingLabware {
   return { seat: position, ...its, ...(held_by !== null && { held_by }) }
 }

@@ -5,7 +5,7 @@ import { VirtualTime } from '../kit/virtual_time.ts'
 import { begin, Kept, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 import { type InjectedFault, PureEquipment } from './equipment/pure_equipment.ts'
 import type { Bench } from './plans/bench.ts'
-import { checkpointOf } from './runs/state.ts'
+import { checkpointOf } from './state/run.ts'
 
 const topology = {
   format: 1,
@@ -132,16 +132,16 @@ test('an action is skipped while it waits for the labware of others, also while 
     const { runtime, told } = testRuntime([twoSites, workflow([], shared)])
     const execution = await begin(runtime, { workflow: 'mixed' })
     const plate = await threadIn(execution, 'plate', 'AWAITING_CO_THREADS')
-    await until(() => plate.waiting?.kind === 'peer')
+    await until(() => plate.control.waiting?.kind === 'peer')
     if (isPaused) {
-      plate.pause('manual')
+      plate.control.pause('manual')
       await threadIn(execution, 'plate', 'PAUSED')
     }
     t.equal(execution.skip('mix'), 'plate/mix_it/mix')
     await until(() => trace(told).includes('ACTION mix SKIPPED'))
     if (isPaused) {
-      await until(() => plate.status.current === 'PAUSED' && plate.pause_reason === 'manual')
-      plate.resume()
+      await until(() => plate.status.current === 'PAUSED' && plate.control.pause_reason === 'manual')
+      plate.control.resume()
     }
     execution.emitCustom('go', { value: null, data: {} }, null)
     await runtime.over(execution)
@@ -157,7 +157,7 @@ test('a wait for an event is skipped while it waits, and a branch with all that 
   const { execution, over } = await started(workflow(steps))
   await threadIn(execution, 'plate', 'AWAITING_EVENT')
   t.equal(execution.skip('wait_for'), 'plate/wait_for')
-  await until(() => execution.live()[0]!.waiting?.what === 'custom event way')
+  await until(() => execution.live()[0]!.control.waiting?.what === 'custom event way')
   t.equal(execution.skip('fork'), 'plate/fork')
   t.same(only(await over(), /METHOD/), ['METHOD read_it CREATED', 'METHOD read_it IN_PROGRESS', 'METHOD read_it COMPLETED'])
 })
@@ -387,14 +387,14 @@ async function late(faults: InjectedFault[] = hung, document: object = workflow(
 
 test('a device call that takes too long holds the thread, and goes on', async (t) => {
   const { plate, incidents, execution, over } = await late()
-  t.equal(plate.pausedAt, 'DEVICE_TIMEOUT')
+  t.equal(plate.control.pausedAt, 'DEVICE_TIMEOUT')
   t.match(plate.last_error, /mix of mixer for plate has not ended within 660 s/)
   t.same(
     incidents.map(({ category }) => category),
     ['RECOVERABLE_TIMEOUT'],
   )
   t.equal(execution.environment.scheduler.holder('mixer'), plate.thread_id, 'nobody else gets the device')
-  plate.stop()
+  plate.control.stop()
   const events = await over()
   t.ok(events.includes('ACTION mix ABORTED') && events.includes('THREAD plate ABORTED'))
 })
@@ -405,9 +405,9 @@ test('abort cuts the call off: it has failed, and somebody decides', async (t) =
   t.match(runtime.decideLateCall(incident, 'abort'), /mix of mixer/)
   t.throws(() => runtime.decideLateCall(incident, 'abort'), { code: 'conflict' })
   t.throws(() => runtime.decideLateCall('none', 'complete'), { code: 'not_found' })
-  await until(() => plate.pausedAt === 'DEVICE_OP')
+  await until(() => plate.control.pausedAt === 'DEVICE_OP')
   t.equal(plate.status.current, 'PAUSED')
-  plate.recover('RETRY_OP')
+  plate.control.recover('RETRY_OP')
   const events = await over()
   t.same(only(events, /PAUSED|DEVICE_OP/), ['THREAD plate PAUSED', 'DEVICE_OP FAILED', 'THREAD plate PAUSED'])
   t.ok(events.includes('METHOD mix_it COMPLETED'))
@@ -418,7 +418,7 @@ test('complete takes an operator at his word, and cuts the call off; so does CON
   for (const say of ['complete', 'CONTINUE']) {
     const { runtime, id, plate, incidents, over } = await late()
     if (say === 'complete') runtime.decideLateCall(id(), 'complete')
-    else plate.recover('CONTINUE')
+    else plate.control.recover('CONTINUE')
     const events = await over()
     t.ok(events.includes('ACTION mix COMPLETED') && events.includes('METHOD mix_it COMPLETED'))
     t.ok(incidents.some(({ category }) => category === 'ACTION_CONTINUED'))
@@ -431,7 +431,7 @@ test('extend gives it more time, and then it is late once more', async (t) => {
   const first = id()
   const at = execution.environment.clock.now()
   runtime.decideLateCall(first, { extend: 90 })
-  await until(() => incidents.length === 2 && plate.pausedAt === 'DEVICE_TIMEOUT')
+  await until(() => incidents.length === 2 && plate.control.pausedAt === 'DEVICE_TIMEOUT')
   t.equal(execution.environment.clock.now() - at, 90_000)
   t.throws(() => runtime.decideLateCall(first, { extend: 5 }), { code: 'conflict' })
   runtime.decideLateCall(id(), 'complete')
@@ -451,7 +451,7 @@ test('a call that ends by itself after all lets the thread go on', async (t) => 
   })
   const execution = await begin(runtime, { workflow: 'mixed' })
   const plate = await threadIn(execution, 'plate', 'PAUSED')
-  t.equal(plate.pausedAt, 'DEVICE_TIMEOUT')
+  t.equal(plate.control.pausedAt, 'DEVICE_TIMEOUT')
   hangs?.()
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
@@ -535,12 +535,12 @@ test('labware in a gripper is put by hand where it was going, and CONTINUE goes 
   const { runtime, execution, over } = await started(workflow(), [{ operation: 'place', call: 1, does: 'fail' }])
   const plate = await threadIn(execution, 'plate', 'PAUSED')
   const id = plate.labware.labware_id
-  t.throws(() => plate.recover('CONTINUE'), { code: 'conflict' })
+  t.throws(() => plate.control.recover('CONTINUE'), { code: 'conflict' })
   t.match(runtime.labware(), [{ labware: { labware_id: id, held_by: 'arm' }, thread: { name: 'plate' } }])
   runtime.relocate(id, { position: 'nest' })
   t.equal(plate.labware.held_by, null)
   t.equal(execution.environment.scheduler.userOf('arm'), undefined, 'the gripper is free for others')
-  plate.recover('CONTINUE')
+  plate.control.recover('CONTINUE')
   const events = await over()
   t.ok(events.includes('METHOD mix_it COMPLETED'))
   t.equal(execution.phase.current, 'completed')
@@ -550,7 +550,7 @@ test('labware that is put elsewhere by hand is fetched from there on RETRY', asy
   const { runtime, execution, over } = await started(workflow(), [{ operation: 'place', call: 1, does: 'fail' }])
   const plate = await threadIn(execution, 'plate', 'PAUSED')
   runtime.relocate(plate.labware.labware_id, { position: 'pad_3' })
-  plate.recover('RETRY')
+  plate.control.recover('RETRY')
   await over()
   const hops = execution.timeline.rows().filter(({ kind }) => kind === 'move')
   t.match(hops.slice(0, 2), [
@@ -592,7 +592,7 @@ test('labware that waits for its way begins it where it was put', async (t) => {
   const thread = await threadIn(execution, 'plate', 'AWAITING_EVENT')
   execution.environment.scheduler.put('a stranger', 'middle', null)
   execution.emitCustom('go', { value: null, data: {} }, null)
-  await until(() => thread.waiting?.what === 'the way to end')
+  await until(() => thread.control.waiting?.what === 'the way to end')
   runtime.relocate(thread.labware.labware_id, { position: 'beside' })
   await runtime.over(execution)
   t.match(
@@ -605,12 +605,12 @@ test('labware that was taken from its device before the action began is brought 
   const { runtime, told } = testRuntime([twoSites, workflow([], shared)])
   const execution = await begin(runtime, { workflow: 'mixed' })
   const plate = await threadIn(execution, 'plate', 'AWAITING_CO_THREADS')
-  await until(() => plate.waiting?.kind === 'peer')
-  plate.pause('manual')
+  await until(() => plate.control.waiting?.kind === 'peer')
+  plate.control.pause('manual')
   await threadIn(execution, 'plate', 'PAUSED')
   runtime.relocate(plate.labware.labware_id, { position: 'pad_2' })
-  plate.resume()
-  await until(() => plate.waiting?.kind === 'peer' && execution.environment.scheduler.whereIs(plate.labware.labware_id) !== 'pad_2')
+  plate.control.resume()
+  await until(() => plate.control.waiting?.kind === 'peer' && execution.environment.scheduler.whereIs(plate.labware.labware_id) !== 'pad_2')
   execution.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
   const moves = execution.timeline.rows().filter(({ kind, thread_name }) => kind === 'move' && thread_name === 'plate')
@@ -626,7 +626,7 @@ test('labware is not moved on paper while it is under way, nor to where somethin
   const put = (position: string | null) => () => runtime.relocate(labware_id, { position })
   t.throws(put('pad_2'), { code: 'conflict', message: /under way: mixer works on it/ })
   t.throws(() => runtime.relocate('none', { position: 'pad_2' }), { code: 'not_found' })
-  plate.pause('manual')
+  plate.control.pause('manual')
   await threadIn(execution, 'plate', 'PAUSED')
   t.throws(put('pad_9'), { code: 'not_found', message: /did you mean/ })
   t.throws(put(null), { code: 'conflict', message: /stop it before/ })
@@ -634,7 +634,7 @@ test('labware is not moved on paper while it is under way, nor to where somethin
   const there = execution.environment.scheduler.whereIs(other.labware.labware_id)
   if (there !== undefined) t.throws(put(there), { code: 'conflict', message: /other stands there/ })
   put('pad_2')()
-  plate.resume()
+  plate.control.resume()
   await over()
   t.equal(execution.phase.current, 'completed')
 })
@@ -664,7 +664,7 @@ test('RETRY_OP is refused while the labware is not at the device', async (t) => 
   const { runtime, execution, over } = await started(workflow(), [{ operation: 'mix', call: 1, does: 'fail' }])
   const plate = await threadIn(execution, 'plate', 'PAUSED')
   runtime.relocate(plate.labware.labware_id, { position: 'pad_2' })
-  t.throws(() => plate.recover('RETRY_OP'), { code: 'conflict', message: /RETRY brings it there/ })
-  plate.recover('RETRY')
+  t.throws(() => plate.control.recover('RETRY_OP'), { code: 'conflict', message: /RETRY brings it there/ })
+  plate.control.recover('RETRY')
   t.ok((await over()).includes('ACTION mix COMPLETED'))
 })

@@ -6,12 +6,13 @@ import { described } from '../kit/described.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { remedyOf } from './runs/in_the_way.ts'
 import { ShownLabware } from './snapshot.ts'
-import { pieceOf, type StandingPiece } from './standing_labware.ts'
-import { type Labware, placeOf } from './threads/labware.ts'
-import { knowsBetter } from './threads/moving.ts'
-import { type RunEnvironment, runModes } from './threads/run_environment.ts'
+import { type StandingLabware, standingLabwareOf } from './standing_labware.ts'
+import { type Labware, placeOf } from './state/labware.ts'
+import { runModes } from './state/modes.ts'
+import { mayBe, provenBy, uncertainty } from './state/move.ts'
+import { endUncertainty } from './threads/move/hop.ts'
+import type { RunEnvironment } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
-import { mayBe, provenBy, uncertainty } from './threads/uncertain.ts'
 
 const MaybeText = v.nullable(v.string())
 
@@ -50,11 +51,11 @@ export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): 
     thread_id: thread?.thread_id ?? null,
     thread_name: thread?.name ?? null,
     left_by: (!thread && labware.last_run) || null,
-    remedy: !thread ? remedyOf(labware) : thread.isLost ? uncertainty(thread.state) : null,
+    remedy: !thread ? remedyOf(labware) : thread.control.isLost ? uncertainty(thread.state) : null,
   }
 }
 
-/** Of what stood there when its topology was unloaded. */
+/** Shows labware that stood there when its topology was unloaded. */
 export function rememberedAt(known: Known, position: string | null): Whereabouts {
   const { labware_id, name, template, type, kind, barcode, tips_left, placing, held_by = null, last_run: left_by = null } = known
   const what = { labware_id, name, template, type, kind, barcode, tips_left, left_by, remedy: remedyOf(known) }
@@ -75,12 +76,12 @@ export function placedLabware(environments: Iterable<RunEnvironment>, threads: r
 }
 
 /** Lists all labware on a deck as it is when no thread moves it any more. */
-export function leftOn(environment: RunEnvironment, placed: readonly PlacedLabware[]): StandingPiece[] {
+export function leftOn(environment: RunEnvironment, placed: readonly PlacedLabware[]): StandingLabware[] {
   const { labware: deck, scheduler } = environment
   return placed.flatMap(({ labware, environment: its, thread }) => {
     const { labware_id } = labware
     if (its !== environment || !deck.has(labware_id)) return []
-    return pieceOf({ ...labware, ...(thread && mayBe(thread.state)) }, scheduler.whereIs(labware_id) ?? null)
+    return standingLabwareOf({ ...labware, ...(thread && mayBe(thread.state)) }, scheduler.whereIs(labware_id) ?? null)
   })
 }
 
@@ -99,7 +100,7 @@ export function relocate(piece: PlacedLabware, position: string | null): void {
   // Where it may have been was kept in its own name.
   if (!thread) scheduler.forget(labware.labware_id)
   letGo(piece)
-  if (thread) knowsBetter(thread)
+  if (thread) endUncertainty(thread)
   if (thread) takeAway(thread, device)
   // Whether that can be is said before the next thing moves.
   thread?.execution.state.persisted()?.catch(() => undefined)
@@ -112,13 +113,13 @@ export function relocate(piece: PlacedLabware, position: string | null): void {
 export async function askArm(thread: LabwareThread): Promise<void> {
   const { environment, execution, labware } = thread
   const { held_by: arm } = labware
-  if (!thread.isLost || !thread.isWitnessed || arm === null) return
+  if (!thread.control.isLost || !thread.isWitnessed || arm === null) return
   const gripper = await environment.equipment.gripper?.(arm)
   // Somebody may have said it meanwhile.
-  if (!gripper || !thread.isLost || labware.held_by !== arm) return
+  if (!gripper || !thread.control.isLost || labware.held_by !== arm) return
   const proven = provenBy(gripper, thread.state)
   if (!proven) return
-  if (proven === 'held') knowsBetter(thread)
+  if (proven === 'held') endUncertainty(thread)
   else relocate({ labware, environment, thread }, proven.position)
   const place = proven === 'held' ? `in the gripper of ${arm}` : `at ${proven.position}`
   const message = `${arm} stands, and says that its gripper is ${gripper}: ${labware.name} is ${place}`
@@ -135,9 +136,10 @@ function mustRest(thread: LabwareThread): void {
 }
 
 function underWay(thread: LabwareThread): string | undefined {
-  const { move, pausedAt, status, waiting, joining, action, execution } = thread
+  const { move, status, joining, action, execution } = thread
+  const { pausedAt, waiting } = thread.control
   const owner = (joining && execution.find(joining.owner.thread_id)) ?? thread
-  if (owner.pausedAt === 'DEVICE_TIMEOUT') return `${owner.device} may still work on it`
+  if (owner.control.pausedAt === 'DEVICE_TIMEOUT') return `${owner.device} may still work on it`
   if (pausedAt === 'MOVE') return undefined
   if (move) return `${move.hop.transporter} brings it from ${move.hop.from} to ${move.hop.to}`
   // What begins this very moment begins with it.
@@ -149,7 +151,7 @@ function underWay(thread: LabwareThread): string | undefined {
   return waiting ? undefined : `its thread is ${status.current}`
 }
 
-/** Throws `not_found` and `conflict`. Answers the device whose nest it is. */
+/** Throws `not_found` and `conflict`. Returns the device whose nest it is. */
 function mustBeFree({ labware, environment, thread }: PlacedLabware, position: string): string | null {
   const { scheduler } = environment
   const { positions } = scheduler.graph

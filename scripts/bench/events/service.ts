@@ -20,10 +20,10 @@ process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
 
 const limits = { subscribers: 4096, connections: 8192, connections_per_address: 8192, long_requests_per_key: 4096 }
 const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 }, limits }, 'the bench')
-const { lab, url } = await startService(config, { data_dir, log: silent })
-const { api_key } = await lab.keys.create({ name: 'bench', scope: 'read' })
+const { bench, url } = await startService(config, { data_dir, log: silent })
+const { api_key } = await bench.keys.create({ name: 'bench', scope: 'read' })
 const { host, port } = new URL(url)
-const { hub } = lab
+const { hub } = bench
 
 answerParent(
   { port: Number(port), head: `Host: ${host}\r\nX-API-Key: ${api_key}\r\n\r\n` },

@@ -39,15 +39,15 @@ const data_dir = mkdtempSync(join(tmpdir(), 'benchd-bench-'))
 process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
 
 const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 } }, 'the bench')
-const { lab, url } = await startService(
+const { bench, url } = await startService(
   { ...config, devices: devices.map(({ device_id, name }) => configured(device_id, name)) },
   { data_dir, log: silent },
 )
-for (const { device_id } of devices) await lab.registry.find(device_id).perform('initialize', {})
-const { api_key: key } = await lab.keys.create({ name: 'bench', scope: 'operate' })
+for (const { device_id } of devices) await bench.registry.find(device_id).perform('initialize', {})
+const { api_key: key } = await bench.keys.create({ name: 'bench', scope: 'operate' })
 const { host, port } = new URL(url)
 tellOf({ port: Number(port), host, key }, async (count) => {
-  const instruments = lab.registry.all()
+  const instruments = bench.registry.all()
   for (let done = 0; done < count; done += instruments.length)
     await Promise.all(instruments.map((instrument) => instrument.perform('shake', { speed: 500, duration: 5 })))
 })

@@ -36,9 +36,9 @@ const [scale = '1', data_dir = ''] = process.argv.slice(2)
 const { listen, time_scale } = await demoConfig(Number(scale))
 const devices = [...demoBench.devices, spare]
 const config = await checkConfig({ ...demoBench, devices, time_scale, listen: { host: listen.host, port: 0 } }, 'the bench')
-const { lab, url } = await startService(config, { data_dir, log: silent })
-const key = await prepareDemo(lab)
-for (const instrument of lab.registry.all()) await instrument.perform('initialize', {})
+const { bench, url } = await startService(config, { data_dir, log: silent })
+const key = await prepareDemo(bench)
+for (const instrument of bench.registry.all()) await instrument.perform('initialize', {})
 
 const stops: number[] = []
 subscribe('http.server.request.start', (message) => {

@@ -23,9 +23,9 @@ const fleet = broker && { fleet: { servers: [broker], lab: 'floor-2', name: 'ben
 // All readers have one key.
 const limits = { long_requests_per_key: 256 }
 const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [device], limits, ...fleet }, 'the bench')
-const { lab, url } = await startService(config, { data_dir, log: silent })
-const { api_key } = await lab.keys.create({ name: 'bench', scope: 'operate' })
-const instrument = lab.registry.find('device-1')
+const { bench, url } = await startService(config, { data_dir, log: silent })
+const { api_key } = await bench.keys.create({ name: 'bench', scope: 'operate' })
+const instrument = bench.registry.find('device-1')
 const going: Beside = {}
 
 const stoppable: Stoppable = { port: Number(new URL(url).port), key: api_key, path: '/api/devices/device-1/stop' }
@@ -34,8 +34,8 @@ answerParent(stoppable, ({ port_busy = false, events = 0, pool_full = false }: B
   Object.assign(going, { port_busy, events, pool_full })
   if (port_busy && !before.port_busy) void askOn()
   if (pool_full && !before.pool_full) fillPool(() => going.pool_full === true)
-  if (events) lab.load.start({ rate: events, seconds: 600 })
-  else lab.load.stop()
+  if (events) bench.load.start({ rate: events, seconds: 600 })
+  else bench.load.stop()
   return {}
 })
 

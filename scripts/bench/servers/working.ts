@@ -18,9 +18,9 @@ const data_dir = mkdtempSync(join(tmpdir(), 'benchd-working-'))
 process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
 const fleet = broker ? { fleet: { servers: [broker], lab: 'floor-2', name: 'bench-1' } } : {}
 const config = { ...(await demoConfig(1000)), ...fleet, listen: { host: '127.0.0.1', port: 0, tls: null } }
-const { lab, url } = await startService(config, { data_dir, log: silent })
-const api_key = await prepareDemo(lab)
-const { runtime } = await lab.openRuns()
+const { bench, url } = await startService(config, { data_dir, log: silent })
+const api_key = await prepareDemo(bench)
+const { runtime } = await bench.openRuns()
 
 await ask('PUT', '/api/workflows/steps', {
   format: 1,

@@ -1,8 +1,8 @@
 // The programs of bridges under systemd: a user of their own, nothing of the service's, and gone with their connection.
 
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { journal, property, service, systemctl } from './service_unit.ts'
 import { until } from './waiting.ts'
 
@@ -15,8 +15,6 @@ const [firstUser, lastUser] = [61184, 65519]
 
 /** A program that does to its computer what its operations say. */
 const program = `
-import { spawn } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 

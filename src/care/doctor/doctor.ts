@@ -34,7 +34,7 @@ export type Examined = {
   sync?: Patient['sync']
 }
 
-/** In the order in which they are made and shown. */
+/** Sorted in the order in which they are made and shown. */
 const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>> = {
   node,
   board,
@@ -103,7 +103,7 @@ async function installationOn(files: HostFiles): Promise<Installation> {
   return installation(isThere ? files.at('/usr/lib/benchd') : undefined)
 }
 
-/** Where Node would look for them. */
+/** The place where Node would look for them. */
 function foldersOfPackages(root: string): readonly string[] {
   return root ? [`${root}/usr/lib/benchd/node_modules`] : (createRequire(import.meta.url).resolve.paths('serialport') ?? [])
 }

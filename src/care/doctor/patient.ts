@@ -69,7 +69,7 @@ export function isTriedAs({ uid }: Who): boolean {
   return [0, uid].includes(process.geteuid?.() ?? 0)
 }
 
-/** By the rights of the file alone; a list of rights besides is not seen. */
+/** Judges by the rights of the file alone; access control lists are not seen. */
 export function mayUse({ uid, gid, mode }: FileStatus, who: Who): boolean {
   if (who.uid === 0) return true
   const mine = who.uid === uid ? mode >> 6 : who.gids.includes(gid) ? mode >> 3 : mode

@@ -7,7 +7,7 @@ import { messageOf } from '../../errors.ts'
 import { readText } from '../../kit/files.ts'
 import { parseJsonWithComments } from '../../kit/json.ts'
 import { withoutValue, withValue } from '../../kit/json_edit.ts'
-import { command, type Given } from '../command.ts'
+import { command, type OptionValues } from '../command.ts'
 import { again, checked, literal, withDeep, written } from '../config_file.ts'
 import { CliError } from '../exit.ts'
 import { type LocalService, serviceOn } from '../local_service.ts'
@@ -108,7 +108,7 @@ type File = {
   service: LocalService
 }
 
-async function opened(options: Given<typeof fileOptions>): Promise<File> {
+async function opened(options: OptionValues<typeof fileOptions>): Promise<File> {
   const path = configPath(options.config)
   const text = await readText(path)
   const { devices } = parsed(text, path)
@@ -200,7 +200,7 @@ type DeviceEdit = { id: string; text: string; said?: string | undefined }
 
 /** Writes the edited file, has the service take it, and prints what came of it. */
 async function stored(
-  options: Given<typeof fileOptions> & { json?: boolean },
+  options: OptionValues<typeof fileOptions> & { json?: boolean },
   file: File,
   { id, text, said }: DeviceEdit,
 ): Promise<number> {

@@ -3,7 +3,7 @@
 import { ifState } from '../../clients/ts/benchd.ts'
 import type { DeviceInfo } from '../../devices/records.ts'
 import { serviceOf, serviceOptions } from '../client.ts'
-import { type Command, command, type Given } from '../command.ts'
+import { type Command, command, type OptionValues } from '../command.ts'
 import { CliError, exitCodes } from '../exit.ts'
 import { mustBeSure, note, say, yesOption } from '../terminal.ts'
 import { perform } from './perform.ts'
@@ -17,7 +17,11 @@ const allOptions = {
   ...yesOption,
 } as const
 
-type Options = Given<typeof allOptions & typeof serviceOptions> & { json?: boolean; 'stop-on-interrupt'?: boolean; override?: boolean }
+type Options = OptionValues<typeof allOptions & typeof serviceOptions> & {
+  json?: boolean
+  'stop-on-interrupt'?: boolean
+  override?: boolean
+}
 
 /** Returns the command that initializes one device, with --all added to it. `headersOf` makes the headers of its options. */
 export function withAll(one: Command, headersOf: (options: Options) => Record<string, string>): Command {

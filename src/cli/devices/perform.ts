@@ -7,7 +7,7 @@ import { exitCodes } from '../exit.ts'
 import { clock, tell } from '../table.ts'
 import { isWatched, type OperationAnswer, say } from '../terminal.ts'
 
-type Wanted = {
+type OperationRequest = {
   device_id: string
   operation: string
   /** The route, where it is not that of the operation. */
@@ -22,8 +22,8 @@ type Wanted = {
 const again_ms = 500
 const clearLine = '\r\u001b[K'
 
-/** Answers the exit code. */
-export async function perform(service: Service, wanted: Wanted): Promise<number> {
+/** Returns the exit code. */
+export async function perform(service: Service, wanted: OperationRequest): Promise<number> {
   const { device_id, operation, route = operation, body, headers, asJson } = wanted
   const over = new AbortController()
   const interrupted = new Promise<'interrupted'>((resolve) => process.once('SIGINT', () => resolve('interrupted')))
@@ -47,7 +47,7 @@ export function pathOf(device_id: string): string {
   return `/api/devices/${encodeURIComponent(device_id)}`
 }
 
-async function showProgress(service: Service, { device_id, operation }: Wanted, over: AbortSignal): Promise<void> {
+async function showProgress(service: Service, { device_id, operation }: OperationRequest, over: AbortSignal): Promise<void> {
   try {
     while (!over.aborted) {
       const { operation: running } = await ask<DeviceInfo>(service, 'GET', pathOf(device_id), undefined, { signal: over })
@@ -60,7 +60,7 @@ async function showProgress(service: Service, { device_id, operation }: Wanted, 
 }
 
 /** Says what Ctrl-C leaves behind, also with --quiet. */
-async function leave(service: Service, { device_id, operation, stops }: Wanted): Promise<number> {
+async function leave(service: Service, { device_id, operation, stops }: OperationRequest): Promise<number> {
   const goesOn = `${operation} was not stopped: ${device_id} goes on with it; to stop it: benchd stop ${device_id}`
   const said = stops ? (await ask<OperationAnswer>(service, 'POST', `${pathOf(device_id)}/stop`)).message : goesOn
   tell(said)

@@ -14,7 +14,7 @@ const operations = { read: { params: { properties, required: ['wavelength'] }, s
 const device = { device_id: 'reader-1', driver: 'simulated', type: 'reader', transport: { kind: 'simulated' }, settings: { operations } }
 
 test('an operation that a device describes takes its parameters as options, each of its type', async (t) => {
-  const { url, secrets, lab } = await openService(t, { devices: [device] })
+  const { url, secrets, bench } = await openService(t, { devices: [device] })
   const env = { BENCHD_URL: url, BENCHD_API_KEY: secrets.admin }
   const perform = (...args: string[]) => benchd(t.testdirName, ['devices', 'perform', 'reader-1', ...args], env)
   t.match(await perform('initialize'), { code: 0, stdout: 'reader-1: initialized\n' })
@@ -25,7 +25,7 @@ test('an operation that a device describes takes its parameters as options, each
   })
   const caps = await benchd(t.testdirName, ['devices', 'caps', 'reader-1'], env)
   t.match(caps.stdout, /\nLIMIT +FROM +TO +STEP +UNIT\nread --wavelength +230 +nm\n/, 'the limits that are enforced are shown')
-  const { last_operation } = lab.registry.find('reader-1').info()
+  const { last_operation } = bench.registry.find('reader-1').info()
   t.same(last_operation?.params, { wavelength: 600, plate_type: '96 wells', shaken: true, gain: -2.5 })
   t.match(JSON.parse((await perform('read', '--wavelength', '600', '--json')).stdout), { success: true, message: 'reader-1: read is done' })
   const mistakes: [args: string[], code: number, words: RegExp][] = [

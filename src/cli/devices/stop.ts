@@ -3,7 +3,7 @@
 import type { StopAllResult } from '../../devices/records.ts'
 import { messageOf } from '../../errors.ts'
 import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
-import { command, type Given } from '../command.ts'
+import { command, type OptionValues } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { print, tell } from '../table.ts'
 import { note, type OperationAnswer, say } from '../terminal.ts'
@@ -34,7 +34,7 @@ export const stop = command({
 })
 
 /** A timeout that is no number does not keep a stop back. */
-function serviceToStop(options: Given<typeof serviceOptions>): Service {
+function serviceToStop(options: OptionValues<typeof serviceOptions>): Service {
   try {
     return serviceOf(options)
   } catch (error) {

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StillHeating } from '../../events/contexts.ts'
 import type { RuntimeEvent } from '../../events/event.ts'
-import type { Blocker, Reason } from '../../workflow/runs/explaining.ts'
+import type { Blocker, Reason } from '../../workflow/runs/explanation.ts'
 import { atShell, short } from '../at_shell.ts'
 import { ask, type Service } from '../client.ts'
 import { CliError } from '../exit.ts'

@@ -40,7 +40,7 @@ export function gantt(run: Pick<DryRun, 'gantt' | 'makespan_s'>, { columns, colo
 
 type Axis = { cells: number; end: number }
 
-/** By device, in the order they come into use. */
+/** Keyed by device, in the order they come into use. */
 function keysOf(bars: readonly Bar[]): Map<string, string> {
   const keys = new Map<string, string>()
   for (const { kind, device } of bars) {
@@ -50,7 +50,7 @@ function keysOf(bars: readonly Bar[]): Map<string, string> {
   return keys
 }
 
-/** In each cell what took most of its time; of what is shorter than a cell at least one. */
+/** Each cell shows what took most of its time. Anything shorter than a cell gets at least one. */
 function rowOf(bars: readonly Bar[], { cells, end }: Axis, keys: ReadonlyMap<string, string>): string[] {
   const at = (seconds: number) => (seconds / end) * cells
   const most = new Array<number>(cells).fill(0)

@@ -1,8 +1,8 @@
 // Shows runs: the list, one of them, and what it did when.
 
-import type { GroupOutcome } from '../../workflow/journal/records.ts'
-import type { TimelineRow } from '../../workflow/runs/timeline.ts'
+import type { GroupOutcome } from '../../workflow/records/records.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../../workflow/snapshot.ts'
+import type { TimelineRow } from '../../workflow/threads/timeline.ts'
 import { shows } from '../asking.ts'
 import { atShell, short } from '../at_shell.ts'
 import { stillHeating } from '../heating.ts'
@@ -62,7 +62,7 @@ export function stateOf({ status, phase, paused, open_count, needs_person_count 
   return `${going}, ${needs_person_count} of ${open_count} need a person`
 }
 
-/** Where the labware of each thread is, and what it waits for. */
+/** Lists where the labware of each thread is, and what the thread waits for. */
 export function threadRows({ threads, moves }: Pick<ExecutionSnapshot, 'threads' | 'moves'>): string[][] {
   return threads.map(({ thread_id, thread_name, status, position, held_by, last_error, waiting }) => {
     const move = moves.find((move) => move.thread_id === thread_id)

@@ -2,7 +2,7 @@
 
 import { variableValue } from '../../kit/variable_value.ts'
 import { ask, type Service } from '../client.ts'
-import type { Given } from '../command.ts'
+import type { OptionValues } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { numberOf } from '../numbers.ts'
 
@@ -18,7 +18,7 @@ type Variables = Record<string, { default?: unknown; type?: 'string' | 'number' 
 export async function submissionOf(
   service: Service,
   workflow: string,
-  { groups = '0', mode = 'LIVE', var: given = [] }: Given<typeof submissionOptions>,
+  { groups = '0', mode = 'LIVE', var: given = [] }: OptionValues<typeof submissionOptions>,
 ) {
   const count = numberOf('--groups', groups, 'a number from 0 to 1000', isCount)
   const texts = given.map(nameAndText)

@@ -1,7 +1,7 @@
 // `benchd runs why`: what is in the way of a run, what to type about it, and what each thread waits for.
 
 import type { DeviceInfo } from '../../devices/records.ts'
-import type { Blocker, Reason } from '../../workflow/runs/explaining.ts'
+import type { Blocker, Reason } from '../../workflow/runs/explanation.ts'
 import type { ExecutionSnapshot, ShownThread } from '../../workflow/snapshot.ts'
 import type { Decision } from '../../workflow/threads/recovery.ts'
 import type { Whereabouts } from '../../workflow/whereabouts.ts'

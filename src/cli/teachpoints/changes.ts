@@ -8,11 +8,11 @@ import { coordColumns } from './columns.ts'
 type TeachpointChange = {
   name: string
   what: 'new' | 'changed' | 'same' | 'missing'
-  /** By member; `coords.x`. */
+  /** Keyed by member; `coords.x`. */
   members: Record<string, { from: unknown; to: unknown }>
 }
 
-/** By name; `missing` is what the wanted ones do not have. */
+/** Keyed by name; `missing` is what the wanted ones do not have. */
 export function changesFrom(there: readonly Teachpoint[], wanted: readonly Teachpoint[]): TeachpointChange[] {
   const names = [...new Set([...there, ...wanted].map(({ name }) => name))].sort()
   const called = (points: readonly Teachpoint[], name: string) => points.find((point) => point.name === name)

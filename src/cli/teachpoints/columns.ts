@@ -18,7 +18,7 @@ const joint = {
   gripper: 'gripper_deg',
 }
 
-/** By type of coordinates: the columns of their members. */
+/** Keyed by type of coordinates: the columns of their members. */
 export const coordColumns: Record<string, Record<string, string>> = { cartesian, joint }
 
 const place = ['device_id', 'name', 'coord_type']
@@ -138,7 +138,7 @@ function refuseStrangers(given: ReadonlyMap<string, string>, coord_type: string,
   }
 }
 
-/** In a table with decimal commas a point would part thousands, or be a slip: the arm must not have to guess. */
+/** Refuses a point in a table with decimal commas: it may part thousands, or be a slip, and the arm must not have to guess. */
 function number(cell: string, place: string, has_commas: boolean): number {
   if (has_commas && cell.includes('.'))
     throw new CliError(

@@ -7,7 +7,7 @@ import { withEscapes } from '../../kit/invisible.ts'
 import { indented, parseJsonWithComments } from '../../kit/json.ts'
 import { checked } from '../../kit/schema.ts'
 import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
-import type { Given } from '../command.ts'
+import type { OptionValues } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { refuseForeign } from '../foreign_files.ts'
 import { csvOf, pointsOfCsv, type Written } from './columns.ts'
@@ -35,7 +35,7 @@ export function written(device_id: string, teachpoints: readonly Teachpoint[], f
 const readers = { json: pointsOfJson, csv: pointsOfCsv, xml: pointsOfXml }
 
 /** The points of a file, or of stdin for `-`; all of them good, and of this device. Throws a usage error that says where it is wrong. */
-export async function pointsIn(file: string, options: Given<typeof fileOptions>, device_id: string): Promise<Teachpoint[]> {
+export async function pointsIn(file: string, options: OptionValues<typeof fileOptions>, device_id: string): Promise<Teachpoint[]> {
   const units = unitsOf(options.units)
   const text = file === '-' ? utf8Of(await buffer(process.stdin), 'stdin') : await readUtf8(file)
   refuseForeign(text, file)

@@ -133,8 +133,8 @@ asyncio.run(main())
 })
 
 withPython('a run that an error holds is answered when asked for, and decided about by the name of its thread', async (t) => {
-  const { url, secrets, lab } = await openService(t, { devices: demoBench.devices })
-  await lab.teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  const { url, secrets, bench } = await openService(t, { devices: demoBench.devices })
+  await bench.teachpoints.importAll(demoTeachpoints, { overwrite: false })
   const said = await printed(
     t,
     { url, key: secrets.admin },
@@ -194,12 +194,12 @@ async function breaking(t: Test, port: number, cuts: ('before' | 'after' | 'no')
 }
 
 withPython('an operation whose connection breaks, before it was heard or after, is done once', async (t) => {
-  const { port, secrets, lab, ask } = await openService(t)
+  const { port, secrets, bench, ask } = await openService(t)
   await ask('POST', '/api/devices/shaker-1/initialize')
   for (const cuts of [['before'], ['after'], ['before', 'after', 'after', 'before']] as const) {
     const url = await breaking(t, port, [...cuts])
     const [id] = await printed(t, { url, key: secrets.operate }, 'say(bench["shaker-1"].lock_plate()["operation_id"])')
-    const last = lab.registry.find('shaker-1').info().last_operation
+    const last = bench.registry.find('shaker-1').info().last_operation
     t.equal(last?.operation_id, id, `${cuts}: the last operation of the device is the one that was answered`)
   }
 })
@@ -237,12 +237,12 @@ withPython('events come without loss and without a repetition, over restarts of 
   let service = await start(0)
   ending.push(() => service.close())
   const { url } = service
-  const { api_key: key } = await service.lab.keys.create({ name: 'python', scope: 'read' })
+  const { api_key: key } = await service.bench.keys.create({ name: 'python', scope: 'read' })
   const program = `
 for event in bench.events(since="last", file="${data_dir}/cursor.json"):
     if event["entity_type"] == "CUSTOM": print(event["entity_id"], flush=True)
 `
-  const emit = (n: number) => service.lab.hub.emit(`CUSTOM.n${n}.EMITTED`, { n })
+  const emit = (n: number) => service.bench.hub.emit(`CUSTOM.n${n}.EMITTED`, { n })
   const first = python(t, { url, key }, program)
   // The first connection breaks off before its first event.
   while (!existsSync(`${data_dir}/cursor.json`)) await new Promise(setImmediate)
@@ -299,7 +299,7 @@ say(sorted(loaded("import sys, json, benchd") - loaded("import sys, json, http.c
 })
 
 withPython('a program that is slower than the events misses none of them', async (t) => {
-  const { url, secrets, lab } = await openService(t)
+  const { url, secrets, bench } = await openService(t)
   const slow = python(
     t,
     { url, key: secrets.read },
@@ -313,17 +313,17 @@ for event in bench.events():
 print(seen == list(range(last + 1)))
 `,
   )
-  while (lab.hub.streams.subscribers === 0) await new Promise(setImmediate)
+  while (bench.hub.streams.subscribers === 0) await new Promise(setImmediate)
   const text = 'x'.repeat(4000)
   let n = 0
-  const emit = () => lab.hub.emit('CUSTOM.n.EMITTED', { n: n++, text })
+  const emit = () => bench.hub.emit('CUSTOM.n.EMITTED', { n: n++, text })
   emit()
   t.equal(await slow.line(), 'first')
   // More than the sockets and the queue of the stream hold.
-  for (let heap = 0; heap < 12; heap++) await lab.hub.stored(Array.from({ length: 500 }, emit).at(-1)!)
+  for (let heap = 0; heap < 12; heap++) await bench.hub.stored(Array.from({ length: 500 }, emit).at(-1)!)
   slow.child.stdin.write(`${n - 1}\n`)
   t.equal(await slow.line(), 'True')
-  t.ok(lab.hub.streams.dropped > 0)
+  t.ok(bench.hub.streams.dropped > 0)
 })
 
 withPython('a key that is not good, credentials that others may read, and no bench at all are told in words', async (t) => {
@@ -341,26 +341,26 @@ withPython('a certificate is known by its fingerprint; with another, or without 
   const folder = mkdtempSync(`${tmpdir()}/benchd-tls-`)
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   execFileSync(fileURLToPath(new URL('../../../../scripts/make-cert.sh', import.meta.url)), [folder])
-  const { port, service, secrets, lab } = await openService(t, {
+  const { port, service, secrets, bench } = await openService(t, {
     listen: { host: '127.0.0.1', port: 0, tls: { cert: `${folder}/cert.pem`, key: `${folder}/key.pem` } },
   })
   const [url, key] = [`https://localhost:${port}`, secrets.operate]
   const program = 'try: say(len(bench.devices()))\nexcept Refused as error: say(error.reason)'
-  t.same(await printed(t, { url, key, fingerprint: service.fingerprint! }, program), [lab.registry.all().length])
+  t.same(await printed(t, { url, key, fingerprint: service.fingerprint! }, program), [bench.registry.all().length])
   t.same(await printed(t, { url, key, fingerprint: 'ab:cd' }, program), ['fingerprint'])
   t.same(await printed(t, { url, key }, program), ['certificate'])
 })
 
 withPython('a key that ends meanwhile is told, and the events end with it', async (t) => {
-  const { url, lab } = await openService(t)
-  const { api_key: key, key_id } = await lab.keys.create({ name: 'short', scope: 'read' })
+  const { url, bench } = await openService(t)
+  const { api_key: key, key_id } = await bench.keys.create({ name: 'short', scope: 'read' })
   const follower = python(
     t,
     { url, key },
     'try:\n    for event in bench.events(): pass\nexcept Refused as error: print(error.status, flush=True)',
   )
-  while (lab.hub.streams.subscribers === 0) await new Promise(setImmediate)
-  await lab.keys.revoke(key_id)
+  while (bench.hub.streams.subscribers === 0) await new Promise(setImmediate)
+  await bench.keys.revoke(key_id)
   t.equal(await follower.line(), '401')
   t.equal((await follower.ended).code, 0)
 })

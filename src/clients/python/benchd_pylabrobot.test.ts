@@ -61,7 +61,7 @@ const devices = [
 }))
 
 withPython('every method does what it says on simulated instruments', async (t) => {
-  const { url, secrets, lab } = await openService(t, { devices, time_scale: 50 })
+  const { url, secrets, bench } = await openService(t, { devices, time_scale: 50 })
   const said = await printed(
     t,
     { url, key: secrets.operate },
@@ -134,5 +134,5 @@ asyncio.run(main())
     'peel',
     'initialize',
   ])
-  t.equal(lab.registry.find('centrifuge-1').info().state, 'ready')
+  t.equal(bench.registry.find('centrifuge-1').info().state, 'ready')
 })

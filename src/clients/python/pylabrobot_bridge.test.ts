@@ -107,11 +107,11 @@ async function bench(t: Test, backend: string, type: string, ...more: string[]) 
   const folder = program(t)
   const command = ['python3', `${folder}/benchd_bridge.py`, 'pylabrobot', `backends.${backend}`, ...more]
   const device = { ...bridgeTo(''), type, transport: { kind: 'bridge', command } }
-  const { ask, lab } = await openService(t, { devices: [device] })
+  const { ask, bench } = await openService(t, { devices: [device] })
   const log = () => (existsSync(`${folder}/backends.py.log`) ? readFileSync(`${folder}/backends.py.log`, 'utf8').trim().split('\n') : [])
   const call = (operation: string, json: object = {}) => ask('POST', `/api/devices/reader-1/${operation}`, { json })
   const perform = (operation: string, params: object = {}) => call('perform', { operation, params })
-  const instrument = lab.registry.find('reader-1')
+  const instrument = bench.registry.find('reader-1')
   await until(() => instrument.info().identity ?? instrument.info().fault)
   return { ask, log, call, perform, instrument }
 }

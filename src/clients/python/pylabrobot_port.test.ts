@@ -70,8 +70,8 @@ async function bench(t: Test) {
   atTheEnd(t).push(() => served.close())
   const command = ['python3', `${folder}/benchd_bridge.py`, 'pylabrobot', 'backends.BigBear', `port=${folder}/port`, '--check', 'state']
   const device = { ...bridgeTo(''), type: 'shaker', transport: { kind: 'bridge', command } }
-  const { ask, lab } = await openService(t, { devices: [device] })
-  const instrument = lab.registry.find('reader-1')
+  const { ask, bench } = await openService(t, { devices: [device] })
+  const instrument = bench.registry.find('reader-1')
   const call = (operation: string, json: object = {}) => ask('POST', `/api/devices/reader-1/${operation}`, { json })
   const isMoving = () => served.simulator.world.moving
   await until(() => instrument.info().identity ?? instrument.info().fault)

@@ -27,8 +27,8 @@ withPython('the examples of the docstring and of the guide work as they are prin
   const { listen, ...config } = await demoConfig(100)
   const service = await startService({ ...config, listen: { ...listen, port: 0 } }, { data_dir: t.testdir({}), log: silent })
   ending.push(() => service.close())
-  const { url, lab } = service
-  const key = await prepareDemo(lab)
+  const { url, bench } = service
+  const key = await prepareDemo(bench)
   const guide = readFileSync(new URL('../../../../src/clients/README.md', import.meta.url), 'utf8')
   const examples = [
     [source, []],
@@ -40,16 +40,16 @@ withPython('the examples of the docstring and of the guide work as they are prin
     const { ended, line } = python(t, { url, key }, `${code}\n`)
     for (const expected of [...first, /^COMPLETED/]) t.match(await line(), expected)
     // The bench says nothing more until the example has printed this event.
-    while (lab.hub.streams.subscribers === 0) await new Promise(setImmediate)
-    lab.hub.emit('CUSTOM.n.EMITTED', {})
+    while (bench.hub.streams.subscribers === 0) await new Promise(setImmediate)
+    bench.hub.emit('CUSTOM.n.EMITTED', {})
     t.equal(await line(), 'CUSTOM.n.EMITTED')
     t.match(await ended, { code: 0, stderr: '' })
   }
 })
 
 withPython('with asyncio a stop waits for no other call, and nothing that is under way holds up the end of the program', async (t) => {
-  const { url, secrets, lab } = await openService(t, { time_scale: 1 })
-  const running = lab.registry.find('shaker-1')
+  const { url, secrets, bench } = await openService(t, { time_scale: 1 })
+  const running = bench.registry.find('shaker-1')
   const program = `
 import asyncio
 async def main():
@@ -76,7 +76,7 @@ asyncio.run(main())
 `
   t.same(await printed(t, { url, key: secrets.operate }, program), [true, 'stopped'])
   t.equal(running.info().operation?.name, 'shake', 'an operation goes on when its task is cancelled')
-  while (lab.hub.streams.subscribers > 0) await new Promise(setImmediate)
+  while (bench.hub.streams.subscribers > 0) await new Promise(setImmediate)
 })
 
 /** A server that answers as a proxy does before a service: by its number among the requests. */
@@ -177,19 +177,19 @@ for call in (bench.events, bench.live):
 })
 
 withPython('a key that expires is refused from then on, and what it had asked for is not known', async (t) => {
-  const { url, port, lab, ask } = await openService(t)
+  const { url, port, bench, ask } = await openService(t)
   await ask('POST', '/api/devices/shaker-1/initialize')
   const expires_at = Date.now() / 1000 + 3600
-  const { api_key: key, key_id } = await lab.keys.create({ name: 'short', scope: 'operate', expires_at })
+  const { api_key: key, key_id } = await bench.keys.create({ name: 'short', scope: 'operate', expires_at })
   const through = await proxy(t, port, [
     () => {
-      void lab.keys.revoke(key_id)
+      void bench.keys.revoke(key_id)
       return page('502 Bad Gateway')
     },
   ])
   const program = 'try: bench["shaker-1"].unlock_plate()\nexcept BenchError as error: say([type(error).__name__, error.status])'
   t.same(await printed(t, { url: through, key }, program), [['OutcomeUnknown', 401]])
-  const over = await lab.keys.create({ name: 'over', scope: 'operate', expires_at })
+  const over = await bench.keys.create({ name: 'over', scope: 'operate', expires_at })
   const now = Date.now
   t.teardown(() => {
     Date.now = now

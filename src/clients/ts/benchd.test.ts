@@ -70,46 +70,46 @@ test('a key from a file with the line ends of Windows is taken', async (t) => {
 
 test('requests have types, answers that say no are errors with a word, and a stop is sent at once', async (t) => {
   const { url, secrets } = await openService(t)
-  const bench = new Bench({ url, key: secrets.operate })
+  const setup = new Bench({ url, key: secrets.operate })
   const path = { device_id: 'shaker-1' }
-  t.match(await bench.call('initializeDevice', { path, body: {} }), { success: true })
-  t.match(await bench.call('listDevices'), { devices: [{ device_id: 'shaker-1', is_initialized: true }] })
+  t.match(await setup.call('initializeDevice', { path, body: {} }), { success: true })
+  t.match(await setup.call('listDevices'), { devices: [{ device_id: 'shaker-1', is_initialized: true }] })
   const refused = (call: Promise<unknown>) =>
     call.then(
       () => undefined,
       (error: unknown) => error,
     )
-  t.match(await refused(bench.call('shakeDevice', { path, body: { speed: 500, duration: 1 } })), {
+  t.match(await refused(setup.call('shakeDevice', { path, body: { speed: 500, duration: 1 } })), {
     name: 'BenchError',
     status: 409,
     reason: 'interlock',
   })
-  t.match(await refused(bench.call('getDevice', { path: { device_id: 'a b' } })), { status: 404, reason: 'not_found' })
+  t.match(await refused(setup.call('getDevice', { path: { device_id: 'a b' } })), { status: 404, reason: 'not_found' })
   t.match(await refused(new Bench({ url }).call('listDevices')), { status: 401, reason: 'unauthorized' })
-  const { operation_id } = await bench.call('lockPlate', { path, respondAsync: true, idempotencyKey: 'once' })
-  t.match(await bench.call('getOperation', { path: { operation_id } }), { operation: 'lock_plate' })
-  while ((await bench.call('getDevice', { path })).state === 'busy');
-  const stopped = refused(bench.call('shakeDevice', { path, body: { speed: 500, duration: 600 } }))
-  while ((await bench.call('getDevice', { path })).state !== 'busy');
-  t.match(await bench.stop('shaker-1'), { success: Boolean })
+  const { operation_id } = await setup.call('lockPlate', { path, respondAsync: true, idempotencyKey: 'once' })
+  t.match(await setup.call('getOperation', { path: { operation_id } }), { operation: 'lock_plate' })
+  while ((await setup.call('getDevice', { path })).state === 'busy');
+  const stopped = refused(setup.call('shakeDevice', { path, body: { speed: 500, duration: 600 } }))
+  while ((await setup.call('getDevice', { path })).state !== 'busy');
+  t.match(await setup.stop('shaker-1'), { success: Boolean })
   t.match(await stopped, { status: 409, reason: 'stopped', message: /^shake of shaker-1 has not ended well: stopped; initialize/ })
-  t.match(await bench.stop(), { success: Boolean })
-  t.match(await bench.call('getEvents', { query: { limit: 1 } }), { next_since: Number })
+  t.match(await setup.stop(), { success: Boolean })
+  t.match(await setup.call('getEvents', { query: { limit: 1 } }), { next_since: Number })
 })
 
 test('a number that JSON does not have is refused before it is sent, and null switches heat off', async (t) => {
-  const { url, secrets, lab } = await openService(t)
-  const bench = new Bench({ url, key: secrets.operate })
+  const { url, secrets, bench } = await openService(t)
+  const setup = new Bench({ url, key: secrets.operate })
   const path = { device_id: 'shaker-1' }
-  await bench.call('initializeDevice', { path, body: {} })
-  await bench.call('setTemperature', { path, body: { temperature: 60 } })
+  await setup.call('initializeDevice', { path, body: {} })
+  await setup.call('setTemperature', { path, body: { temperature: 60 } })
   for (const temperature of [Number.NaN, Number.POSITIVE_INFINITY]) {
     const message = `temperature is ${temperature}, and nothing was sent; see how it was computed`
-    await t.rejects(bench.call('setTemperature', { path, body: { temperature } }), { name: 'TypeError', message })
+    await t.rejects(setup.call('setTemperature', { path, body: { temperature } }), { name: 'TypeError', message })
   }
-  t.match(lab.registry.find('shaker-1').info(), { heating: { target: 60 } })
-  t.match(await bench.call('setTemperature', { path, body: { temperature: null } }), { success: true })
-  t.match(lab.registry.find('shaker-1').info(), { state: 'ready', heating: null })
+  t.match(bench.registry.find('shaker-1').info(), { heating: { target: 60 } })
+  t.match(await setup.call('setTemperature', { path, body: { temperature: null } }), { success: true })
+  t.match(bench.registry.find('shaker-1').info(), { state: 'ready', heating: null })
 })
 
 /** A way to a service that can be cut. */
@@ -130,15 +130,15 @@ async function wayTo(t: Test, port: number) {
 }
 
 test('events come in order over a break, from the last one on that was taken, until they are given up', async (t) => {
-  const { port, secrets, lab } = await openService(t)
+  const { port, secrets, bench } = await openService(t)
   const { url, cut } = await wayTo(t, port)
-  const bench = new Bench({ url, key: secrets.operate })
-  const emit = (number: number) => lab.hub.emit(`CUSTOM.n${number}.EMITTED`, { text: 'two lines\u2028of a document\u2029' })
+  const setup = new Bench({ url, key: secrets.operate })
+  const emit = (number: number) => bench.hub.emit(`CUSTOM.n${number}.EMITTED`, { text: 'two lines\u2028of a document\u2029' })
   const taken: (string | undefined)[] = []
-  await lab.hub.stored(emit(0))
-  const began = bench.events()
+  await bench.hub.stored(emit(0))
+  const began = setup.events()
   const first = began.next()
-  while (lab.hub.streams.subscribers === 0) await new Promise(setImmediate)
+  while (bench.hub.streams.subscribers === 0) await new Promise(setImmediate)
   emit(1)
   const one = (await first).value!
   t.match(one, { event: { event_name: 'CUSTOM.n1.EMITTED' } }, 'from now on')
@@ -149,15 +149,15 @@ test('events come in order over a break, from the last one on that was taken, un
   await began.return(undefined)
   emit(3)
   const gone = new AbortController()
-  const resumed = bench.events({ last_event_id, signal: gone.signal })
+  const resumed = setup.events({ last_event_id, signal: gone.signal })
   for await (const { event } of resumed) if (taken.push(event?.event_name) === 2) break
   t.same(taken, ['CUSTOM.n2.EMITTED', 'CUSTOM.n3.EMITTED'])
-  const waiting = bench.events({ signal: gone.signal }).next()
+  const waiting = setup.events({ signal: gone.signal }).next()
   gone.abort(new Error('enough'))
   await t.rejects(waiting, { message: 'enough' })
-  t.match(await bench.events({ last_event_id: '999999' }).next(), { value: { event: null } }, 'a gap')
+  t.match(await setup.events({ last_event_id: '999999' }).next(), { value: { event: null } }, 'a gap')
   await t.rejects(new Bench({ url, key: 'bk_no' }).events().next(), { name: 'BenchError', status: 401 })
-  const stream = await bench.call('streamEvents')
+  const stream = await setup.call('streamEvents')
   t.match(
     new TextDecoder().decode((await stream.getReader().read()).value),
     /^retry: 2000/,
@@ -166,9 +166,9 @@ test('events come in order over a break, from the last one on that was taken, un
 })
 
 test('the live state follows the bench, over a break too, and ends when it is closed', async (t) => {
-  const { port, secrets, lab } = await openService(t)
+  const { port, secrets, bench } = await openService(t)
   const { url, cut } = await wayTo(t, port)
-  const bench = new Bench({ url, key: secrets.operate })
+  const setup = new Bench({ url, key: secrets.operate })
   const links: string[] = []
   let look = (_state: State) => {}
   const reached = (isSo: (state: State) => boolean) =>
@@ -176,23 +176,23 @@ test('the live state follows the bench, over a break too, and ends when it is cl
       look = (state) => isSo(state) && resolve()
     })
   const opened = reached(({ device }) => device['shaker-1']?.state === 'not_initialized')
-  const live = bench.live({ onState: (state) => look(state), onLink: (link) => links.push(link) })
+  const live = setup.live({ onState: (state) => look(state), onLink: (link) => links.push(link) })
   await opened
   t.same(links, ['live'])
   const changed = reached(({ device }) => device['shaker-1']?.state === 'ready')
-  await bench.call('initializeDevice', { path: { device_id: 'shaker-1' }, body: {} })
+  await setup.call('initializeDevice', { path: { device_id: 'shaker-1' }, body: {} })
   await changed
   const back = reached(({ device, time }) => device['shaker-1']?.state === 'ready' && links.length === 3 && time >= 0)
   cut()
   await back
   t.same(links, ['live', 'lost', 'live'])
   live.close()
-  while (lab.hub.streams.subscribers > 0) await new Promise(setImmediate)
+  while (bench.hub.streams.subscribers > 0) await new Promise(setImmediate)
 })
 
 test('with poll_ms the whole state is read again and again, and no stream is held in between', async (t) => {
-  const { url, secrets, lab } = await openService(t)
-  const bench = new Bench({ url, key: secrets.operate })
+  const { url, secrets, bench } = await openService(t)
+  const setup = new Bench({ url, key: secrets.operate })
   const links: string[] = []
   let look = (_state: State) => {}
   const reached = (isSo: (state: State) => boolean) =>
@@ -200,15 +200,15 @@ test('with poll_ms the whole state is read again and again, and no stream is hel
       look = (state) => isSo(state) && resolve()
     })
   const opened = reached(({ time }) => time > 0)
-  const live = bench.live({ poll_ms: 50, onState: (state) => look(state), onLink: (link) => links.push(link) })
+  const live = setup.live({ poll_ms: 50, onState: (state) => look(state), onLink: (link) => links.push(link) })
   await opened
-  while (lab.hub.streams.subscribers > 0) await new Promise(setImmediate)
+  while (bench.hub.streams.subscribers > 0) await new Promise(setImmediate)
   const changed = reached(({ device }) => device['shaker-1']?.state === 'ready')
-  await bench.call('initializeDevice', { path: { device_id: 'shaker-1' }, body: {} })
+  await setup.call('initializeDevice', { path: { device_id: 'shaker-1' }, body: {} })
   await changed
   t.same([...new Set(links)], ['live'], 'a pause is no loss')
   live.close()
-  while (lab.hub.streams.subscribers > 0) await new Promise(setImmediate)
+  while (bench.hub.streams.subscribers > 0) await new Promise(setImmediate)
 })
 
 test('a file comes with the name that the service gives it', async (t) => {

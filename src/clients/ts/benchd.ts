@@ -8,21 +8,22 @@
 //   const live = bench.live({ onState: (state) => console.log(state.device['shaker-1']?.state) })
 //   live.close()
 
-import type {
-  DeviceInfo,
-  ExecutionSummary,
-  GetHealthResponse,
-  Incident,
-  ListLabwareResponse,
-  ListManualStepsResponse,
-  PairingRequest,
-  Reading,
-  RuntimeEvent,
-  Thread,
-  TimelineRow,
-  Topology,
+import {
+  type DeviceInfo,
+  type ExecutionSummary,
+  type GetHealthResponse,
+  type Incident,
+  type ListLabwareResponse,
+  type ListManualStepsResponse,
+  type Operations,
+  operations,
+  type PairingRequest,
+  type Reading,
+  type RuntimeEvent,
+  type Thread,
+  type TimelineRow,
+  type Topology,
 } from './api.ts'
-import { type Operations, operations } from './api.ts'
 
 export type * from './api.ts'
 
@@ -38,7 +39,7 @@ export type CallOptions = {
   signal?: AbortSignal
   /** Asked again with the same key, a change is made once. */
   idempotencyKey?: string
-  /** Answers as soon as the operation of a device runs; its record is what comes back. `getOperation` says later how it ended. */
+  /** Resolves with the record of an operation as soon as the device carries it out. `getOperation` says later how it ended. */
   respondAsync?: boolean
   /** Other headers, as those of `ifState`. */
   headers?: Record<string, string>
@@ -367,7 +368,7 @@ export class Live {
     }
   }
 
-  /** Answers whether it ended because the state is polled, and is whole. */
+  /** Returns whether it ended because the state is polled, and is whole. */
   async #read(onReady: () => void): Promise<boolean> {
     this.#abort = new AbortController()
     let timer = setTimeout(() => this.#abort.abort(), silent_ms * 2)

@@ -6,7 +6,7 @@ import type { Outlet } from '../../events/streams.ts'
 import type { Scope } from '../../keys/keys.ts'
 import type { Clock } from '../../kit/clock.ts'
 
-/** Where the values of one kind come from. */
+/** The place where the values of one kind come from. */
 export type Source = {
   kind: string
   /** The scope that a key needs to be shown them. */
@@ -51,7 +51,7 @@ export class LiveBoard {
   }
 
   /**
-   * Shows the outlet the values of these sources from now on; `name` is the same for the same source. Answers the functions that take it out
+   * Shows the outlet the values of these sources from now on; `name` is the same for the same source. Returns the functions that take it out
    * again: `close` where the outlet is closed already.
    */
   show(outlet: Outlet, sources: readonly (readonly [name: string, Source])[]): { close(): void; end(): void } {
@@ -160,7 +160,7 @@ class Reader {
   readonly outlet: Outlet
   readonly #collections: ReadonlySet<Collection>
   readonly #clock: Clock
-  /** In the order in which they changed first. */
+  /** Sorted in the order in which they changed first. */
   readonly #dirty = new Map<string, Buffer>()
   #isReady = false
   #blockedSince: number | undefined

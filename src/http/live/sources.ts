@@ -1,11 +1,11 @@
 // The sources of the live stream, one for each kind. The values are the bodies of the resources that GET answers.
 
+import type { Bench, Health } from '../../bench/bench.ts'
+import type { Runs } from '../../bench/runs.ts'
 import type { Readings } from '../../devices/readings.ts'
 import type { Registry } from '../../devices/registry.ts'
 import type { Hub } from '../../events/hub.ts'
 import type { Pairing } from '../../keys/pairing.ts'
-import type { Runs } from '../../lab/runs.ts'
-import type { Health, Lab } from '../../lab.ts'
 import type { Execution } from '../../workflow/runs/execution.ts'
 import { shownThread, summaryOf, topologyOf } from '../../workflow/snapshot.ts'
 import type { LabwareThread } from '../../workflow/threads/thread.ts'
@@ -18,20 +18,20 @@ export type Rooms = {
   hub: Hub
   runs: Runs
   pairing: Pairing
-  config: Pick<Lab['config'], 'system_id'>
+  config: Pick<Bench['config'], 'system_id'>
   health(): Health
 }
 
 const mostEndedRuns = 20
 
 /** The sources that everybody is shown whose key may read them. */
-export function sourcesOf(lab: Rooms): Source[] {
-  const { registry, hub, pairing } = lab
-  const { catalog, runtime } = lab.runs
+export function sourcesOf(rooms: Rooms): Source[] {
+  const { registry, hub, pairing } = rooms
+  const { catalog, runtime } = rooms.runs
   return [
-    { kind: 'service', scope: 'read', looks: 'always', all: () => [[lab.config.system_id, lab.health()]] },
+    { kind: 'service', scope: 'read', looks: 'always', all: () => [[rooms.config.system_id, rooms.health()]] },
     { kind: 'device', scope: 'read', looks: 'always', all: () => registry.all().map((device) => [device.device_id, device.info()]) },
-    { kind: 'reading', scope: 'read', looks: 'always', all: () => lab.readings.newest() },
+    { kind: 'reading', scope: 'read', looks: 'always', all: () => rooms.readings.newest() },
     {
       kind: 'incident',
       scope: 'read',
@@ -53,7 +53,7 @@ export function sourcesOf(lab: Rooms): Source[] {
       },
     },
     { kind: 'labware', scope: 'read', looks: 'after events', all: () => byId('labware_id', catalog.labware()) },
-    { kind: 'run', scope: 'read', looks: 'after events', all: () => byId('execution_id', runsOf(lab)) },
+    { kind: 'run', scope: 'read', looks: 'after events', all: () => byId('execution_id', runsOf(rooms)) },
     {
       kind: 'thread',
       scope: 'read',
@@ -61,10 +61,10 @@ export function sourcesOf(lab: Rooms): Source[] {
       all: () =>
         byId(
           'thread_id',
-          openRuns(lab).flatMap(({ threads }) => [...threads.values()].flatMap((thread) => rowOf(lab, thread) ?? [])),
+          openRuns(rooms).flatMap(({ threads }) => [...threads.values()].flatMap((thread) => rowOf(rooms, thread) ?? [])),
         ),
       touched: ({ entity_type, entity_id, context }) => (entity_type === 'THREAD' ? entity_id : textOf(context['thread_id'])),
-      one: (thread_id) => rowOf(lab, runtime.thread(thread_id)),
+      one: (thread_id) => rowOf(rooms, runtime.thread(thread_id)),
     },
     { kind: 'key_request', scope: 'admin', looks: 'after events', all: () => byId('request_id', pairing.list()) },
   ]

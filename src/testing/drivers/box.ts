@@ -16,7 +16,7 @@ export type Box = {
   /** From the instrument to whoever is connected. */
   send(bytes: Uint8Array): void
   setFault(fault: BoxFault): Promise<void>
-  /** What was half open is reset, as by a box that was started again. */
+  /** Resets half-open connections, as a restarted box does. */
   mend(): Promise<void>
   reset(): void
   close(): Promise<void>

@@ -22,7 +22,7 @@ export type Subject = {
   write?(bytes: Uint8Array): void
   setFault(fault: Fault): boolean
   clearFaults(): void
-  /** Lets the promise take the time it needs, and answers what it answers. */
+  /** Lets the promise take the time it needs, and returns what it answers. */
   run<T>(promise: Promise<T>): Promise<T>
   /** Lets time go by. */
   pass(ms: number): Promise<void>
@@ -37,7 +37,7 @@ export type Make = () => Promise<Subject>
 export type Name = Exclude<OperationName, 'stop'>
 type Outcome = { value: unknown } | { error: unknown }
 
-/** What has to be done before an operation, so that it may be done and really moves. Left out where a device cannot do it. */
+/** The preparation for an operation, so that it may be done and really moves. Left out where a device cannot do it. */
 export const before: Partial<Record<Name, Name[]>> = {
   shake: ['lock_plate', 'close'],
   centrifuge: ['close'],
@@ -48,7 +48,7 @@ export const before: Partial<Record<Name, Name[]>> = {
   unlock_plate: ['lock_plate'],
 }
 
-/** What tells that the line or the instrument failed, and not who asked. */
+/** The error codes that tell that the line or the instrument failed, and not the caller. */
 const failures = new Set(['no_reply', 'device_failed', 'disconnected'])
 /** How soon a halt is acknowledged, what is halted is at rest (a rotor takes its time), and an aborted operation has unwound. */
 export const acknowledged_ms = 10_000
@@ -56,11 +56,11 @@ const rest_ms = 120_000
 export const unwind_ms = 2000
 /** How long a query may take that gets no answer: its two tries, and the finding of the line again. */
 export const query_ms = 30_000
-/** By then the latest of late replies has come. */
+/** The time by which the latest of late replies has come. */
 const quiet_ms = 8000
 const look_ms = 250
 
-/** What can be tried in our own time too, as `undisturbed`, `halted` and `unplugged` for themselves. */
+/** Tests that can run in our own time too, as `undisturbed`, `halted` and `unplugged` for themselves. */
 export async function conformance(t: Test, make: Make): Promise<void> {
   await undisturbed(t, make)
   await halted(t, make)
@@ -117,7 +117,7 @@ export async function unplugged(t: Test, make: Make, options: { names?: Name[] }
   })
 }
 
-/** What takes too long in our own time. */
+/** Tests that take too long in our own time. */
 export async function conformanceInVirtualTime(t: Test, make: Make): Promise<void> {
   const names = await namesOf(make)
 
@@ -233,7 +233,7 @@ async function queriesInVirtualTime(t: Test, make: Make, names: readonly Name[])
   })
 }
 
-/** What `Device.end` owes. The profile lists the operations that can end early, and only those are tried. */
+/** Tests what `Device.end` promises. The profile lists the operations that can end early, and only those are tried. */
 async function endsEarly(t: Test, make: Make, names: readonly Name[]): Promise<void> {
   const { device, profile } = await make()
   const early = profile.ends_early ?? []
@@ -271,7 +271,7 @@ async function endsWell(t: Test, make: Make, name: Name, moment: number): Promis
   end(subject)
 }
 
-/** As `paramsOf`, with a long duration. */
+/** Returns the same as `paramsOf`, with a long duration. */
 export function longer(name: Name, profile: Profile): Record<string, number> & { duration: number } {
   return { ...paramsOf(name, profile), duration: Math.min(long_s, profile.limits.duration?.max ?? long_s) }
 }
@@ -317,7 +317,7 @@ async function fails(t: Test, make: Make, name: Name, fault: Fault, moment: numb
 
 type Under = { make: Make; subject: Subject; name: Name; performing: Watched }
 
-/** Lets an operation come as far as `moment`, a part of the time it takes, or in real time until it moves. Answers how long it takes. */
+/** Lets an operation come as far as `moment`, a part of the time it takes, or in real time until it moves. Returns how long it takes. */
 async function comesTo(moment: number, { make, subject, name, performing }: Under): Promise<number> {
   if (subject.realTime) {
     while (!performing.outcome && !subject.simulator.world.moving) await subject.pass(20)
@@ -401,7 +401,7 @@ async function canHave(make: Make, fault: Fault): Promise<boolean> {
   return can
 }
 
-/** What a service does after a failure, and then an operator: halt, mend, wait a little, initialize. */
+/** Does what a service does after a failure, and then an operator: halt, mend, wait a little, initialize. */
 export async function recover(t: Test, subject: Subject): Promise<void> {
   subject.clearFaults()
   if (subject.link.state !== 'open') await subject.link.open()
@@ -444,7 +444,7 @@ export function saysWhatToDo(t: Test, error: unknown, what: string): void {
 
 export type Query = { name: 'identify' | 'check' | Question; ask(device: Device): Promise<unknown> }
 
-/** What can be asked without doing anything, as far as it reaches the wire at all. */
+/** Lists the questions that do nothing and reach the wire. */
 export async function queriesOf(make: Make): Promise<Query[]> {
   const subject = await ready(make)
   const queries: Query[] = [
@@ -480,7 +480,7 @@ async function faultsOf(make: Make): Promise<LineFault[]> {
   return subject.hangsOn === 'line' ? lineFaults : []
 }
 
-/** Where the operation can begin; for `initialize`, as it was switched on. */
+/** Brings the device to where the operation can begin; for `initialize`, as it was switched on. */
 export async function readyFor<S extends Subject>(make: () => Promise<S>, name: Name): Promise<S> {
   if (name === 'initialize') return make()
   const subject = await ready(make)
@@ -497,7 +497,7 @@ export function perform({ device, profile }: Subject, name: Name, signal = never
   return operate(params, signal)
 }
 
-/** In the middle of what it takes, but for a duration, which is short. */
+/** Returns parameters in the middle of their range, other than a duration, which is short. */
 export function paramsOf(name: Name, { limits }: Profile): Record<string, number> {
   const names = Object.keys(operations[name].params.entries)
   return Object.fromEntries(
@@ -590,7 +590,7 @@ async function stirs(subject: Subject, during_ms: number): Promise<boolean> {
   return isStirring(subject)
 }
 
-/** What can be seen of the instrument that does not drift by itself. */
+/** Returns what can be seen of the instrument and does not drift by itself. */
 export function detailsOf({ simulator }: Subject): Record<string, unknown> {
   return Object.fromEntries(Object.entries(simulator.world).filter(([, value]) => typeof value !== 'number'))
 }

@@ -90,7 +90,7 @@ async function bench(t: Test, driver: AnyDriver, settings: object) {
   return { ...(await oneDevice(t, same, { settings })), hand }
 }
 
-/** As long as it can. */
+/** The longest duration that the device can do. */
 function going(name: Name, profile: Profile): Record<string, number> {
   const params = paramsOf(name, profile)
   return 'duration' in params ? { ...params, duration: Math.min(3600, profile.limits.duration!.max) } : params

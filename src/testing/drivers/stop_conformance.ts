@@ -23,7 +23,7 @@ import type { MakeVirtual, VirtualSubject } from './wire_conformance.ts'
 const held_ms = [0, 700, 3000]
 /** Between two answers that come late. */
 const apart_ms = 50
-/** By then an operation has begun to move, and a heater is on. */
+/** Keyed by then an operation has begun to move, and a heater is on. */
 const into_ms = 5000
 /** Operations that an instrument continues until it is stopped. */
 const goings: ReadonlySet<Name> = new Set(['shake', 'centrifuge', 'seal', 'set_temperature'])

@@ -12,7 +12,7 @@ export type Hand = {
   replace(pattern: RegExp, text: string): void
   /** Nothing that either says arrives, and the port stays open. */
   cut(): void
-  /** Of all that the host says from now on it hears only what it has heard before. */
+  /** From now on the instrument hears only frames that it has heard before. */
   deafen(): void
   /** Decides which frames of the host, as latin1 text, it hears from now on. */
   hear(hears: (frame: string) => boolean): void
@@ -26,7 +26,7 @@ export type Hand = {
   readonly stirredBy: readonly string[]
 }
 
-/** The same driver, with a hand on the one instrument that is simulated by it. */
+/** Returns the same driver, with a hand on the one instrument that it simulates. */
 export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<Settings>; hand: Hand } {
   const unchanged = (bytes: Uint8Array, send: Send) => send(bytes)
   const stirredBy: string[] = []

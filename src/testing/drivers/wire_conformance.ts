@@ -32,7 +32,7 @@ import {
 } from './conformance.ts'
 import type { Hand } from './tampered.ts'
 
-/** In virtual time all happens at the same moment whenever it is done again, so that what is on the wire can be compared. */
+/** Repeats work in virtual time, where all happens at the same moment, so that the traffic can be compared. */
 export type VirtualSubject = Subject & {
   /** On what the instrument says; absent on pins, which say nothing. */
   hand?: Hand
@@ -128,9 +128,9 @@ const twice: Pass = (bytes, send) => {
 }
 /** More than a line's buffer, without anything that could end a frame. */
 const endless: Pass = (_bytes, send) => send(new Uint8Array(6000).fill(0x78))
-/** By then the last of it has come, at 9600 baud. */
+/** The time by which the last byte has come, at 9600 baud. */
 const endless_ms = 60_000
-/** What takes its time, and is done only when that is over. */
+/** The operations that take their time, and are done only when it is over. */
 const runs: ReadonlySet<Name> = new Set(['shake', 'centrifuge', 'seal', 'peel'])
 const nonsense: Uint8Array[] = [Buffer.from([0xff, 0x00, 0xfe, 0x80]), Buffer.from('no\x1ese'), Buffer.from('half a li')]
 
@@ -147,7 +147,7 @@ async function answersOf(make: MakeVirtual): Promise<Uint8Array[]> {
   return [...said.values()]
 }
 
-/** Of frames, the places where each comes for the first time. */
+/** Returns the places where each frame comes for the first time. */
 function firstOnes(frames: readonly string[]): number[] {
   return [...new Set(frames)].map((frame) => frames.indexOf(frame))
 }
@@ -161,7 +161,7 @@ async function framesOf(make: MakeVirtual, name: Name): Promise<string[]> {
   return subject.written
 }
 
-/** What is written to halt an instrument, and to ask it. */
+/** Returns the frames that halt an instrument, and those that ask it. */
 async function harmlessFrames(make: MakeVirtual): Promise<ReadonlySet<string>> {
   const subject = await ready(make)
   subject.written.length = 0
@@ -272,7 +272,7 @@ async function stirringFrames(make: MakeVirtual, names: Name[]): Promise<Readonl
 
 type Silence = { frames: readonly string[]; lost: 'all' | 'one'; name: Name; nth: number; stirring: ReadonlySet<string> }
 
-/** Of all that it says from that frame on, or until the next: where that was a question, it is asked again, and the operation goes on. */
+/** Drops all that the instrument says from that frame on, or until the next. A question is asked again, and the operation goes on. */
 async function losesAnswers(t: Test, make: MakeVirtual, { name, frames, nth, stirring, lost }: Silence): Promise<void> {
   const subject = await readyFor(make, name)
   subject.written.length = 0

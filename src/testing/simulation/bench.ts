@@ -10,7 +10,7 @@ import type { Dice } from './scene.ts'
 
 type Carrying = { verb: 'pick' | 'place'; position: string; labware_id: string }
 
-/** Where everything really is, whatever a service thinks. */
+/** The real places of everything, whatever a service thinks. */
 export class Truth {
   readonly #positions = new Map<string, string>()
   readonly #gripped = new Map<string, string>()
@@ -52,21 +52,21 @@ export class Truth {
     }
   }
 
-  /** By hand; undefined: off the bench. */
+  /** Carries labware by hand; undefined: off the bench. */
   put(labware_id: string, position: string | undefined): void {
     for (const [gripper, held] of this.#gripped) if (held === labware_id) this.#gripped.delete(gripper)
     if (position === undefined) this.#positions.delete(labware_id)
     else this.#positions.set(labware_id, position)
   }
 
-  /** What came onto the deck, out of a storage or by hand, is there now; what left it is not. */
+  /** Follows labware that came onto the deck, out of a storage or by hand, or left it. */
   follow(scheduler: Scheduler): void {
     for (const { position, labware_id } of scheduler.positions())
       if (labware_id !== null && !this.whereIs(labware_id)) this.#positions.set(labware_id, position)
     for (const labware_id of this.#positions.keys()) if (scheduler.whereIs(labware_id) === undefined) this.#positions.delete(labware_id)
   }
 
-  /** Whatever is in a gripper and is not known to be there is taken out. */
+  /** Takes out labware that is in a gripper and is not known to be there. */
   emptyGrippers(scheduler: Scheduler): void {
     for (const [gripper, held] of this.#gripped) if (scheduler.whereIs(held) === undefined) this.#gripped.delete(gripper)
   }
@@ -81,13 +81,13 @@ type LedgerOptions = {
   equipment: Equipment
   truth: Truth
   clock: Clock
-  /** Of all calls of an operation these take far too long. */
+  /** The calls of an operation that take far too long. */
   slow: readonly number[]
   isDead(): boolean
   fault(what: string): void
 }
 
-/** What a service has of the bench as long as it lives. */
+/** The service's view of the bench as long as it lives. */
 export class Ledger implements Equipment {
   scheduler: Scheduler | undefined
   readonly truth: Truth
@@ -166,7 +166,7 @@ export class Ledger implements Equipment {
     }
   }
 
-  /** Answers what is carried. */
+  /** Returns what is carried. */
   #checked(transporter_id: string, verb: 'pick' | 'place', position: string): string {
     const { fault } = this.#options
     const { truth } = this
@@ -195,7 +195,7 @@ function forEver(): Promise<never> {
 
 /**
  * An operator looks where everything stands, and makes it one with what the service knows: tells it, or carries it back by hand.
- * Answers what could not be put right.
+ * Returns what could not be put right.
  */
 export function putRight(runtime: Runtime, dice: Dice): string[] {
   const wrong: string[] = []

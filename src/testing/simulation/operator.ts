@@ -2,7 +2,7 @@
 
 import { LabError } from '../../errors.ts'
 import type { Execution } from '../../workflow/runs/execution.ts'
-import { ahead } from '../../workflow/runs/named.ts'
+import { ahead } from '../../workflow/runs/step_names.ts'
 import type { Runtime } from '../../workflow/runtime.ts'
 import { decisions, decisionsAt, type PauseSite } from '../../workflow/threads/recovery.ts'
 import type { LabwareThread } from '../../workflow/threads/thread.ts'
@@ -52,7 +52,7 @@ export class RestlessOperator {
     }
   }
 
-  /** Of some threads, which labware it is to be. */
+  /** Chooses the labware of some threads. */
   #members(): Record<string, { barcode: string }> {
     if (!this.#dice.oneIn(3)) return {}
     const { threads } = this.#scene.workflow as { threads: object }
@@ -72,9 +72,9 @@ export class RestlessOperator {
     const thread = execution?.live()[dice.below(execution.live().length || 1)]
     if (!execution || !thread) return
     const verbs = [
-      () => thread.pause('manual'),
-      () => this.#letGo(() => thread.resume()),
-      () => dice.oneIn(3) && thread.stop(),
+      () => thread.control.pause('manual'),
+      () => this.#letGo(() => thread.control.resume()),
+      () => dice.oneIn(3) && thread.control.stop(),
       () => this.#recover(thread),
       () => this.#recover(thread),
       () => this.#recoverWrongly(thread),
@@ -106,17 +106,17 @@ export class RestlessOperator {
     this.#try(() => this.#resume(execution))
     this.#clearAway(execution)
     for (const thread of execution.live()) {
-      if (thread.pausedAt) this.#try(() => this.#recover(thread))
-      else if (thread.status.current === 'PAUSED' && !thread.following) this.#try(() => thread.resume())
+      if (thread.control.pausedAt) this.#try(() => this.#recover(thread))
+      else if (thread.status.current === 'PAUSED' && !thread.following) this.#try(() => thread.control.resume())
       this.#try(() => this.#byHand(thread))
     }
     this.#try(() => this.#decideLate())
     for (const { step_id } of this.#runtime.operator.steps()) this.#try(() => this.#runtime.operator.confirm(step_id))
-    if (execution.live().some(({ waiting }) => waiting?.kind === 'event'))
+    if (execution.live().some(({ control: { waiting } }) => waiting?.kind === 'event'))
       for (const event of this.#scene.events) execution.emitCustom(event, { value: 'yes', data: {} }, null)
   }
 
-  /** Whoever lets anything go on after a restart has looked where everything is. */
+  /** Looks where everything is before anything goes on after a restart. */
   #letGo(verb: () => unknown): void {
     if (this.#watch.standing.size > 0) {
       const wrong = putRight(this.#runtime, this.#dice)
@@ -147,16 +147,17 @@ export class RestlessOperator {
   }
 
   #recover(thread: LabwareThread): void {
-    const site: PauseSite | null = thread.pausedAt ?? (thread.state.interrupted && thread.status.current === 'PAUSED' ? 'RESTART' : null)
+    const site: PauseSite | null =
+      thread.control.pausedAt ?? (thread.state.interrupted && thread.status.current === 'PAUSED' ? 'RESTART' : null)
     if (!site) return
     const honoured = decisions.filter((decision) => decisionsAt(site).includes(decision))
     const decision = this.isWeary ? 'ABORT_THREAD' : this.#dice.pick(honoured)
-    this.#letGo(() => thread.recover(decision))
+    this.#letGo(() => thread.control.recover(decision))
   }
 
-  /** What is not honoured is refused, says what is, and changes nothing. */
+  /** Checks that a refused request says what is possible, and changes nothing. */
   #recoverWrongly(thread: LabwareThread): void {
-    const site = thread.pausedAt
+    const site = thread.control.pausedAt
     if (thread.following || (thread.state.interrupted && !site)) return
     const wrong = decisions.filter((decision) => !site || !decisionsAt(site).includes(decision))
     if (wrong.length === 0) return
@@ -164,11 +165,12 @@ export class RestlessOperator {
     this.#mustRefuse(
       `${decision} at ${site}`,
       'conflict',
-      () => thread.recover(decision),
+      () => thread.control.recover(decision),
       (message) =>
         site ? decisionsAt(site).every((honoured) => message.includes(honoured)) || /no error holds|has decided/.test(message) : true,
     )
-    if (thread.pausedAt !== site) this.#watch.fault(`${decision} was refused, and it stands at ${thread.pausedAt}, not at ${site}`)
+    if (thread.control.pausedAt !== site)
+      this.#watch.fault(`${decision} was refused, and it stands at ${thread.control.pausedAt}, not at ${site}`)
   }
 
   /** Somebody throws, with this code, and nothing is told but an incident. */
@@ -213,7 +215,7 @@ export class RestlessOperator {
     if (thread.status.current !== status) this.#watch.fault(`a refusal by hand made ${status} ${thread.status.current}`)
   }
 
-  /** Of two confirmations exactly one is taken. */
+  /** Checks that exactly one of two confirmations is taken. */
   #confirm(): void {
     const { operator } = this.#runtime
     const steps = operator.steps()
@@ -301,7 +303,7 @@ export class RestlessOperator {
     if (thread && now !== position) this.#watch.fault(`${labware.labware_id} was put at ${position}, and is known at ${now}`)
   }
 
-  /** Of device calls that take too long, also of those about which somebody has decided. */
+  /** Decides about device calls that take too long, also about those that somebody has decided already. */
   #decideLate(): void {
     const late = this.#service.incidents.filter(({ category }) => category === 'RECOVERABLE_TIMEOUT')
     if (late.length === 0) return

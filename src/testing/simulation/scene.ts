@@ -17,15 +17,15 @@ export type Scene = {
   unrest: number
   /** Custom events that somebody waits for. */
   events: string[]
-  /** Of all calls of an operation these take far too long. */
+  /** The calls of an operation that take far too long. */
   slow: number[]
   /** How often the service dies in the midst of it. */
   restarts: number
-  /** Its runs are taken up again after that. */
+  /** Whether the runs are taken up again after that. */
   isKept: boolean
 }
 
-/** The same throws for the same seed. */
+/** Dice that throw the same for the same seed. */
 export class Dice {
   readonly below: (count: number) => number
 
@@ -33,7 +33,7 @@ export class Dice {
     this.below = randomFrom(seed)
   }
 
-  /** Once in so many times. */
+  /** Returns true once in so many times. */
   oneIn(count: number): boolean {
     return this.below(count) === 0
   }

@@ -1,25 +1,24 @@
 // For tests: a service that dies at any moment and begins anew, with what was on its card: the log, the records, the state of its runs.
 
 import { messageOf } from '../../errors.ts'
-import type { Context, RuntimeEvent } from '../../events/event.ts'
-import { runtimeEvent } from '../../events/event.ts'
+import { type Context, type RuntimeEvent, runtimeEvent } from '../../events/event.ts'
 import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
 import type { Sink } from '../../events/sinks.ts'
 import type { Change, StateSource } from '../../events/states.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { VirtualTime } from '../../kit/virtual_time.ts'
 import { PureEquipment } from '../../workflow/equipment/pure_equipment.ts'
-import { abortOrphanedRuns } from '../../workflow/journal/orphaned_runs.ts'
-import { Records } from '../../workflow/journal/records.ts'
-import { recordAnew } from '../../workflow/journal/tracking_sink.ts'
 import type { Bench } from '../../workflow/plans/bench.ts'
 import { compileLibrary, type Library } from '../../workflow/plans/library.ts'
 import { movesOf } from '../../workflow/plans/timing.ts'
-import type { RunStates } from '../../workflow/run_state.ts'
-import { checkpointOf } from '../../workflow/runs/state.ts'
+import { Records } from '../../workflow/records/records.ts'
+import { recordAnew } from '../../workflow/records/tracking_sink.ts'
+import { abortOrphanedRuns } from '../../workflow/recovery/orphaned_runs.ts'
 import { Runtime, type RuntimeOptions } from '../../workflow/runtime.ts'
 import type { Scheduler } from '../../workflow/scheduler/scheduler.ts'
 import { benchId, type Standing } from '../../workflow/standing_labware.ts'
+import type { RunStates } from '../../workflow/state/entry.ts'
+import { checkpointOf } from '../../workflow/state/run.ts'
 import { emptyBench } from '../workflow.ts'
 import { Ledger, Truth } from './bench.ts'
 import type { Dice, Scene } from './scene.ts'
@@ -39,7 +38,7 @@ export class Service {
   readonly told: RuntimeEvent[] = []
   readonly incidents: Incident[] = []
   readonly records = new Records()
-  /** Where time does not jump by itself. */
+  /** The place where time does not jump by itself. */
   clock = new VirtualTime()
   runtime: Runtime
   isDead = false
@@ -56,7 +55,7 @@ export class Service {
   #ledgers: Ledger[] = []
   readonly #truthOf = new Map<string, Truth>()
   readonly #liveTruth = new Truth()
-  /** What stands while no run is open, as it was stored last. */
+  /** The labware that stands while no run is open, as it was stored last. */
   #atRest: Standing = { topology: null, labware: [] }
   #time = 0
   #ids = 0
@@ -73,7 +72,7 @@ export class Service {
     this.runtime = this.#begin()
   }
 
-  /** It ends between one instruction and the next. */
+  /** Ends the service between one instruction and the next. */
   die(): void {
     this.isDead = true
     this.diesIn = Number.POSITIVE_INFINITY
@@ -81,7 +80,7 @@ export class Service {
     this.#tellDeath()
   }
 
-  /** Begins anew, and takes up what was open. Answers the executions that it took up. */
+  /** Begins anew, and takes up what was open. Returns the executions that it took up. */
   async beginAnew(): Promise<string[]> {
     const { dice, fault, onLost } = this.#options
     this.#ledgers = []
@@ -122,7 +121,7 @@ export class Service {
     return this.runtime.executions().map(({ execution_id }) => execution_id)
   }
 
-  /** Its bench keeps books of where its labware is. */
+  /** Whether the bench records where its labware is. */
   knows({ execution_id, environment }: ReturnType<Runtime['executions']>[number]): void {
     const ledger = environment.equipment as Ledger
     ledger.scheduler = environment.scheduler
@@ -229,7 +228,7 @@ export class Service {
     return this.#options.scene.mode === 'LIVE'
   }
 
-  /** Answers the values of each open run as they are now. */
+  /** Returns the values of each open run as they are now. */
   present(): Values {
     const open = this.runtime.executions().filter(({ isOver }) => !isOver)
     for (const { threads, environment } of open)
@@ -255,10 +254,10 @@ export class Service {
   }
 }
 
-/** Of each run the JSON of each value. */
+/** The JSON of each value of each run. */
 type Values = ReadonlyMap<string, ReadonlyMap<string, string>>
 
-/** What is on the card at the end of a turn: of each run the text of each key, and how much of the log. */
+/** The content of the disk at the end of a turn: the text of each key of each run, and the length of the log. */
 type Transaction = { runs: Values; told: number }
 
 /** The state of all runs. Transactions that were written last may not have come to the card. */
@@ -279,7 +278,7 @@ class Card {
     this.#service = service
   }
 
-  /** As they were read. */
+  /** Returns the values as they were read. */
   get runs(): Map<string, Map<string, unknown>> {
     const parsed = (texts: ReadonlyMap<string, string>) => new Map([...texts].map(([key, text]) => [key, JSON.parse(text)]))
     return new Map([...this.#patched].map(([id, texts]) => [id, parsed(texts)]))
@@ -324,7 +323,7 @@ class Card {
     return this.#next
   }
 
-  /** It begins anew with one of the transactions that may be the last on the card: the log is cut where it tells of more of an open run. */
+  /** Begins anew with one of the transactions that may be the last on the disk: the log is cut where it tells of more of an open run. */
   die(dice: Dice): void {
     const { told } = this.#service
     const last = this.#transactions[this.#transactions.length - 1 - (dice.oneIn(2) ? 0 : dice.below(this.#transactions.length))]!
@@ -363,7 +362,7 @@ class Card {
   }
 }
 
-/** Where the labware of a thread stands, if the thread moves it. */
+/** Returns where the labware of a thread stands, if the thread moves it. */
 function seatOf(scheduler: Scheduler, { thread_id, labware_id }: { thread_id: string; labware_id: string }): string | null {
   return scheduler.whose(labware_id) === thread_id ? (scheduler.whereIs(labware_id) ?? null) : null
 }

@@ -4,9 +4,9 @@
 import { LabError, messageOf } from '../../errors.ts'
 import type { RuntimeEvent } from '../../events/event.ts'
 import type { Clock } from '../../kit/clock.ts'
-import { restarted } from '../../workflow/journal/restoring.ts'
+import { restarted } from '../../workflow/recovery/restore.ts'
 import type { Execution } from '../../workflow/runs/execution.ts'
-import { blockers } from '../../workflow/runs/explaining.ts'
+import { blockers } from '../../workflow/runs/explanation.ts'
 import type { RunEnvironment } from '../../workflow/threads/run_environment.ts'
 import type { LabwareThread } from '../../workflow/threads/thread.ts'
 import { RestlessOperator } from './operator.ts'
@@ -19,26 +19,26 @@ const mostRounds = 60
 /** No action of a scene takes so long. */
 const longest_s = 3600
 
-/** Of the event loop: one that needs more does so for ever. */
+/** The most turns of the event loop: a run that needs more goes on for ever. */
 const mostTurns = 20_000
 
 /** After a restart all stand within so many turns. */
 const mostTurnsToStand = 100
 
 type Verdict = {
-  /** What must not be. */
+  /** The faults that were found. */
   faults: string[]
   /** Each event by name, in their order. */
   trace: string[]
   /** The document was refused. */
   refused?: string
-  /** It could not go on, and said why. */
+  /** Whether the run could not go on, and said why. */
   stuck: string | null
   /** How often the service died. */
   restarts: number
 }
 
-/** One seed, from the first event to the last. */
+/** A simulation of one seed, from the first event to the last. */
 export async function simulate(seed: number, mode: Scene['mode']): Promise<Verdict> {
   const dice = new Dice(seed)
   const scene = sceneOf(dice, mode)
@@ -97,7 +97,7 @@ class Simulation {
     else this.#service.diesAfter = 1 + this.#dice.below(this.#dice.oneIn(3) ? 20 : 600)
   }
 
-  /** Where time does not jump by itself, it is made to as soon as nothing happens any more. */
+  /** Makes time jump as soon as nothing happens any more, where it does not jump by itself. */
   async #untilOver(): Promise<void> {
     for (let quiet = 0, turns = 0; this.#watch.faults.length === 0; turns++) {
       if (this.#service.isDead) await this.#beginAnew()
@@ -141,18 +141,20 @@ class Simulation {
     this.#beginToLook()
   }
 
-  /** What has come since is held for another reason. */
+  /** Lists the runs that came since, which are held for another reason. */
   #checkStanding(execution: Execution, threads: ReadonlySet<LabwareThread>): void {
     if (execution.phase.current === 'stopping' || !this.#watch.standing.has(execution.execution_id)) return
     if (execution.paused?.reason !== 'system') this.#watch.fault(`after the restart it is not paused: ${this.#picture()}`)
     // Labware is placed and removed by hand also while its run is paused.
     for (const thread of execution.live().filter((thread) => threads.has(thread) && !awaitsHands(thread)))
-      if (!isHeld(thread) && !thread.isStopping)
-        this.#watch.fault(`after the restart ${thread.name} is ${thread.status.current}, ${thread.pause_reason}: ${thread.last_error}`)
-      else if (!thread.isStopping) this.#checkRecord(thread)
+      if (!isHeld(thread) && !thread.control.isStopping)
+        this.#watch.fault(
+          `after the restart ${thread.name} is ${thread.status.current}, ${thread.control.pause_reason}: ${thread.last_error}`,
+        )
+      else if (!thread.control.isStopping) this.#checkRecord(thread)
   }
 
-  /** What is told of it says why it stands. */
+  /** Checks that the incident says why the run stands. */
   #checkRecord({ thread_id, execution, name }: LabwareThread): void {
     const record = this.#service.records.threads(execution.execution_id).find((one) => one.thread_id === thread_id)
     if (record?.status !== 'PAUSED' || record.pause_reason !== 'system' || record.last_error !== restarted)
@@ -161,7 +163,7 @@ class Simulation {
 
   // The operator
 
-  /** In PURE_SIM there is one run. */
+  /** Finds the run: in PURE_SIM there is only one. */
   #beginToLook(): void {
     const clock = this.#executions()[0]?.environment.clock
     if (clock) this.#lookLater(clock)
@@ -182,14 +184,14 @@ class Simulation {
     const open = this.#operator.open()
     if (this.#rounds < 12) for (let i = this.#dice.below(1 + this.#scene.unrest); i > 0; i--) this.#operator.interfere()
     else if (this.#stuck === null) for (const execution of open) this.#operator.help(execution)
-    const isAtWork = open.some((execution) => execution.live().some(({ waiting }) => !waiting || waiting.kind === 'device'))
+    const isAtWork = open.some((execution) => execution.live().some(({ control: { waiting } }) => !waiting || waiting.kind === 'device'))
     if (this.#rounds === 2 * mostRounds || (this.#rounds >= mostRounds && !isAtWork)) this.#giveUp(open)
     if (this.#rounds === 3 * mostRounds) this.#watch.fault(`it does not end when it is aborted: ${this.#picture()}`)
   }
 
   // The end
 
-  /** They had their chances: now they say what they wait for, and are aborted. */
+  /** Gives up: the runs had their chances, say what they wait for, and are aborted. */
   #giveUp(open: readonly Execution[]): void {
     if (this.#stuck === null) for (const execution of open) this.#checkExplained(execution)
     this.#stuck ??= this.#picture()
@@ -201,14 +203,18 @@ class Simulation {
     const isHanging = this.#scene.faults.some(({ does }) => does === 'hang')
     // A run that is given up while it is at work may have a thread in the midst of an operation.
     const before = execution.now() - longest_s
-    const silent = execution.live().filter(({ waiting, carrying, state }) => !waiting && !carrying && state.since < before)
+    const silent = execution.live().filter(({ control: { waiting }, carrying, state }) => !waiting && !carrying && state.since < before)
     if (silent.length > 0 && !isHanging) this.#watch.fault(`${silent.map(({ name }) => name)} wait for nothing: ${this.#picture()}`)
     const named = new Set(blockers(execution).map(({ thread_id }) => thread_id))
-    for (const { thread_id, name, waiting } of execution.live())
+    for (const {
+      thread_id,
+      name,
+      control: { waiting },
+    } of execution.live())
       if (!named.has(thread_id) && waiting && waiting.kind !== 'device')
         this.#watch.fault(`nobody says why ${name} stands: ${this.#picture()}`)
     // An error that holds a thread has an incident of its own.
-    const isHeld = execution.live().some(({ pausedAt }) => pausedAt !== null)
+    const isHeld = execution.live().some(({ control: { pausedAt } }) => pausedAt !== null)
     const isTold = isHeld || this.#service.incidents.some(({ category }) => /SYSTEM_STALL|UNRESOLVABLE_DEADLOCK/.test(category))
     if (!isTold && !isHanging) this.#watch.fault(`it stalls, and no incident says so: ${this.#picture()}`)
   }
@@ -216,7 +222,7 @@ class Simulation {
   #picture(): string {
     const threads = this.#operator.open().flatMap((execution) => execution.live())
     return threads
-      .map(({ execution, thread_id, name, status, waiting, environment, labware }) => {
+      .map(({ execution, thread_id, name, status, control: { waiting }, environment, labware }) => {
         const obstacles = waiting
           ?.obstacles()
           .map(({ wanted, reason, thread_id, labware_id }) => `${wanted} ${reason} ${thread_id ?? ''} ${labware_id ?? ''}`)
@@ -235,7 +241,7 @@ class Simulation {
     this.#checkRecords(fault)
   }
 
-  /** They say what was told last. */
+  /** Returns the newest events, for messages. */
   #checkRecords(fault: (what: string) => void): void {
     const { records, told } = this.#service
     for (const { execution_id, status } of records.executions()) {
@@ -258,7 +264,7 @@ class Simulation {
   }
 }
 
-function isHeld({ status, pause_reason, last_error }: LabwareThread): boolean {
+function isHeld({ status, control: { pause_reason }, last_error }: LabwareThread): boolean {
   return status.current === 'PAUSED' && pause_reason === 'system' && last_error === restarted
 }
 

@@ -9,7 +9,7 @@ import type { LabwareThread } from '../../workflow/threads/thread.ts'
 import { begin, testRuntime } from '../workflow.ts'
 import { Dice, topologyOf } from './scene.ts'
 
-/** Of the event loop, without any news: then nothing happens any more. */
+/** The number of turns of the event loop without news after which nothing happens any more. */
 const quietTurns = 30
 /** States that the search looks at: beyond, it says nothing. */
 const mostStates = 20_000
@@ -27,7 +27,7 @@ export async function leaveAlone(seed: number): Promise<Verdict> {
     onTold() {
       news++
       const live = runtime.executions()[0]?.live() ?? []
-      if (pauses.has(news) && live.length > 0) dice.pick(live).pause('manual')
+      if (pauses.has(news) && live.length > 0) dice.pick(live).control.pause('manual')
     },
   })
   const execution = await begin(runtime, { workflow: 'work', groups: groups.map((group_id) => ({ group_id, members: {} })) })
@@ -86,7 +86,7 @@ function verdictOn(execution: Execution): Verdict {
 
 function picture(live: readonly LabwareThread[]): string {
   return live
-    .map(({ name, status, environment, labware, waiting }) => {
+    .map(({ name, status, environment, labware, control: { waiting } }) => {
       const obstacles = waiting?.obstacles().map(({ wanted, reason }) => `${wanted} ${reason}`)
       return `${name} ${status.current} at ${environment.scheduler.whereIs(labware.labware_id)} waits for ${waiting?.what} (${obstacles})`
     })
@@ -105,7 +105,7 @@ class Search {
   readonly #begin: readonly Standing[]
   /** Pads on which something stands, or is to come, for good. */
   readonly #taken = new Set<string>()
-  /** What was granted to a thread is not taken back, though a held one may be on its way. */
+  /** Checks that nothing granted to a thread is taken back, though a held thread may be on its way. */
   readonly #reserved = new Map<string, string>()
   readonly #devices = new Set<string>()
   readonly #arms = new Set<string>()
@@ -193,7 +193,7 @@ class Search {
     return !all.some(({ at }, j) => j !== i && at && this.#pad(at) === pad)
   }
 
-  /** One that is not on the deck yet comes onto it first. */
+  /** Lets labware that is not on the deck yet come onto it first. */
   #canGo(from: string | null, to: string, all: readonly Standing[], i: number): boolean {
     if (from === null) return this.#isFree(to, all, i)
     const route = this.#scheduler.graph.route(from, to)
@@ -205,7 +205,7 @@ class Search {
   }
 }
 
-/** Its start, if it is not on the deck yet; then all that it has before it. */
+/** Lists the start, if the labware is not on the deck yet, then all later stops. */
 function wantsOf(thread: LabwareThread): readonly (readonly Candidate[])[] {
   const { method, frames, ends } = thread
   const { seat, starts_at } = thread.state

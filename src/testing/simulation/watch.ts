@@ -3,8 +3,8 @@
 import * as v from 'valibot'
 import * as contexts from '../../events/contexts.ts'
 import type { RuntimeEvent } from '../../events/event.ts'
-import { restarted } from '../../workflow/journal/restoring.ts'
 import { allSteps, type StepPlan } from '../../workflow/plans/plan.ts'
+import { restarted } from '../../workflow/recovery/restore.ts'
 import type { Execution } from '../../workflow/runs/execution.ts'
 import type { Scheduler } from '../../workflow/scheduler/scheduler.ts'
 import {
@@ -14,11 +14,11 @@ import {
   type Transitions,
   threadTransitions,
   workflowTransitions,
-} from '../../workflow/statuses.ts'
+} from '../../workflow/state/statuses.ts'
 
 const ends = { COMPLETED: {}, FAILED: {}, ABORTED: {} }
 
-/** What may follow what, as it can be seen in events; ids of groups and slots have none. */
+/** The transitions that can be seen in events; ids of groups and slots have none. */
 const tables: Readonly<Record<string, { first: string; next: Transitions<string> }>> = {
   ACTION: { first: 'CREATED', next: actionTransitions },
   METHOD: { first: 'CREATED', next: methodTransitions },
@@ -49,7 +49,7 @@ function schemaFor({ entity_type, status, context }: RuntimeEvent): v.GenericSch
   return schemas[entity_type] ?? v.never()
 }
 
-/** What events tell must go together; `faults` says what does not. */
+/** Checks that events are consistent; `faults` says which are not. */
 export class Watch {
   readonly faults: string[] = []
   /** Executions that were taken up after a restart, and that nobody has let go on. */
@@ -127,7 +127,7 @@ export class Watch {
     this.#put.set(execution_id, (this.#put.get(execution_id) ?? 0) + 1)
   }
 
-  /** What is done is not done again, over restarts too. */
+  /** Checks that nothing done is done again, over restarts too. */
   #once(event: RuntimeEvent): void {
     const { entity_type, status, context } = event
     const { method_id, action_name, method_name, thread_name } = context
@@ -198,7 +198,10 @@ export class Watch {
     }
   }
 
-  /** It is accepted, there is a workflow, it goes on; threads end, then what was not delivered, the workflow, its submissions, the execution; then nothing. */
+  /**
+   * The order of a run's events: it is accepted, there is a workflow, it goes on; threads end, then what was not delivered, the workflow, its
+   * submissions, the execution; then nothing.
+   */
   #inOrder(event: RuntimeEvent): void {
     const { execution_id } = event
     const reached = this.#reached.get(execution_id) ?? 'nothing'
@@ -213,7 +216,7 @@ export class Watch {
     for (const thread of this.#find(execution_id)?.live() ?? []) this.fault(`${thread.name} has not ended`, event)
   }
 
-  /** One labware in a place, one place for a labware; nothing kept for those who have ended. */
+  /** Checks that a place has one labware, a labware one place, and that nothing is kept for ended threads. */
   #standing(scheduler: Scheduler, event: RuntimeEvent): void {
     const positions = scheduler.positions()
     const at = new Map<string, string>()
@@ -245,13 +248,13 @@ export class Watch {
     }
   }
 
-  /** It ended before this event. */
+  /** Whether the run ended before this event. */
   #isBuried(thread_id: string, { entity_id }: RuntimeEvent): boolean {
     return this.#dead.has(thread_id) && entity_id !== thread_id
   }
 }
 
-/** What is never an instrument's fault, nor an operator's. */
+/** The incidents that are never the fault of an instrument or an operator. */
 const mistakes = /cannot follow|is not reserved for|asks again while|is not thread .* to move|undefined|not a function|null/
 
 function isWithoutDevice(step: StepPlan): boolean {
@@ -259,7 +262,7 @@ function isWithoutDevice(step: StepPlan): boolean {
   return actions.every(({ devices }) => devices.length === 0)
 }
 
-/** Of an action: something moves. */
+/** The statuses of an action in which something moves. */
 const moving = new Set(['PREPARING_TO_MOVE', 'PICKING', 'PLACING', 'EXECUTING_ACTION'])
 
 /** How far an execution is, as its events tell. */

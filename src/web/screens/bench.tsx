@@ -133,7 +133,7 @@ function useCapabilities(device_id: string): Capabilities | undefined {
   return can
 }
 
-/** Why an operation cannot be started; undefined when it can. */
+/** The reason why an operation cannot be started; undefined when it can. */
 function whyNot(device: DeviceInfo): string | undefined {
   if (device.state === 'busy') return 'The device is busy.'
   return needsInitializing(device) ? 'Initialize the device first.' : undefined

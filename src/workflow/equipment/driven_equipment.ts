@@ -88,7 +88,7 @@ export class DrivenEquipment implements Equipment {
     return this.#simulators.get(device_id)
   }
 
-  /** Keeps a device for an execution, and answers how to let go of it. Throws `locked` when another execution has it. */
+  /** Keeps a device for an execution, and returns how to let go of it. Throws `locked` when another execution has it. */
   hold(device_id: string, execution_id: string): () => void {
     return this.#registry.find(device_id).lock.hold(execution_id)
   }
@@ -250,7 +250,7 @@ export class DrivenEquipment implements Equipment {
     }
   }
 
-  /** As it is taught now. Throws what to teach when it is not, or not so that an arm can be sent there. */
+  /** Returns the teachpoint as it is taught now. Throws what to teach when it is not taught, or no arm can be sent there. */
   #wayTo(transporter_id: string, position: string): Way {
     const points = this.#teachpoints.list(transporter_id)
     const point = points.find(({ name }) => name === position)

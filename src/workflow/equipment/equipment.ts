@@ -16,7 +16,7 @@ export type LatchedFault = {
 /** The condition of a device that a forecast has to know before a run begins. */
 export type Condition = {
   initialized: boolean
-  /** In °C; null where the device cannot tell it now. */
+  /** Unit: °C; null where the device cannot tell it now. */
   temperature: number | null
   /** How long the device usually takes to initialize and to heat; undefined where nobody has said it. */
   typical: Typical | undefined
@@ -57,7 +57,7 @@ export interface Equipment {
   simulator?(device_id: string): SimulatorHand | undefined
   /** Keeps a device for an execution, against all others; the answer lets go of it. Throws `locked`. */
   hold?(device_id: string, execution_id: string): () => void
-  /** Does one operation, or asks one reading, and answers what the device said: `{success, message}`, or the reading. */
+  /** Does one operation, or asks one reading, and returns what the device said: `{success, message}`, or the reading. */
   perform(device_id: string, operation: string, params: Readonly<Record<string, unknown>>, how: Performing): Promise<unknown>
   /** Makes the nest of a device such that a transporter can reach in: the door open, the plate free. */
   open(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<void>

@@ -17,10 +17,10 @@ export type InjectedFault = {
 
 type Options = {
   clock: Clock
-  /** Of the topology. One that is not there is a translator. */
+  /** The transporters of the topology. A device that is not among them is a translator. */
   transporters: Readonly<Record<string, { seconds: MoveSeconds }>>
   faults?: readonly InjectedFault[]
-  /** Of the real devices, for a forecast; without them each device is ready and warm. */
+  /** The conditions of the real devices, for a forecast; without them each device is ready and warm. */
   conditions?: ReadonlyMap<string, Condition> | undefined
   /** How long it takes to initialize, to heat and to open a device. */
   durations?: Durations | undefined

@@ -4,7 +4,7 @@
 import type * as v from 'valibot'
 import type { OperationName, operations, Performable, Question, Read, ReadingName } from '../../devices/operations.ts'
 import type { OperationResult } from '../../devices/records.ts'
-import type { RunMode } from '../threads/run_environment.ts'
+import type { RunMode } from '../state/modes.ts'
 import type { Handler, TopologyInput, WorkflowDocument } from './documents.ts'
 
 /** `export default topology({…})` */
@@ -29,7 +29,7 @@ export interface Doing<Labware extends string = string> {
   readonly labware: Readonly<Record<Labware, { readonly labware_id: string; readonly name: string; readonly barcode: string | null }>>
   /** Aborted when the thread is cut off. */
   readonly signal: AbortSignal
-  /** Of the submission, else its default. Throws for one that has neither. */
+  /** Returns the value from the submission, else its default. Throws for a variable that has neither. */
   variable(name: string): unknown
   /** The device that the action was given: `await ctx.device.shake({ speed: 500, duration: 5 })`. */
   readonly device: BoundDevice
@@ -39,7 +39,7 @@ export interface Doing<Labware extends string = string> {
   waitFor(name: string, options?: { timeout?: number }): Promise<{ value: string | null; data: Record<string, unknown> }>
   /** Shows it to the operator, and resolves when somebody has confirmed it. */
   instruct(instruction: string, options?: { timeout?: number }): Promise<void>
-  /** By the clock of the run, which jumps where nothing is driven. */
+  /** Waits by the clock of the run, which jumps where nothing is driven. */
   sleep(seconds: number): Promise<void>
 }
 
@@ -86,7 +86,7 @@ export type ActionInput<Labware extends string = string, Variable extends string
 type EmissionInput = { emit: string; value?: string | null; data?: Record<string, unknown> }
 type EmissionsInput = readonly EmissionInput[] | ((ctx: MethodDoing) => Promise<void>)
 
-/** Its actions; or these, and what the method emits itself: as a list, or by code. */
+/** The actions; or the actions and the events that the method emits itself, as a list or by code. */
 export type MethodInput<Labware extends string = string, Variable extends string = string> =
   | readonly ActionInput<Labware, Variable>[]
   | { actions: readonly ActionInput<Labware, Variable>[]; on_start?: EmissionsInput; on_end?: EmissionsInput }

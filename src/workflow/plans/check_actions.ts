@@ -7,11 +7,11 @@ import { isNullable, isOptional, operations, readings } from '../../devices/oper
 import type { LabError } from '../../errors.ts'
 import { checked } from '../../kit/schema.ts'
 import type { WorkflowDocument } from './documents.ts'
+import { located, mustHave, wrong } from './mistakes.ts'
 import type { Draft } from './outline.ts'
 import { filledIn, variablesIn } from './params.ts'
 import { type ActionPlan, actionsOf } from './plan.ts'
 import type { KnownDevice } from './topology.ts'
-import { located, mustHave, wrong } from './wrong.ts'
 
 /** Throws `invalid`, naming the place. */
 export function checkActions(draft: Draft): void {
@@ -55,7 +55,7 @@ function checkParams(plan: OnDevice & { kind: 'do' }, { document, topology }: Dr
   checkValues(plan, { values, devices: topology.devices, variables: document.variables }, `${at}.with`)
 }
 
-type Given = {
+type ActionPlace = {
   values: Record<string, unknown>
   devices: ReadonlyMap<string, KnownDevice>
   /** The variables that the workflow declares. */
@@ -63,7 +63,11 @@ type Given = {
 }
 
 /** Parameters of operations that the table or the device itself describes; those of others are the driver's affair. One that is undefined is not known yet. */
-export function checkValues({ action, devices: able }: OnDevice & { kind: 'do' }, { values, devices, variables }: Given, at: string): void {
+export function checkValues(
+  { action, devices: able }: OnDevice & { kind: 'do' },
+  { values, devices, variables }: ActionPlace,
+  at: string,
+): void {
   for (const [name, variable] of variablesIn(action.with)) {
     const isNull = values[name] === null && !variables[variable]?.nullable
     if (isNull && able.some((device_id) => takesNull(action.do, name, devices.get(device_id)))) throw notNullable(variable, `${at}.${name}`)

@@ -10,10 +10,10 @@ import {
   type Transitions,
   threadTransitions,
   workflowTransitions,
-} from '../statuses.ts'
+} from '../state/statuses.ts'
+import { member, mustBeKnown, mustBeOnce, mustHave, wrong } from './mistakes.ts'
 import type { Draft } from './outline.ts'
 import { actionsOf, own } from './plan.ts'
-import { member, mustBeKnown, mustBeOnce, mustHave, wrong } from './wrong.ts'
 
 /** Throws `invalid`, naming the place. */
 export function checkNames(draft: Draft): void {

@@ -1,9 +1,9 @@
 // Checks the methods in which several threads take part: each has an owner, and all labware that it wants is brought.
 
 import { didYouMean } from '../../kit/did_you_mean.ts'
+import { wrong } from './mistakes.ts'
 import type { Draft } from './outline.ts'
 import { allSteps, listsIn, type MethodPlan, own, type StepPlan, type ThreadPlan } from './plan.ts'
-import { wrong } from './wrong.ts'
 
 /** Throws `invalid`, naming the place. */
 export function checkSharing(draft: Draft): void {

@@ -1,8 +1,8 @@
 // Checks the places of a workflow: labware may start, end and rest there, and there is a way from each to the next.
 
+import { wrong } from './mistakes.ts'
 import type { Draft } from './outline.ts'
 import { type ActionPlan, type StepPlan, type ThreadPlan, takes } from './plan.ts'
-import { wrong } from './wrong.ts'
 
 /** Throws `invalid`, naming the place. */
 export function checkWays(draft: Draft): void {
@@ -34,7 +34,7 @@ function checkRests(thread: ThreadPlan, { topology, where }: Draft): void {
   }
 }
 
-/** Where a labware may be, as positions. */
+/** The positions at which a labware may be. */
 type Places = ReadonlySet<string>
 
 class Ways {

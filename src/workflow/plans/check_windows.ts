@@ -1,10 +1,10 @@
 // Checks the times between actions: no way from one to the next is longer than the time that is allowed.
 
 import { inSeconds } from '../../kit/seconds.ts'
+import { wrong } from './mistakes.ts'
 import type { Draft } from './outline.ts'
 import { type ActionPlan, listsIn, type StepPlan, type ThreadPlan, takes } from './plan.ts'
 import { Hops } from './timing.ts'
-import { wrong } from './wrong.ts'
 
 /** Throws `invalid`, naming the place. Where several actions may come next, one that can be in time is enough. */
 export function checkWindows(draft: Draft): void {
@@ -55,7 +55,7 @@ class Windows {
     }, next)
   }
 
-  /** Its owner's windows are its owner's. */
+  /** Leaves out methods that the thread joins: their windows belong to the owner. */
   #joined(method: string, next: Nexts): Nexts {
     const { labware } = this.#thread
     const first = this.#draft.methods.get(method)!.actions.find((action) => action.devices.length > 0 && action.labware.includes(labware))

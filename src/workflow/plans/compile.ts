@@ -10,11 +10,11 @@ import { checkSharing } from './check_sharing.ts'
 import { checkWays } from './check_ways.ts'
 import { checkWindows } from './check_windows.ts'
 import { JsonWorkflow, WorkflowDocument } from './documents.ts'
-import { fillFeeds } from './feeding.ts'
+import { fillFeeds } from './feeds.ts'
+import { wrong } from './mistakes.ts'
 import { type Draft, outline } from './outline.ts'
 import { actionsOf, type MethodPlan, type Workflow } from './plan.ts'
 import type { Topology } from './topology.ts'
-import { wrong } from './wrong.ts'
 
 /**
  * Throws `invalid`, naming the place: `workflow seal-and-spin: threads.plate.steps[1].method: there is no method shke_it`.
@@ -59,7 +59,7 @@ export function workflowDocument(input: unknown, origin: string, form: Workflow[
   }
 }
 
-/** The same for the same document, in whatever order its members stand. */
+/** Hashes the document. The order of members makes no difference. */
 function hashOf(document: WorkflowDocument, where: string): string {
   try {
     return createHash('sha256').update(JSON.stringify(document, canonical)).digest('hex')

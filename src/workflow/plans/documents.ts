@@ -47,7 +47,7 @@ export const TopologyDocument = v.strictObject({
   pools: v.optional(v.record(Id, v.pipe(v.array(Id), v.minLength(1))), {}),
   devices: v.optional(v.record(Id, DeclaredDevice), {}),
 })
-/** As it is after the defaults were filled in. */
+/** The document after the defaults were filled in. */
 export type TopologyDocument = v.InferOutput<typeof TopologyDocument>
 export type TopologyInput = v.InferInput<typeof TopologyDocument>
 
@@ -85,7 +85,7 @@ const OnDevice = {
   seconds: described(v.optional(Seconds), 'The time that the action takes where it is simulated without a driver'),
 }
 
-/** One operation of a device. */
+/** The call of one operation of a device. */
 const Do = v.strictObject({
   do: described(Id, 'An operation of the device: shake, seal, centrifuge, …'),
   ...OnDevice,
@@ -276,7 +276,7 @@ const AnyKindOfEmissions = v.union(
   'must be a list of events, {"emit": …}, or a function',
 )
 
-/** Its actions; or these, and what it emits itself. */
+/** The actions; or the actions and the events that the method emits itself. */
 type MethodTemplate = Action[] | MethodObject
 type MethodObject = { actions: Action[]; on_start?: Emission[] | Emitting | undefined; on_end?: Emission[] | Emitting | undefined }
 

@@ -9,11 +9,11 @@ const Sample = v.pipe(v.number(), v.finite(), v.minValue(0))
 export const LearnedDurations = v.strictObject({
   operations: v.record(v.string(), v.array(Sample)),
   hops: v.record(v.string(), v.array(Sample)),
-  /** By device. */
+  /** Keyed by device. */
   initializations: v.optional(v.record(v.string(), v.array(Sample)), {}),
-  /** By device, in seconds for one °C. */
+  /** Keyed by device, in seconds for one °C. */
   heating: v.optional(v.record(v.string(), v.array(Sample)), {}),
-  /** By device: each time that an arm was to reach in, also where the device was open already. */
+  /** Keyed by device: each time that an arm was to reach in, also where the device was open already. */
   openings: v.optional(v.record(v.string(), v.array(Sample)), {}),
 })
 export type LearnedDurations = v.InferOutput<typeof LearnedDurations>
@@ -124,7 +124,7 @@ function mean(samples: readonly number[] | undefined): number | undefined {
   return samples && samples.reduce((sum, sample) => sum + sample, 0) / samples.length
 }
 
-/** Of an even number the longer of the two in the middle. */
+/** Returns the median; of an even number the longer of the two in the middle. */
 function median(samples: readonly number[] | undefined): number | undefined {
   return samples?.toSorted((a, b) => a - b)[samples.length >> 1]
 }

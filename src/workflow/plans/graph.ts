@@ -3,7 +3,7 @@
 import { LabError } from '../../errors.ts'
 import type { TopologyDocument } from './documents.ts'
 
-/** One pick and place. */
+/** A single pick and place. */
 export type Hop = { from: string; to: string; transporter: string }
 
 /** A place for one labware: an entry of the topology's `positions`, or one site of a device that has several (`nest/site-1`). */
@@ -17,7 +17,7 @@ export type Position = {
   handover: boolean
 }
 
-/** One entry of the topology. All its positions are reached alike. */
+/** An entry of the topology. All its positions are reached alike. */
 type Node = {
   entry: string
   positions: readonly Position[]
@@ -39,7 +39,7 @@ export class Graph {
   readonly #devices = new Map<string, Position[]>()
   readonly #kinds: number
   readonly #islands: ReadonlyMap<Node, number>
-  /** By kind and kind; null where there is no way. */
+  /** Keyed by kind and kind; null where there is no way. */
   readonly #ways: (readonly Leg[] | null | undefined)[] = []
 
   constructor(document: TopologyDocument) {
@@ -63,7 +63,7 @@ export class Graph {
     return this.#devices.keys()
   }
 
-  /** In the order of its sites; several positions may name one device. Empty for one without a position. */
+  /** Sorted in the order of its sites; several positions may name one device. Empty for one without a position. */
   positionsOf(device: string): readonly Position[] {
     return this.#devices.get(device) ?? []
   }
@@ -192,7 +192,7 @@ function connect(nodes: ReadonlyMap<string, Node>, { transporters, translators }
   }
 }
 
-/** Numbers the kinds in the order of the document, and answers how many there are. A station is a kind of its own: its ride goes elsewhere than the other's. */
+/** Numbers the kinds in the order of the document, and returns how many there are. A station is a kind of its own: its ride goes elsewhere than the other's. */
 function sortIntoKinds(nodes: Iterable<Node>): number {
   const kinds = new Map<string, number>()
   for (const node of nodes) {
@@ -226,7 +226,7 @@ function* legsFrom({ arms, ride }: Node): Generator<Leg> {
   if (ride) yield { transporter: ride.translator, to: ride.to }
 }
 
-/** Of each kind one node. */
+/** Represents each kind by one node. */
 function island(start: Node): Node[] {
   const kinds = new Map<number, Node>()
   for (const node of hangingTogether(start)) if (!kinds.has(node.kind)) kinds.set(node.kind, node)

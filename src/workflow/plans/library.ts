@@ -7,9 +7,9 @@ import { parseJsonWithComments } from '../../kit/json.ts'
 import { loadModule } from '../../kit/modules.ts'
 import type { Bench } from './bench.ts'
 import { compileDocument, workflowDocument } from './compile.ts'
+import { mustBeKnown, wrong } from './mistakes.ts'
 import type { Workflow } from './plan.ts'
 import { compileTopology, type Topology } from './topology.ts'
-import { mustBeKnown, wrong } from './wrong.ts'
 
 /** A document that was read and not yet looked at. */
 export type Source = { origin: string; form: Workflow['form']; input: unknown }
@@ -53,7 +53,7 @@ const readers: Readonly<Record<Workflow['form'], (path: string) => Promise<unkno
   },
 }
 
-/** Where a name is there twice, the first has it. */
+/** Gives a name that is there twice to the first. */
 export function compileLibrary(sources: readonly Source[], bench: Bench): Library {
   const topologies = new Map<string, Topology>()
   const workflows = new Map<string, Workflow>()

@@ -1,9 +1,9 @@
 // The plans of a document: its threads, steps, methods and actions, each with its path, and each name looked up.
 
 import { type Action, actionsIn, type Step, type ThreadTemplate, type WorkflowDocument } from './documents.ts'
+import { member, mustBeKnown, mustBeOnce, wrong } from './mistakes.ts'
 import { type ActionPlan, kindOf, type MethodPlan, own, type StepList, type StepPlan, type ThreadPlan } from './plan.ts'
 import type { Topology } from './topology.ts'
-import { member, mustBeKnown, mustBeOnce, wrong } from './wrong.ts'
 
 type Outline = { methods: ReadonlyMap<string, MethodPlan>; threads: ReadonlyMap<string, ThreadPlan> }
 

@@ -1,7 +1,7 @@
 // Checks the positions of a topology: each is reached, and each is one kind of place.
 
 import type { TopologyDocument } from './documents.ts'
-import { mustBeKnown, mustBeOnce, wrong } from './wrong.ts'
+import { mustBeKnown, mustBeOnce, wrong } from './mistakes.ts'
 
 /** Throws `invalid`, naming the place. */
 export function checkPlaces(document: TopologyDocument, where: string): void {

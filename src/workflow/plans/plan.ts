@@ -34,7 +34,7 @@ export type ThreadPlan = {
 }
 
 export type StepPlan = {
-  /** Once in a thread. */
+  /** Unique in a thread. */
   name: string
   /** `threads.plate.steps[2].cases.complete[0]` */
   path: string
@@ -66,7 +66,7 @@ export type MethodPlan = {
 }
 
 export type ActionPlan = {
-  /** Once in a method. */
+  /** Unique in a method. */
   name: string
   /** `methods.shake_it[0]` */
   path: string
@@ -88,7 +88,7 @@ export type ActionPlan = {
 
 type ActionKind = ActionPlan['kind']
 
-/** Its own labware, whatever it is. */
+/** Stands for the thread's own labware, whatever that is. */
 export const own = '*'
 
 /** Whether labware of this template must be there, for an action of a method that a thread with `owner`'s labware does. */

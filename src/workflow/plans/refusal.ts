@@ -1,7 +1,7 @@
 // Why a workflow cannot run in a mode: what is not there, and what was not taught.
 
 import { didYouMean } from '../../kit/did_you_mean.ts'
-import type { RunMode } from '../threads/run_environment.ts'
+import type { RunMode } from '../state/modes.ts'
 import type { Bench } from './bench.ts'
 import { actionsOf, type Workflow } from './plan.ts'
 import type { Topology } from './topology.ts'
@@ -30,7 +30,7 @@ function undriven(workflow: Workflow, bench: Bench): string[] {
   })
 }
 
-/** One that nothing here uses, with a name like it. */
+/** Finds a similar name that nothing here uses. */
 function guess(id: string, used: readonly string[], bench: Bench): string {
   const free = bench.devices.map(({ device_id }) => device_id).filter((other) => !used.includes(other))
   return didYouMean(id, free).replace(/^; (.*)$/, ' ($1)')

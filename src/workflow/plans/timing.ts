@@ -8,8 +8,8 @@ import type { Durations } from './durations.ts'
 import type { Hop } from './graph.ts'
 import type { KnownDevice } from './topology.ts'
 
-type Given = Readonly<Record<string, unknown>>
-type Known = { params: Given; said?: number | undefined; learned?: Durations | undefined }
+type ParamValues = Readonly<Record<string, unknown>>
+type Known = { params: ParamValues; said?: number | undefined; learned?: Durations | undefined }
 
 /**
  * Seconds: what the action says is all of it. Else what the topology says, what was learned, or the table of operations, and
@@ -28,7 +28,7 @@ export function limitOf(operation: string, device: KnownDevice, known: Known): n
   return Math.max(durationOf(known), knownSeconds(operation, device, known) ?? 0) + margin
 }
 
-/** Of an operation that the table does not have, s. */
+/** The usual time of an operation that the table does not have, s. */
 const unknownMargin = 600
 
 /** Undefined where nobody has said it and nothing was learned. */
@@ -47,11 +47,11 @@ export function usual(operation: string): number {
   return Object.hasOwn(operations, operation) ? operations[operation as keyof typeof operations].typical_seconds : 0
 }
 
-/** So near in °C, a device heats no longer. */
+/** A device that is this near to its set point, in °C, counts as heated. */
 const warmEnough = 5
 
 /** The temperature that a device has to have before an operation begins; undefined where it need not wait for one. */
-export function temperatureFor(operation: string, { temperature }: Given): number | undefined {
+export function temperatureFor(operation: string, { temperature }: ParamValues): number | undefined {
   return operation !== 'set_temperature' && typeof temperature === 'number' ? temperature : undefined
 }
 
@@ -73,7 +73,7 @@ export function initializationSeconds(device_id: string, typical: Typical | unde
 /** The durations of the two halves of a hop, s. The way there belongs to the place. */
 export type MoveSeconds = { pick: number; move: number; place: number }
 
-/** Of a translator, and of a transporter of which nothing is said. */
+/** The usual move of a translator, and of a transporter without settings. */
 export const usualMove: MoveSeconds = { pick: 5, move: 2, place: 5 }
 
 /** A learned duration replaces one that is only usual. A topology fills that in where nothing was said, so that nobody can tell. */
@@ -83,7 +83,7 @@ function moveOf(transporter: string, { transporters }: TopologyDocument, learned
   return hop === undefined ? said : { pick: hop / 2, move: 0, place: hop / 2 }
 }
 
-/** Of all transporters and translators. */
+/** The usual moves of all transporters and translators. */
 export function movesOf(document: TopologyDocument, learned?: Durations): Record<string, { seconds: MoveSeconds }> {
   const names = [...Object.keys(document.transporters), ...Object.keys(document.translators)]
   return Object.fromEntries(names.map((name) => [name, { seconds: moveOf(name, document, learned) }]))

@@ -7,8 +7,8 @@ import { checked } from '../../kit/schema.ts'
 import type { Bench } from './bench.ts'
 import { TopologyDocument } from './documents.ts'
 import { Graph } from './graph.ts'
+import { mustBeKnown, mustBeOnce, mustHave, wrong } from './mistakes.ts'
 import { checkPlaces } from './places.ts'
-import { mustBeKnown, mustBeOnce, mustHave, wrong } from './wrong.ts'
 
 export type Topology = {
   document: TopologyDocument
@@ -60,7 +60,7 @@ export function hasDevice({ devices, document }: Topology, device_id: string): b
   return devices.has(device_id) || Object.hasOwn(document.transporters, device_id)
 }
 
-/** In the order of their positions. */
+/** Sorted in the order of their positions. */
 function placedDevices({ positions }: TopologyDocument): string[] {
   return [...new Set(Object.values(positions).flatMap(({ device }) => device ?? []))]
 }

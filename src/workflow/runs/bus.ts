@@ -18,7 +18,7 @@ const streak = 3
 
 export class Bus {
   readonly #options: BusOptions
-  /** By the name that was subscribed to: of two or three parts. */
+  /** Keyed by the name that was subscribed to: of two or three parts. */
   readonly #subscribers = new Map<string, Subscriber[]>()
   /** Handlers that react to an event by making another go no deeper than this. */
   #depth = 0

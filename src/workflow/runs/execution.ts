@@ -7,7 +7,8 @@ import type { Hub } from '../../events/hub.ts'
 import type { IncidentCategory } from '../../events/incidents.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { actionsOf, itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
-import { Entry, RunState } from '../run_state.ts'
+import { Entry, RunState } from '../state/entry.ts'
+import type { ExecutionState, SubmissionState } from '../state/run.ts'
 import {
   type Phase,
   phaseTransitions,
@@ -16,29 +17,28 @@ import {
   statusAlone,
   type WorkflowStatus,
   workflowTransitions,
-} from '../statuses.ts'
+} from '../state/statuses.ts'
+import { LateCalls } from '../threads/action/late_calls.ts'
 import type { NoteworthyError, ThreadOrigin } from '../threads/carrier.ts'
+import { Channels, type Published } from '../threads/channels.ts'
 import { travel } from '../threads/journey.ts'
-import { LateCalls } from '../threads/late_calls.ts'
 import type { MethodRun } from '../threads/method.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { Slots } from '../threads/slots.ts'
 import type { Confirmation, LabwareThread, RunPorts } from '../threads/thread.ts'
+import { Timeline } from '../threads/timeline.ts'
 import { Bus } from './bus.ts'
-import { Channels, type Published } from './channels.ts'
 import { Flood, flooding } from './flood.ts'
 import { Groups } from './groups.ts'
 import { type InsertRequest, Inserts } from './inserts.ts'
-import { theOneAhead } from './named.ts'
 import type { Operator } from './operator.ts'
 import { Stall } from './stall.ts'
-import type { ExecutionState, SubmissionState } from './state.ts'
+import { itemAhead } from './step_names.ts'
 import { Submission } from './submission.ts'
 import { ThreadFactory } from './thread_factory.ts'
-import { Timeline } from './timeline.ts'
 
 /** The surroundings that all executions of a service share. */
-export type Surroundings = {
+export type RunContext = {
   hub: Pick<Hub, 'emit' | 'incident'>
   operator: Operator
   /** The system, as handlers see it that are bound to it. */
@@ -54,9 +54,9 @@ export type Surroundings = {
 }
 
 /** `saved` is what is taken up again; `restore` does the rest. */
-type Beginning = { isJoinable: boolean; around: Surroundings; saved?: ExecutionState }
+type ExecutionOptions = { isJoinable: boolean; around: RunContext; saved?: ExecutionState }
 
-/** One that is open takes no more groups or threads after so many, for all its threads are known until it has ended. */
+/** An open run takes no more groups or threads after this many, because all its threads stay in memory until it has ended. */
 export const mostThreads = 5000
 
 export class Execution implements RunPorts {
@@ -91,7 +91,7 @@ export class Execution implements RunPorts {
   readonly #had = new Set<string>()
   /** Ends that the moves of labware are noted in the state. */
   readonly stopFollowing: () => void
-  readonly #around: Surroundings
+  readonly #around: RunContext
   /** Unix time, s, at which the monotonic clock stood at 0, as it seemed when the run began or was taken up. */
   readonly #epoch_s: number
   readonly #bus: Bus
@@ -101,8 +101,8 @@ export class Execution implements RunPorts {
   /** Stood down: what still happens is nobody's business. */
   #isSilent = false
 
-  constructor(workflow: Workflow, environment: RunEnvironment, { isJoinable, around, saved }: Beginning) {
-    const beginning = saved ?? beginningOf(workflow, environment, { isJoinable, now: around.now() })
+  constructor(workflow: Workflow, environment: RunEnvironment, { isJoinable, around, saved }: ExecutionOptions) {
+    const beginning = saved ?? newExecutionState(workflow, environment, { isJoinable, now: around.now() })
     this.execution_id = beginning.execution_id
     this.workflow = workflow
     this.environment = environment
@@ -155,7 +155,7 @@ export class Execution implements RunPorts {
     return this.#entry.state.started_at
   }
 
-  /** Counts a name of a thread or a labware once more, and answers how often it was counted. */
+  /** Counts a name of a thread or a labware once more, and returns how often it was counted. */
   countName(name: string): number {
     const { names } = this.#entry.state
     const known = names.find((one) => one.name === name)
@@ -194,7 +194,7 @@ export class Execution implements RunPorts {
     this.state.writeSoon()
   }
 
-  /** Records an incident of a thread, and answers its id. */
+  /** Records an incident of a thread, and returns its id. */
   incident(
     category: IncidentCategory,
     message: string,
@@ -285,7 +285,7 @@ export class Execution implements RunPorts {
     return this.spawn(this.threadFactory.planOf(name, origin, start), origin, start)
   }
 
-  /** Of the submission that came last; of its group, if there is but one. */
+  /** The origin of one more thread: the newest submission, and its group if it has only one. */
   #originOfAnother(): ThreadOrigin {
     const { submission_id, request } = this.submissions.at(-1)!
     return { submission_id, group_id: request.groups.length === 1 ? request.groups[0]!.group_id : null }
@@ -294,8 +294,8 @@ export class Execution implements RunPorts {
   /** Lets a thread go on from where it is, in one of the next turns. */
   setOff(thread: LabwareThread): void {
     this.#live.add(thread)
-    if (this.paused) thread.pause(this.paused.reason)
-    if (this.phase.current === 'stopping') thread.cutOff(this.reason ?? 'the execution was aborted')
+    if (this.paused) thread.control.pause(this.paused.reason)
+    if (this.phase.current === 'stopping') thread.control.cutOff(this.reason ?? 'the execution was aborted')
     this.environment.steps.push(() => {
       void travel(thread).then(() => this.#threadEnded(thread))
     })
@@ -359,7 +359,7 @@ export class Execution implements RunPorts {
   pause(reason: 'manual' | 'system'): void {
     if (this.isOver || this.paused) return
     this.paused = { at: this.now(), reason }
-    for (const thread of this.#live) thread.pause(reason)
+    for (const thread of this.#live) thread.control.pause(reason)
   }
 
   /**
@@ -367,19 +367,19 @@ export class Execution implements RunPorts {
    * while nobody has said where labware is whose move the end of the service cut off.
    */
   resume(): void {
-    for (const thread of this.#live) if (!thread.pausedAt) thread.mustBeResumable()
+    for (const thread of this.#live) if (!thread.control.pausedAt) thread.control.mustBeResumable()
     if (this.slots.orphaned().length === 0) this.stall.mustBeCleared()
     this.paused = null
     this.isAbortArmed = false
     this.stall.forget()
     this.slots.acceptPartial()
-    for (const thread of this.#live) if (!thread.pausedAt) thread.resume()
+    for (const thread of this.#live) if (!thread.control.pausedAt) thread.control.resume()
     // Threads that were resumed one by one before may all wait already.
     this.stall.suspect()
   }
 
   /**
-   * In two calls: the first pauses it and arms the stop, the second, confirmed, aborts it. Throws `conflict` for a confirmation of
+   * Stops the run in two calls: the first pauses it and arms the stop, the second, confirmed, aborts it. Throws `conflict` for a confirmation of
    * what is not armed, and for one that has ended.
    */
   stop(isConfirmed: boolean): 'armed' | 'stopping' {
@@ -398,12 +398,12 @@ export class Execution implements RunPorts {
   }
 
   /**
-   * Has a step or an action that lies ahead passed over, or one that a thread waits in before its body has begun. Answers its whole
+   * Has a step or an action that lies ahead passed over, or one that a thread waits in before its body has begun. Returns its whole
    * name. Throws `not_found`; `conflict` for what is ambiguous, or has begun.
    */
   skip(item: string): string {
-    const { thread, step, action, name } = theOneAhead(this.live(), item)
-    thread.skip(itemKey(step, action))
+    const { thread, step, action, name } = itemAhead(this.live(), item)
+    thread.control.skip(itemKey(step, action))
     this.stall.reconsider()
     this.state.writeSoon()
     return name
@@ -457,7 +457,7 @@ export class Execution implements RunPorts {
     if (this.isOver || this.phase.current === 'stopping') return
     this.phase.become('stopping')
     this.reason = why
-    for (const thread of this.#live) thread.cutOff(why)
+    for (const thread of this.#live) thread.control.cutOff(why)
     // The execution may be in the midst of making its first threads.
     this.environment.steps.push(() => this.#endIfAllHave())
   }
@@ -530,7 +530,7 @@ function inGroup({ name }: ThreadPlan, { submission_id, group_id }: ThreadOrigin
   return `${submission_id} ${group_id} ${name}`
 }
 
-function beginningOf(
+function newExecutionState(
   workflow: Workflow,
   environment: RunEnvironment,
   { isJoinable, now }: { isJoinable: boolean; now: number },

@@ -6,7 +6,7 @@ export const flooding = { events: 2000, within_s: 10 }
 export class Flood {
   /** Unix time, s. */
   readonly #now: () => number
-  /** Of the newest, the oldest where the next will be put. */
+  /** A ring of the times of the newest events; the next one replaces the oldest. */
   readonly #times: number[] = []
   #next = 0
   #isReported = false

@@ -1,8 +1,8 @@
 // The groups of a submission: each is complete when all its threads have ended, in whatever way.
 
-import { Entry, type Fixed, type RunState } from '../run_state.ts'
+import { Entry, type Fixed, type RunState } from '../state/entry.ts'
+import type { GroupState } from '../state/run.ts'
 import type { Carrier, ThreadOrigin } from '../threads/carrier.ts'
-import type { GroupState } from './state.ts'
 
 export class Groups {
   readonly #state: RunState

@@ -16,7 +16,8 @@ export type Held = { plan: ActionPlan; device: string | null; refusal?: string }
 /** Undefined where what holds the thread is no action that could be done at another device. */
 export function heldBy(thread: LabwareThread): Held | undefined {
   const owner = thread.following ?? thread
-  const { undecidedAt, action, state, labware } = owner
+  const { action, state, labware } = owner
+  const { undecidedAt } = owner.control
   if (undecidedAt === 'RESTART') {
     const plan = planAt(owner, state.interrupted?.path ?? '')
     return plan && plan.devices.length > 0 ? { plan, device: null } : undefined
@@ -28,7 +29,7 @@ export function heldBy(thread: LabwareThread): Held | undefined {
   return { ...held, refusal }
 }
 
-/** Where an action is held, before or in its body. */
+/** The places at which an error holds an action, before or in its body. */
 const sites: ReadonlySet<PauseSite> = new Set(['ACTION_BODY', 'DEVICE_OP', 'ACTION_RESOLUTION', 'MOVE'])
 
 /** The action that a restart interrupted. */

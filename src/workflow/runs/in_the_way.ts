@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 import { described } from '../../kit/described.ts'
 import { actionsOf, type Workflow } from '../plans/plan.ts'
-import { type Labware, placeOf } from '../threads/labware.ts'
+import { type Labware, placeOf } from '../state/labware.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import type { Submission } from './submission.ts'
 

@@ -5,21 +5,21 @@ import { LabError } from '../../errors.ts'
 import { checked } from '../../kit/schema.ts'
 import { compileWorkflow } from '../plans/compile.ts'
 import { type Action, actionsIn, JsonStep, type Step } from '../plans/documents.ts'
+import { wrong } from '../plans/mistakes.ts'
 import { type ActionPlan, allSteps, itemKey, listsIn, type StepPlan, type Workflow } from '../plans/plan.ts'
-import { wrong } from '../plans/wrong.ts'
-import { Entry } from '../run_state.ts'
+import { Entry } from '../state/entry.ts'
+import type { InsertState, ThreadState } from '../state/run.ts'
 import type { Frame } from '../threads/frame.ts'
 import type { MethodRun } from '../threads/method.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
-import { ahead, isCalled, itemsOf, mustBeOne, mustBeThere, type Named } from './named.ts'
-import type { InsertState, ThreadState } from './state.ts'
+import { ahead, isCalled, itemsOf, mustBeOne, mustBeThere, type NamedItem } from './step_names.ts'
 
 type Anchor = { before: string } | { after: string }
 export type InsertRequest = Anchor & { item: unknown }
 
 type Where = 'before' | 'after'
 
-/** In one run: each is compiled with all that were put in before it. */
+/** The most inserts of one run: each is compiled with all that were put in before it. */
 const mostInserts = 500
 
 /** `paths` has the path in each lane in which it may come to stand. */
@@ -42,7 +42,7 @@ export class Inserts {
 
   /**
    * Puts it into the lane of each live thread that has the anchor ahead; where none has, into the first that comes to have it.
-   * Answers where, in words. Throws `invalid` for what cannot stand there, `not_found` for an anchor that can never come, `conflict`
+   * Returns where, in words. Throws `invalid` for what cannot stand there, `not_found` for an anchor that can never come, `conflict`
    * for one that is ambiguous, and for one too many.
    */
   put(request: InsertRequest): string {
@@ -79,7 +79,7 @@ export class Inserts {
     }
   }
 
-  /** Whose anchors never came. */
+  /** Lists the inserts whose anchors never came. */
   unresolved(): { anchor: string; where: Where; name: string }[] {
     return this.#all
       .filter(({ entry }) => !entry.state.is_done)
@@ -96,17 +96,17 @@ export class Inserts {
     return known(this.#actions, path)
   }
 
-  /** Of a step that was put in. */
+  /** The plans of inserted steps. */
   listAt(path: string): readonly StepPlan[] | undefined {
     return this.#lists.get(path)
   }
 
-  /** In the order of their numbers: each is compiled with those before it. */
+  /** Sorted in the order of their numbers: each is compiled with those before it. */
   restore(saved: readonly InsertState[]): void {
     for (const state of saved) this.#add(state, checked(JsonStep, state.item, 'an insert'))
   }
 
-  /** Of all threads there can be, those that come to the anchor. */
+  /** Lists the threads of the workflow that come to the anchor. */
   #lanesInWorkflow(anchor: string): string[] {
     const all = [...this.#execution.workflow.threads.values()].flatMap(({ name, steps }) =>
       [...itemsOf(steps, name)].map((item) => ({ ...item, lane: item.action ? laneOfMethod(item.step) : `threads.${name}` })),
@@ -130,7 +130,7 @@ export class Inserts {
     }
   }
 
-  /** Answers its path there. */
+  /** Returns its path there. */
   #addTo(lane: string, item: Step): string {
     const before = this.#added.get(lane) ?? []
     const workflow = this.#compiled(lane, [...before, item])
@@ -160,7 +160,7 @@ export class Inserts {
     return compileWorkflow({ ...document, threads }, topology, 'the insert', 'typescript')
   }
 
-  #await(named: Named, insert: Insert): void {
+  #await(named: NamedItem, insert: Insert): void {
     const { thread, step, action } = named
     const path = insert.paths.get(laneOf(named))!
     const { number } = insert.entry.state
@@ -172,7 +172,7 @@ export class Inserts {
     return this.#execution.live().some(({ state }) => state.awaited.some((one) => one.insert === insert.entry.state.number))
   }
 
-  /** Answers whether there is a lane with its place. */
+  /** Returns whether there is a lane with its place. */
   #place(thread: LabwareThread, { insert, key, path }: ThreadState['awaited'][number]): boolean {
     const { where } = this.#all[insert]!.entry.state
     const [stepPath, actionPath] = key.split(' ')
@@ -223,8 +223,8 @@ function placeAction(method: MethodRun, { at: anchor, where, plan }: At<ActionPl
   return true
 }
 
-/** Of a thread, where the anchor stands so that something can still be put there; at most one. */
-function anchorsIn(thread: LabwareThread, { anchor, where }: Pick<InsertState, 'anchor' | 'where'>): Named[] {
+/** Finds where the anchor stands in a thread, if a step can still be put there; at most one place. */
+function anchorsIn(thread: LabwareThread, { anchor, where }: Pick<InsertState, 'anchor' | 'where'>): NamedItem[] {
   const called = ahead(thread).filter(
     (item) => isCalled(item, anchor) && (where === 'after' || item.standing === 'ahead' || isInLoop(item)),
   )
@@ -232,11 +232,11 @@ function anchorsIn(thread: LabwareThread, { anchor, where }: Pick<InsertState, '
   return called
 }
 
-function isInLoop({ thread, step, action }: Named): boolean {
+function isInLoop({ thread, step, action }: NamedItem): boolean {
   return action === null && thread.frames.some(({ isLoop, steps }) => isLoop && steps.includes(step))
 }
 
-function laneOf({ thread, step, action }: Named): string {
+function laneOf({ thread, step, action }: NamedItem): string {
   return action ? laneOfMethod(step) : `threads.${thread.plan.name}`
 }
 

@@ -28,7 +28,7 @@ export class Operator {
       .map(({ step_id, execution_id, thread_id, instruction, since }) => ({ step_id, execution_id, thread_id, instruction, since }))
   }
 
-  /** In PURE_SIM, where nobody is there to do it, it is confirmed at once. */
+  /** Asks a person to confirm a step. In PURE_SIM the step is confirmed at once, because nobody is there. */
   instruct(run: Publisher, instruction: string, thread_id: string): Confirmation {
     const step_id = this.#newId(run)
     const isConfirmed = run.environment.mode === 'PURE_SIM'
@@ -94,7 +94,7 @@ export class Operator {
 
   /** A pause does not end it: what a person has under way is not called back. */
   #byHand(thread: LabwareThread, what: ByHand, words: string): Promise<string | null> {
-    return thread.wait<string | null>({ kind: 'operator', what: words, interruptedBy: 'stop' }, (tell) => {
+    return thread.control.wait<string | null>({ kind: 'operator', what: words, interruptedBy: 'stop' }, (tell) => {
       this.#hands.set(thread.thread_id, { what, tell })
       return () => this.#hands.delete(thread.thread_id)
     })

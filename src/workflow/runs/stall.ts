@@ -9,7 +9,7 @@ interface Run extends Publisher {
   readonly isOver: boolean
   readonly paused: unknown
   readonly liveCount: number
-  live(): readonly { readonly name: string; readonly waiting: Waiting | null }[]
+  live(): readonly { readonly name: string; readonly control: { readonly waiting: Waiting | null } }[]
   /** A thread of this run, or of another that shares its places. */
   find(thread_id: string): { readonly isOver: boolean; readonly execution: Publisher } | undefined
   /** Other open runs that share its places. */
@@ -74,11 +74,11 @@ export class Stall {
   #look(): void {
     if (!isBlockedWhole(this.#execution)) return
     const live = this.#execution.live()
-    const obstacles = live.flatMap(({ waiting }) => waiting!.obstacles())
+    const obstacles = live.flatMap(({ control: { waiting } }) => waiting!.obstacles())
     const holders = obstacles.flatMap(({ thread_id }) => (thread_id !== null && this.#execution.find(thread_id)) || [])
     const isElsewhere = holders.some(({ isOver, execution }) => !isOver && execution.execution_id !== this.#execution.execution_id)
     if (isElsewhere && !this.#execution.beside().every(isBlockedWhole)) return
-    const picture = live.map(({ waiting, name }) => `${name} waits for ${waiting!.what}`).join('; ')
+    const picture = live.map(({ control: { waiting }, name }) => `${name} waits for ${waiting!.what}`).join('; ')
     if (picture === this.picture) return
     this.picture = picture
     const { environment } = this.#execution
@@ -99,7 +99,9 @@ export class Stall {
 /** All that moves in it waits for others. One that is paused goes on when somebody says so. */
 function isBlockedWhole(execution: Run): boolean {
   const live = execution.live()
-  return !execution.paused && !execution.isOver && live.length > 0 && live.every(({ waiting }) => waiting && isBlocked(waiting))
+  return (
+    !execution.paused && !execution.isOver && live.length > 0 && live.every(({ control: { waiting } }) => waiting && isBlocked(waiting))
+  )
 }
 
 function inWords(left: readonly LabwareInTheWay[]): string {

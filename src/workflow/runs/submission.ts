@@ -1,9 +1,9 @@
 // One order of runs: what was asked for, and what becomes of it.
 
-import { Entry, type RunState } from '../run_state.ts'
-import { Status, type SubmissionStatus, submissionTransitions } from '../statuses.ts'
-import type { SubmissionState } from './state.ts'
-import type { SubmissionRequest } from './submission_request.ts'
+import { Entry, type RunState } from '../state/entry.ts'
+import type { SubmissionState } from '../state/run.ts'
+import { Status, type SubmissionStatus, submissionTransitions } from '../state/statuses.ts'
+import type { SubmissionRequest } from '../state/submission_request.ts'
 
 type Run = {
   readonly execution_id: string

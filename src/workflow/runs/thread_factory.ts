@@ -4,20 +4,20 @@ import * as v from 'valibot'
 import { LabError } from '../../errors.ts'
 import { didYouMeanAmong } from '../../kit/did_you_mean.ts'
 import type { ThreadPlan, Workflow } from '../plans/plan.ts'
+import type { Labware } from '../state/labware.ts'
+import { ThreadState } from '../state/run.ts'
+import type { Acquisition } from '../state/submission_request.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
-import type { Labware } from '../threads/labware.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { LabwareThread, type RunPorts } from '../threads/thread.ts'
 import { offTheBench } from './in_the_way.ts'
-import { ThreadState } from './state.ts'
 import type { Submission } from './submission.ts'
-import type { Acquisition } from './submission_request.ts'
 
-type Beginning = v.InferInput<typeof ThreadState>
+type NewThreadState = v.InferInput<typeof ThreadState>
 
 type Run = RunPorts & {
   readonly submissions: readonly Submission[]
-  /** Counts a name once more, and answers how often it was counted. */
+  /** Counts a name once more, and returns how often it was counted. */
   countName(name: string): number
   /** Whether the group has had a thread of this plan. */
   hasHad(plan: ThreadPlan, origin: ThreadOrigin): boolean
@@ -29,7 +29,7 @@ export class ThreadFactory {
     this.#execution = execution
   }
 
-  /** Of a thread that can begin now, from its own start or another. Throws `not_found`, `conflict`. */
+  /** Returns the plan of a thread that can begin now, from its own start or another. Throws `not_found`, `conflict`. */
   planOf(name: string, origin: ThreadOrigin, start?: string): ThreadPlan {
     const { workflow, environment } = this.#execution
     const { threads, topology } = workflow
@@ -54,7 +54,7 @@ export class ThreadFactory {
     const standing = this.#standingAt(startsAt, plan, barcode)
     const labware = standing ?? this.#labwareFor(plan, barcode)
     const { environment } = this.#execution
-    const beginning: Beginning = {
+    const beginning: NewThreadState = {
       ...origin,
       name: this.#numbered(plan.name),
       thread_id: environment.newId(),
@@ -111,7 +111,7 @@ export class ThreadFactory {
   }
 }
 
-/** Where a thread begins: as its submission says, else as its plan does. */
+/** Returns the position where a thread begins: from its submission, else from its plan. */
 export function positionOf({ start }: ThreadPlan, acquired: Acquisition | undefined): string {
   if (!acquired) return start.position
   if ('pool' in acquired) return acquired.pool
@@ -128,8 +128,8 @@ function whyNotThat({ barcode }: Labware, wanted: string | null): string | undef
 }
 
 /**
- * Where a thread begins nothing may stand, but what is to be used again and nobody moves. A storage takes as much as is wanted.
- * Throws `conflict`.
+ * Checks that nothing stands where a thread begins, other than labware that is used again and that no thread moves. A storage takes as much as
+ * is wanted. Throws `conflict`.
  */
 export function mustBeFree(
   { scheduler, labware }: RunEnvironment,

@@ -1,8 +1,7 @@
 // Deadlock avoidance: whether all labware can still finish after a grant, checked before the grant is given (a safe-state check as in the
 // banker's algorithm).
 
-import type { Claimant, Resource, Ticket, Zone } from './model.ts'
-import { DeviceSites } from './model.ts'
+import { type Claimant, DeviceSites, type Resource, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 
 type Lists = readonly (readonly Resource[])[]
@@ -12,7 +11,7 @@ const nothing: readonly Resource[] = []
 
 export class DeadlockAvoidance {
   readonly #occupancy: Occupancy
-  /** Of each island, the parking positions from which every position can be reached, and which are in nobody's way. */
+  /** The parking positions of each island from which every position can be reached, and which are in nobody's way. */
   readonly #parkingZones = new Map<number, Zone[]>()
 
   /** Results since the last change, by cache key. */

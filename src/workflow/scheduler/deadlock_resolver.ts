@@ -2,8 +2,7 @@
 
 import { SmallSet } from '../../kit/small_set.ts'
 import { isFree } from './deadlock_avoidance.ts'
-import type { Ticket } from './model.ts'
-import { type Claimant, DeviceSites, type Placement, type Resource, type RouteGrant, type Zone } from './model.ts'
+import { type Claimant, DeviceSites, type Placement, type Resource, type RouteGrant, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import { Parking } from './parking.ts'
 import { compare, type Ranked } from './ranked_queue.ts'
@@ -101,7 +100,7 @@ export class DeadlockResolver {
     return false
   }
 
-  /** One that idles in a nest which another wants goes elsewhere at once: it may stand there for ever. */
+  /** Sends an idle claimant away from a nest that another one wants: otherwise it may stand there for ever. */
   #clearFor(ticket: Ticket): boolean {
     this.#cramped.delete(ticket)
     if (ticket.state !== 'waiting') return false

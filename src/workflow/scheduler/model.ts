@@ -11,7 +11,7 @@ export type Resource = Zone | DeviceSites
 /** Called with each obstacle between a claimant and a resource. `placement` is what stands there. */
 export type ObstacleVisitor = (reason: Obstacle['reason'], by: Claimant | null, placement: Placement | null) => void
 
-/** Where one labware stands, and which thread moves it. */
+/** The place of one labware, and the thread that moves it. */
 export type Placement = {
   readonly labware_id: string
   claimant: Claimant | null
@@ -55,7 +55,7 @@ export class Claimant {
     return this.deadline !== null
   }
 
-  /** Where its labware is; undefined if it is not on the deck. */
+  /** The place where its labware is; undefined if it is not on the deck. */
   get placement(): Placement | undefined {
     return this.placements.first
   }
@@ -109,7 +109,7 @@ export class Zone {
 export class DeviceSites {
   readonly name: string
   readonly zones: Zone[] = []
-  /** One site of each of its positions: all sites of a position are equally far. */
+  /** Holds one site of each position: all sites of a position are equally far. */
   readonly doors: string[] = []
   readonly wanted = new RankedQueue<Ticket>()
   /** Whether it may have become free for somebody; `lookedAtBy` is the last ticket that was tried. */

@@ -14,7 +14,7 @@ export class Occupancy {
   /** The claimants that wait for a custom event. */
   readonly hearing = new Set<Claimant>()
   readonly placements = new Map<string, Placement>()
-  /** In the order of the topology. */
+  /** Sorted in the order of the topology. */
   readonly parking: readonly Zone[]
   /** Resources that may have become free for somebody. */
   readonly touched: Resource[] = []

@@ -11,11 +11,11 @@ export type Request = {
   thread_id: string
   /** The higher priority goes first, then the older request. 0 is for labware that waits for an operator, 1 for all else. */
   priority: 0 | 1
-  /** In order of preference among those equally near. An empty list is an idle thread, which may only be parked. */
+  /** Sorted in order of preference among those equally near. An empty list is an idle thread, which may only be parked. */
   candidates: readonly Candidate[]
   /** Labware that may stand at a candidate device already, besides the thread's own. */
   inputs?: readonly string[]
-  /** Where the labware will go afterwards, one list of candidates for each action to come: the input of deadlock avoidance. */
+  /** The candidates of each later action of the labware, one list per action: the input of deadlock avoidance. */
   after?: readonly (readonly Candidate[])[]
   /** Whether no action there or afterwards needs other labware: it goes on from each resource when the next is free. */
   alone?: boolean
@@ -33,7 +33,7 @@ export type Request = {
   stuck?(why: string): void
 }
 
-/** In seconds; undefined where nobody knows. */
+/** Unit: seconds; undefined where nobody knows. */
 export interface Use {
   /** The action alone, from its beginning. */
   seconds(device: string): number | undefined

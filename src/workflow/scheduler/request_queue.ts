@@ -2,8 +2,7 @@
 
 import { LabError } from '../../errors.ts'
 import type { DeadlockAvoidance } from './deadlock_avoidance.ts'
-import type { Ticket } from './model.ts'
-import { DeviceSites, type ObstacleVisitor, type Resource, type Zone } from './model.ts'
+import { DeviceSites, type ObstacleVisitor, type Resource, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import { compare, RankedQueue } from './ranked_queue.ts'
 import type { Obstacle } from './request.ts'

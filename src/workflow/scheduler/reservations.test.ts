@@ -128,7 +128,7 @@ test('who waits for another in a place that is booked for that one gets it where
   request('a', 'd1', { keeps: [keep('d2', 60)] })
   request('b', 'd2', { use: lasting(900) })
   t.same(log, ['a gets d1'])
-  scheduler.awaits('a', ['b'])
+  scheduler.setAwaitedThreads('a', ['b'])
   t.same(log, ['a gets d1', 'b gets d2'])
 })
 

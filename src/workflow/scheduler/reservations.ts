@@ -2,8 +2,7 @@
 
 import type { Clock } from '../../kit/clock.ts'
 import type { Hops } from '../plans/timing.ts'
-import type { Ticket } from './model.ts'
-import { type Claimant, DeviceSites, type Resource } from './model.ts'
+import { type Claimant, DeviceSites, type Resource, type Ticket } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { Keep } from './request.ts'
 
@@ -13,10 +12,10 @@ export type Ahead = { clock: Clock; hops: Hops }
 /** Milliseconds. */
 type Reservation = { claimant: Claimant; sites: DeviceSites; from: number; until: number }
 
-/** Why a free resource cannot be granted. `at` is when it can be, if nothing else changes. */
+/** The reason why a free resource cannot be granted. `at` is when it can be, if nothing else changes. */
 type Barred = { reason: 'booked' | 'window'; wanted: string; by: Claimant | null; at: number }
 
-/** Where labware is before a reserved use begins, and when it can leave. */
+/** The place of labware before a reserved use begins, and the time at which it can leave. */
 type Before = { sites: DeviceSites; end: number; isKnown: boolean }
 
 /** A hop may take this many times longer than alone, since the transporter may serve other labware first. */
@@ -202,7 +201,7 @@ export class Reservations {
     return { start, by }
   }
 
-  /** As far as anybody knows. */
+  /** The estimated end of the present use. */
   #freeAt(sites: DeviceSites, claimant: Claimant, inputs: readonly string[]): { at: number; by: Claimant | null } {
     const { holder, promisedTo } = sites
     if (promisedTo && promisedTo !== claimant) return { at: Number.POSITIVE_INFINITY, by: promisedTo }
@@ -241,7 +240,7 @@ export class Reservations {
     return from === to ? 0 : Math.min(...from.doors.map((door) => this.#way(door, to)))
   }
 
-  /** Of the shortest way to any of its positions, ms. */
+  /** Returns the time of the shortest way to any of the positions, ms. */
   #way(from: string, { doors }: DeviceSites): number {
     return Math.min(...doors.map((door) => (this.#ahead?.hops.way(this.#occupancy.graph.route(from, door)) ?? 0) * 1000))
   }

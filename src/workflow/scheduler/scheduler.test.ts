@@ -283,7 +283,7 @@ test('labware is parked where no held thread cuts off the way, though that is fa
     [true, 'p2'],
   ] as const) {
     const stage = crossed()
-    stage.scheduler.holdUp('x', isHeld)
+    stage.scheduler.setHeld('x', isHeld)
     stage.wish('a', 'd2')
     stage.wish('b', 'd1')
     t.same(stage.news.at(-1), `b is to park at ${position}`)
@@ -307,7 +307,7 @@ test('labware that waits for the way to its parking position is called back when
       () => calls++,
     )
     t.equal(calls, 0, 'x may go')
-    stage.scheduler.holdUp('x', true)
+    stage.scheduler.setHeld('x', true)
     t.equal(calls > 0, isOtherFree)
   }
   t.end()
@@ -548,7 +548,7 @@ test('one that idles in a nest is parked as soon as another wants it, whoever co
 
 test('one that idles in a nest is parked later, if there is no room yet', (t) => {
   const stage = two().stand(['a', 'd1'], ['b', 's1'], ['c', 'p1'])
-  stage.scheduler.awaits('a', ['c'])
+  stage.scheduler.setAwaitedThreads('a', ['c'])
   stage.wish('a', '')
   stage.wish('b', 'd1')
   t.same(stage.news, [])
@@ -600,7 +600,7 @@ test('an owner and those who come to it are one deadlock with who stands in thei
   stage.wish('owner', 'd1')
   stage.wish('x', 'd1')
   stage.wish('guest', 's1')
-  stage.scheduler.awaits('owner', ['guest'])
+  stage.scheduler.setAwaitedThreads('owner', ['guest'])
   t.same(stage.news, ['owner gets d1', 'deadlock of guest owner x: x', 'x is to park at p1'])
   stage.park('x')
   t.same(stage.news, ['guest gets s1'])
@@ -610,9 +610,9 @@ test('an owner and those who come to it are one deadlock with who stands in thei
 test('an owner and a guest that wait for each other and for no place are no deadlock', (t) => {
   const stage = new Stage(graphOf({ arm: 'd1*2 s1 s2' })).stand(['owner', 'd1/site-1'], ['guest', 's2'], ['x', 's1'])
   stage.wish('owner', 'd1')
-  stage.scheduler.awaits('guest', ['owner'])
+  stage.scheduler.setAwaitedThreads('guest', ['owner'])
   stage.wish('guest', '')
-  stage.scheduler.awaits('owner', ['guest'])
+  stage.scheduler.setAwaitedThreads('owner', ['guest'])
   stage.wish('x', 'd1')
   t.same(stage.news, ['owner gets d1'])
   t.end()

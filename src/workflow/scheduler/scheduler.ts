@@ -129,7 +129,7 @@ export class Scheduler {
     return stateOf(name, this.#occupancy.zone(name))
   }
 
-  /** In the order of the topology. */
+  /** Sorted in the order of the topology. */
   positions(): PositionState[] {
     return [...this.graph.positions.keys()].map((name) => this.position(name))
   }
@@ -205,7 +205,7 @@ export class Scheduler {
   }
 
   /** Says whether the thread waits for a custom event. */
-  hears(thread_id: string, isWaiting: boolean): void {
+  setAwaitsEvent(thread_id: string, isWaiting: boolean): void {
     const claimant = this.#occupancy.claimants.get(thread_id)
     const { hearing } = this.#occupancy
     if (!claimant || hearing.has(claimant) === isWaiting) return
@@ -216,7 +216,7 @@ export class Scheduler {
   }
 
   /** Says whether the thread is paused or waits for a person: nobody counts on a held thread to make room. */
-  holdUp(thread_id: string, isHeld: boolean): void {
+  setHeld(thread_id: string, isHeld: boolean): void {
     const claimant = this.#occupancy.claimants.get(thread_id)
     if (!claimant || claimant.isHeld === isHeld) return
     claimant.isHeld = isHeld
@@ -241,7 +241,7 @@ export class Scheduler {
    * Says for which threads this one waits: it can go on when each of them has done something, as an owner waits for its contributors.
    * Replaces the list before. It counts only while the thread waits for no resource.
    */
-  awaits(thread_id: string, others: readonly string[]): void {
+  setAwaitedThreads(thread_id: string, others: readonly string[]): void {
     const claimant = others.length > 0 ? this.#occupancy.claimant(thread_id) : this.#occupancy.claimants.get(thread_id)
     if (!claimant) return
     claimant.awaits = others
@@ -362,7 +362,7 @@ export class Scheduler {
   }
 
   /** Says that a call of the device has ended. */
-  worked(device: string): void {
+  endWork(device: string): void {
     this.#access.worked(this.#occupancy.device(device))
   }
 

@@ -21,11 +21,11 @@ type View = {
 /** The view that decides whether to make room: everybody is taken to stay. */
 export const doubting: View = { idle: true, strangers: true, calls: true, held: true }
 
-/** One way to go on: to a resource, or past something, as soon as all of `needs` have moved. */
+/** A way to go on: to a resource, or past something, as soon as all of `needs` have moved. */
 type Way = { resource: Resource | null; needs: readonly Claimant[] }
 type Ways = readonly Way[]
 
-/** One claimant of a cycle, and the resource for which it waits. */
+/** A claimant of a cycle, and the resource for which it waits. */
 type Link = { claimant: Claimant; resource: Resource | null }
 
 export class WaitForGraph {

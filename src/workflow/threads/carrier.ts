@@ -3,13 +3,13 @@
 import type { Context } from '../../events/event.ts'
 import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
 import type { Workflow } from '../plans/plan.ts'
-import type { Entry } from '../run_state.ts'
-import type { WindowState } from '../runs/state.ts'
-import type { Timeline } from '../runs/timeline.ts'
 import type { Obstacle } from '../scheduler/request.ts'
-import type { Status, ThreadStatus } from '../statuses.ts'
-import type { Labware } from './labware.ts'
+import type { Entry } from '../state/entry.ts'
+import type { Labware } from '../state/labware.ts'
+import type { WindowState } from '../state/run.ts'
+import type { Status, ThreadStatus } from '../state/statuses.ts'
 import type { RunEnvironment } from './run_environment.ts'
+import type { Timeline } from './timeline.ts'
 
 /** The reason why a thread waits, for those who ask why nothing moves. `peer`: another thread has to go on. */
 export type Waiting = {
@@ -17,6 +17,14 @@ export type Waiting = {
   what: string
   since_ms: number
   obstacles(): Obstacle[]
+}
+
+/** The subject of a wait, and the interrupts that end it: all of them, all but a pause, or only an abort. */
+export type WaitFor = Pick<Waiting, 'kind' | 'what'> & {
+  obstacles?(): Obstacle[]
+  interruptedBy?: 'pause' | 'stop' | 'abort'
+  /** The threads that must do something first. */
+  awaits?(): readonly string[]
 }
 
 /** Whether it is for others to go on. */
@@ -41,11 +49,11 @@ export interface Publisher {
   /** A fresh one each time: what an event carries is frozen. */
   context(): { execution_id: string; workflow_name: string }
   emit(type: string, id: string, status: string, context: Context): void
-  /** Records an incident of a thread, and answers its id. */
+  /** Records an incident of a thread, and returns its id. */
   incident(category: IncidentCategory, message: string, thread: { thread_id: string } | null, more?: NoteworthyError): string
 }
 
-/** Its state changes through `set` and `setIn`. */
+/** The labware's thread, as its actions and moves see it. Its state changes through `set` and `setIn`. */
 export interface Carrier extends Pick<Entry<'thread'>, 'state' | 'set' | 'setIn'> {
   readonly thread_id: string
   readonly name: string
@@ -57,7 +65,7 @@ export interface Carrier extends Pick<Entry<'thread'>, 'state' | 'set' | 'setIn'
   readonly environment: RunEnvironment
   readonly execution: Publisher
   readonly last_error: string | null
-  /** Its labware's next action must begin within a time. */
+  /** The window within which the next action of the labware must begin. */
   window: Window | null
   context(): Context
 }

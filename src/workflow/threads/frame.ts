@@ -1,30 +1,10 @@
-// The steps that a thread goes through, and the actions that a method does: with those that an operator inserted.
+// The steps that a thread goes through, with those that an operator inserted.
 
-import * as v from 'valibot'
 import type { StepPlan } from '../plans/plan.ts'
-
-/** The places of what an operator inserted into steps or actions, in their order. */
-export const Inserted = v.optional(v.array(v.object({ at: v.number(), path: v.string() })), () => [])
-type Inserted = { at: number; path: string }[]
-
-export const FrameState = v.object({ path: v.string(), next: v.number(), is_loop: v.boolean(), inserted: Inserted })
-export type FrameState = v.InferOutput<typeof FrameState>
-
-/** The plans with those that an operator inserted. */
-export function withInserted<Plan>(plans: readonly Plan[], inserted: Readonly<Inserted>, planAt: (path: string) => Plan): Plan[] {
-  const all = [...plans]
-  for (const { at, path } of inserted) all.splice(at, 0, planAt(path))
-  return all
-}
-
-/** The places with one more, of a plan that is inserted before the one at `at`. */
-export function withPlace(inserted: Readonly<Inserted>, at: number, path: string): Inserted {
-  const others = inserted.map((other) => (other.at >= at ? { ...other, at: other.at + 1 } : other))
-  return [...others, { at, path }].sort((one, other) => one.at - other.at)
-}
+import { type FrameState, withPlace } from '../state/frame.ts'
 
 /** The thread whose steps these are: `setIn` is the way to change its state. */
-type Goer = { setIn(name: 'frames', part: FrameState, members: Partial<FrameState>): void }
+type FrameOwner = { setIn(name: 'frames', part: FrameState, members: Partial<FrameState>): void }
 
 /** Steps that are being gone through; a loop begins anew at its end. A step that an operator inserted is done once. */
 export class Frame {
@@ -32,10 +12,10 @@ export class Frame {
   readonly isLoop: boolean
   readonly steps: StepPlan[]
   readonly #state: FrameState
-  readonly #thread: Goer
+  readonly #thread: FrameOwner
 
   /** `state` is part of the state of the thread. */
-  constructor(thread: Goer, state: FrameState, steps: StepPlan[]) {
+  constructor(thread: FrameOwner, state: FrameState, steps: StepPlan[]) {
     this.path = state.path
     this.isLoop = state.is_loop
     this.steps = steps
@@ -43,7 +23,7 @@ export class Frame {
     this.#thread = thread
   }
 
-  /** Of its steps, the first that is not done. */
+  /** The number of the first step that is not done. */
   get next(): number {
     return this.#state.next
   }

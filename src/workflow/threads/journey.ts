@@ -5,18 +5,18 @@ import { inSeconds } from '../../kit/seconds.ts'
 import { once } from '../../kit/signal.ts'
 import { itemKey, type StepList, type StepPlan } from '../plans/plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
-import { act } from './acting.ts'
-import { placesOnItsWay } from './ahead.ts'
+import { join } from './action/joined_action.ts'
+import { act } from './action/owned_action.ts'
+import { closeWindow } from './action/windows.ts'
 import type { Frame } from './frame.ts'
-import { join } from './joining.ts'
 import { MethodRun } from './method.ts'
 import { emitOf } from './method_events.ts'
-import { leaveUncertain, setBack } from './moving.ts'
+import { leaveUncertain, setBack } from './move/hop.ts'
+import { goTo, idle, request } from './move/route.ts'
+import { placesOnItsWay } from './next_stops.ts'
 import { Fatal, Interrupt } from './recovery.ts'
-import { goTo, idle, request } from './routing.ts'
 import { timer } from './run_environment.ts'
 import type { LabwareThread } from './thread.ts'
-import { closeWindow } from './windows.ts'
 
 /** Resolves when the thread is terminal; never rejects. */
 export async function travel(thread: LabwareThread): Promise<void> {
@@ -71,7 +71,7 @@ async function begin(thread: LabwareThread): Promise<void> {
   const wish = { what: thread.state.starts_at, candidates: positions([thread.state.starts_at]), after, priority: isByHand ? 0 : 1 } as const
   const { position } = isWaitingByHand(thread)
     ? { position: thread.state.starts_at }
-    : ((await thread.pausable(() => request(thread, wish))) as { position: string })
+    : ((await thread.control.pausable(() => request(thread, wish))) as { position: string })
   if (isByHand) await execution.placed(thread)
   // The card knows that the position was free before it knows that the position is taken.
   const kept = execution.beforeMotion()
@@ -98,7 +98,7 @@ function mustBeSeen({ labware, state, environment, execution }: LabwareThread): 
   return reaching.some(([transporter]) => environment.equipment.isReal?.(transporter))
 }
 
-/** Leaves the frames that are done, and answers the frame with steps that are not done. */
+/** Leaves the frames that are done, and returns the frame with steps that are not done. */
 function current(thread: LabwareThread): Frame | undefined {
   const { frames, execution } = thread
   for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
@@ -124,7 +124,7 @@ function leave(thread: LabwareThread): void {
 }
 
 async function goOn(thread: LabwareThread, frame: Frame): Promise<void> {
-  await thread.safePoint()
+  await thread.control.safePoint()
   const step = frame.steps[frame.next]!
   try {
     const steps = await takeUnlessSkipped(thread, step)
@@ -153,7 +153,7 @@ async function takeUnlessSkipped(thread: LabwareThread, step: StepPlan): Promise
 /** The steps inside a step that are to be taken first. */
 type Inner = StepList & { isLoop?: boolean }
 
-/** Takes a step; answers the steps inside it that are to be taken first. */
+/** Takes a step; returns the steps inside it that are to be taken first. */
 async function take(thread: LabwareThread, step: StepPlan): Promise<Inner | undefined> {
   switch (step.kind) {
     case 'method':
@@ -169,10 +169,10 @@ async function take(thread: LabwareThread, step: StepPlan): Promise<Inner | unde
       await park(thread, step.positions)
       return undefined
     case 'wait_for':
-      await thread.skippable(itemKey(step), () => awaitEvent(thread, step.event, thread.seen(step.event), step.timeout))
+      await thread.control.skippable(itemKey(step), () => awaitEvent(thread, step.event, thread.seen(step.event), step.timeout))
       return undefined
     case 'branch': {
-      const { value } = await thread.skippable(itemKey(step), () => awaitEvent(thread, step.event, 0, step.timeout))
+      const { value } = await thread.control.skippable(itemKey(step), () => awaitEvent(thread, step.event, 0, step.timeout))
       return (value !== null && step.cases.get(value)) || step.otherwise
     }
     case 'while_more_work': {
@@ -200,7 +200,7 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
     // A method that was taken up after a restart may be over.
     if (method.isOver || isSkipped()) return
     while (method.next < method.actions.length) {
-      await thread.safePoint()
+      await thread.control.safePoint()
       if (isSkipped() || method.state.is_abandoned) return
       if (method.status.current === 'CREATED') {
         method.status.become('IN_PROGRESS')
@@ -226,7 +226,7 @@ async function park(thread: LabwareThread, places: readonly string[]): Promise<v
   const isInLoop = thread.frames.some(({ isLoop }) => isLoop)
   const isUnneeded = () => slots.hasWork(thread) || (isInLoop && !slots.hasMore(thread)) || undefined
   const wish = { what: places.join(' or '), candidates: positions(places), unless: once(slots.changed, isUnneeded) }
-  const found = await thread.pausable(() => {
+  const found = await thread.control.pausable(() => {
     thread.become('AWAITING_MOVE_RESERVATION')
     return request(thread, wish)
   })
@@ -242,7 +242,7 @@ async function park(thread: LabwareThread, places: readonly string[]): Promise<v
 async function awaitEvent(thread: LabwareThread, event: string, seen: number, timeout: number) {
   const { execution, environment } = thread
   return thread.insist('WAIT_EVENT_TIMEOUT', () =>
-    thread.pausable(async () => {
+    thread.control.pausable(async () => {
       thread.become('AWAITING_EVENT')
       let cancelTimeout = () => {}
       const latest = await idle<{ value: string | null; count: number }>(
@@ -277,12 +277,12 @@ async function finish(thread: LabwareThread): Promise<void> {
   // After a restart a person may be on the way to labware that stands at its end, also while the run is paused.
   const isAwaited = thread.status.current === 'AWAITING_MANUAL_REMOVE'
   const goToEnd = async () => {
-    const { position } = (await thread.pausable(() => request(thread, wish))) as { position: string }
+    const { position } = (await thread.control.pausable(() => request(thread, wish))) as { position: string }
     await goTo(thread, position)
     return position
   }
   const position = isAwaited ? thread.state.seat! : await thread.insist('MOVE_RESOLUTION', goToEnd)
-  if (!isAwaited) await thread.safePoint()
+  if (!isAwaited) await thread.control.safePoint()
   thread.setLabware({ state: 'ENDED' })
   const isStored = isStorage(thread, position)
   if (mode === 'LEAVE_IN_PLACE' && !isStored) {

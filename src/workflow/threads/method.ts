@@ -2,12 +2,12 @@
 
 import { Signal } from '../../kit/signal.ts'
 import type { ActionPlan, MethodPlan } from '../plans/plan.ts'
-import { Entry, type RunState } from '../run_state.ts'
-import type { MethodState } from '../runs/state.ts'
-import { type MethodStatus, methodTransitions, Status } from '../statuses.ts'
-import type { ActionRun, OwningMethod } from './action.ts'
+import { Entry, type RunState } from '../state/entry.ts'
+import { withInserted, withPlace } from '../state/frame.ts'
+import type { MethodState } from '../state/run.ts'
+import { type MethodStatus, methodTransitions, Status } from '../state/statuses.ts'
+import type { ActionRun, OwningMethod } from './action/action.ts'
 import type { Carrier, Publisher } from './carrier.ts'
-import { withInserted, withPlace } from './frame.ts'
 
 /** The thread that owns a method; its run knows the actions that an operator put in. */
 type Owner = Carrier & {
@@ -50,7 +50,7 @@ export class MethodRun extends Entry<'method'> implements OwningMethod {
     return this.state.method_id
   }
 
-  /** Of its actions, the first that is not done. */
+  /** The number of the first action that is not done. */
   get next(): number {
     return this.state.next
   }
@@ -74,7 +74,7 @@ export class MethodRun extends Entry<'method'> implements OwningMethod {
     }
   }
 
-  /** Of all who take part; the owner first. A fresh list each time: what an event carries is frozen. */
+  /** Lists all who take part, the owner first. A fresh list each time: what an event carries is frozen. */
   threadIds(): string[] {
     const ids = [this.owner.thread_id]
     for (const { thread_id } of this.#participants) ids.push(thread_id)

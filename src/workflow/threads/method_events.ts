@@ -2,11 +2,11 @@
 
 import { LabError } from '../../errors.ts'
 import type { MethodDoing } from '../plans/author.ts'
-import { mustBeRecord, mustBeText, onceAwaited, variablesOf } from './body_context.ts'
+import { mustBeRecord, mustBeText, onceAwaited, variablesOf } from './action/body_context.ts'
 import type { MethodRun } from './method.ts'
 import type { LabwareThread } from './thread.ts'
 
-/** Where its code throws, somebody decides: RETRY runs that again. */
+/** Emits the events of the method. An error of its code holds the thread until somebody decides; RETRY runs the code again. */
 export async function emitOf(owner: LabwareThread, method: MethodRun, when: 'on_start' | 'on_end'): Promise<void> {
   const emissions = method.plan.emits[when]
   if (!emissions) return
@@ -31,7 +31,8 @@ function publish(owner: LabwareThread, name: string, published: { value: string 
 }
 
 function doingOf(owner: LabwareThread, method: MethodRun): MethodDoing {
-  const { execution, thread_id, signal, environment } = owner
+  const { execution, thread_id, environment } = owner
+  const { signal } = owner.control
   return {
     execution_id: execution.execution_id,
     thread_id,

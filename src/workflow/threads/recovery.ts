@@ -1,12 +1,13 @@
 // How a thread is held up and goes on: where errors hold it, and what each decision does there.
 
+import type { IncidentCategory } from '../../events/incidents.ts'
 export const decisions = ['RETRY', 'RETRY_OP', 'CONTINUE', 'ABORT_ACTION', 'ABORT_METHOD', 'ABORT_THREAD'] as const
 export type Decision = (typeof decisions)[number]
 
 /**
- * Where a thread goes on. `here`: with what failed, once more. `on`: after what failed, which counts as done. The others leave the action:
- * `again` begins it anew as a new action, `done` goes on after it and counts it as done, `action` goes on after it without, `method` goes on
- * after the method. `thread` ends the thread.
+ * The place where a thread goes on. `here`: with what failed, once more. `on`: after what failed, which counts as done. The others leave the
+ * action: `again` begins it anew as a new action, `done` goes on after it and counts it as done, `action` goes on after it without, `method`
+ * goes on after the method. `thread` ends the thread.
  */
 export type GoesOn = 'here' | 'on' | ActionExit['to'] | 'thread'
 
@@ -45,13 +46,13 @@ export function decisionsAt(site: PauseSite): readonly Decision[] {
   return Object.keys(pauseSites[site]) as Decision[]
 }
 
-/** Where a thread goes on after a decision; undefined for one that is not possible at the place. */
+/** The place where a thread goes on after a decision; undefined for one that is not possible at the place. */
 export function goesOn(site: PauseSite, decision: Decision): GoesOn | undefined {
   return (pauseSites[site] as Partial<Record<Decision, GoesOn>>)[decision]
 }
 
 type Values<Row> = Row[keyof Row]
-/** Where a thread can go on from this place. */
+/** The place where a thread can go on from this place. */
 export type GoesOnFrom<Site extends PauseSite> = Exclude<Values<(typeof pauseSites)[Site]>, 'thread'>
 
 export type PauseReason = 'manual' | 'system' | 'error'
@@ -84,3 +85,14 @@ export class ActionExit {
     this.to = to
   }
 }
+
+/** The incident that an error at a place is; null where the error was reported when it was found. A thread can do again what fails at these. */
+export const categories = {
+  MOVE_RESOLUTION: 'MOVE_FAILED',
+  ACTION_RESOLUTION: null,
+  SPAWN_CAPACITY: 'AUTO_SPAWN_FAILED',
+  THREAD_STEP: 'OTHER',
+  WAIT_EVENT_TIMEOUT: 'RECOVERABLE_TIMEOUT',
+} as const satisfies Partial<Record<PauseSite, IncidentCategory | null>>
+
+export type RetrySite = keyof typeof categories

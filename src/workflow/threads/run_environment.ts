@@ -5,11 +5,8 @@ import type { StepQueue } from '../../kit/steps.ts'
 import type { Equipment } from '../equipment/equipment.ts'
 import type { Durations } from '../plans/durations.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
-import type { LabwareOnDeck } from './labware.ts'
-
-/** LIVE: the devices as they are configured. DEVICE_SIM: each driver over its own simulator. PURE_SIM: no driver, and time that jumps. */
-export const runModes = ['LIVE', 'DEVICE_SIM', 'PURE_SIM'] as const
-export type RunMode = (typeof runModes)[number]
+import type { LabwareOnDeck } from '../state/labware.ts'
+import type { RunMode } from '../state/modes.ts'
 
 export type RunEnvironment = {
   readonly mode: RunMode

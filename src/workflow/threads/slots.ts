@@ -2,16 +2,15 @@
 
 import { LabError } from '../../errors.ts'
 import { Signal } from '../../kit/signal.ts'
-import type { ThreadPlan } from '../plans/plan.ts'
-import { mayFeed } from '../plans/plan.ts'
-import { Entry, type Fixed, type RunState } from '../run_state.ts'
-import type { SlotState } from '../runs/state.ts'
-import type { SlotStatus } from '../statuses.ts'
-import { joinsAhead, remaining, tipsOf } from './ahead.ts'
+import { mayFeed, type ThreadPlan } from '../plans/plan.ts'
+import { Entry, type Fixed, type RunState } from '../state/entry.ts'
+import { isSpent } from '../state/labware.ts'
+import type { SlotState } from '../state/run.ts'
+import type { SlotStatus } from '../state/statuses.ts'
 import type { Carrier, Publisher, ThreadOrigin } from './carrier.ts'
 import type { Frame } from './frame.ts'
-import { isSpent } from './labware.ts'
 import type { MethodRun } from './method.ts'
+import { joinsAhead, remaining, tipsOf } from './next_stops.ts'
 import { Fatal } from './recovery.ts'
 
 /** A thread, as its slot knows it. */
@@ -19,8 +18,7 @@ type Receiver = Carrier & {
   readonly frames: readonly Frame[]
   /** The method of another thread in which it takes part. */
   readonly joining: MethodRun | null
-  readonly isStopping: boolean
-  pause(reason: 'system'): unknown
+  readonly control: { readonly isStopping: boolean; pause(reason: 'system'): unknown }
 }
 
 /** The part of a run that slots use. */
@@ -88,7 +86,7 @@ export class Slots {
 
   /**
    * Sends for the labware of these templates, all or none of them: to the receiver that is there, else to a fresh thread.
-   * Answers false when one is full, and an operator has to decide: a `isRetry` is their word that a fresh one may come once the full one
+   * Returns false when one is full, and an operator has to decide: a `isRetry` is their word that a fresh one may come once the full one
    * has ended. Throws `Fatal` when one is full and that is to fail.
    */
   deliver(method: MethodRun, labware: readonly string[], { isRetry = false }: { isRetry?: boolean } = {}): boolean {
@@ -246,7 +244,7 @@ export class Slots {
     }
   }
 
-  /** One that is full, and could take it on all the same, has to end first. */
+  /** Whether a full receiver, which could take it on all the same, has to end first. */
   #hand(slot: Slot, method: MethodRun): void {
     const receiver = this.#receiver(slot)
     const isTaken = receiver !== undefined && this.#canTakeOn(receiver, method)
@@ -277,7 +275,7 @@ export class Slots {
 
   /** A receiver that has no join left for it, though it has not ended, takes on nothing new; nor one with too few tips. */
   #canTakeOn(receiver: Receiver, method: MethodRun): boolean {
-    if (receiver.isOver || receiver.isStopping) return false
+    if (receiver.isOver || receiver.control.isStopping) return false
     const { labware, joining } = receiver
     const ahead = [...(joining ? [joining] : []), ...this.open(this.#of(receiver).state.queue)]
     if (joinsAhead(remaining(receiver), method.plan.name) <= ahead.length) return false
@@ -299,7 +297,7 @@ export class Slots {
         recovery_action: 'RESUME_EXECUTION',
       },
     )
-    for (const other of others) other.pause('system')
+    for (const other of others) other.control.pause('system')
   }
 
   #awaitDecision(slot: Slot): false {

@@ -1,0 +1,432 @@
+// Builds every room once, in order: the whole service with its skin off.
+
+import { thisComputer } from '../../drivers/transports/hardware.ts'
+import type { Simulation } from '../../drivers/transports/simulation.ts'
+import { stopInput } from '../../drivers/transports/stop_input.ts'
+import { Backups } from '../care/backups.ts'
+import { type Host, type HostFacts, thisHost } from '../care/host.ts'
+import { HostWatch } from '../care/host_watch.ts'
+import type { DeviceConfig } from '../config/devices.ts'
+import type { Certificate } from '../config/tls.ts'
+import type { Config } from '../config.ts'
+import { Descriptions } from '../devices/descriptions.ts'
+import { Latches } from '../devices/latches.ts'
+import { Leases } from '../devices/leases.ts'
+import { Ledger } from '../devices/ledger.ts'
+import { OperationHistory } from '../devices/operation_history.ts'
+import { OperationJournal } from '../devices/operation_journal.ts'
+import { Readings } from '../devices/readings.ts'
+import { Registry } from '../devices/registry.ts'
+import type { LabError } from '../errors.ts'
+import type { DeviceReloadContext } from '../events/contexts.ts'
+import type { Hub } from '../events/hub.ts'
+import type { Incident } from '../events/incidents.ts'
+import { Load } from '../events/load.ts'
+import { openEvents } from '../events/open.ts'
+import { isBehind, systemWall } from '../events/timestamps.ts'
+import type { Fleet, FleetOptions } from '../fleet/fleet.ts'
+import { Audit, byService } from '../keys/audit.ts'
+import { Idempotency } from '../keys/idempotency.ts'
+import { Keys } from '../keys/keys.ts'
+import { LongRequests } from '../keys/long_requests.ts'
+import { Pairing } from '../keys/pairing.ts'
+import { type Clock, systemClock } from '../kit/clock.ts'
+import { askAtOnce } from '../kit/disk.ts'
+import type { Report } from '../kit/json_file.ts'
+import { saysItsLength } from '../kit/json_lines.ts'
+import type { Log } from '../kit/log.ts'
+import { packageVersion } from '../kit/package_version.ts'
+import { Refusals } from '../kit/refusals.ts'
+import { messageOfPaused, messageOfStart } from '../notify/messages.ts'
+import { Notifier, type NotifierOptions } from '../notify/notifier.ts'
+import { Teachpoints } from '../teachpoints/store.ts'
+import { aboutBench } from './about.ts'
+import { exchangeDevices } from './device_exchange.ts'
+import { configured } from './devices.ts'
+import type { ReloadedDevice } from './differences.ts'
+import { LateRuns } from './late_runs.ts'
+import { Reloading, type Source } from './reloading.ts'
+import type { Runs } from './runs.ts'
+
+export const healthStates = ['ok', 'degraded', 'starting', 'stopping'] as const
+/** The words there are for what is not well. */
+export const healthReasons = ['storage', 'disk', 'clock', 'under_voltage', 'temperature', 'stop_input', 'safe_mode', 'backup'] as const
+export type Health = { status: (typeof healthStates)[number]; version: string; uptime_s: number; reasons: string[] }
+
+export type Bench = {
+  /** The configuration in force: a reload changes some of it. */
+  readonly config: Config
+  /** The file that it is from, read again. */
+  reloading: Reloading
+  log: Log
+  /** The folder of the state, and the file of the configuration if there is one. */
+  places: { data_dir: string; config_path: string | undefined }
+  version: string
+  clock: Clock
+  hub: Hub
+  ledger: Ledger
+  registry: Registry
+  /** The readings that devices gave of themselves in the last hour. */
+  readings: Readings
+  teachpoints: Teachpoints
+  keys: Keys
+  /** Programs that ask for a key. */
+  pairing: Pairing
+  /** Answers of requests with an Idempotency-Key, so that each is carried out once. */
+  idempotency: Idempotency
+  /** The record of who did what. */
+  audit: Audit
+  /** The requests that the bounds of the service turned away. */
+  refusals: Refusals
+  /** Streams and waits, by key. */
+  long_requests: LongRequests
+  /** The backups of the data folder; one is made each day. */
+  backups: Backups
+  /** Calls the webhooks of the configuration when somebody is needed. */
+  notifier: Notifier
+  /** The connection to the broker of the lab; undefined where the configuration names none. */
+  fleet: Fleet | undefined
+  /** Workflows: what can be run, what runs, what became of it. There from `openRuns` on. */
+  readonly runs: Runs
+  /** Opens the workflows unless they are open: at the start that is done only where any were used before. */
+  openRuns(): Promise<Runs>
+  /** Has the workflows prepared before anybody uses them: now where they are open, else when they are opened. Rejects as `prepare` does. */
+  prepareRuns(prepare: (runs: Runs) => Promise<unknown>): Promise<void>
+  /** The hands that break simulated devices, by device. */
+  simulations: ReadonlyMap<string, Simulation>
+  /** A flow of events to try clients with. */
+  load: Load
+  /** The facts last seen of the computer; undefined until it was looked at. */
+  readonly host: HostFacts | undefined
+  health(): Health
+  /** Is called when the disk refused a write, so that a full disk is seen at once. */
+  onRefusedWrite(error: LabError): void
+  /** The incident whose acknowledgement ends the safe mode. Until then nothing may be moved. Undefined outside of safe mode. */
+  readonly safe_mode: Incident | undefined
+  /** Whether `close` was called: what is changed from then on may not be kept. */
+  readonly is_stopping: boolean
+  /** Refuses new work, ends what runs, and resolves when all is on the card. */
+  close(): Promise<void>
+}
+
+type BenchOptions = {
+  data_dir: string
+  /** The file that the configuration is from, for backups and to be read again. */
+  source?: Source | undefined
+  certificate?: Certificate | undefined
+  /** Is called when a reload has taken over a configuration, with the certificate in force. */
+  taken?: ((config: Config, certificate: Certificate | undefined) => void) | undefined
+  topologies?: string | undefined
+  /** The reason why it opens in safe mode, if it does. */
+  safe?: string | undefined
+  log: Log
+  clock?: Clock
+  /** The computer, where it is not this one. */
+  host?: Host | undefined
+  /** Is called once the devices are open: until all else is, only a stop is taken. */
+  stoppable?: ((rooms: Pick<Bench, 'config' | 'registry' | 'keys' | 'audit' | 'refusals' | 'log'>) => void) | undefined
+  /** Counts refusals, where code outside of the bench counts too. */
+  refusals?: Refusals | undefined
+}
+
+/** Opens the bench on a data folder that is ours alone. Sends nothing but queries to the devices. Nothing is open when it rejects. */
+export async function openBench(config: Config, options: BenchOptions): Promise<Bench> {
+  const opened: (() => unknown)[] = []
+  try {
+    return await open(config, options, opened)
+  } catch (error) {
+    for (const close of opened.reverse()) await Promise.resolve(close()).catch(() => undefined)
+    throw error
+  }
+}
+
+/** Adds to `opened` what closes each thing, so that a later one may fail. */
+async function open(config: Config, options: BenchOptions, opened: (() => unknown)[]): Promise<Bench> {
+  const { data_dir, source, topologies, safe, log, clock = systemClock, host = thisHost({ data_dir }) } = options
+  const { refusals = new Refusals({ log, clock }) } = options
+  const closedOnFailure = <Room extends { close(): unknown }>(room: Room) => {
+    opened.push(() => room.close())
+    return room
+  }
+  const version = packageVersion()
+  const began = clock.now()
+  const hub = closedOnFailure(await openEvents({ folder: data_dir, config, clock, log }))
+  const report: Report = reportsTo(hub, log)
+  const ending = () => ({ certificate: reloading.certificate, keys: keys.list() })
+  const isReal = (execution_id: string) => !runs.isRehearsed(execution_id)
+  const notifying = { folder: data_dir, system_id: config.system_id, clock, log, report, targets: config.notify, isReal, ending }
+  const notifier = closedOnFailure(await openNotifier(hub, { version, safe }, notifying))
+  const safeMode = safe === undefined ? () => undefined : beginSafely(hub, log, safe)
+  const load = new Load(hub, clock)
+  const ledger = closedOnFailure(new Ledger({ history: new OperationHistory({ folder: data_dir, report }) }))
+  const latches = await Latches.open(data_dir, report)
+  const descriptions = await Descriptions.open(data_dir, report)
+  const leases = await Leases.open(data_dir, report, (key_id) => keys.isOver(key_id))
+  const journal = closedOnFailure(await OperationJournal.open(data_dir, report))
+  const teachpoints = closedOnFailure(await Teachpoints.open({ folder: data_dir, report }))
+  const keys = closedOnFailure(await Keys.open({ folder: data_dir, report, passed: () => passed(hub) }))
+  const long_requests = new LongRequests({ keys, clock, refusals, limits: () => reloading.config.limits })
+  const pairing = new Pairing({
+    keys,
+    clock,
+    perAddress: () => reloading.config.limits.pairings_per_address,
+    refused: (message) => refusals.count('pairings_per_address', message),
+  })
+  // Versions that write what operations came to with its length make the file of requests before anything is carried out.
+  const isUsed = await saysItsLength(`${data_dir}/operations.jsonl`)
+  const idempotency = closedOnFailure(await Idempotency.open({ folder: data_dir, isUsed, tellLost: lossTeller(hub, log) }))
+  const audit = closedOnFailure(new Audit({ folder: data_dir, log, report, clock }))
+  audit.note({ ...byService, what: `start ${version}` })
+  const simulations = new Map<string, Simulation>()
+  const hardware = thisComputer()
+  const make = (device: DeviceConfig, simulations: Map<string, Simulation>) =>
+    configured(device, config.time_scale, { clock, log, simulations, hardware, descriptions })
+  const devices = config.devices.map((device) => make(device, simulations))
+  const registry = closedOnFailure(new Registry(devices, { clock, hub, ledger, latches, leases, journal, log }))
+  opened.push(() => powerOff(simulations))
+  const watch = closedOnFailure(watched(host, clock, hub))
+  const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }
+  const backups = closedOnFailure(new Backups({ sources, log, report, clock }))
+  await backups.start()
+  // From now on an instrument may have to be stopped.
+  askAtOnce(false)
+  registry.start()
+  options.stoppable?.({ config, registry, keys, audit, refusals, log })
+  const input = config.stop_input && closedOnFailure(stopsAll(config.stop_input, { hardware, clock, log, hub, audit, registry }))
+  const runs: LateRuns = new LateRuns({
+    get config() {
+      return reloading.config
+    },
+    ...{ data_dir, topologies, clock, hub, registry, teachpoints, descriptions, refusals, log, report },
+  })
+  const reloading: Reloading = new Reloading({
+    config,
+    source,
+    certificate: options.certificate,
+    exchange: (changed, changes) =>
+      exchangeDevices(changed, changes, { registry, simulations, make, usedBy: (device_id) => runs.usedBy(device_id) }),
+    taken(changed, certificate, reloaded) {
+      takeOver(changed, reloaded, { hub, registry, audit, notifier })
+      options.taken?.(changed, certificate)
+    },
+  })
+  await runs.openIfUsed()
+  reportPaused(runs, notifier, log)
+  const fleet = await openFleet(config, { folder: data_dir, hub, log, report, about: () => aboutBench(bench, runs.handovers) })
+
+  const places = { data_dir, config_path: source?.path }
+  const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
+  const hidden = { runs, watch, input, latches, descriptions, journal, safeMode, began }
+  const bench = benchOf({ ...shown, ...hidden, backups, notifier, fleet, long_requests, simulations, load })
+  return bench
+}
+
+/** The rooms of an open bench that only the bench itself uses. */
+type InnerRooms = {
+  runs: LateRuns
+  watch: HostWatch
+  input: ReturnType<typeof stopInput> | undefined
+  latches: Latches
+  descriptions: Descriptions
+  journal: OperationJournal
+  safeMode(): Incident | undefined
+  /** When the bench was opened. */
+  began: number
+}
+
+/** The rooms that the bench shows as they are. */
+type PublicRooms = Omit<
+  Bench,
+  | 'config'
+  | 'readings'
+  | 'runs'
+  | 'openRuns'
+  | 'prepareRuns'
+  | 'host'
+  | 'health'
+  | 'onRefusedWrite'
+  | 'safe_mode'
+  | 'is_stopping'
+  | 'close'
+  | 'simulations'
+> & {
+  simulations: Map<string, Simulation>
+}
+
+/** Puts the open rooms together, and closes them in the order in which they need each other. */
+function benchOf(rooms: PublicRooms & InnerRooms): Bench {
+  const { runs, watch, input, latches, descriptions, journal, safeMode, began, ...shown } = rooms
+  const { reloading, version, clock, hub, ledger, registry, teachpoints, keys, idempotency, audit, backups, notifier, fleet, load } = rooms
+  const { simulations } = rooms
+  const readings = new Readings({ devices: () => registry.all(), clock })
+  let stopping = false
+  return {
+    ...shown,
+    readings,
+    get config() {
+      return reloading.config
+    },
+    get runs() {
+      return runs.opened
+    },
+    openRuns: () => runs.open(),
+    prepareRuns: (prepare) => runs.prepare(prepare),
+    get host() {
+      return watch.facts
+    },
+    get safe_mode() {
+      return safeMode()
+    },
+    get is_stopping() {
+      return stopping
+    },
+    health() {
+      const ours = [...(input?.trouble ? ['stop_input'] : []), ...(safeMode() ? ['safe_mode'] : []), ...(backups.trouble ? ['backup'] : [])]
+      const reasons = [...new Set([...hub.troubles(), ...watch.reasons, ...ours])]
+      const status = stopping ? 'stopping' : reasons.length ? 'degraded' : 'ok'
+      return { status, version, uptime_s: Math.floor((clock.now() - began) / 1000), reasons }
+    },
+    onRefusedWrite({ cause }) {
+      if (cause instanceof Error && 'code' in cause && (cause.code === 'ENOSPC' || cause.code === 'EDQUOT')) watch.refusedForRoom()
+    },
+    async close() {
+      stopping = true
+      load.stop()
+      watch.close()
+      readings.close()
+      const packed = backups.close()
+      // Before the devices go, and while those who watch can still see it.
+      await runs.abort()
+      hub.streams.close()
+      await input?.close()
+      await registry.close()
+      await latches.settled()
+      await descriptions.settled()
+      await journal.close()
+      powerOff(simulations)
+      await packed
+      await runs.close()
+      await keys.close()
+      await teachpoints.close()
+      await idempotency.close()
+      await ledger.close()
+      audit.note({ ...byService, what: 'stop' })
+      await audit.close()
+      await notifier.close()
+      await fleet?.close()
+      await hub.close()
+    },
+  }
+}
+
+/** Takes over the settings that a reload changes at once, and tells the rooms that use them. */
+function takeOver(
+  config: Config,
+  devices: readonly ReloadedDevice[],
+  { hub, registry, audit, notifier }: Pick<Bench, 'hub' | 'registry' | 'audit' | 'notifier'>,
+): void {
+  hub.streams.allow(config.limits.subscribers)
+  notifier.reload(config.notify)
+  for (const { device_id, name, limits: bounds } of config.devices) registry.find(device_id).adapt({ name, bounds })
+  for (const { device_id, status, changed: settings } of devices) {
+    hub.emit(`DEVICE.${device_id}.${status}`, { device_name: device_id, changed: settings } satisfies DeviceReloadContext)
+    const details = settings.length ? `: ${settings.join(', ')}` : ''
+    audit.note({ ...byService, what: `device ${device_id} ${status.toLowerCase()} by a reload${details}` })
+  }
+}
+
+/** Tells of requests that may be forgotten; the answer says whether somebody has acknowledged that since. */
+function lossTeller(hub: Hub, log: Log): (message: string) => () => boolean {
+  return (message) => {
+    log.error(message)
+    const open = unacknowledged(hub, hub.incident('STORAGE', message, { stays: true }))
+    return () => open() === undefined
+  }
+}
+
+/** Opens the notifier, which hears of every event, and tells of this start where there was one before. */
+async function openNotifier(
+  hub: Hub,
+  { version, safe }: { version: string; safe: string | undefined },
+  options: NotifierOptions,
+): Promise<Notifier> {
+  const notifier = await Notifier.open(options)
+  if (hub.log.newest_us > 0) notifier.tell(messageOfStart(version, safe))
+  hub.registerSink(notifier)
+  return notifier
+}
+
+/** Reports the runs that were open when the service ended: each waits for a person. */
+function reportPaused(runs: LateRuns, notifier: Notifier, log: Log): void {
+  for (const message of runs.underWay.map(messageOfPaused)) {
+    log.warn(message.text)
+    notifier.tell(message)
+  }
+}
+
+/** Loads what a bench among many needs only where the configuration names a broker. */
+async function openFleet(config: Config, options: Omit<FleetOptions, 'config'>): Promise<Fleet | undefined> {
+  if (!config.fleet) return undefined
+  const { Fleet } = await import('../fleet/fleet.ts')
+  return Fleet.open({ config: config.fleet, ...options })
+}
+
+/** Tells damaged files to the log and to the people at the bench. */
+function reportsTo(hub: Hub, log: Log): Report {
+  return ({ message }) => {
+    log.error(message)
+    hub.incident('STORAGE', message)
+  }
+}
+
+type StopInputParts = Pick<Bench, 'clock' | 'log' | 'hub' | 'audit' | 'registry'> & { hardware: ReturnType<typeof thisComputer> }
+
+/** Stops every device when the stop input is active. */
+function stopsAll(place: NonNullable<Config['stop_input']>, parts: StopInputParts) {
+  const { hardware, clock, log, hub, audit, registry } = parts
+  const pressed = () => {
+    log.warn('the stop input is active: every device is stopped')
+    audit.note({ ...byService, what: 'stop input' })
+    registry.haltAll('stop input').catch((error) => log.error('the stop input', error))
+  }
+  const failed = (reason: string) => hub.incident('DEVICE_LINK', `the stop input cannot be read: ${reason}`)
+  return stopInput(place, hardware, clock, { pressed, failed })
+}
+
+/**
+ * Returns the time of the newest event, by which also a clock that began in the past can be judged; a clock that is in step with the
+ * network need not be.
+ */
+function passed(hub: Hub): number | undefined {
+  return systemWall.inStep() ? undefined : hub.log.newest_us / 1e6
+}
+
+function watched(host: Host, clock: Clock, hub: Hub): HostWatch {
+  const watch = new HostWatch({
+    host,
+    clock,
+    tell: (category, message, more) => void hub.incident(category, message, more),
+    isBehindLog: () => isBehind(systemWall, hub.log.newest_us),
+  })
+  void watch.start()
+  return watch
+}
+
+function powerOff(simulations: ReadonlyMap<string, Simulation>): void {
+  for (const simulation of simulations.values()) simulation.powerOff()
+}
+
+function beginSafely(hub: Hub, log: Log, why: string): () => Incident | undefined {
+  const message = `safe mode: ${why}; look at the bench and at the log, then acknowledge this incident, until then nothing can be moved`
+  log.warn(message)
+  return unacknowledged(hub, hub.incident('OTHER', message, { severity: 'CRITICAL', detail: { safe_mode: true }, stays: true }))
+}
+
+/** Returns what tells of an incident that stays, until somebody has acknowledged it. */
+function unacknowledged(hub: Hub, { incident_id }: Incident): () => Incident | undefined {
+  return () => {
+    // An incident that is not there any more has been acknowledged.
+    const incident = hub.incidents.find(incident_id)
+    return incident?.acknowledged ? undefined : incident
+  }
+}

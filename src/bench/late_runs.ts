@@ -1,0 +1,97 @@
+// Workflows are a third of the start. They are opened then where any were used on this bench before, and else when they are first asked for.
+
+import { LabError } from '../errors.ts'
+import { namesIn } from '../kit/files.ts'
+import type { RunRooms, Runs } from './runs.ts'
+
+/** Names of the files that are in the data folder once something was loaded or run. */
+const traces = /^(executions$|records\.jsonl|workflows\.json|labware\.json)/
+
+type Prepare = (runs: Runs) => Promise<unknown>
+
+export class LateRuns {
+  readonly #rooms: RunRooms
+  #opening: Promise<Runs> | undefined
+  #opened: Runs | undefined
+  #prepare: Prepare | undefined
+
+  constructor(rooms: RunRooms) {
+    this.#rooms = rooms
+  }
+
+  /** At the start: what was open is taken up again, and what is wrong with a file is reported. */
+  async openIfUsed(): Promise<void> {
+    const { data_dir, topologies } = this.#rooms
+    const wasUsed = (await namesIn(data_dir)).some((name) => traces.test(name))
+    // A folder that cannot be read is reported by who reads it.
+    const files = topologies === undefined ? [] : await namesIn(topologies).catch(() => [topologies])
+    if (wasUsed || files.length) await this.open()
+  }
+
+  /** Opens them unless they are open. Rejects as `openRuns` does; a next call tries it again. */
+  open(): Promise<Runs> {
+    this.#opening ??= this.#open().catch((error) => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  /** Has the workflows prepared before anybody uses them: now where they are open, else when they are opened. Rejects as `prepare` does. */
+  async prepare(prepare: Prepare): Promise<void> {
+    this.#prepare = prepare
+    if (this.#opened) await prepare(this.#opened)
+  }
+
+  /** The runs, once they were opened. */
+  get opened(): Runs {
+    if (this.#opened) return this.#opened
+    throw new LabError('internal', 'workflows are not open yet')
+  }
+
+  /** The open run that uses a device, as a clause; undefined when none does. */
+  usedBy(device_id: string): string | undefined {
+    return this.#opened?.usedBy(device_id)
+  }
+
+  /** The positions with `handover` of all topologies there are; none before the workflows were opened. */
+  get handovers(): string[] {
+    return this.#opened?.catalog.handovers ?? []
+  }
+
+  /** The open runs that need the bench or its simulators; none before the workflows were opened. */
+  get underWay(): { execution_id: string; workflow_name: string }[] {
+    const open = this.#opened?.runtime.executions().filter(({ isOver, environment }) => !isOver && environment.mode !== 'PURE_SIM') ?? []
+    return open.map(({ execution_id, workflow }) => ({ execution_id, workflow_name: workflow.name }))
+  }
+
+  /** Whether a run is known and goes on the clock alone. */
+  isRehearsed(execution_id: string): boolean {
+    return this.#opened?.runtime.execution(execution_id)?.environment.mode === 'PURE_SIM'
+  }
+
+  async abort(): Promise<void> {
+    await (await this.#settled())?.abort()
+  }
+
+  async close(): Promise<void> {
+    await (await this.#settled())?.close()
+  }
+
+  async #open(): Promise<Runs> {
+    const { openRuns } = await import('./runs.ts')
+    const runs = await openRuns(this.#rooms)
+    try {
+      await this.#prepare?.(runs)
+    } catch (error) {
+      await runs.close()
+      throw error
+    }
+    this.#opened = runs
+    return runs
+  }
+
+  async #settled(): Promise<Runs | undefined> {
+    return this.#opening?.catch(() => undefined)
+  }
+}

@@ -1,0 +1,195 @@
+// Runs that outlast the service: whose state is written, and what is taken up from it at the start.
+
+import { join } from 'node:path'
+import { LabError, messageOf } from '../errors.ts'
+import type { RuntimeEvent } from '../events/event.ts'
+import type { Hub } from '../events/hub.ts'
+import { lastWithoutBench, type SavedStates } from '../events/states_reader.ts'
+import { type Clock, sleep } from '../kit/clock.ts'
+import { keepAside, readOrDamage, setAside } from '../kit/damage.ts'
+import { namesIn } from '../kit/files.ts'
+import type { Catalog } from '../workflow/catalog.ts'
+import { catchUp, recordAnew } from '../workflow/records/tracking_sink.ts'
+import type { Lost } from '../workflow/recovery/stranded_labware.ts'
+import type { Execution } from '../workflow/runs/execution.ts'
+import { benchId } from '../workflow/standing_labware.ts'
+import type { RunStates } from '../workflow/state/entry.ts'
+import type { RunMode } from '../workflow/state/modes.ts'
+import { type Checkpoint, checkpointOf, halvesOnBench, threadsOnBench } from '../workflow/state/run.ts'
+import { isTerminal, phaseTransitions, threadTransitions } from '../workflow/state/statuses.ts'
+
+/** The time between two tries of work that the card has refused. */
+const again_ms = 1000
+
+/** A run without drivers is over in a moment, and can be had again: its state is not written. */
+export function keptIn({ log, states }: Pick<Hub, 'log' | 'states'>): (mode: RunMode) => RunStates | undefined {
+  const written: RunStates = {
+    add: (id, source) => states.add(id, source),
+    changed: () => states.changed(),
+    persist: () => log.persist(),
+    leave: (left) => states.leave(left),
+    drop: (id) => states.drop(id),
+  }
+  return (mode) => (mode === 'PURE_SIM' ? undefined : written)
+}
+
+/** Repeats the work, which writes, until the card has taken it. Rejects when `closing` is aborted, and with what is no failure of the card. */
+export async function untilStored(work: () => Promise<unknown>, { clock, closing }: { clock: Clock; closing: AbortSignal }): Promise<void> {
+  for (;;) {
+    try {
+      await work()
+      return
+    } catch (error) {
+      if (!(error instanceof LabError) || error.code !== 'storage') throw error
+    }
+    await sleep(clock, again_ms, closing)
+  }
+}
+
+type Bench = Pick<Catalog, 'runtime' | 'strandLabware'>
+
+type Around = {
+  /** The folder of the states. */
+  folder: string
+  saved: SavedStates
+  states: RunStates
+  /** Tells that a run cannot be taken up. */
+  failed(execution_id: string, reason: string): void
+  /** The file is, and is kept under another name. */
+  damaged(message: string): void
+  /** Somebody has to look for this. */
+  lost(execution_id: string | null, lost: Lost): void
+}
+
+/**
+ * Takes up every run that was open: each stands paused. Of those that cannot be the labware stands where it stood. Records are brought
+ * to what the log tells.
+ */
+export async function takeUp(catalog: Bench, around: Around): Promise<void> {
+  const { folder, saved, states, damaged, lost } = around
+  const { records, standing } = catalog.runtime
+  if (saved.damage !== undefined) damaged(`executions/${saved.damage} is damaged: ${await keptAside(folder, saved.damage.split(' ')[0]!)}`)
+  const bench = saved.runs.get(benchId)
+  if (bench?.damage !== undefined)
+    lost(null, {
+      category: 'DECK_RECONCILE_CONFLICT',
+      what: 'labware that no run moves may stand elsewhere: a part of the state is missing',
+    })
+  const isWhole = bench !== undefined || saved.format === lastWithoutBench
+  if (isWhole) standing.writeTo(states)
+  const gone: string[] = []
+  for (const [execution_id, { keys, damage }] of saved.runs) {
+    if (execution_id === benchId) continue
+    // Nobody knows how old damaged state is: something might be done twice.
+    const checkpoint = isWhole && damage === undefined ? checkpointOf(keys) : undefined
+    const reason = damage ?? (isWhole ? 'it is no whole execution' : fromBefore)
+    if (checkpoint && !bench) for (const one of leaveStanding(catalog, checkpoint)) lost(execution_id, one)
+    if (await isTakenUp(catalog, execution_id, { checkpoint, keys, reason }, around)) continue
+    if (isWhole) states.drop(execution_id)
+    else gone.push(execution_id)
+  }
+  // In one transaction: where labware stands would be beside runs of an older version otherwise, which would seem to be of this one.
+  if (gone.length > 0) standing.writeTo(states)
+  for (const execution_id of gone) states.drop(execution_id)
+  await leaveOld(catalog, around)
+  standing.takenUp()
+  await catalog.runtime.environments.tidy()
+  for (const { execution_id, ended_at } of records.executions()) {
+    if (ended_at !== null || catalog.runtime.execution(execution_id)) continue
+    for (const event of await lastOf(catalog, execution_id)) catchUp(records, event)
+  }
+}
+
+const fromBefore = 'an older version of benchd left it open, and its state has another form'
+
+/**
+ * Leaves the labware of threads that are over where it stood, and takes the rest of the run's off the bench, which its threads have. `labware.json`
+ * may be of a moment before the state.
+ */
+function leaveStanding(catalog: Bench, { execution, threads }: Checkpoint): Lost[] {
+  if (execution.run_mode !== 'LIVE') return []
+  const isLeft = ({ status, seat }: Checkpoint['threads'][number]) => isTerminal(threadTransitions, status) && seat !== null
+  for (const thread of threads) if (!isLeft(thread)) catalog.runtime.standing.forget(thread.labware.labware_id)
+  const left = threads.filter(isLeft)
+  const lost = catalog.strandLabware(left)
+  for (const thread of left) thread.seat = null
+  return lost
+}
+
+type Found = { checkpoint: Checkpoint | undefined; keys: ReadonlyMap<string, unknown>; reason: string }
+
+/** Takes up a run. Where that cannot be, its labware stands where it stood; returns false. */
+async function isTakenUp(catalog: Bench, execution_id: string, { checkpoint, keys, reason }: Found, { saved, failed, lost }: Around) {
+  const { records, standing } = catalog.runtime
+  // The service may have ended before the state was gone.
+  const isOver = checkpoint ? isTerminal(phaseTransitions, checkpoint.execution.status) : await hasEnded(catalog, execution_id)
+  if (!isOver) {
+    const taken = checkpoint ? await restored(catalog, checkpoint) : reason
+    if (typeof taken !== 'string') {
+      recordAnew(taken, records)
+      return true
+    }
+    failed(execution_id, taken)
+  }
+  const threads = threadsOnBench(keys)
+  // `labware.json` may say where its labware stood before the run.
+  if (!saved.runs.has(benchId)) for (const { labware } of threads) standing.forget(labware.labware_id)
+  for (const one of catalog.strandLabware(threads)) lost(execution_id, one)
+  for (const what of halvesOnBench(keys)) lost(execution_id, { category: 'DECK_RECONCILE_CONFLICT', what })
+  return false
+}
+
+/** Whether the log has the end of the run. */
+async function hasEnded(catalog: Bench, execution_id: string): Promise<boolean> {
+  return (await lastOf(catalog, execution_id)).some(({ entity_type }) => entity_type === 'EXECUTION')
+}
+
+/** Returns the last events in the log of each thread, each submission and the run itself. */
+async function lastOf({ runtime }: Bench, execution_id: string): Promise<RuntimeEvent[]> {
+  const last = new Map<string, RuntimeEvent>()
+  for await (const event of runtime.events({ execution_id }))
+    if (['THREAD', 'SUBMISSION', 'EXECUTION'].includes(event.entity_type)) last.set(event.entity_id, event)
+  return [...last.values()]
+}
+
+/** Returns the run, taken up; or the reason why it cannot be. */
+async function restored({ runtime }: Bench, saved: Checkpoint): Promise<Execution | string> {
+  try {
+    return await runtime.restore(saved)
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+/** The file keeps its name too, until the next one holds all that stands. */
+async function keptAside(folder: string, name: string): Promise<string> {
+  return keepAside(join(folder, name)).then(
+    (aside) => `it is kept as ${aside}`,
+    (error) => `it could not be kept under another name: ${messageOf(error)}`,
+  )
+}
+
+/** Leaves runs that a version before this one has left open: each had a file of its own. */
+async function leaveOld(catalog: Bench, around: Around): Promise<void> {
+  const { folder } = around
+  const names = (await namesIn(folder)).filter((name) => name.endsWith('.jsonl') && !name.startsWith('state-'))
+  for (const name of names) {
+    const { bytes } = await readOrDamage(join(folder, name))
+    const found = { checkpoint: undefined, keys: oldKeys(`${bytes}`), reason: fromBefore }
+    await isTakenUp(catalog, name.slice(0, -'.jsonl'.length), found, around)
+    await catalog.runtime.standing.persisted()
+    await setAside(join(folder, name)).catch(() => undefined)
+  }
+}
+
+/** The last value of each key, as far as it can be read. */
+function oldKeys(text: string): Map<string, unknown> {
+  const keys = new Map<string, unknown>()
+  for (const line of text.split('\n')) {
+    try {
+      const { key, value } = JSON.parse(line)
+      if (typeof key === 'string') keys.set(key, value)
+    } catch {}
+  }
+  return keys
+}

@@ -1,0 +1,166 @@
+// The runtime of workflows on this bench: what can be run, what runs, and what became of it.
+
+import type { Simulation } from '../../drivers/transports/simulation.ts'
+import type { Config } from '../config.ts'
+import type { Descriptions } from '../devices/descriptions.ts'
+import type { Registry } from '../devices/registry.ts'
+import type { Hub } from '../events/hub.ts'
+import { demoTopology, sealAndSpin } from '../examples/seal_and_spin.ts'
+import { smcAssay, smcTopology } from '../examples/smc_assay.ts'
+import { type Clock, sleep } from '../kit/clock.ts'
+import type { Report } from '../kit/json_file.ts'
+import type { Log } from '../kit/log.ts'
+import type { Refusals } from '../kit/refusals.ts'
+import type { Teachpoints } from '../teachpoints/store.ts'
+import { Catalog } from '../workflow/catalog.ts'
+import { DrivenEquipment } from '../workflow/equipment/driven_equipment.ts'
+import { benchOf } from '../workflow/plans/bench.ts'
+import type { Source } from '../workflow/plans/library.ts'
+import { hasDevice } from '../workflow/plans/topology.ts'
+import { RecordFile } from '../workflow/records/record_file.ts'
+import { abortOrphanedRuns } from '../workflow/recovery/orphaned_runs.ts'
+import { Runtime, type RuntimeOptions } from '../workflow/runtime.ts'
+import { benchId } from '../workflow/standing_labware.ts'
+import { simulatedBench } from './devices.ts'
+import { openLearned } from './learned.ts'
+import { keptIn, takeUp, untilStored } from './persisted_runs.ts'
+
+export type Runs = {
+  catalog: Catalog
+  runtime: Runtime
+  /** The open run on whose topology a device is, as a clause; undefined where there is none. A run in PURE_SIM uses no device. */
+  usedBy(device_id: string): string | undefined
+  /** Resolves when what is known of every run is on the card. Rejects with `storage`. */
+  written(): Promise<void>
+  /** Aborts what is open, and resolves when it has unwound or the time for that is over. */
+  abort(): Promise<void>
+  close(): Promise<void>
+}
+
+export type RunRooms = {
+  /** The configuration in force, looked up at each use. */
+  readonly config: Config
+  data_dir: string
+  topologies: string | undefined
+  clock: Clock
+  hub: Hub
+  registry: Registry
+  teachpoints: Teachpoints
+  /** The accepted descriptions of the programs behind devices. */
+  descriptions: Pick<Descriptions, 'get'>
+  refusals: Refusals
+  log: Log
+  report: Report
+}
+
+const shipped = [demoTopology, sealAndSpin, smcTopology, smcAssay].map(
+  (input): Source => ({ origin: `example ${input.name}`, form: 'typescript', input }),
+)
+
+/** A service has five seconds to end; its runs may take this long of them. */
+const unwinding_ms = 2500
+
+/** `instead`: what is otherwise on a bench that is none. */
+export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions> = {}): Promise<Runs> {
+  const { data_dir, topologies, clock, hub, registry, teachpoints, descriptions, refusals, log, report } = rooms
+  const warn = (message: string) => log.warn(message)
+  const file = await RecordFile.open({ folder: data_dir, clock, report })
+  const learned = await openLearned({ data_dir, clock, report })
+  const bench = {
+    get devices() {
+      return benchOf(registry.all(), teachpoints).devices
+    },
+    hasTeachpoint: benchOf([], teachpoints).hasTeachpoint,
+    obstacles: (device_id: string, names: readonly string[]) => benchOf(registry.all(), teachpoints).obstacles!(device_id, names),
+  }
+  const driven = { teachpoints, clock }
+  const closed = new AbortController()
+  const closing = closed.signal
+  const openSimulated = async () => {
+    const simulators = new Map<string, Simulation>()
+    const rehearsal = simulatedBench(rooms.config, { clock, log, hub, hands: simulators, descriptions })
+    const equipment = new DrivenEquipment({ ...driven, registry: rehearsal, forgives: true, simulators })
+    return { equipment, close: () => rehearsal.close() }
+  }
+  const catalog: Catalog = await Catalog.open(
+    {
+      ...{ data_dir, topologies, shipped, bench, report, warn },
+      saved: hub.log.saved.runs.get(benchId)?.keys,
+    },
+    (library, storeStanding) =>
+      new Runtime({
+        hub,
+        clock,
+        now: () => Date.now() / 1000,
+        warn,
+        bench,
+        library,
+        live: new DrivenEquipment({ ...driven, registry, forgives: false }),
+        openSimulated,
+        records: file.records,
+        durations: learned,
+        keep: keptIn(hub),
+        recorded: () => file.written(),
+        untilStored: (work) => untilStored(work, { clock, closing }),
+        storeStanding,
+        lost: ({ category, what }) => hub.incident(category, `${what}; say where it is`),
+        admission: {
+          limits: () => rooms.config.limits,
+          refused: (bound, message) => refusals.count(bound, `a run is refused: ${message}`),
+        },
+        backpressure: () => hub.log.backpressure(),
+        ...instead,
+      }),
+  )
+  const { runtime } = catalog
+  await restore(catalog, file, rooms)
+  return {
+    catalog,
+    runtime,
+    usedBy(device_id) {
+      const used = runtime
+        .executions()
+        .find(({ isOver, environment, workflow }) => !isOver && environment.mode !== 'PURE_SIM' && hasDevice(workflow.topology, device_id))
+      return used && `execution ${used.execution_id} (${used.workflow.name})`
+    },
+    written: () => file.written(),
+    async abort() {
+      const done = new AbortController()
+      const late = sleep(clock, unwinding_ms, done.signal).catch(() => undefined)
+      await Promise.race([runtime.close(late), late])
+      done.abort()
+    },
+    async close() {
+      closed.abort()
+      runtime.stopTracking()
+      await catalog.close()
+      await file.close()
+      await learned.close()
+    },
+  }
+}
+
+/** Takes up the runs that were open when the service ended, and aborts those that cannot be taken up. */
+async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, report, log }: RunRooms): Promise<void> {
+  const { runtime } = catalog
+  const reasons = new Map<string, string>()
+  await takeUp(catalog, {
+    folder: `${data_dir}/executions`,
+    saved: hub.log.saved,
+    states: keptIn(hub)('LIVE')!,
+    failed(execution_id, reason) {
+      reasons.set(execution_id, reason)
+      hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })
+    },
+    damaged: (message) => report({ kind: 'storage', message }),
+    lost: (execution_id, { category, what }) => hub.incident(category, `look for it: ${what}; say where it is`, { execution_id }),
+  })
+  const isOpen = (execution_id: string) => runtime.execution(execution_id) !== undefined
+  const aborted = await abortOrphanedRuns(file.records, {
+    isTakenUp: isOpen,
+    reasons,
+    events: (execution_id) => runtime.events({ execution_id }),
+    emit: (event_name, context, execution_id) => hub.emit(event_name, context, execution_id),
+  })
+  if (aborted > 0) log.warn(`${aborted} runs were open when the service ended, and are aborted`)
+}

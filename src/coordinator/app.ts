@@ -1,0 +1,71 @@
+// The skin of the coordinator of a lab: the same entrance and the same form of answers as those of a bench.
+
+import { Hono } from 'hono'
+import { TrieRouter } from 'hono/router/trie-router'
+import type { Config } from '../config.ts'
+import { LabError } from '../errors.ts'
+import { bodyOf, mustBeAllowed, mustKnowParameters, publicity, refuseOtherMethods } from '../http/app.ts'
+import { BodyReader, textOf, usualLimit } from '../http/body.ts'
+import type { Env, Route } from '../http/contract.ts'
+import { entrance } from '../http/entrance.ts'
+import { answerError, answerFailure } from '../http/errors.ts'
+import { nearPath } from '../http/near_paths.ts'
+import { publicLabPages, servePages } from '../http/pages.ts'
+import type { Audit } from '../keys/audit.ts'
+import type { Keys } from '../keys/keys.ts'
+import { systemClock } from '../kit/clock.ts'
+import type { Log } from '../kit/log.ts'
+import type { Refusals } from '../kit/refusals.ts'
+import { checked } from '../kit/schema.ts'
+import { coordinatorRoutes, ownKeys, type Rooms } from './routes.ts'
+
+type Around = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; log: Log; rooms: Rooms }
+
+const keys_made =
+  'make one on the computer of the coordinator with: benchd key create --name NAME --scope operate --data-dir /var/lib/benchd-lab'
+
+export function coordinatorApp(around: Around): Hono<Env> {
+  const hono = new Hono<Env>({ router: new TrieRouter() })
+  hono.onError((error, c) => answerFailure(around.log, c, error))
+  const routes: readonly Route<Rooms & { keys: Keys }>[] = [...coordinatorRoutes, ...ownKeys]
+  const paths = routes.map(({ path }) => path)
+  hono.notFound((c) => {
+    const guess = nearPath(c.req.path, paths)
+    return answerError(
+      c,
+      new LabError('not_found', `there is nothing at ${c.req.path} of the coordinator${guess}; /docs shows what there is`),
+    )
+  })
+  const rooms = Object.assign(around.rooms, { keys: around.keys })
+  const open = [...publicLabPages, ...routes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`)]
+  const { enter } = entrance({ ...around, keys_made }, publicity(open))
+  hono.use(async (c, next) => {
+    const answer = await enter(c, async () => {
+      await next()
+      return c.res
+    })
+    if (!c.finalized) c.res = answer
+  })
+  servePages(hono, { ...around, clock: systemClock }, 'lab')
+  const bodies = new BodyReader(around)
+  for (const route of routes)
+    hono.on(route.method, route.path, async (c) => {
+      mustBeAllowed(route, c)
+      mustKnowParameters(route, c)
+      const { bytes, release } = route.body ? await bodies.read(c, usualLimit) : { bytes: new Uint8Array(), release() {} }
+      try {
+        return await route.handle({
+          c,
+          rooms,
+          param: (name) => c.req.param(name) ?? '',
+          ask: () => Promise.reject(new Error('the coordinator asks nothing of itself')),
+          query: () => (route.query ? checked(route.query, c.req.query(), 'the query') : {}),
+          body: () => bodyOf(route, textOf(bytes)),
+        })
+      } finally {
+        release()
+      }
+    })
+  refuseOtherMethods(hono)
+  return hono
+}

@@ -1,0 +1,121 @@
+// The records of executions in `records.jsonl`: written at most once a second, but for what was accepted and what has ended, which is
+// written and synced at once.
+
+import { messageOf } from '../../errors.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Report } from '../../kit/json_file.ts'
+import { LineFile } from '../../kit/json_lines.ts'
+import { SerialQueue } from '../../kit/serial_queue.ts'
+import { type Change, Records, Row } from './records.ts'
+
+type Options = { folder: string; clock: Clock; report: Report }
+
+const between_ms = 1000
+const mostWaiting = 1000
+/** Lines that no longer count, beyond as many as do: then the file begins anew. */
+const mostDead = 10_000
+
+export class RecordFile {
+  readonly records: Records
+  readonly #file: LineFile<Row>
+  readonly #clock: Clock
+  readonly #report: Report
+  readonly #queue = new SerialQueue(mostWaiting)
+  /** Not on the card yet; by the id of each. */
+  #unwritten = new Map<string, Change>()
+  #isUrgent = false
+  #lines: number
+  #cancel: (() => void) | undefined
+  #next: Promise<void> | undefined
+  #isReported = false
+
+  static async open({ folder, clock, report }: Options): Promise<RecordFile> {
+    const loss = 'records of runs may be missing or old; the events of those runs are still in the event log'
+    const file = new LineFile({ path: `${folder}/records.jsonl`, schema: Row, report, loss })
+    return new RecordFile(file, await file.read(), { clock, report })
+  }
+
+  private constructor(file: LineFile<Row>, rows: readonly Row[], { clock, report }: Omit<Options, 'folder'>) {
+    this.#file = file
+    this.#clock = clock
+    this.#report = report
+    this.#lines = rows.length
+    this.records = Records.of(rows, (change) => this.#onChange(change))
+  }
+
+  /** Resolves when all that is known is on the card. Rejects with `storage` when that cannot be; what is missing is written later. */
+  written(): Promise<void> {
+    this.#isUrgent = true
+    return this.#write()
+  }
+
+  async close(): Promise<void> {
+    await this.written().catch(() => undefined)
+    this.#cancel?.()
+    await this.#queue.run(() => this.#file.close())
+  }
+
+  #onChange(change: Change): void {
+    const { kind, record } = change
+    if (kind === 'removed') this.#passOver(record.execution_id)
+    // A row that changes again before it is written keeps its place: no row comes before that of its execution.
+    this.#unwritten.set(keyOf(change), change)
+    if (kind !== 'thread') this.written().catch(() => undefined)
+    else this.#cancel ??= this.#clock.after(between_ms, () => void this.#write().catch(() => undefined))
+  }
+
+  /** A run that is removed may be recorded anew, behind the row that removes it. */
+  #passOver(execution_id: string): void {
+    for (const [key, { record }] of this.#unwritten)
+      if ('execution_id' in record && record.execution_id === execution_id) this.#unwritten.delete(key)
+  }
+
+  /** Writes all changes so far in one write. */
+  #write(): Promise<void> {
+    this.#next ??= this.#queue.run(() => this.#writeNow())
+    return this.#next
+  }
+
+  async #writeNow(): Promise<void> {
+    this.#next = undefined
+    this.#cancel?.()
+    this.#cancel = undefined
+    const changes = [...this.#unwritten.values()]
+    const isSynced = this.#isUrgent
+    this.#unwritten = new Map()
+    this.#isUrgent = false
+    if (changes.length === 0 && !this.#isReported) return
+    try {
+      await this.#put(changes, isSynced)
+      this.#isReported = false
+    } catch (error) {
+      // The file begins anew with all there is once it can.
+      this.#cancel ??= this.#clock.after(between_ms, () => void this.#write().catch(() => undefined))
+      if (!this.#isReported) this.#report({ kind: 'storage', message: `records of executions are not kept: ${messageOf(error)}` })
+      this.#isReported = true
+      throw error
+    }
+  }
+
+  async #put(changes: readonly Change[], isSynced: boolean): Promise<void> {
+    if (this.#file.isOpen && this.#lines <= mostDead + 2 * this.records.size) {
+      await this.#file.add(changes.map(rowOf), { isSynced })
+      this.#lines += changes.length
+    } else {
+      const all = this.records.all()
+      await this.#file.begin(all.map(rowOf))
+      this.#lines = all.length
+    }
+  }
+}
+
+function keyOf({ kind, record }: Change): string {
+  if (kind === 'thread') return record.thread_id
+  if (kind === 'submission') return record.submission_id
+  if (kind === 'withdrawn') return `withdrawn ${record.submission_id}`
+  return `${kind} ${record.execution_id}`
+}
+
+function rowOf({ kind, record }: Change): Row {
+  return { kind, ...record } as Row
+}

@@ -1,0 +1,338 @@
+// The records of each execution, its submissions and its threads: kept in memory, and handed row by row to the file of records.
+
+import * as v from 'valibot'
+import { ExecutionLifecycleContext } from '../../events/contexts.ts'
+import type { Submission } from '../runs/submission.ts'
+import { runModes } from '../state/modes.ts'
+import { isTerminal, type ThreadStatus, threadTransitions } from '../state/statuses.ts'
+import { Group, requestHash } from '../state/submission_request.ts'
+
+const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
+const MaybeUnixSeconds = v.pipe(v.nullable(v.number()), v.description('Unix time'), v.metadata({ unit: 's' }))
+const MaybeText = v.nullable(v.string())
+
+export const endings = ['COMPLETED', 'FAILED', 'ABORTED'] as const
+export type EndStatus = (typeof endings)[number]
+export const recordStatuses = ['IN_PROGRESS', ...endings] as const
+
+const threadStatuses = Object.keys(threadTransitions) as ThreadStatus[]
+
+export const ThreadRecord = v.strictObject({
+  thread_id: v.string(),
+  execution_id: v.string(),
+  thread_name: v.string(),
+  template_name: v.string(),
+  submission_id: MaybeText,
+  group_id: MaybeText,
+  status: v.picklist(threadStatuses),
+  since: v.pipe(v.number(), v.description('When it came to this status, Unix time'), v.metadata({ unit: 's' })),
+  pause_reason: v.nullable(v.picklist(['manual', 'system', 'error'])),
+  last_error: MaybeText,
+})
+export type ThreadRecord = v.InferOutput<typeof ThreadRecord>
+
+export const SubmissionRecord = v.strictObject({
+  submission_id: v.string(),
+  execution_id: v.string(),
+  workflow_name: v.string(),
+  run_mode: v.picklist(runModes),
+  batch_mode: v.picklist(['STANDALONE', 'JOIN_EXISTING']),
+  group_ids: v.array(Group.entries.group_id),
+  variables: v.record(v.string(), v.unknown()),
+  operator_id: MaybeText,
+  submitted_at: UnixSeconds,
+  status: v.picklist(recordStatuses),
+  reason: v.pipe(MaybeText, v.description('Why it ended as it did, where that is not COMPLETED')),
+  ended_at: MaybeUnixSeconds,
+  request_sha256: v.optional(v.pipe(v.string(), v.description('SHA-256 of the request, where its caller chose the id'))),
+})
+export type SubmissionRecord = v.InferOutput<typeof SubmissionRecord>
+
+/** Without what belongs to it. */
+export const ExecutionRow = v.strictObject({
+  execution_id: v.string(),
+  workflow_name: v.string(),
+  workflow_hash: v.pipe(v.string(), v.description('SHA-256 of the workflow as it was')),
+  topology: v.string(),
+  run_mode: v.picklist(runModes),
+  status: v.picklist(recordStatuses),
+  reason: v.pipe(MaybeText, v.description('Why it ended as it did, where that is not COMPLETED')),
+  started_at: UnixSeconds,
+  ended_at: MaybeUnixSeconds,
+  still_heating: ExecutionLifecycleContext.entries.still_heating,
+})
+export type ExecutionRow = v.InferOutput<typeof ExecutionRow>
+
+const groupOutcomes = ['IN_PROGRESS', 'COMPLETED', 'FAILED', 'ABORTED'] as const
+type GroupEnd = (typeof groupOutcomes)[number]
+
+export const GroupOutcome = v.strictObject({
+  submission_id: v.string(),
+  group_id: v.string(),
+  outcome: v.pipe(
+    v.picklist(groupOutcomes),
+    v.description('FAILED: a thread of it failed; ABORTED: none did, and one was aborted or stopped; COMPLETED: all are COMPLETED'),
+  ),
+  open: v.pipe(v.number(), v.description('Its threads that have not ended')),
+  ended: v.pipe(v.record(v.string(), v.number()), v.description('How many of its threads ended how')),
+})
+export type GroupOutcome = v.InferOutput<typeof GroupOutcome>
+
+/** A line of the file; the last of each id counts. */
+export const Row = v.variant('kind', [
+  v.strictObject({ kind: v.literal('execution'), ...ExecutionRow.entries }),
+  v.strictObject({ kind: v.literal('submission'), ...SubmissionRecord.entries }),
+  v.strictObject({ kind: v.literal('thread'), ...ThreadRecord.entries }),
+  v.strictObject({ kind: v.literal('removed'), execution_id: v.string() }),
+  v.strictObject({ kind: v.literal('withdrawn'), submission_id: v.string() }),
+])
+export type Row = v.InferOutput<typeof Row>
+
+/** Without the run itself, `ended_at` is the time of an event, which a clock that was wrong may have set before the beginning. */
+type Ending = { status: EndStatus; reason: string | null; ended_at: number }
+type ExecutionEnding = Ending & Pick<ExecutionRow, 'still_heating'>
+
+/** The place where records go. Called synchronously from the runtime: what is slow is to be done later. */
+export interface RecordStore {
+  /** A submission was accepted; with the first one its execution began. */
+  accepted(execution: ExecutionRow, submission: SubmissionRecord): void
+  /** A thread has come to another status, or into being. */
+  thread(record: ThreadRecord): void
+  submissionEnded(execution_id: string, submission_id: string, ending: Ending): void
+  executionEnded(execution_id: string, ending: ExecutionEnding): void
+}
+
+/** The rows that are other than before; rows are never changed, only replaced. */
+export type Change =
+  | { kind: 'execution'; record: ExecutionRow }
+  | { kind: 'submission'; record: SubmissionRecord }
+  | { kind: 'thread'; record: ThreadRecord }
+  | { kind: 'removed'; record: { execution_id: string } }
+  | { kind: 'withdrawn'; record: { submission_id: string } }
+
+type Held = { execution: ExecutionRow; submissions: Map<string, SubmissionRecord>; threads: Map<string, ThreadRecord> }
+
+/** The numbers of ended executions that stay known, the newest first, and of their threads; those of the newest execution stay in any case. */
+const mostEnded = 1000
+const mostThreads = 10_000
+/** The most ids that are known and are not to begin any more, the newest. */
+const mostWithdrawn = 1000
+
+export class Records implements RecordStore {
+  /** Sorted in the order they were accepted. */
+  readonly #executions = new Map<string, Held>()
+  readonly #executionOf = new Map<string, string>()
+  /** Submissions that were withdrawn before they came. */
+  readonly #withdrawn = new Set<string>()
+  readonly #changed: (change: Change) => void
+
+  constructor(changed: (change: Change) => void = () => {}) {
+    this.#changed = changed
+  }
+
+  /**
+   * Takes up rows that were kept, in their order. Rows that lie before the row of their execution wait for it: earlier versions wrote the
+   * row of a short run behind those of its submissions. Rows whose execution does not come are passed over.
+   */
+  static of(rows: readonly Row[], changed: (change: Change) => void): Records {
+    const records = new Records(changed)
+    const early = new Map<string, Change[]>()
+    for (const { kind, ...record } of rows) records.#takeUp({ kind, record } as Change, early)
+    return records
+  }
+
+  #takeUp(change: Change, early: Map<string, Change[]>): void {
+    const { kind, record } = change
+    const execution_id = kind === 'withdrawn' ? '' : record.execution_id
+    const waiting = early.get(execution_id) ?? []
+    if ((kind === 'submission' || kind === 'thread') && !this.#executions.has(execution_id)) {
+      waiting.push(change)
+      early.set(execution_id, waiting)
+    } else {
+      this.take(change)
+      early.delete(execution_id)
+      if (kind === 'execution') for (const one of waiting) this.take(one)
+    }
+  }
+
+  /** A row of an execution that is not known is passed over. */
+  take({ kind, record }: Change): void {
+    if (kind === 'withdrawn') {
+      this.#refuse(record.submission_id)
+      return
+    }
+    const held = this.#executions.get(record.execution_id)
+    if (kind === 'removed') this.#forget(record.execution_id)
+    else if (kind === 'thread') held?.threads.set(record.thread_id, record)
+    else if (kind === 'submission') this.#submit(record)
+    else if (held) held.execution = record
+    else this.#executions.set(record.execution_id, { execution: record, submissions: new Map(), threads: new Map() })
+  }
+
+  /** How many rows there are. */
+  get size(): number {
+    let size = this.#withdrawn.size
+    for (const { submissions, threads } of this.#executions.values()) size += 1 + submissions.size + threads.size
+    return size
+  }
+
+  /** All rows, as if each had just changed. */
+  all(): Change[] {
+    const withdrawn = [...this.#withdrawn].map((submission_id): Change => ({ kind: 'withdrawn', record: { submission_id } }))
+    const held = [...this.#executions.values()].flatMap(({ execution, submissions, threads }): Change[] => [
+      { kind: 'execution', record: execution },
+      ...[...submissions.values()].map((record): Change => ({ kind: 'submission', record })),
+      ...[...threads.values()].map((record): Change => ({ kind: 'thread', record })),
+    ])
+    return [...withdrawn, ...held]
+  }
+
+  /** The newest first. */
+  executions(): ExecutionRow[] {
+    return [...this.#executions.values()].map(({ execution }) => execution).reverse()
+  }
+
+  execution(execution_id: string): ExecutionRow | undefined {
+    return this.#executions.get(execution_id)?.execution
+  }
+
+  /** Sorted in the order they came. */
+  threads(execution_id: string): ThreadRecord[] {
+    return [...(this.#executions.get(execution_id)?.threads.values() ?? [])]
+  }
+
+  threadRow(execution_id: string, thread_id: string): ThreadRecord | undefined {
+    return this.#executions.get(execution_id)?.threads.get(thread_id)
+  }
+
+  submissionsOf(execution_id: string): SubmissionRecord[] {
+    return [...(this.#executions.get(execution_id)?.submissions.values() ?? [])]
+  }
+
+  /** The newest first. */
+  submissions(): SubmissionRecord[] {
+    const all = [...this.#executions.values()].flatMap(({ submissions }) => [...submissions.values()])
+    return all.sort((a, b) => b.submitted_at - a.submitted_at)
+  }
+
+  submission(submission_id: string): SubmissionRecord | undefined {
+    return this.#executions.get(this.#executionOf.get(submission_id) ?? '')?.submissions.get(submission_id)
+  }
+
+  isWithdrawn(submission_id: string): boolean {
+    return this.#withdrawn.has(submission_id)
+  }
+
+  /** A submission with this id is not to begin any more. */
+  withdraw(submission_id: string): void {
+    if (!this.#withdrawn.has(submission_id)) this.#keep({ kind: 'withdrawn', record: { submission_id } })
+  }
+
+  /** How the threads of each group ended. */
+  groups(execution_id: string): GroupOutcome[] {
+    const found = new Map<string, GroupOutcome>()
+    for (const { submission_id, group_ids } of this.submissionsOf(execution_id)) {
+      for (const group_id of group_ids)
+        found.set(`${submission_id} ${group_id}`, { submission_id, group_id, outcome: 'IN_PROGRESS', open: 0, ended: {} })
+    }
+    for (const { submission_id, group_id, status } of this.threads(execution_id)) {
+      const group = found.get(`${submission_id} ${group_id}`)
+      if (!group) continue
+      if (isTerminal(threadTransitions, status)) group.ended[status] = (group.ended[status] ?? 0) + 1
+      else group.open++
+    }
+    const { status = 'IN_PROGRESS' } = this.execution(execution_id) ?? {}
+    return [...found.values()].map((group) => ({ ...group, outcome: outcomeOf(group, status) }))
+  }
+
+  accepted(execution: ExecutionRow, submission: SubmissionRecord): void {
+    if (!this.#executions.has(execution.execution_id)) this.#keep({ kind: 'execution', record: execution })
+    this.#keep({ kind: 'submission', record: submission })
+  }
+
+  thread(record: ThreadRecord): void {
+    const held = this.#executions.get(record.execution_id)
+    if (!held) return
+    // Where it comes from is known once, and stays so.
+    const before = record.submission_id === null ? held.threads.get(record.thread_id) : undefined
+    const { submission_id, group_id } = before ?? record
+    this.#keep({ kind: 'thread', record: before ? { ...record, submission_id, group_id } : record })
+  }
+
+  submissionEnded(execution_id: string, submission_id: string, ending: Ending): void {
+    const submission = this.#executions.get(execution_id)?.submissions.get(submission_id)
+    if (!submission) return
+    this.#keep({ kind: 'submission', record: { ...submission, ...ending, ended_at: Math.max(ending.ended_at, submission.submitted_at) } })
+  }
+
+  executionEnded(execution_id: string, ending: ExecutionEnding): void {
+    const held = this.#executions.get(execution_id)
+    if (!held) return
+    this.#keep({
+      kind: 'execution',
+      record: { ...held.execution, ...ending, ended_at: Math.max(ending.ended_at, held.execution.started_at) },
+    })
+    this.#forgetOldest()
+  }
+
+  /** Removes an execution as if it had never been. */
+  remove(execution_id: string): void {
+    if (this.#executions.has(execution_id)) this.#keep({ kind: 'removed', record: { execution_id } })
+  }
+
+  #keep(change: Change): void {
+    this.take(change)
+    this.#changed(change)
+  }
+
+  #submit(submission: SubmissionRecord): void {
+    const held = this.#executions.get(submission.execution_id)
+    if (!held) return
+    held.submissions.set(submission.submission_id, submission)
+    this.#executionOf.set(submission.submission_id, submission.execution_id)
+  }
+
+  #refuse(submission_id: string): void {
+    this.#withdrawn.add(submission_id)
+    const [oldest] = this.#withdrawn
+    if (this.#withdrawn.size > mostWithdrawn) this.#withdrawn.delete(oldest!)
+  }
+
+  #forget(execution_id: string): void {
+    for (const submission_id of this.#executions.get(execution_id)?.submissions.keys() ?? []) this.#executionOf.delete(submission_id)
+    this.#executions.delete(execution_id)
+  }
+
+  #forgetOldest(): void {
+    const ended = [...this.#executions.values()].filter(({ execution }) => execution.ended_at !== null)
+    let threads = ended.reduce((sum, held) => sum + held.threads.size, 0)
+    for (const [i, held] of ended.entries()) {
+      const left = ended.length - i
+      if (left <= mostEnded && (threads <= mostThreads || left === 1)) return
+      threads -= held.threads.size
+      this.remove(held.execution.execution_id)
+    }
+  }
+}
+
+/** The record of a submission at its beginning. */
+export function submissionRow({
+  submission_id,
+  execution_id,
+  request,
+  submitted_at,
+}: Pick<Submission, 'submission_id' | 'execution_id' | 'request' | 'submitted_at'>): SubmissionRecord {
+  const { workflow, run_mode, batch_mode, groups, variables, operator_id } = request
+  const chosen = request.submission_id !== undefined && { request_sha256: requestHash(request) }
+  const group_ids = groups.map(({ group_id }) => group_id)
+  const asked = { workflow_name: workflow, run_mode, batch_mode, group_ids, variables, operator_id }
+  return { submission_id, execution_id, ...asked, submitted_at, status: 'IN_PROGRESS', reason: null, ended_at: null, ...chosen }
+}
+
+/** A group without threads has the outcome of its execution. */
+function outcomeOf({ open, ended }: Pick<GroupOutcome, 'open' | 'ended'>, execution: GroupEnd): GroupEnd {
+  if (open > 0) return 'IN_PROGRESS'
+  if (ended.FAILED) return 'FAILED'
+  if (ended.ABORTED || ended.STOPPED) return 'ABORTED'
+  return ended.COMPLETED ? 'COMPLETED' : execution
+}

@@ -1,0 +1,116 @@
+// Mirrors what happens to submissions, threads and executions into their records.
+
+import type { Context, RuntimeEvent } from '../../events/event.ts'
+import type { Sink } from '../../events/sinks.ts'
+import type { Execution } from '../runs/execution.ts'
+import { type EndStatus, type ExecutionRow, endings, type RecordStore, type Records, submissionRow, type ThreadRecord } from './records.ts'
+
+type TrackingOptions = {
+  /** Each gets all events, in this order. */
+  stores: readonly RecordStore[]
+  /** Events do not say all that a record holds. */
+  find(execution_id: string): Execution | undefined
+}
+
+export class ExecutionTrackingSink implements Sink {
+  readonly name = 'ExecutionTrackingSink'
+  readonly #stores: readonly RecordStore[]
+  readonly #find: TrackingOptions['find']
+
+  constructor({ stores, find }: TrackingOptions) {
+    this.#stores = stores
+    this.#find = find
+  }
+
+  onEvent(event: RuntimeEvent): void {
+    if (event.entity_type === 'THREAD') this.#onThread(event)
+    else if (event.entity_type === 'SUBMISSION') this.#onSubmission(event)
+    else if (event.entity_type === 'EXECUTION') this.#onExecution(event)
+  }
+
+  #onThread({ execution_id, entity_id: thread_id, status, timestamp, context }: RuntimeEvent): void {
+    const { thread_name, template_name, pause_reason, last_error } = context as Pick<
+      ThreadRecord,
+      'thread_name' | 'template_name' | 'pause_reason' | 'last_error'
+    >
+    // At the event CREATED, the execution does not know it yet.
+    const { submission_id = null, group_id = null } = this.#find(execution_id)?.threads.get(thread_id)?.origin ?? {}
+    const record = {
+      thread_id,
+      execution_id,
+      thread_name,
+      template_name,
+      submission_id,
+      group_id,
+      status: status as ThreadRecord['status'],
+      since: timestamp,
+      pause_reason,
+      last_error,
+    }
+    for (const store of this.#stores) store.thread(record)
+  }
+
+  #onSubmission({ execution_id, entity_id: submission_id, status, timestamp, context }: RuntimeEvent): void {
+    const execution = this.#find(execution_id)
+    if (isEnding(status)) {
+      const ending = { status, reason: reasonIn(context), ended_at: execution?.now() ?? timestamp }
+      for (const store of this.#stores) store.submissionEnded(execution_id, submission_id, ending)
+      return
+    }
+    const submission = execution?.submissions.find((one) => one.submission_id === submission_id)
+    if (!execution || !submission) return
+    for (const store of this.#stores) store.accepted(rowOf(execution), submissionRow(submission))
+  }
+
+  #onExecution({ execution_id, status, timestamp, context }: RuntimeEvent): void {
+    if (!isEnding(status)) return
+    // The event may have a later time: events keep their order while the clock on the wall is set back.
+    const ended_at = this.#find(execution_id)?.ended_at ?? timestamp
+    const ending = { status, reason: reasonIn(context), ended_at, ...heatingIn(context) }
+    for (const store of this.#stores) store.executionEnded(execution_id, ending)
+  }
+}
+
+/** Makes the record of an execution that was taken up anew: what it says may be older than the execution, or newer. */
+export function recordAnew(execution: Execution, records: Records): void {
+  const { execution_id } = execution
+  records.remove(execution_id)
+  for (const submission of execution.submissions) records.accepted(rowOf(execution), submissionRow(submission))
+  for (const { thread_id, name, plan, origin, status, state, control, last_error } of execution.threads.values()) {
+    const names = { thread_id, execution_id, thread_name: name, template_name: plan.name, ...origin }
+    records.thread({ ...names, status: status.current, since: state.since, pause_reason: control.pause_reason, last_error })
+  }
+}
+
+function rowOf({ execution_id, workflow, environment, started_at }: Execution): ExecutionRow {
+  const what = { execution_id, workflow_name: workflow.name, workflow_hash: workflow.hash, topology: workflow.topology.name }
+  return { ...what, run_mode: environment.mode, status: 'IN_PROGRESS', reason: null, started_at, ended_at: null }
+}
+
+function isEnding(status: string): status is EndStatus {
+  return (endings as readonly string[]).includes(status)
+}
+
+function reasonIn({ reason }: Context): string | null {
+  return typeof reason === 'string' ? reason : null
+}
+
+function heatingIn(context: Context): Pick<ExecutionRow, 'still_heating'> {
+  const { still_heating } = context as Pick<ExecutionRow, 'still_heating'>
+  return still_heating ? { still_heating } : {}
+}
+
+/** Brings records up to date that are behind the log: they are written once in a while, and those of a backup are older. */
+export function catchUp(records: Records, event: RuntimeEvent): void {
+  const { execution_id, entity_type, entity_id, status, timestamp, context } = event
+  if (entity_type === 'THREAD') {
+    const known = records.threads(execution_id).find(({ thread_id }) => thread_id === entity_id)
+    const { pause_reason, last_error } = context as Pick<ThreadRecord, 'pause_reason' | 'last_error'>
+    if (known && known.since < timestamp)
+      records.thread({ ...known, status: status as ThreadRecord['status'], since: timestamp, pause_reason, last_error })
+  } else if (isEnding(status)) {
+    const ending = { status, reason: reasonIn(context), ended_at: timestamp }
+    if (entity_type === 'SUBMISSION') records.submissionEnded(execution_id, entity_id, ending)
+    if (entity_type === 'EXECUTION') records.executionEnded(execution_id, { ...ending, ...heatingIn(context) })
+  }
+}

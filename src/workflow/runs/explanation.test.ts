@@ -1,0 +1,224 @@
+import { test } from 'tap'
+import { LabError } from '../../errors.ts'
+import { begin, instantBench, liveRuntime, testRuntime, threadIn, until } from '../../testing/workflow.ts'
+import type { InjectedFault } from '../equipment/pure_equipment.ts'
+import { blockers, why, worded } from './explanation.ts'
+
+const topology = {
+  format: 1 as const,
+  name: 'bench',
+  transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest'] }, far_arm: { positions: ['isle_1', 'isle_2'] } },
+  positions: { pad_1: {}, pad_2: { storage: true }, nest: { device: 'mixer' }, isle_1: { device: 'unused' }, isle_2: {} },
+  devices: { mixer: { operations: { mix: { seconds: 60 } } }, unused: { operations: { mix: { seconds: 60 } } } },
+}
+/** With a place to wait for those who begin in a storage. */
+const roomy = {
+  ...topology,
+  transporters: { ...topology.transporters, arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest'] } },
+  positions: { ...topology.positions, pad_3: { parking: true } },
+}
+const plates = (steps: object[]) => ({
+  format: 1,
+  name: 'plates',
+  topology: 'bench',
+  labware: { first: { type: '96-well' }, second: { type: '96-well' } },
+  methods: { mix_it: [{ do: 'mix', on: 'mixer' }], ask: [{ instruct: 'look at the plate' }] },
+  threads: {
+    first: { labware: 'first', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps },
+    second: { labware: 'second', start: { at: 'pad_2', mode: 'DISPENSE' }, end: { at: ['pad_2'] }, steps: [{ method: 'mix_it' }] },
+  },
+  start: ['first', 'second'],
+})
+
+async function running(steps: object[], faults: InjectedFault[] = []) {
+  let now = 1_000
+  const { runtime } = testRuntime([topology, plates(steps)], { faults, now: () => now++ })
+  const execution = await begin(runtime, { workflow: 'plates' })
+  const end = async () => {
+    execution.abort('the test is over')
+    await runtime.over(execution)
+  }
+  return { execution, end }
+}
+
+test('who waits for a device is told who holds it, and what that one is doing', async (t) => {
+  const { execution, end } = await running([{ method: 'mix_it' }], [{ operation: 'mix', call: 1, does: 'hang' }])
+  await threadIn(execution, 'first', 'EXECUTING_ACTION')
+  await threadIn(execution, 'second', 'AWAITING_ACTION_RESERVATION')
+  const [, second] = why(execution)
+  t.match(second, { thread_name: 'second', status: 'AWAITING_ACTION_RESERVATION', waits_for: 'mixer' })
+  t.match(second!.because.join('; '), /mixer is held by first, which is EXECUTING_ACTION/)
+  t.match(blockers(execution), [{ kind: 'waiting', thread_name: 'second', message: /waits for mixer; .*held by first/ }])
+  await end()
+})
+
+test('an error is worse than a pause, and a fault of a device worse than both', async (t) => {
+  const { execution, end } = await running([{ method: 'mix_it' }], [{ operation: 'mix', call: 1, does: 'fail' }])
+  await threadIn(execution, 'first', 'PAUSED')
+  execution.pause('manual')
+  await threadIn(execution, 'second', 'PAUSED')
+  const fault = { error: 'it is jammed', since: 1_000 }
+  const faults = () => ['mixer', 'unused', 'far_arm', 'arm'].map((device_id) => ({ ...fault, device_id }))
+  Object.assign(execution.environment.equipment, { faults })
+  const found = blockers(execution)
+  t.same(
+    found.map(({ kind }) => kind),
+    ['device_fault', 'device_fault', 'error', 'paused', 'paused'],
+  )
+  t.same(new Set(found.flatMap(({ device_id, kind }) => (kind === 'device_fault' ? device_id : []))), new Set(['mixer', 'arm']))
+  t.match(
+    found.find(({ device_id }) => device_id === 'mixer'),
+    { message: /jammed/, remedy: /initialize mixer/ },
+  )
+  t.ok(found[0]!.since_s > 0, 'for so long')
+  t.match(found[2], { thread_name: 'first', message: /[^.]; possible decisions: RETRY/, remedy: /recover/ })
+  const whole = found.find(({ message }) => message.startsWith('the execution is paused'))
+  t.ok(whole!.since_s > 0)
+  await end()
+  t.same(blockers(execution), [], 'nothing stands in the way of what has ended')
+})
+
+test('what a person is to do, and an event that is waited for, are told with their remedies', async (t) => {
+  const asked = await running([{ wait_for: 'go' }])
+  await threadIn(asked.execution, 'first', 'AWAITING_EVENT')
+  t.match(
+    blockers(asked.execution).find(({ thread_name }) => thread_name === 'first'),
+    { kind: 'event', message: /custom event go/, remedy: /emit/ },
+  )
+  await asked.end()
+})
+
+test('who is at work waits for nothing', async (t) => {
+  const { execution, end } = await running([], [{ operation: 'mix', call: 1, does: 'hang' }])
+  await threadIn(execution, 'second', 'EXECUTING_ACTION')
+  await until(() => execution.live().length === 1)
+  t.match(why(execution), [{ thread_name: 'second', waits_for: null, because: [] }])
+  t.same(blockers(execution), [])
+  await end()
+})
+
+test('a run that cannot get past what another one left says so, and what to do', async (t) => {
+  const { runtime, incidents } = testRuntime([topology, plates([{ method: 'mix_it' }])], {
+    faults: [{ operation: 'mix', call: 1, does: 'fail' }],
+  })
+  const execution = await begin(runtime, { workflow: 'plates' })
+  const first = await threadIn(execution, 'first', 'PAUSED')
+  await threadIn(execution, 'second', 'AWAITING_ACTION_RESERVATION')
+  first.control.recover('ABORT_THREAD')
+  await until(() => execution.paused !== null)
+  t.match(incidents.at(-1), { category: 'SYSTEM_STALL' })
+  await threadIn(execution, 'second', 'PAUSED')
+  t.match(blockers(execution)[0], {
+    kind: 'stall',
+    message: /second waits for mixer/,
+    remedy: /nest is taken: first has stood there since run .*; then resume the execution/,
+  })
+  execution.abort('the test is over')
+  await runtime.over(execution)
+})
+
+test('a run that waits for what an ended thread of another run left says so, though that run goes on', async (t) => {
+  const from = { start: { at: 'pad_2', mode: 'DISPENSE' }, end: { at: ['pad_2'] } }
+  const work = (name: string, threads: object) => ({ ...plates([]), name, threads, start: Object.keys(threads) })
+  const leaves = work('leaves', {
+    first: { labware: 'first', ...from, steps: [{ method: 'mix_it' }] },
+    second: { labware: 'second', ...from, steps: [{ wait_for: 'go' }] },
+  })
+  const waits = work('waits', { first: { labware: 'first', ...from, steps: [{ method: 'mix_it' }] } })
+  const live = instantBench({ perform: () => Promise.reject(new LabError('device_failed', 'it is jammed')) })
+  const { runtime, incidents } = liveRuntime(roomy, [leaves, waits], { live })
+  const one = await begin(runtime, { workflow: 'leaves', run_mode: 'LIVE' })
+  const failed = await threadIn(one, 'first', 'PAUSED')
+  await threadIn(one, 'second', 'AWAITING_EVENT')
+  const other = await begin(runtime, { workflow: 'waits', run_mode: 'LIVE' })
+  await threadIn(other, 'first', 'AWAITING_ACTION_RESERVATION')
+  failed.control.recover('ABORT_THREAD')
+  await until(() => other.paused !== null)
+  t.match(incidents.at(-1), { category: 'SYSTEM_STALL', message: /nest is taken: first has stood there/ })
+  t.equal(one.paused, null)
+  for (const execution of [one, other]) {
+    execution.abort('the test is over')
+    await runtime.over(execution)
+  }
+})
+
+test('who stays in a storage because others could not get past it is told so', async (t) => {
+  const short = plates([])
+  const { runtime } = testRuntime([topology, { ...short, threads: { second: short.threads.second }, start: ['second'] }], {
+    faults: [{ operation: 'mix', call: 1, does: 'fail' }],
+  })
+  const groups = ['g1', 'g2'].map((group_id) => ({ group_id, members: {} }))
+  const execution = await begin(runtime, { workflow: 'plates', groups })
+  const one = await threadIn(execution, 'second', 'PAUSED')
+  t.match(why(execution)[1], {
+    thread_name: 'second-2',
+    waits_for: 'pad_2',
+    because: [/pad_2 is free, but second, which is PAUSED could then never go on/],
+  })
+  one.control.recover('RETRY_OP')
+  await runtime.over(execution)
+  t.equal(execution.phase.current, 'completed')
+})
+
+test('what another run holds is told with that run, and with what is to be seen to there', async (t) => {
+  const short = plates([])
+  const { runtime } = liveRuntime(roomy, [{ ...short, threads: { second: short.threads.second }, start: ['second'] }], {
+    live: instantBench({ perform: () => Promise.reject(new Error('it is jammed')) }),
+  })
+  const one = await begin(runtime, { workflow: 'plates', run_mode: 'LIVE' })
+  await threadIn(one, 'second', 'PAUSED')
+  const other = await begin(runtime, { workflow: 'plates', run_mode: 'LIVE' })
+  await threadIn(other, 'second', 'AWAITING_ACTION_RESERVATION')
+  const holder = `second of plates \\(run ${one.execution_id}\\)`
+  t.match(why(other)[0]!.because.join('; '), new RegExp(`mixer is held by ${holder}, which is PAUSED`))
+  t.match(blockers(other)[0], { kind: 'waiting', remedy: new RegExp(`see to ${holder}`) })
+  for (const execution of [one, other]) execution.abort('the test is over')
+  await Promise.all([one, other].map((execution) => runtime.over(execution)))
+})
+
+test('labware in the way is named with its place, and with who moves it', async (t) => {
+  const { execution, end } = await running([{ wait_for: 'go' }])
+  const first = await threadIn(execution, 'first', 'AWAITING_EVENT')
+  const way = { wanted: 'nest', reason: 'corridor', labware_id: first.labware.labware_id } as const
+  t.equal(worded({ ...way, thread_id: null }, execution), 'the way leads through nest, where first stands, and no thread moves it')
+  t.match(
+    worded({ ...way, thread_id: first.thread_id }, execution),
+    /leads through nest, where first stands \(first, which is AWAITING_EVENT\)/,
+  )
+  t.match(worded({ ...way, thread_id: first.thread_id, labware_id: null }, execution), /^the way to nest leads through a place that first/)
+  await end()
+})
+
+test('two that want each other’s places are told, with which of them is put out of the way', async (t) => {
+  const two = {
+    format: 1 as const,
+    name: 'bench',
+    transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest', 'other'] } },
+    positions: { pad_1: {}, pad_2: {}, pad_3: { parking: true }, nest: { device: 'mixer' }, other: { device: 'shaker' } },
+    devices: { mixer: { operations: { mix: { seconds: 60 } } }, shaker: { operations: { mix: { seconds: 60 } } } },
+  }
+  const lane = (at: string, labware: string, first: string, second: string) => ({
+    labware,
+    start: { at, mode: 'REUSE_EXISTING' },
+    end: { at: [at] },
+    steps: [{ method: first }, { wait_for: labware }, { method: second }],
+  })
+  const swap = {
+    format: 1,
+    name: 'swap',
+    topology: 'bench',
+    labware: { a: { type: '96-well' }, b: { type: '96-well' } },
+    methods: { here: [{ do: 'mix', on: 'mixer' }], there: [{ do: 'mix', on: 'shaker' }] },
+    threads: { a: lane('pad_1', 'a', 'here', 'there'), b: lane('pad_2', 'b', 'there', 'here') },
+    start: ['a', 'b'],
+  }
+  const { runtime, incidents } = liveRuntime(two, [swap])
+  const execution = await begin(runtime, { workflow: 'swap', run_mode: 'LIVE' })
+  for (const name of ['a', 'b']) await threadIn(execution, name, 'AWAITING_EVENT')
+  for (const name of ['a', 'b']) execution.emitCustom(name, { value: null, data: {} }, null)
+  await until(() => incidents.length > 0)
+  t.match(incidents, [{ category: 'RESERVATION_DEADLOCK', message: /^(a, b|b, a) wait for each other; [ab] is put out of the way$/ }])
+  await until(() => [...execution.threads.values()].every(({ status }) => status.current === 'AWAITING_MANUAL_REMOVE'))
+  for (const thread of execution.threads.values()) runtime.operator.done(thread, 'remove', null)
+  await runtime.over(execution)
+})

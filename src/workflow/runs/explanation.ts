@@ -1,0 +1,292 @@
+// Why nothing moves, in words: what each thread waits for, who holds it, and since when; and what somebody has to see to, worst first.
+
+import * as v from 'valibot'
+import { described } from '../../kit/described.ts'
+import type { LatchedFault } from '../equipment/equipment.ts'
+import type { Obstacle } from '../scheduler/request.ts'
+import { uncertainty } from '../state/move.ts'
+import type { PauseSite } from '../threads/recovery.ts'
+import type { LabwareThread, RunPorts } from '../threads/thread.ts'
+import { usedBy } from './devices_of_run.ts'
+import type { Execution } from './execution.ts'
+import { retriesOn } from './held_action.ts'
+
+const Since = described(v.number(), 'For so long, by the clock of the run', 's')
+
+export const Reason = v.strictObject({
+  thread_id: v.string(),
+  thread_name: v.string(),
+  status: v.string(),
+  waits_for: described(v.nullable(v.string()), 'null when it is at work'),
+  since_s: Since,
+  because: described(v.array(v.string()), 'A sentence for each thing in its way'),
+})
+export type Reason = v.InferOutput<typeof Reason>
+
+/** From the worst to the least. */
+const blockerKinds = [
+  'safe_mode',
+  'device_fault',
+  'simulator_fault',
+  'error',
+  'stall',
+  'orphaned',
+  'operator_step',
+  'manual_place',
+  'manual_remove',
+  'paused',
+  'event',
+  'waiting',
+] as const
+
+export const Blocker = v.strictObject({
+  kind: v.picklist(blockerKinds),
+  thread_id: v.nullable(v.string()),
+  thread_name: v.nullable(v.string()),
+  device_id: v.nullable(v.string()),
+  message: described(v.string(), 'The obstacle, in a sentence'),
+  remedy: described(v.string(), 'The remedy, in a sentence'),
+  since_s: Since,
+})
+export type Blocker = v.InferOutput<typeof Blocker>
+
+/** Explains each thread that has not ended, in the order they came. */
+export function why(execution: Execution): Reason[] {
+  const now = execution.environment.clock.now()
+  return execution.live().map((thread) => {
+    const { thread_id, name, status } = thread
+    const { waiting } = thread.control
+    const because = waiting ? unique(waiting.obstacles().map((obstacle) => worded(obstacle, execution))) : []
+    const since_s = waiting ? seconds(now - waiting.since_ms) : 0
+    return { thread_id, thread_name: name, status: status.current, waits_for: waiting?.what ?? null, since_s, because }
+  })
+}
+
+/** The incident of safe mode. */
+type SafeMode = { incident_id: string; message: string; timestamp: number }
+
+/** `safeMode` is there while the service is in it. None, when the run has ended. */
+export function blockers(execution: Execution, safeMode?: SafeMode): Blocker[] {
+  if (execution.isOver) return []
+  const found = [...faultsOf(execution), ...orphansOf(execution), ...execution.live().flatMap((thread) => blockerOf(thread))]
+  if (safeMode) found.push(blockerOfSafeMode(execution, safeMode))
+  const { paused, stall } = execution
+  if (paused) {
+    const kind = stall.picture === null ? 'paused' : 'stall'
+    const message = stall.picture === null ? `the execution is paused (${paused.reason})` : `nothing could move any more: ${stall.picture}`
+    const remedy = stall.remedy === undefined ? remedies[kind] : `${stall.remedy}; then resume the execution`
+    found.push({ ...nobody, kind, message, remedy, since_s: passed(execution.now() - paused.at) })
+  }
+  return found.sort((a, b) => blockerKinds.indexOf(a.kind) - blockerKinds.indexOf(b.kind) || b.since_s - a.since_s)
+}
+
+const nobody = { thread_id: null, thread_name: null, device_id: null }
+
+function blockerOfSafeMode(execution: Execution, { incident_id, timestamp }: SafeMode): Blocker {
+  return {
+    ...nobody,
+    kind: 'safe_mode',
+    message:
+      'the service is in safe mode, because it broke off several times: until somebody acknowledges that, nothing moves and no run is resumed',
+    remedy: `look at the bench and at the log; when all is well: POST /api/incidents/${incident_id}/acknowledge`,
+    since_s: passed(execution.now() - timestamp),
+  }
+}
+
+/** The faults of the devices that this run uses: in DEVICE_SIM these are its own simulators. */
+function faultsOf(execution: Execution): Blocker[] {
+  const { equipment, mode } = execution.environment
+  const faults = equipment.faults?.() ?? []
+  if (faults.length === 0) return []
+  const used = usedBy(execution)
+  return faults
+    .filter(({ device_id }) => used.has(device_id))
+    .map((fault) => blockerOfFault[mode === 'DEVICE_SIM' ? 'simulator' : 'device'](fault, execution))
+}
+
+const blockerOfFault = {
+  device: ({ device_id, error, isStop, since }: LatchedFault, execution: Execution): Blocker => ({
+    ...nobody,
+    kind: 'device_fault',
+    device_id,
+    message: isStop ? error : `${device_id} has a fault: ${error}`,
+    remedy: `${isStop ? 'see that it is safe' : 'remove the cause'}, then initialize ${device_id}`,
+    since_s: passed(execution.now() - since),
+  }),
+  simulator: ({ device_id, error, since }: LatchedFault, execution: Execution): Blocker => ({
+    ...nobody,
+    kind: 'simulator_fault',
+    device_id,
+    message: `the simulator of ${device_id} in this DEVICE_SIM run has a fault: ${error}`,
+    remedy: 'recover the thread that it holds with RETRY, which initializes the simulator',
+    since_s: passed(execution.now() - since),
+  }),
+}
+
+/** Methods whose labware nobody brings any more. */
+function orphansOf(execution: Execution): Blocker[] {
+  const orphaned = execution.slots.orphaned()
+  const since_s = execution.paused ? passed(execution.now() - execution.paused.at) : 0
+  return orphaned.map(({ labware, pending }) => ({
+    ...nobody,
+    kind: 'orphaned',
+    message: `nobody brings ${labware} any more, and it is wanted by ${unique(execution.slots.open(pending).map(({ plan }) => plan.name)).join(', ')}`,
+    remedy: remedies.orphaned,
+    since_s,
+  }))
+}
+
+function blockerOf(thread: LabwareThread): Blocker[] {
+  const { status, execution } = thread
+  const { waiting, pausedAt, undecidedAt } = thread.control
+  if (!waiting) return []
+  const since_s = seconds(execution.environment.clock.now() - waiting.since_ms)
+  const about = { thread_id: thread.thread_id, thread_name: thread.name, device_id: thread.device, since_s }
+  const kind = pausedAt
+    ? 'error'
+    : (kinds[status.current] ?? (waiting.kind === 'operator' ? 'operator_step' : waiting.kind === 'event' ? 'event' : undefined))
+  const message = kind && awaited.has(kind) ? `waits for ${waiting.what}` : waiting.what
+  if (kind && thread.control.isLost) return [{ ...about, kind, message: uncertainty(thread.state), remedy: sayingWhere(thread) }]
+  const remedy = (undecidedAt && remediesAt[undecidedAt]?.(thread)) ?? (kind && remedies[kind])
+  const others = retriesOn(thread)
+  const orThere = others.length > 0 ? `; or have it done at ${others.join(' or ')}: RETRY with "on"` : ''
+  if (kind && remedy) return [{ ...about, kind, message, remedy: `${remedy}${orThere}` }]
+  const inTheWay = waiting.obstacles()
+  const obstacles = unique(inTheWay.map((obstacle) => worded(obstacle, execution)))
+  const isStuck = obstacles.length > 0 || waiting.kind === 'peer'
+  return isStuck
+    ? [
+        {
+          ...about,
+          kind: 'waiting',
+          message: [`waits for ${waiting.what}`, ...obstacles].join('; '),
+          remedy: remedyFor(inTheWay, execution),
+        },
+      ]
+    : []
+}
+
+const kinds: Partial<Record<string, keyof typeof remedies>> = {
+  PAUSED: 'paused',
+  AWAITING_MANUAL_PLACE: 'manual_place',
+  AWAITING_MANUAL_REMOVE: 'manual_remove',
+}
+
+/** The kinds of waiting in which a thread says for what it waits; in others it says what has happened. */
+const awaited: ReadonlySet<string> = new Set<Blocker['kind']>(['operator_step', 'manual_place', 'manual_remove', 'event'])
+
+const remedies: Record<Exclude<Blocker['kind'], 'safe_mode' | 'device_fault' | 'simulator_fault'>, string> = {
+  error: 'recover the thread with one of the decisions',
+  stall: 'take what is in the way away and edit its position, then resume the execution; or stop it',
+  orphaned: 'resume the execution to go on without it, or stop the execution',
+  operator_step: 'do it, then confirm the step',
+  manual_place: 'put the labware there, then say that it is placed',
+  manual_remove: 'take the labware away, then say that it is removed',
+  paused: 'resume the thread or the execution, or stop it',
+  event: 'emit the event, or wait for what emits it',
+  waiting: 'nothing: it goes on when what it waits for is free',
+}
+
+/** The place where more has to be said than that somebody has to decide. */
+const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> = {
+  MOVE: (thread) => {
+    const { name, labware_id } = thread.labware
+    return `see where ${name} is; if it is not ${whereIs(thread)}, put it somewhere and say where (${saying(labware_id)}); then recover the thread`
+  },
+  MOVE_RESOLUTION: elsewhere,
+  ACTION_RESOLUTION: () => 'see to what is in the way (a device that cannot be used: initialize it); then recover the thread with RETRY',
+  DEADLOCK: () => 'make room: carry labware out of the way and say where it is, or end a thread; then recover this one with RETRY',
+  WAIT_EVENT_TIMEOUT: () => 'recover the thread with RETRY, which waits as long again, and emit the event',
+  SPAWN_CAPACITY: () => 'wait until the thread that brings it has ended, or end it; then recover this one with RETRY',
+  DEVICE_TIMEOUT: ({ device, thread_id, execution }) => {
+    const path = `/api/incidents/${execution.lateCalls.incidentOf(thread_id)}`
+    return `see what ${device} does; then POST ${path}/extend {"seconds": …}, ${path}/abort or ${path}/complete. Cut off, ${device} is stopped until it is initialized`
+  },
+  RESTART: (thread) => {
+    const { labware } = thread
+    const { interrupted } = thread.state
+    const state =
+      interrupted?.status === 'EXECUTING_ACTION' ? `see how far ${interrupted.name} has come` : `${interrupted?.name} had not begun: see`
+    const and = interrupted?.status === 'EXECUTING_ACTION' ? ' and' : ''
+    return `${state}${and} that ${labware.name} is ${whereIs(thread)}; then resume the thread or recover it`
+  },
+}
+
+function sayingWhere({ labware: { name, labware_id }, control: { pausedAt } }: LabwareThread): string {
+  return `say where ${name} is (${saying(labware_id)}); then ${pausedAt ? 'recover the thread' : 'resume the run'}`
+}
+
+function whereIs({ state: { labware, seat } }: LabwareThread): string {
+  const { held_by } = labware
+  return held_by ? `in the gripper of ${held_by}` : `at ${seat ?? 'no place'}`
+}
+
+function elsewhere({ labware: { name, labware_id } }: LabwareThread): string {
+  return `carry ${name} to where there is a way, and say where (${saying(labware_id)}); then recover the thread`
+}
+
+function saying(labware_id: string): string {
+  return `PUT /api/labware/${labware_id}/location, or benchd labware put ${labware_id} PLACE`
+}
+
+/** Others may stand until somebody sees to them, and others again wait for those. */
+function remedyFor(inTheWay: readonly Obstacle[], execution: RunPorts): string {
+  const holdersOf = (obstacles: readonly Obstacle[]) =>
+    obstacles.flatMap(({ thread_id }) => (thread_id !== null && execution.find(thread_id)) || [])
+  const direct = new Set(holdersOf(inTheWay))
+  const behind = new Set(direct)
+  for (const thread of behind) {
+    if (thread.status.current !== 'PAUSED') for (const next of holdersOf(thread.control.waiting?.obstacles() ?? [])) behind.add(next)
+    else if (direct.has(thread)) return `see to ${calledBy(thread, execution)}, which is PAUSED: it has what this one waits for`
+    else return `see to ${calledBy(thread, execution)}, which is PAUSED: those that this one waits for wait for it`
+  }
+  return remedies.waiting
+}
+
+/** A sentence for what is in the way. */
+export function worded({ wanted, reason, thread_id, labware_id }: Obstacle, execution: RunPorts): string {
+  const holder = nameOf(thread_id, execution)
+  const labware = (labware_id !== null && execution.environment.labware.get(labware_id)?.name) || labware_id
+  const mover = thread_id === null ? ', and no thread moves it' : ` (${holder})`
+  const sentences: Record<Obstacle['reason'], string> = {
+    held: `${wanted} is held by ${holder}`,
+    occupied: `${labware} stands at ${wanted}${mover}`,
+    reserved: `${wanted} is reserved for ${holder}`,
+    corridor:
+      labware === null
+        ? `the way to ${wanted} leads through a place that ${holder} is using`
+        : `the way leads through ${wanted}, where ${labware} stands${mover}`,
+    unsafe: `${wanted} is free, but ${holder} could then never go on`,
+    unreachable: `there is no way to ${wanted}`,
+    booked: `${wanted} is booked for ${holder}`,
+    at_work: `the way to ${wanted} begins or ends in a device that is at work for ${holder}: no arm reaches in before that has ended`,
+    reached_into: `an arm reaches into ${wanted} for ${holder}, or is about to`,
+    window: `${wanted}, to which it must go in time afterwards, is not sure to be free then${thread_id === null ? '' : ` (${holder})`}`,
+  }
+  return sentences[reason]
+}
+
+function nameOf(thread_id: string | null, execution: RunPorts): string {
+  const thread = thread_id === null ? undefined : execution.find(thread_id)
+  if (thread) return `${calledBy(thread, execution)}, which is ${thread.status.current}`
+  // It may stand there since its move was cut off.
+  const left = thread_id === null ? undefined : execution.environment.labware.get(thread_id)
+  return left ? `${left.name}, which may stand there: look, and say where it is (benchd labware put ${left.labware_id} PLACE)` : 'somebody'
+}
+
+function calledBy({ name, execution }: LabwareThread, { execution_id }: RunPorts): string {
+  return execution.execution_id === execution_id ? name : `${name} of ${execution.workflow.name} (run ${execution.execution_id})`
+}
+
+function unique(sentences: readonly string[]): string[] {
+  return [...new Set(sentences)]
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms) / 1000
+}
+
+/** Measures by the clock on the wall, which may be set back. */
+function passed(s: number): number {
+  return Math.max(0, seconds(s * 1000))
+}

@@ -1,0 +1,67 @@
+// An operator decides about an error, and where the action that it holds is done again.
+
+import { LabError } from '../../errors.ts'
+import { didYouMean } from '../../kit/did_you_mean.ts'
+import type { ActionPlan } from '../plans/plan.ts'
+import type { Decision } from '../threads/recovery.ts'
+import type { LabwareThread } from '../threads/thread.ts'
+import { worded } from './explanation.ts'
+import { type Held, heldBy } from './held_action.ts'
+
+/**
+ * Decides about the error that holds a thread, as `LabwareThread.recover`; `on` is the device at which a RETRY does the action. Throws
+ * `invalid` or `not_found` for what is no such device, and what keeps the action from it now.
+ */
+export function recover(thread: LabwareThread, decision: Decision, on?: string): void {
+  // The thread itself refuses a decision where nothing holds it.
+  if (on === undefined || thread.control.decisions.length === 0) {
+    thread.control.recover(decision)
+    return
+  }
+  if (decision !== 'RETRY') throw new LabError('invalid', `${decision} is not done at a device: leave "on" out, or decide RETRY`)
+  const owner = thread.following ?? thread
+  const held = heldBy(thread)
+  if (!held) {
+    const what = `what holds ${thread.name} is no action, and so cannot be done at ${on}`
+    throw new LabError('conflict', `${what}; recover it without "on": ${thread.control.decisions.join(', ')}`)
+  }
+  mustBeOne(held.plan, on, owner)
+  if (held.refusal !== undefined) throw new LabError('conflict', held.refusal)
+  mustBeAvailable(owner, held, on)
+  owner.control.recover(decision, { path: held.plan.path, device: on })
+  const from = held.device === null || held.device === on ? '' : ` instead of ${held.device}`
+  owner.execution.incident('ACTION_REDIRECTED', `an operator has ${held.plan.name} of ${owner.name} done at ${on}${from}`, owner, {
+    severity: 'INFO',
+    detail: { action: held.plan.name, device: on, instead_of: held.device },
+  })
+  owner.execution.state.writeSoon()
+}
+
+/** Throws `not_found` for a device that the topology does not have, `invalid` for one that does not do the action. */
+function mustBeOne({ devices, name }: ActionPlan, on: string, { execution }: LabwareThread): void {
+  if (devices.includes(on)) return
+  const known = [...execution.workflow.topology.devices.keys()]
+  const choice = `${name} can be done at ${devices.join(' or ')}`
+  if (!known.includes(on)) throw new LabError('not_found', `there is no device ${on}${didYouMean(on, devices)}; ${choice}`)
+  throw new LabError('invalid', `${name} is not done at ${on}, which is not in its pool; ${choice}`)
+}
+
+/** Throws what keeps the action from the device now. */
+function mustBeAvailable(owner: LabwareThread, { plan, device }: Held, on: string): void {
+  const { environment, thread_id, execution, labware } = owner
+  if (on === device) return
+  const taking = [owner, ...(owner.method?.participants ?? [])]
+  const [obstacle] = environment.scheduler.obstaclesTo(
+    thread_id,
+    on,
+    taking.map(({ labware }) => labware.labware_id),
+  )
+  const remedy = `wait until it is free, or RETRY without "on", which takes the first of ${plan.devices.join(', ')} that is free`
+  if (obstacle) throw new LabError('conflict', `${on} cannot be had now: ${worded(obstacle, execution)}; ${remedy}`)
+  const from = environment.scheduler.whereIs(labware.labware_id)
+  if (from !== undefined && !environment.scheduler.canReach(thread_id, [{ device: on }])) {
+    const what = `there is no way from ${from} to ${on}; carry ${labware.name} to where there is one, and say where it is`
+    throw new LabError('conflict', `${what} (benchd labware put ${labware.labware_id} PLACE)`)
+  }
+  environment.equipment.mustBeUsable?.(on)
+}

@@ -1,0 +1,116 @@
+// One thread is held, and nobody comes: the others go on all the same.
+
+import { test } from 'tap'
+import { begin, testRuntime, until } from '../../testing/workflow.ts'
+import type { Execution } from './execution.ts'
+import { blockers } from './explanation.ts'
+
+const topology = {
+  format: 1,
+  name: 'bench',
+  transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'pad_4', 'shaker_1_in', 'shaker_2_in', 'centrifuge_in'] } },
+  positions: {
+    pad_1: {},
+    pad_2: {},
+    pad_3: {},
+    pad_4: { parking: true },
+    shaker_1_in: { device: 'shaker-1' },
+    shaker_2_in: { device: 'shaker-2' },
+    centrifuge_in: { device: 'centrifuge' },
+  },
+  pools: { shakers: ['shaker-1', 'shaker-2'] },
+  devices: {
+    'shaker-1': { operations: { mix: { seconds: 60 } } },
+    'shaker-2': { operations: { mix: { seconds: 60 } } },
+    centrifuge: { operations: { work: { seconds: 60 } } },
+  },
+}
+const workflow = {
+  format: 1,
+  name: 'contend',
+  topology: 'bench',
+  labware: { plate: { type: '96-well' } },
+  methods: {
+    shake_first: [{ do: 'mix', on: 'shakers' }],
+    spin: [{ do: 'work', on: 'centrifuge' }],
+    shake_last: [{ do: 'mix', on: 'shakers' }],
+  },
+  threads: {
+    plate: {
+      labware: 'plate',
+      start: { at: 'pad_1' },
+      end: { at: ['pad_1', 'pad_2', 'pad_3'] },
+      steps: [{ method: 'shake_first' }, { method: 'spin' }, { method: 'shake_last' }],
+    },
+  },
+  start: ['plate'],
+}
+const groups = ['pad_1', 'pad_2', 'pad_3'].map((location, i) => ({ group_id: `g${i}`, members: { plate: { location } } }))
+
+async function othersEnd(execution: Execution): Promise<void> {
+  await until(
+    () => [...execution.threads.values()].filter(({ status }) => status.current === 'COMPLETED').length === 2,
+    `two ended (${[...execution.threads.values()].map(({ name, status, control: { waiting } }) => `${name} ${status.current} ${waiting?.what}`)})`,
+  )
+}
+
+test('a device of a pool fails: whoever is not at it goes on with the other, and one of them is parked meanwhile', async (t) => {
+  const faults = [{ operation: 'mix', device_id: 'shaker-1', call: 1, does: 'fail' }] as const
+  const { runtime, incidents } = testRuntime([topology, workflow], { faults })
+  const execution = await begin(runtime, { workflow: 'contend', groups })
+  await othersEnd(execution)
+  t.same(
+    execution.live().map(({ control: { pausedAt } }) => pausedAt),
+    ['DEVICE_OP'],
+  )
+  t.notOk(incidents.some(({ category }) => /DEADLOCK|STALL/.test(category)))
+  execution.live()[0]!.control.recover('RETRY')
+  await runtime.over(execution)
+  t.equal(execution.phase.current, 'completed')
+})
+
+test('so it is where a person has paused the one', async (t) => {
+  let isPaused = false
+  const { runtime } = testRuntime([topology, workflow], {
+    onTold({ entity_type, status }) {
+      if (entity_type === 'ACTION' && status === 'EXECUTING_ACTION' && !isPaused)
+        isPaused = [...runtime.executions()[0]!.threads.values()][0]!.control.pause('manual')
+    },
+  })
+  const execution = await begin(runtime, { workflow: 'contend', groups })
+  await othersEnd(execution)
+  for (const thread of execution.live()) thread.control.resume()
+  await runtime.over(execution)
+  t.equal(execution.phase.current, 'completed')
+})
+
+test('without a place to park, whoever waits behind the held one is told to see to that one', async (t) => {
+  const { pad_4: _, ...positions } = topology.positions
+  const cramped = {
+    ...topology,
+    transporters: { arm: { positions: Object.keys(positions) } },
+    positions,
+  }
+  const faults = [{ operation: 'mix', device_id: 'shaker-1', call: 1, does: 'fail' }] as const
+  const short = {
+    ...workflow,
+    methods: { spin: workflow.methods.spin, mix_it: [{ do: 'mix', on: 'shaker-1' }] },
+    threads: { plate: { ...workflow.threads.plate, steps: [{ method: 'spin' }, { method: 'mix_it' }] } },
+  }
+  const { runtime } = testRuntime([cramped, short], { faults })
+  const execution = await begin(runtime, { workflow: 'contend', groups })
+  const waiting = () => blockers(execution).filter(({ kind }) => kind === 'waiting')
+  const isWaiting = () => execution.live().filter(({ status }) => status.current === 'AWAITING_ACTION_RESERVATION').length === 2
+  await until(() => waiting().length === 2 && isWaiting() && execution.live().some(({ control: { pausedAt } }) => pausedAt === 'DEVICE_OP'))
+  t.same(
+    waiting()
+      .map(({ remedy }) => remedy)
+      .sort(),
+    [
+      'see to plate, which is PAUSED: it has what this one waits for',
+      'see to plate, which is PAUSED: those that this one waits for wait for it',
+    ],
+  )
+  execution.abort('that was all')
+  await runtime.over(execution)
+})

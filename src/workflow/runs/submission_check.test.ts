@@ -1,0 +1,137 @@
+// Groups that are put into a run that is open already.
+
+import { test } from 'tap'
+import { begin, testRuntime, threadIn, until } from '../../testing/workflow.ts'
+
+const topology = {
+  format: 1,
+  name: 'bench',
+  transporters: { arm: { positions: ['rack', 'deck', 'bin', 'pad_1', 'pad_2'] } },
+  positions: {
+    rack: { storage: true },
+    bin: { storage: true },
+    pad_1: { parking: true },
+    pad_2: { parking: true },
+    deck: { device: 'robot' },
+  },
+  devices: { robot: { sites: 2, operations: { pour: { seconds: 60 } } } },
+}
+const journey = { start: { at: 'rack', mode: 'DISPENSE' }, end: { at: ['bin'] } }
+const workflow = {
+  format: 1,
+  name: 'poured',
+  topology: 'bench',
+  labware: { plate: { type: '96-well' }, cup: { type: 'cup', group_sharing: 'SHARED_ACROSS_GROUPS', submission_batching: 'BATCHABLE' } },
+  methods: { pour_it: [{ do: 'pour', on: 'robot', labware: ['plate', 'cup'] }] },
+  threads: {
+    plate: { labware: 'plate', ...journey, steps: [{ wait_for: 'go' }, { method: 'pour_it' }] },
+    cup: { labware: 'cup', ...journey, steps: [{ while_more_work: [{ join: ['pour_it'] }] }] },
+  },
+  start: ['plate'],
+}
+const group = (group_id: string) => [{ group_id, members: {} }]
+
+/** A run whose cup stands at a pad at its start, and whose plate waits for no event. */
+function cupAtPad() {
+  const { plate, cup } = workflow.threads
+  const threads = { plate: { ...plate, steps: [{ method: 'pour_it' }] }, cup: { ...cup, start: { at: 'pad_1' } } }
+  const { runtime } = testRuntime([topology, { ...workflow, threads }])
+  return begin(runtime, { workflow: 'poured', groups: group('g1') })
+}
+
+test('groups join the open run of their workflow whichever way that began; labware is batched only if it began so as to be joined', async (t) => {
+  for (const [batch_mode, cups] of [
+    ['STANDALONE', 2],
+    ['JOIN_EXISTING', 1],
+  ] as const) {
+    const { runtime } = testRuntime([topology, workflow])
+    const execution = await begin(runtime, { workflow: 'poured', batch_mode, groups: group('g1') })
+    await threadIn(execution, 'plate', 'AWAITING_EVENT')
+    const joined = await begin(runtime, { workflow: 'poured', batch_mode: 'JOIN_EXISTING', groups: group('g2') })
+    t.equal(joined, execution)
+    t.equal(execution.submissions.length, 2)
+    await until(() => {
+      execution.emitCustom('go', { value: null, data: {} }, null)
+      return execution.isOver
+    })
+    t.equal(execution.phase.current, 'completed')
+    t.equal([...execution.threads.values()].filter(({ plan }) => plan.name === 'cup').length, cups, batch_mode)
+  }
+})
+
+test('labware that is put out of the way while it waits for a site looks for the site again where it stands then', async (t) => {
+  const execution = await cupAtPad()
+  const { scheduler } = execution.environment
+  const [hasSite, request] = [scheduler.hasSite.bind(scheduler), scheduler.request.bind(scheduler)]
+  let isFree = false
+  scheduler.hasSite = (...asked) => isFree && hasSite(...asked)
+  scheduler.threadsAt = () => ['another']
+  let park = (_position: string) => {}
+  scheduler.request = (asked, again) => {
+    const ticket = request(asked, again)
+    if (asked.candidates.length > 0) return ticket
+    park = (position) => {
+      ticket.withdraw()
+      asked.park!(position, { sequence: 0, parked: 1 })
+    }
+    return ticket
+  }
+  const brings = () => [...execution.threads.values()].find(({ name }) => name === 'cup')
+  await until(() => brings()?.control.waiting?.what === 'a free site at robot', 'the cup waits for a site')
+  t.ok(scheduler.keep(brings()!.thread_id, 'pad_2'))
+  park('pad_2')
+  isFree = true
+  await until(() => execution.isOver, 'the end of the run')
+  t.equal(execution.phase.current, 'completed')
+})
+
+test('labware that waits for a site goes on when the reservation of a site is given up', async (t) => {
+  const execution = await cupAtPad()
+  const { scheduler } = execution.environment
+  const { hasSite, threadsAt } = scheduler
+  scheduler.hasSite = (...asked) => {
+    scheduler.keep('other', 'deck/site-2')
+    scheduler.hasSite = hasSite
+    scheduler.threadsAt = () => ['other']
+    return scheduler.hasSite(...asked)
+  }
+  await threadIn(execution, 'plate', 'AWAITING_CO_THREADS')
+  await until(
+    () => [...execution.threads.values()].some(({ control: { waiting } }) => waiting?.what === 'a free site at robot'),
+    'the cup waits for a site',
+  )
+  scheduler.threadsAt = threadsAt
+  scheduler.letGo('other', 'deck/site-2')
+  await until(() => execution.isOver, 'the end of the run')
+  t.equal(execution.phase.current, 'completed')
+})
+
+test('labware that comes to a device where other labware stands that no thread moves waits for a decision of a person', async (t) => {
+  const execution = await cupAtPad()
+  const { scheduler } = execution.environment
+  const { hasSite, reserveSite } = scheduler
+  let isFree = false
+  scheduler.hasSite = (...asked) => isFree && hasSite.apply(scheduler, asked)
+  scheduler.reserveSite = (...asked) => {
+    const isTheCup = execution.find(asked[1])?.name === 'cup'
+    return isTheCup && !isFree ? undefined : reserveSite.apply(scheduler, asked)
+  }
+  const held = await threadIn(execution, 'cup', 'PAUSED')
+  t.match(held.last_error, /there is no free site at robot for cup/)
+  isFree = true
+  held.control.recover('RETRY')
+  await until(() => execution.isOver, 'the end of the run')
+  t.equal(execution.phase.current, 'completed')
+})
+
+test('what is submitted STANDALONE, or without groups, is a run of its own', async (t) => {
+  const { runtime } = testRuntime([topology, workflow])
+  const first = await begin(runtime, { workflow: 'poured', batch_mode: 'JOIN_EXISTING', groups: group('g1') })
+  for (const asked of [{ groups: group('g2') }, { batch_mode: 'JOIN_EXISTING' as const, groups: [] }]) {
+    t.not(await begin(runtime, { workflow: 'poured', ...asked }), first)
+  }
+  for (const execution of runtime.executions()) {
+    execution.abort('the test is over')
+    await runtime.over(execution)
+  }
+})

@@ -1,0 +1,156 @@
+// Checks a submission before anything of it happens.
+
+import { LabError } from '../../errors.ts'
+import type { Bench } from '../plans/bench.ts'
+import { checkVariables } from '../plans/check_variables.ts'
+import type { Position } from '../plans/graph.ts'
+import { mustBeKnown, mustHave } from '../plans/mistakes.ts'
+import type { Workflow } from '../plans/plan.ts'
+import { refusalFor } from '../plans/refusal.ts'
+import type { Acquisition, Group, SubmissionRequest } from '../state/submission_request.ts'
+import type { RunEnvironment } from '../threads/run_environment.ts'
+import { type Execution, mostThreads } from './execution.ts'
+import type { Submission } from './submission.ts'
+import { barcodeOf, mustBeFree, positionOf } from './thread_factory.ts'
+
+/** `others`: the submissions of the run that it is put into; what it does not say of variables, they may. Throws `invalid`. */
+export function checkSubmission(
+  workflow: Workflow,
+  { run_mode, groups, variables }: SubmissionRequest,
+  { bench, others = [] }: { bench: Bench; others?: readonly Submission[] | undefined },
+): void {
+  const refusal = refusalFor(workflow, run_mode, bench)
+  if (refusal) throw new LabError('invalid', refusal)
+  const inherited = Object.assign({}, ...others.map(({ request }) => request.variables).reverse())
+  checkVariables(workflow, { ...inherited, ...variables })
+  const ids = groups.map(({ group_id }) => group_id)
+  const twice = ids.find((id, i) => ids.indexOf(id) !== i)
+  if (twice) throw new LabError('invalid', `groups: group ${twice} is there twice`)
+  for (const group of groups) checkMembers(workflow, group)
+  barcodesMustDiffer(workflow, groups)
+}
+
+/** A run that is open takes no more groups after so many submissions. */
+const mostSubmissions = 1000
+
+/** Finds the open run that takes the groups, if they are to be put into one and there is one. Throws `conflict` when it cannot take them. */
+export function openRunFor(
+  workflow: Workflow,
+  { batch_mode, run_mode, groups }: SubmissionRequest,
+  allOpen: readonly Execution[],
+): Execution | undefined {
+  if (batch_mode !== 'JOIN_EXISTING' || groups.length === 0) return undefined
+  const its = allOpen.filter((execution) => execution.workflow.name === workflow.name)
+  const open = its.find(({ phase }) => phase.current === 'accepting') ?? its[0]
+  if (!open) return undefined
+  const { environment, phase, slots, submissions, threads } = open
+  const run = `execution ${open.execution_id} of ${workflow.name}`
+  const isFull = submissions.length >= mostSubmissions || threads.size >= mostThreads
+  const reasons: [isSo: boolean, sentence: string][] = [
+    [environment.mode !== run_mode, `${run} runs in ${environment.mode}; submit in that mode, or STANDALONE`],
+    [phase.current !== 'accepting', `${run} takes no more: it is ${phase.current}`],
+    [slots.orphaned().length > 0, `${run} has work that nobody brings labware for; resume it first`],
+    [isFull, `${run} has had ${threads.size} threads; close it, or submit STANDALONE`],
+    [open.paused !== null, `${run} is paused; resume it first`],
+    [
+      open.workflow.hash !== workflow.hash,
+      `workflow ${workflow.name} was changed since execution ${open.execution_id} began; submit STANDALONE`,
+    ],
+  ]
+  const reason = reasons.find(([isSo]) => isSo)
+  if (reason) throw new LabError('conflict', reason[1])
+  return open
+}
+
+/** The place where the first threads of a run begin nothing may stand that nobody moves. Throws `conflict`. */
+export function startsMustBeFree(workflow: Workflow, { groups }: SubmissionRequest, environment: RunEnvironment): void {
+  for (const name of workflow.document.start) {
+    const plan = workflow.threads.get(name)!
+    for (const { members } of groups.length > 0 ? groups : [{ members: {} as Group['members'] }])
+      mustBeFree(environment, positionOf(plan, members[name]), workflow, plan, barcodeOf(members[name]))
+  }
+}
+
+/**
+ * Labware with a barcode exists once: `open` are the runs of the same bench that have not ended, and `joined` is the one of them that takes the
+ * groups. Throws `conflict` for labware that one of them moves, or that is still to come into it.
+ */
+export function barcodesMustBeFree(
+  workflow: Workflow,
+  { groups }: SubmissionRequest,
+  open: readonly Execution[],
+  joined?: Execution,
+): void {
+  const asked = new Map(Array.from(barcodesOf(groups), (one) => [one.barcode, one]))
+  if (asked.size === 0) return
+  for (const execution of open) {
+    for (const { barcode, holder } of holdersIn(execution, (barcode) => asked.has(barcode))) {
+      const { group_id, name } = asked.get(barcode)!
+      if (execution === joined && isShared(workflow, name)) continue
+      const sentence = `groups: ${group_id}.members.${name}: the labware with the barcode ${barcode} is taken by ${holder}`
+      throw new LabError('conflict', `${sentence}; wait until that has ended, or name another barcode`)
+    }
+  }
+}
+
+/** A barcode that was read is of this labware alone: `open` are the runs of the same bench that have not ended. Throws `conflict`. */
+export function readMustBeFree(barcode: string, position: string | null, open: readonly Execution[]): void {
+  for (const { holder } of open.flatMap((execution) => [...holdersIn(execution, (known) => known === barcode)])) {
+    const sentence = `the labware with the barcode ${barcode} is taken by ${holder}`
+    throw new LabError('conflict', `${sentence}; read the barcode again, or put another labware at ${position}`)
+  }
+}
+
+/**
+ * Finds the threads of a run that have labware with a barcode that is asked for, and those that are to get it. A run may have thousands of
+ * barcodes: each is only looked up.
+ */
+function* holdersIn(execution: Execution, isAsked: (barcode: string) => boolean): Generator<{ barcode: string; holder: string }> {
+  const run = `of run ${execution.execution_id.slice(0, 8)} (${execution.workflow.name})`
+  for (const { name, labware } of execution.live())
+    if (labware.barcode !== null && isAsked(labware.barcode)) yield { barcode: labware.barcode, holder: `thread ${name} ${run}` }
+  for (const { submission_id, request } of execution.submissions) {
+    for (const { group_id, name, barcode } of barcodesOf(request.groups)) {
+      if (!isAsked(barcode) || execution.hasHad(execution.workflow.threads.get(name)!, { submission_id, group_id })) continue
+      yield { barcode, holder: `thread ${name} of group ${group_id} ${run}` }
+    }
+  }
+}
+
+function* barcodesOf(groups: readonly Group[]): Generator<{ group_id: string; name: string; barcode: string }> {
+  for (const { group_id, members } of groups) {
+    for (const name of Object.keys(members)) {
+      const barcode = barcodeOf(members[name])
+      if (barcode !== null) yield { group_id, name, barcode }
+    }
+  }
+}
+
+/** Whether one labware serves several groups, each of which may name it. */
+function isShared({ document, threads }: Workflow, thread: string): boolean {
+  return document.labware[threads.get(thread)!.labware]!.group_sharing === 'SHARED_ACROSS_GROUPS'
+}
+
+function barcodesMustDiffer(workflow: Workflow, groups: readonly Group[]): void {
+  const seen = new Map<string, string>()
+  for (const { group_id, name, barcode } of barcodesOf(groups)) {
+    const [where, before] = [`${group_id}.members.${name}`, seen.get(barcode)]
+    seen.set(barcode, where)
+    if (before === undefined || (isShared(workflow, name) && before.endsWith(`.members.${name}`))) continue
+    throw new LabError('invalid', `groups: ${where} has the barcode ${barcode}, as ${before} has; labware with a barcode exists once`)
+  }
+}
+
+function checkMembers({ name: workflow, threads, topology }: Workflow, { group_id, members }: Group): void {
+  for (const [name, acquisition] of Object.entries(members)) {
+    const where = `groups: ${group_id}.members.${name}`
+    mustHave(`workflow ${workflow}`, 'thread', { word: name, known: threads.keys() }, where)
+    checkPlace(acquisition, [...topology.graph.positions.values()], where)
+  }
+}
+
+function checkPlace(acquisition: Acquisition, positions: readonly Position[], where: string): void {
+  const named = (some: readonly Position[]) => some.map(({ name }) => name)
+  if ('pool' in acquisition) mustBeKnown('storage', acquisition.pool, named(positions.filter(({ storage }) => storage)), where)
+  else if ('location' in acquisition) mustBeKnown('place', acquisition.location, named(positions), where)
+}

@@ -1,0 +1,67 @@
+// A value of which some members change far more often than the others is written in two parts, each under a key of its own: a change writes its part
+// alone.
+
+/** The members that change often. Of a member that is an object, a list names those of its own that do; the others stay in the rest. */
+export type Often = { readonly [name: string]: true | readonly string[] }
+
+/** The kinds whose often changing members are written apart, under the key of another kind. */
+export const apart: { readonly [kind: string]: { readonly kind: string; readonly often: Often } } = {
+  thread: {
+    kind: 'progress',
+    often: {
+      status: true,
+      since: true,
+      seat: true,
+      method_id: true,
+      action: true,
+      move: true,
+      labware: ['tips_left', 'state', 'held_by', 'placing'],
+    },
+  },
+}
+
+/** Returns the members of a value that change often, and `restOf` the others. */
+export function oftenOf(value: object, often: Often): object {
+  const part: Value = {}
+  for (const name in often) {
+    const inner = often[name]!
+    part[name] = inner === true ? (value as Value)[name] : oftenIn((value as Value)[name] as Value, inner)
+  }
+  return part
+}
+
+export function restOf(value: object, often: Often): object {
+  const part: Value = {}
+  for (const name in value) {
+    const inner = often[name]
+    if (inner === true) continue
+    part[name] = inner === undefined ? (value as Value)[name] : restIn((value as Value)[name] as Value, inner)
+  }
+  return part
+}
+
+/** Puts the two parts together. What is no object stays as it is. */
+export function joined(rest: unknown, part: unknown, often: Often): unknown {
+  if (!isValue(rest) || !isValue(part)) return rest
+  const whole = { ...rest, ...part }
+  for (const name in often) if (often[name] !== true) whole[name] = Object.assign({}, rest[name], part[name])
+  return whole
+}
+
+type Value = { [name: string]: unknown }
+
+function oftenIn(value: Value, often: readonly string[]): Value {
+  const part: Value = {}
+  for (const name of often) part[name] = value[name]
+  return part
+}
+
+function restIn(value: Value, often: readonly string[]): Value {
+  const part: Value = {}
+  for (const name in value) if (!often.includes(name)) part[name] = value[name]
+  return part
+}
+
+function isValue(value: unknown): value is Value {
+  return typeof value === 'object' && value !== null
+}

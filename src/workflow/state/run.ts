@@ -1,0 +1,270 @@
+// The state of a run that outlasts the service: where everything stands, and how far each thread has come. Each value is the live one too: see `RunState`.
+
+import * as v from 'valibot'
+import { FrameState, Inserted } from './frame.ts'
+import { Labware, placeOf } from './labware.ts'
+import { runModes } from './modes.ts'
+import { cutOff, MoveState } from './move.ts'
+import { apart, joined } from './parts.ts'
+import { actionTransitions, methodTransitions, phaseTransitions, statusIn, submissionTransitions, threadTransitions } from './statuses.ts'
+import { SubmissionRequest } from './submission_request.ts'
+
+const Text = v.nullable(v.string())
+/** Null where it is not given. */
+const Missing = v.optional(Text, null)
+
+/** An action that has begun, and may be done or not. */
+const ActionState = v.object({
+  action_id: v.string(),
+  /** The path of its plan. */
+  path: v.string(),
+  name: v.string(),
+  status: statusIn(actionTransitions),
+  /** Whether its end by the restart was published. */
+  has_ended: v.optional(v.boolean(), false),
+})
+export type ActionState = v.InferOutput<typeof ActionState>
+
+/** A window that is open: from the end of one action to the beginning of the next. */
+const WindowState = v.object({
+  /** The name of the action after which it opened. */
+  after: v.string(),
+  allowed_s: v.number(),
+  /** Unix time, s: the window runs on while the service does not. */
+  until: v.number(),
+  /** Whether the missed window was reported. */
+  is_told: v.optional(v.boolean(), false),
+})
+export type WindowState = v.InferOutput<typeof WindowState>
+
+export const ThreadState = v.object({
+  thread_id: v.string(),
+  name: v.string(),
+  template: v.string(),
+  group_id: Text,
+  submission_id: v.string(),
+  /** The position where its labware comes onto the deck. */
+  starts_at: v.string(),
+  status: statusIn(threadTransitions),
+  /** When the thread came to its status, Unix time, s. */
+  since: v.number(),
+  last_error: Missing,
+  /** The error that the thread had when the service ended, until it goes on. */
+  error_before: Missing,
+  labware: Labware,
+  /**
+   * The position of the labware that this thread moves; null when it is not on the deck, or the thread has left it (see `StandingLabware`). The
+   * member keeps its first name, because it is written.
+   */
+  seat: Missing,
+  frames: v.array(FrameState),
+  /** For each custom event: how often it had been published when this thread last saw it. */
+  seen: v.optional(v.array(v.object({ event: v.string(), count: v.number() })), () => []),
+  /** The method that the thread owns and is in. */
+  method_id: Missing,
+  /** The method of another thread in which this one takes part. */
+  joining_id: Missing,
+  /** The keys (`itemKey`) of steps and actions that an operator wants skipped, until the thread comes to them. */
+  skips: v.optional(v.array(v.string()), () => []),
+  /** Inserts into a lane that is not open yet: the number, what it stands beside, and the path of what is put in. */
+  awaited: v.optional(v.array(v.object({ insert: v.number(), key: v.string(), path: v.string() })), () => []),
+  /** The action that the thread owns and is in. */
+  action: v.optional(v.nullable(ActionState), null),
+  /** The action that the end of the service interrupted: nobody knows whether it was done. */
+  interrupted: v.optional(v.nullable(ActionState), null),
+  /** The attempt at a hop that is under way. */
+  move: v.optional(v.nullable(MoveState), null),
+  /**
+   * The position where the labware was being put down when the service ended: it may stand there already. The position stays reserved until somebody
+   * says where the labware is.
+   */
+  placing: Missing,
+  /** The labware was being picked up, or set back, when the service ended: it is where it stood or in the gripper, until somebody says where. */
+  picking: v.optional(v.boolean(), false),
+  /** The device at which an operator wants an action done again, until it is done, or somebody decides otherwise. */
+  retry_on: v.optional(v.nullable(v.object({ path: v.string(), device: v.string() })), null),
+  window: v.optional(v.nullable(WindowState), null),
+})
+export type ThreadState = v.InferOutput<typeof ThreadState>
+
+export const MethodState = v.object({
+  method_id: v.string(),
+  name: v.string(),
+  owner_id: v.string(),
+  status: statusIn(methodTransitions),
+  /** The number of the first action that is not done. */
+  next: v.number(),
+  /** None of its actions was left out so far. */
+  is_whole: v.boolean(),
+  /** Templates of labware that has been sent for. */
+  wanted: v.array(v.string()),
+  /** The other labware will not come: the owner goes on without it. */
+  is_abandoned: v.optional(v.boolean(), false),
+  inserted: Inserted,
+})
+export type MethodState = v.InferOutput<typeof MethodState>
+
+export const SlotState = v.object({
+  labware: v.string(),
+  group_id: Text,
+  submission_id: Text,
+  /** Methods that wait for the receiver; some of them may have ended. */
+  queue: v.array(v.string()),
+  /** Methods for the receiver after this one; some of them may have ended. */
+  pending: v.array(v.string()),
+  receiver_id: Text,
+  /** The number of methods in which the receiver takes part, or is to; without a receiver, that of the last one. */
+  contributions: v.number(),
+  /** Nobody is left who could bring the receiver work. */
+  is_closed: v.boolean(),
+  /** The receiver ended with work in hand: an operator has to look at it. */
+  is_orphaned: v.boolean(),
+})
+export type SlotState = v.InferOutput<typeof SlotState>
+
+export const SubmissionState = v.object({
+  submission_id: v.string(),
+  request: SubmissionRequest,
+  /** Unix time, s. */
+  submitted_at: v.number(),
+  status: statusIn(submissionTransitions),
+})
+export type SubmissionState = v.InferOutput<typeof SubmissionState>
+
+export const GroupState = v.object({
+  submission_id: v.string(),
+  group_id: v.string(),
+  /** How many of its threads have not ended. */
+  open: v.number(),
+  is_complete: v.boolean(),
+  /** How many of its threads ended with each status: an event cannot tell success from failure. */
+  ended: v.record(v.string(), v.number()),
+})
+export type GroupState = v.InferOutput<typeof GroupState>
+
+/** An object as it is: `v.record` leaves out members with names such as `constructor`. */
+const Members = v.custom<Record<string, unknown>>((value) => typeof value === 'object' && value !== null)
+
+/** A custom event: how often it was published, and the latest. */
+export const ChannelState = v.object({ name: v.string(), count: v.number(), value: Text, data: Members })
+export type ChannelState = v.InferOutput<typeof ChannelState>
+
+/** The steps that an operator put into the run. */
+export const InsertState = v.object({
+  /** Inserts are numbered in the order in which they came. */
+  number: v.number(),
+  anchor: v.string(),
+  where: v.picklist(['before', 'after']),
+  item: v.record(v.string(), v.unknown()),
+  is_done: v.boolean(),
+  /** The lanes in which it may come to stand: `threads.plate`, `methods.seal_it`. */
+  lanes: v.array(v.string()),
+})
+export type InsertState = v.InferOutput<typeof InsertState>
+
+export const ExecutionState = v.object({
+  execution_id: v.string(),
+  workflow: v.string(),
+  /** The hash of the workflow: another one cannot take the run up. */
+  hash: v.string(),
+  topology: v.string(),
+  run_mode: v.picklist(runModes),
+  /** Whether it began with JOIN_EXISTING: labware that may be batched is then shared by all its submissions. */
+  is_joinable: v.boolean(),
+  /** Unix time, s. */
+  started_at: v.number(),
+  status: statusIn(phaseTransitions),
+  /** How many of each name there were. */
+  names: v.array(v.object({ name: v.string(), count: v.number() })),
+})
+export type ExecutionState = v.InferOutput<typeof ExecutionState>
+
+/** Kinds of which a run has many values. */
+const schemas = {
+  submission: SubmissionState,
+  insert: InsertState,
+  thread: ThreadState,
+  method: MethodState,
+  slot: SlotState,
+  group: GroupState,
+  channel: ChannelState,
+}
+type Many = { [Kind in keyof typeof schemas]: v.InferOutput<(typeof schemas)[Kind]> }
+
+/** The values of a run by their kinds. `document` is the workflow as it was when the run began, if it holds no code: it may have been changed since. */
+export type Kinds = Many & { execution: ExecutionState; document: object | null }
+
+/** All that was saved of one run. */
+export type Checkpoint = { execution: ExecutionState; document: unknown } & { [Kind in keyof Many as `${Kind}s`]: Many[Kind][] }
+
+/** An action that was under way is over, whatever came of it. One that an earlier restart interrupted stays until somebody has decided about it. */
+function endedWithService(thread: ThreadState): ThreadState {
+  const { action, interrupted } = thread
+  return { ...cutOff(thread), interrupted: action ?? interrupted, action: null }
+}
+
+/** Sorts the saved values by their kinds, as the end of the service has left them. Undefined when they are no whole run. */
+export function checkpointOf(keys: ReadonlyMap<string, unknown>): Checkpoint | undefined {
+  const many = (kind: keyof Many) => valuesOf(kind, keys).map((value) => v.parse(schemas[kind], value))
+  try {
+    const kinds = Object.keys(schemas) as (keyof Many)[]
+    const saved = {
+      execution: v.parse(ExecutionState, keys.get('execution')),
+      document: keys.get('document') ?? null,
+      ...(Object.fromEntries(kinds.map((kind) => [`${kind}s`, many(kind)])) as Omit<Checkpoint, 'execution' | 'document'>),
+    }
+    return { ...saved, threads: saved.threads.map(endedWithService) }
+  } catch (error) {
+    if (error instanceof v.ValiError) return undefined
+    throw error
+  }
+}
+
+/** Returns the saved values of one kind, whole. A version before this one wrote all values in one part. */
+function valuesOf(kind: keyof Many, keys: ReadonlyMap<string, unknown>): unknown[] {
+  const its = apart[kind]
+  const wholeOf = (value: unknown, id: string) => (its ? joined(value, keys.get(`${its.kind} ${id}`), its.often) : value)
+  return [...keys].flatMap(([key, value]) => (key.startsWith(`${kind} `) ? [wholeOf(value, key.slice(kind.length + 1))] : []))
+}
+
+/** The members of a thread that say where its labware is: other versions have other ones beside them. */
+const ThreadOnBench = v.object({
+  ...v.pick(ThreadState, ['thread_id', 'status', 'labware', 'seat', 'placing', 'picking']).entries,
+  move: v.fallback(ThreadState.entries.move, null),
+})
+export type ThreadOnBench = v.InferOutput<typeof ThreadOnBench>
+
+/** Reads where the labware of a run on the bench is, as far as values that are no whole run any more say so. */
+export function threadsOnBench(keys: ReadonlyMap<string, unknown>): ThreadOnBench[] {
+  if (!isOnBench(keys)) return []
+  return valuesOf('thread', keys).flatMap((value) => {
+    const thread = v.safeParse(ThreadOnBench, value)
+    return thread.success ? cutOff(thread.output) : []
+  })
+}
+
+const Half = v.object({ labware: v.object({ name: v.string() }) })
+const OtherHalf = v.object({ seat: v.nullable(v.string()), labware: v.pick(Labware, ['held_by', 'placing']) })
+
+/** Says in sentences what is known of labware on the bench of whose thread damage has left only one of the two values. */
+export function halvesOnBench(keys: ReadonlyMap<string, unknown>): string[] {
+  if (!isOnBench(keys)) return []
+  return [...keys].flatMap(([key, value]) => {
+    const [kind, id] = key.split(' ')
+    if (kind === 'thread' && !keys.has(`progress ${id}`) && !v.is(ThreadOnBench, value)) {
+      const half = v.safeParse(Half, value)
+      const name = half.success ? half.output.labware.name : 'labware'
+      return `${name} may stand on the bench, and nobody knows where: a part of the state is missing`
+    }
+    if (kind !== 'progress' || keys.has(`thread ${id}`)) return []
+    const { output, success } = v.safeParse(OtherHalf, value)
+    if (success && output.seat === null) return []
+    const place = success ? placeOf(output.labware, output.seat) : 'on the bench'
+    return `labware may stand ${place}, and nobody knows which: a part of the state is missing`
+  })
+}
+
+function isOnBench(keys: ReadonlyMap<string, unknown>): boolean {
+  const { output, success } = v.safeParse(v.object({ run_mode: v.picklist(runModes) }), keys.get('execution'))
+  return !success || output.run_mode === 'LIVE'
+}

@@ -1,0 +1,64 @@
+// The schema of a request to run a workflow.
+
+import { hash } from 'node:crypto'
+import * as v from 'valibot'
+import { described } from '../../kit/described.ts'
+import { Barcode, byName, Id, Name } from '../../kit/name.ts'
+import { sortedMembers } from '../../kit/sorted_members.ts'
+import { runModes } from './modes.ts'
+
+/** The source of a labware: a storage, one with this barcode, or one that stands there. */
+const Acquisition = v.union(
+  [
+    v.strictObject({ pool: described(Id, 'A storage: it is taken out of there') }),
+    v.strictObject({ location: Name, barcode: v.optional(Barcode) }),
+    v.strictObject({ barcode: Barcode }),
+  ],
+  'must be {"pool": …}, {"location": …}, with a barcode or without, or {"barcode": …}',
+)
+export type Acquisition = v.InferOutput<typeof Acquisition>
+
+export const Group = v.strictObject({
+  group_id: Id,
+  members: described(v.optional(v.record(Id, Acquisition), {}), 'For a thread, where its labware comes from'),
+})
+export type Group = v.InferOutput<typeof Group>
+
+/** Unit: characters of JSON: the records of a thousand runs hold them. */
+const longestVariables = 16_384
+const Variables = described(
+  v.pipe(
+    v.optional(byName(v.unknown()), {}),
+    v.check(
+      (variables) => JSON.stringify(variables).length <= longestVariables,
+      `must be at most ${longestVariables} characters of JSON together`,
+    ),
+  ),
+  `At most ${longestVariables} characters of JSON together`,
+)
+
+export const SubmissionId = v.pipe(v.string(), v.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a UUID in lower case'))
+
+export const SubmissionRequest = v.strictObject({
+  submission_id: v.optional(
+    described(
+      SubmissionId,
+      'A UUID that the caller chose: the same request is carried out once, and answered alike for as long as the record of its execution is kept',
+    ),
+  ),
+  workflow: Id,
+  run_mode: v.picklist(runModes),
+  groups: described(v.pipe(v.optional(v.array(Group), []), v.maxLength(1000)), 'Several samples of the same workflow in one call'),
+  batch_mode: described(
+    v.optional(v.picklist(['STANDALONE', 'JOIN_EXISTING']), 'STANDALONE'),
+    'JOIN_EXISTING puts the groups into the open execution of the workflow, if there is one, whichever way that began',
+  ),
+  variables: Variables,
+  operator_id: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(128))), null),
+})
+export type SubmissionRequest = v.InferOutput<typeof SubmissionRequest>
+
+/** SHA-256 of a request, by which a second one with the same id is known as the same. */
+export function requestHash(request: SubmissionRequest): string {
+  return hash('sha256', JSON.stringify(request, sortedMembers))
+}

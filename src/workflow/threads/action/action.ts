@@ -1,0 +1,142 @@
+// One action of a method, from the moment at which a thread comes to it. A retry is a new action.
+
+import { LabError } from '../../../errors.ts'
+import { Signal } from '../../../kit/signal.ts'
+import type { ActionPlan } from '../../plans/plan.ts'
+import type { ActionState } from '../../state/run.ts'
+import { type ActionStatus, actionTransitions, Status } from '../../state/statuses.ts'
+import type { Carrier } from '../carrier.ts'
+import { inputsOf } from '../next_stops.ts'
+
+/** How the action ended for the threads that took part. */
+export type Ending = 'clean' | 'left' | 'again' | 'thread_aborted'
+
+/** The method that an action belongs to, as the action knows it. */
+export interface OwningMethod {
+  readonly method_id: string
+  readonly plan: { readonly name: string }
+  readonly participants: readonly Carrier[]
+  readonly changed: Signal
+  action: ActionRun | null
+  threadIds(): string[]
+}
+
+export class ActionRun {
+  readonly action_id: string
+  readonly plan: ActionPlan
+  readonly owner: Carrier
+  readonly method: OwningMethod | null
+  /** Part of the owner's state. */
+  readonly state: ActionState
+  readonly status: Status<ActionStatus>
+  /** Given when a device is bound, labware arrives, and when the action begins, is held by an error, or ends. */
+  readonly changed = new Signal()
+  /** The templates of the labware that must be at the device. */
+  readonly inputs: readonly string[]
+  device: string | null = null
+  /** The threads whose labware is at the device, by template. */
+  readonly arrived = new Map<string, Carrier>()
+  /** The error about which somebody must decide. */
+  heldBy: string | null = null
+  ending: Ending | null = null
+
+  constructor(owner: Carrier, plan: ActionPlan, method: OwningMethod | null) {
+    this.action_id = owner.environment.newId()
+    this.state = { action_id: this.action_id, path: plan.path, name: plan.name, status: 'CREATED', has_ended: false }
+    this.owner = owner
+    this.plan = plan
+    this.method = method
+    this.inputs = inputsOf(plan, owner.labware.template)
+    this.status = new Status<ActionStatus>(actionTransitions, this, (status) => {
+      owner.execution.emit('ACTION', this.action_id, status, this.#context(status))
+      owner.execution.timeline.action(this, status)
+    })
+    if (method) method.action = this
+  }
+
+  #context(action_status: ActionStatus) {
+    const { owner, method, plan, action_id } = this
+    const { execution, thread_id, name } = owner
+    const { execution_id, workflow_name } = execution.context()
+    return {
+      execution_id,
+      workflow_name,
+      method_id: method?.method_id ?? null,
+      method_name: method?.plan.name ?? null,
+      thread_id,
+      thread_name: name,
+      participating_thread_ids: method?.threadIds() ?? [thread_id],
+      action_id,
+      action_status,
+      action_name: plan.name,
+    }
+  }
+
+  set(members: Partial<ActionState>): void {
+    this.owner.setIn('action', this.state, members)
+  }
+
+  bind(device: string): void {
+    this.device = device
+    this.#tell()
+  }
+
+  /** Reserves a site of the device for the labware of a thread. Throws `conflict` when all sites are taken. */
+  positionFor(thread: Carrier): string {
+    const { device } = this
+    const position =
+      device === null
+        ? undefined
+        : thread.environment.scheduler.reserveSite(device, thread.thread_id, this.#siteOf(thread), this.owner.thread_id)
+    if (position === undefined) throw new LabError('conflict', `there is no free site at ${device} for ${thread.labware.name}`)
+    return position
+  }
+
+  /** Whether the device has a site for the labware of a thread now: other labware may not have left yet. */
+  hasSiteFor(thread: Carrier): boolean {
+    const { device, owner } = this
+    return device !== null && thread.environment.scheduler.hasSite(device, thread.thread_id, this.#siteOf(thread), owner.thread_id)
+  }
+
+  /** The site that the plan says; counts from 1. */
+  #siteOf({ labware }: Carrier): number | undefined {
+    const { action } = this.plan
+    return 'sites' in action ? action.sites[labware.template] : undefined
+  }
+
+  arrive(thread: Carrier): void {
+    this.arrived.set(thread.labware.template, thread)
+    this.#tell()
+  }
+
+  /** Notes that a thread's labware was taken away, and has to come anew. Nothing changes once the body has begun. */
+  takenAway(thread: Carrier): void {
+    if (this.status.isTerminal || this.status.current === 'EXECUTING_ACTION') return
+    if (this.arrived.get(thread.labware.template) !== thread) return
+    this.arrived.delete(thread.labware.template)
+    this.#tell()
+  }
+
+  begin(): void {
+    this.status.become('EXECUTING_ACTION')
+    this.#tell()
+  }
+
+  /** Holds the threads that take part while somebody decides about the error; null ends that. */
+  hold(why: string | null): void {
+    this.heldBy = why
+    this.#tell()
+  }
+
+  end(status: 'COMPLETED' | 'ERRORED' | 'SKIPPED' | 'ABORTED', ending: Ending): void {
+    if (!this.status.isTerminal) this.status.become(status)
+    this.ending = ending
+    if (this.method?.action === this) this.method.action = null
+    this.#tell()
+  }
+
+  #tell(): void {
+    this.changed.tell()
+    this.method?.changed.tell()
+  }
+}

@@ -1,0 +1,106 @@
+// The context in which the code of an action works.
+
+import { operations, readings } from '../../../devices/operations.ts'
+import { LabError } from '../../../errors.ts'
+import type { BoundDevice, Doing } from '../../plans/author.ts'
+import { notNullable, takesNull } from '../../plans/check_actions.ts'
+import type { Published } from '../channels.ts'
+import type { LabwareThread } from '../thread.ts'
+import type { ActionRun } from './action.ts'
+import { causing } from './causes.ts'
+
+/** The requests that the code may make of the body that runs it. */
+type Calls = {
+  call(operation: string, params: Record<string, unknown>): Promise<unknown>
+  emit(name: string, value: string | null, data: Record<string, unknown>): void
+  waitFor(name: string, timeout: number): Promise<Published>
+  instruct(instruction: string, timeout: number): Promise<void>
+  sleep(seconds: number): Promise<void>
+}
+
+export function contextOf(run: Calls, thread: LabwareThread, action: ActionRun): Doing {
+  const { execution, thread_id } = thread
+  const { signal } = thread.control
+  const unset = new Set<string>()
+  const carriers = action.arrived.size > 0 ? [...action.arrived.values()] : [thread]
+  return {
+    execution_id: execution.execution_id,
+    thread_id,
+    mode: thread.environment.mode,
+    signal,
+    labware: Object.fromEntries(
+      carriers.map(({ labware: { labware_id, name, template, barcode } }) => [template, { labware_id, name, barcode }]),
+    ),
+    device: boundDevice(
+      {
+        call: async (operation, params) => {
+          mustMeanNull(unset, { operation, params, device: action.device }, thread)
+          return run.call(operation, params)
+        },
+      },
+      action.device,
+    ),
+    variable(name) {
+      const value = variablesOf(thread)(name)
+      if (value === null && !execution.workflow.document.variables[name]?.nullable) unset.add(name)
+      return value
+    },
+    emit: (name, value = null, data = {}) => onceAwaited(() => run.emit(name, mustBeText(value), mustBeRecord(data))),
+    waitFor: (name, { timeout = 0 } = {}) => heeded(run.waitFor(name, timeout)),
+    instruct: (instruction, { timeout = 0 } = {}) => heeded(run.instruct(instruction, timeout)),
+    sleep: (seconds) => heeded(run.sleep(seconds)),
+  }
+}
+
+/** Returns the values of variables for code, which may change them: each call answers a copy. */
+export function variablesOf({ execution, origin }: LabwareThread): (name: string) => unknown {
+  return (name) => structuredClone(causing('VARIABLE_RESOLUTION', () => execution.variable(name, origin.submission_id))) ?? null
+}
+
+type Asked = { operation: string; params: Record<string, unknown>; device: string | null }
+
+/** Throws `invalid` for a null that may come of a variable without a value: `unset` are those that the code has read. */
+function mustMeanNull(unset: ReadonlySet<string>, { operation, params, device }: Asked, { execution }: LabwareThread): void {
+  const [variable] = unset
+  const known = execution.workflow.topology.devices.get(device ?? '')
+  const name = Object.keys(params).find((name) => params[name] === null && takesNull(operation, name, known))
+  if (variable !== undefined && name !== undefined)
+    causing('VARIABLE_VALIDATION', () => {
+      throw notNullable(variable, `${operation} of ${device}: ${name}`)
+    })
+}
+
+function boundDevice(run: Pick<Calls, 'call'>, device_id: string | null): BoundDevice {
+  const names = [...Object.keys(operations), ...Object.keys(readings)]
+  const perform = (operation: string, params = {}) => heeded(run.call(operation, params))
+  const calls = Object.fromEntries(names.map((name) => [name, (params = {}) => perform(name, params)]))
+  return { ...calls, device_id, perform } as unknown as BoundDevice
+}
+
+/** Code that forgets to wait for it fails its action (see `BodyRun`), and must not end the service. */
+function heeded<Value>(called: Promise<Value>): Promise<Value> {
+  called.catch(() => {})
+  return called
+}
+
+export function mustBeText(value: unknown): string | null {
+  if (value === null || typeof value === 'string') return value
+  throw new LabError('invalid', `the value of a custom event is a text or null, not ${typeof value}; put the rest into its data`)
+}
+
+export function mustBeRecord(data: unknown): Record<string, unknown> {
+  if (typeof data === 'object' && data !== null && !Array.isArray(data)) return data as Record<string, unknown>
+  throw new LabError('invalid', 'the data of a custom event is an object')
+}
+
+/** Nothing happens until it is awaited, and then once. */
+export function onceAwaited(work: () => void): PromiseLike<void> {
+  let done: Promise<void> | undefined
+  return {
+    // biome-ignore lint/suspicious/noThenProperty: being awaited is what it waits for.
+    then(resolved, rejected) {
+      done ??= Promise.resolve().then(work)
+      return done.then(resolved, rejected)
+    },
+  }
+}

@@ -1,0 +1,147 @@
+// The requests of the owner of an action to the scheduler, so that the action and its successors can be done.
+
+import { filledIn } from '../../plans/params.ts'
+import { type ActionPlan, type StepPlan, takes } from '../../plans/plan.ts'
+import { knownSeconds, secondsOf } from '../../plans/timing.ts'
+import type { Candidate, Keep, Use } from '../../scheduler/request.ts'
+import type { ThreadRequest } from '../move/route.ts'
+import { placesAhead } from '../next_stops.ts'
+import type { LabwareThread } from '../thread.ts'
+import type { ActionRun } from './action.ts'
+
+type Claim = Pick<ThreadRequest, 'candidates' | 'inputs' | 'after' | 'use' | 'keeps'>
+
+/** The claim to any device of the action, or to the one that an operator has chosen. */
+export function deviceFor(thread: LabwareThread, action: ActionRun): Claim & { what: string } {
+  const { retry_on } = thread.state
+  const { devices, path } = action.plan
+  if (retry_on?.path !== path) return { what: devices.join(' or '), ...claim(thread, action, action.plan.candidates) }
+  return { what: retry_on.device, ...claim(thread, action, [{ device: retry_on.device }]) }
+}
+
+/** The claim to the devices that the labware must have in time after the action, which has its own device; undefined where there are none. */
+export function devicesAfter(thread: LabwareThread, action: ActionRun): (Claim & { what: string }) | undefined {
+  const { device, plan } = action
+  if (device === null) return undefined
+  const after = claim(thread, action, [{ device }])
+  if (!after.keeps) return undefined
+  return { what: `${after.keeps[0]!.candidates.map(({ device }) => device).join(' or ')} to be free in time after ${plan.name}`, ...after }
+}
+
+function claim(thread: LabwareThread, action: ActionRun, candidates: readonly Candidate[]): Claim {
+  const { plan } = action
+  const inputs = () => present(thread, action)
+  const keeps = keepsOf(thread, plan)
+  return { candidates, inputs, use: useOf(thread, plan), ...(keeps && { keeps }), after: placesAhead(thread) }
+}
+
+/**
+ * The labware that may stand at the device already: that of all who take part, and of those who will be sent for. Labware that is not needed now only
+ * if there is room for it.
+ */
+function present({ method, execution }: LabwareThread, { plan, inputs, owner }: ActionRun): string[] {
+  const all = method?.participants ?? []
+  const { devices } = execution.workflow.topology
+  const sites = Math.min(...plan.devices.map((device) => devices.get(device)!.sites))
+  const needed = all.filter(({ labware }) => inputs.includes(labware.template))
+  const hasRoom = all.length - needed.length + inputs.length <= sites
+  const others = inputs.filter((template) => template !== owner.labware.template)
+  const called = method ? execution.slots.likely(method, others) : []
+  return [...new Set([...(hasRoom ? all : needed), ...called])].map(({ labware }) => labware.labware_id)
+}
+
+/** The devices that the labware must have one after the other, each in time; undefined if this action has no window. */
+function keepsOf(thread: LabwareThread, plan: ActionPlan): Keep[] | undefined {
+  const { template } = thread.labware
+  let within_s = windowAfter(plan, template)
+  if (within_s === undefined) return undefined
+  const keeps: Keep[] = []
+  const next = following(thread)
+  for (let i = 0; within_s !== undefined && i < next.length; i++) {
+    const action = next[i]!
+    if (action === 'unknown') break
+    if (action.devices.length === 0) continue
+    keeps.push({ candidates: action.candidates, within_s, use: useOf(thread, action, next.slice(i + 1)) })
+    within_s = windowAfter(action, template)
+  }
+  return keeps.length > 0 ? keeps : undefined
+}
+
+/** The time, in s, within which the next action must begin with this labware of the action's owner; undefined where there is none. */
+export function windowAfter(plan: ActionPlan, labware: string): number | undefined {
+  const allowed_s = 'max_wait_after' in plan.action ? plan.action.max_wait_after : undefined
+  return allowed_s !== undefined && takes(plan, labware, labware) ? allowed_s : undefined
+}
+
+/** How long the labware uses a device, from this action on. What is `next` is looked up only when somebody plans with it. */
+function useOf(thread: LabwareThread, plan: ActionPlan, next?: readonly Next[]): Use {
+  let known = next
+  return {
+    stays(device) {
+      known ??= following(thread)
+      return stay(thread, [plan, ...known], device)
+    },
+    seconds: (device) => secondsAt(thread, plan, device),
+  }
+}
+
+/** How long the labware stays at a device until it goes elsewhere, s; undefined where nobody knows. */
+function stay(thread: LabwareThread, actions: readonly Next[], device: string): number | undefined {
+  let sum = 0
+  for (const [i, action] of actions.entries()) {
+    if (action === 'unknown') return undefined
+    if (i > 0 && action.devices.length > 0 && !action.devices.includes(device)) break
+    // The labware may have to wait there until the action can begin.
+    if (i > 0 && windowAfter(action, thread.labware.template) !== undefined) return undefined
+    const seconds = action.kind === 'emit' ? 0 : secondsAt(thread, action, device)
+    if (seconds === undefined) return undefined
+    sum += seconds
+  }
+  return sum
+}
+
+/** An action to come; `unknown` is one that may not come, or takes a time that nobody knows. */
+type Next = ActionPlan | 'unknown'
+
+/** Looking further costs more than it tells. */
+const farthest = 12
+
+/** The actions to come for the thread's labware after the one that it is in. */
+function following({ method, frames, labware }: LabwareThread): readonly Next[] {
+  const next: Next[] = []
+  const add = (action: ActionPlan) => next.push(isCertain(action, labware.template) ? action : 'unknown')
+  for (const action of method?.actions.slice(method.next + 1) ?? []) add(action)
+  for (let depth = frames.length - 1; depth >= 0 && next.length < farthest; depth--) {
+    const { steps, next: at, isLoop } = frames[depth]!
+    for (const step of steps.slice(at + 1)) {
+      if (step.kind === 'wait_for') return [...next, 'unknown']
+      const actions = actionsIn(step)
+      if (!actions) return next
+      for (const action of actions) add(action)
+    }
+    // Nobody knows whether the loop goes round again.
+    if (isLoop) return next
+  }
+  return next
+}
+
+function actionsIn(step: StepPlan): readonly ActionPlan[] | undefined {
+  if (step.kind === 'method') return step.method.actions
+  return step.kind === 'action' ? [step.action] : undefined
+}
+
+/** Whether the action certainly comes: one that waits for people, events or other labware takes a time that nobody knows. */
+function isCertain(action: ActionPlan, labware: string): boolean {
+  if (action.kind === 'emit') return true
+  return (action.kind === 'do' || action.kind === 'code') && action.devices.length > 0 && takes(action, labware, labware)
+}
+
+/** How long an action takes at a device, s. In PURE_SIM that is always known; elsewhere only if it is declared or was learned. */
+function secondsAt({ execution, environment, origin }: LabwareThread, plan: ActionPlan, device: string): number | undefined {
+  if (plan.kind !== 'do') return plan.seconds
+  const known = execution.workflow.topology.devices.get(device)
+  if (!known) return undefined
+  const params = filledIn(plan.action.with, (name) => execution.variable(name, origin.submission_id))
+  const what = { params, said: plan.seconds, learned: environment.durations }
+  return environment.mode === 'PURE_SIM' ? secondsOf(plan.action.do, known, what) : knownSeconds(plan.action.do, known, what)
+}

@@ -1,0 +1,65 @@
+// Getting the devices of an action: the one at which it is done, and those that the labware must have in time after it.
+
+import { messageOf } from '../../../errors.ts'
+import { type ActionPlan, otherDevices } from '../../plans/plan.ts'
+import { toGetReady } from '../clearance.ts'
+import { request } from '../move/route.ts'
+import { getReady } from '../preparation.ts'
+import { Interrupt } from '../recovery.ts'
+import type { LabwareThread } from '../thread.ts'
+import type { ActionRun } from './action.ts'
+import { categoryOf } from './causes.ts'
+import { deviceFor, devicesAfter } from './claims.ts'
+
+/** Gets one of the devices of the action, and makes it ready. */
+export async function reserve(thread: LabwareThread, action: ActionRun): Promise<void> {
+  const asking = request(thread, {
+    ...deviceFor(thread, action),
+    guests: thread.execution.slots.changed,
+    onWait: () => {
+      // The labware may come from where it was parked.
+      thread.become('RESOLVING_ACTION_LOCATION')
+      thread.become('AWAITING_ACTION_RESERVATION')
+    },
+  })
+  const candidate = await asking.catch((error) => {
+    if (!(error instanceof Interrupt)) thread.cannotGoOn('MOVE_FAILED', error)
+    throw error
+  })
+  thread.become('RESOLVING_ACTION_LOCATION')
+  const { device } = candidate as { device: string }
+  try {
+    const clear = toGetReady(thread, device)
+    if (clear) await clear
+    try {
+      await getReady(thread.environment, device, { signal: thread.control.signal, beforeMotion: () => thread.execution.beforeMotion() })
+    } finally {
+      thread.environment.scheduler.endWork(device)
+    }
+  } catch (error) {
+    throw refused(thread, action.plan, { device, error })
+  }
+  thread.takeDevice(device)
+  action.status.become('RESOLVED')
+  thread.become('ACTION_LOCATION_RESOLVED')
+  action.bind(device)
+}
+
+/** Gives back a device that did not get ready. Returns what is to be thrown. */
+function refused(thread: LabwareThread, plan: ActionPlan, { device, error }: { device: string; error: unknown }): unknown {
+  thread.environment.scheduler.release(thread.thread_id, device)
+  if (error instanceof Interrupt) return error
+  if (thread.control.signal.aborted) return new Interrupt('abort')
+  thread.execution.incident(categoryOf(error, 'DEVICE_INIT_FAILED'), `${device} cannot be used: ${messageOf(error)}`, thread, {
+    recovery_action: 'THREAD_RECOVER_RETRY',
+    error,
+    detail: otherDevices(plan, device),
+  })
+  return error
+}
+
+/** Waits until the devices can be reserved that the labware must have in time after the action. */
+export function reserveNext(thread: LabwareThread, action: ActionRun): Promise<unknown> | undefined {
+  const claim = devicesAfter(thread, action)
+  return claim && request(thread, { ...claim, mayPark: false })
+}

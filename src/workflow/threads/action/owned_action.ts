@@ -1,0 +1,105 @@
+// Takes the owner through one action, attempt by attempt, and decides where it goes on.
+
+import { messageOf } from '../../../errors.ts'
+import { type ActionPlan, otherDevices } from '../../plans/plan.ts'
+import type { MethodRun } from '../method.ts'
+import { ActionExit, Fatal, Interrupt } from '../recovery.ts'
+import type { LabwareThread } from '../thread.ts'
+import { ActionRun } from './action.ts'
+import { categoryOf } from './causes.ts'
+import { goThroughStages } from './stages.ts'
+import { useTips } from './tips.ts'
+import { openWindow } from './windows.ts'
+
+/** The next step of the owner after an action: the next action as it is done or left out, or what comes after the method. */
+export type Outcome = Exclude<ActionExit['to'], 'again'>
+
+/** Takes the owner through an action, as often as it takes: each attempt is a new action. */
+export async function act(
+  thread: LabwareThread,
+  plan: ActionPlan,
+  { method, key }: { method: MethodRun | null; key: string },
+): Promise<Outcome> {
+  for (;;) {
+    thread.become('RESOLVING_ACTION_LOCATION')
+    const left = thread.control.leftByRestart(plan.path)
+    const isSkipped = thread.isToSkip(key)
+    if (left && !isSkipped) {
+      // Somebody has said what became of the action. Its thread goes on, also while its run stands.
+      if (left === 'done') {
+        thread.dealtWith(plan)
+        useTips(thread, plan, method ? [thread, ...method.participants] : [thread])
+      }
+      return passed(thread, method, left)
+    }
+    const action = new ActionRun(thread, plan, method)
+    thread.action = action
+    try {
+      if (isSkipped) throw new Interrupt('skip')
+      await goThroughStages(thread, action, key)
+      action.end('COMPLETED', 'clean')
+      openWindow(thread, plan)
+      useTips(thread, plan, [...action.arrived.values()])
+      return passed(thread, method, 'done')
+    } catch (error) {
+      const to = await leave(thread, action, error)
+      if (to !== 'again') return passed(thread, method, to)
+    } finally {
+      thread.forgetSkip(key)
+      thread.releaseDevice()
+      thread.action = null
+    }
+  }
+}
+
+/** The action is over for its owner. */
+function passed(thread: LabwareThread, method: MethodRun | null, to: Outcome): Outcome {
+  thread.set({ retry_on: null })
+  // In the same turn: in between nobody may put an action beside it.
+  method?.passed(to === 'done')
+  return to
+}
+
+/**
+ * Ends the action by what was thrown, and returns where the owner goes on. An error holds the thread until somebody decides. Throws what ends the
+ * thread.
+ */
+async function leave(thread: LabwareThread, action: ActionRun, error: unknown): Promise<ActionExit['to']> {
+  const { plan } = action
+  if (error instanceof Interrupt && error.kind === 'skip') {
+    action.end('SKIPPED', 'left')
+    // The thread waits for a device no longer.
+    thread.become('RESOLVING_ACTION_LOCATION')
+    return 'action'
+  }
+  if (error instanceof Interrupt) {
+    action.end('ABORTED', thread.last_error !== null && error.kind === 'abort' ? 'thread_aborted' : 'left')
+    throw error
+  }
+  if (error instanceof ActionExit) return errored(action, error.to)
+  if (error instanceof Fatal || plan.action.on_failure === 'ABORT') {
+    action.end('ERRORED', 'left')
+    throw error instanceof Fatal ? error : new Fatal(error)
+  }
+  if (!action.status.isTerminal) action.status.become('ERRORED')
+  action.hold(messageOf(error))
+  thread.execution.incident(categoryOf(error, 'ACTION_FAILED'), `${plan.name} of ${thread.name} failed: ${messageOf(error)}`, thread, {
+    recovery_action: 'THREAD_RECOVER_RETRY',
+    error,
+    detail: otherDevices(plan, action.device),
+  })
+  try {
+    const to = await thread.control.decisionAt('ACTION_BODY', error)
+    if (to === 'done') thread.dealtWith(plan)
+    thread.control.recovered()
+    return errored(action, to)
+  } catch (interrupt) {
+    action.end('ABORTED', 'thread_aborted')
+    throw interrupt
+  }
+}
+
+function errored(action: ActionRun, to: ActionExit['to']): ActionExit['to'] {
+  action.end('ERRORED', to === 'again' ? 'again' : 'left')
+  return to
+}

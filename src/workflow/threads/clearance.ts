@@ -1,0 +1,115 @@
+// Arms and devices keep clear of each other: an arm reaches in when the device is at rest, and the device works when no arm reaches in.
+
+import type { Hop } from '../plans/graph.ts'
+import type { AccessHandle } from '../scheduler/device_access.ts'
+import type { Obstacle } from '../scheduler/request.ts'
+import type { Labware } from '../state/labware.ts'
+import type { ThreadStatus } from '../state/statuses.ts'
+import { isPause } from './recovery.ts'
+import type { RunEnvironment } from './run_environment.ts'
+
+/** A thread, as far as its arms reach into devices and its devices work. */
+interface ClearanceThread {
+  readonly thread_id: string
+  readonly environment: RunEnvironment
+  readonly labware: Pick<Labware, 'held_by'>
+  readonly control: {
+    wait(waiting: Waiting, begin: (resolve: () => void) => () => void): Promise<void>
+    safePoint(then: ThreadStatus): Promise<void> | undefined
+  }
+}
+
+type Waiting = {
+  kind: 'reservation'
+  what: string
+  interruptedBy: 'pause' | 'stop' | 'abort'
+  obstacles(): Obstacle[]
+  awaits?(): readonly string[]
+}
+
+/** Waits for a turn with the transporter; undefined where it is ours because of what is in its gripper. */
+export function take(thread: ClearanceThread, transporter: string): Promise<void> | undefined {
+  const { scheduler } = thread.environment
+  if (scheduler.userOf(transporter) === thread.thread_id) return undefined
+  const obstacles = (): Obstacle[] => [
+    { wanted: transporter, reason: 'held', thread_id: scheduler.userOf(transporter) ?? null, labware_id: null },
+  ]
+  const waiting = { kind: 'reservation', what: `transporter ${transporter}`, interruptedBy: 'abort', obstacles } as const
+  return thread.control.wait(waiting, (resolve) => scheduler.take(transporter, thread.thread_id, () => resolve()).withdraw)
+}
+
+/**
+ * Lets the transporter, which the thread has, reach into the devices of a hop. Undefined when it may at once. Otherwise it gives the
+ * transporter back, unless the labware is in its gripper, and resolves when the devices are at rest: then both are to be tried anew.
+ */
+export function reachIn(thread: ClearanceThread, { from, to, transporter }: Hop): Promise<void> | undefined {
+  const { environment, labware, thread_id } = thread
+  const { scheduler } = environment
+  const isFull = labware.held_by === transporter
+  const positions = isFull ? [to] : [from, to]
+  if (scheduler.reachIn(thread_id, positions)) return undefined
+  if (!isFull) scheduler.giveBack(transporter, thread_id)
+  const devices = new Set(positions.flatMap((position) => scheduler.graph.positions.get(position)?.device ?? []))
+  const what = `${[...devices].join(' and ')} to end the work, so that ${transporter} can reach in`
+  let access: AccessHandle | undefined
+  const obstacles = () => access?.explain() ?? []
+  const waiting = { kind: 'reservation', what, interruptedBy: 'abort', obstacles, awaits: () => threadsOf(obstacles()) } as const
+  return thread.control.wait(waiting, (resolve) => {
+    access = scheduler.awaitRest(thread_id, positions, () => resolve())
+    return access.withdraw
+  })
+}
+
+/**
+ * Begins a call of a device as soon as no arm reaches in; the caller says to the scheduler that the device has `worked`. Undefined when it
+ * begins at once. Labware that is about to leave the device, or to arrive there, goes first: it would have to wait for the whole call.
+ */
+export function toWork(thread: ClearanceThread, device: string): Promise<void> | undefined {
+  return beginsAtOnce(thread, device, true) ? undefined : clearToWork(thread, device)
+}
+
+async function clearToWork(thread: ClearanceThread, device: string): Promise<void> {
+  for (;;) {
+    try {
+      await untilClear(thread, device, { yields: true, interruptedBy: 'pause' })
+      return
+    } catch (error) {
+      if (!isPause(error)) throw error
+      await thread.control.safePoint('EXECUTING_ACTION')
+    }
+  }
+}
+
+/** Begins a call as `toWork` does, for getting the device ready, which takes no time: only arms that reach in go first. */
+export function toGetReady(thread: ClearanceThread, device: string): Promise<void> | undefined {
+  return beginsAtOnce(thread, device, false) ? undefined : untilClear(thread, device, { yields: false, interruptedBy: 'stop' })
+}
+
+function beginsAtOnce({ environment, thread_id }: ClearanceThread, device: string, yields: boolean): boolean {
+  let isBegun = false
+  const granted = () => {
+    isBegun = true
+  }
+  const access = environment.scheduler.work(thread_id, device, { yields, granted })
+  if (!isBegun) access.withdraw()
+  return isBegun
+}
+
+function untilClear(
+  thread: ClearanceThread,
+  device: string,
+  { yields, interruptedBy }: { yields: boolean; interruptedBy: 'pause' | 'stop' },
+): Promise<void> {
+  let access: AccessHandle | undefined
+  const obstacles = () => access?.explain() ?? []
+  const what = `all arms to be out of ${device}`
+  const waiting = { kind: 'reservation', what, interruptedBy, obstacles, awaits: () => threadsOf(obstacles()) } as const
+  return thread.control.wait(waiting, (resolve) => {
+    access = thread.environment.scheduler.work(thread.thread_id, device, { yields, granted: () => resolve() })
+    return access.withdraw
+  })
+}
+
+function threadsOf(obstacles: readonly Obstacle[]): string[] {
+  return obstacles.flatMap(({ thread_id }) => thread_id ?? [])
+}

@@ -1,0 +1,398 @@
+// How a thread waits, and how it is paused, stopped, skipped, held by errors and let go on.
+
+import { LabError, messageOf } from '../../errors.ts'
+import { isUncertain, uncertainty } from '../state/move.ts'
+import type { ThreadStatus } from '../state/statuses.ts'
+import { type Carrier, isBlocked, type Publisher, type WaitFor, type Waiting } from './carrier.ts'
+import { nothingToDecide, wordsOfError, wordsOfPause } from './hold_words.ts'
+import {
+  ActionExit,
+  type Decision,
+  decisionsAt,
+  type GoesOn,
+  type GoesOnFrom,
+  goesOn,
+  Interrupt,
+  isPause,
+  type PauseReason,
+  type PauseSite,
+} from './recovery.ts'
+
+type Interruption = NonNullable<WaitFor['interruptedBy']>
+const severity = { pause: 0, skip: 0, stop: 1, abort: 2 } as const satisfies Record<Interrupt['kind'], number>
+
+/** Returns why a decision that the place allows cannot be taken now. */
+type Refuses = (decision: Decision) => string | undefined
+
+/** The part of its run that waits and holds use. */
+interface ControlledRun extends Publisher {
+  readonly paused: { readonly reason: 'manual' | 'system' } | null
+  readonly stall: { blocked(more: 1 | -1): void }
+}
+
+/** A thread, as its control knows it. */
+export interface ControlledThread extends Omit<Carrier, 'execution'> {
+  readonly execution: ControlledRun
+  readonly following: { readonly control: ThreadControl } | null
+  become(status: ThreadStatus): void
+  isToSkip(key: string): boolean
+  endLease(): void
+  leaseDevice(): void
+}
+
+/** Interrupts, holds and decisions of one thread. The thread goes through its steps; this class says when it may go on. */
+export class ThreadControl {
+  readonly #thread: ControlledThread
+  /** The decision about the interrupted action: the place from which the thread goes on. */
+  #afterRestart: GoesOnFrom<'RESTART'> | 'thread' = 'here'
+  pause_reason: PauseReason | null = null
+  waiting: Waiting | null = null
+  #wanted: { pause: 'manual' | 'system' | null; stop: boolean; abort: boolean } = { pause: null, stop: false, abort: false }
+  #interrupt: ((interrupt: Interrupt) => void) | null = null
+  #site: PauseSite | null = null
+  #decide: ((going: GoesOn) => void) | null = null
+  #refuses: Refuses = () => undefined
+  #resume: (() => void) | null = null
+  /** The key of the step or action in which the thread waits, as long as that may be skipped. */
+  #skippable: string | null = null
+  readonly #cutOff = new AbortController()
+
+  constructor(thread: ControlledThread) {
+    this.#thread = thread
+  }
+
+  /** The signal that is aborted when the thread is cut off: a device that works for it is halted. */
+  get signal(): AbortSignal {
+    return this.#cutOff.signal
+  }
+
+  /** The place where an error holds the thread, if one does. */
+  get pausedAt(): PauseSite | null {
+    return this.#site
+  }
+
+  /** The place where a decision is wanted: an error holds the thread, or a restart that came in the midst of an action. */
+  get undecidedAt(): PauseSite | null {
+    return this.#site ?? (this.#thread.state.interrupted && this.#resume ? 'RESTART' : null)
+  }
+
+  /** The decisions that are possible now. A thread that takes part in an action has those of the owner. */
+  get decisions(): readonly Decision[] {
+    if (this.#thread.following) return this.#thread.following.control.decisions
+    return this.undecidedAt ? decisionsAt(this.undecidedAt) : []
+  }
+
+  get isStopping(): boolean {
+    return this.#wanted.stop || this.#wanted.abort
+  }
+
+  /**
+   * Waits for something that others do. `begin` is given what ends the wait, which it may call at once, and returns how to
+   * call it off. The thread goes on in one of the next turns. Rejects with an `Interrupt` when it is to pause, stop or be cut off.
+   */
+  wait<Value>(
+    { kind, what, obstacles = () => [], interruptedBy = 'pause', awaits }: WaitFor,
+    begin: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void,
+  ): Promise<Value> {
+    const { steps, clock, scheduler } = this.#thread.environment
+    return new Promise((resolve, reject) => {
+      let isOver = false
+      const end = (goOn: () => void) => {
+        if (isOver) return
+        isOver = true
+        if (this.waiting && isBlocked(this.waiting)) this.#thread.execution.stall.blocked(-1)
+        // From this moment on the thread goes on by itself, even before it is called.
+        if (awaits) scheduler.setAwaitedThreads(this.#thread.thread_id, [])
+        if (kind === 'event') scheduler.setAwaitsEvent(this.#thread.thread_id, false)
+        if (kind === 'operator') scheduler.setHeld(this.#thread.thread_id, false)
+        this.waiting = null
+        this.#interrupt = null
+        steps.push(goOn)
+      }
+      const wanted = this.#interrupting(interruptedBy)
+      if (wanted) return end(() => reject(wanted))
+      const callOff = begin(
+        (value) => end(() => resolve(value)),
+        (error) => end(() => reject(error)),
+      )
+      if (isOver) return
+      this.waiting = { kind, what, since_ms: clock.now(), obstacles }
+      if (isBlocked(this.waiting)) this.#thread.execution.stall.blocked(1)
+      this.#interrupt = (interrupt) => {
+        if (severity[interrupt.kind] < severity[interruptedBy]) return
+        callOff()
+        end(() => reject(interrupt))
+      }
+      // Each of these calls may let other threads go on, which end this wait.
+      if (awaits) scheduler.setAwaitedThreads(this.#thread.thread_id, awaits())
+      // What the thread waits for may need a device that is reserved for the thread.
+      if (!isOver && (kind === 'event' || kind === 'operator')) scheduler.cancelReservations(this.#thread.thread_id)
+      if (!isOver && kind === 'event') scheduler.setAwaitsEvent(this.#thread.thread_id, true)
+      if (!isOver && kind === 'operator') scheduler.setHeld(this.#thread.thread_id, true)
+      if (isOver) return
+      // A callback may have paused or ended the thread meanwhile.
+      const since = this.#interrupting(interruptedBy)
+      if (since) this.#interrupt?.(since)
+    })
+  }
+
+  /** Pauses the thread if it is to pause; undefined if it is not. Throws or rejects with an `Interrupt` if it is to end. */
+  safePoint(then: ThreadStatus = 'RESOLVING_ACTION_LOCATION'): Promise<void> | undefined {
+    const wanted = this.#interrupting('pause')
+    if (!wanted) return undefined
+    if (wanted.kind !== 'pause') throw wanted
+    return this.#hold(this.#wanted.pause!, then).then(() => this.safePoint(then))
+  }
+
+  /** Runs `work`, and runs it again after each pause that interrupts it, from which the thread goes on with the status `then`. */
+  async pausable<Value>(work: () => Promise<Value>, then?: ThreadStatus): Promise<Value> {
+    for (;;) {
+      await this.safePoint(then)
+      try {
+        return await work()
+      } catch (error) {
+        if (!isPause(error)) throw error
+      }
+    }
+  }
+
+  /** Runs `work`, which an operator may skip while the thread waits in it: then this rejects with an `Interrupt`. */
+  async skippable<Value>(key: string, work: () => Promise<Value>): Promise<Value> {
+    this.setSkippable(key)
+    try {
+      return await work()
+    } finally {
+      this.setSkippable(null)
+    }
+  }
+
+  /** Sets the key of the step or action that an operator may skip while the thread waits; null for none. */
+  setSkippable(key: string | null): void {
+    this.#skippable = key
+  }
+
+  /** Skips the step or action with this key: at once if the thread waits in it, else when the thread comes to it. */
+  skip(key: string): void {
+    if (!this.#thread.isToSkip(key)) this.#thread.set({ skips: [...this.#thread.state.skips, key] })
+    if (this.#skippable === key) this.#interrupt?.(new Interrupt('skip'))
+  }
+
+  maySkip(key: string): boolean {
+    return this.#skippable === key
+  }
+
+  async #hold(reason: 'manual' | 'system', then: ThreadStatus): Promise<void> {
+    this.pause_reason = reason
+    this.#thread.environment.scheduler.cancelReservations(this.#thread.thread_id)
+    // A subscriber may end the pause at once.
+    const resumed = new Promise<void>((resolve, reject) => {
+      this.#resume = () => this.#thread.environment.steps.push(resolve)
+      // Somebody may say meanwhile where its labware is.
+      this.#waitForOperator(() => wordsOfPause(this.#thread, reason, this))
+      this.#interrupt = (interrupt) => {
+        if (interrupt.kind !== 'pause') this.#thread.environment.steps.push(() => reject(interrupt))
+      }
+    })
+    try {
+      this.#thread.become('PAUSED')
+      this.#thread.environment.scheduler.setHeld(this.#thread.thread_id, true)
+      await resumed
+    } finally {
+      this.#thread.environment.scheduler.setHeld(this.#thread.thread_id, false)
+      this.waiting = null
+      this.#resume = null
+      this.#interrupt = null
+      this.pause_reason = null
+    }
+    // A thread that ends keeps its error.
+    if (this.#afterRestart === 'thread') throw new Interrupt('abort')
+    if (reason === 'system') this.#thread.set({ last_error: null, error_before: null })
+    this.#thread.become(then)
+  }
+
+  #waitForOperator(words: () => string): void {
+    this.waiting = {
+      kind: 'operator',
+      get what() {
+        return words()
+      },
+      since_ms: this.#thread.environment.clock.now(),
+      obstacles: () => [],
+    }
+  }
+
+  /**
+   * Holds the thread because of an error until somebody decides. Resolves with where it goes on, which the caller says with `recovered`; or
+   * with what `otherwise` was given, when that came first. Rejects with an `Interrupt` when the thread is to end.
+   */
+  async decisionAt<Site extends PauseSite, Other = never>(
+    site: Site,
+    error: unknown,
+    { refuses = () => undefined, otherwise }: { refuses?: Refuses; otherwise?(tell: (other: Other) => void): void } = {},
+  ): Promise<GoesOnFrom<Site> | Other> {
+    if (this.#wanted.stop) {
+      this.#thread.set({ last_error: messageOf(error) })
+      throw new Interrupt('abort')
+    }
+    this.#site = site
+    this.#refuses = refuses
+    // The lease ends, so that a person can mend and initialize the device.
+    this.#thread.endLease()
+    this.#thread.environment.scheduler.cancelReservations(this.#thread.thread_id)
+    this.pause_reason = 'error'
+    this.#thread.set({ last_error: messageOf(error) })
+    const decided = new Promise<GoesOn | Other>((resolve, reject) => {
+      this.#waitForOperator(wordsOfError(this.#thread.environment, site, error))
+      this.#decide = (going) => this.#thread.environment.steps.push(() => resolve(going))
+      otherwise?.((other) => {
+        this.#decide = null
+        this.#thread.environment.steps.push(() => resolve(other))
+      })
+      this.#interrupt = (interrupt) => {
+        // Labware in a gripper is not left there.
+        const isHeldOn = interrupt.kind === 'pause' || (interrupt.kind === 'skip' && site === 'MOVE')
+        if (!isHeldOn) this.#thread.environment.steps.push(() => reject(interrupt))
+      }
+    })
+    let isSkipped = false
+    try {
+      this.#thread.become('PAUSED')
+      this.#thread.environment.scheduler.setHeld(this.#thread.thread_id, true)
+      const going = await decided
+      if (going === 'thread') throw new Interrupt('abort')
+      return going as GoesOnFrom<Site> | Other
+    } catch (interrupt) {
+      isSkipped = interrupt instanceof Interrupt && interrupt.kind === 'skip'
+      throw interrupt
+    } finally {
+      this.#thread.environment.scheduler.setHeld(this.#thread.thread_id, false)
+      this.waiting = null
+      this.#decide = null
+      this.#interrupt = null
+      this.#site = null
+      this.pause_reason = null
+      this.#thread.leaseDevice()
+      if (isSkipped) this.recovered()
+    }
+  }
+
+  /** Returns where the thread goes on after the action at `path`, if a restart interrupted that and it is not to be done again. Can be asked once. */
+  leftByRestart(path: string): Exclude<ActionExit['to'], 'again'> | undefined {
+    if (this.#thread.state.interrupted?.path !== path) return undefined
+    this.#thread.set({ interrupted: null })
+    return this.#afterRestart === 'here' || this.#afterRestart === 'thread' ? undefined : this.#afterRestart
+  }
+
+  /** Ends the error that held the thread, which takes the status `then`. A run that is paused pauses the thread again. */
+  recovered(then: ThreadStatus = 'RESOLVING_ACTION_LOCATION'): void {
+    this.#thread.set({ last_error: null })
+    if (this.#thread.execution.paused) this.pause(this.#thread.execution.paused.reason)
+    this.#thread.become(then)
+  }
+
+  /** Ends the error that held the thread by leaving the action. The caller throws the answer. */
+  leaves(to: ActionExit['to']): ActionExit {
+    this.recovered()
+    return new ActionExit(to)
+  }
+
+  /** Pauses the thread at the next safe point; never in a device call or a move. Returns whether that changed anything. */
+  pause(reason: 'manual' | 'system'): boolean {
+    if (this.#thread.isOver || this.isStopping || this.#wanted.pause || this.#site) return false
+    this.#wanted.pause = reason
+    this.#interrupt?.(new Interrupt('pause'))
+    return true
+  }
+
+  /** Whether nobody has said where its labware is, whose move the end of the service cut off. Without drivers there is no gripper to look at. */
+  get isLost(): boolean {
+    return this.#thread.environment.mode !== 'PURE_SIM' && isUncertain(this.#thread.state)
+  }
+
+  /** Throws `conflict` while nobody has said where its labware is, whose move the end of the service cut off. A thread that is stopping moves nothing. */
+  mustBeResumable(): void {
+    if (this.isLost && !this.isStopping) throw new LabError('conflict', uncertainty(this.#thread.state))
+  }
+
+  /** Ends a pause, also one that has not begun. Throws `conflict` where an error holds the thread, or nobody knows where its labware is. */
+  resume(): boolean {
+    if (this.#site) {
+      throw new LabError(
+        'conflict',
+        `thread ${this.#thread.name} stands because of an error: ${this.#thread.last_error}; recover it with one of ${decisionsAt(this.#site).join(', ')}`,
+      )
+    }
+    this.mustBeResumable()
+    return this.#endPause()
+  }
+
+  #endPause(): boolean {
+    if (!this.#wanted.pause) return false
+    this.#wanted.pause = null
+    this.#resume?.()
+    return true
+  }
+
+  /**
+   * Decides about the error that holds the thread. `on` is the device at which the action is done again. Throws `conflict` when no error holds
+   * the thread, or for a decision that is not possible there.
+   */
+  recover(decision: Decision, on?: { path: string; device: string }): void {
+    if (this.#thread.following) {
+      this.#thread.following.control.recover(decision, on)
+      return
+    }
+    const site = this.undecidedAt
+    if (!site || (site !== 'RESTART' && !this.#decide))
+      throw new LabError('conflict', nothingToDecide(this.#thread, { isDecided: this.#site !== null, isPaused: this.#resume !== null }))
+    const going = goesOn(site, decision)
+    if (!going) {
+      throw new LabError('conflict', `${decision} is not possible at ${site}; possible are ${decisionsAt(site).join(', ')}`)
+    }
+    const refusal = site === 'RESTART' ? undefined : this.#refuses(decision)
+    if (refusal && !on) throw new LabError('conflict', refusal)
+    // The chosen device stays chosen over a restart, and over a move that fails on the way.
+    if (on || (site !== 'RESTART' && site !== 'MOVE')) this.#thread.set({ retry_on: on ?? null })
+    if (site === 'RESTART') {
+      // A thread that ends leaves its labware where it may be.
+      if (going !== 'thread') this.mustBeResumable()
+      this.#afterRestart = going as GoesOnFrom<'RESTART'> | 'thread'
+      this.#endPause()
+      return
+    }
+    const decide = this.#decide
+    this.#decide = null
+    decide?.(going)
+  }
+
+  /** Ends the thread when the call or move under way has ended, without the move to its end. Where an error holds it, it is aborted. */
+  stop(): boolean {
+    if (this.#thread.isOver || this.isStopping) return false
+    if (this.#decide) {
+      this.recover('ABORT_THREAD')
+      return true
+    }
+    this.#wanted.stop = true
+    this.#thread.become('STOPPING')
+    this.#interrupt?.(new Interrupt('stop'))
+    return true
+  }
+
+  /** Cuts the thread off: a device that works for it is halted. */
+  cutOff(why: string): void {
+    if (this.#thread.isOver || this.#wanted.abort) return
+    this.#wanted.abort = true
+    this.#thread.set({ last_error: this.#thread.last_error ?? why })
+    this.#interrupt?.(new Interrupt('abort'))
+    this.#cutOff.abort(new LabError('stopped', why))
+  }
+
+  /** The interrupt that is due, if this wait can be interrupted by it. */
+  #interrupting(interruptedBy: Interruption): Interrupt | undefined {
+    const { abort, stop, pause } = this.#wanted
+    if (abort) return new Interrupt('abort')
+    if (stop && interruptedBy !== 'abort') return new Interrupt('stop')
+    if (interruptedBy === 'pause' && this.#skippable !== null && this.#thread.isToSkip(this.#skippable)) return new Interrupt('skip')
+    return pause && interruptedBy === 'pause' ? new Interrupt('pause') : undefined
+  }
+}

@@ -1,0 +1,41 @@
+// One attempt at a hop: its status, and how far the transporter came.
+
+import type { Hop } from '../../plans/graph.ts'
+import type { MoveState } from '../../state/move.ts'
+import { type ActionStatus, actionTransitions, Status } from '../../state/statuses.ts'
+import type { Carrier } from '../carrier.ts'
+
+const nothing = { is_placing: false, has_failed_pick: false }
+
+export class MoveRun {
+  readonly action_id: string
+  readonly thread: Carrier
+  readonly hop: Hop
+  /** When the pick was commanded, on the clock of the environment. */
+  picked_ms: number | null = null
+  /** Part of the state of the thread. */
+  readonly state: MoveState
+  readonly status: Status<ActionStatus>
+
+  /** `before`: what an earlier attempt at the hop has left open: whether the labware is in the gripper, or stands there already. */
+  constructor(thread: Carrier, hop: Hop, before: Pick<MoveState, 'is_placing' | 'has_failed_pick'> = nothing) {
+    this.action_id = thread.environment.newId()
+    this.thread = thread
+    this.hop = hop
+    const { is_placing, has_failed_pick } = before
+    this.state = { action_id: this.action_id, status: 'CREATED', ...hop, is_placing, has_failed_pick }
+    this.status = new Status<ActionStatus>(actionTransitions, this, (status) => this.#publish(status))
+    this.status.become('AWAITING_MOVE_RESERVATION')
+  }
+
+  set(members: Partial<MoveState>): void {
+    this.thread.setIn('move', this.state, members)
+  }
+
+  #publish(action_status: ActionStatus): void {
+    const { thread, action_id } = this
+    const { execution } = thread
+    execution.emit('ACTION', action_id, action_status, Object.assign(thread.context(), { action_id, action_status, action_name: null }))
+    execution.timeline.move(this, action_status)
+  }
+}

@@ -1,0 +1,292 @@
+// The way of labware to a place: the place is requested from the scheduler, then the way there. While a thread waits, it makes room for others.
+
+import { LabError } from '../../../errors.ts'
+import type { Signal } from '../../../kit/signal.ts'
+import type { Hop } from '../../plans/graph.ts'
+import type { Again, Candidate, Obstacle, Request, RequestHandle } from '../../scheduler/request.ts'
+import type { Scheduler } from '../../scheduler/scheduler.ts'
+import { ActionExit } from '../recovery.ts'
+import type { LabwareThread } from '../thread.ts'
+import { ride } from './hop.ts'
+
+type Answer = { granted: Candidate | undefined } | { position: string; again: Again } | { stuck: string }
+
+export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'use' | 'keeps'> & {
+  what: string
+  /** See `Request`; looked up anew when `guests` tells. */
+  inputs?(): readonly string[]
+  guests?: Signal
+  /** Whether the labware may be parked elsewhere meanwhile; true by default. */
+  mayPark?: boolean
+  priority?: Request['priority']
+  /** Called when nothing can be granted at once. */
+  onWait?(): void
+  /** Calls `tell` when the request is no longer needed. The returned function calls that off. */
+  unless?(tell: () => void): () => void
+}
+
+/**
+ * Requests one of several places, and resolves with the one that was granted; with undefined when none is needed any longer. In a deadlock that
+ * cannot be resolved somebody has to decide. Rejects with `conflict` when there is no way there.
+ */
+export function request(
+  thread: LabwareThread,
+  wanted: ThreadRequest & { unless: NonNullable<ThreadRequest['unless']> },
+): Promise<Candidate | undefined>
+export function request(thread: LabwareThread, wanted: ThreadRequest): Promise<Candidate>
+export async function request(thread: LabwareThread, wanted: ThreadRequest): Promise<Candidate | undefined> {
+  let again: Again | undefined
+  for (;;) {
+    mustLead(thread, wanted.what, wanted.candidates)
+    const asking = new Asking(thread, wanted)
+    const waiting = { kind: 'reservation', what: wanted.what, obstacles: () => asking.obstacles() } as const
+    const answer = await thread.control.wait<Answer>(waiting, (resolve) => asking.begin(resolve, again))
+    if ('granted' in answer) return answer.granted
+    if ('stuck' in answer) {
+      asking.end()
+      await decideDeadlock(thread, answer.stuck)
+      continue
+    }
+    await park(thread, answer.position)
+    again = answer.again
+  }
+}
+
+/** A request in the hands of its thread, and what the scheduler answers. One object in place of many functions: hundreds of requests wait at once. */
+class Asking implements Request {
+  readonly thread_id: string
+  readonly priority: 0 | 1
+  readonly alone: boolean
+  readonly candidates: Request['candidates']
+  readonly after: Request['after']
+  readonly use: Request['use']
+  readonly keeps: Request['keeps']
+  readonly park: Request['park']
+  inputs: readonly string[]
+  readonly #wanted: ThreadRequest
+  readonly #scheduler: Scheduler
+  #asked: RequestHandle | undefined
+  #resolve: ((answer: Answer) => void) | undefined
+  #isUnneeded = false
+  #callOff: (() => void) | undefined
+  #unwatch: (() => void) | undefined
+
+  constructor(thread: LabwareThread, wanted: ThreadRequest) {
+    const { candidates, after, use, keeps, inputs, priority = 1, mayPark = true } = wanted
+    this.thread_id = thread.thread_id
+    this.priority = priority
+    this.alone = thread.execution.workflow.isAlone
+    this.candidates = candidates
+    this.after = after
+    this.use = use
+    this.keeps = keeps
+    this.inputs = inputs?.() ?? []
+    this.park = mayPark && isParkable(thread) ? this.#toPark : undefined
+    this.#wanted = wanted
+    this.#scheduler = thread.environment.scheduler
+  }
+
+  /** Requests it: `resolve` may be called before this returns. The returned function takes the request back. */
+  begin(resolve: (answer: Answer) => void, again: Again | undefined): () => void {
+    const { unless, guests, onWait } = this.#wanted
+    this.#resolve = resolve
+    this.#callOff = unless?.(() => this.#needless())
+    if (this.#isUnneeded) return this.#callOff!
+    this.#unwatch = guests?.watch(() => this.#look())
+    this.#asked = this.#scheduler.request(this, again)
+    try {
+      if (this.#asked.state === 'waiting') onWait?.()
+    } catch (error) {
+      this.end()
+      throw error
+    }
+    return () => this.end()
+  }
+
+  granted(granted: Candidate): void {
+    this.#answer({ granted })
+  }
+
+  stuck(stuck: string): void {
+    this.#answer({ stuck })
+  }
+
+  obstacles(): Obstacle[] {
+    return this.#asked?.explain() ?? []
+  }
+
+  /** Takes the request back. */
+  end(): void {
+    this.#leave()
+    this.#asked?.withdraw()
+  }
+
+  #toPark(position: string, again: Again): void {
+    this.#answer({ position, again })
+  }
+
+  #needless(): void {
+    this.#isUnneeded = true
+    this.#unwatch?.()
+    this.#asked?.withdraw()
+    this.#resolve?.({ granted: undefined })
+  }
+
+  /** The labware that may stand there already may be another now. */
+  #look(): void {
+    const now = this.#wanted.inputs?.() ?? []
+    if (isSame(now, this.inputs)) return
+    this.inputs = now
+    this.#asked?.admit(now)
+  }
+
+  #answer(answer: Answer): void {
+    this.#leave()
+    this.#resolve?.(answer)
+  }
+
+  /** Looks no longer whether the request is needed, and for which labware. */
+  #leave(): void {
+    this.#callOff?.()
+    this.#unwatch?.()
+  }
+}
+
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((one, i) => one === others[i])
+}
+
+async function decideDeadlock(thread: LabwareThread, stuck: string): Promise<void> {
+  const why = inNames(stuck, thread)
+  thread.execution.incident('UNRESOLVABLE_DEADLOCK', `${thread.name}: ${why}`, thread, { recovery_action: 'THREAD_RECOVER_RETRY' })
+  await thread.control.decisionAt('DEADLOCK', new Error(why))
+  thread.control.recovered()
+}
+
+/** Replaces ids by names: the scheduler knows threads by id. */
+function inNames(text: string, { execution, environment }: LabwareThread): string {
+  return text.replace(/\b(labware|thread) ([\w-]+)/g, (whole, kind: string, id: string) => {
+    const name = kind === 'labware' ? environment.labware.get(id)?.name : execution.find(id)?.name
+    return name ?? whole
+  })
+}
+
+/** Waits for others. Meanwhile the labware may be parked out of their way. */
+export async function idle<Value>(
+  thread: LabwareThread,
+  waiting: Parameters<LabwareThread['control']['wait']>[0],
+  begin: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void,
+): Promise<Value> {
+  const status = thread.status.current
+  let again: Again | undefined
+  for (;;) {
+    const answer = await thread.control.wait<{ value: Value } | { position: string; again: Again }>(waiting, (resolve, reject) => {
+      let asked: RequestHandle | undefined
+      let isOver = false
+      const end = () => {
+        isOver = true
+        asked?.withdraw()
+      }
+      const callOff = begin(
+        (value) => {
+          end()
+          resolve({ value })
+        },
+        (error) => {
+          end()
+          reject(error)
+        },
+      )
+      // A thread that goes on at once needs no parking.
+      if (isOver) return callOff
+      const park = (position: string, again: Again) => {
+        callOff()
+        resolve({ position, again })
+      }
+      const out = isParkable(thread) ? { park } : {}
+      asked = thread.environment.scheduler.request(
+        { thread_id: thread.thread_id, priority: 1, candidates: [], granted: () => {}, ...out },
+        again,
+      )
+      return () => {
+        asked?.withdraw()
+        callOff()
+      }
+    })
+    if ('position' in answer) {
+      await park(thread, answer.position)
+      thread.become(status)
+      again = answer.again
+      continue
+    }
+    return answer.value
+  }
+}
+
+/**
+ * Brings the labware to a position that is reserved for it. The whole route is granted at once, so that nothing waits where it blocks others. A
+ * stop waits
+ * for the arrival. `reserve` returns the position each time anew. Rejects with `conflict` when the position is reserved no longer. Resolves with
+ * false when labware that goes to be parked cannot get there, and there is another position for it.
+ */
+export async function goTo(thread: LabwareThread, reserve: string | (() => string), isParking = false): Promise<boolean> {
+  const { scheduler } = thread.environment
+  const { labware, thread_id } = thread
+  const { labware_id } = labware
+  for (;;) {
+    const position = typeof reserve === 'string' ? reserve : reserve()
+    if (scheduler.whereIs(labware_id) === position) return true
+    // A person put the labware there, and then elsewhere: that used the reservation up.
+    if (scheduler.position(position).reserved_for !== thread_id)
+      throw new LabError('conflict', `${position} is kept for ${labware.name} no longer, which was put elsewhere by hand; try again`)
+    mustLead(thread, position, [{ position }])
+    thread.become('AWAITING_MOVE_RESERVATION')
+    let travel: ReturnType<typeof scheduler.requestRoute> | undefined
+    const route = await thread.control.wait<readonly Hop[] | undefined>(
+      { kind: 'reservation', what: `the way to ${position}`, interruptedBy: 'abort', obstacles: () => travel?.explain() ?? [] },
+      (resolve) => {
+        const divert = isParking ? () => resolve(undefined) : undefined
+        travel = scheduler.requestRoute(thread.thread_id, labware_id, position, resolve, divert)
+        return travel.withdraw
+      },
+    )
+    if (!route) {
+      travel?.withdraw()
+      return false
+    }
+    try {
+      for (const hop of route) {
+        if (scheduler.whereIs(labware_id) !== hop.from) break
+        thread.become('AWAITING_MOVE_RESERVATION')
+        thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
+        thread.become('MOVING')
+        thread.setLabware({ state: 'IN_JOURNEY' })
+        await ride(thread, hop)
+      }
+    } catch (error) {
+      // The labware goes to another device.
+      if (error instanceof ActionExit) travel?.withdraw()
+      throw error
+    }
+    // The route has ended already, unless a person moved the labware.
+    travel?.withdraw()
+  }
+}
+
+/** Throws `conflict` where no way leads from the labware's position to any of the candidates: somebody has carried it there. */
+export function mustLead({ thread_id, labware, environment }: LabwareThread, what: string, candidates: readonly Candidate[]): void {
+  if (environment.scheduler.canReach(thread_id, candidates)) return
+  const from = environment.scheduler.whereIs(labware.labware_id)
+  throw new LabError(
+    'conflict',
+    `there is no way from ${from} to ${what}; carry ${labware.name} to where there is one, and say that it stands there`,
+  )
+}
+
+async function park(thread: LabwareThread, position: string): Promise<void> {
+  if (await goTo(thread, position, true)) thread.setLabware({ state: 'PARKED' })
+}
+
+function isParkable({ plan, labware, environment }: LabwareThread): boolean {
+  return !plan.template.immovable && environment.scheduler.whereIs(labware.labware_id) !== undefined
+}

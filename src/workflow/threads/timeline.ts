@@ -1,0 +1,118 @@
+// The timeline of an execution: a row for each action and each hop, the newest ten thousand of them.
+
+import type { Hop } from '../plans/graph.ts'
+import { type ActionStatus, actionTransitions, isTerminal } from '../state/statuses.ts'
+
+export type TimelineRow = {
+  action_id: string
+  thread_id: string
+  thread_name: string
+  /** `move` is one hop. */
+  kind: 'action' | 'move'
+  name: string | null
+  method_id: string | null
+  method_name: string | null
+  /** The device of an action; a move has `from`, `to` and `transporter`. */
+  device: string | null
+  from: string | null
+  to: string | null
+  transporter: string | null
+  status: ActionStatus
+  /** Seconds since the execution began, on its own clock; null while it is not so far. */
+  created: number
+  started: number | null
+  ended: number | null
+}
+
+type Named = { readonly name: string }
+type Thread = Named & { readonly thread_id: string }
+type TimedAction = {
+  readonly action_id: string
+  readonly owner: Thread
+  readonly plan: Named
+  readonly method: { readonly method_id: string; readonly plan: Named } | null
+  readonly device: string | null
+}
+type TimedMove = { readonly action_id: string; readonly thread: Thread; readonly hop: Hop }
+
+const mostKept = 10_000
+
+export class Timeline {
+  readonly #now: () => number
+  readonly #rows = new Map<string, TimelineRow>()
+  /** Rows that are no longer kept. */
+  dropped = 0
+  actions = 0
+  moves = 0
+
+  /** `now` is in seconds since the execution began. */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  get size(): number {
+    return this.#rows.size
+  }
+
+  rows(): TimelineRow[] {
+    return [...this.#rows.values()]
+  }
+
+  row(action_id: string): TimelineRow | undefined {
+    return this.#rows.get(action_id)
+  }
+
+  action(run: TimedAction, status: ActionStatus): void {
+    const row = this.#rows.get(run.action_id) ?? this.#begin(rowOf(run, this.#now()))
+    row.device = run.device
+    this.#note(row, status, 'EXECUTING_ACTION')
+  }
+
+  move(run: TimedMove, status: ActionStatus): void {
+    const row = this.#rows.get(run.action_id) ?? this.#begin(rowOf(run, this.#now()))
+    this.#note(row, status, 'PREPARING_TO_MOVE')
+  }
+
+  #note(row: TimelineRow, status: ActionStatus, starts: ActionStatus): void {
+    row.status = status
+    if (status === starts) row.started = this.#now()
+    if (isTerminal(actionTransitions, status)) row.ended = this.#now()
+  }
+
+  #begin(row: TimelineRow): TimelineRow {
+    if (row.kind === 'action') this.actions++
+    else this.moves++
+    this.#rows.set(row.action_id, row)
+    if (this.#rows.size > mostKept) {
+      this.#rows.delete(this.#rows.keys().next().value!)
+      this.dropped++
+    }
+    return row
+  }
+}
+
+function rowOf(run: TimedAction | TimedMove, created: number): TimelineRow {
+  const isMove = 'hop' in run
+  const { thread_id, name } = isMove ? run.thread : run.owner
+  const { plan, method } = isMove ? { plan: null, method: null } : run
+  const { from, to, transporter } = isMove ? run.hop : nowhere
+  return {
+    action_id: run.action_id,
+    thread_id,
+    thread_name: name,
+    kind: isMove ? 'move' : 'action',
+    name: plan?.name ?? null,
+    method_id: method?.method_id ?? null,
+    method_name: method?.plan.name ?? null,
+    device: null,
+    from,
+    to,
+    transporter,
+    status: 'CREATED',
+    created,
+    started: null,
+    ended: null,
+  }
+}
+
+const nowhere = { from: null, to: null, transporter: null }
