@@ -109,6 +109,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
           refused: (bound, message) => refusals.count(bound, `a run is refused: ${message}`),
         },
         backpressure: () => hub.log.backpressure(),
+        note: (sentence) => log.info(`scheduler: ${sentence}`),
         ...instead,
       }),
   )

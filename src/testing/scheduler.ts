@@ -75,6 +75,8 @@ type Wish = Partial<Omit<Request, 'candidates' | 'after'>> & { after?: string[];
 export class Stage {
   readonly scheduler: Scheduler
   readonly log: string[] = []
+  /** The decisions about deadlocks, in order. */
+  readonly decisions: string[] = []
   readonly asked = new Map<string, RequestHandle>()
   readonly #wishes = new Map<string, { words: string; wish: Wish }>()
   readonly #parks = new Map<string, { position: string; again: Again }>()
@@ -82,7 +84,10 @@ export class Stage {
 
   constructor(graph: Graph) {
     this.scheduler = new Scheduler(graph, {
-      onDeadlock: (threads, victim) => this.log.push(`deadlock of ${[...threads].sort().join(' ')}: ${victim}`),
+      onDecision: ({ kind, thread_ids, thread_id, granted }) => {
+        if (kind === 'parked') this.log.push(`deadlock of ${[...thread_ids].sort().join(' ')}: ${thread_id}`)
+        this.decisions.push(`${kind} ${thread_id}${granted ? ` ${granted}` : ''}`)
+      },
     })
   }
 

@@ -11,10 +11,13 @@ import type { Workflow } from './plans/plan.ts'
 import { Hops, movesOf } from './plans/timing.ts'
 import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
+import type { Decision } from './scheduler/deadlock_resolver.ts'
+import { DecisionLog } from './scheduler/decision_log.ts'
 import { Scheduler } from './scheduler/scheduler.ts'
 import { LabwareOnDeck } from './state/labware.ts'
 import type { RunMode } from './state/modes.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
+import type { LabwareThread } from './threads/thread.ts'
 
 export type RunEnvironmentOptions = {
   clock: Clock
@@ -28,6 +31,8 @@ export type RunEnvironmentOptions = {
   backpressure?(): Promise<unknown> | undefined
   /** The durations that were learned, where something is driven. */
   durations?: Partial<Record<RunMode, Durations>>
+  /** Takes the decisions of the scheduler about deadlocks, outside PURE_SIM, as sentences for the log. */
+  note?(sentence: string): void
   newId(): string
 }
 
@@ -184,6 +189,11 @@ export class RunEnvironments {
     )
   }
 
+  #thread(thread_id: string): LabwareThread | undefined {
+    for (const { threads } of this.#open()) if (threads.has(thread_id)) return threads.get(thread_id)
+    return undefined
+  }
+
   #reportDeadlock(thread_ids: readonly string[], victim_id: string): void {
     const threads = new Map(this.#open().flatMap(({ threads }) => [...threads]))
     const victim = threads.get(victim_id)
@@ -198,15 +208,20 @@ export class RunEnvironments {
   }
 
   #environment(
-    parts: Omit<RunEnvironment, 'scheduler' | 'labware' | 'failedPicks' | 'newId'>,
+    parts: Omit<RunEnvironment, 'scheduler' | 'decisions' | 'labware' | 'failedPicks' | 'newId'>,
     { graph, document }: Topology,
   ): RunEnvironment {
     const { clock, durations, mode } = parts
-    // Where an arm moves for it somebody may wonder why.
-    const onDeadlock =
-      mode === 'PURE_SIM' ? undefined : (thread_ids: readonly string[], victim: string) => this.#reportDeadlock(thread_ids, victim)
-    const scheduler = new Scheduler(graph, { ahead: { clock, hops: new Hops(document, durations) }, ...(onDeadlock && { onDeadlock }) })
-    return { ...parts, scheduler, labware: new LabwareOnDeck(), failedPicks: new Map(), newId: this.#options.newId }
+    const isDriven = mode !== 'PURE_SIM'
+    const nameOf = (thread_id: string) => this.#thread(thread_id)?.name ?? thread_id
+    const decisions = new DecisionLog({ clock, nameOf, note: isDriven ? this.#options.note : undefined })
+    const onDecision = (decision: Decision) => {
+      decisions.add(decision)
+      // An arm moves because of it, and a person may wonder why.
+      if (isDriven && decision.kind === 'parked') this.#reportDeadlock(decision.thread_ids, decision.thread_id)
+    }
+    const scheduler = new Scheduler(graph, { ahead: { clock, hops: new Hops(document, durations) }, onDecision })
+    return { ...parts, scheduler, decisions, labware: new LabwareOnDeck(), failedPicks: new Map(), newId: this.#options.newId }
   }
 }
 

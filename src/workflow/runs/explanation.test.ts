@@ -212,12 +212,19 @@ test('two that want each other’s places are told, with which of them is put ou
     threads: { a: lane('pad_1', 'a', 'here', 'there'), b: lane('pad_2', 'b', 'there', 'here') },
     start: ['a', 'b'],
   }
-  const { runtime, incidents } = liveRuntime(two, [swap])
+  const notes: string[] = []
+  const { runtime, incidents } = liveRuntime(two, [swap], { note: (sentence) => notes.push(sentence) })
   const execution = await begin(runtime, { workflow: 'swap', run_mode: 'LIVE' })
   for (const name of ['a', 'b']) await threadIn(execution, name, 'AWAITING_EVENT')
   for (const name of ['a', 'b']) execution.emitCustom(name, { value: null, data: {} }, null)
   await until(() => incidents.length > 0)
   t.match(incidents, [{ category: 'RESERVATION_DEADLOCK', message: /^(a, b|b, a) wait for each other; [ab] is put out of the way$/ }])
+  t.match(
+    why(execution).flatMap(({ because }) => because.filter((sentence) => /^[ab] was put out of the way/.test(sentence))),
+    [/^[ab] was put out of the way, because it and [ab] waited for each other \(.* s ago\)$/],
+    'the decision is among the reasons of the thread that it is about',
+  )
+  t.match(notes, [/^[ab] was put out of the way, because it and [ab] waited for each other$/], 'and in the log')
   await until(() => [...execution.threads.values()].every(({ status }) => status.current === 'AWAITING_MANUAL_REMOVE'))
   for (const thread of execution.threads.values()) runtime.operator.done(thread, 'remove', null)
   await runtime.over(execution)

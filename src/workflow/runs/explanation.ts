@@ -2,6 +2,7 @@
 
 import * as v from 'valibot'
 import { described } from '../../kit/described.ts'
+import { inSeconds } from '../../kit/seconds.ts'
 import type { LatchedFault } from '../equipment/equipment.ts'
 import type { Obstacle } from '../scheduler/request.ts'
 import { uncertainty } from '../state/move.ts'
@@ -19,7 +20,10 @@ export const Reason = v.strictObject({
   status: v.string(),
   waits_for: described(v.nullable(v.string()), 'null when it is at work'),
   since_s: Since,
-  because: described(v.array(v.string()), 'A sentence for each thing in its way'),
+  because: described(
+    v.array(v.string()),
+    'A sentence for each thing in its way, and one for the last decision of the scheduler about its deadlock',
+  ),
 })
 export type Reason = v.InferOutput<typeof Reason>
 
@@ -56,7 +60,11 @@ export function why(execution: Execution): Reason[] {
   return execution.live().map((thread) => {
     const { thread_id, name, status } = thread
     const { waiting } = thread.control
-    const because = waiting ? unique(waiting.obstacles().map((obstacle) => worded(obstacle, execution))) : []
+    const decision = execution.environment.decisions.of(thread_id)
+    const because = [
+      ...(waiting ? unique(waiting.obstacles().map((obstacle) => worded(obstacle, execution))) : []),
+      ...(decision ? [`${decision.sentence} (${inSeconds(seconds(now - decision.at_ms))} ago)`] : []),
+    ]
     const since_s = waiting ? seconds(now - waiting.since_ms) : 0
     return { thread_id, thread_name: name, status: status.current, waits_for: waiting?.what ?? null, since_s, because }
   })

@@ -11,7 +11,19 @@ import type { Reservations } from './reservations.ts'
 import type { RouteGrants } from './route_grants.ts'
 import { canGoOn, doubting, WaitForGraph } from './wait_for_graph.ts'
 
-export type OnDeadlock = (thread_ids: readonly string[], victim: string) => void
+/**
+ * A decision about threads that wait for each other: `parked`, labware is put out of the way; `granted_unsafe`, a request is granted after which others may
+ * be stuck; `granted_reserved`, a request is granted against the reservation of another thread; `stuck`, a person has to make room.
+ */
+export type Decision = {
+  kind: 'parked' | 'granted_unsafe' | 'granted_reserved' | 'stuck'
+  thread_ids: readonly string[]
+  /** The thread that is parked, granted its request, or stuck. */
+  thread_id: string
+  /** The device or position that is granted; null where none is. */
+  granted: string | null
+}
+export type OnDecision = (decision: Decision) => void
 
 export class DeadlockResolver {
   readonly #occupancy: Occupancy
@@ -19,7 +31,7 @@ export class DeadlockResolver {
   readonly #reservations: Reservations
   readonly #waitForGraph: WaitForGraph
   readonly #parking: Parking
-  readonly #onDeadlock: OnDeadlock | undefined
+  readonly #onDecision: OnDecision | undefined
   readonly #suspects = new SmallSet<Claimant>()
   /** The tickets that idlers keep from a nest, while there is nowhere to put them. */
   readonly #cramped = new Set<Ticket>()
@@ -39,13 +51,13 @@ export class DeadlockResolver {
       routeGrants,
       reservations,
       isHeld,
-      onDeadlock,
+      onDecision,
     }: {
       requests: RequestQueue
       routeGrants: RouteGrants
       reservations: Reservations
       isHeld: (claimant: Claimant) => boolean
-      onDeadlock: OnDeadlock | undefined
+      onDecision: OnDecision | undefined
     },
   ) {
     this.#occupancy = occupancy
@@ -53,7 +65,7 @@ export class DeadlockResolver {
     this.#reservations = reservations
     this.#waitForGraph = new WaitForGraph(occupancy, { routeGrants, reservations, isHeld })
     this.#parking = new Parking(occupancy, { requests, routeGrants })
-    this.#onDeadlock = onDeadlock
+    this.#onDecision = onDecision
   }
 
   /** Marks a claimant that began to wait, or waits for others than before: a new deadlock contains it. */
@@ -194,10 +206,7 @@ export class DeadlockResolver {
   /** Parks the victim, and promises each resource of the cycle to the claimant that waits for it. */
   #parkOf(members: ReadonlySet<Claimant>, victim: Ticket): boolean {
     if (!this.#parking.nearestPad(victim.claimant)) return false
-    this.#onDeadlock?.(
-      [...members].map(({ thread_id }) => thread_id),
-      victim.claimant.thread_id,
-    )
+    this.#decided('parked', members, victim)
     // Nobody else may enter the cycle while it turns: the parking position would not become free again.
     for (const { claimant, resource } of this.#waitForGraph.ringOf(victim.claimant, members) ?? []) {
       const isKept = claimant.ticket && resource && this.#reservations.barred(claimant.ticket, resource) !== undefined
@@ -265,8 +274,10 @@ export class DeadlockResolver {
       )
         best = ticket
     }
-    if (best) this.#requests.grant(best, best.unsafe)
-    return best !== undefined || this.#grantBarred(members)
+    if (!best) return this.#grantBarred(members)
+    this.#decided('granted_unsafe', members, best, best.unsafe)
+    this.#requests.grant(best, best.unsafe)
+    return true
   }
 
   /** Whether labware of a deadlock that only lacks a parking position could be parked there. */
@@ -286,6 +297,7 @@ export class DeadlockResolver {
       if (!ticket || !resource || !isMeant(ticket) || resource.isClosedTo(ticket.claimant, ticket.inputs)) continue
       const barred = this.#reservations.barred(ticket, resource)
       if (barred?.reason === 'booked' && barred.by) this.#reservations.giveUp(barred.by)
+      this.#decided('granted_reserved', members, ticket, ticket.barred)
       this.#requests.grant(ticket, ticket.barred)
       return true
     }
@@ -310,6 +322,7 @@ export class DeadlockResolver {
     this.#occupancy.version++
     // Others may have waited for this one to move.
     this.suspectAll()
+    this.#decided('stuck', members, calls)
     calls.request.stuck?.(this.#reason(calls))
     return true
   }
@@ -332,6 +345,13 @@ export class DeadlockResolver {
       if (first && !tickets.some(({ isReported }) => isReported)) return first
     }
     return undefined
+  }
+
+  /** Reports a decision; `index` is that of the candidate that is granted. */
+  #decided(kind: Decision['kind'], members: ReadonlySet<Claimant>, { claimant, request }: Ticket, index = -1): void {
+    const candidate = request.candidates[index]
+    const granted = candidate ? ('device' in candidate ? candidate.device : candidate.position) : null
+    this.#onDecision?.({ kind, thread_ids: [...members].map(({ thread_id }) => thread_id), thread_id: claimant.thread_id, granted })
   }
 
   #hasHeld(members: ReadonlySet<Claimant>): boolean {

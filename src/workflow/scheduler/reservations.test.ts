@@ -4,6 +4,7 @@ import { VirtualClock } from '../../kit/clock.ts'
 import { TopologyDocument } from '../plans/documents.ts'
 import { Graph } from '../plans/graph.ts'
 import { Hops } from '../plans/timing.ts'
+import type { Decision } from './deadlock_resolver.ts'
 import type { Keep, Request, RequestHandle, Use } from './request.ts'
 import { Scheduler } from './scheduler.ts'
 
@@ -27,7 +28,9 @@ function bench(pads: string[] = []) {
     devices: Object.fromEntries(devices.map((device) => [device, {}])),
   })
   const clock = new VirtualClock()
-  const scheduler = new Scheduler(new Graph(document), { ahead: { clock, hops: new Hops(document) } })
+  const decisions: Decision[] = []
+  const onDecision = (decision: Decision) => void decisions.push(decision)
+  const scheduler = new Scheduler(new Graph(document), { ahead: { clock, hops: new Hops(document) }, onDecision })
   const log: string[] = []
   const request = (thread_id: string, device: string, more: Partial<Request> = {}): RequestHandle =>
     scheduler.request({
@@ -44,7 +47,7 @@ function bench(pads: string[] = []) {
     scheduler.requestRoute(thread, thread, scheduler.reserveSite(device, thread) ?? device, (route) => {
       for (const { to } of route) scheduler.arrive(thread, to)
     })
-  return { clock, scheduler, log, request, go }
+  return { clock, scheduler, log, decisions, request, go }
 }
 
 test('others get a booked device only if they are done with it before', async (t) => {
@@ -122,7 +125,7 @@ test('where a ring goes through a booking and there is no room, the one that wan
 })
 
 test('who waits for another in a place that is booked for that one gets it where neither could go on', async (t) => {
-  const { scheduler, log, request } = bench()
+  const { scheduler, log, decisions, request } = bench()
   scheduler.put('a', 'stack-1', 'a')
   scheduler.put('b', 'stack-2', 'b')
   request('a', 'd1', { keeps: [keep('d2', 60)] })
@@ -130,6 +133,8 @@ test('who waits for another in a place that is booked for that one gets it where
   t.same(log, ['a gets d1'])
   scheduler.setAwaitedThreads('a', ['b'])
   t.same(log, ['a gets d1', 'b gets d2'])
+  t.match(decisions, [{ kind: 'granted_reserved', thread_id: 'b', granted: 'd2' }])
+  t.same([...decisions[0]!.thread_ids].sort(), ['a', 'b'])
 })
 
 test('whoever hurries goes before those who asked first, and what waits in its way is parked', async (t) => {

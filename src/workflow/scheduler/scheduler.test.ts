@@ -442,6 +442,7 @@ test('without a place to park somebody is told, once', (t) => {
   stage.wish('a', 'd2')
   stage.wish('b', 'd1', { stuck: (reason) => (why = reason) })
   t.equal(why, 'd1 cannot be had: labware a stands there, they wait for each other, and no parking place is free to make room')
+  t.same(stage.decisions, ['stuck b'])
   stage.stand(['c', 's1']).wish('c', 'd3')
   stage.visit('c')
   t.same(stage.news, ['c gets d3'])
@@ -455,6 +456,7 @@ test('labware that must stay is not parked; another is, or somebody is told', (t
   stage.wish('a', 'd2', { stays: true })
   stage.wish('b', 'd1')
   t.same(stage.news, ['deadlock of a b: b', 'b is to park at p1'])
+  t.same(stage.decisions, ['parked b'])
   const both = two().stand(['a', 'd1'], ['b', 'd2'])
   both.wish('a', 'd2', { stays: true })
   both.wish('b', 'd1', { stays: true })
@@ -674,6 +676,18 @@ test('labware that was carried away is looked out for where it stands now, and w
     stage.wish('b', 'd2', { after: ['d1', 's2'] })
     t.same(stage.reasons('b'), ['d2 unsafe a null'])
   }
+  t.end()
+})
+
+test('a request that is unsafe is granted where nothing else could move, and the decision is reported', (t) => {
+  const stage = without().stand(['a', 'd1'], ['b', 's1'])
+  stage.wish('a', 'd1', { after: ['d2', 's2'] })
+  stage.wish('b', 'd2', { after: ['d1', 's2'] })
+  t.same(stage.news, ['a gets d1'])
+  t.same(stage.decisions, [])
+  stage.scheduler.setAwaitedThreads('a', ['b'])
+  t.same(stage.news, ['b gets d2'])
+  t.same(stage.decisions, ['granted_unsafe b d2'])
   t.end()
 })
 

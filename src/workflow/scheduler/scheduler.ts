@@ -4,7 +4,7 @@
 import { Signal } from '../../kit/signal.ts'
 import type { Graph, Hop } from '../plans/graph.ts'
 import { DeadlockAvoidance } from './deadlock_avoidance.ts'
-import { DeadlockResolver, type OnDeadlock } from './deadlock_resolver.ts'
+import { DeadlockResolver, type OnDecision } from './deadlock_resolver.ts'
 import { type AccessHandle, DeviceAccess } from './device_access.ts'
 import { type Claimant, type DeviceSites, Ticket, type Zone } from './model.ts'
 import { Occupancy } from './occupancy.ts'
@@ -32,8 +32,8 @@ export class Scheduler {
   #sequence = 0
   #isSettling = false
 
-  /** Calls `onDeadlock` before it parks a labware to resolve a deadlock. Without `ahead` it makes no reservations in time. */
-  constructor(graph: Graph, { onDeadlock, ahead }: { onDeadlock?: OnDeadlock; ahead?: Ahead } = {}) {
+  /** Calls `onDecision` before each step that resolves a deadlock. Without `ahead` it makes no reservations in time. */
+  constructor(graph: Graph, { onDecision, ahead }: { onDecision?: OnDecision; ahead?: Ahead } = {}) {
     this.graph = graph
     this.#occupancy = new Occupancy(graph)
     this.#reservations = new Reservations(this.#occupancy, ahead, () => this.#settle())
@@ -58,7 +58,7 @@ export class Scheduler {
       routeGrants: this.#routeGrants,
       reservations: this.#reservations,
       isHeld: this.#isHeld,
-      onDeadlock,
+      onDecision,
     })
   }
 

@@ -4,6 +4,7 @@ import type { Clock } from '../../kit/clock.ts'
 import type { StepQueue } from '../../kit/steps.ts'
 import type { Equipment } from '../equipment/equipment.ts'
 import type { Durations } from '../plans/durations.ts'
+import type { DecisionLog } from '../scheduler/decision_log.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
 import type { LabwareOnDeck } from '../state/labware.ts'
 import type { RunMode } from '../state/modes.ts'
@@ -13,6 +14,7 @@ export type RunEnvironment = {
   readonly clock: Clock
   readonly steps: StepQueue
   readonly scheduler: Scheduler
+  readonly decisions: DecisionLog
   readonly equipment: Equipment
   readonly labware: LabwareOnDeck
   /** The durations learned so far; learned further where something is driven. */
