@@ -41,10 +41,12 @@ import { messageOfPaused, messageOfStart } from '../notify/messages.ts'
 import { Notifier, type NotifierOptions } from '../notify/notifier.ts'
 import { Teachpoints } from '../teachpoints/store.ts'
 import { aboutBench } from './about.ts'
+import { type ClosedRooms, closeHalfOpen, closeRooms } from './closing.ts'
 import { exchangeDevices } from './device_exchange.ts'
 import { configured } from './devices.ts'
 import type { ReloadedDevice } from './differences.ts'
 import { LateRuns } from './late_runs.ts'
+import { beginSafely, lossTeller } from './open_incidents.ts'
 import { Reloading, type Source } from './reloading.ts'
 import type { Runs } from './runs.ts'
 
@@ -131,40 +133,40 @@ type BenchOptions = {
 
 /** Opens the bench on a data folder that is ours alone. Sends nothing but queries to the devices. Nothing is open when it rejects. */
 export async function openBench(config: Config, options: BenchOptions): Promise<Bench> {
-  const opened: (() => unknown)[] = []
+  const rooms: Partial<ClosedRooms> = {}
   try {
-    return await open(config, options, opened)
+    return await open(config, options, rooms)
   } catch (error) {
-    for (const close of opened.reverse()) await Promise.resolve(close()).catch(() => undefined)
+    await closeHalfOpen(rooms)
     throw error
   }
 }
 
-/** Adds to `opened` what closes each thing, so that a later one may fail. */
-async function open(config: Config, options: BenchOptions, opened: (() => unknown)[]): Promise<Bench> {
+/** Notes each open room in `rooms`, so that a later one may fail. */
+async function open(config: Config, options: BenchOptions, rooms: Partial<ClosedRooms>): Promise<Bench> {
   const { data_dir, source, topologies, safe, log, clock = systemClock, host = thisHost({ data_dir }) } = options
   const { refusals = new Refusals({ log, clock }) } = options
-  const closedOnFailure = <Room extends { close(): unknown }>(room: Room) => {
-    opened.push(() => room.close())
+  const opened = <Name extends keyof ClosedRooms>(name: Name, room: ClosedRooms[Name]): ClosedRooms[Name] => {
+    rooms[name] = room
     return room
   }
   const version = packageVersion()
   const began = clock.now()
-  const hub = closedOnFailure(await openEvents({ folder: data_dir, config, clock, log }))
+  const hub = opened('hub', await openEvents({ folder: data_dir, config, clock, log }))
   const report: Report = reportsTo(hub, log)
   const ending = () => ({ certificate: reloading.certificate, keys: keys.list() })
   const isReal = (execution_id: string) => !runs.isRehearsed(execution_id)
   const notifying = { folder: data_dir, system_id: config.system_id, clock, log, report, targets: config.notify, isReal, ending }
-  const notifier = closedOnFailure(await openNotifier(hub, { version, safe }, notifying))
+  const notifier = opened('notifier', await openNotifier(hub, { version, safe }, notifying))
   const safeMode = safe === undefined ? () => undefined : beginSafely(hub, log, safe)
-  const load = new Load(hub, clock)
-  const ledger = closedOnFailure(new Ledger({ history: new OperationHistory({ folder: data_dir, report }) }))
-  const latches = await Latches.open(data_dir, report)
-  const descriptions = await Descriptions.open(data_dir, report)
+  const load = opened('load', new Load(hub, clock))
+  const ledger = opened('ledger', new Ledger({ history: new OperationHistory({ folder: data_dir, report }) }))
+  const latches = opened('latches', await Latches.open(data_dir, report))
+  const descriptions = opened('descriptions', await Descriptions.open(data_dir, report))
   const leases = await Leases.open(data_dir, report, (key_id) => keys.isOver(key_id))
-  const journal = closedOnFailure(await OperationJournal.open(data_dir, report))
-  const teachpoints = closedOnFailure(await Teachpoints.open({ folder: data_dir, report }))
-  const keys = closedOnFailure(await Keys.open({ folder: data_dir, report, passed: () => passed(hub) }))
+  const journal = opened('journal', await OperationJournal.open(data_dir, report))
+  const teachpoints = opened('teachpoints', await Teachpoints.open({ folder: data_dir, report }))
+  const keys = opened('keys', await Keys.open({ folder: data_dir, report, passed: () => passed(hub) }))
   const long_requests = new LongRequests({ keys, clock, refusals, limits: () => reloading.config.limits })
   const pairing = new Pairing({
     keys,
@@ -174,25 +176,25 @@ async function open(config: Config, options: BenchOptions, opened: (() => unknow
   })
   // Versions that write what operations came to with its length make the file of requests before anything is carried out.
   const isUsed = await saysItsLength(`${data_dir}/operations.jsonl`)
-  const idempotency = closedOnFailure(await Idempotency.open({ folder: data_dir, isUsed, tellLost: lossTeller(hub, log) }))
-  const audit = closedOnFailure(new Audit({ folder: data_dir, log, report, clock }))
+  const idempotency = opened('idempotency', await Idempotency.open({ folder: data_dir, isUsed, tellLost: lossTeller(hub, log) }))
+  const audit = opened('audit', new Audit({ folder: data_dir, log, report, clock }))
   audit.note({ ...byService, what: `start ${version}` })
   const simulations = new Map<string, Simulation>()
+  opened('simulations', simulations)
   const hardware = thisComputer()
   const make = (device: DeviceConfig, simulations: Map<string, Simulation>) =>
     configured(device, config.time_scale, { clock, log, simulations, hardware, descriptions })
   const devices = config.devices.map((device) => make(device, simulations))
-  const registry = closedOnFailure(new Registry(devices, { clock, hub, ledger, latches, leases, journal, log }))
-  opened.push(() => powerOff(simulations))
-  const watch = closedOnFailure(watched(host, clock, hub))
+  const registry = opened('registry', new Registry(devices, { clock, hub, ledger, latches, leases, journal, log }))
+  const watch = opened('watch', watched(host, clock, hub))
   const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }
-  const backups = closedOnFailure(new Backups({ sources, log, report, clock }))
+  const backups = opened('backups', new Backups({ sources, log, report, clock }))
   await backups.start()
   // From now on an instrument may have to be stopped.
   askAtOnce(false)
   registry.start()
   options.stoppable?.({ config, registry, keys, audit, refusals, log })
-  const input = config.stop_input && closedOnFailure(stopsAll(config.stop_input, { hardware, clock, log, hub, audit, registry }))
+  const input = config.stop_input && opened('input', stopsAll(config.stop_input, { hardware, clock, log, hub, audit, registry }))
   const runs: LateRuns = new LateRuns({
     get config() {
       return reloading.config
@@ -210,13 +212,17 @@ async function open(config: Config, options: BenchOptions, opened: (() => unknow
       options.taken?.(changed, certificate)
     },
   })
+  opened('runs', runs)
   await runs.openIfUsed()
   reportPaused(runs, notifier, log)
-  const fleet = await openFleet(config, { folder: data_dir, hub, log, report, about: () => aboutBench(bench, runs.handovers) })
+  const fleet = opened(
+    'fleet',
+    await openFleet(config, { folder: data_dir, hub, log, report, about: () => aboutBench(bench, runs.handovers) }),
+  )
 
   const places = { data_dir, config_path: source?.path }
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
-  const hidden = { runs, watch, input, latches, descriptions, journal, safeMode, began }
+  const hidden = { runs, watch, input, safeMode, began, closed: rooms }
   const bench = benchOf({ ...shown, ...hidden, backups, notifier, fleet, long_requests, simulations, load })
   return bench
 }
@@ -226,9 +232,8 @@ type InnerRooms = {
   runs: LateRuns
   watch: HostWatch
   input: ReturnType<typeof stopInput> | undefined
-  latches: Latches
-  descriptions: Descriptions
-  journal: OperationJournal
+  /** The rooms that `close` closes. */
+  closed: Partial<ClosedRooms>
   safeMode(): Incident | undefined
   /** When the bench was opened. */
   began: number
@@ -253,11 +258,10 @@ type PublicRooms = Omit<
   simulations: Map<string, Simulation>
 }
 
-/** Puts the open rooms together, and closes them in the order in which they need each other. */
+/** Puts the open rooms together. */
 function benchOf(rooms: PublicRooms & InnerRooms): Bench {
-  const { runs, watch, input, latches, descriptions, journal, safeMode, began, ...shown } = rooms
-  const { reloading, version, clock, hub, ledger, registry, teachpoints, keys, idempotency, audit, backups, notifier, fleet, load } = rooms
-  const { simulations } = rooms
+  const { runs, watch, input, closed, safeMode, began, ...shown } = rooms
+  const { reloading, version, clock, hub, registry, backups } = rooms
   const readings = new Readings({ devices: () => registry.all(), clock })
   let stopping = false
   return {
@@ -291,30 +295,7 @@ function benchOf(rooms: PublicRooms & InnerRooms): Bench {
     },
     async close() {
       stopping = true
-      load.stop()
-      watch.close()
-      readings.close()
-      const packed = backups.close()
-      // Before the devices go, and while those who watch can still see it.
-      await runs.abort()
-      hub.streams.close()
-      await input?.close()
-      await registry.close()
-      await latches.settled()
-      await descriptions.settled()
-      await journal.close()
-      powerOff(simulations)
-      await packed
-      await runs.close()
-      await keys.close()
-      await teachpoints.close()
-      await idempotency.close()
-      await ledger.close()
-      audit.note({ ...byService, what: 'stop' })
-      await audit.close()
-      await notifier.close()
-      await fleet?.close()
-      await hub.close()
+      await closeRooms({ ...closed, readings })
     },
   }
 }
@@ -332,15 +313,6 @@ function takeOver(
     hub.emit(`DEVICE.${device_id}.${status}`, { device_name: device_id, changed: settings } satisfies DeviceReloadContext)
     const details = settings.length ? `: ${settings.join(', ')}` : ''
     audit.note({ ...byService, what: `device ${device_id} ${status.toLowerCase()} by a reload${details}` })
-  }
-}
-
-/** Tells of requests that may be forgotten; the answer says whether somebody has acknowledged that since. */
-function lossTeller(hub: Hub, log: Log): (message: string) => () => boolean {
-  return (message) => {
-    log.error(message)
-    const open = unacknowledged(hub, hub.incident('STORAGE', message, { stays: true }))
-    return () => open() === undefined
   }
 }
 
@@ -410,23 +382,4 @@ function watched(host: Host, clock: Clock, hub: Hub): HostWatch {
   })
   void watch.start()
   return watch
-}
-
-function powerOff(simulations: ReadonlyMap<string, Simulation>): void {
-  for (const simulation of simulations.values()) simulation.powerOff()
-}
-
-function beginSafely(hub: Hub, log: Log, why: string): () => Incident | undefined {
-  const message = `safe mode: ${why}; look at the bench and at the log, then acknowledge this incident, until then nothing can be moved`
-  log.warn(message)
-  return unacknowledged(hub, hub.incident('OTHER', message, { severity: 'CRITICAL', detail: { safe_mode: true }, stays: true }))
-}
-
-/** Returns what tells of an incident that stays, until somebody has acknowledged it. */
-function unacknowledged(hub: Hub, { incident_id }: Incident): () => Incident | undefined {
-  return () => {
-    // An incident that is not there any more has been acknowledged.
-    const incident = hub.incidents.find(incident_id)
-    return incident?.acknowledged ? undefined : incident
-  }
 }

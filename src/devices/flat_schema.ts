@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { Whole } from '../kit/described.ts'
-import { isMultiple } from '../kit/multiple.ts'
+import { isMultiple } from './multiple.ts'
 
 const Value = v.union([v.string(), v.number(), v.boolean()])
 

@@ -1,8 +1,8 @@
 // The range of a parameter: that of the model, narrowed by the configuration and by the instrument itself.
 
 import { LabError } from '../errors.ts'
-import { isMultiple } from '../kit/multiple.ts'
 import type { Limit, Limits } from './device.ts'
+import { isMultiple } from './multiple.ts'
 
 /** The bounds that a configuration may set for a parameter. */
 export type Bounds = Record<string, { min?: number | undefined; max?: number | undefined }>

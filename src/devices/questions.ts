@@ -1,11 +1,11 @@
 // The questions to one device: anybody may ask them at any moment, also while an operation runs.
 
 import { LabError } from '../errors.ts'
-import { SharedAnswer } from '../kit/shared_answer.ts'
 import type { Abilities } from './abilities.ts'
 import type { Device } from './device.ts'
 import { measuredBy, measuringQuestions, type Question, type Read } from './operations.ts'
 import type { Reading } from './records.ts'
+import { SharedAnswer } from './shared_answer.ts'
 
 /** The number of readings of its own that a device is asked for in the background. */
 const mostSampled = 8

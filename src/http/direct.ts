@@ -3,9 +3,9 @@
 
 import { TrieRouter } from 'hono/router/trie-router'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { MaybePromise } from '../kit/maybe_promise.ts'
 import type { Bindings, Exchange, Route, Variables } from './contract.ts'
 import { headerOf } from './headers.ts'
+import type { MaybePromise } from './maybe_promise.ts'
 
 /** Returns a plain request to a route that is there from the start; undefined for any other. `raw` where the request did not come over a socket. */
 export type Direct = (asked: PlainRequest, env: Bindings | undefined) => MaybePromise<Response> | undefined

@@ -6,11 +6,11 @@ import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
 import type { Audit } from '../keys/audit.ts'
 import type { Keys } from '../keys/keys.ts'
-import { type MaybePromise, thenMaybe } from '../kit/maybe_promise.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import { addHeader, type Env, type Exchange, type Principal, requestIdHeader } from './contract.ts'
 import { answerError } from './errors.ts'
 import { headerOf, rawHeaderOf, requestIdOf } from './headers.ts'
+import { type MaybePromise, thenMaybe } from './maybe_promise.ts'
 import { WrongKeys } from './wrong_keys.ts'
 
 /** The rooms of the lab that the entrance uses. `keys_made` says how a key is made, where that is not at a bench. */

@@ -5,9 +5,9 @@ import { LabError } from '../errors.ts'
 import { type Idempotency, type IdempotentRequest, interrupted, type Worth } from '../keys/idempotency.ts'
 import type { StoredAnswer } from '../keys/idempotency_table.ts'
 import type { Log } from '../kit/log.ts'
-import { catchMaybe, type MaybePromise } from '../kit/maybe_promise.ts'
 import type { Exchange, Route } from './contract.ts'
 import { answerFailure } from './errors.ts'
+import { catchMaybe, type MaybePromise } from './maybe_promise.ts'
 
 /** The rooms of the lab that idempotency uses. */
 type Rooms = { idempotency: Idempotency; ledger: Ledger; log: Log }

@@ -1,7 +1,6 @@
 // The scheduler of the deck: which labware stands where, which thread may go where next, and how deadlocks are avoided and resolved. It is
 // synchronous: no promise, no timer.
 
-import { Signal } from '../../kit/signal.ts'
 import type { Graph, Hop } from '../plans/graph.ts'
 import { DeadlockAvoidance } from './deadlock_avoidance.ts'
 import { DeadlockResolver, type OnDecision } from './deadlock_resolver.ts'
@@ -12,6 +11,7 @@ import type { Again, Candidate, Obstacle, PositionState, Request, RequestHandle 
 import { RequestQueue } from './request_queue.ts'
 import { type Ahead, Reservations } from './reservations.ts'
 import { RouteGrants } from './route_grants.ts'
+import { Signal } from './signal.ts'
 import { TransporterQueue } from './transporter_queue.ts'
 
 /**

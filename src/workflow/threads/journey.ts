@@ -2,9 +2,9 @@
 
 import { LabError, messageOf } from '../../errors.ts'
 import { inSeconds } from '../../kit/seconds.ts'
-import { once } from '../../kit/signal.ts'
 import { itemKey, type StepList, type StepPlan } from '../plans/plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
+import { once } from '../scheduler/signal.ts'
 import { join } from './action/joined_action.ts'
 import { act } from './action/owned_action.ts'
 import { closeWindow } from './action/windows.ts'

@@ -1,7 +1,7 @@
 // A method under way: its owner goes through its actions, other threads take part in them.
 
-import { Signal } from '../../kit/signal.ts'
 import type { ActionPlan, MethodPlan } from '../plans/plan.ts'
+import { Signal } from '../scheduler/signal.ts'
 import { Entry, type RunState } from '../state/entry.ts'
 import { withInserted, withPlace } from '../state/frame.ts'
 import type { MethodState } from '../state/run.ts'

@@ -135,7 +135,7 @@ test('code of a method that throws holds its thread, and RETRY runs it again', a
   const { runtime, told } = testRuntime([topology, document])
   const execution = await begin(runtime, { workflow: 'work' })
   const thread = await threadIn(execution, 'plate', 'PAUSED')
-  t.match(thread, { pausedAt: 'THREAD_STEP', last_error: 'not yet' })
+  t.match(thread, { control: { pausedAt: 'THREAD_STEP' }, last_error: 'not yet' })
   thread.control.recover('RETRY')
   await runtime.over(execution)
   t.same(ofMethod(told), ['CREATED', 'IN_PROGRESS', 'done null', 'COMPLETED'])

@@ -1,8 +1,8 @@
 // The slots that bring the labware for other threads' methods: a queue of methods for each labware and scope, and one receiver at a time.
 
 import { LabError } from '../../errors.ts'
-import { Signal } from '../../kit/signal.ts'
 import { mayFeed, type ThreadPlan } from '../plans/plan.ts'
+import { Signal } from '../scheduler/signal.ts'
 import { Entry, type Fixed, type RunState } from '../state/entry.ts'
 import { isSpent } from '../state/labware.ts'
 import type { SlotState } from '../state/run.ts'

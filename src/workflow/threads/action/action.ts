@@ -1,8 +1,8 @@
 // One action of a method, from the moment at which a thread comes to it. A retry is a new action.
 
 import { LabError } from '../../../errors.ts'
-import { Signal } from '../../../kit/signal.ts'
 import type { ActionPlan } from '../../plans/plan.ts'
+import { Signal } from '../../scheduler/signal.ts'
 import type { ActionState } from '../../state/run.ts'
 import { type ActionStatus, actionTransitions, Status } from '../../state/statuses.ts'
 import type { Carrier } from '../carrier.ts'

@@ -1,8 +1,8 @@
 // Bringing all labware of an action to its device: that of its owner, and that of others.
 
 import { LabError } from '../../../errors.ts'
-import { once } from '../../../kit/signal.ts'
 import type { ActionPlan } from '../../plans/plan.ts'
+import { once } from '../../scheduler/signal.ts'
 import type { MethodRun } from '../method.ts'
 import { goTo } from '../move/route.ts'
 import { ActionExit } from '../recovery.ts'

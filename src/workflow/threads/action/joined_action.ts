@@ -1,6 +1,6 @@
 // Taking part in a method that another thread owns: bring the labware when the owner has its device, and follow the owner.
 
-import { once } from '../../../kit/signal.ts'
+import { once } from '../../scheduler/signal.ts'
 import type { MethodRun } from '../method.ts'
 import { goTo, idle } from '../move/route.ts'
 import { Interrupt } from '../recovery.ts'

@@ -1,10 +1,10 @@
 // The way of labware to a place: the place is requested from the scheduler, then the way there. While a thread waits, it makes room for others.
 
 import { LabError } from '../../../errors.ts'
-import type { Signal } from '../../../kit/signal.ts'
 import type { Hop } from '../../plans/graph.ts'
 import type { Again, Candidate, Obstacle, Request, RequestHandle } from '../../scheduler/request.ts'
 import type { Scheduler } from '../../scheduler/scheduler.ts'
+import type { Signal } from '../../scheduler/signal.ts'
 import { ActionExit } from '../recovery.ts'
 import type { LabwareThread } from '../thread.ts'
 import { ride } from './hop.ts'

@@ -1,7 +1,7 @@
 // Changes a JSON text that people keep, with its comments: only the bytes of what changes are touched.
 
 import { findNodeAtLocation, type Node, parseTree } from 'jsonc-parser'
-import { parseJsonWithComments } from './json.ts'
+import { parseJsonWithComments } from '../kit/json.ts'
 
 /** A path of member names and array indexes. */
 type Path = readonly (string | number)[]

@@ -1,6 +1,6 @@
 // A signal without a value: it says that something changed, and every watcher looks again.
 
-import { SmallSet } from './small_set.ts'
+import { SmallSet } from '../../kit/small_set.ts'
 
 export class Signal {
   readonly #watchers = new SmallSet<() => void>()
