@@ -21,14 +21,16 @@ put_modules() { # LIB
 }
 
 # Builds FILE from $root, with the scripts of the maintainer and the control file that is read, in which SIZE stands for the installed size.
-# All files belong to root and have the same time, so that the same sources give the same bytes.
+# All files belong to root and have the same time, and rights that do not depend on who builds, so that the same sources give the same bytes.
 build_deb() { # FILE SCRIPT…
   local file=$1 size
   shift
+  chmod -R u=rwX,go=rX "$root"
   size=$(du -sk --apparent-size "$root" | cut -f1)
   mkdir "$root/DEBIAN"
   (cd "$root" && find . -type f ! -path './DEBIAN/*' -printf '%P\0' | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
   install -m 755 "$@" "$root/DEBIAN/"
+  [[ ! -e $root/DEBIAN/triggers ]] || chmod 644 "$root/DEBIAN/triggers"
   sed "s/SIZE/$size/" >"$root/DEBIAN/control"
   find "$root" -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
   mkdir -p "$(dirname "$file")"
