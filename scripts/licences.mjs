@@ -19,7 +19,12 @@ export function packageIn(folder) {
 
 /** Returns the folders of all packages in the node_modules of a folder, and in theirs. */
 export function packagesBelow(folder) {
-  const names = (folder) => (existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('.')).sort() : [])
+  const names = (folder) =>
+    existsSync(folder)
+      ? readdirSync(folder)
+          .filter((name) => !name.startsWith('.'))
+          .sort()
+      : []
   const found = names(join(folder, 'node_modules')).flatMap((name) => {
     const its = join(folder, 'node_modules', name)
     return name.startsWith('@') ? names(its).map((inScope) => join(its, inScope)) : [its]

@@ -70,7 +70,9 @@ function packagesIn(lib) {
       ...(group && { group }),
       name: inGroup,
       version,
-      ...(integrity?.startsWith('sha512-') && { hashes: [{ alg: 'SHA-512', content: Buffer.from(integrity.slice(7), 'base64').toString('hex') }] }),
+      ...(integrity?.startsWith('sha512-') && {
+        hashes: [{ alg: 'SHA-512', content: Buffer.from(integrity.slice(7), 'base64').toString('hex') }],
+      }),
       licenses: licensesOf(license),
       purl,
     })
@@ -82,7 +84,15 @@ function modulesIn(lib) {
   const files = existsSync(join(lib, 'node_modules')) ? readdirSync(join(lib, 'node_modules'), { recursive: true }) : []
   return files
     .filter((path) => path.endsWith('.node'))
-    .map((path) => add({ 'bom-ref': path, type: 'file', name: basename(path), description: `node_modules/${path}`, hashes: [sha256(join(lib, 'node_modules', path))] }))
+    .map((path) =>
+      add({
+        'bom-ref': path,
+        type: 'file',
+        name: basename(path),
+        description: `node_modules/${path}`,
+        hashes: [sha256(join(lib, 'node_modules', path))],
+      }),
+    )
 }
 
 function add(component) {

@@ -99,7 +99,10 @@ async function compileAll(headers, draft) {
     const work = mkdtempSync(join(tmpdir(), 'benchd-native-'))
     try {
       for (const name of packages)
-        cpSync(join(top, 'node_modules', name), join(work, 'node_modules', name), { recursive: true, filter: (path) => !path.endsWith('/build') })
+        cpSync(join(top, 'node_modules', name), join(work, 'node_modules', name), {
+          recursive: true,
+          filter: (path) => !path.endsWith('/build'),
+        })
       await run(script, ['--for', target.arch, folder, work], { env: { ...process.env, CXX: cxx } })
       for (const name of packages.filter((name) => existsSync(join(work, 'node_modules', name, 'lib/binding'))))
         cpSync(join(work, 'node_modules', name, 'lib/binding'), join(draft, 'node_modules', name, 'lib/binding'), { recursive: true })

@@ -15,7 +15,9 @@ function errorOf(load: () => unknown): unknown {
 }
 
 test('the list of places of the package bindings becomes a sentence that names this Node', (t) => {
-  const tried = new Error('Could not locate the bindings file. Tried:\n → /lib/epoll/build/epoll.node\n → /lib/epoll/build/Debug/epoll.node')
+  const tried = new Error(
+    'Could not locate the bindings file. Tried:\n → /lib/epoll/build/epoll.node\n → /lib/epoll/build/Debug/epoll.node',
+  )
   t.equal(whyNotLoaded(tried), `it was not built for ${here}`)
   const older = new Error("The module '/lib/i2c.node'\nwas compiled against a different Node.js version using\nNODE_MODULE_VERSION 108.")
   t.equal(whyNotLoaded(older), `it was built for another version of Node than ${process.version}`)
