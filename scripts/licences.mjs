@@ -42,7 +42,7 @@ export function licenceOf(folder) {
   const file = licenceFile(folder)
   if (file) return readFileSync(join(folder, file), 'utf8')
   const readme = readdirSync(folder).find((name) => /^readme/i.test(name))
-  const [text] = /^#+ *licen[cs]e[^]*/im.exec(readme ? readFileSync(join(folder, readme), 'utf8') : '') ?? []
+  const [text] = /^#+ *licen[cs]e[\s\S]*/im.exec(readme ? readFileSync(join(folder, readme), 'utf8') : '') ?? []
   if (text && /permission is hereby granted|redistribution and use/i.test(text)) return text
   throw new Error(`${titleOf(folder)} has no text of its licence, neither in a file nor in its README`)
 }

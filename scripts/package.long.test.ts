@@ -140,7 +140,7 @@ function modulesAreThere(t: Test, laidOut: Map<string, string>): void {
         .filter((path) => /^(epoll|i2c-bus).*\.node$/.test(path))
         .sort(),
       wanted.sort(),
-      debs[index],
+      debs[index]!,
     )
     if (process.arch === arch)
       execFileSync(process.execPath, ['-e', 'require("epoll"); require("i2c-bus"); require("serialport")'], { cwd: lib })

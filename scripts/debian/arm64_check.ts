@@ -131,7 +131,7 @@ async function shakesAndStops(node: string): Promise<void> {
     // It is answered when the shaking has ended, or at once when it is refused.
     const refused = ask('POST', '/devices/shaker-1/shake', { speed: 500, duration: 600 }).then(() => new Promise<never>(() => {}))
     refused.catch(() => {})
-    await Promise.race([refused, written(/setShakeTargetSpeed500\r[^]*shakeOn/)])
+    await Promise.race([refused, written(/setShakeTargetSpeed500\r[\s\S]*shakeOn/)])
     while (simulator.world.speed !== 500) await Promise.race([refused, written(/\r/, wire.text.length)])
   })
   await check('POST stop stops it, by bytes at the wire', async () => {
