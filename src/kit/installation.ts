@@ -73,7 +73,7 @@ function runByNpx(folder: string): { tarball: string; kept_in: string } | undefi
   return tarball === undefined ? undefined : { tarball: /^[\w./+:@~-]+$/.test(tarball) ? tarball : `'${tarball}'`, kept_in }
 }
 
-/** What npm must be told where Node's headers lie beside Node: without it npm fetches them from nodejs.org. */
+/** Returns the setting by which npm finds the headers beside Node. Without it npm fetches headers from nodejs.org. */
 function withHeaders(): string {
   const prefix = dirname(dirname(realpathSync(process.execPath)))
   return existsSync(`${prefix}/include/node/node_version.h`) ? `npm_config_nodedir=${prefix} ` : ''
