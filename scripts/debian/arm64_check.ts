@@ -123,8 +123,9 @@ async function shakesAndStops(node: string): Promise<void> {
   }
 
   await check('the service of the package starts', () => listening)
-  await check('it initializes the BioShake at the pseudo-terminal', async () => {
+  await check('it initializes the BioShake at the pseudo-terminal, and locks its plate', async () => {
     await ask('POST', '/devices/shaker-1/initialize', {})
+    await ask('POST', '/devices/shaker-1/lock_plate', {})
     expect(wire.text.length > 0, 'nothing was written to the instrument')
   })
   await check('POST shake makes it shake at the speed that was asked for', async () => {
