@@ -8,7 +8,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import { licences } from './licences.mjs'
+import { writeLicences } from './licences.mjs'
 import { ofCoordinator } from './of_coordinator.mjs'
 
 const dist = resolve(process.argv[2] ?? fileURLToPath(new URL('../dist', import.meta.url)))
@@ -90,7 +90,7 @@ for (const { fileName, code } of output) {
 const main = readFileSync(new URL('bundle_main.cjs', import.meta.url), 'utf8').replace('BUILD', `'${all.digest('hex').slice(0, 16)}'`)
 writeFileSync(join(dir, 'main.js'), main, { mode: 0o755 })
 writeFileSync(join(dir, 'package.json'), '{"type":"commonjs"}\n')
-writeFileSync(join(dir, 'licences.txt'), licences([...output, valibot]))
+writeLicences(dir, [...output, valibot])
 
 /** Returns a chunk with those functions of valibot that are used, a third of it. Nothing in them is there to throw alone. */
 async function usedOfValibot() {

@@ -5,7 +5,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import { licences } from './licences.mjs'
+import { writeLicences } from './licences.mjs'
 
 const top = fileURLToPath(new URL('..', import.meta.url))
 const dist = resolve(process.argv[2] ?? join(top, 'dist'))
@@ -13,9 +13,9 @@ const [web, clients] = [join(dist, 'web'), join(dist, 'web/clients')]
 for (const folder of [web, clients]) mkdirSync(folder, { recursive: true })
 
 const page = await bundled({ input: join(top, 'src/web/main.tsx'), minify: true }, join(web, 'page.js'))
-writeFileSync(join(web, 'licences.txt'), licences(page))
-await bundled({ input: join(top, 'src/web/lab_main.tsx'), minify: true }, join(web, 'lab.js'))
-await bundled({ input: join(top, 'src/web/key_dialog.tsx'), minify: true }, join(web, 'key_dialog.js'))
+const lab = await bundled({ input: join(top, 'src/web/lab_main.tsx'), minify: true }, join(web, 'lab.js'))
+const dialog = await bundled({ input: join(top, 'src/web/key_dialog.tsx'), minify: true }, join(web, 'key_dialog.js'))
+writeLicences(web, [...page, ...lab, ...dialog])
 for (const [from, to] of [
   ['index.html', 'index.html'],
   ['lab.html', 'lab.html'],

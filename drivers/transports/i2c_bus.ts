@@ -2,7 +2,8 @@
 
 import { access, constants } from 'node:fs/promises'
 import type { I2CBus as NativeBus } from 'i2c-bus'
-import { LabError, messageOf } from '../../src/errors.ts'
+import { LabError } from '../../src/errors.ts'
+import { whyNotLoaded } from '../../src/kit/native_module.ts'
 import { I2cBus, type I2cPort, type Transfer, type Write } from './i2c.ts'
 
 /** The bus `/dev/i2c-N`. Nothing is opened before its first transfer. */
@@ -73,7 +74,7 @@ async function loadPackage(): Promise<typeof import('i2c-bus')> {
     // A CommonJS package whose exports Node cannot name beforehand.
     return (await import('i2c-bus')).default
   } catch (error) {
-    const sentence = `I2C cannot be used here, the package i2c-bus does not load: ${messageOf(error)}; \`benchd doctor\` tells what to do`
+    const sentence = `I2C cannot be used here, the package i2c-bus does not load: ${whyNotLoaded(error)}; \`benchd doctor\` says what to do`
     throw new LabError('disconnected', sentence, { cause: error })
   }
 }

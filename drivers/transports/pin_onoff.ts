@@ -6,6 +6,7 @@ import { access, constants, writeFile } from 'node:fs/promises'
 import type { Gpio } from 'onoff'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { sleep, systemClock } from '../../src/kit/clock.ts'
+import { whyNotLoaded } from '../../src/kit/native_module.ts'
 import { type GpioPlace, type Pin, type PinBackend, type PinUse, type Probe, placeInWords } from './pin.ts'
 import { lineOf, sysfs, sysfsChips } from './pin_chips.ts'
 
@@ -37,7 +38,7 @@ async function loadedPins(): Promise<PinBackend | string> {
   try {
     return onoffPins((await import('onoff')).Gpio)
   } catch (error) {
-    return messageOf(error)
+    return whyNotLoaded(error)
   }
 }
 

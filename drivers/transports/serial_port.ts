@@ -6,6 +6,7 @@ import { stat } from 'node:fs/promises'
 import type { SerialPort } from 'serialport'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
+import { whyNotLoaded } from '../../src/kit/native_module.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
 import type { Line, SerialSettings } from './line.ts'
 import { whyNotOpen } from './port_path.ts'
@@ -163,7 +164,7 @@ async function loadPackage(): Promise<typeof import('serialport')> {
   try {
     return await import('serialport')
   } catch (error) {
-    const sentence = `serial ports cannot be used here, the package serialport does not load: ${messageOf(error)}; \`benchd doctor\` tells what to do`
+    const sentence = `serial ports cannot be used here, the package serialport does not load: ${whyNotLoaded(error)}; \`benchd doctor\` says what to do`
     throw new LabError('disconnected', sentence, { cause: error })
   }
 }

@@ -186,6 +186,16 @@ test('who has the state for a home from an earlier version has it no more, and n
   t.end()
 })
 
+test('another Node has the modules compiled that the package lacks for it, and nothing else is done', (t) => {
+  const { top, write, call, read, names } = machine(t, shared)
+  t.match(text('triggers'), /^interest-noawait \/usr\/bin\/node$/m)
+  write('usr/lib/benchd/build-native', `#!/bin/sh\necho built >>${top}/built\nexit 1\n`, 0o755)
+  t.match(call('postinst', 'triggered', '/usr/bin/node'), { code: 0, said: '' })
+  t.equal(read('built'), 'built\n')
+  t.same([names('etc/benchd'), read(told)], [[], undefined])
+  t.end()
+})
+
 test('the example of a lab file is where the package tells to copy it from, which is not documentation: images of Debian leave that out', (t) => {
   const [, told = ''] = /sudo cp (\S+)/.exec(text('lab/postinst')) ?? []
   const put = [...text('../package-lab').matchAll(/^put \d+ \S+ (\S+)$/gm)].map(([, path]) => path)

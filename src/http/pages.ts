@@ -113,7 +113,7 @@ async function read(url: URL): Promise<Shipped> {
 /** Reads a page, and writes into it how commands are typed on this computer. */
 async function readPage(url: URL): Promise<Shipped> {
   const page = new TextDecoder().decode(await readShipped(url))
-  return shippedOf(new TextEncoder().encode(page.replace('content="benchd"', `content="${commandHere()}"`)))
+  return shippedOf(new TextEncoder().encode(page.replace('content="benchd"', () => `content="${commandHere().replaceAll('"', '&quot;')}"`)))
 }
 
 function shippedOf(bytes: Shipped['bytes']): Shipped {

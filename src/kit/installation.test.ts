@@ -28,5 +28,18 @@ test('without their word it came by npm, or runs where it was built; then the sc
   const folder = `${t.testdir({ node_modules: { benchd: { 'package.json': '{}' } } })}/node_modules/benchd`
   t.match(installation(folder), { by: 'npm', newer: /npm install --global/ })
   t.equal(installation(folder).makeCert(), `${folder}/scripts/make-cert.sh`)
+  t.match(installation(folder).rebuild('epoll'), `npm rebuild epoll, in ${folder}`)
+  t.end()
+})
+
+test('what npx runs from a tarball is named as it was typed', (t) => {
+  const run = (name: string) => {
+    const its = { 'package.json': JSON.stringify({ _npx: { packages: [name] } }), node_modules: { benchd: { 'package.json': '{}' } } }
+    const top = t.testdir({ _npx: { '0f3a': its } })
+    return installation(`${top}/_npx/0f3a/node_modules/benchd`)
+  }
+  t.match(run('./benchd-0.2.0.tgz'), { command: 'npx ./benchd-0.2.0.tgz', again: /^remove .*_npx\/0f3a, then call npx again$/ })
+  t.equal(run('./of the bench/benchd-0.2.0.tgz').command, "npx './of the bench/benchd-0.2.0.tgz'")
+  t.equal(run('benchd').command, 'benchd')
   t.end()
 })

@@ -1,12 +1,12 @@
 // How benchd came onto this computer, and so what to call where something of it is missing, broken or to be newer.
 
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export type Installation = {
-  /** How its commands are typed: in a clone nothing puts `benchd` on the PATH unless somebody linked it. */
-  command: 'benchd' | 'npx benchd'
+  /** How its commands are typed: in a clone, or where npx runs a tarball, nothing puts `benchd` on the PATH unless somebody linked it. */
+  command: string
   /** The package of the computer, `scripts/install.sh`, npm, or nobody: it runs where it was built. */
   by: 'package' | 'install.sh' | 'npm' | 'sources'
   /** The command that makes a certificate, in the place of one that is there if that has the names it gives. */
@@ -31,16 +31,18 @@ export function installation(folder = top): Installation {
     installed?: { by: 'package' | 'install.sh'; folder: string }
   }
   if (installed) return laidOut(installed)
+  const npx = runByNpx(folder)
   const by = folder.includes('/node_modules/') ? 'npm' : 'sources'
-  const again = by === 'npm' ? 'install it again: npm install --global benchd-….tgz' : `npm ci, in ${folder}`
+  const again = by === 'npm' ? 'install it again: npm install --global benchd-….tgz' : `${withHeaders()}npm ci, in ${folder}`
+  const here = by === 'sources' && !isOnPath() ? 'npx benchd' : 'benchd'
   return {
-    command: by === 'sources' && !isOnPath() ? 'npx benchd' : 'benchd',
+    command: npx ? `npx ${npx.tarball}` : here,
     by,
     makeCert: (instead_of) => `${folder}/scripts/make-cert.sh${replacing(instead_of)}`,
     cert_script: `${folder}/scripts/make-cert.sh`,
-    again: `${again}; it may want a compiler (build-essential, python3)`,
+    again: npx ? `remove ${npx.kept_in}, then call npx again` : `${again}; it may want a compiler (build-essential, python3)`,
     newer: by === 'npm' ? 'npm install --global benchd-….tgz' : `npm ci && npm run build, in newer sources than those in ${folder}`,
-    rebuild: (native) => `npm rebuild ${native}, in ${folder}; it wants a compiler (build-essential, python3)`,
+    rebuild: (native) => `${withHeaders()}npm rebuild ${native}, in ${folder}; it wants a compiler (build-essential, python3)`,
   }
 }
 
@@ -60,6 +62,21 @@ export function commandHere(): Installation['command'] {
 function isOnPath(): boolean {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder && !folder.includes('node_modules'))
   return folders.some((folder) => existsSync(join(folder, 'benchd')))
+}
+
+/** Returns the tarball as it was typed after `npx`, and the folder where npx keeps what it installed of it. */
+function runByNpx(folder: string): { tarball: string; kept_in: string } | undefined {
+  const kept_in = /^.*\/_npx\/[^/]+/.exec(folder)?.[0]
+  if (!kept_in || !existsSync(`${kept_in}/package.json`)) return undefined
+  const { _npx } = JSON.parse(readFileSync(`${kept_in}/package.json`, 'utf8')) as { _npx?: { packages?: string[] } }
+  const tarball = _npx?.packages?.find((name) => name.endsWith('.tgz'))
+  return tarball === undefined ? undefined : { tarball: /^[\w./+:@~-]+$/.test(tarball) ? tarball : `'${tarball}'`, kept_in }
+}
+
+/** Returns the setting by which npm finds the headers beside Node. Without it npm fetches headers from nodejs.org. */
+function withHeaders(): string {
+  const prefix = dirname(dirname(realpathSync(process.execPath)))
+  return existsSync(`${prefix}/include/node/node_version.h`) ? `npm_config_nodedir=${prefix} ` : ''
 }
 
 function laidOut({ by, folder }: { by: 'package' | 'install.sh'; folder: string }): Installation {

@@ -235,6 +235,22 @@ test('a package that is there and does not load says why', async (t) => {
   )
 })
 
+test('modules for several versions of Node count where this one is among them, and without it the sentence names this Node', async (t) => {
+  const { look, root } = await machine(t)
+  for (const name of ['epoll', 'i2c-bus']) rmSync(`${root}${packages}/${name}/build`, { recursive: true })
+  const target = `${process.platform}-${process.arch}`
+  layOut(root, {
+    [`${packages}/epoll/lib/binding/node-v99-${target}/epoll.node`]: codeFor(process.arch),
+    [`${packages}/i2c-bus/lib/binding/node-v99-${target}/i2c.node`]: codeFor(process.arch),
+  })
+  const modules = async (more: Partial<Examined> = {}) => (await look(more)).filter(({ check }) => check === 'modules')
+  only(t, await modules(), [{ level: 'OK', finding: 'serialport, onoff, i2c-bus load' }])
+  const [, onoff, i2c] = await modules({ root: '', modules: [`${root}${packages}`], config_path: undefined })
+  const sentence = new RegExp(`it was not built for Node ${process.version} on ${process.platform} ${process.arch}; no device`)
+  t.match(onoff, { level: 'SKIP', finding: sentence, fix: /npm rebuild epoll/ })
+  t.match(i2c, { level: 'SKIP', finding: sentence, fix: /npm rebuild i2c-bus/ })
+})
+
 test('a disk with little room warns, one with nearly none fails', async (t) => {
   const { look } = await machine(t)
   const storage = async (free: number) =>

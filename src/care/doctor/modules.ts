@@ -2,8 +2,8 @@
 
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { messageOf } from '../../errors.ts'
 import { HostFiles } from '../../kit/host_files.ts'
+import { whyNotLoaded } from '../../kit/native_module.ts'
 import { type Finding, finder } from './finding.ts'
 import { onSerialPort, type Patient, realDevices } from './patient.ts'
 
@@ -56,9 +56,11 @@ async function troubleWith({ name, native }: Package, { modules: folders, is_thi
       words: 'it is not installed',
       fix: installation.again,
     }
-  const files = await codeIn(folder)
-  if (!files.length)
-    return { words: `it was not built for this computer (${process.platform} ${process.arch})`, fix: installation.rebuild(native) }
+  const files = await codeIn(folder, is_this)
+  if (!files.length) {
+    const here = is_this ? `Node ${process.version} on` : 'this computer:'
+    return { words: `it was not built for ${here} ${process.platform} ${process.arch}`, fix: installation.rebuild(native) }
+  }
   const made = await machineOf(files[0]!)
   const wanted = machines[process.arch]
   if (made && wanted && made.join() !== wanted.join()) {
@@ -72,10 +74,7 @@ async function loading(folder: string, fix: string): Promise<Trouble | undefined
     createRequire(join(folder, 'package.json'))(folder)
     return undefined
   } catch (error) {
-    const said = messageOf(error).split('\n')[0] ?? ''
-    const isOld = said.includes('NODE_MODULE_VERSION') || messageOf(error).includes('different Node.js version')
-    const words = isOld ? `it was built for another version of Node than ${process.version}` : `it does not load: ${said}`
-    return { words, fix }
+    return { words: whyNotLoaded(error), fix }
   }
 }
 
@@ -86,9 +85,15 @@ async function folderOf(folders: readonly string[], name: string): Promise<strin
   return undefined
 }
 
-/** A module that was built here is loaded before one that came built. */
-async function codeIn(folder: string): Promise<string[]> {
-  const places = [join(folder, 'build/Release'), join(folder, `prebuilds/${process.platform}-${process.arch}`)]
+/** A module that was built here is loaded before one that came built. Which Node another computer has is not known: a module for any counts. */
+async function codeIn(folder: string, is_this: boolean): Promise<string[]> {
+  const target = `${process.platform}-${process.arch}`
+  const byAbi = is_this ? [`node-v${process.versions.modules}-${target}`] : await new HostFiles().names(join(folder, 'lib/binding'))
+  const places = [
+    join(folder, 'build/Release'),
+    ...byAbi.map((name) => join(folder, 'lib/binding', name)),
+    join(folder, `prebuilds/${target}`),
+  ]
   const found = await Promise.all(places.map(async (place) => (await new HostFiles().names(place)).map((name) => join(place, name))))
   return found.flat().filter((path) => path.endsWith('.node'))
 }
