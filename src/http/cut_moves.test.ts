@@ -101,7 +101,7 @@ for (const { step, place, kept } of cases) {
     t.match(threadRows(await run.snapshot())[0]![3], 'pad_1 or in arm-1')
     const incidents = await run.incidents()
     t.match(incidents, [{ category: 'LEDGER_CONTRADICTED', message: sentence }], 'as soon as the service is up')
-    const blocker = (await run.blockers()).find((one) => one.thread_id)
+    const [blocker] = await run.blockers()
     t.match(blocker, { message: sentence, remedy: /^say where plate is .PUT .*benchd labware put .* PLACE.; then resume the run$/ })
     const refuses = async (path: string, body?: object) => {
       const reply = await run.ask('POST', path, body)
