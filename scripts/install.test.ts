@@ -251,6 +251,8 @@ test('it is refused while a run of 0.1.0 or 0.2.0 is open, says what to do, and 
 
 /** Every file and what is in it; not the calls of programs, which the stand-ins write down. */
 function sums(machine: string): Record<string, string> {
-  const files = readdirSync(machine, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile() && entry.parentPath !== machine)
+  const files = readdirSync(machine, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && entry.parentPath !== machine,
+  )
   return Object.fromEntries(files.map(({ parentPath, name }) => [`${parentPath}/${name}`, read(`${parentPath}/${name}`)]))
 }

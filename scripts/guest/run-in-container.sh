@@ -43,7 +43,7 @@ if [[ ${1:-} == --inside ]]; then
   mkdir -p "$root/etc/systemd/system/guest-job.service.d"
   printf '[Service]\nExecStart=\nExecStart=/bin/bash /job/run\n' >"$root/etc/systemd/system/guest-job.service.d/container.conf"
   hostname benchd-guest
-  ip link set lo up
+  chroot "$root" ip link set lo up
   exec chroot "$root" env -i container=benchd PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --show-status=no
 fi
 

@@ -5,6 +5,8 @@
 #
 #   scripts/guest/service-test.sh [story | upgrades | cuts]
 #
+# Of the former versions, those that were released are built from their commits for `upgrades`; with EVERY_VERSION=1 all of them are.
+#
 # Ends with a line "N passed, N failed" and the time it took; what cannot run is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -73,7 +75,8 @@ story() {
   tested in_guest -- node --test-reporter=spec /project/dist/scripts/guest/tests/installed.js
 }
 
-# The package of each former version is built from its commit and kept. In a clone without that commit, this version stands for it.
+# The package of a former version is built from its commit once, and kept. For a version that was never released, and in a clone without that
+# commit, this version stands in, under its number.
 upgrades() {
   local kept=${GUEST_CACHE:-/var/cache/benchd-guest}/old-packages name commit version
   mkdir -p "$packages/old" "$project/scripts/upgrades"
@@ -81,11 +84,11 @@ upgrades() {
   rm -rf "$work/tree"
   dpkg-deb -R "$first" "$work/tree"
   while read -r name commit version; do
-    if git cat-file -e "$commit^{commit}" 2>/dev/null; then
+    if [[ $name == "$version" || -n ${EVERY_VERSION:-} ]] && git cat-file -e "$commit^{commit}" 2>/dev/null; then
       node scripts/upgrades/make.mjs --packages "$kept" "$name" >&2
       cp "$kept/$name-$commit.deb" "$packages/old/"
     else
-      echo "there is no commit $commit in this clone; this version stands for $name"
+      echo "this version stands in for $name"
       again "$version" "$packages/old/$name-$commit.deb"
     fi
   done < <(node -p 'require("./scripts/upgrades/versions.json").map(({ name, commit, version }) => `${name} ${commit} ${version}`).join("\n")')

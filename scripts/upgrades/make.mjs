@@ -204,9 +204,7 @@ function stateFiles() {
   const listed = readdirSync(`${here}data`).flatMap((name) =>
     execFileSync('tar', ['-tzf', `${here}data/${name}`], { encoding: 'utf8' }).split('\n'),
   )
-  const names = listed
-    .filter((name) => /^state\/(executions\/state-|[^/]*$).*\.jsonl?$/.test(name))
-    .map((name) => name.slice('state/'.length))
+  const names = listed.flatMap((name) => /^state\/((executions\/state-000001|[^/]+)\.jsonl?)$/.exec(name)?.[1] ?? [])
   return [...new Set(names)].sort()
 }
 

@@ -101,7 +101,10 @@ for (const { version, scene, title } of all) {
       const work = runs.find(({ workflow_name }) => workflow_name === 'work')!
       t.equal(runs.find(({ workflow_name }) => workflow_name === 'leave')?.status, 'COMPLETED')
       const where = new Map(
-        (await list<{ name: string; position: string; held_by: string | null; run_mode: string }>('/api/labware', 'labware')).map((one) => [one.name, one]),
+        (await list<{ name: string; position: string; held_by: string | null; run_mode: string }>('/api/labware', 'labware')).map((one) => [
+          one.name,
+          one,
+        ]),
       )
       t.equal(where.get('rest')?.position, 'pad_4')
       t.equal(where.get('lid')?.position, 'pad_2')

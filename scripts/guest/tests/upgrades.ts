@@ -64,7 +64,7 @@ async function isRefused({ name, version }: Version, scene: string): Promise<voi
   await layOut(name, scene)
   const before = sumsOf(state, config, cache, '/usr/lib/benchd')
   const [id] = readdirSync(`${state}/executions`).map((file) => file.slice(0, -'.jsonl'.length))
-  const refusal = `a run of version 0\\.1\\.0 or 0\\.2\\.0 is open or paused.*:\\n {2}work \\(${id}\\)\\n.*finish it \\(benchd runs resume ID\\)`
+  const refusal = `a run of version 0\\.1\\.0 or 0\\.2\\.0 is open or paused.*:\\n {2}work \\(${id}\\)\\n.*finish the run \\(benchd runs resume ID\\)`
   await assert.rejects(dpkg('--install', nextPackage), new RegExp(refusal))
   assert.deepEqual(sumsOf(state, config, cache, '/usr/lib/benchd'), before)
   assert.equal(installedVersion(), `install ok installed ${version}`)

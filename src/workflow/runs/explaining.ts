@@ -228,7 +228,7 @@ function elsewhere({ labware: { name, labware_id } }: LabwareThread): string {
 }
 
 function saying(labware_id: string): string {
-  return `PUT /api/labware/${labware_id}/location, or benchd labware put ${labware_id} PLACE`
+  return `PUT /api/labware/${labware_id}/location`
 }
 
 /** Others may stand until somebody sees to them, and others again wait for those. */
@@ -273,7 +273,7 @@ function nameOf(thread_id: string | null, execution: RunPorts): string {
   if (thread) return `${calledBy(thread, execution)}, which is ${thread.status.current}`
   // It may stand there since its move was cut off.
   const left = thread_id === null ? undefined : execution.environment.labware.get(thread_id)
-  return left ? `${left.name}, which may stand there: look, and say where it is (benchd labware put ${left.labware_id} PLACE)` : 'somebody'
+  return left ? `${left.name}, which may stand there: look, and say where it is (PUT /api/labware/${left.labware_id}/location)` : 'somebody'
 }
 
 function calledBy({ name, execution }: LabwareThread, { execution_id }: RunPorts): string {
