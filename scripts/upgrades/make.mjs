@@ -25,6 +25,7 @@ import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { crc32 } from 'node:zlib'
 
 const clone = fileURLToPath(new URL('../..', import.meta.url))
 const here = fileURLToPath(new URL('.', import.meta.url))
@@ -171,6 +172,10 @@ function makeFolders(version) {
   })
 }
 
+/** A file of JSON lines as a later version may begin it: the second line says the same as the first. */
+const length = '"format":99,"bytes":"000000000000"}'
+const ofFormat99 = `{"format":99}\n{"crc":"${crc32(length).toString(16).padStart(8, '0')}",${length}\n`
+
 /** The newest format of each file that this version reads at its start, as it says when it finds a newer one. */
 async function knownFormats(version, { code, top }) {
   const known = {}
@@ -178,7 +183,7 @@ async function knownFormats(version, { code, top }) {
     const folder = `${top}/knows-${name.replace('/', '-')}`
     mkdirSync(folder)
     execFileSync('tar', ['-C', folder, '-xzf', `${here}data/${version.name}-idle.tar.gz`])
-    writeFileSync(`${folder}/state/${name}`, '{"format":99}\n')
+    writeFileSync(`${folder}/state/${name}`, name.endsWith('.jsonl') ? ofFormat99 : '{"format":99}\n')
     const [, format] = /has format 99; this version knows up to (\d+)/.exec(await saidAtStart({ code, folder })) ?? []
     if (format) known[name] = Number(format)
   }

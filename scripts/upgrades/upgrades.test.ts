@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { formatOf } from '../../src/kit/format_line.ts'
+import { lengthLine } from '../../src/kit/length_line.ts'
 import { silent } from '../../src/kit/log.ts'
 import { startService } from '../../src/main.ts'
 
@@ -191,7 +192,9 @@ const isNotLookedAt = new Set<string>([])
 /** The newest format of that file that this version reads, as it says when it finds a newer one; undefined where it does not look. */
 async function known(t: Test, name: string): Promise<number | undefined> {
   const { state, config } = machine(t, versions.at(-1)!, 'idle')
-  writeFileSync(`${state}/${name}`, '{"format":99}\n')
+  // A file of JSON lines repeats its format in its second line.
+  const isLines = name.endsWith('.jsonl') && !name.startsWith('executions/')
+  writeFileSync(`${state}/${name}`, `{"format":99}\n${isLines ? lengthLine({ format: 99, bytes: 0 }) : ''}`)
   const service = await started({ state, config }).catch((error: Error) => error)
   if (!(service instanceof Error)) {
     await service.close()
