@@ -58,6 +58,7 @@ mkdir -p "$project/dist/scripts/guest"
 cp -R "$BENCHD_DIST/src" "$BENCHD_DIST/drivers" "$project/dist/"
 cp -R "$BENCHD_DIST/scripts/guest/tests" "$project/dist/scripts/guest/"
 cp package.json README.md "$project/"
+cp --parents systemd/README.md "$project/"
 
 tested() { # COMMAND…: runs the tests of a part, and counts them
   local status=0 tests pass

@@ -5,12 +5,13 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { formatOf } from '../../src/kit/format_line.ts'
 import { lengthLine } from '../../src/kit/length_line.ts'
-import { silent } from '../../src/kit/log.ts'
+import { type Log, silent } from '../../src/kit/log.ts'
 import { startService } from '../../src/main.ts'
 
 /** `knows`: the newest format of each file that the version reads at its start. */
@@ -36,11 +37,11 @@ function machine(t: Test, { name }: Version, scene: Scene) {
   return { top, state, config }
 }
 
-async function started({ state, config }: { state: string; config: string }) {
+async function started({ state, config }: { state: string; config: string }, log: Log = silent) {
   const service = await startService(await readConfig(`${config}/config.json`), {
     data_dir: state,
     topologies: `${config}/topologies`,
-    log: silent,
+    log,
   })
   const ask = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
     new Promise<{ status: number; body: Record<string, unknown> }>((resolve, reject) => {
@@ -186,8 +187,8 @@ const [, listed = ''] = /^The state lies in one folder: ([\s\S]*?)\. /m.exec(rea
 const stateFiles = [...listed.matchAll(/`([\w.-]+\.jsonl?)`/g)]
   .map(([, name]) => name!)
   .concat('executions/state-000001.jsonl', 'events/removed.json', 'events/cut_lines.json')
-/** Opened where the configuration asks for it. */
-const isNotLookedAt = new Set<string>([])
+/** The lab is no part of these configurations. */
+const isNotLookedAt = new Set(['fleet.json'])
 
 /** The newest format of that file that this version reads, as it says when it finds a newer one; undefined where it does not look. */
 async function known(t: Test, name: string): Promise<number | undefined> {
@@ -195,12 +196,17 @@ async function known(t: Test, name: string): Promise<number | undefined> {
   // A file of JSON lines repeats its format in its second line.
   const isLines = name.endsWith('.jsonl') && !name.startsWith('executions/')
   writeFileSync(`${state}/${name}`, `{"format":99}\n${isLines ? lengthLine({ format: 99, bytes: 0 }) : ''}`)
-  const service = await started({ state, config }).catch((error: Error) => error)
-  if (!(service instanceof Error)) {
-    await service.close()
-    return undefined
+  const said: string[] = []
+  const say = (message: string) => said.push(message)
+  try {
+    const { ask, close } = await started({ state, config }, { info() {}, warn: say, error: say })
+    // These are read when somebody asks for them.
+    for (const path of ['/api/system/audit', '/api/operations/none']) say(JSON.stringify((await ask('GET', path)).body))
+    await close()
+  } catch (error) {
+    say((error as Error).message)
   }
-  const [, format] = /has format 99; this version knows up to (\d+)/.exec(service.message) ?? []
+  const [, format] = new RegExp(`${basename(name)} has format 99; this version knows up to (\\d+)`).exec(said.join('\n')) ?? []
   return format === undefined ? undefined : Number(format)
 }
 

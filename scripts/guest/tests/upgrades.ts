@@ -8,7 +8,17 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { formatOf } from '../../../src/kit/format_line.ts'
-import { benchd, dpkg, installedVersion, nextPackage, property, service, systemctl, version as thisVersion } from './service_unit.ts'
+import {
+  benchd,
+  brokenPackage,
+  dpkg,
+  installedVersion,
+  nextPackage,
+  property,
+  service,
+  systemctl,
+  version as thisVersion,
+} from './service_unit.ts'
 import { until } from './waiting.ts'
 
 type Version = { name: string; commit: string; version: string; run_state: number; knows: Record<string, number> }
@@ -59,6 +69,17 @@ for (const version of versions) {
     await isWhole()
   })
 }
+
+test('`benchd update` to a version whose service breaks off is undone, as if it had not been, and says so', async () => {
+  const before = await runs()
+  const undone = new RegExp(`\\+broken was not installed; benchd ${next.replaceAll(/[.+]/g, '\\$&')} is as it was; the service is ok`)
+  await assert.rejects(benchd('update', brokenPackage, '--downgrade'), { code: 1, stdout: undone })
+  assert.equal(installedVersion(), `install ok installed ${next}`)
+  assert.equal(await answering(), next)
+  assert.deepEqual(await runs(), before)
+  assert.ok(!existsSync(`${cache}/upgrading`))
+  assert.equal(execFileSync('dpkg', ['--audit'], { encoding: 'utf8' }), '')
+})
 
 async function isRefused({ name, version }: Version, scene: string): Promise<void> {
   await layOut(name, scene)
