@@ -190,7 +190,7 @@ async function knownFormats(version, { code, top }) {
   return known
 }
 
-/** What the service says until it serves, or ends. */
+/** Returns what the service says until it serves, or ends. */
 async function saidAtStart({ code, folder }) {
   const words = ['dist/src/cli/main.js', 'serve', '--config', `${folder}/config.json`, '--data-dir', `${folder}/state`]
   const child = spawn(process.execPath, [...words, '--topologies', `${folder}/topologies`], { cwd: code })
