@@ -232,3 +232,27 @@ test('it is refused while something runs, and where the package is; what it did 
   t.match(install(machine, '2.0.0'), { code: 1, said: /the package benchd is installed; .*sudo apt remove benchd/ })
   t.end()
 })
+
+test('it is refused while a run of 0.1.0 or 0.2.0 is open, says what to do, and changes nothing', (t) => {
+  const { machine, install } = repository(t)
+  install(machine, '0.2.0')
+  const open = `${machine}/var/lib/benchd/executions`
+  write(open, { 'state-000001.jsonl': '{"format":2}\n' })
+  t.equal(install(machine, '1.0.0').code, 0, 'this version goes on with runs of later versions')
+  write(open, { '7b1c2a30.jsonl': '\n{"key":"execution","value":{"workflow":"work"}}\n' })
+  const before = sums(machine)
+  t.match(install(machine, '2.0.0'), {
+    code: 1,
+    said: /a run of version 0\.1\.0 or 0\.2\.0 is open or paused, .*: 7b1c2a30\. .*benchd runs resume ID.*benchd runs stop ID.*BENCHD_FORCE_UPGRADE=1/,
+  })
+  t.same(sums(machine), before)
+  t.end()
+})
+
+/** Every file and what is in it; not the calls of programs, which the stand-ins write down. */
+function sums(machine: string): Record<string, string> {
+  const files = readdirSync(machine, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && entry.parentPath !== machine,
+  )
+  return Object.fromEntries(files.map(({ parentPath, name }) => [`${parentPath}/${name}`, read(`${parentPath}/${name}`)]))
+}

@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { driverNames, drivers } from '../drivers/index.ts'
 import { parseConfig, readConfig } from './config.ts'
 
 const shaker = { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'simulated' } }
@@ -20,6 +21,16 @@ test('comments and a comma too many are forgiven', async (t) => {
     "devices": [], "hosts": ["a//b.example", "c,]"],
   }`
   t.same((await parseConfig(text, 'config.json')).hosts, ['a//b.example', 'c,]'])
+})
+
+test('every driver refuses a setting that it does not know, and a value that the setting cannot have', async (t) => {
+  for (const driver of driverNames) {
+    const refused = (settings: object, message: RegExp) =>
+      t.rejects(config({ devices: [{ device_id: 'one', driver, transport: { kind: 'simulated' }, settings }] }), { message }, driver)
+    await refused({ nonsense: 1 }, /one\.settings: there is no member nonsense|one\.settings: .*takes no/)
+    const { settings } = (await drivers[driver]()) as unknown as { settings: { entries: object } }
+    for (const name of Object.keys(settings.entries)) await refused({ [name]: [[]] }, new RegExp(`one\\.settings: ${name}\\b`))
+  }
 })
 
 test('what is wrong is told with its place and what was meant', async (t) => {

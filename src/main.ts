@@ -7,6 +7,7 @@ import { type Bench, openBench } from './bench/bench.ts'
 import type { Source } from './bench/reloading.ts'
 import { type Certificate, readTls } from './config/tls.ts'
 import type { Config } from './config.ts'
+import type { Registry } from './devices/registry.ts'
 import { LabError, messageOf } from './errors.ts'
 import { app } from './http/app.ts'
 import { claimFolder, openToGroup } from './http/control_socket.ts'
@@ -40,6 +41,8 @@ type Options = {
   runtime_dir?: string | undefined
   /** Begin in safe mode, also if nothing broke off. */
   safe?: boolean | undefined
+  /** Called once the devices can be stopped, while the service still starts. */
+  onStoppable?: ((registry: Registry) => void) | undefined
   log: Log
 }
 
@@ -48,7 +51,7 @@ export function startService(config: Config, options: Options): Promise<Service>
   return atOnce(() => begin(config, options))
 }
 
-async function begin(config: Config, { data_dir, source, topologies, runtime_dir, safe, log }: Options): Promise<Service> {
+async function begin(config: Config, { data_dir, source, topologies, runtime_dir, safe, onStoppable, log }: Options): Promise<Service> {
   process.umask(0o077)
   let { limits } = config
   const clock = new EndingClock(systemClock)
@@ -80,6 +83,7 @@ async function begin(config: Config, { data_dir, source, topologies, runtime_dir
     const why = undone ?? broke
     const stoppable = (rooms: Stoppable) => {
       door.app = startingApp(rooms)
+      onStoppable?.(rooms.registry)
     }
     const opening = openBench(config, { data_dir, source, topologies, log, clock, safe: why, certificate: tls, taken, refusals, stoppable })
     // An opening that was refused, for example because of its configuration, has not broken off.

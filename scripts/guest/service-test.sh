@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# `npm run test:service`: the Debian package in the guest, under its systemd: installed, killed, hung, upgraded, undone, removed; then
-# upgrades that the power is cut off in, and the machine started again. Takes what was built into dist/, or the folder $BENCHD_DIST names.
+# `npm run test:service`: the Debian package in the guest, under its systemd: installed, killed, hung, upgraded, undone, removed; then the
+# upgrade and the roll-back of every data folder of scripts/upgrades, in the guest's Debian without QEMU; then upgrades that the power is cut
+# off in, and the machine started again. Takes what was built into dist/, or the folder $BENCHD_DIST names.
 #
-#   scripts/guest/service-test.sh [story | cuts]
+#   scripts/guest/service-test.sh [story | upgrades | cuts]
+#
+# Of the former versions, those that were released are built from their commits for `upgrades`; with EVERY_VERSION=1 all of them are.
 #
 # Ends with a line "N passed, N failed" and the time it took; what cannot run is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export BENCHD_DIST=${BENCHD_DIST:-dist}
-parts=(${*:-story cuts})
+parts=(${*:-story upgrades cuts})
 work=$(mktemp -d) guest=''
 tidy() {
   if [[ -n $guest ]]; then
@@ -36,11 +39,11 @@ version=$(node -p 'require("./package.json").version')
 first=$(scripts/package --out "$packages") || failed "scripts/package"
 scripts/package-lab --out "$packages" >&2 || failed "scripts/package-lab"
 arch=$(dpkg --print-architecture)
-again() { # VERSION: the first package as one of that version, from $work/tree
+again() { # VERSION [FILE]: the first package as one of that version, from $work/tree
   sed -i "s/^Version: .*/Version: $1/" "$work/tree/DEBIAN/control"
   sed -i "s/\"version\": .*/\"version\": \"$1\",/" "$work/tree/usr/lib/benchd/package.json"
   (cd "$work/tree" && find . -type f ! -path './DEBIAN/*' -printf '%P\0' | xargs -0 md5sum >DEBIAN/md5sums)
-  dpkg-deb -Zgzip -z1 --root-owner-group --build "$work/tree" "$packages/benchd_$1_$arch.deb" >/dev/null
+  dpkg-deb -Zgzip -z1 --root-owner-group --build "$work/tree" "${2:-$packages/benchd_$1_$arch.deb}" >/dev/null
 }
 dpkg-deb -R "$first" "$work/tree"
 again "$version+next"
@@ -55,18 +58,43 @@ mkdir -p "$project/dist/scripts/guest"
 cp -R "$BENCHD_DIST/src" "$BENCHD_DIST/drivers" "$project/dist/"
 cp -R "$BENCHD_DIST/scripts/guest/tests" "$project/dist/scripts/guest/"
 cp package.json README.md "$project/"
+cp --parents systemd/README.md "$project/"
 
-story() {
+tested() { # COMMAND…: runs the tests of a part, and counts them
   local status=0 tests pass
-  in_guest -- node --test-reporter=spec /project/dist/scripts/guest/tests/installed.js |
-    tee "$work/story.tests" || status=$?
-  tests=$(sed -n 's/^ℹ tests //p' "$work/story.tests") pass=$(sed -n 's/^ℹ pass //p' "$work/story.tests")
+  "$@" | tee "$work/$part.tests" || status=$?
+  tests=$(sed -n 's/^ℹ tests //p' "$work/$part.tests") pass=$(sed -n 's/^ℹ pass //p' "$work/$part.tests")
   if [[ -n $tests ]]; then
     echo "$pass passed, $((tests - pass)) failed"
   else
     echo "test:service: the guest ended with $status, before its tests did"
     echo "0 passed, 1 failed"
   fi
+}
+
+story() {
+  tested in_guest -- node --test-reporter=spec /project/dist/scripts/guest/tests/installed.js
+}
+
+# The package of a former version is built from its commit once, and kept. For a version that was never released, and in a clone without that
+# commit, this version stands in, under its number.
+upgrades() {
+  local kept=${GUEST_CACHE:-/var/cache/benchd-guest}/old-packages name commit version
+  mkdir -p "$packages/old" "$project/scripts/upgrades"
+  cp -R scripts/upgrades/data scripts/upgrades/versions.json "$project/scripts/upgrades/"
+  rm -rf "$work/tree"
+  dpkg-deb -R "$first" "$work/tree"
+  while read -r name commit version; do
+    if [[ $name == "$version" || -n ${EVERY_VERSION:-} ]] && git cat-file -e "$commit^{commit}" 2>/dev/null; then
+      node scripts/upgrades/make.mjs --packages "$kept" "$name" >&2
+      cp "$kept/$name-$commit.deb" "$packages/old/"
+    else
+      echo "this version stands in for $name"
+      again "$version" "$packages/old/$name-$commit.deb"
+    fi
+  done < <(node -p 'require("./scripts/upgrades/versions.json").map(({ name, commit, version }) => `${name} ${commit} ${version}`).join("\n")')
+  tested scripts/guest/run-in-container.sh --project "$project" --timeout 1400 -- \
+    node --test-reporter=spec /project/dist/scripts/guest/tests/upgrades.js 2>&1
 }
 
 cuts() {

@@ -1,13 +1,31 @@
-// Makes the data folders of former versions in data/, with the code of those versions: `node scripts/upgrades/make.mjs [NAME…]`, in a clone
-// with its history. Each version of versions.json is built from its commit, runs on simulated devices, and is left in each of the scenes below.
+// Builds each version of versions.json from its commit, in a clone with its history:
+//
+//   node scripts/upgrades/make.mjs [NAME…]                    makes the data folders that the version leaves in each of the scenes below, on
+//                                                             simulated devices, where data/ has none, and notes in versions.json which
+//                                                             format of each file it knows
+//   node scripts/upgrades/make.mjs --packages DIR [NAME…]     makes its Debian package DIR/NAME-COMMIT.deb, unless that is there
 
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
+import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { crc32 } from 'node:zlib'
 
 const clone = fileURLToPath(new URL('../..', import.meta.url))
 const here = fileURLToPath(new URL('.', import.meta.url))
@@ -111,9 +129,18 @@ const scenes = {
     await bench.until('/api/devices/arm-1', ({ state }) => state === 'busy')
     await bench.end('SIGKILL')
   },
+  /** A rehearsal is open, in which a thread has ended. */
+  async rehearsed(bench) {
+    const { execution_id } = await bench.submit('work', 'DEVICE_SIM')
+    await bench.until(`/api/executions/${execution_id}/threads`, ({ threads }) =>
+      threads.some(({ thread_name, status }) => thread_name === 'plate' && status === 'COMPLETED'),
+    )
+    await bench.end('SIGTERM')
+  },
 }
 
-async function make({ name, commit }) {
+/** Calls `work` with the folder of the version's code, which is built, and a folder for what `work` makes. */
+async function withCodeOf({ commit }, work) {
   const top = mkdtempSync(`${tmpdir()}/benchd-upgrades-`)
   const code = `${top}/code`
   const git = (...words) => execFileSync('git', ['-C', clone, ...words], { stdio: ['ignore', 'pipe', 'ignore'] })
@@ -121,18 +148,80 @@ async function make({ name, commit }) {
   try {
     symlinkSync(`${clone}/node_modules`, `${code}/node_modules`)
     execFileSync('npm', ['run', '--silent', 'build'], { cwd: code, stdio: 'inherit' })
-    for (const scene of Object.keys(scenes)) {
-      const folder = `${top}/${scene}`
-      await left(scene, { code, folder })
-      writeFileSync(`${folder}/config.json`, readFileSync(`${folder}/config.json`, 'utf8').replaceAll(folder, ''))
-      mkdirSync(`${here}data`, { recursive: true })
-      pack(folder, `${here}data/${name}-${scene}.tar.gz`)
-      console.log(`${name} ${scene}`)
-    }
+    await work(code, top)
   } finally {
     git('worktree', 'remove', '--force', code)
     rmSync(top, { recursive: true })
   }
+}
+
+function makeFolders(version) {
+  return withCodeOf(version, async (code, top) => {
+    for (const scene of Object.keys(scenes)) {
+      const file = `${here}data/${version.name}-${scene}.tar.gz`
+      if (existsSync(file)) continue
+      const folder = `${top}/${scene}`
+      await left(scene, { code, folder })
+      writeFileSync(`${folder}/config.json`, readFileSync(`${folder}/config.json`, 'utf8').replaceAll(folder, ''))
+      mkdirSync(`${here}data`, { recursive: true })
+      pack(folder, file)
+      console.log(`${version.name} ${scene}`)
+    }
+    version.knows = await knownFormats(version, { code, top })
+    writeFileSync(`${here}versions.json`, `${JSON.stringify(versions, null, 2)}\n`)
+  })
+}
+
+/** A file of JSON lines as a later version may begin it: the second line says the same as the first. */
+const length = '"format":99,"bytes":"000000000000"}'
+const ofFormat99 = `{"format":99}\n{"crc":"${crc32(length).toString(16).padStart(8, '0')}",${length}\n`
+
+/** The newest format of each file that this version reads at its start, as it says when it finds a newer one. */
+async function knownFormats(version, { code, top }) {
+  const known = {}
+  for (const name of stateFiles()) {
+    const folder = `${top}/knows-${name.replace('/', '-')}`
+    mkdirSync(folder)
+    execFileSync('tar', ['-C', folder, '-xzf', `${here}data/${version.name}-idle.tar.gz`])
+    writeFileSync(`${folder}/state/${name}`, name.endsWith('.jsonl') ? ofFormat99 : '{"format":99}\n')
+    const [, format] = /has format 99; this version knows up to (\d+)/.exec(await saidAtStart({ code, folder })) ?? []
+    if (format) known[name] = Number(format)
+  }
+  return known
+}
+
+/** Returns what the service says until it serves, or ends. */
+async function saidAtStart({ code, folder }) {
+  const words = ['dist/src/cli/main.js', 'serve', '--config', `${folder}/config.json`, '--data-dir', `${folder}/state`]
+  const child = spawn(process.execPath, [...words, '--topologies', `${folder}/topologies`], { cwd: code })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (bytes) => {
+      said += bytes
+      if (said.includes('listens on')) child.kill('SIGKILL')
+    })
+  await once(child, 'close')
+  return said
+}
+
+/** Every file of JSON that some version has left. */
+function stateFiles() {
+  const listed = readdirSync(`${here}data`).flatMap((name) =>
+    execFileSync('tar', ['-tzf', `${here}data/${name}`], { encoding: 'utf8' }).split('\n'),
+  )
+  const names = listed.flatMap((name) => /^state\/((executions\/state-000001|[^/]+)\.jsonl?)$/.exec(name)?.[1] ?? [])
+  return [...new Set(names)].sort()
+}
+
+async function makePackage(version, folder) {
+  const file = `${folder}/${version.name}-${version.commit}.deb`
+  if (existsSync(file)) return
+  mkdirSync(folder, { recursive: true })
+  await withCodeOf(version, (code, top) => {
+    const said = execFileSync('scripts/package', ['--out', top], { cwd: code, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+    cpSync(said.trim().split('\n').at(-1), `${file}.new`)
+    renameSync(`${file}.new`, file)
+  })
 }
 
 async function left(scene, { code, folder }) {
@@ -200,7 +289,7 @@ async function started({ code, folder }) {
   return {
     ask,
     until,
-    submit: (workflow) => ask('POST', '/api/submissions', { workflow, run_mode: 'LIVE' }),
+    submit: (workflow, run_mode = 'LIVE') => ask('POST', '/api/submissions', { workflow, run_mode }),
     async end(signal) {
       child.kill(signal)
       await ended
@@ -223,5 +312,8 @@ function pack(folder, file) {
   writeFileSync(file, execFileSync('gzip', ['-9n'], { input: tar }))
 }
 
-const wanted = process.argv.slice(2)
-for (const version of versions) if (wanted.length === 0 || wanted.includes(version.name)) await make(version)
+const { values, positionals } = parseArgs({ options: { packages: { type: 'string' } }, allowPositionals: true })
+for (const version of versions) {
+  if (positionals.length > 0 && !positionals.includes(version.name)) continue
+  await (values.packages === undefined ? makeFolders(version) : makePackage(version, resolve(values.packages)))
+}

@@ -106,12 +106,11 @@ const fromBefore = 'an older version of benchd left it open, and its state has a
  * Leaves the labware of threads that are over where it stood, and takes the rest of the run's off the bench, which its threads have. `labware.json`
  * may be of a moment before the state.
  */
-function leaveStanding(catalog: Bench, { execution, threads }: Checkpoint): Lost[] {
-  if (execution.run_mode !== 'LIVE') return []
+function leaveStanding(catalog: Bench, { execution: { run_mode }, threads }: Checkpoint): Lost[] {
   const isLeft = ({ status, seat }: Checkpoint['threads'][number]) => isTerminal(threadTransitions, status) && seat !== null
-  for (const thread of threads) if (!isLeft(thread)) catalog.runtime.standing.forget(thread.labware.labware_id)
+  for (const thread of threads) if (!isLeft(thread)) catalog.runtime.standing.forget(thread.labware.labware_id, run_mode)
   const left = threads.filter(isLeft)
-  const lost = catalog.strandLabware(left)
+  const lost = catalog.strandLabware(left, run_mode)
   for (const thread of left) thread.seat = null
   return lost
 }

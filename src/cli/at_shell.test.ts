@@ -1,5 +1,7 @@
 // Sentences of the API name routes; at a shell they name commands.
 
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { atShell } from './at_shell.ts'
 
@@ -10,7 +12,11 @@ test('routes become commands, and paths below them stay', async (t) => {
     ['no topology is loaded; load one of /api/topologies', 'no topology is loaded; load one of benchd topology list'],
     ['send POST /api/labware again', 'send POST /api/labware again'],
     ['see /api/devices/shaker-1', 'see /api/devices/shaker-1'],
-    ['say where (benchd labware put 00587302-845d-4722-ae43-d8ec9b9c54b4 PLACE)', 'say where (benchd labware put 00587302 PLACE)'],
+    ['say where (PUT /api/labware/00587302-845d-4722-ae43-d8ec9b9c54b4/location)', 'say where (benchd labware put 00587302 PLACE)'],
+    [
+      'say so: PUT /api/labware/00587302-845d-4722-ae43-d8ec9b9c54b4/location {"position": null}',
+      'say so: benchd labware put 00587302 --off',
+    ],
     [
       'see /events?execution_id=x and /api/threads/00587302-845d-4722-ae43-d8ec9b9c54b4',
       'see /events?execution_id=x and /api/threads/00587302-845d-4722-ae43-d8ec9b9c54b4',
@@ -44,4 +50,15 @@ test('routes become commands, and paths below them stay', async (t) => {
     ['then POST /api/devices/shaker-1/initialize', 'then benchd devices init shaker-1'],
   ] as const)
     t.equal(atShell(said), shown)
+})
+
+test('no sentence about runs and labware names a command: it would be one for the API, too', async (t) => {
+  const folder = fileURLToPath(new URL('../../../src/workflow/', import.meta.url))
+  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /(?<!\.test)\.ts$/.test(name))
+  t.ok(sources.length > 50)
+  const command = /^(?!\s*(\/\/|\*|\/\*)).*\bbenchd (labware|runs|devices|incidents|topology)\b/m
+  t.same(
+    sources.filter((name) => command.test(readFileSync(`${folder}${name}`, 'utf8'))),
+    [],
+  )
 })

@@ -13,7 +13,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [new RegExp(`POST /api/incidents/${id}/extend \\{"seconds": …\\}`, 'g'), 'benchd runs extend $1 SECONDS'],
   [new RegExp(`/api/incidents/${id}/abort\\b`, 'g'), 'benchd runs abort-call $1'],
   [new RegExp(`/api/incidents/${id}/complete\\b`, 'g'), 'benchd runs complete-call $1'],
-  [/PUT \/api\/labware\/([^/\s]+)\/location, or benchd labware put(?: \S+ PLACE)?/g, 'benchd labware put $1 PLACE'],
+  [/PUT \/api\/labware\/([^/\s]+)\/location \{"position": null\}/g, 'benchd labware put $1 --off'],
   [/PUT \/api\/labware\/([^/\s]+)\/location/g, 'benchd labware put $1 PLACE'],
   [/DELETE \/api\/devices\/([^/\s]+)\/lock with X-Override: true/g, 'benchd devices unlock $1 --override'],
   [/X-Override: true/g, '--override'],

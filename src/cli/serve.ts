@@ -1,6 +1,7 @@
 // `benchd serve` and `benchd demo`: the service in the foreground, until a signal ends it.
 
 import type { Config } from '../config.ts'
+import type { Registry } from '../devices/registry.ts'
 import { asTyped } from '../kit/as_typed.ts'
 import { log } from '../kit/log.ts'
 import { ServiceManager } from '../kit/service_manager.ts'
@@ -114,16 +115,18 @@ async function serveUntilSignalled(
   ready: (service: Service) => void | Promise<void>,
   words = log(process.stdout),
 ): Promise<number> {
-  let service: Service | undefined
+  let stoppable: Pick<Registry, 'haltBeforeExit'> | undefined
   const ended = signalled(async (signal) => {
     words.warn(`${signal} again: ending at once, without waiting for runs; every halt that is owed is sent before`)
-    await service?.bench.registry.haltBeforeExit().catch(() => undefined)
+    await stoppable?.haltBeforeExit().catch(() => undefined)
     process.exit(signal === 'SIGINT' ? exitCodes.interrupted[0] : exitCodes.failed[0])
   })
   goOnUnread()
   const { startService } = await import('../main.ts')
-  const started = await startService(config, { ...folders, log: words })
-  service = started
+  const onStoppable = (registry: Registry) => {
+    stoppable = registry
+  }
+  const started = await startService(config, { ...folders, log: words, onStoppable })
   process.on('uncaughtException', (error) => {
     words.error('ending because of a fault of our own; every device is stopped', error)
     void started.bench.registry.haltAll('the service').catch(() => undefined)

@@ -36,7 +36,7 @@ for (const { step, place, kept } of cases) {
     t.match(left, { position: 'pad_1', held_by: 'arm-1', place })
     t.match(threadRows(await run.snapshot())[0]![3], 'pad_1 or in arm-1')
     const incidents = (await run.incidents()).filter(({ category }) => category === 'LEDGER_CONTRADICTED')
-    t.match(incidents, [{ message: new RegExp(`it is ${place}; look, and say where it is .benchd labware put`) }])
+    t.match(incidents, [{ message: new RegExp(`it is ${place}; look, and say where it is .PUT /api/labware/`) }])
     await run.post(`/api/incidents/${incidents[0]!.incident_id}/acknowledge`, {})
     const takenNow = async () =>
       (await run.get<{ positions: { name: string; labware: object | null; reserved_for: string | null }[] }>('/api/topology')).positions
@@ -67,7 +67,7 @@ test('labware that a run left where its move was cut off is named with the comma
   t.match(moving, { left_by: null, remedy: null })
   await stop(run)
   const { labware_id } = moving!
-  const look = `look, and say where it is: benchd labware put ${labware_id} PLACE`
+  const look = `look, and say where it is: PUT /api/labware/${labware_id}/location`
   t.match(await run.labware(), [{ left_by: run.execution_id, remedy: look }])
   const { in_the_way } = await run.post<{ in_the_way: object[] }>('/api/submissions', { workflow: 'besides', run_mode: 'LIVE' })
   const where = 'which is at pad_1 or in the gripper of arm-1 or at shaker_in'
@@ -76,7 +76,7 @@ test('labware that a run left where its move was cut off is named with the comma
     { position: 'pad_1', labware_id, execution_id: run.execution_id, message: `pad_1 is kept for plate, ${where}; ${look}` },
   ])
   await run.carries('plate', 'pad_1')
-  const take = `take it away, and say so: benchd labware put ${labware_id} --off`
+  const take = `take it away, and say so: PUT /api/labware/${labware_id}/location {"position": null}`
   const left = (await run.labware()).filter(({ name }) => name === 'plate')
   t.match(left, [{ left_by: run.execution_id, remedy: take }])
 })
@@ -96,13 +96,13 @@ for (const { step, place, kept } of cases) {
     const [plate] = await run.labware()
     const sentence =
       `the service ended while arm-1 moved plate: it is ${place}; look, and say where it is ` +
-      `(benchd labware put ${plate!.labware_id} PLACE, once it is in no gripper), before the run is resumed`
+      `(PUT /api/labware/${plate!.labware_id}/location, once it is in no gripper), before the run is resumed`
     t.match(plate, { position: 'pad_1', held_by: 'arm-1', place, remedy: sentence })
     t.match(threadRows(await run.snapshot())[0]![3], 'pad_1 or in arm-1')
     const incidents = await run.incidents()
     t.match(incidents, [{ category: 'LEDGER_CONTRADICTED', message: sentence }], 'as soon as the service is up')
-    const blocker = (await run.blockers()).find((one) => one.thread_id)
-    t.match(blocker, { message: sentence, remedy: /^say where plate is .PUT .*benchd labware put .* PLACE.; then resume the run$/ })
+    const [blocker] = await run.blockers()
+    t.match(blocker, { message: sentence, remedy: /^say where plate is .PUT \/api\/labware\/[0-9a-f-]+\/location.; then resume the run$/ })
     const refuses = async (path: string, body?: object) => {
       const reply = await run.ask('POST', path, body)
       isRefusal(t, reply, 409, 'conflict')

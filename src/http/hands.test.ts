@@ -213,7 +213,7 @@ test('an arm that lost its power while it placed gets no place again; the plate 
   await run.thread('plate', 'PAUSED')
   t.equal((await run.ask('POST', `/api/executions/${run.execution_id}/resume`)).status, 409)
   const blocker = (await run.blockers()).find(({ thread_id }) => thread_id !== null)
-  t.match(blocker, { kind: 'paused', remedy: /^say where plate is \(PUT .*benchd labware put/ })
+  t.match(blocker, { kind: 'paused', remedy: /^say where plate is \(PUT \/api\/labware\// })
   await run.carries('plate', 'pad_1')
   await run.post(`/api/executions/${run.execution_id}/resume`)
   t.equal(await run.over(), 'COMPLETED')

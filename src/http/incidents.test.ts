@@ -220,7 +220,7 @@ test('a run that cannot get past what was left in a device stalls once, and goes
     { message: /other waits for shaker-1/, remedy: /shaker_in is taken: plate .*; then resume the execution/ },
   )
   const { labware_id } = (await run.labware()).find(({ name }) => name === 'plate')!
-  const words = `shaker_in is taken: plate has stood there since run ${run.execution_id.slice(0, 8)}, and no thread moves it; take it away, and say so: benchd labware put ${labware_id} --off`
+  const words = `shaker_in is taken: plate has stood there since run ${run.execution_id.slice(0, 8)}, and no thread moves it; take it away, and say so: PUT /api/labware/${labware_id}/location {"position": null}`
   t.equal((await run.incidents()).at(-1)!.message, `nothing can move any more: other waits for shaker-1; ${words}`)
   const refused = await run.ask('POST', `/api/executions/${run.execution_id}/resume`)
   t.match(refused, { status: 409, body: { detail: `nothing could move: ${words}; then resume it` } })
@@ -268,7 +268,7 @@ test('after a restart it is still known which run left it, and where a run is to
     status: 409,
     body: {
       detail: new RegExp(
-        `where plate stands since run ${first.execution_id.slice(0, 8)}; take it away, and say so: benchd labware put .* --off`,
+        `where plate stands since run ${first.execution_id.slice(0, 8)}; take it away, and say so: PUT /api/labware/.*/location {"position": null}`,
       ),
     },
   })

@@ -111,7 +111,7 @@ const scenes: Record<PauseSite, Scene> = {
     },
     incident: 'MOVE_FAILED',
     why: /arm-1: place failed: something is in its way/,
-    remedy: /not in the gripper of arm-1.*PUT \/api\/labware\/[0-9a-f-]+\/location, or benchd labware put/,
+    remedy: /not in the gripper of arm-1.*PUT \/api\/labware\/[0-9a-f-]+\/location/,
     latched: ['arm-1', 'faulted'],
     ends: {
       RETRY: [...shaken, ...sealed, ...done],
@@ -129,7 +129,7 @@ const scenes: Record<PauseSite, Scene> = {
     },
     incident: 'MOVE_FAILED',
     why: /there is no way from isle_1 to pad_1; carry plate/,
-    remedy: /carry plate to where there is a way.*benchd labware put/,
+    remedy: /carry plate to where there is a way.*PUT \/api\/labware/,
     ends: { RETRY: done, ABORT_THREAD: aborted },
   },
   ACTION_RESOLUTION: {

@@ -8,6 +8,7 @@ import { getRequestListener } from '@hono/node-server'
 import { EventSource } from 'eventsource'
 import { Hono } from 'hono'
 import { test } from 'tap'
+import type { Registry } from '../devices/registry.ts'
 import { deferred } from '../kit/deferred.ts'
 import { silent } from '../kit/log.ts'
 import { startService } from '../main.ts'
@@ -62,16 +63,21 @@ test('a stop is taken once the devices are open, with any key, and nothing else 
   t.equal((await post('/api/devices/shaker-1/initialize', secrets.admin)).status, 503)
 })
 
-test('a service that still reads what was there before takes a stop', async (t) => {
+test('a service that still reads what was there before takes a stop, and can send the halts that it owes', async (t) => {
   const { promise: slowTopology, resolve: goOn } = deferred<void>()
   Object.assign(globalThis, { slowTopology })
   const topologies = t.testdir({ 'slow.ts': 'await (globalThis as any).slowTopology\nexport default {}\n' })
   // Its socket has to have a short name.
   const data_dir = mkdtempSync(join(tmpdir(), 'benchd-starting-'))
   t.teardown(() => rmSync(data_dir, { recursive: true }))
+  let stoppable: Registry | undefined
+  const onStoppable = (registry: Registry) => {
+    stoppable = registry
+  }
   const starting = startService(await benchConfig({ listen: { host: '127.0.0.1', port: 0 } }), {
     data_dir,
     topologies,
+    onStoppable,
     log: silent,
   })
   const stopped = () =>
@@ -85,8 +91,10 @@ test('a service that still reads what was there before takes a stop', async (t) 
   let answer = await stopped()
   while (answer === undefined || answer === 503) answer = await stopped()
   t.equal(answer, 200)
+  const early = stoppable
   goOn(undefined)
   const { bench, close } = await starting
+  t.equal(early, bench.registry)
   t.equal(bench.registry.find('shaker-1').state, 'stopped')
   await close()
 })

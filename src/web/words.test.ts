@@ -80,7 +80,12 @@ test('a sentence of the API names the buttons and screens of the page', (t) => {
     sentence(`there is no execution "x"; /api/executions shows what there is`),
     'There is no execution "x"; the screen Runs shows what there is.',
   )
-  t.equal(onPage(`look, then PUT /api/labware/${id}/location, or benchd labware put`), 'look, then say where it stands on the screen Deck')
+  t.equal(onPage(`look, and say where it is: PUT /api/labware/${id}/location`), 'look, and say where it is on the screen Deck')
+  t.equal(onPage(`look, and say where it is (PUT /api/labware/${id}/location)`), 'look, and say where it is (on the screen Deck)')
+  t.equal(
+    onPage(`take it away, and say so: PUT /api/labware/${id}/location {"position": null}`),
+    'take it away, and say so on the screen Deck',
+  )
   t.equal(onPage(`look, and say where it is (benchd labware put ${id} PLACE)`), 'look, and say where it is (on the screen Deck)')
   t.equal(onPage(`take it away, and say so: benchd labware put ${id} --off`), 'take it away, and say so on the screen Deck')
   t.equal(

@@ -71,7 +71,9 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   [/POST \/api\/incidents\/[^/\s]+\/extend( \{"seconds": …\})?/g, 'press “More time”'],
   [/(POST )?\/api\/incidents\/[^/\s]+\/abort\b/g, '“Abort call”'],
   [/(POST )?\/api\/incidents\/[^/\s]+\/complete\b/g, '“Mark as done”'],
-  [/PUT \/api\/labware\/[^/\s]+\/location(, or benchd labware put(?: \S+ PLACE)?)?/g, 'say where it stands on the screen Deck'],
+  [/: PUT \/api\/labware\/[^/\s]+\/location( \{"position": null\})?/g, ' on the screen Deck'],
+  [/\bPUT \/api\/labware\/[^/\s]+\/location( \{"position": null\})?/g, 'on the screen Deck'],
+  // Incidents of earlier versions name the command.
   [/: benchd labware put \S+ (?:PLACE|--off)/g, ' on the screen Deck'],
   [/\bbenchd labware put \S+ (?:PLACE|--off)/g, 'on the screen Deck'],
   [/(an admin end the lease): DELETE \/api\/devices\/[^/\s]+\/lock with X-Override: true/g, '$1'],

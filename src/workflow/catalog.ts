@@ -14,6 +14,7 @@ import { hasDevice, type Topology } from './plans/topology.ts'
 import { type Lost, leftInGrippers, strandLabware } from './recovery/stranded_labware.ts'
 import type { Runtime } from './runtime.ts'
 import { type Standing, StandingLabware, standingLabwareOf } from './standing_labware.ts'
+import type { RunMode } from './state/modes.ts'
 import type { ThreadOnBench } from './state/run.ts'
 import { rememberedAt, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
@@ -208,7 +209,7 @@ export class Catalog {
   /** All labware there is. While no topology is loaded, what stood on the last one stands where it stood. */
   labware(): Whereabouts[] {
     const { runtime } = this
-    const remembered = runtime.standing.remembered.map(({ seat: position, ...its }) => rememberedAt(its, position))
+    const remembered = runtime.standing.rememberedOn('LIVE').map(({ seat: position, ...its }) => rememberedAt(its, position))
     return [...runtime.labware().map(whereaboutsOf), ...remembered]
   }
 
@@ -225,14 +226,18 @@ export class Catalog {
     return piece.name
   }
 
-  /** Leaves the labware of a run that does not go on where it stood. Returns the labware that somebody has to look for. */
-  strandLabware(threads: readonly ThreadOnBench[]): Lost[] {
+  /** Leaves the labware of threads that no run moves any more where it stood. Returns the labware that somebody has to look for. */
+  strandLabware(threads: readonly ThreadOnBench[], mode: RunMode = 'LIVE'): Lost[] {
     const { environments, standing } = this.runtime
-    if (environments.live) return strandLabware(environments.live, threads)
-    // Without a topology nobody can say what cannot be there: that is said when one is loaded.
-    const known = new Set(standing.remembered.map(({ labware_id }) => labware_id))
+    const deck = environments.shared().find((environment) => environment.mode === mode)
+    if (deck) return strandLabware(deck, threads)
+    // Without a deck nobody can say what cannot be there: that is said when there is one.
+    const known = new Set(standing.rememberedOn(mode).map(({ labware_id }) => labware_id))
     const left = threads.filter(({ seat, labware }) => seat !== null && !known.has(labware.labware_id))
-    standing.remember(left.map(({ labware, seat }) => standingLabwareOf(labware, seat)))
+    standing.remember(
+      left.map(({ labware, seat }) => standingLabwareOf(labware, seat)),
+      mode,
+    )
     return leftInGrippers(left)
   }
 

@@ -75,32 +75,32 @@ export class StandingLabwareStore {
   /** The labware of LIVE. */
   get live(): StandingLabware[] {
     const deck = this.#decks.get('LIVE')
-    if (!deck) return this.remembered
+    if (!deck) return this.rememberedOn('LIVE')
     return [...deck.environment.labware.keys()].flatMap((labware_id) => standingOn(deck.environment, labware_id) ?? [])
   }
 
-  /** The labware of LIVE while its topology is not loaded. */
-  get remembered(): StandingLabware[] {
-    return [...(this.#remembered.get('LIVE')?.values() ?? [])]
+  /** The labware of a deck that is not there now. */
+  rememberedOn(name: string): StandingLabware[] {
+    return [...(this.#remembered.get(name)?.values() ?? [])]
   }
 
-  /** Remembers labware of LIVE whose topology is not loaded, or is about to be unloaded. */
-  remember(pieces: Iterable<StandingLabware>): void {
-    const remembered = this.#remembered.get('LIVE') ?? new Map()
+  /** Remembers labware of a deck that is not there: LIVE is while its topology is loaded, DEVICE_SIM while a run uses it. */
+  remember(pieces: Iterable<StandingLabware>, name = 'LIVE'): void {
+    const remembered = this.#remembered.get(name) ?? new Map()
     for (const piece of pieces) remembered.set(piece.labware_id, piece)
-    this.#remembered.set('LIVE', remembered)
+    this.#remembered.set(name, remembered)
     this.#markAll()
   }
 
-  /** Takes labware of LIVE off the bench, if it stands there. */
-  forget(labware_id: string): void {
-    const deck = this.#decks.get('LIVE')
+  /** Takes labware off a deck, if it stands there. */
+  forget(labware_id: string, name = 'LIVE'): void {
+    const deck = this.#decks.get(name)
     deck?.environment.scheduler.remove(labware_id)
     // Where it may have been was kept in its own name.
     deck?.environment.scheduler.forget(labware_id)
     deck?.environment.labware.delete(labware_id)
-    this.#remembered.get('LIVE')?.delete(labware_id)
-    this.#mark(`LIVE ${labware_id}`)
+    this.#remembered.get(name)?.delete(labware_id)
+    this.#mark(`${name} ${labware_id}`)
   }
 
   // Decks that come and go

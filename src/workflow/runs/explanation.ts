@@ -85,7 +85,11 @@ export function blockers(execution: Execution, safeMode?: SafeMode): Blocker[] {
     const remedy = stall.remedy === undefined ? remedies[kind] : `${stall.remedy}; then resume the execution`
     found.push({ ...nobody, kind, message, remedy, since_s: passed(execution.now() - paused.at) })
   }
-  return found.sort((a, b) => blockerKinds.indexOf(a.kind) - blockerKinds.indexOf(b.kind) || b.since_s - a.since_s)
+  // Nothing is resumed before somebody has said where its labware is.
+  const lost = new Set(execution.live().flatMap(({ isLost, thread_id }) => (isLost ? thread_id : [])))
+  const isLater = ({ thread_id }: Blocker) => Number(thread_id === null || !lost.has(thread_id))
+  const byKind = (a: Blocker, b: Blocker) => blockerKinds.indexOf(a.kind) - blockerKinds.indexOf(b.kind)
+  return found.sort((a, b) => byKind(a, b) || isLater(a) - isLater(b) || b.since_s - a.since_s)
 }
 
 const nobody = { thread_id: null, thread_name: null, device_id: null }
@@ -234,7 +238,7 @@ function elsewhere({ labware: { name, labware_id } }: LabwareThread): string {
 }
 
 function saying(labware_id: string): string {
-  return `PUT /api/labware/${labware_id}/location, or benchd labware put ${labware_id} PLACE`
+  return `PUT /api/labware/${labware_id}/location`
 }
 
 /** Others may stand until somebody sees to them, and others again wait for those. */
@@ -279,7 +283,7 @@ function nameOf(thread_id: string | null, execution: RunPorts): string {
   if (thread) return `${calledBy(thread, execution)}, which is ${thread.status.current}`
   // It may stand there since its move was cut off.
   const left = thread_id === null ? undefined : execution.environment.labware.get(thread_id)
-  return left ? `${left.name}, which may stand there: look, and say where it is (benchd labware put ${left.labware_id} PLACE)` : 'somebody'
+  return left ? `${left.name}, which may stand there: look, and say where it is (PUT /api/labware/${left.labware_id}/location)` : 'somebody'
 }
 
 function calledBy({ name, execution }: LabwareThread, { execution_id }: RunPorts): string {

@@ -40,13 +40,13 @@ export function inTheWayAt(
 
 /** The remedies of an operator for labware that no thread moves. */
 export function remedyOf({ labware_id, held_by = null }: Pick<Labware, 'labware_id'> & { held_by?: string | null }): string {
-  if (held_by !== null) return `look, and say where it is: benchd labware put ${labware_id} PLACE`
+  if (held_by !== null) return `look, and say where it is: PUT /api/labware/${labware_id}/location`
   return `take it away, and ${offTheBench(labware_id)}`
 }
 
 /** How an operator says that labware is no longer on the bench. */
 export function offTheBench(labware_id: string): string {
-  return `say so: benchd labware put ${labware_id} --off`
+  return `say so: PUT /api/labware/${labware_id}/location {"position": null}`
 }
 
 type Run = { workflow: Workflow; environment: RunEnvironment; submissions: readonly Submission[] }

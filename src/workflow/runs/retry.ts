@@ -61,7 +61,7 @@ function mustBeAvailable(owner: LabwareThread, { plan, device }: Held, on: strin
   const from = environment.scheduler.whereIs(labware.labware_id)
   if (from !== undefined && !environment.scheduler.canReach(thread_id, [{ device: on }])) {
     const what = `there is no way from ${from} to ${on}; carry ${labware.name} to where there is one, and say where it is`
-    throw new LabError('conflict', `${what} (benchd labware put ${labware.labware_id} PLACE)`)
+    throw new LabError('conflict', `${what} (PUT /api/labware/${labware.labware_id}/location)`)
   }
   environment.equipment.mustBeUsable?.(on)
 }

@@ -142,7 +142,7 @@ export function mustBeFree(
   if (labware_id === null || scheduler.graph.positions.get(position)?.storage) return
   const there = labware.get(labware_id)
   if (there?.held_by) {
-    const remedy = `put it somewhere and say where (benchd labware put ${labware_id} PLACE)`
+    const remedy = `put it somewhere and say where (PUT /api/labware/${labware_id}/location)`
     throw new LabError(
       'conflict',
       `${name} is to begin at ${position}: ${there.name} from there is in the gripper of ${there.held_by}; ${remedy}`,

@@ -69,7 +69,7 @@ export function isUncertain({ labware, picking, placing }: Pick<MovedLabware, 'l
 export function uncertainty({ labware, seat, placing }: Pick<MovedLabware, 'labware' | 'seat' | 'placing'>): string {
   const { labware_id, name, held_by } = labware
   const place = placeOf({ held_by, placing: placing ?? undefined }, seat)
-  return `the service ended while ${held_by} moved ${name}: it is ${place}; look, and say where it is (benchd labware put ${labware_id} PLACE, once it is in no gripper), before the run is resumed`
+  return `the service ended while ${held_by} moved ${name}: it is ${place}; look, and say where it is (PUT /api/labware/${labware_id}/location, once it is in no gripper), before the run is resumed`
 }
 
 /**

@@ -170,7 +170,7 @@ export function leaveUncertain(thread: LabwareThread): void {
   if (labware.placing !== undefined) environment.scheduler.transferReservation(thread_id, labware_id, labware.placing)
   environment.scheduler.transferReach(thread_id, labware_id)
   const place = placeOf(labware, environment.scheduler.whereIs(labware_id) ?? null)
-  const message = `the move of ${name} was cut off: it is ${place}; look, and say where it is (benchd labware put ${labware_id} PLACE)`
+  const message = `the move of ${name} was cut off: it is ${place}; look, and say where it is (PUT /api/labware/${labware_id}/location)`
   execution.incident('LEDGER_CONTRADICTED', message, thread)
 }
 
