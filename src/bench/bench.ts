@@ -212,13 +212,10 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
       options.taken?.(changed, certificate)
     },
   })
-  opened('runs', runs)
-  await runs.openIfUsed()
+  await opened('runs', runs).openIfUsed()
   reportPaused(runs, notifier, log)
-  const fleet = opened(
-    'fleet',
-    await openFleet(config, { folder: data_dir, hub, log, report, about: () => aboutBench(bench, runs.handovers) }),
-  )
+  const about = () => aboutBench(bench, runs.handovers)
+  const fleet = opened('fleet', await openFleet(config, { folder: data_dir, hub, log, report, about }))
 
   const places = { data_dir, config_path: source?.path }
   const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
