@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { variableValue } from '../kit/variable_value.ts'
+import { variableValue } from '../cli/variable_value.ts'
 import { bodyOf, fieldsOf, takesNull, titled, variableOf } from './forms.ts'
 
 const params = {

@@ -86,7 +86,7 @@ export function blockers(execution: Execution, safeMode?: SafeMode): Blocker[] {
     found.push({ ...nobody, kind, message, remedy, since_s: passed(execution.now() - paused.at) })
   }
   // Nothing is resumed before somebody has said where its labware is.
-  const lost = new Set(execution.live().flatMap(({ isLost, thread_id }) => (isLost ? thread_id : [])))
+  const lost = new Set(execution.live().flatMap(({ control, thread_id }) => (control.isLost ? thread_id : [])))
   const isLater = ({ thread_id }: Blocker) => Number(thread_id === null || !lost.has(thread_id))
   const byKind = (a: Blocker, b: Blocker) => blockerKinds.indexOf(a.kind) - blockerKinds.indexOf(b.kind)
   return found.sort((a, b) => byKind(a, b) || isLater(a) - isLater(b) || b.since_s - a.since_s)
