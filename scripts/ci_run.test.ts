@@ -57,8 +57,8 @@ function run(
   return { code, stdout, last: stdout.trimEnd().split('\n').at(-1) }
 }
 
-/** Tests run here, the long ones too, on three other Nodes, and where they depend on the place. */
-const times = 6
+/** Tests run here, the long ones too, and on three other Nodes. */
+const times = 5
 
 test('what passed is added up in one plain line', (t) => {
   const { code, last } = run(t, 'ok 1 - it works\n# { total: 10, pass: 10 }\n')
