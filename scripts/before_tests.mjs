@@ -1,7 +1,10 @@
 // Loaded into each test before it begins, ahead of tap.
 
 import asyncHooks from 'node:async_hooks'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import Module, { syncBuiltinESMExports } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 // Two things that tap does in each test cost a third of the processor time of all tests. For its coverage, which nobody reads here, it follows
 // what is loaded.
@@ -16,6 +19,16 @@ syncBuiltinESMExports()
 
 // Children of tests start without all this.
 delete process.env.NODE_OPTIONS
+
+// Temporary files of a test and of all that it starts lie in one folder, which is removed when the test ends. So nothing is left of a program
+// that a test kills, such as a demo that cannot remove its own folder any more. Every user may use it: some tests give up their rights.
+const temporary = mkdtempSync(join(tmpdir(), 'test-'))
+chmodSync(temporary, 0o1777)
+process.env.TMPDIR = temporary
+process.once('exit', () => rmSync(temporary, { recursive: true, force: true, maxRetries: 5 }))
+
+// Python would write compiled files beside the sources.
+process.env.PYTHONDONTWRITEBYTECODE = '1'
 
 const { t } = await import('tap')
 

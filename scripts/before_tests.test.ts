@@ -1,7 +1,7 @@
 // Each test may rely on what before_tests.mjs does before it.
 
 import { spawnSync } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
 
 test('the folder of a test is there until its teardowns are over', async (t) => {
@@ -17,6 +17,23 @@ test('the folder of a test is there until its teardowns are over', async (t) => 
 
 test('children of tests do not follow what is loaded', async (t) => {
   t.equal(process.env.NODE_OPTIONS, undefined)
+})
+
+test('what a killed child of a test leaves among the temporary files goes with the test', async (t) => {
+  const top = t.testdir({ tmp: {} })
+  const file = `${top}/leaves.mjs`
+  const child = "require('node:fs').mkdtempSync(require('node:os').tmpdir() + '/left-'); process.kill(process.pid, 'SIGKILL')"
+  const lines = [
+    "import { execFileSync } from 'node:child_process'",
+    "import { readdirSync } from 'node:fs'",
+    "import { tmpdir } from 'node:os'",
+    `try { execFileSync(process.execPath, ['-e', ${JSON.stringify(child)}]) } catch ({ signal }) { console.log(signal, readdirSync(tmpdir())) }`,
+  ]
+  writeFileSync(file, lines.join('\n'))
+  const env = { ...process.env, TMPDIR: `${top}/tmp` }
+  const { stdout } = spawnSync(process.execPath, ['--import=./scripts/before_tests.mjs', file], { encoding: 'utf8', env })
+  t.match(stdout, /SIGKILL \[ 'left-/)
+  t.same(readdirSync(`${top}/tmp`), [])
 })
 
 test('an error that nobody catches fails the file', async (t) => {

@@ -10,20 +10,36 @@ const counts = '#!/bin/sh\necho "1 passed, 0 failed"\n'
 const tested = (left: string) =>
   `#!/bin/sh\ncase "$*" in test* | tap* | *test:long*) ${left} cat "$SAID"; exit "$STATUS" ;; *) echo "1 passed, 0 failed" ;; esac\n`
 
+/** They make folders where the real ones make users and clones. */
+const ofRoot = {
+  useradd: '#!/bin/sh\nmkdir -p "$CI_HOMES/benchd-ci"\n',
+  userdel: '#!/bin/sh\nrm -rf "$CI_HOMES/benchd-ci"\n',
+  chown: '#!/bin/sh\n',
+  setpriv: '#!/bin/sh\nwhile case $1 in --*) ;; *) false ;; esac; do shift; done\nexec "$@"\n',
+  faketime: '#!/bin/sh\nshift 3\nexec "$@"\n',
+  git: '#!/bin/sh\nfor last; do :; done\nif [ "$1" = clone ]; then mkdir -p "$last"; else printf "%s" "$CHANGED"; fi\n',
+}
+
 /** Runs a copy of it, where `npm test` and `npx tap` say this and end so. `maySkip` stands at the beginning of the list of tests that may skip. */
-function run(t: Test, said: string, { status = 0, maySkip = '', service = 'echo "1 passed, 0 failed"', left = '', limit = '' } = {}) {
+function run(
+  t: Test,
+  said: string,
+  { status = 0, maySkip = '', service = 'echo "1 passed, 0 failed"', left = '', limit = '', changed = '' } = {},
+) {
   const top = t.testdir({
     '.ci': {},
     'package.json': '{}',
+    'package-lock.json': '{}',
     bin: {},
+    homes: {},
     said,
     dist: { scripts: { browser: {}, guest: {} } },
     scripts: { guest: {} },
   })
   const text = readFileSync(script, 'utf8')
   writeFileSync(`${top}/.ci/run`, text.replace("may_skip='\n", `may_skip='\n${maySkip}`))
-  for (const [name, program] of Object.entries({ npm: tested(left), npx: tested(left), node: counts, 'apt-get': '#!/bin/sh\n' }))
-    writeFileSync(`${top}/bin/${name}`, program, { mode: 0o755 })
+  const stand_ins = { npm: tested(left), npx: tested(left), node: counts, 'apt-get': '#!/bin/sh\n', ...ofRoot }
+  for (const [name, program] of Object.entries(stand_ins)) writeFileSync(`${top}/bin/${name}`, program, { mode: 0o755 })
   writeFileSync(`${top}/scripts/guest/service-test.sh`, `#!/bin/sh\n[ "$1" = story ] || exec echo "1 passed, 0 failed"\n${service}\n`, {
     mode: 0o755,
   })
@@ -32,13 +48,16 @@ function run(t: Test, said: string, { status = 0, maySkip = '', service = 'echo 
     PATH: `${top}/bin:${process.env.PATH}`,
     SAID: `${top}/said`,
     STATUS: String(status),
+    CI_HOMES: `${top}/homes`,
+    HOME: `${top}/homes`,
+    CHANGED: changed,
     ...(limit && { CI_STEP_LIMIT: limit }),
   }
   const { status: code, stdout } = spawnSync('bash', [`${top}/.ci/run`], { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'] })
   return { code, stdout, last: stdout.trimEnd().split('\n').at(-1) }
 }
 
-/** Tests run here, the long ones too, without what is compiled, on Node 22 and on 24. */
+/** Tests run here, the long ones too, and on three other Nodes. */
 const times = 5
 
 test('what passed is added up in one plain line', (t) => {
@@ -97,5 +116,48 @@ test('a step that stands still is ended with all that it has begun, and the othe
   t.match(still, { code: 1, stdout: why, last: /^\d+ passed, 1 failed$/ })
   const started = readFileSync(`${t.testdirName}/said.started`, 'utf8').trim()
   t.notOk(existsSync(`/proc/${started}`), 'a process in a session of its own has ended too')
+  t.end()
+})
+
+test('the minutes of each step stand at the end, the longest of each chain first', (t) => {
+  const { stdout } = run(t, '# { total: 10, pass: 10 }\n', { service: 'sleep 2; echo "1 passed, 0 failed"' })
+  const [, table = ''] = /== minutes:seconds, and of the processor\n([\s\S]*)the whole +\d+:\d\d +\d+:\d\d\n/.exec(stdout) ?? []
+  const rows = table.trim().split('\n')
+  const shape = /^(guest|pages|elsewhere|tests) +(\d+):(\d\d) +\d+:\d\d {2}\S/
+  t.same(
+    rows.filter((row) => !shape.test(row)),
+    [],
+  )
+  t.same(
+    rows.map((row) => row.replace(/^.*:\d\d {2}/, '')).sort(),
+    [...stdout.matchAll(/^== (.*) took \d+ s$/gm)].map(([, name]) => name).sort(),
+  )
+  const order = rows
+    .map((row) => shape.exec(row)!)
+    .map(([, chain = '', minutes, seconds]) => ({ chain, took: Number(minutes) * 60 + Number(seconds) }))
+  t.same(
+    [...order].sort((one, other) => one.chain.localeCompare(other.chain) || other.took - one.took),
+    order,
+  )
+  t.match(table, /^guest +0:0[2-9] +\d:\d\d {2}the package under systemd, in the guest$/m)
+  t.end()
+})
+
+test('what a step leaves among the temporary files, in a home folder or in the clone fails all of it, with its name', (t) => {
+  const said = '# { total: 10, pass: 10 }\n'
+  const service = (left: string) => `${left}; echo "1 passed, 0 failed"`
+  const failed = { code: 1, last: /, 1 failed$/ }
+  t.match(run(t, said, { service: service('mkdir "$TMPDIR/benchd-demo-1"') }), {
+    ...failed,
+    stdout: /left by the steps: \S+\/tmp\/benchd-demo-1\n/,
+  })
+  t.match(run(t, said, { service: service('mkdir -p "$HOME/.config/fish"') }), {
+    ...failed,
+    stdout: /left by the steps: \S+\/homes\/\.config\n/,
+  })
+  t.match(run(t, said, { changed: ' M package-lock.json' }), {
+    ...failed,
+    stdout: /changed or left in the clone: {2}M package-lock\.json\n/,
+  })
   t.end()
 })

@@ -11,9 +11,9 @@ const textOf = (path: string) => readFileSync(`${sources}${path}`, 'utf8')
 
 /** Of Debian's essential and required packages, and what every machine has that can check the project out and install it. */
 const everywhere = new Set(
-  `apt-cache apt-get awk basename bash cat chgrp chmod chown chroot cmp cp cut date dd dirname dpkg dpkg-deb dpkg-query du env false find findmnt flock
+  `apt-cache apt-get awk basename bash cat chgrp chmod chown chroot cmp comm cp cut date dd dirname dpkg dpkg-deb dpkg-query du env false find findmnt flock
   getent git grep gzip head hostname id install ln losetup ls md5sum mkdir mkfifo mktemp mount mv node npm npx paste readlink rm rmdir sed setpriv setsid sh
-  sha256sum sleep sort stat stty sync tail tar tee timeout touch tr umount uname unshare usermod xargs`.split(/\s+/),
+  sha256sum sleep sort stat stty sync tail tar tee timeout touch tr umount uname unshare useradd userdel usermod xargs`.split(/\s+/),
 )
 
 /** Tests put their own in the place of these, or their answer is not needed: they are there on a bench, and in the guest. */

@@ -22,6 +22,13 @@ test('files that change their process, start others or set something for all tes
   for (const path of grouped) t.notMatch(readFileSync(new URL(path, top), 'utf8'), /process\.env|from 'node:child_process'/, path)
 })
 
+test('of files that are named, no others are run', async (t) => {
+  const named = ['dist/src/cli/cli.test.js', 'dist/src/kit/json.test.js', 'dist/src/kit/json_edit.test.js']
+  const some = testFiles(named)
+  t.same(some.alone, ['src/cli/cli.test.ts'])
+  t.same([...some.together], [['kit_1', ['src/kit/json.test.ts', 'src/kit/json_edit.test.ts']]])
+})
+
 // The shell goes on where `$(…)` fails, and tap without names runs each file in a process of its own.
 test('npm test hands tap the files that this program prints', async (t) => {
   const { scripts } = JSON.parse(readFileSync(new URL('package.json', top), 'utf8'))

@@ -1,5 +1,6 @@
-// Prints the files that `npm test` hands to tap. To start tap and to load the code costs a small test file more than its tests, so
-// neighbours run in one process: dist/together/ has a file for each such group. A single test file can still be run by its own name.
+// Prints the files that `npm test` hands to tap. With words, such as dist/src/kit/clock.test.js, only what runs these test files. To start tap
+// and to load the code costs a small test file more than its tests, so neighbours run in one process: dist/together/ has a file for each such
+// group. A single test file can still be run by its own name.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -16,11 +17,12 @@ const staysAlone = [
   /import \{[^}]*\b(t|after|afterEach|before|beforeEach)\b[^}]*\} from 'tap'/,
 ]
 
-/** Returns all test files but the long ones, as paths of sources: those that run alone, and the groups by name. */
-export function testFiles(): { alone: string[]; together: Map<string, string[]> } {
+/** Returns all test files but the long ones, or those of them that are named, as paths of sources: those that run alone, and the groups by name. */
+export function testFiles(named?: readonly string[]): { alone: string[]; together: Map<string, string[]> } {
   const alone: string[] = []
   const byRoom = new Map<string, string[]>()
-  for (const path of ['drivers', 'scripts', 'src'].flatMap(testsIn).sort()) {
+  const all = ['drivers', 'scripts', 'src'].flatMap(testsIn).sort()
+  for (const path of named ? all.filter((path) => named.includes(`dist/${compiled(path)}`)) : all) {
     const text = readFileSync(path, 'utf8')
     if (staysAlone.some((pattern) => pattern.test(text))) alone.push(path)
     else byRoom.set(roomOf(path), [...(byRoom.get(roomOf(path)) ?? []), path])
@@ -53,7 +55,8 @@ function compiled(path: string): string {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { alone, together } = testFiles()
+  const named = process.argv.slice(2)
+  const { alone, together } = testFiles(named.length ? named : undefined)
   const folder = 'dist/together'
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)

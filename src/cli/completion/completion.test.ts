@@ -11,7 +11,7 @@ import { table } from '../commands.ts'
 import { resolved } from './resolve.ts'
 import { shells } from './shells.ts'
 
-const isThere = (shell: string) => spawnSync(shell, ['-c', 'exit 0']).status === 0
+const isThere = (shell: string) => spawnSync(shell, ['--version']).status === 0
 const noZsh = isThere('zsh') ? false : 'zsh is not installed here'
 const noFish = isThere('fish') ? false : 'fish is not installed here'
 
