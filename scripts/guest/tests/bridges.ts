@@ -1,8 +1,8 @@
 // The programs of bridges under systemd: a user of their own, nothing of the service's, and gone with their connection.
 
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { journal, property, service, systemctl } from './service_unit.ts'
 import { until } from './waiting.ts'
 
