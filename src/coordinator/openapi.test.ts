@@ -25,7 +25,7 @@ test('the committed document of the coordinator is what its routes say, and has 
 test('the health of the coordinator names a database and a broker that are away', (t) => {
   const health = labRoutes.find(({ path }) => path === '/health')!
   const of = (coordinator: object | undefined, broker: { isConnected: boolean } | undefined) => {
-    const { status, bodyUsed: _, ...rest } = health.handle({ lab: { coordinator, benches: { broker } } } as never) as Response
+    const { status, bodyUsed: _, ...rest } = health.handle({ rooms: { coordinator, benches: { broker } } } as never) as Response
     return [status, rest]
   }
   t.equal(of({}, undefined)[0], 200)

@@ -76,7 +76,7 @@ test('an error is worse than a pause, and a fault of a device worse than both', 
   t.ok(whole!.since_s > 0)
   // Its labware is somewhere, and nothing is resumed before somebody has said where.
   const second = [...execution.threads.values()].find(({ name }) => name === 'second')!
-  Object.defineProperty(second, 'isLost', { value: true })
+  Object.defineProperty(second.control, 'isLost', { value: true })
   t.equal(blockers(execution).find(({ kind }) => kind === 'paused')?.thread_name, 'second')
   await end()
   t.same(blockers(execution), [], 'nothing stands in the way of what has ended')

@@ -2,6 +2,7 @@
 
 import { SmallSet } from '../../kit/small_set.ts'
 import { isFree } from './deadlock_avoidance.ts'
+import type { Decision } from './decision_log.ts'
 import { type Claimant, DeviceSites, type Placement, type Resource, type RouteGrant, type Ticket, type Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
 import { Parking } from './parking.ts'
@@ -11,18 +12,6 @@ import type { Reservations } from './reservations.ts'
 import type { RouteGrants } from './route_grants.ts'
 import { canGoOn, doubting, WaitForGraph } from './wait_for_graph.ts'
 
-/**
- * A decision about threads that wait for each other: `parked`, labware is put out of the way; `granted_unsafe`, a request is granted after which others may
- * be stuck; `granted_reserved`, a request is granted against the reservation of another thread; `stuck`, a person has to make room.
- */
-export type Decision = {
-  kind: 'parked' | 'granted_unsafe' | 'granted_reserved' | 'stuck'
-  thread_ids: readonly string[]
-  /** The thread that is parked, granted its request, or stuck. */
-  thread_id: string
-  /** The device or position that is granted; null where none is. */
-  granted: string | null
-}
 export type OnDecision = (decision: Decision) => void
 
 export class DeadlockResolver {

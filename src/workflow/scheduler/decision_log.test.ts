@@ -1,7 +1,6 @@
 import { test } from 'tap'
 import { VirtualClock } from '../../kit/clock.ts'
-import type { Decision } from './deadlock_resolver.ts'
-import { DecisionLog } from './decision_log.ts'
+import { type Decision, DecisionLog } from './decision_log.ts'
 
 const about = (kind: Decision['kind'], thread_id: string, granted: string | null = null): Decision => ({
   ...{ kind, thread_id, granted },

@@ -1,7 +1,19 @@
 // The decisions of the scheduler about threads that wait for each other, in words: the last one about each thread is kept for those who ask why.
 
 import type { Clock } from '../../kit/clock.ts'
-import type { Decision } from './deadlock_resolver.ts'
+
+/**
+ * A decision about threads that wait for each other: `parked`, labware is put out of the way; `granted_unsafe`, a request is granted after which others may
+ * be stuck; `granted_reserved`, a request is granted against the reservation of another thread; `stuck`, a person has to make room.
+ */
+export type Decision = {
+  kind: 'parked' | 'granted_unsafe' | 'granted_reserved' | 'stuck'
+  thread_ids: readonly string[]
+  /** The thread that is parked, granted its request, or stuck. */
+  thread_id: string
+  /** The device or position that is granted; null where none is. */
+  granted: string | null
+}
 
 /** Beyond this number the oldest decision is dropped. */
 const mostKept = 1000

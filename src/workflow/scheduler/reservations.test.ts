@@ -4,7 +4,7 @@ import { VirtualClock } from '../../kit/clock.ts'
 import { TopologyDocument } from '../plans/documents.ts'
 import { Graph } from '../plans/graph.ts'
 import { Hops } from '../plans/timing.ts'
-import type { Decision } from './deadlock_resolver.ts'
+import type { Decision } from './decision_log.ts'
 import type { Keep, Request, RequestHandle, Use } from './request.ts'
 import { Scheduler } from './scheduler.ts'
 
