@@ -23,10 +23,10 @@ test('files that change their process, start others or set something for all tes
 })
 
 test('of files that are named, no others are run', async (t) => {
-  const named = ['dist/src/cli/cli.test.js', 'dist/src/kit/clock.test.js', 'dist/src/kit/json.test.js']
+  const named = ['dist/src/cli/cli.test.js', 'dist/src/kit/json.test.js', 'dist/src/kit/json_schema.test.js']
   const some = testFiles(named)
   t.same(some.alone, ['src/cli/cli.test.ts'])
-  t.same([...some.together], [['kit_1', ['src/kit/clock.test.ts', 'src/kit/json.test.ts']]])
+  t.same([...some.together], [['kit_1', ['src/kit/json.test.ts', 'src/kit/json_schema.test.ts']]])
 })
 
 // The shell goes on where `$(…)` fails, and tap without names runs each file in a process of its own.
