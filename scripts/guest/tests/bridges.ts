@@ -15,6 +15,8 @@ const [firstUser, lastUser] = [61184, 65519]
 
 /** A program that does to its computer what its operations say. */
 const program = `
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 
