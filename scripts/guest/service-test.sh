@@ -76,8 +76,8 @@ story() {
   tested in_guest -- node --test-reporter=spec /project/dist/scripts/guest/tests/installed.js
 }
 
-# The package of a former version is built from its commit once, and kept. For a version that was never released, and in a clone without that
-# commit, this version stands in, under its number.
+# The package of the oldest version is built from its commit once, and kept; EVERY_VERSION=1 builds those of all. For the others, and in a clone
+# without that commit, this version stands in, under their number.
 upgrades() {
   local kept=${GUEST_CACHE:-/var/cache/benchd-guest}/old-packages name commit version
   mkdir -p "$packages/old" "$project/scripts/upgrades"
@@ -85,7 +85,7 @@ upgrades() {
   rm -rf "$work/tree"
   dpkg-deb -R "$first" "$work/tree"
   while read -r name commit version; do
-    if [[ $name == "$version" || -n ${EVERY_VERSION:-} ]] && git cat-file -e "$commit^{commit}" 2>/dev/null; then
+    if [[ $name == 0.1.0 || -n ${EVERY_VERSION:-} ]] && git cat-file -e "$commit^{commit}" 2>/dev/null; then
       node scripts/upgrades/make.mjs --packages "$kept" "$name" >&2
       cp "$kept/$name-$commit.deb" "$packages/old/"
     else

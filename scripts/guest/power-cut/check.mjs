@@ -11,9 +11,9 @@ import { fileURLToPath } from 'node:url'
 const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 // By default ext4 flushes a file that replaces another by itself, which hides a missing fsync.
 const unforgiving = ['--mount-options', 'noatime,noauto_da_alloc']
-const veryFew = ['--cuts', '20', '--reorder', '20']
-const few = ['--cuts', '60', '--reorder', '40']
-const some = ['--cuts', '150', '--reorder', '60']
+const veryFew = ['--cuts', '12', '--reorder', '12']
+const few = ['--cuts', '40', '--reorder', '20']
+const some = ['--cuts', '80', '--reorder', '30']
 const orAll = (usual) => (process.env.BENCHD_KILLS === 'all' ? [] : usual)
 
 const trials = [
