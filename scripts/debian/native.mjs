@@ -113,7 +113,9 @@ async function compileAll(headers, draft) {
   const worker = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) await next()
   }
-  await Promise.all(Array.from({ length: availableParallelism() }, worker))
+  const ended = await Promise.allSettled(Array.from({ length: availableParallelism() }, worker))
+  const failed = ended.find(({ status }) => status === 'rejected')
+  if (failed) throw failed.reason
 }
 
 /** Makes a folder as a draft and renames it. Another process may have been first. */

@@ -28,9 +28,10 @@ build_deb() { # FILE SCRIPT…
   local file=$1 size
   shift
   chmod -R u=rwX,go=rX "$root"
-  size=$(du -sk --apparent-size "$root" | cut -f1)
+  # Of files alone: the size of a folder depends on the file system.
+  size=$(find "$root" -type f -printf '%s\n' | awk '{ sum += $1 } END { print int((sum + 1023) / 1024) }')
   mkdir "$root/DEBIAN"
-  (cd "$root" && find . -type f ! -path './DEBIAN/*' -printf '%P\0' | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
+  (cd "$root" && find . -type f ! -path './DEBIAN/*' -printf '%P\0' | LC_ALL=C sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
   install -m 755 "$@" "$root/DEBIAN/"
   [[ ! -e $root/DEBIAN/triggers ]] || chmod 644 "$root/DEBIAN/triggers"
   sed "s/SIZE/$size/" >"$root/DEBIAN/control"

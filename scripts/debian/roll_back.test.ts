@@ -148,6 +148,27 @@ test('what the bench and its keys are since stays, where the older version reads
   t.end()
 })
 
+test('the event log ends where it ended when the state was packed, and is kept beside it', { skip: cannot }, (t) => {
+  const { state, cache, backUp, rollBack } = prepared(t)
+  write(state, { 'events/events-000001.jsonl': 'one\n', 'events/events-000002.jsonl': 'two\n' })
+  backUp()
+  write(cache, { events: '4 events-000001.jsonl\n4 events-000002.jsonl\n' })
+  write(state, { 'events/events-000002.jsonl': 'two\nnewer\n', 'events/events-000003.jsonl': 'newer\n' })
+  const { said } = rollBack()
+  t.same(
+    readdirSync(`${state}/events`),
+    [1, 2, 2, 3].map((n, i) => `events-00000${n}.jsonl${i > 1 ? '.newer' : ''}`),
+  )
+  const read = (name: string) => readFileSync(`${state}/events/${name}`, 'utf8')
+  t.equal(read('events-000001.jsonl'), 'one\n')
+  t.equal(read('events-000002.jsonl'), 'two\n')
+  t.equal(read('events-000002.jsonl.newer'), 'two\nnewer\n')
+  t.match(statSync(`${state}/events/events-000002.jsonl`), { uid: 54_321, gid: 54_322 })
+  t.match(said, /kept aside.*events\/events-000002\.jsonl events\/events-000003\.jsonl/)
+  t.notOk(existsSync(`${cache}/events`))
+  t.end()
+})
+
 test('a roll-back that was cut off goes on where it was, and loses nothing', { skip: cannot }, (t) => {
   const { state, backUp, rollBack } = prepared(t)
   write(state, { 'records.jsonl': journal(1, '{"before":1}'), 'workflows.json': json(1, 'before') })

@@ -5,7 +5,7 @@
 #
 #   scripts/guest/service-test.sh [story | upgrades | cuts]
 #
-# Of the former versions, those that were released are built from their commits for `upgrades`; with EVERY_VERSION=1 all of them are.
+# Of the former versions, the oldest is built from its commit for `upgrades`; with EVERY_VERSION=1 all of them are.
 #
 # Ends with a line "N passed, N failed" and the time it took; what cannot run is a failure.
 set -euo pipefail

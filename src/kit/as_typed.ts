@@ -13,5 +13,5 @@ export function nameCommands(words: readonly string[]): void {
 export function asTyped(text: string): string {
   if (!named || text.startsWith('{') || text.startsWith('[') || !text.includes('benchd ')) return text
   const typed = commandHere()
-  return typed === 'benchd' ? text : text.replace(named, `${typed} `)
+  return typed === 'benchd' ? text : text.replace(named, () => `${typed} `)
 }

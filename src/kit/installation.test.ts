@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { test } from 'tap'
 import { installation } from './installation.ts'
 
@@ -40,6 +41,21 @@ test('what npx runs from a tarball is named as it was typed', (t) => {
   }
   t.match(run('./benchd-0.2.0.tgz'), { command: 'npx ./benchd-0.2.0.tgz', again: /^remove .*_npx\/0f3a, then call npx again$/ })
   t.equal(run('./of the bench/benchd-0.2.0.tgz').command, "npx './of the bench/benchd-0.2.0.tgz'")
+  t.equal(run("./bench's/benchd-0.2.0.tgz").command, "npx './bench'\\''s/benchd-0.2.0.tgz'")
   t.equal(run('benchd').command, 'benchd')
+  const top = t.testdir({
+    'benchd-0.2.0.tgz': '',
+    cache: {
+      _npx: {
+        '0f3a': {
+          'package.json': JSON.stringify({ dependencies: { benchd: 'file:../../../benchd-0.2.0.tgz' } }),
+          node_modules: { benchd: { 'package.json': '{}' } },
+        },
+      },
+    },
+  })
+  const { command } = installation(`${top}/cache/_npx/0f3a/node_modules/benchd`)
+  t.match(command, /^npx \.\.?\//, 'npm before 11 notes only where the file is')
+  t.equal(resolve(command.slice('npx '.length)), `${top}/benchd-0.2.0.tgz`)
   t.end()
 })

@@ -1,7 +1,7 @@
 // How benchd came onto this computer, and so what to call where something of it is missing, broken or to be newer.
 
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export type Installation = {
@@ -68,9 +68,24 @@ function isOnPath(): boolean {
 function runByNpx(folder: string): { tarball: string; kept_in: string } | undefined {
   const kept_in = /^.*\/_npx\/[^/]+/.exec(folder)?.[0]
   if (!kept_in || !existsSync(`${kept_in}/package.json`)) return undefined
-  const { _npx } = JSON.parse(readFileSync(`${kept_in}/package.json`, 'utf8')) as { _npx?: { packages?: string[] } }
-  const tarball = _npx?.packages?.find((name) => name.endsWith('.tgz'))
-  return tarball === undefined ? undefined : { tarball: /^[\w./+:@~-]+$/.test(tarball) ? tarball : `'${tarball}'`, kept_in }
+  const { _npx, dependencies = {} } = JSON.parse(readFileSync(`${kept_in}/package.json`, 'utf8')) as {
+    _npx?: { packages?: string[] }
+    dependencies?: Record<string, string>
+  }
+  // npm before 11 notes only the way from its folder to the file.
+  const installed = Object.values(dependencies).find((value) => /^file:.*\.tgz$/.test(value))
+  const tarball = _npx?.packages?.find((name) => name.endsWith('.tgz')) ?? (installed && asPath(join(kept_in, installed.slice(5))))
+  return tarball === undefined ? undefined : { tarball: quoted(tarball), kept_in }
+}
+
+/** Returns the path from the working folder, which `npx` takes for a file because it begins with a dot. */
+function asPath(file: string): string {
+  const path = relative(process.cwd(), file)
+  return /^\.\.?\//.test(path) ? path : `./${path}`
+}
+
+function quoted(word: string): string {
+  return /^[\w./+:@~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 /** Returns the setting by which npm finds the headers beside Node. Without it npm fetches headers from nodejs.org. */
