@@ -98,7 +98,8 @@ test('what a power cut left half kept goes with the next upgrade, and a state is
     'var/lib/benchd/events/events-000001.jsonl': '',
   })
   t.match(call('keep-package', '1.0'), { code: 0 })
-  t.same(names('var/cache/benchd'), ['previous.deb', 'upgrading'])
+  t.same(names('var/cache/benchd'), ['events', 'previous.deb', 'upgrading'])
+  t.equal(read('var/cache/benchd/events'), '0 events-000001.jsonl\n')
   const [backup, ...others] = names('var/backups/benchd')
   t.match(backup, /^state-1\.0-\d{8}T\d{6}Z\.tar\.gz$/)
   t.same(others, [])
