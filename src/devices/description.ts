@@ -6,7 +6,7 @@ import { LabError } from '../errors.ts'
 import { described, Whole } from '../kit/described.ts'
 import { checked } from '../kit/schema.ts'
 import { FlatSchema, type ParamsSchema, paramsSchema, shownSchema, typeOf } from './flat_schema.ts'
-import { measuringQuestions, operations as table } from './operations.ts'
+import { measurements, operations as table } from './operations.ts'
 
 const Word = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]{0,31}$/, 'the name is a small letter, then small letters, digits and _'))
 
@@ -81,7 +81,7 @@ export type OwnOperation = {
 const taken: readonly string[] = [
   'stop',
   'halt',
-  ...measuringQuestions(),
+  ...measurements().map(({ question }) => question),
   'initialize',
   'initialized',
   'check',

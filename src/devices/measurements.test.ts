@@ -9,7 +9,7 @@ import { described } from '../kit/described.ts'
 import { oneDevice } from '../testing/devices.ts'
 import type { Device } from './device.ts'
 import { Ledger } from './ledger.ts'
-import { measuredBy, measuringQuestions, type Question, questions } from './operations.ts'
+import { measurements, type Question, questions } from './operations.ts'
 import { Readings } from './readings.ts'
 
 const name = 'get_humidity' as Question
@@ -28,9 +28,7 @@ const humid: typeof bioshake = {
 }
 
 test('a question with a unit measures a value, and one without measures none', (t) => {
-  t.same(measuredBy('get_temperature'), { name: 'temperature', unit: '°C' })
-  t.equal(measuredBy('pose'), undefined)
-  t.same(measuringQuestions(), ['get_temperature'])
+  t.same(measurements(), [{ question: 'get_temperature', name: 'temperature', unit: '°C' }], 'pose has no unit')
   t.end()
 })
 

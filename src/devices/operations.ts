@@ -122,7 +122,7 @@ export type Pose = Record<(typeof poseMembers)[number], number>
 
 /**
  * The questions to an instrument: GET, answered at once, also while an operation runs. `shown` makes the answer of the bench, without the
- * `device_id`, of what the driver answers. A number with a unit in `answer` makes the question a measurement: see `measuredBy`.
+ * `device_id`, of what the driver answers. A number with a unit in `answer` makes the question a measurement: see `measurements`.
  */
 export const questions = {
   get_temperature: {
@@ -183,22 +183,21 @@ export type Read<Name extends Question> = Parameters<(typeof questions)[Name]['s
 /** The parameters of an operation: the members of its body. */
 export type Params<Name extends OperationName> = v.InferOutput<(typeof operations)[Name]['params']>
 
-/**
- * The value that a question measures: the first number with a unit in its answer, which the driver answers under the same name. It is asked for in
- * the background, and shown in the readings, on the page and among the metrics; `target` in the answer is the value that the device was set to.
- * Undefined for a question that measures nothing.
- */
-export function measuredBy(question: Question): { name: string; unit: string } | undefined {
-  for (const [name, schema] of Object.entries<v.GenericSchema>(questions[question].answer.entries)) {
-    const { unit } = v.getMetadata(schema)
-    if (name !== 'target' && typeof unit === 'string') return { name, unit }
-  }
-  return undefined
-}
+/** A question that measures a value: the name of that value in the answer of the driver and of the bench, and its unit. */
+export type Measurement = { question: Question; name: string; unit: string }
 
-/** The questions that measure something, in the order of the table. */
-export function measuringQuestions(): Question[] {
-  return (Object.keys(questions) as Question[]).filter(measuredBy)
+/**
+ * Returns the questions that measure a value, in the order of the table: the first number with a unit in the answer of each. The value is asked for in
+ * the background, and shown in the readings, on the page and among the metrics; `target` in an answer is the value that the device was set to.
+ */
+export function measurements(): Measurement[] {
+  return (Object.keys(questions) as Question[]).flatMap((question) => {
+    for (const [name, schema] of Object.entries<v.GenericSchema>(questions[question].answer.entries)) {
+      const { unit } = v.getMetadata(schema)
+      if (name !== 'target' && typeof unit === 'string') return { question, name, unit }
+    }
+    return []
+  })
 }
 
 export function isQuestion(name: string): name is Question {

@@ -3,7 +3,7 @@
 import { LabError } from '../errors.ts'
 import type { Abilities } from './abilities.ts'
 import type { Device } from './device.ts'
-import { measuredBy, measuringQuestions, type Question, type Read } from './operations.ts'
+import { measurements, type Question, type Read } from './operations.ts'
 import type { Reading } from './records.ts'
 import { SharedAnswer } from './shared_answer.ts'
 
@@ -70,7 +70,7 @@ export class Questions {
 
   /** Whether there is something that `sample` can ask for. */
   get canSample(): boolean {
-    return measuringQuestions().some((name) => this.#abilities.knows(name)) || Object.keys(this.#abilities.ownReadings).length > 0
+    return measurements().some(({ question }) => this.#abilities.knows(question)) || Object.keys(this.#abilities.ownReadings).length > 0
   }
 
   /**
@@ -80,8 +80,7 @@ export class Questions {
   async sample(): Promise<Omit<Reading, 'at'> | undefined> {
     const device = this.#device
     const values: NonNullable<Reading['others']> = {}
-    for (const question of measuringQuestions()) {
-      const { name, unit } = measuredBy(question)!
+    for (const { question, name, unit } of measurements()) {
       const answer = await this.#ifWell(() => device?.[question]?.() as Promise<Record<string, number>> | undefined)
       if (answer) values[name] = { value: answer[name]!, target: answer.target ?? null, unit }
     }

@@ -23,14 +23,10 @@ const readable: readonly string[] = ['ready', 'busy']
 export function deviceMetrics({ registry, ledger, readings }: Rooms): Metric[] {
   const devices = registry.all()
   const newest = new Map(readings.newest(oldest_ms))
-  const others = devices.flatMap(({ device_id, state }) => {
-    const reading = readable.includes(state) ? newest.get(device_id) : undefined
-    return Object.entries(reading?.others ?? {}).map(([name, { value, unit }]) => ({ labels: { device_id, reading: name, unit }, value }))
-  })
-  const read = (value: (reading: Reading) => number | null) =>
+  const read = (values: (reading: Reading, device: Instrument) => Sample[]) =>
     devices.flatMap((device) => {
       const reading = readable.includes(device.state) ? newest.get(device.device_id) : undefined
-      return samples(device, reading ? value(reading) : null)
+      return reading ? values(reading, device) : []
     })
   const speeds = devices.flatMap((device) => samples(device, speedOf(device, ledger)))
   return [
@@ -43,14 +39,20 @@ export function deviceMetrics({ registry, ledger, readings }: Rooms): Metric[] {
     gauge(
       'benchd_device_temperature_celsius',
       'Temperature of a device that is initialized and can tell it',
-      read(({ temperature }) => temperature),
+      read(({ temperature }, device) => samples(device, temperature)),
     ),
     gauge(
       'benchd_device_target_temperature_celsius',
       'Temperature that a device was set to; absent when none is set',
-      read(({ target }) => target),
+      read(({ target }, device) => samples(device, target)),
     ),
-    gauge('benchd_device_reading', 'Any other value that a device measures, in its own unit', others),
+    gauge(
+      'benchd_device_reading',
+      'Any other value that a device measures, in its own unit',
+      read(({ others = {} }, { device_id }) =>
+        Object.entries(others).map(([reading, { value, unit }]) => ({ labels: { device_id, reading, unit }, value })),
+      ),
+    ),
     gauge('benchd_device_speed_rpm', 'Speed that the running operation of a device asks for; absent when there is none', speeds),
   ]
 }

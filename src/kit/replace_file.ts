@@ -10,7 +10,7 @@ type Content = string | Uint8Array
 type Replacing = { before: Content; now?: Date }
 
 /**
- * `before` is what it held when the new text was made: whoever changed it meanwhile is not overwritten. Owner and rights stay. Returns
+ * `before` is the text of the file when the new text was made: a change that another program made meanwhile is not overwritten. Owner and rights stay. Returns
  * the path of the old copy. Rejects with `conflict`, `forbidden` or `storage`; then nothing has changed.
  */
 export async function replaceFile(path: string, text: Content, { before, now = new Date() }: Replacing): Promise<string> {

@@ -193,11 +193,14 @@ export class RunEnvironments {
     return undefined
   }
 
+  #nameOf(thread_id: string): string {
+    return this.#thread(thread_id)?.name ?? thread_id
+  }
+
   #reportDeadlock(thread_ids: readonly string[], victim_id: string): void {
-    const threads = new Map(this.#open().flatMap(({ threads }) => [...threads]))
-    const victim = threads.get(victim_id)
-    const isHeld = (thread_id: string) => threads.get(thread_id)?.control.waiting?.kind === 'operator'
-    const namesOf = (ids: readonly string[]) => ids.map((thread_id) => threads.get(thread_id)?.name ?? thread_id).join(', ')
+    const victim = this.#thread(victim_id)
+    const isHeld = (thread_id: string) => this.#thread(thread_id)?.control.waiting?.kind === 'operator'
+    const namesOf = (ids: readonly string[]) => ids.map((thread_id) => this.#nameOf(thread_id)).join(', ')
     const held = thread_ids.filter(isHeld)
     const waiting = thread_ids.filter((thread_id) => !isHeld(thread_id))
     const forPerson = held.length > 0 ? `for ${namesOf(held)}, which a person has to let go on` : ''
@@ -212,11 +215,11 @@ export class RunEnvironments {
   ): RunEnvironment {
     const { clock, durations, mode } = parts
     const isDriven = mode !== 'PURE_SIM'
-    const nameOf = (thread_id: string) => this.#thread(thread_id)?.name ?? thread_id
+    const nameOf = (thread_id: string) => this.#nameOf(thread_id)
     const decisions = new DecisionLog({ clock, nameOf, note: isDriven ? this.#options.note : undefined })
     const onDecision = (decision: Decision) => {
       decisions.add(decision)
-      // An arm moves because of it, and a person may wonder why.
+      // An arm moves because of this decision, and a person may wonder why.
       if (isDriven && decision.kind === 'parked') this.#reportDeadlock(decision.thread_ids, decision.thread_id)
     }
     const scheduler = new Scheduler(graph, { ahead: { clock, hops: new Hops(document, durations) }, onDecision })

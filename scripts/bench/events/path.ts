@@ -1,4 +1,4 @@
-// One process with the event log, three sinks and a subscriber that takes everything: the path of an event without HTTP.
+// Runs the event log, three sinks and a subscriber that takes everything in one process: the path of an event without HTTP.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -33,10 +33,10 @@ const snapshot = '/root/rolled-back'
 const patience_ms = 60_000
 const versions: Version[] = JSON.parse(readFileSync(`${upgrades}/versions.json`, 'utf8'))
 const next = `${thisVersion}+next`
-/** Those with an open run of 0.1.0 or 0.2.0 are refused. The last is upgraded for good. */
+/** The scenes of a version, in order. The package refuses an open run of 0.1.0 or 0.2.0. The last scene is upgraded for good. */
 const scenes = ({ run_state }: Version) =>
   run_state === 1 ? ['paused', 'killed', 'rehearsed', 'idle'] : ['idle', 'killed', 'rehearsed', 'paused']
-/** What roll-back leaves as it is: the present state of the bench, and its log. */
+/** The files that a roll-back leaves as they are: the present state of the bench. The event log is cut, and not compared here. */
 const stays = /^(events\/|(latches|keys|event_ids|fleet)\.json|(runs|notify|audit.*)\.jsonl)/
 
 for (const version of versions) {

@@ -5,7 +5,7 @@ import { type LineFault, lineFaults } from '../../../drivers/transports/faults.t
 import type { Fault } from '../../../drivers/transports/simulated_line.ts'
 import { type Mechanism, mechanicalFaults } from '../../../drivers/transports/simulator.ts'
 import type { Device, EndedEarly, Limit, Link, Profile } from '../../devices/device.ts'
-import { measuringQuestions, type OperationName, operations, type Question } from '../../devices/operations.ts'
+import { measurements, type OperationName, operations, type Question } from '../../devices/operations.ts'
 import { LabError, messageOf } from '../../errors.ts'
 
 /** A driver on its simulator, in virtual time or in ours. */
@@ -451,7 +451,7 @@ export async function queriesOf(make: Make): Promise<Query[]> {
     { name: 'identify', ask: (device) => device.identify() },
     { name: 'check', ask: (device) => device.check() },
   ]
-  for (const name of measuringQuestions()) if (subject.device[name]) queries.push({ name, ask: (device) => device[name]!() })
+  for (const { question: name } of measurements()) if (subject.device[name]) queries.push({ name, ask: (device) => device[name]!() })
   const asking: Query[] = []
   for (const query of queries) {
     const before = subject.written.length

@@ -19,7 +19,7 @@ type Around = {
 }
 
 /**
- * Fires the ends of all that was begun and has none in the log, in the order of any end; whoever keeps records hears of it. Returns how
+ * Fires the end of everything that began and has no end in the log, in the order of any end; the records of the run hear of each end. Returns how
  * many executions there were.
  */
 export async function abortOrphanedRuns(records: Records, { isTakenUp, reasons, events, emit }: Around): Promise<number> {

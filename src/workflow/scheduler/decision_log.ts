@@ -43,7 +43,7 @@ export class DecisionLog {
     const sentence = sentences[kind](nameOf(thread_id), others.join(', '), granted)
     this.#last.delete(thread_id)
     this.#last.set(thread_id, { sentence, at_ms: clock.now() })
-    for (const oldest of this.#last.keys()) if (this.#last.size > mostKept) this.#last.delete(oldest)
+    if (this.#last.size > mostKept) this.#last.delete(this.#last.keys().next().value!)
     note?.(sentence)
   }
 

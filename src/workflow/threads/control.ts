@@ -125,7 +125,7 @@ export class ThreadControl {
       }
       // Each of these calls may let other threads go on, which end this wait.
       if (awaits) scheduler.setAwaitedThreads(this.#thread.thread_id, awaits())
-      // What the thread waits for may need a device that is reserved for the thread.
+      // The resource that the thread waits for may need a device that is reserved for the thread.
       if (!isOver && (kind === 'event' || kind === 'operator')) scheduler.cancelReservations(this.#thread.thread_id)
       if (!isOver && kind === 'event') scheduler.setAwaitsEvent(this.#thread.thread_id, true)
       if (!isOver && kind === 'operator') scheduler.setHeld(this.#thread.thread_id, true)
