@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# `npm run test:service`: the Debian package in the guest, under its systemd: installed, killed, hung, upgraded, undone, removed; then the
-# upgrade and the roll-back of every data folder of scripts/upgrades, in the guest's Debian without QEMU; then upgrades that the power is cut
-# off in, and the machine started again. Takes what was built into dist/, or the folder $BENCHD_DIST names.
+# `npm run test:service`: the Debian package under the systemd of the guest. In the guest: installed, killed, hung (story); upgrades that the
+# power is cut off in, and the machine started again (cuts). In the guest's Debian without QEMU: looked at, backed up, upgraded, removed
+# (administration); the upgrade and the roll-back of every data folder of scripts/upgrades (upgrades). Takes what was built into dist/, or the folder $BENCHD_DIST names.
 #
-#   scripts/guest/service-test.sh [story | upgrades | cuts]
+#   scripts/guest/service-test.sh [story | administration | upgrades | cuts]…
 #
 # Of the former versions, the oldest is built from its commit for `upgrades`; with EVERY_VERSION=1 all of them are.
 #
@@ -11,7 +11,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export BENCHD_DIST=${BENCHD_DIST:-dist}
-parts=(${*:-story upgrades cuts})
+parts=(${*:-story administration upgrades cuts})
 work=$(mktemp -d) guest=''
 tidy() {
   if [[ -n $guest ]]; then
@@ -27,6 +27,9 @@ failed() { echo "test:service: $*" >&2; echo "0 passed, 1 failed"; exit 1; }
 ((EUID == 0)) || failed "must be run as root"
 [[ -e $BENCHD_DIST/scripts/guest/tests/installed.js ]] || failed "$BENCHD_DIST is not built; npm run build"
 
+in_container() { # TEST
+  scripts/guest/run-in-container.sh --project "$project" --timeout 1400 -- node --test-reporter=spec "/project/dist/scripts/guest/tests/$1.js" 2>&1
+}
 in_guest() { # OPTION… -- COMMAND…
   scripts/guest/run-in-guest.sh --project "$project" --timeout 1400 ${GUEST_LOGS:+--logs "$GUEST_LOGS-$part"} "$@" 2>&1
 }
@@ -76,6 +79,10 @@ story() {
   tested in_guest -- node --test-reporter=spec /project/dist/scripts/guest/tests/installed.js
 }
 
+administration() {
+  tested in_container administration
+}
+
 # The package of the oldest version is built from its commit once, and kept; EVERY_VERSION=1 builds those of all. For the others, and in a clone
 # without that commit, this version stands in, under their number.
 upgrades() {
@@ -93,8 +100,7 @@ upgrades() {
       again "$version" "$packages/old/$name-$commit.deb"
     fi
   done < <(node -p 'require("./scripts/upgrades/versions.json").map(({ name, commit, version }) => `${name} ${commit} ${version}`).join("\n")')
-  tested scripts/guest/run-in-container.sh --project "$project" --timeout 1400 -- \
-    node --test-reporter=spec /project/dist/scripts/guest/tests/upgrades.js 2>&1
+  tested in_container upgrades
 }
 
 cuts() {

@@ -46,6 +46,17 @@ export function benchd(...words: string[]): Promise<{ stdout: string; stderr: st
   return run('/usr/bin/benchd', words)
 }
 
+/** Runs a line of a guide in that folder, and returns all that it says. A command of root needs no sudo. */
+export async function typed(line: string, cwd = '/root'): Promise<string> {
+  const env = { ...process.env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive', USER: 'root' }
+  const { stdout, stderr } = await run('bash', ['-c', `sudo() { "$@"; }\n${line}`], { cwd, env }).catch(
+    (error: { stdout: string; stderr: string }) => {
+      throw new Error(`${line}\n${error.stdout}${error.stderr}`)
+    },
+  )
+  return stdout + stderr
+}
+
 /** One request over the socket for the group. */
 export function service<Answer>(method: string, path: string, body?: object): Promise<Answer> {
   return ask<Answer>({ socket_of: '/run/benchd' }, method, path, body)
