@@ -15,17 +15,22 @@ test('every test file but the long ones is run once', async (t) => {
   t.same([...alone, ...[...together.values()].flat()].sort(), tests.sort())
 })
 
-test('files that change their process, start others or set something for all tests run alone', async (t) => {
-  for (const path of ['src/cli/cli.test.ts', 'src/kit/folder_lock.test.ts', 'src/cli/safe_off.test.ts']) t.ok(alone.includes(path), path)
+test('files that change their process or set something for all tests run alone, and those that start programs with their like', async (t) => {
+  const aloneOnes = ['src/web/words.test.ts', 'src/cli/update.test.ts', 'src/fleet/outbox.test.ts']
+  for (const path of aloneOnes) t.ok(alone.includes(path), path)
   const grouped = [...together.values()].flat()
   t.ok(grouped.length > alone.length)
-  for (const path of grouped) t.notMatch(readFileSync(new URL(path, top), 'utf8'), /process\.env|from 'node:child_process'/, path)
+  for (const path of grouped) t.notMatch(readFileSync(new URL(path, top), 'utf8'), /process\.(env\.\w+ = |setuid|on\()/, path)
+  for (const [name, paths] of together) {
+    const starting = paths.filter((path) => /from 'node:child_process'/.test(readFileSync(new URL(path, top), 'utf8')))
+    if (starting.length > 0) t.match(name, /_starting_\d+$/, starting.join())
+  }
 })
 
 test('of files that are named, no others are run', async (t) => {
-  const named = ['dist/src/cli/cli.test.js', 'dist/src/kit/json.test.js', 'dist/src/kit/json_schema.test.js']
+  const named = ['dist/src/cli/update.test.js', 'dist/src/kit/json.test.js', 'dist/src/kit/json_schema.test.js']
   const some = testFiles(named)
-  t.same(some.alone, ['src/cli/cli.test.ts'])
+  t.same(some.alone, ['src/cli/update.test.ts'])
   t.same([...some.together], [['kit_1', ['src/kit/json.test.ts', 'src/kit/json_schema.test.ts']]])
 })
 

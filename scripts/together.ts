@@ -8,12 +8,16 @@ import { fileURLToPath } from 'node:url'
 
 /** The number of files in one process. A larger one saves little more, and the processes would be too few to run beside each other. */
 const atMost = 12
+/** The same for files that start programs, each of which takes longer. */
+const atMostStarting = 5
+const startsPrograms = /'node:child_process'|\/testing\/(cli|python)\.ts'|process\.execPath/
 
-/** A file stays alone if it may change its process, or starts others, or sets something for all tests of its process. */
+/** A file stays alone if it may change its process, or sets something for all tests of its process. */
 const staysAlone = [
-  /\b(process|globalThis)[.,]/,
-  /'node:child_process'/,
-  /\/testing\/(broker|cli|lab|python|with_broker|with_lab)\.ts'/,
+  /\bglobalThis[.,]/,
+  /\bprocess\.(set\w+id|umask|chdir|on|off|once|exit|argv|std\w+|getActiveResourcesInfo|versions?|platform)\b/,
+  /\bprocess\.env(\.\w+|\[[^\]]+\])? = |delete process\.env|assign\(process\.env/,
+  /\/testing\/(broker|lab|with_broker|with_lab)\.ts'/,
   /import \{[^}]*\b(t|after|afterEach|before|beforeEach)\b[^}]*\} from 'tap'/,
 ]
 
@@ -24,12 +28,13 @@ export function testFiles(named?: readonly string[]): { alone: string[]; togethe
   const all = ['drivers', 'scripts', 'src'].flatMap(testsIn).sort()
   for (const path of named ? all.filter((path) => named.includes(`dist/${compiled(path)}`)) : all) {
     const text = readFileSync(path, 'utf8')
+    const room = startsPrograms.test(text) ? `${roomOf(path)}_starting` : roomOf(path)
     if (staysAlone.some((pattern) => pattern.test(text))) alone.push(path)
-    else byRoom.set(roomOf(path), [...(byRoom.get(roomOf(path)) ?? []), path])
+    else byRoom.set(room, [...(byRoom.get(room) ?? []), path])
   }
   const together = new Map<string, string[]>()
   for (const [room, paths] of byRoom) {
-    const count = Math.ceil(paths.length / atMost)
+    const count = Math.ceil(paths.length / (room.endsWith('_starting') ? atMostStarting : atMost))
     for (let i = 0; i < count; i++) {
       const part = paths.filter((_, n) => n % count === i)
       if (part.length === 1) alone.push(...part)

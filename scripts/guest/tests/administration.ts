@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { coordinatorIsInstalled } from './lab_coordinator.ts'
@@ -142,6 +142,18 @@ test('what V8 compiled is kept for its next start, by the service alone', () => 
     names.some((name) => /service\.js\.\d+$/.test(name)),
     names.join(),
   )
+})
+
+test('a package that changes /usr/bin/node has dpkg look for the native modules, which are compiled or named', async () => {
+  const built = '/usr/lib/benchd/node_modules/i2c-bus/lib/binding'
+  const changed = async () => {
+    await run('dpkg-trigger', ['--by-package=nodejs', '/usr/bin/node'])
+    return dpkg('--triggers-only', 'benchd')
+  }
+  assert.doesNotMatch(await changed(), /build-native/)
+  renameSync(built, `${built}.kept`)
+  assert.match(await changed(), /build-native: i2c-bus is not built for this Node \(v\S+\), so there is no I2C: no compiler here/)
+  renameSync(`${built}.kept`, built)
 })
 
 test('an upgrade from a stick keeps the state, and the package and the state from before; an older one is refused', async (t) => {
