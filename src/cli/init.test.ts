@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { parseJsonWithComments } from '../kit/json.ts'
 import { benchd, program, served } from '../testing/cli.ts'
@@ -64,7 +64,9 @@ test('a configuration without devices, as the package brings it, is filled in, a
   const path = `${root}/bench/config.json`
   const empty = '{\n  // What this bench has\n  "format": 1,\n  "listen": { "host": "127.0.0.1", "port": 0 },\n  "devices": []\n}\n'
   mkdirSync(`${root}/bench`)
-  writeFileSync(path, empty, { mode: 0o644 })
+  writeFileSync(path, empty)
+  // A service in this process may have set a narrower mask for new files.
+  chmodSync(path, 0o644)
   const data = ['--data-dir', `${root}/data`]
   await served(t, root, { config: path })
   const init = (...more: string[]) => benchd(root, ['init', `${root}/bench`, ...data, '--root', root, ...more])
