@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import { sleep } from '../../kit/clock.ts'
 import { VirtualTime } from '../../kit/virtual_time.ts'
+import { dispensed, oneArm, workflowOf } from '../../testing/documents.ts'
 import { begin, testRuntime, until } from '../../testing/workflow.ts'
 import type { BeforeMotion, Equipment } from '../equipment/equipment.ts'
 import { getReady, openUp } from '../threads/preparation.ts'
@@ -40,22 +41,12 @@ const bench: Bench = {
 }
 
 const documents = [
-  {
-    format: 1,
-    name: 'bench',
-    transporters: { arm: { positions: ['stack', 'mixer', 'bin'] } },
-    positions: { stack: { storage: true }, bin: { storage: true }, mixer: { device: 'mixer' } },
-    devices: { mixer: { operations: { mix: {} } } },
-  },
-  {
-    format: 1,
-    name: 'work',
-    topology: 'bench',
-    labware: { plate: { type: 'plate' } },
-    methods: { do: [{ do: 'mix', on: 'mixer', with: { duration: 30 } }] },
-    threads: { plate: { labware: 'plate', start: { at: 'stack', mode: 'DISPENSE' }, end: { at: ['bin'] }, steps: [{ method: 'do' }] } },
-    start: ['plate'],
-  },
+  oneArm({ storages: ['stack', 'bin'], nests: { mixer: 'mixer' }, operations: { mixer: { mix: null } } }),
+  workflowOf(
+    'work',
+    { plate: { ...dispensed('stack', 'bin'), steps: [{ method: 'do' }] } },
+    { methods: { do: [{ do: 'mix', on: 'mixer', with: { duration: 30 } }] } },
+  ),
 ]
 
 test('what a card takes before a device begins is no time of the device', async (t) => {

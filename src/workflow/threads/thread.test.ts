@@ -1,27 +1,18 @@
 // What schedulers like this one have got wrong: each a promise. Those about places alone are in scheduler/scheduler.test.ts.
 
 import { type Test, test } from 'tap'
+import { oneArm, workflowOf } from '../../testing/documents.ts'
 import { begin, instantBench, liveRuntime, run, testRuntime, threadIn, trace, until } from '../../testing/workflow.ts'
 import type { Equipment } from '../equipment/equipment.ts'
 import { Records } from '../records/records.ts'
 import { ExecutionTrackingSink } from '../records/tracking_sink.ts'
 import type { Execution } from '../runs/execution.ts'
 
-const topology = {
-  format: 1 as const,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest', 'deck', 'rack_out', 'bin'] } },
-  positions: {
-    pad_1: {},
-    pad_2: {},
-    pad_3: { parking: true },
-    nest: { device: 'mixer' },
-    deck: { device: 'robot' },
-    rack_out: { storage: true },
-    bin: { storage: true },
-  },
-  devices: { mixer: { operations: { mix: { seconds: 60 } } }, robot: { sites: 2, operations: { pour: { seconds: 60 } } } },
+const bench = {
+  ...{ pads: ['pad_1', 'pad_2'], parking: ['pad_3'], storages: ['rack_out', 'bin'], nests: { nest: 'mixer', deck: 'robot' } },
+  operations: { mixer: { mix: 60 }, robot: { pour: 60 } },
 }
+const topology = oneArm({ ...bench, sites: { robot: 2 } })
 
 const steps = (...methods: string[]) => methods.map((method) => ({ method }))
 const journey = (labware: string, at: string, steps: object[], more: object = {}) => ({
@@ -31,16 +22,8 @@ const journey = (labware: string, at: string, steps: object[], more: object = {}
   steps,
   ...more,
 })
-const workflow = (threads: Record<string, object>, more: object = {}) => ({
-  format: 1,
-  name: 'work',
-  topology: 'bench',
-  labware: Object.fromEntries(Object.keys(threads).map((name) => [name, { type: 'any' }])),
-  methods: { mix_it: [{ do: 'mix', on: 'mixer' }] },
-  threads,
-  start: Object.keys(threads),
-  ...more,
-})
+const workflow = (threads: Record<string, object>, more: object = {}) =>
+  workflowOf('work', threads, { methods: { mix_it: [{ do: 'mix', on: 'mixer' }] }, ...more })
 
 /** A plate and what it is poured into. */
 const pouring = (cup: object[], more: object = {}) => ({
