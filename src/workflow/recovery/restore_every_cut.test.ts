@@ -2,6 +2,7 @@
 
 import { type Test, test } from 'tap'
 import type { RuntimeEvent } from '../../events/event.ts'
+import { oneArm } from '../../testing/documents.ts'
 import { Watch } from '../../testing/simulation/watch.ts'
 import { begin, KeptBeside, takeUp, testRuntime, until } from '../../testing/workflow.ts'
 import { Records } from '../records/records.ts'
@@ -9,19 +10,10 @@ import { ExecutionTrackingSink } from '../records/tracking_sink.ts'
 import type { Execution } from '../runs/execution.ts'
 import { abortOrphanedRuns } from './orphaned_runs.ts'
 
-const topology = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['store', 'pad_1', 'pad_2', 'in', 'spin_in'] } },
-  positions: {
-    store: { storage: true },
-    pad_1: { parking: true },
-    pad_2: { parking: true },
-    in: { device: 'mixer' },
-    spin_in: { device: 'spinner' },
-  },
-  devices: { mixer: { sites: 2, operations: { mix: { seconds: 60 } } }, spinner: { operations: { spin: { seconds: 30 } } } },
-}
+const topology = oneArm({
+  ...{ parking: ['pad_1', 'pad_2'], storages: ['store'], nests: { in: 'mixer', spin_in: 'spinner' } },
+  ...{ sites: { mixer: 2 }, operations: { mixer: { mix: 60 }, spinner: { spin: 30 } } },
+})
 const stored = { start: { at: 'store', mode: 'DISPENSE' }, end: { at: ['store'], mode: 'LEAVE_IN_PLACE' } }
 const workflow = {
   format: 1,

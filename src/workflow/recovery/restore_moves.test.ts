@@ -2,26 +2,21 @@
 
 import { test } from 'tap'
 import type { RuntimeEvent } from '../../events/event.ts'
+import { oneArm, severalArms, workflowOf } from '../../testing/documents.ts'
 import { begin, instantBench, Kept, KeptBeside, liveRuntime, takeUp, until } from '../../testing/workflow.ts'
 import type { TopologyInput } from '../plans/documents.ts'
 import { type Checkpoint, checkpointOf } from '../state/run.ts'
 import { askArm } from '../whereabouts.ts'
 import { strandLabware } from './stranded_labware.ts'
 
-const topology: TopologyInput = {
-  ...{ format: 1, name: 'bench', transporters: { arm: { positions: ['a', 'b', 'c', 'd'] } } },
-  positions: { a: {}, b: {}, c: {}, d: {} },
-}
+const topology = oneArm({ pads: ['a', 'b', 'c', 'd'] })
 const thread = (labware: string, from: string, to: string, steps: object[] = []) => ({
   labware,
   start: { at: from, mode: 'REUSE_EXISTING' },
   end: { at: [to], mode: 'LEAVE_IN_PLACE' },
   steps,
 })
-const workflow = {
-  ...{ format: 1, name: 'work', topology: 'bench', labware: { p: { type: 'x' }, q: { type: 'x' } } },
-  ...{ threads: { p: thread('p', 'a', 'b'), q: thread('q', 'c', 'd', [{ wait_for: 'go' }]) }, start: ['p', 'q'] },
-}
+const workflow = workflowOf('work', { p: thread('p', 'a', 'b'), q: thread('q', 'c', 'd', [{ wait_for: 'go' }]) })
 
 type Execution = Awaited<ReturnType<typeof begin>>
 
@@ -106,10 +101,7 @@ test('a stop that was saved is not forgotten', async (t) => {
 })
 
 test('where a plate was being put down nothing else goes before somebody has looked: it may stand there', async (t) => {
-  const shared: TopologyInput = {
-    ...{ format: 1, name: 'bench', positions: { a: {}, x: {}, c: {}, e: {}, f: {} } },
-    transporters: { arm_1: { positions: ['a', 'x', 'c'] }, arm_2: { positions: ['e', 'x', 'f'] } },
-  }
+  const shared = severalArms({ arm_1: ['a', 'x', 'c'], arm_2: ['e', 'x', 'f'] })
   const crossing = { ...workflow, threads: { p: thread('p', 'a', 'f'), q: thread('q', 'e', 'c', [{ wait_for: 'go' }]) } }
   const saved = await killedAsItPlaces(shared, crossing)
 
@@ -162,10 +154,7 @@ test('an arm that a run had which cannot be taken up is free for others', async 
 })
 
 test('a real arm puts nothing back into a storage before somebody has looked', async (t) => {
-  const stacked: TopologyInput = {
-    ...{ format: 1, name: 'bench', transporters: { arm: { positions: ['stack', 'b'] } } },
-    positions: { stack: { storage: true }, b: {} },
-  }
+  const stacked = oneArm({ pads: ['b'], storages: ['stack'] })
   const p = { ...thread('p', 'stack', 'b'), start: { at: 'stack', mode: 'DISPENSE' } }
   const one = { ...workflow, labware: { p: { type: 'x' } }, threads: { p }, start: ['p'] }
   const saved = await killedAsItPlaces(stacked, one)

@@ -83,10 +83,12 @@ test('5: two that want a labware in the same moment are brought one', async (t) 
   const document = pouring([{ while_more_work: joining }], {
     labware: { plate: { type: 'any' }, cup: { type: 'any', group_sharing: 'SHARED_ACROSS_GROUPS' } },
   })
-  const twoRobots = { ...topology, positions: { ...topology.positions, pad_2: { device: 'robot-2' } } }
-  const devices = { ...topology.devices, 'robot-2': topology.devices.robot }
+  const twoRobots = oneArm({
+    ...{ ...bench, pads: ['pad_1'], nests: { ...bench.nests, pad_2: 'robot-2' }, sites: { robot: 2, 'robot-2': 2 } },
+    ...{ operations: { ...bench.operations, 'robot-2': { pour: 60 } }, pools: { robots: ['robot', 'robot-2'] } },
+  })
   const { runtime } = testRuntime([
-    { ...twoRobots, devices, pools: { robots: ['robot', 'robot-2'] } },
+    twoRobots,
     {
       ...document,
       methods: { pour_it: [{ do: 'pour', on: 'robots', labware: ['plate', 'cup'] }] },
@@ -107,7 +109,7 @@ test('5: where one of several labware cannot be had, nobody is sent for any', as
     }),
     lid: journey('lid', 'rack_out', [{ join: ['pour_all'] }]),
   }
-  const three = { ...topology, devices: { ...topology.devices, robot: { ...topology.devices.robot, sites: 3 } } }
+  const three = oneArm({ ...bench, sites: { robot: 3 } })
   const methods = {
     pour_it: [{ do: 'pour', on: 'robot', labware: ['plate', 'cup'] }],
     pour_all: [{ do: 'pour', on: 'robot', labware: ['plate', 'lid', 'cup'] }],
@@ -415,7 +417,7 @@ test('20: a thread that is stopped in its last action stays where it is', async 
 })
 
 test('21: an action may take as long as it was asked to', async (t) => {
-  const twoHours = { ...topology, devices: { ...topology.devices, mixer: { operations: { shake: {} } } } }
+  const twoHours = oneArm({ ...bench, sites: { robot: 2 }, operations: { mixer: { shake: null }, robot: { pour: 60 } } })
   const methods = { mix_it: [{ do: 'shake', on: 'mixer', with: { speed: 800, duration: 7200 } }] }
   const { runtime, incidents } = testRuntime([twoHours, workflow({ plate: journey('plate', 'pad_1', steps('mix_it')) }, { methods })])
   const execution = await run(runtime, { workflow: 'work' })
