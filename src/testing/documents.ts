@@ -58,11 +58,14 @@ function positionsOf({ pads = [], parking = [], storages = [], nests = {} }: Tes
 /** Labware that a person puts on a position and takes away from another one, or from the same. */
 export const byHand = (at: string, to = at) => ({ start: { at }, end: { at: [to] } })
 
-/** Labware that stands on a position before the run, and afterwards. */
-export const standing = (at: string) => ({ start: { at, mode: 'REUSE_EXISTING' }, end: { at: [at], mode: 'LEAVE_IN_PLACE' } })
+/** Labware that stands on a position before the run, and on another one afterwards, or on the same. */
+export const standing = (at: string, to = at) => ({ start: { at, mode: 'REUSE_EXISTING' }, end: { at: [to], mode: 'LEAVE_IN_PLACE' } })
 
 /** Labware that comes out of a storage, and that a person takes away from its end. */
 export const dispensed = (at: string, to = at) => ({ start: { at, mode: 'DISPENSE' }, end: { at: [to] } })
+
+/** Labware that comes out of a storage, and goes into that or another one. */
+export const stored = (at: string, to = at) => ({ start: { at, mode: 'DISPENSE' }, end: { at: [to], mode: 'LEAVE_IN_PLACE' } })
 
 /** Returns a workflow on the topology `bench`. Each thread has the labware of its name, and all of them start, unless a thread or `more` says otherwise. */
 export function workflowOf<Threads extends Readonly<Record<string, object>>, More extends object>(

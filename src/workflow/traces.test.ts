@@ -1,7 +1,7 @@
 // What a client may rely on: the order of events, as golden traces.
 
 import { test } from 'tap'
-import { byHand, oneArm, workflowOf } from '../testing/documents.ts'
+import { byHand, oneArm, stored, workflowOf } from '../testing/documents.ts'
 import { run, testRuntime, trace } from '../testing/workflow.ts'
 
 const topology = oneArm({
@@ -113,11 +113,7 @@ test('an action of two labware sends for the other when it has its device', asyn
       'mixed',
       {
         plate: { ...byHand('pad_1'), steps: [{ method: 'mix_it' }] },
-        tips: {
-          start: { at: 'rack_out', mode: 'DISPENSE' },
-          end: { at: ['bin'], mode: 'LEAVE_IN_PLACE' },
-          steps: [{ join: ['mix_it'] }],
-        },
+        tips: { ...stored('rack_out', 'bin'), steps: [{ join: ['mix_it'] }] },
       },
       {
         labware: { plate: { type: '96-well' }, tips: { type: 'tips', kind: 'tip_rack', tips: 96 } },

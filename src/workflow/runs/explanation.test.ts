@@ -112,7 +112,7 @@ test('a run that cannot get past what another one left says so, and what to do',
 })
 
 test('a run that waits for what an ended thread of another run left says so, though that run goes on', async (t) => {
-  const from = { start: { at: 'pad_2', mode: 'DISPENSE' }, end: { at: ['pad_2'] } }
+  const from = dispensed('pad_2')
   const work = (name: string, threads: object) => ({ ...plates([]), name, threads, start: Object.keys(threads) })
   const leaves = work('leaves', {
     first: { labware: 'first', ...from, steps: [{ method: 'mix_it' }] },

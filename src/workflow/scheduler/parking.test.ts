@@ -1,7 +1,7 @@
 // Labware that is in the way of others goes aside, and takes up again what it wanted.
 
 import { test } from 'tap'
-import { oneArm, workflowOf } from '../../testing/documents.ts'
+import { oneArm, stored, workflowOf } from '../../testing/documents.ts'
 import { run, testRuntime, trace } from '../../testing/workflow.ts'
 
 const topology = oneArm({
@@ -13,8 +13,7 @@ const toAndFro = workflowOf(
   'to_and_fro',
   {
     plate: {
-      start: { at: 'stack', mode: 'DISPENSE' },
-      end: { at: ['stack'], mode: 'LEAVE_IN_PLACE' },
+      ...stored('stack'),
       steps: ['on_left', 'on_right', 'on_left', 'on_right'].map((method, i) => ({ name: `step_${i}`, method })),
     },
   },

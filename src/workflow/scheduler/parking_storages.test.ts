@@ -1,7 +1,7 @@
 // A storage that much labware comes out of and goes back to, where there is little room or none to put anything aside.
 
 import { test } from 'tap'
-import { oneArm, workflowOf } from '../../testing/documents.ts'
+import { oneArm, stored, workflowOf } from '../../testing/documents.ts'
 import { begin, run, testRuntime, threadIn } from '../../testing/workflow.ts'
 import { whereaboutsOf } from '../whereabouts.ts'
 
@@ -10,7 +10,6 @@ type Bench = { pads: number; devices: number; groups: number; tips: boolean }
 function documents({ pads, devices, tips }: Bench) {
   const parking = Array.from({ length: pads }, (_, i) => `pad_${i}`)
   const ids = Array.from({ length: devices }, (_, i) => `d${i}`)
-  const at = { start: { at: 'store', mode: 'DISPENSE' }, end: { at: ['store'], mode: 'LEAVE_IN_PLACE' } }
   const ofEach = <Value>(value: Value) => Object.fromEntries(ids.map((id) => [id, value]))
   return [
     oneArm({
@@ -19,7 +18,10 @@ function documents({ pads, devices, tips }: Bench) {
     }),
     workflowOf(
       'work',
-      { plate: { ...at, steps: [{ method: 'all' }] }, ...(tips && { tips: { ...at, steps: [{ join: ['all'] }] } }) },
+      {
+        plate: { ...stored('store'), steps: [{ method: 'all' }] },
+        ...(tips && { tips: { ...stored('store'), steps: [{ join: ['all'] }] } }),
+      },
       {
         methods: { all: ids.map((id) => ({ do: 'work', on: id, name: `at_${id}`, labware: ['plate', ...(tips ? ['tips'] : [])] })) },
         start: ['plate'],

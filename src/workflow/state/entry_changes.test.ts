@@ -99,25 +99,14 @@ test('the data of a custom event come back from the card with all their members'
 test('a request is kept as it was submitted, whatever its caller and the code of the run do with it', async (t) => {
   const kept = new Kept()
   const seen: unknown[] = []
-  const coded = {
-    format: 1,
-    name: 'coded',
-    topology: 'bench',
-    labware: { plate: { type: '96-well' } },
-    variables: { volumes: {}, defaults: { default: [1] } },
-    methods: {
-      count: [
-        {
-          name: 'count',
-          body: async (ctx: { variable(name: string): unknown[] }) => {
-            for (const name of ['volumes', 'defaults']) seen.push(ctx.variable(name).push(4))
-          },
-        },
-      ],
-    },
-    threads: { plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ method: 'count' }] } },
-    start: ['plate'],
+  const body = async (ctx: { variable(name: string): unknown[] }) => {
+    for (const name of ['volumes', 'defaults']) seen.push(ctx.variable(name).push(4))
   }
+  const coded = workflowOf(
+    'coded',
+    { plate: { ...byHand('pad_1'), steps: [{ method: 'count' }] } },
+    { variables: { volumes: {}, defaults: { default: [1] } }, methods: { count: [{ name: 'count', body }] } },
+  )
   const { runtime } = testRuntime([topology, coded], { keep: () => kept })
   for (let i = 0; i < 2; i++) {
     const variables = { volumes: [1, 2] }

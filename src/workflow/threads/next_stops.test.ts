@@ -1,10 +1,10 @@
 // Labware that rests on a device of several sites between two methods, and the owner of the next.
 
 import { test } from 'tap'
-import { oneArm, severalArms, standing, workflowOf } from '../../testing/documents.ts'
+import { oneArm, severalArms, standing, stored, workflowOf } from '../../testing/documents.ts'
 import { begin, run, testRuntime, threadIn } from '../../testing/workflow.ts'
 
-const place = { start: { at: 'store', mode: 'DISPENSE' }, end: { at: ['store'], mode: 'LEAVE_IN_PLACE' } }
+const place = stored('store')
 const groups = ['g1', 'g2', 'g3'].map((group_id) => ({ group_id, members: {} }))
 
 /** One rack for all plates, which rests where it was used last. */

@@ -160,9 +160,7 @@ test('a device that cannot be made ready holds the thread before anything is bou
 })
 
 test('a wait that takes too long holds the thread, and RETRY waits again', async (t) => {
-  const document = workflow({
-    threads: { plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ wait_for: 'go', timeout: 60 }] } },
-  })
+  const document = workflowOf('mixed', { plate: { ...byHand('pad_1'), steps: [{ wait_for: 'go', timeout: 60 }] } })
   const { thread, execution, runtime } = await held([], document)
   t.equal(thread.control.pausedAt, 'WAIT_EVENT_TIMEOUT')
   thread.control.recover('RETRY')

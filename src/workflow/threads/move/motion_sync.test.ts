@@ -2,7 +2,7 @@
 
 import { test } from 'tap'
 import { LabError } from '../../../errors.ts'
-import { oneArm, workflowOf } from '../../../testing/documents.ts'
+import { oneArm, standing, workflowOf } from '../../../testing/documents.ts'
 import { begin, instantBench, Kept, liveRuntime, run, threadIn, until } from '../../../testing/workflow.ts'
 import type { BeforeMotion, Equipment } from '../../equipment/equipment.ts'
 import { mayBe } from '../../state/move.ts'
@@ -171,12 +171,7 @@ test('labware of a run that is aborted before the arm was sent is nowhere but wh
 
 for (const refuser of ['card', 'arm'])
   test(`a pick that the ${refuser} refuses does not show that the gripper is empty: labware whose pick failed may be in it still`, async (t) => {
-    const plan = (labware: string, at: string, end: string) => ({
-      labware,
-      start: { at, mode: 'REUSE_EXISTING' },
-      end: { at: [end], mode: 'LEAVE_IN_PLACE' },
-      steps: [],
-    })
+    const plan = (labware: string, at: string, end: string) => ({ labware, ...standing(at, end), steps: [] })
     const two = {
       labware: { plate: { type: '96-well' }, other: { type: '96-well' } },
       threads: { first: plan('plate', 'pad_1', 'pad_2'), second: plan('other', 'pad_3', 'pad_4') },
