@@ -1,4 +1,4 @@
-// For tests: topologies and workflows in a few words.
+// For tests: topologies and workflows in a few words. A thread ends where it begins, unless another position is given.
 
 import type { TopologyInput } from '../workflow/plans/documents.ts'
 
@@ -55,16 +55,16 @@ function positionsOf({ pads = [], parking = [], storages = [], nests = {} }: Tes
   }
 }
 
-/** Labware that a person puts on a position and takes away from another one, or from the same. */
+/** Returns the start and end of a thread whose labware a person puts on a position, and takes away at the end. */
 export const byHand = (at: string, to = at) => ({ start: { at }, end: { at: [to] } })
 
-/** Labware that stands on a position before the run, and on another one afterwards, or on the same. */
+/** Returns the start and end of a thread whose labware stands on a position before the run, and stays on the bench afterwards. */
 export const standing = (at: string, to = at) => ({ start: { at, mode: 'REUSE_EXISTING' }, end: { at: [to], mode: 'LEAVE_IN_PLACE' } })
 
-/** Labware that comes out of a storage, and that a person takes away from its end. */
+/** Returns the start and end of a thread whose labware comes out of a storage, and which a person takes away at the end. */
 export const dispensed = (at: string, to = at) => ({ start: { at, mode: 'DISPENSE' }, end: { at: [to] } })
 
-/** Labware that comes out of a storage, and goes into that or another one. */
+/** Returns the start and end of a thread whose labware comes out of a storage, and goes into one at the end. */
 export const stored = (at: string, to = at) => ({ start: { at, mode: 'DISPENSE' }, end: { at: [to], mode: 'LEAVE_IN_PLACE' } })
 
 /** Returns a workflow on the topology `bench`. Each thread has the labware of its name, and all of them start, unless a thread or `more` says otherwise. */

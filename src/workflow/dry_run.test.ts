@@ -2,10 +2,9 @@ import { test } from 'tap'
 import { VirtualTime } from '../kit/virtual_time.ts'
 import { dispensed, oneArm, workflowOf } from '../testing/documents.ts'
 import type { Loose } from '../testing/plans.ts'
-import { begin, testRuntime, trace, until } from '../testing/workflow.ts'
+import { begin, drivenBench, testRuntime, trace, until } from '../testing/workflow.ts'
 import type { DryRun } from './dry_run.ts'
 import { PureEquipment } from './equipment/pure_equipment.ts'
-import type { Bench } from './plans/bench.ts'
 import { Durations } from './plans/durations.ts'
 import type { SubmissionRequest } from './state/submission_request.ts'
 
@@ -124,14 +123,6 @@ test('what comes to no end is broken off', async (t) => {
   t.same(waiting, [])
 })
 
-const driven: Bench = {
-  devices: [
-    ...['mixer', 'spinner'].map((device_id) => ({ device_id, type: 'shaker' as const, operations: ['mix', 'spin'] })),
-    { device_id: 'arm', type: 'transporter' as const, operations: [] },
-  ].map((device) => ({ ...device, driven: true, simulated: true, limits: {} })),
-  hasTeachpoint: () => true,
-}
-
 /** A LIVE run, tried out again and again meanwhile, or not. */
 async function live(tries: boolean): Promise<{ trace: string[]; heard: number; tried: DryRun[] }> {
   const clock = new VirtualTime()
@@ -140,7 +131,7 @@ async function live(tries: boolean): Promise<{ trace: string[]; heard: number; t
   let heard = 0
   const swap = workflow([mix, spin, { emit: 'done' }], [spin, mix])
   swap.on = { 'CUSTOM.done.EMITTED': [() => heard++] }
-  const { runtime, told, incidents } = testRuntime([bench, swap], { clock, live: real, bench: driven })
+  const { runtime, told, incidents } = testRuntime([bench, swap], { clock, live: real, bench: drivenBench(bench) })
   runtime.load('bench')
   const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
   const tried: DryRun[] = []

@@ -3,9 +3,8 @@
 import { type Test, test } from 'tap'
 import { VirtualTime } from '../kit/virtual_time.ts'
 import { byHand, oneArm, severalArms, workflowOf } from '../testing/documents.ts'
-import { begin, Kept, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
+import { begin, drivenBench, Kept, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 import { type InjectedFault, PureEquipment } from './equipment/pure_equipment.ts'
-import type { Bench } from './plans/bench.ts'
 import { checkpointOf } from './state/run.ts'
 
 const devices = { nests: { nest: 'mixer', nest_2: 'reader' }, operations: { mixer: { mix: 60, spin: 30 }, reader: { read: 10 } } }
@@ -456,23 +455,11 @@ test('a call that takes as long as it was asked to is never late', async (t) => 
 
 // By hand
 
-const bench: Bench = {
-  devices: ['mixer', 'reader', 'arm'].map((device_id) => ({
-    device_id,
-    type: device_id === 'arm' ? ('transporter' as const) : ('shaker' as const),
-    driven: true,
-    simulated: true,
-    operations: ['mix', 'spin', 'read'],
-    limits: {},
-  })),
-  hasTeachpoint: () => true,
-}
-
 /** A LIVE run on a bench of which there is nothing but the time it takes. */
 async function live(t: Test, members: object = {}, faults: InjectedFault[] = []) {
   const clock = new VirtualTime()
   const equipment = new PureEquipment({ clock, transporters: { arm: { seconds: { pick: 5, move: 2, place: 5 } } }, faults })
-  const made = testRuntime([topology, workflow()], { clock, live: equipment, bench })
+  const made = testRuntime([topology, workflow()], { clock, live: equipment, bench: drivenBench(topology) })
   made.runtime.load('bench')
   const group = { group_id: 'g1', members: members as Record<string, { barcode: string }> }
   const { execution_id } = await made.runtime.submit({
