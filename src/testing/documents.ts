@@ -67,7 +67,10 @@ export const dispensed = (at: string, to = at) => ({ start: { at, mode: 'DISPENS
 /** Returns the start and end of a thread whose labware comes out of a storage, and goes into one at the end. */
 export const stored = (at: string, to = at) => ({ start: { at, mode: 'DISPENSE' }, end: { at: [to], mode: 'LEAVE_IN_PLACE' } })
 
-/** Returns a workflow on the topology `bench`. Each thread has the labware of its name, and all of them start, unless a thread or `more` says otherwise. */
+/**
+ * Returns a workflow on the topology `bench`. Each thread has a 96-well plate of its name, and all of them start, unless a thread or `more`
+ * says otherwise.
+ */
 export function workflowOf<Threads extends Readonly<Record<string, object>>, More extends object>(
   name: string,
   threads: Threads,

@@ -21,7 +21,11 @@ const wants = workflowOf(
     plate: { ...dispensed('store'), steps: [{ method: 'mix_it' }] },
     lid: { start: { at: 'pad_2', mode: 'REUSE_EXISTING' }, end: { at: ['pad_2'] }, steps: [{ join: ['mix_it'] }] },
   },
-  { methods: { mix_it: [{ do: 'mix', on: 'mixer', labware: ['plate', 'lid'] }] }, start: ['plate'] },
+  {
+    labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
+    methods: { mix_it: [{ do: 'mix', on: 'mixer', labware: ['plate', 'lid'] }] },
+    start: ['plate'],
+  },
 )
 
 /** One arm is an instrument, the other is simulated. */
