@@ -11,8 +11,8 @@ export type TestBench = {
   pads?: Names
   parking?: Names
   storages?: Names
-  /** The device whose nest each position is. */
-  nests?: Readonly<Record<string, string>>
+  /** The device whose nest each position is; or positions, each of which is the nest of the device of its name. */
+  nests?: Readonly<Record<string, string>> | string[]
   /** How many labware each device holds; default: 1. */
   sites?: Readonly<Record<string, number>>
   /** The operations of each declared device, with their seconds; null: the action says how long. */
@@ -51,7 +51,7 @@ function positionsOf({ pads = [], parking = [], storages = [], nests = {} }: Tes
     ...each(pads, {}),
     ...each(parking, { parking: true }),
     ...each(storages, { storage: true }),
-    ...mapped(nests, (device) => ({ device })),
+    ...mapped(Array.isArray(nests) ? Object.fromEntries(nests.map((name) => [name, name])) : nests, (device) => ({ device })),
   }
 }
 

@@ -16,10 +16,11 @@ export function graphOf(arms: Record<string, string>, translators: Record<string
   const words = [...new Set(Object.values(arms).flatMap((arm) => arm.split(' ')))].map((word) => word.split('*') as [string, string?])
   const those = (letter: string) => words.filter(([name]) => name.startsWith(letter))
   const named = (letter: string) => those(letter).map(([name]) => name)
-  const devices = Object.fromEntries(those('d').map(([name, sites = '1']) => [name, Number(sites)]))
-  const reach = Object.fromEntries(Object.entries(arms).map(([arm, words]) => [arm, words.split(' ').map((word) => word.split('*')[0]!)]))
-  const nests = Object.fromEntries(named('d').map((name) => [name, name]))
-  return graphOn(severalArms(reach, { nests, sites: devices, parking: named('p'), storages: named('s'), translators }))
+  const sites = Object.fromEntries(those('d').map(([name, count = '1']) => [name, Number(count)]))
+  const reach = Object.fromEntries(
+    Object.entries(arms).map(([arm, reached]) => [arm, reached.split(' ').map((word) => word.split('*')[0]!)]),
+  )
+  return graphOn(severalArms(reach, { nests: named('d'), sites, parking: named('p'), storages: named('s'), translators }))
 }
 
 export function graphOn(topology: TopologyInput): Graph {

@@ -11,7 +11,7 @@ import type { SubmissionRequest } from './state/submission_request.ts'
 /** Two devices that one arm reaches, a hop takes 12 s; and a place to park, if there is to be one. */
 const topology = (parking: string[] = ['pad']) =>
   oneArm({
-    ...{ storages: ['stack', 'bin'], parking, nests: { mixer: 'mixer', spinner: 'spinner' } },
+    ...{ storages: ['stack', 'bin'], parking, nests: ['mixer', 'spinner'] },
     operations: { mixer: { mix: 100 }, spinner: { spin: null } },
   })
 

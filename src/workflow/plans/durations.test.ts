@@ -31,7 +31,7 @@ test('it keeps a bounded number of them, and what is saved says the same again',
   t.equal(new Durations(saved).hop('arm-1999'), 1999)
 })
 
-const topology = oneArm({ storages: ['stack', 'bin'], nests: { mixer: 'mixer' }, operations: { mixer: { mix: null } } })
+const topology = oneArm({ storages: ['stack', 'bin'], nests: ['mixer'], operations: { mixer: { mix: null } } })
 const workflow = workflowOf(
   'work',
   { plate: { ...dispensed('stack', 'bin'), steps: [{ method: 'do' }] } },

@@ -5,7 +5,7 @@ import { oneArm, stored, workflowOf } from '../../testing/documents.ts'
 import { run, testRuntime, trace } from '../../testing/workflow.ts'
 
 const topology = oneArm({
-  ...{ storages: ['stack'], parking: ['pad'], nests: { left: 'left', right: 'right' } },
+  ...{ storages: ['stack'], parking: ['pad'], nests: ['left', 'right'] },
   operations: { left: { mix: 60 }, right: { mix: 60 } },
 })
 

@@ -14,8 +14,7 @@ const keep = (device: string, within_s: number, seconds = 100): Keep => ({ candi
 
 /** Devices d1 to d3 and a stack, which one arm reaches, a hop takes 12 s. Each thread has the labware of its name. */
 function bench(pads: string[] = []) {
-  const devices = { nests: { d1: 'd1', d2: 'd2', d3: 'd3' }, operations: { d1: {}, d2: {}, d3: {} } }
-  const document = v.parse(TopologyDocument, oneArm({ pads: ['stack-1', 'stack-2', 'stack-3'], parking: pads, ...devices }))
+  const document = v.parse(TopologyDocument, oneArm({ pads: ['stack-1', 'stack-2', 'stack-3'], parking: pads, nests: ['d1', 'd2', 'd3'] }))
   const clock = new VirtualClock()
   const decisions: Decision[] = []
   const onDecision = (decision: Decision) => void decisions.push(decision)

@@ -22,7 +22,7 @@ function benchOf(dice: Dice, plates: number): Loose {
   const near = devices.filter((device) => !far.includes(device))
   const reach = { arm: ['stack', 'bin', ...pads, ...near, ...(far.length ? ['between'] : [])] }
   return severalArms(far.length ? { ...reach, 'arm-2': ['between', ...far] } : reach, {
-    ...{ parking: pads, storages: ['stack', 'bin'], nests: Object.fromEntries(devices.map((device) => [device, device])) },
+    ...{ parking: pads, storages: ['stack', 'bin'], nests: devices },
     operations: Object.fromEntries(devices.map((device) => [device, { work: null }])),
     pools: Object.fromEntries(stages.map((members, i) => [`stage-${i + 1}`, members])),
   })

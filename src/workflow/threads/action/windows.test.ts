@@ -13,7 +13,7 @@ const topology = (incubators: number, centrifuges = 1): Loose => {
   const spin = Array.from({ length: centrifuges }, (_, i) => `spin-${i + 1}`)
   const declared = [...warm.map((id) => [id, 'incubate'] as const), ...spin.map((id) => [id, 'spin'] as const)]
   return oneArm({
-    ...{ storages: ['stack', 'bin'], parking: ['pad'], nests: Object.fromEntries(declared.map(([id]) => [id, id])) },
+    ...{ storages: ['stack', 'bin'], parking: ['pad'], nests: [...warm, ...spin] },
     ...{ operations: Object.fromEntries(declared.map(([id, operation]) => [id, { [operation]: null }])), pools: { warm, spin } },
   })
 }
