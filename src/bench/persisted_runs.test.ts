@@ -2,21 +2,14 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { storageError } from '../kit/durable.ts'
+import { byHand, oneArm, workflowOf } from '../testing/documents.ts'
 import { begin, Kept, testRuntime, until } from '../testing/workflow.ts'
 import { Records } from '../workflow/records/records.ts'
 import type { LabwareThread } from '../workflow/threads/thread.ts'
 import { takeUp, untilStored } from './persisted_runs.ts'
 
-const topology = { format: 1, name: 'bench', transporters: { arm: { positions: ['pad'] } }, positions: { pad: {} } }
-const plate = { labware: 'plate', start: { at: 'pad' }, end: { at: ['pad'] }, steps: [{ wait_for: 'go' }] }
-const workflow = {
-  format: 1,
-  name: 'waits',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' } },
-  threads: { plate },
-  start: ['plate'],
-}
+const topology = oneArm({ pads: ['pad'] })
+const workflow = workflowOf('waits', { plate: { ...byHand('pad'), steps: [{ wait_for: 'go' }] } })
 
 /** A run that waits, what was saved of it then, and the log with its end. */
 async function waiting() {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { openEvents } from '../events/open.ts'
 import type { StateSource } from '../events/states.ts'
+import { byHand, oneArm, workflowOf } from '../testing/documents.ts'
 import { begin, Kept, testRuntime, until } from '../testing/workflow.ts'
 import { Records } from '../workflow/records/records.ts'
 import { StandingLabwareStore } from '../workflow/standing_labware.ts'
@@ -74,15 +75,8 @@ test('a copy of the state that is made while the bench comes to rest has all lab
     )
 })
 
-const topology = { format: 1, name: 'bench', transporters: { arm: { positions: ['pad'] } }, positions: { pad: {} } }
-const workflow = {
-  format: 1,
-  name: 'waits',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' } },
-  threads: { plate: { labware: 'plate', start: { at: 'pad' }, end: { at: ['pad'] }, steps: [{ wait_for: 'go' }] } },
-  start: ['plate'],
-}
+const topology = oneArm({ pads: ['pad'] })
+const workflow = workflowOf('waits', { plate: { ...byHand('pad'), steps: [{ wait_for: 'go' }] } })
 
 test('a run of an older version is not taken up either where the first start of this version is killed', async (t) => {
   const kept = new Kept()

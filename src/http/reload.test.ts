@@ -14,29 +14,22 @@ import { serialPort } from '../../drivers/transports/serial_port.ts'
 import { readConfig } from '../config.ts'
 import { silent } from '../kit/log.ts'
 import { startService } from '../main.ts'
+import { byHand, oneArm, workflowOf } from '../testing/documents.ts'
 import { atTheEnd, dialled, isRefusal, openTestBench, said } from '../testing/http.ts'
 
 const robot = { device_id: 'robot-1', driver: 'external' }
 /** A topology with a shaker that no configuration has yet, and workflows on it. */
 const places = ['pad', 'shaker_in', 'shaker_2_in']
-const twoShakers = {
-  format: 1,
-  name: 'own',
-  transporters: { 'arm-1': { positions: places } },
-  positions: { pad: { parking: true }, shaker_in: { device: 'shaker-1' }, shaker_2_in: { device: 'shaker-2' } },
-  devices: { 'shaker-1': { operations: {} }, 'shaker-2': { operations: { shake: { seconds: 5 } } } },
-}
-const workflowOf = (name: string, action: object) => ({
-  format: 1,
-  name,
-  topology: 'own',
-  labware: { plate: { type: '96-well' } },
-  methods: { only: [action] },
-  threads: { plate: { labware: 'plate', start: { at: 'pad' }, end: { at: ['pad'] }, steps: [{ method: 'only' }] } },
-  start: ['plate'],
+const twoShakers = oneArm({
+  ...{ name: 'own', arm: 'arm-1', parking: ['pad'], nests: { shaker_in: 'shaker-1', shaker_2_in: 'shaker-2' } },
+  operations: { 'shaker-1': {}, 'shaker-2': { shake: 5 } },
 })
-const fast = workflowOf('fast', { do: 'shake', on: 'shaker-2', with: { speed: 1200, duration: 5 } })
-const wait = workflowOf('wait', { wait_for: 'never' })
+const work = (name: string, action: object, end = 'pad') => {
+  const plate = { ...byHand('pad', end), steps: [{ method: 'only' }] }
+  return workflowOf(name, { plate }, { topology: 'own', methods: { only: [action] } })
+}
+const fast = work('fast', { do: 'shake', on: 'shaker-2', with: { speed: 1200, duration: 5 } })
+const wait = work('wait', { wait_for: 'never' })
 
 /** For a reload of the configuration alone. */
 const nothingElse = async () => () => undefined
@@ -146,22 +139,11 @@ test('name and limits of a device are taken over and bound what is asked from th
 })
 
 test('workflows are held against the limits that a reload takes over', async (t) => {
-  const positions = { pad: { parking: true }, shaker_in: { device: 'shaker-1' }, end: { storage: true } }
-  const transporters = { 'robot-1': { positions: Object.keys(positions) } }
-  const own = { format: 1, name: 'own', transporters, positions }
+  const own = oneArm({ name: 'own', arm: 'robot-1', parking: ['pad'], storages: ['end'], nests: { shaker_in: 'shaker-1' } })
   const shaker = { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'simulated' } }
   const change = (max: number) => ({ devices: [{ ...shaker, limits: { speed: { max } } }, robot] })
   const { ask, write } = await plain(t, change(1500), own)
-  const shake = { do: 'shake', on: 'shaker-1', with: { speed: 1200, duration: 5 } }
-  const fast = {
-    format: 1,
-    name: 'fast',
-    topology: 'own',
-    labware: { plate: { type: '96-well' } },
-    methods: { shake_it: [shake] },
-    threads: { plate: { labware: 'plate', start: { at: 'pad' }, end: { at: ['end'] }, steps: [{ method: 'shake_it' }] } },
-    start: ['plate'],
-  }
+  const fast = work('fast', { do: 'shake', on: 'shaker-1', with: { speed: 1200, duration: 5 } }, 'end')
   const put = await ask('PUT', '/api/workflows/fast', fast)
   t.equal(put.status, 201, put.text)
   for (const [max, faults] of [

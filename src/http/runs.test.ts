@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
+import { oneArm } from '../testing/documents.ts'
 import { isRefusal, openTestBench, type TestedBench } from '../testing/http.ts'
 import { type Body, bodyOf, until } from '../testing/http_runs.ts'
 import { examples } from './openapi_examples.ts'
@@ -497,14 +498,8 @@ test('files of the topologies folder are taken up at a reload, and what is wrong
   const { ask } = await openTestBench(t, {}, { topologies })
   const write = (name: string, content: object | string) =>
     writeFileSync(join(topologies, name), typeof content === 'string' ? content : JSON.stringify(content))
-  const pads = {
-    format: 1,
-    name: 'pads',
-    transporters: { 'arm-1': { positions: ['pad_1', 'pad_2'] } },
-    positions: { pad_1: {}, pad_2: {} },
-  }
   const carry = { ...justShake, name: 'carry', topology: 'pads', methods: {}, threads: plate([]) }
-  write('pads.json', pads)
+  write('pads.json', oneArm({ name: 'pads', arm: 'arm-1', pads: ['pad_1', 'pad_2'] }))
   write('carry.json', carry)
   write('broken.json', '{')
   isRefusal(t, await ask('POST', '/api/system/reload', { key: 'operate' }), 403)
@@ -516,7 +511,7 @@ test('files of the topologies folder are taken up at a reload, and what is wrong
   isRefusal(t, await ask('PUT', '/api/workflows/carry', { json: carry }), 409, 'conflict')
   isRefusal(t, await ask('DELETE', '/api/workflows/carry'), 409, 'conflict')
   t.equal((await ask('POST', '/api/topology/load', { json: { name: 'pads' } })).status, 200)
-  write('pads.json', { ...pads, positions: { ...pads.positions, pad_2: { parking: true } } })
+  write('pads.json', oneArm({ name: 'pads', arm: 'arm-1', pads: ['pad_1'], parking: ['pad_2'] }))
   t.match(await ask('POST', '/api/system/reload'), { status: 200 })
   t.match(await bodyOf(ask('GET', '/api/topology')), { positions: [{}, { name: 'pad_2', parking: true }] }, 'the loaded one is loaded anew')
 })

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { test } from 'tap'
 import { demoBench, demoTeachpoints } from '../examples/demo_bench.ts'
+import { oneArm, standing, workflowOf } from '../testing/documents.ts'
 import { isRefusal, openTestBench } from '../testing/http.ts'
 
 const settings = {
@@ -24,29 +25,13 @@ const settings = {
 }
 const device = { device_id: 'reader-1', driver: 'simulated', type: 'reader', transport: { kind: 'simulated' }, settings }
 
-const topology = {
-  format: 1,
-  name: 'reading',
-  transporters: { 'arm-1': { positions: ['pad_1', 'shaker_in'] } },
-  positions: { pad_1: {}, shaker_in: { device: 'reader-1' } },
-}
-const workflow = (step: object) => ({
-  format: 1,
-  name: 'read-it',
-  topology: 'reading',
-  labware: { plate: { type: '96-well' } },
-  variables: { wavelength: { default: 600 } },
-  methods: { read_it: [{ on: 'reader-1', ...step }] },
-  threads: {
-    plate: {
-      labware: 'plate',
-      start: { at: 'pad_1', mode: 'REUSE_EXISTING' },
-      end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' },
-      steps: [{ method: 'read_it' }],
-    },
-  },
-  start: ['plate'],
-})
+const topology = oneArm({ name: 'reading', arm: 'arm-1', pads: ['pad_1'], nests: { shaker_in: 'reader-1' } })
+const workflow = (step: object) =>
+  workflowOf(
+    'read-it',
+    { plate: { ...standing('pad_1'), steps: [{ method: 'read_it' }] } },
+    { topology: 'reading', variables: { wavelength: { default: 600 } }, methods: { read_it: [{ on: 'reader-1', ...step }] } },
+  )
 
 test('a workflow names an operation that a device describes, is checked when it is loaded, and runs', async (t) => {
   const topologies = mkdtempSync(`${tmpdir()}/topologies-`)

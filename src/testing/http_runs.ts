@@ -13,42 +13,27 @@ import type { Blocker } from '../workflow/runs/explanation.ts'
 import type { ExecutionSnapshot, ShownThread } from '../workflow/snapshot.ts'
 import { decisionsAt } from '../workflow/threads/recovery.ts'
 import type { Whereabouts } from '../workflow/whereabouts.ts'
+import { severalArms, standing, workflowOf } from './documents.ts'
 import { atTheEnd, openTestBench, type Reply, type TestedBench } from './http.ts'
 import { trace } from './workflow.ts'
 
 const usual = [...demoBench.devices, { device_id: 'arm-2', driver: 'arm', transport: { kind: 'simulated' } }]
 
 /** The demo bench, and an island: two places that only another arm reaches. The centrifuge has two nests. */
-const topology = {
-  format: 1,
-  name: 'island',
-  transporters: {
-    'arm-1': { positions: ['pad_1', 'pad_2', 'pad_3', 'pad_4', 'shaker_in', 'sealer_in', 'centrifuge_in', 'centrifuge_gate', 'waste'] },
-    'arm-2': { positions: ['isle_1', 'isle_2'] },
-  },
-  positions: {
-    pad_1: {},
-    pad_2: {},
-    pad_3: { parking: true },
-    pad_4: { parking: true },
-    shaker_in: { device: 'shaker-1' },
-    sealer_in: { device: 'sealer-1' },
-    centrifuge_in: { device: 'centrifuge-1' },
-    centrifuge_gate: { device: 'centrifuge-1' },
-    waste: { storage: true },
-    isle_1: {},
-    isle_2: {},
-  },
+const arms = {
+  'arm-1': ['pad_1', 'pad_2', 'pad_3', 'pad_4', 'shaker_in', 'sealer_in', 'centrifuge_in', 'centrifuge_gate', 'waste'],
+  'arm-2': ['isle_1', 'isle_2'],
 }
+const nests = { shaker_in: 'shaker-1', sealer_in: 'sealer-1', centrifuge_in: 'centrifuge-1', centrifuge_gate: 'centrifuge-1' }
+const island = { name: 'island', parking: ['pad_3', 'pad_4'], storages: ['waste'], nests }
+const topology = severalArms(arms, island)
 /** Adds a second shaker, in a pool with the first. */
 const secondShaker = {
   device: { device_id: 'shaker-2', driver: 'bioshake', transport: { kind: 'simulated' } },
-  topology: {
-    ...topology,
-    transporters: { ...topology.transporters, 'arm-1': { positions: [...topology.transporters['arm-1'].positions, 'shaker_2_in'] } },
-    positions: { ...topology.positions, shaker_2_in: { device: 'shaker-2' } },
-    pools: { shakers: ['shaker-1', 'shaker-2'] },
-  },
+  topology: severalArms(
+    { ...arms, 'arm-1': [...arms['arm-1'], 'shaker_2_in'] },
+    { ...island, nests: { ...nests, shaker_2_in: 'shaker-2' }, pools: { shakers: ['shaker-1', 'shaker-2'] } },
+  ),
 }
 const coords = { x: 200, y: 100, z: 50, yaw: 0, pitch: 0, roll: 0 }
 const isles = ['isle_1', 'isle_2'].map((name) => ({ device_id: 'arm-2', name, coord_type: 'cartesian', coords }))
@@ -67,38 +52,25 @@ export async function until({ ask, clock }: TestedBench, path: string, isSo: (bo
 }
 
 /** The place where the plate of most workflows comes from and goes to. */
-export const atPad1 = { start: { at: 'pad_1', mode: 'REUSE_EXISTING' }, end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' } }
+export const atPad1 = standing('pad_1')
 export const shake = { do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 60 } }
 export const seal = { do: 'seal', on: 'sealer-1', with: { temperature: 165, duration: 3 } }
 
 /** A workflow of one plate that is shaken, and shaken and sealed. */
-export const plateRun = (steps: object[], more: object = {}) => ({
-  format: 1,
-  name: 'work',
-  topology: 'island',
-  labware: { plate: { type: '96-well' } },
-  methods: { shake_it: [shake, { emit: 'shaken' }], seal_it: [seal] },
-  threads: { plate: { labware: 'plate', ...atPad1, steps } },
-  start: ['plate'],
-  ...more,
-})
+export const plateRun = (steps: object[], more: object = {}) =>
+  workflowOf(
+    'work',
+    { plate: { ...atPad1, steps } },
+    { topology: 'island', methods: { shake_it: [shake, { emit: 'shaken' }], seal_it: [seal] }, ...more },
+  )
 
 /** The run of a plate, whose thread has these members, beside a lid that waits for the event `go` and stays at pad_2. */
-export const plateAndLid = (plate: object) => ({
-  ...plateRun([]),
-  labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
-  threads: {
-    plate: { labware: 'plate', ...atPad1, ...plate },
-    lid: {
-      labware: 'lid',
-      start: { at: 'pad_2', mode: 'REUSE_EXISTING' },
-      end: { at: ['pad_2'], mode: 'LEAVE_IN_PLACE' },
-      steps: [{ wait_for: 'go' }],
-    },
-  },
-  start: ['plate', 'lid'],
-  methods: {},
-})
+export const plateAndLid = (plate: object) =>
+  workflowOf(
+    'work',
+    { plate: { ...atPad1, ...plate }, lid: { ...standing('pad_2'), steps: [{ wait_for: 'go' }] } },
+    { topology: 'island', labware: { plate: { type: '96-well' }, lid: { type: 'lid' } }, methods: {} },
+  )
 
 type Opening = {
   /** JSON, or the text of a module. */

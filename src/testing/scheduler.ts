@@ -1,65 +1,34 @@
 // For tests: topologies in a few words, and threads that do at once what the scheduler grants them.
 
 import * as v from 'valibot'
-import { TopologyDocument } from '../workflow/plans/documents.ts'
+import { smcTopology } from '../examples/smc_assay.ts'
+import { TopologyDocument, type TopologyInput } from '../workflow/plans/documents.ts'
 import { Graph, type Hop } from '../workflow/plans/graph.ts'
 import type { Again, Candidate, Request, RequestHandle } from '../workflow/scheduler/request.ts'
 import { Scheduler } from '../workflow/scheduler/scheduler.ts'
+import { severalArms } from './documents.ts'
 
 /**
  * `arms` says what each reaches. A name that begins with `d` is a device (`d1*3` with three sites), with `p` a place to park, with
  * `s` a storage; what begins otherwise is a position for handing over.
  */
 export function graphOf(arms: Record<string, string>, translators: Record<string, [string, string]> = {}): Graph {
-  const words = new Set(Object.values(arms).flatMap((arm) => arm.split(' ')))
-  const names = [...words].map((word) => word.split('*') as [string, string?])
-  const transporters = Object.entries(arms).map(([arm, resources]) => [
-    arm,
-    { positions: resources.split(' ').map((word) => word.split('*')[0]!) },
-  ])
-  const positions = names.map(([name]) => [name, kindOf(name)])
-  const devices = names.filter(([name]) => name.startsWith('d')).map(([name, sites = '1']) => [name, { sites: Number(sites) }])
-  const [of, to, be] = [transporters, positions, devices].map((entries) => Object.fromEntries(entries as [string, unknown][]))
-  return new Graph(v.parse(TopologyDocument, { format: 1, name: 'test', transporters: of, positions: to, devices: be, translators }))
+  const words = [...new Set(Object.values(arms).flatMap((arm) => arm.split(' ')))].map((word) => word.split('*') as [string, string?])
+  const those = (letter: string) => words.filter(([name]) => name.startsWith(letter))
+  const named = (letter: string) => those(letter).map(([name]) => name)
+  const sites = Object.fromEntries(those('d').map(([name, count = '1']) => [name, Number(count)]))
+  const reach = Object.fromEntries(
+    Object.entries(arms).map(([arm, reached]) => [arm, reached.split(' ').map((word) => word.split('*')[0]!)]),
+  )
+  return graphOn(severalArms(reach, { nests: named('d'), sites, parking: named('p'), storages: named('s'), translators }))
 }
 
-function kindOf(name: string) {
-  if (name.startsWith('d')) return { device: name }
-  return { parking: name.startsWith('p'), storage: name.startsWith('s') }
+export function graphOn(topology: TopologyInput): Graph {
+  return new Graph(v.parse(TopologyDocument, topology))
 }
 
 /** The one of the assay: three arms, two shuttles, 53 positions. */
-export function smc(): Graph {
-  const names = (name: string, from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => `${name}_${from + i}`)
-  const zones = {
-    ddr_1: ['biotek_1', 'bravo_96', 'waste_1', ...names('pad', 1, 3), 'translator_1_start'],
-    ddr_2: [
-      ...['centrifuge', 'sealer', ...names('stacker', 1, 8), ...names('shaker', 1, 10), ...names('pad', 4, 6)],
-      ...['translator_1_end', 'translator_2_start'],
-    ],
-    ddr_3: [
-      ...['biotek_2', 'bravo_384', ...names('hotel_pad', 1, 12), 'smc_pro', 'delidder', 'waste_2', ...names('pad', 7, 9)],
-      'translator_2_end',
-    ],
-  }
-  const devices = /^(biotek|bravo|centrifuge|sealer|shaker|smc_pro|delidder)/
-  const kind = (name: string) =>
-    devices.test(name) ? { device: name } : { parking: name.startsWith('pad'), storage: /^(stacker|waste)/.test(name) }
-  return new Graph(
-    v.parse(TopologyDocument, {
-      format: 1,
-      name: 'smc',
-      transporters: Object.fromEntries(Object.entries(zones).map(([arm, positions]) => [arm, { positions }])),
-      positions: Object.fromEntries(
-        Object.values(zones)
-          .flat()
-          .map((name) => [name, kind(name)]),
-      ),
-      translators: { translator_1: ['translator_1_start', 'translator_1_end'], translator_2: ['translator_2_start', 'translator_2_end'] },
-      devices: { bravo_96: { sites: 9 }, bravo_384: { sites: 9 } },
-    }),
-  )
-}
+export const smc = () => graphOn(smcTopology)
 
 /** `d1 d2` are two devices, `p1` and `bravo/site-1` are positions. */
 export function resources(words: string): Candidate[] {

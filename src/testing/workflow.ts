@@ -138,16 +138,22 @@ export async function threadIn(execution: Execution, name: string, status: strin
   return find()!
 }
 
+/** Returns a configuration with a driver for each arm and each declared device of a topology. */
+export function drivenBench({ devices = {}, transporters = {} }: TopologyInput): Bench {
+  const driven = (device_id: string, type: 'shaker' | 'transporter', operations: string[] = []) =>
+    ({ device_id, type, driven: true, simulated: true, operations, limits: {} }) as const
+  return {
+    devices: [
+      ...Object.entries(devices).map(([id, { operations = {} }]) => driven(id, 'shaker', Object.keys(operations))),
+      ...Object.keys(transporters).map((id) => driven(id, 'transporter')),
+    ],
+    hasTeachpoint: () => true,
+  }
+}
+
 /** A runtime that is LIVE on a bench which does everything at once, with a topology loaded. */
 export function liveRuntime(topology: TopologyInput, workflows: readonly unknown[], more: Parameters<typeof testRuntime>[1] = {}) {
-  const driven = (device_id: string, type: 'shaker' | 'transporter') =>
-    ({ device_id, type, driven: true, simulated: true, operations: [], limits: {} }) as const
-  const devices = [
-    ...Object.keys(topology.devices ?? {}).map((id) => driven(id, 'shaker')),
-    ...Object.keys(topology.transporters ?? {}).map((id) => driven(id, 'transporter')),
-  ]
-  const bench: Bench = { devices, hasTeachpoint: () => true }
-  const tested = testRuntime([topology, ...workflows], { live: instantBench(), bench, ...more })
+  const tested = testRuntime([topology, ...workflows], { live: instantBench(), bench: drivenBench(topology), ...more })
   tested.runtime.load(topology.name)
   return tested
 }

@@ -1,26 +1,12 @@
 // How much may run at once.
 
 import { test } from 'tap'
+import { dispensed, oneArm, workflowOf } from '../testing/documents.ts'
 import { begin, liveRuntime } from '../testing/workflow.ts'
-import type { TopologyInput } from './plans/documents.ts'
 
-const topology: TopologyInput = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['hotel', 'waste'] } },
-  positions: { hotel: { storage: true }, waste: { storage: true } },
-}
-const workflow = {
-  format: 1,
-  name: 'waiting',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
-  threads: {
-    plate: { labware: 'plate', start: { at: 'hotel', mode: 'DISPENSE' }, end: { at: ['waste'] }, steps: [{ wait_for: 'go' }] },
-    lid: { labware: 'lid', start: { at: 'hotel', mode: 'DISPENSE' }, end: { at: ['waste'] }, steps: [{ wait_for: 'go' }] },
-  },
-  start: ['plate', 'lid'],
-}
+const topology = oneArm({ storages: ['hotel', 'waste'] })
+const thread = { ...dispensed('hotel', 'waste'), steps: [{ wait_for: 'go' }] }
+const workflow = workflowOf('waiting', { plate: thread, lid: thread })
 const groups = (many: number) => Array.from({ length: many }, (_, n) => ({ group_id: `g${n}`, members: {} }))
 
 function opened(limits: { open_simulations?: number; open_runs?: number; open_threads?: number }) {

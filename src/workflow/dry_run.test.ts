@@ -1,46 +1,30 @@
 import { test } from 'tap'
 import { VirtualTime } from '../kit/virtual_time.ts'
+import { dispensed, oneArm, workflowOf } from '../testing/documents.ts'
 import type { Loose } from '../testing/plans.ts'
-import { begin, testRuntime, trace, until } from '../testing/workflow.ts'
+import { begin, drivenBench, testRuntime, trace, until } from '../testing/workflow.ts'
 import type { DryRun } from './dry_run.ts'
 import { PureEquipment } from './equipment/pure_equipment.ts'
-import type { Bench } from './plans/bench.ts'
 import { Durations } from './plans/durations.ts'
 import type { SubmissionRequest } from './state/submission_request.ts'
 
 /** Two devices that one arm reaches, a hop takes 12 s; and a place to park, if there is to be one. */
-const topology = (pads: string[] = ['pad']): Loose => ({
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['stack', 'bin', 'mixer', 'spinner', ...pads] } },
-  positions: {
-    stack: { storage: true },
-    bin: { storage: true },
-    mixer: { device: 'mixer' },
-    spinner: { device: 'spinner' },
-    ...Object.fromEntries(pads.map((pad) => [pad, { parking: true }])),
-  },
-  devices: { mixer: { operations: { mix: { seconds: 100 } } }, spinner: { operations: { spin: {} } } },
-})
+const topology = (parking: string[] = ['pad']) =>
+  oneArm({
+    ...{ storages: ['stack', 'bin'], parking, nests: ['mixer', 'spinner'] },
+    operations: { mixer: { mix: 100 }, spinner: { spin: null } },
+  })
 
 const mix = { do: 'mix', on: 'mixer' }
 const spin = { do: 'spin', on: 'spinner', seconds: 60 }
 
 /** A thread for each list of actions. */
-const workflow = (...threads: object[][]): Loose => ({
-  format: 1,
-  name: 'work',
-  topology: 'bench',
-  labware: Object.fromEntries(threads.map((_, i) => [`plate-${i}`, { type: 'plate' }])),
-  methods: Object.fromEntries(threads.map((actions, i) => [`do-${i}`, actions])),
-  threads: Object.fromEntries(
-    threads.map((_, i) => [
-      `plate-${i}`,
-      { labware: `plate-${i}`, start: { at: 'stack', mode: 'DISPENSE' }, end: { at: ['bin'] }, steps: [{ method: `do-${i}` }] },
-    ]),
-  ),
-  start: threads.map((_, i) => `plate-${i}`),
-})
+const workflow = (...threads: object[][]): Loose =>
+  workflowOf(
+    'work',
+    Object.fromEntries(threads.map((_, i) => [`plate-${i}`, { ...dispensed('stack', 'bin'), steps: [{ method: `do-${i}` }] }])),
+    { methods: Object.fromEntries(threads.map((actions, i) => [`do-${i}`, actions])) },
+  )
 
 const request: SubmissionRequest = {
   workflow: 'work',
@@ -139,14 +123,6 @@ test('what comes to no end is broken off', async (t) => {
   t.same(waiting, [])
 })
 
-const driven: Bench = {
-  devices: [
-    ...['mixer', 'spinner'].map((device_id) => ({ device_id, type: 'shaker' as const, operations: ['mix', 'spin'] })),
-    { device_id: 'arm', type: 'transporter' as const, operations: [] },
-  ].map((device) => ({ ...device, driven: true, simulated: true, limits: {} })),
-  hasTeachpoint: () => true,
-}
-
 /** A LIVE run, tried out again and again meanwhile, or not. */
 async function live(tries: boolean): Promise<{ trace: string[]; heard: number; tried: DryRun[] }> {
   const clock = new VirtualTime()
@@ -155,7 +131,7 @@ async function live(tries: boolean): Promise<{ trace: string[]; heard: number; t
   let heard = 0
   const swap = workflow([mix, spin, { emit: 'done' }], [spin, mix])
   swap.on = { 'CUSTOM.done.EMITTED': [() => heard++] }
-  const { runtime, told, incidents } = testRuntime([bench, swap], { clock, live: real, bench: driven })
+  const { runtime, told, incidents } = testRuntime([bench, swap], { clock, live: real, bench: drivenBench(bench) })
   runtime.load('bench')
   const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
   const tried: DryRun[] = []

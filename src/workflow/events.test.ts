@@ -1,36 +1,24 @@
 // Every status there is, told by runs that are made to; and who hears of it.
 
 import { type Test, test } from 'tap'
+import { byHand, dispensed, oneArm, workflowOf } from '../testing/documents.ts'
 import { begin, liveRuntime, run, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 import type { InjectedFault } from './equipment/pure_equipment.ts'
 import type { Execution } from './runs/execution.ts'
 import { blockers } from './runs/explanation.ts'
 import { actionTransitions, methodTransitions, type ThreadStatus, threadTransitions, workflowTransitions } from './state/statuses.ts'
 
-const topology = {
-  format: 1 as const,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest', 'deck', 'rack_out', 'bin'] } },
-  positions: {
-    pad_1: {},
-    pad_2: { parking: true },
-    nest: { device: 'mixer' },
-    deck: { device: 'robot' },
-    rack_out: { storage: true },
-    bin: { storage: true },
-  },
-  devices: { mixer: { operations: { mix: { seconds: 60 } } }, robot: { sites: 3, operations: { pour: { seconds: 60 } } } },
+const bench = {
+  ...{ pads: ['pad_1'], parking: ['pad_2'], storages: ['rack_out', 'bin'], nests: { nest: 'mixer', deck: 'robot' } },
+  operations: { mixer: { mix: 60 }, robot: { pour: 60 } },
 }
+const topology = oneArm({ ...bench, sites: { robot: 3 } })
 
-const plate = { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] } }
-const tips = { labware: 'tips', start: { at: 'rack_out', mode: 'DISPENSE' }, end: { at: ['bin'] } }
+const plate = { labware: 'plate', ...byHand('pad_1') }
+const tips = { labware: 'tips', ...dispensed('rack_out', 'bin') }
 const work = (threads: Record<string, object>, methods: object = {}, more: object = {}) => ({
-  format: 1,
-  name: 'work',
-  topology: 'bench',
+  ...workflowOf('work', threads, { methods }),
   labware: { plate: { type: 'any' }, ...(threads.tips && { tips: { type: 'any', kind: 'tip_rack', tips: 10 } }) },
-  methods,
-  threads,
   start: ['plate'],
   ...more,
 })
@@ -179,12 +167,12 @@ const slots = (told: Parameters<typeof trace>[0]) => told.filter(({ entity_type 
 test('OVERFLOW: with NEW, what is too much for one labware goes to the next', async (t) => {
   const threads = {
     plate: { ...plate, steps: [{ method: 'pour_1' }] },
-    plate_2: { labware: 'plate_2', start: { at: 'pad_2' }, end: { at: ['pad_2'] }, steps: [{ method: 'pour_2' }] },
+    plate_2: { ...byHand('pad_2'), steps: [{ method: 'pour_2' }] },
     tips: { ...tips, steps: [{ while_more_work: [{ join: ['pour_1', 'pour_2'] }] }], capacity: { max: 1, when_full: 'NEW' } },
   }
   const labware = { plate: { type: 'any' }, plate_2: { type: 'any' }, tips: { type: 'any' } }
   const methods = { pour_1: [pour], pour_2: [{ ...mix, labware: ['plate_2', 'tips'] }] }
-  const twoSites = { ...topology, devices: { ...topology.devices, mixer: { ...topology.devices.mixer, sites: 2 } } }
+  const twoSites = oneArm({ ...bench, sites: { mixer: 2, robot: 3 } })
   const { runtime, told } = testRuntime([twoSites, work(threads, methods, { labware, start: ['plate', 'plate_2'] })])
   const execution = await run(runtime, { workflow: 'work' })
   t.same(slots(told), ['OVERFLOW'])
@@ -380,7 +368,6 @@ test('ORPHANED: what was given up is left also where the labware stands that wil
 })
 
 test('one that is put out of the way while it waits is shown waiting', async (t) => {
-  const small = { ...topology, devices: { ...topology.devices, robot: { ...topology.devices.robot, sites: 2 } } }
   const document = work(
     {
       plate: { ...plate, steps: [{ method: 'pour_1' }, { method: 'pour_1', name: 'again' }] },
@@ -388,7 +375,7 @@ test('one that is put out of the way while it waits is shown waiting', async (t)
     },
     { pour_1: [pour] },
   )
-  const { runtime, told } = testRuntime([small, document])
+  const { runtime, told } = testRuntime([oneArm({ ...bench, sites: { robot: 2 } }), document])
   const execution = await begin(runtime, { workflow: 'work' })
   await threadIn(execution, 'plate', 'COMPLETED')
   const rack = await threadIn(execution, 'tips', 'AWAITING_EVENT')

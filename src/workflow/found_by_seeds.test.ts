@@ -1,39 +1,31 @@
 // What random runs found, once more by itself.
 
 import { test } from 'tap'
+import { byHand, oneArm, severalArms, workflowOf } from '../testing/documents.ts'
 import { simulate } from '../testing/simulation/simulation.ts'
 import { leaveAlone } from '../testing/simulation/unattended.ts'
 import { begin, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 
-const topology = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'in'] } },
-  positions: { pad_1: {}, pad_2: { parking: true }, pad_3: {}, in: { device: 'mixer' } },
-  devices: { mixer: { sites: 2, operations: { mix: { seconds: 60 }, spin: { seconds: 30 } } } },
-}
+const bench = { parking: ['pad_2'], nests: { in: 'mixer' }, sites: { mixer: 2 }, operations: { mixer: { mix: 60, spin: 30 } } }
+const topology = oneArm({ pads: ['pad_1', 'pad_3'], ...bench })
 
-const join = { labware: 'tips', start: { at: 'pad_3' }, end: { at: ['pad_3'] }, steps: [{ join: ['mix_it'] }] as object[] }
+const join = { ...byHand('pad_3'), steps: [{ join: ['mix_it'] }] as object[] }
 
 /** With tips where `mix` wants them. */
 function workflow(steps: object[], { labware = ['plate'], tips = join } = {}) {
-  const others = labware.includes('tips') ? { tips } : {}
-  return {
-    format: 1,
-    name: 'mixed',
-    topology: 'bench',
-    labware: { plate: { type: '96-well' }, tips: { type: '96-tips' } },
-    methods: {
-      ...(steps.some((step) => 'method' in step) && {
-        mix_it: [
-          { do: 'mix', on: 'mixer', labware },
-          { do: 'spin', on: 'mixer', labware: ['plate'] },
-        ],
-      }),
+  const mix_it = [
+    { do: 'mix', on: 'mixer', labware },
+    { do: 'spin', on: 'mixer', labware: ['plate'] },
+  ]
+  return workflowOf(
+    'mixed',
+    { plate: { ...byHand('pad_1'), steps }, ...(labware.includes('tips') && { tips }) },
+    {
+      labware: { plate: { type: '96-well' }, tips: { type: '96-tips' } },
+      methods: steps.some((step) => 'method' in step) ? { mix_it } : {},
+      start: ['plate'],
     },
-    threads: { plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps }, ...others },
-    start: ['plate'],
-  }
+  )
 }
 
 test('labware that stands already where it is to be parked goes on to wait for an event', async (t) => {
@@ -121,12 +113,8 @@ test('what was put into a loop that does not go round again is told of', async (
 })
 
 test('the stations of a shuttle are one place, for labware that is put there by hand too', async (t) => {
-  const shuttle = {
-    ...topology,
-    transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'in', 'left'] }, far: { positions: ['right', 'end'] } },
-    positions: { ...topology.positions, left: {}, right: {}, end: {} },
-    translators: { shuttle: ['left', 'right'] },
-  }
+  const reach = { arm: ['pad_1', 'pad_2', 'pad_3', 'in', 'left'], far: ['right', 'end'] }
+  const shuttle = severalArms(reach, { ...bench, translators: { shuttle: ['left', 'right'] } })
   const { runtime } = testRuntime([shuttle, workflow([{ wait_for: 'go' }])])
   const execution = await begin(runtime, { workflow: 'mixed' })
   const plate = await threadIn(execution, 'plate', 'AWAITING_EVENT')

@@ -1,25 +1,15 @@
 // What a client may rely on: the order of events, as golden traces.
 
 import { test } from 'tap'
+import { byHand, oneArm, stored, workflowOf } from '../testing/documents.ts'
 import { run, testRuntime, trace } from '../testing/workflow.ts'
 
-const topology = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest', 'rack_out', 'bin'] } },
-  positions: { pad_1: {}, pad_2: { parking: true }, nest: { device: 'mixer' }, rack_out: { storage: true }, bin: { storage: true } },
-  devices: { mixer: { sites: 2, operations: { mix: { seconds: 60 }, spin: { seconds: 30 } } } },
-}
-
-const plate = { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] } }
-const mixed = (more: object) => ({
-  format: 1,
-  name: 'mixed',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' } },
-  start: ['plate'],
-  ...more,
+const topology = oneArm({
+  ...{ pads: ['pad_1'], parking: ['pad_2'], storages: ['rack_out', 'bin'], nests: { nest: 'mixer' } },
+  ...{ sites: { mixer: 2 }, operations: { mixer: { mix: 60, spin: 30 } } },
 })
+
+const mixed = (steps: object[], methods: object) => workflowOf('mixed', { plate: { ...byHand('pad_1'), steps } }, { methods })
 
 const hop = [
   'THREAD plate AWAITING_MOVE_RESERVATION',
@@ -52,14 +42,11 @@ const ended = ['WORKFLOW COMPLETED', 'SUBMISSION COMPLETED', 'EXECUTION COMPLETE
 test('one thread, one method of two actions at one device', async (t) => {
   const { runtime, told } = testRuntime([
     topology,
-    mixed({
-      methods: {
-        mix_it: [
-          { do: 'mix', on: 'mixer' },
-          { do: 'spin', on: 'mixer' },
-        ],
-      },
-      threads: { plate: { ...plate, steps: [{ method: 'mix_it' }] } },
+    mixed([{ method: 'mix_it' }], {
+      mix_it: [
+        { do: 'mix', on: 'mixer' },
+        { do: 'spin', on: 'mixer' },
+      ],
     }),
   ])
   await run(runtime, { workflow: 'mixed' })
@@ -80,10 +67,7 @@ test('one thread, one method of two actions at one device', async (t) => {
 })
 
 test('a method without actions goes from CREATED to COMPLETED', async (t) => {
-  const { runtime, told } = testRuntime([
-    topology,
-    mixed({ methods: { nothing: [] }, threads: { plate: { ...plate, steps: [{ method: 'nothing' }] } } }),
-  ])
+  const { runtime, told } = testRuntime([topology, mixed([{ method: 'nothing' }], { nothing: [] })])
   await run(runtime, { workflow: 'mixed' })
   t.same(trace(told), [...begun, 'METHOD nothing CREATED', 'METHOD nothing COMPLETED', 'THREAD plate COMPLETED', ...ended])
 })
@@ -91,14 +75,10 @@ test('a method without actions goes from CREATED to COMPLETED', async (t) => {
 test('an action without a device, a custom event with a dot, a branch on it', async (t) => {
   const { runtime, told } = testRuntime([
     topology,
-    mixed({
-      methods: { judge: [{ emit: 'qc.done', value: 'failed', data: { od: 0.4 } }], mix_it: [{ do: 'mix', on: 'mixer' }], again: [] },
-      threads: {
-        plate: {
-          ...plate,
-          steps: [{ method: 'judge' }, { branch: 'qc.done', cases: { complete: [{ method: 'mix_it' }] }, else: [{ method: 'again' }] }],
-        },
-      },
+    mixed([{ method: 'judge' }, { branch: 'qc.done', cases: { complete: [{ method: 'mix_it' }] }, else: [{ method: 'again' }] }], {
+      judge: [{ emit: 'qc.done', value: 'failed', data: { od: 0.4 } }],
+      mix_it: [{ do: 'mix', on: 'mixer' }],
+      again: [],
     }),
   ])
   await run(runtime, { workflow: 'mixed' })
@@ -129,19 +109,18 @@ test('an action without a device, a custom event with a dot, a branch on it', as
 test('an action of two labware sends for the other when it has its device', async (t) => {
   const { runtime, told } = testRuntime([
     topology,
-    mixed({
-      labware: { plate: { type: '96-well' }, tips: { type: 'tips', kind: 'tip_rack', tips: 96 } },
-      methods: { mix_it: [{ do: 'mix', on: 'mixer', labware: ['plate', 'tips'], tips: { tips: 96 } }] },
-      threads: {
-        plate: { ...plate, steps: [{ method: 'mix_it' }] },
-        tips: {
-          labware: 'tips',
-          start: { at: 'rack_out', mode: 'DISPENSE' },
-          end: { at: ['bin'], mode: 'LEAVE_IN_PLACE' },
-          steps: [{ join: ['mix_it'] }],
-        },
+    workflowOf(
+      'mixed',
+      {
+        plate: { ...byHand('pad_1'), steps: [{ method: 'mix_it' }] },
+        tips: { ...stored('rack_out', 'bin'), steps: [{ join: ['mix_it'] }] },
       },
-    }),
+      {
+        labware: { plate: { type: '96-well' }, tips: { type: 'tips', kind: 'tip_rack', tips: 96 } },
+        methods: { mix_it: [{ do: 'mix', on: 'mixer', labware: ['plate', 'tips'], tips: { tips: 96 } }] },
+        start: ['plate'],
+      },
+    ),
   ])
   const execution = await run(runtime, { workflow: 'mixed' })
   const events = trace(told)

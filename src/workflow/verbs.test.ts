@@ -2,36 +2,26 @@
 
 import { type Test, test } from 'tap'
 import { VirtualTime } from '../kit/virtual_time.ts'
-import { begin, Kept, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
+import { byHand, oneArm, severalArms, workflowOf } from '../testing/documents.ts'
+import { begin, drivenBench, Kept, testRuntime, threadIn, trace, until } from '../testing/workflow.ts'
 import { type InjectedFault, PureEquipment } from './equipment/pure_equipment.ts'
-import type { Bench } from './plans/bench.ts'
 import { checkpointOf } from './state/run.ts'
 
-const topology = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest', 'nest_2'] } },
-  positions: { pad_1: {}, pad_2: { parking: true }, pad_3: {}, nest: { device: 'mixer' }, nest_2: { device: 'reader' } },
-  devices: { mixer: { operations: { mix: { seconds: 60 }, spin: { seconds: 30 } } }, reader: { operations: { read: { seconds: 10 } } } },
-}
+const devices = { nests: { nest: 'mixer', nest_2: 'reader' }, operations: { mixer: { mix: 60, spin: 30 }, reader: { read: 10 } } }
+const arrangement = { pads: ['pad_1', 'pad_3'], parking: ['pad_2'], ...devices }
+const topology = oneArm(arrangement)
+const twoSites = oneArm({ ...arrangement, sites: { mixer: 2 } })
 
 const plateSteps = [{ method: 'mix_it' }, { method: 'read_it' }] as object[]
 
 const workflow = (steps: object[] = plateSteps, more: object = {}) => ({
-  format: 1,
-  name: 'mixed',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' }, other: { type: '96-well' } },
+  ...workflowOf('mixed', { plate: { ...byHand('pad_1'), steps }, other: { ...byHand('pad_3'), steps: [{ method: 'read_it' }] } }),
   methods: {
     mix_it: [
       { do: 'mix', on: 'mixer' },
       { do: 'spin', on: 'mixer' },
     ],
     read_it: [{ do: 'read', on: 'reader' }],
-  },
-  threads: {
-    plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps },
-    other: { labware: 'other', start: { at: 'pad_3' }, end: { at: ['pad_3'] }, steps: [{ method: 'read_it' }] },
   },
   start: ['plate'],
   ...more,
@@ -117,14 +107,9 @@ const shared = {
     read_it: [],
   },
   threads: {
-    plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ method: 'mix_it' }] },
-    other: { labware: 'other', start: { at: 'pad_3' }, end: { at: ['pad_3'] }, steps: [{ wait_for: 'go' }, { join: ['mix_it'] }] },
+    plate: { labware: 'plate', ...byHand('pad_1'), steps: [{ method: 'mix_it' }] },
+    other: { labware: 'other', ...byHand('pad_3'), steps: [{ wait_for: 'go' }, { join: ['mix_it'] }] },
   },
-}
-const twoSites = {
-  ...topology,
-  devices: { ...topology.devices, mixer: { ...topology.devices.mixer, sites: 2 } },
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest', 'nest_2'] } },
 }
 
 test('an action is skipped while it waits for the labware of others, also while the thread is paused', async (t) => {
@@ -267,18 +252,8 @@ test('what no live thread has ahead waits for one that comes', async (t) => {
 const loop = {
   methods: { mix_it: [{ do: 'mix', on: 'mixer', labware: ['plate', 'other'] }], read_it: [] },
   threads: {
-    plate: {
-      labware: 'plate',
-      start: { at: 'pad_1' },
-      end: { at: ['pad_1'] },
-      steps: [{ method: 'mix_it' }, { method: 'mix_it' }, { method: 'mix_it' }],
-    },
-    other: {
-      labware: 'other',
-      start: { at: 'pad_3' },
-      end: { at: ['pad_3'] },
-      steps: [{ while_more_work: [{ join: ['mix_it'] }, { action: { emit: 'round' } }] }],
-    },
+    plate: { labware: 'plate', ...byHand('pad_1'), steps: [{ method: 'mix_it' }, { method: 'mix_it' }, { method: 'mix_it' }] },
+    other: { labware: 'other', ...byHand('pad_3'), steps: [{ while_more_work: [{ join: ['mix_it'] }, { action: { emit: 'round' } }] }] },
   },
 }
 
@@ -468,7 +443,8 @@ test('with on_failure ABORT a call that takes too long is cut off, and the threa
 })
 
 test('a call that takes as long as it was asked to is never late', async (t) => {
-  const shaking = { ...topology, devices: { ...topology.devices, mixer: { operations: { shake: {}, mix: {}, spin: {} } } } }
+  const mixer = { shake: null, mix: null, spin: null }
+  const shaking = oneArm({ ...arrangement, operations: { ...devices.operations, mixer } })
   const methods = { mix_it: [{ do: 'shake', on: 'mixer', with: { speed: 500, duration: 7200 } }], read_it: [] }
   const { runtime, incidents } = testRuntime([shaking, workflow(plateSteps, { methods })])
   const execution = await begin(runtime, { workflow: 'mixed' })
@@ -479,23 +455,11 @@ test('a call that takes as long as it was asked to is never late', async (t) => 
 
 // By hand
 
-const bench: Bench = {
-  devices: ['mixer', 'reader', 'arm'].map((device_id) => ({
-    device_id,
-    type: device_id === 'arm' ? ('transporter' as const) : ('shaker' as const),
-    driven: true,
-    simulated: true,
-    operations: ['mix', 'spin', 'read'],
-    limits: {},
-  })),
-  hasTeachpoint: () => true,
-}
-
 /** A LIVE run on a bench of which there is nothing but the time it takes. */
 async function live(t: Test, members: object = {}, faults: InjectedFault[] = []) {
   const clock = new VirtualTime()
   const equipment = new PureEquipment({ clock, transporters: { arm: { seconds: { pick: 5, move: 2, place: 5 } } }, faults })
-  const made = testRuntime([topology, workflow()], { clock, live: equipment, bench })
+  const made = testRuntime([topology, workflow()], { clock, live: equipment, bench: drivenBench(topology) })
   made.runtime.load('bench')
   const group = { group_id: 'g1', members: members as Record<string, { barcode: string }> }
   const { execution_id } = await made.runtime.submit({
@@ -579,14 +543,8 @@ test('a thread that waits for a device comes from where its labware was put', as
 })
 
 test('labware that waits for its way begins it where it was put', async (t) => {
-  const two = {
-    format: 1,
-    name: 'bench',
-    transporters: { left: { positions: ['start', 'middle'] }, right: { positions: ['middle', 'beside', 'end'] } },
-    positions: { start: {}, middle: {}, beside: {}, end: {} },
-  }
-  const plate = { labware: 'plate', start: { at: 'start' }, end: { at: ['end'] }, steps: [{ wait_for: 'go' }] }
-  const document = { ...workflow(), labware: { plate: { type: '96-well' } }, methods: {}, threads: { plate } }
+  const two = severalArms({ left: ['start', 'middle'], right: ['middle', 'beside', 'end'] })
+  const document = workflowOf('mixed', { plate: { ...byHand('start', 'end'), steps: [{ wait_for: 'go' }] } })
   const { runtime } = testRuntime([two, document])
   const execution = await begin(runtime, { workflow: 'mixed' })
   const thread = await threadIn(execution, 'plate', 'AWAITING_EVENT')
@@ -643,7 +601,7 @@ test('labware that nobody moves is put elsewhere, and taken off the bench', asyn
   const document = workflow([], {
     threads: {
       plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' }, steps: [] },
-      other: { labware: 'other', start: { at: 'pad_3' }, end: { at: ['pad_3'] }, steps: [{ wait_for: 'go' }] },
+      other: { labware: 'other', ...byHand('pad_3'), steps: [{ wait_for: 'go' }] },
     },
     start: ['plate', 'other'],
   })

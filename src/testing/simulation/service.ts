@@ -8,7 +8,7 @@ import type { Change, StateSource } from '../../events/states.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { VirtualTime } from '../../kit/virtual_time.ts'
 import { PureEquipment } from '../../workflow/equipment/pure_equipment.ts'
-import type { Bench } from '../../workflow/plans/bench.ts'
+import type { TopologyInput } from '../../workflow/plans/documents.ts'
 import { compileLibrary, type Library } from '../../workflow/plans/library.ts'
 import { movesOf } from '../../workflow/plans/timing.ts'
 import { Records } from '../../workflow/records/records.ts'
@@ -19,7 +19,7 @@ import type { Scheduler } from '../../workflow/scheduler/scheduler.ts'
 import { benchId, type Standing } from '../../workflow/standing_labware.ts'
 import type { RunStates } from '../../workflow/state/entry.ts'
 import { checkpointOf } from '../../workflow/state/run.ts'
-import { emptyBench } from '../workflow.ts'
+import { drivenBench, emptyBench } from '../workflow.ts'
 import { Ledger, Truth } from './bench.ts'
 import type { Dice, Scene } from './scene.ts'
 
@@ -157,7 +157,7 @@ export class Service {
       clock,
       now: () => this.#time / 1e6,
       warn: () => {},
-      bench: isLive ? benchOf(scene) : emptyBench,
+      bench: isLive ? drivenBench(scene.topology as TopologyInput) : emptyBench,
       library: this.#library,
       newId: () => `00000000-0000-4000-8000-${String(++this.#ids).padStart(12, '0')}`,
       records: this.records,
@@ -369,16 +369,3 @@ function seatOf(scheduler: Scheduler, { thread_id, labware_id }: { thread_id: st
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 const never = new Promise<void>(() => {})
-
-function benchOf({ topology }: Scene): Bench {
-  const { devices, transporters } = topology as { devices: object; transporters: object }
-  const driven = (device_id: string, type: 'shaker' | 'transporter') =>
-    ({ device_id, type, driven: true, simulated: true, operations: ['work'], limits: {} }) as const
-  return {
-    devices: [
-      ...Object.keys(devices).map((id) => driven(id, 'shaker')),
-      ...Object.keys(transporters).map((id) => driven(id, 'transporter')),
-    ],
-    hasTeachpoint: () => true,
-  }
-}

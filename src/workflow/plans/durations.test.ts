@@ -1,11 +1,11 @@
 import { test } from 'tap'
 import { sleep } from '../../kit/clock.ts'
 import { VirtualTime } from '../../kit/virtual_time.ts'
-import { begin, testRuntime, until } from '../../testing/workflow.ts'
+import { dispensed, oneArm, workflowOf } from '../../testing/documents.ts'
+import { begin, drivenBench, testRuntime, until } from '../../testing/workflow.ts'
 import type { BeforeMotion, Equipment } from '../equipment/equipment.ts'
 import { getReady, openUp } from '../threads/preparation.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
-import type { Bench } from './bench.ts'
 import { Durations, type LearnedDurations } from './durations.ts'
 
 test('of what was seen the middle counts, without the duration that was asked for, and the oldest is forgotten', async (t) => {
@@ -31,32 +31,12 @@ test('it keeps a bounded number of them, and what is saved says the same again',
   t.equal(new Durations(saved).hop('arm-1999'), 1999)
 })
 
-const bench: Bench = {
-  devices: [
-    { device_id: 'mixer', type: 'shaker', operations: ['mix'], driven: true, simulated: true, limits: {} },
-    { device_id: 'arm', type: 'transporter', operations: [], driven: true, simulated: true, limits: {} },
-  ],
-  hasTeachpoint: () => true,
-}
-
-const documents = [
-  {
-    format: 1,
-    name: 'bench',
-    transporters: { arm: { positions: ['stack', 'mixer', 'bin'] } },
-    positions: { stack: { storage: true }, bin: { storage: true }, mixer: { device: 'mixer' } },
-    devices: { mixer: { operations: { mix: {} } } },
-  },
-  {
-    format: 1,
-    name: 'work',
-    topology: 'bench',
-    labware: { plate: { type: 'plate' } },
-    methods: { do: [{ do: 'mix', on: 'mixer', with: { duration: 30 } }] },
-    threads: { plate: { labware: 'plate', start: { at: 'stack', mode: 'DISPENSE' }, end: { at: ['bin'] }, steps: [{ method: 'do' }] } },
-    start: ['plate'],
-  },
-]
+const topology = oneArm({ storages: ['stack', 'bin'], nests: ['mixer'], operations: { mixer: { mix: null } } })
+const workflow = workflowOf(
+  'work',
+  { plate: { ...dispensed('stack', 'bin'), steps: [{ method: 'do' }] } },
+  { methods: { do: [{ do: 'mix', on: 'mixer', with: { duration: 30 } }] } },
+)
 
 test('what a card takes before a device begins is no time of the device', async (t) => {
   const durations = new Durations()
@@ -84,7 +64,7 @@ test('a LIVE run teaches how long its operations and hops take, and the next dry
     perform: () => sleep(clock, 47_000),
     carry: (_, verb) => sleep(clock, verb === 'pick' ? 9_000 : 6_000),
   }
-  const { runtime } = testRuntime(documents, { clock, live, bench })
+  const { runtime } = testRuntime([topology, workflow], { clock, live, bench: drivenBench(topology) })
   runtime.load('bench')
   const execution = await begin(runtime, { workflow: 'work', run_mode: 'LIVE' })
   await until(() => {

@@ -1,8 +1,7 @@
 import { test } from 'tap'
-import * as v from 'valibot'
-import { graphOf, smc } from '../../testing/scheduler.ts'
-import { TopologyDocument } from './documents.ts'
-import { Graph } from './graph.ts'
+import { oneArm, severalArms } from '../../testing/documents.ts'
+import { graphOf, graphOn, smc } from '../../testing/scheduler.ts'
+import type { Graph } from './graph.ts'
 
 const route = (graph: Graph, from: string, to: string) => graph.route(from, to)?.map((hop) => `${hop.from} ${hop.transporter} ${hop.to}`)
 
@@ -107,11 +106,7 @@ test('places hang together by transporters, and by the nests of one device', (t)
   t.equal(graph.islandOf('d1'), graph.islandOf('p1'))
   t.equal(graph.islandOf('d2'), graph.islandOf('d3'))
   t.not(graph.islandOf('d1'), graph.islandOf('d2'))
-  const document = {
-    ...{ format: 1, name: 'test', transporters: { one: { positions: ['a', 'nest_1'] }, other: { positions: ['nest_2', 'b'] } } },
-    ...{ positions: { a: {}, nest_1: { device: 'd1' }, nest_2: { device: 'd1' }, b: {} }, devices: { d1: {} } },
-  }
-  const linked = new Graph(v.parse(TopologyDocument, document))
+  const linked = graphOn(severalArms({ one: ['a', 'nest_1'], other: ['nest_2', 'b'] }, { nests: { nest_1: 'd1', nest_2: 'd1' } }))
   t.equal(linked.islandOf('a'), linked.islandOf('b'))
   t.equal(smc().islandOf('stacker_3'), smc().islandOf('waste_1'))
   t.end()
@@ -134,15 +129,7 @@ test('the stations of a shuttle are one pad', (t) => {
 })
 
 test('several entries may be positions of one device, which has one position in each', (t) => {
-  const graph = new Graph(
-    v.parse(TopologyDocument, {
-      format: 1,
-      name: 'test',
-      transporters: { arm: { positions: ['left', 'right'] } },
-      positions: { left: { device: 'd1' }, right: { device: 'd1' } },
-      devices: { d1: { sites: 2 } },
-    }),
-  )
+  const graph = graphOn(oneArm({ nests: { left: 'd1', right: 'd1' }, sites: { d1: 2 } }))
   t.same(
     graph.positionsOf('d1').map(({ name }) => name),
     ['left', 'right'],

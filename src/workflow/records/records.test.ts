@@ -3,31 +3,22 @@ import { type Test, test } from 'tap'
 import { type RuntimeEvent, runtimeEvent } from '../../events/event.ts'
 import type { Sink } from '../../events/sinks.ts'
 import { VirtualClock } from '../../kit/clock.ts'
+import { oneArm, workflowOf } from '../../testing/documents.ts'
 import { begin, run, testRuntime, until } from '../../testing/workflow.ts'
 import { abortOrphanedRuns } from '../recovery/orphaned_runs.ts'
 import type { RuntimeOptions } from '../runtime.ts'
 import { RecordFile } from './record_file.ts'
 import { type ExecutionRow, type RecordStore, Records, type SubmissionRecord, type ThreadRecord } from './records.ts'
 
-const topology = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['a', 'b', 'nest', 'c'] } },
-  positions: { a: {}, b: { parking: true }, c: { parking: true }, nest: { device: 'shaker' } },
-  devices: { shaker: { operations: { shake: {} } } },
-}
-const shaken = {
-  format: 1,
-  name: 'shaken',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' } },
-  variables: { speed: { default: 500 } },
-  methods: { shake_it: [{ do: 'shake', on: 'shaker', with: { speed: { variable: 'speed' }, duration: 5 } }] },
-  threads: {
-    plate: { labware: 'plate', start: { at: 'a' }, end: { at: ['b', 'c'] }, steps: [{ method: 'shake_it' }] },
+const topology = oneArm({ pads: ['a'], parking: ['b', 'c'], nests: { nest: 'shaker' }, operations: { shaker: { shake: null } } })
+const shaken = workflowOf(
+  'shaken',
+  { plate: { start: { at: 'a' }, end: { at: ['b', 'c'] }, steps: [{ method: 'shake_it' }] } },
+  {
+    variables: { speed: { default: 500 } },
+    methods: { shake_it: [{ do: 'shake', on: 'shaker', with: { speed: { variable: 'speed' }, duration: 5 } }] },
   },
-  start: ['plate'],
-}
+)
 const waiting = {
   ...shaken,
   name: 'waiting',

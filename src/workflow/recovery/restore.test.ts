@@ -2,6 +2,7 @@
 
 import { test } from 'tap'
 import { smcAssay, smcTopology } from '../../examples/smc_assay.ts'
+import { byHand, oneArm, workflowOf } from '../../testing/documents.ts'
 import { begin, Kept, run, takeUp, testRuntime, trace, until } from '../../testing/workflow.ts'
 import { PureEquipment } from '../equipment/pure_equipment.ts'
 import type { Execution } from '../runs/execution.ts'
@@ -55,27 +56,22 @@ test('an assay that is cut at any moment stands still, and comes to the same end
   t.pass(`${kept.all.length} cuts`)
 })
 
-const topology = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest'] } },
-  positions: { pad_1: {}, pad_2: { parking: true }, nest: { device: 'mixer' } },
-  devices: { mixer: { operations: { mix: { seconds: 60 }, spin: { seconds: 30 } } } },
-}
-const workflow = {
-  format: 1,
-  name: 'mixed',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' } },
-  methods: {
-    mix_it: [
-      { do: 'mix', on: 'mixer' },
-      { do: 'spin', on: 'mixer' },
-    ],
+const topology = oneArm({
+  ...{ pads: ['pad_1'], parking: ['pad_2'], nests: { nest: 'mixer' } },
+  operations: { mixer: { mix: 60, spin: 30 } },
+})
+const workflow = workflowOf(
+  'mixed',
+  { plate: { ...byHand('pad_1'), steps: [{ method: 'mix_it' }] } },
+  {
+    methods: {
+      mix_it: [
+        { do: 'mix', on: 'mixer' },
+        { do: 'spin', on: 'mixer' },
+      ],
+    },
   },
-  threads: { plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ method: 'mix_it' }] } },
-  start: ['plate'],
-}
+)
 
 /** Cut while the mixer mixes. */
 async function cutWhileMixing() {

@@ -2,35 +2,24 @@
 
 import { test } from 'tap'
 import type { RuntimeEvent } from '../../events/event.ts'
+import { byHand, severalArms, workflowOf } from '../../testing/documents.ts'
 import { begin, Kept, KeptBeside, run, takeUp, testRuntime, threadIn, trace, until } from '../../testing/workflow.ts'
 import { PureEquipment } from '../equipment/pure_equipment.ts'
-import type { TopologyInput } from '../plans/documents.ts'
 import type { RuntimeOptions } from '../runtime.ts'
 import { checkpointOf } from '../state/run.ts'
 
-const topology: TopologyInput = {
-  format: 1,
-  name: 'bench',
-  transporters: {
-    arm_1: { positions: ['pad_1', 'pad_2', 'mixer_in', 'between'] },
-    arm_2: { positions: ['between', 'pad_3', 'reader_in'] },
-  },
-  positions: { pad_1: {}, pad_2: {}, mixer_in: { device: 'mixer' }, between: {}, pad_3: {}, reader_in: { device: 'reader' } },
-  devices: { mixer: { operations: { mix: { seconds: 60 } } }, reader: { operations: { read: { seconds: 60 } } } },
-}
+const arms = { arm_1: ['pad_1', 'pad_2', 'mixer_in', 'between'], arm_2: ['between', 'pad_3', 'reader_in'] }
+const bench = { nests: { mixer_in: 'mixer', reader_in: 'reader' }, operations: { mixer: { mix: 60 }, reader: { read: 60 } } }
+const topology = severalArms(arms, bench)
 const read = { read: [{ do: 'read', on: 'reader' }] }
-const workflow = {
-  format: 1,
-  name: 'mixed',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' }, other: { type: '96-well' } },
-  methods: { mix_it: [{ do: 'mix', on: 'mixer' }], ...read },
-  threads: {
-    plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ method: 'mix_it' }, { wait_for: 'go' }] },
-    other: { labware: 'other', start: { at: 'pad_3' }, end: { at: ['pad_2'] }, steps: [] },
+const workflow = workflowOf(
+  'mixed',
+  {
+    plate: { ...byHand('pad_1'), steps: [{ method: 'mix_it' }, { wait_for: 'go' }] },
+    other: { ...byHand('pad_3', 'pad_2'), steps: [] },
   },
-  start: ['plate'],
-}
+  { methods: { mix_it: [{ do: 'mix', on: 'mixer' }], ...read }, start: ['plate'] },
+)
 
 type Deed = Parameters<PureEquipment['carry']> | Parameters<PureEquipment['perform']>
 
@@ -203,11 +192,7 @@ test('what is in a gripper is set back before anything else, and hinders nobody 
 })
 
 test('what rests on the way of another, and wants to go where that is, is parked', async (t) => {
-  const withRoom = {
-    ...topology,
-    transporters: { ...topology.transporters, arm_2: { positions: [...topology.transporters!.arm_2!.positions, 'pad_4'] } },
-    positions: { ...topology.positions, pad_4: { parking: true } },
-  }
+  const withRoom = severalArms({ ...arms, arm_2: [...arms.arm_2, 'pad_4'] }, { ...bench, parking: ['pad_4'] })
   const labware = (start: string) => ({
     ...workflow.threads.plate,
     start: { at: start },

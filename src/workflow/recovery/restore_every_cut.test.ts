@@ -2,6 +2,7 @@
 
 import { type Test, test } from 'tap'
 import type { RuntimeEvent } from '../../events/event.ts'
+import { oneArm, stored, workflowOf } from '../../testing/documents.ts'
 import { Watch } from '../../testing/simulation/watch.ts'
 import { begin, KeptBeside, takeUp, testRuntime, until } from '../../testing/workflow.ts'
 import { Records } from '../records/records.ts'
@@ -9,37 +10,15 @@ import { ExecutionTrackingSink } from '../records/tracking_sink.ts'
 import type { Execution } from '../runs/execution.ts'
 import { abortOrphanedRuns } from './orphaned_runs.ts'
 
-const topology = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['store', 'pad_1', 'pad_2', 'in', 'spin_in'] } },
-  positions: {
-    store: { storage: true },
-    pad_1: { parking: true },
-    pad_2: { parking: true },
-    in: { device: 'mixer' },
-    spin_in: { device: 'spinner' },
-  },
-  devices: { mixer: { sites: 2, operations: { mix: { seconds: 60 } } }, spinner: { operations: { spin: { seconds: 30 } } } },
-}
-const stored = { start: { at: 'store', mode: 'DISPENSE' }, end: { at: ['store'], mode: 'LEAVE_IN_PLACE' } }
-const workflow = {
-  format: 1,
-  name: 'mixed',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' }, tips: { type: '96-tips', kind: 'tip_rack', tips: 10, group_sharing: 'SHARED_ACROSS_GROUPS' } },
-  methods: {
-    mix_it: [
-      { do: 'mix', on: 'mixer', labware: ['plate', 'tips'], tips: { tips: 3 } },
-      { emit: 'mixed' },
-      { do: 'spin', on: 'spinner', labware: ['plate'] },
-    ],
-    none: [],
-  },
-  threads: {
+const topology = oneArm({
+  ...{ parking: ['pad_1', 'pad_2'], storages: ['store'], nests: { in: 'mixer', spin_in: 'spinner' } },
+  ...{ sites: { mixer: 2 }, operations: { mixer: { mix: 60 }, spinner: { spin: 30 } } },
+})
+const workflow = workflowOf(
+  'mixed',
+  {
     plate: {
-      labware: 'plate',
-      ...stored,
+      ...stored('store'),
       steps: [
         { method: 'none' },
         { method: 'mix_it' },
@@ -47,10 +26,21 @@ const workflow = {
         ...[{ park: ['pad_1', 'pad_2'] }, { action: { do: 'spin', on: 'spinner' } }],
       ],
     },
-    tips: { labware: 'tips', ...stored, steps: [{ while_more_work: [{ join: ['mix_it'] }] }] },
+    tips: { ...stored('store'), steps: [{ while_more_work: [{ join: ['mix_it'] }] }] },
   },
-  start: ['plate'],
-}
+  {
+    labware: { plate: { type: '96-well' }, tips: { type: '96-tips', kind: 'tip_rack', tips: 10, group_sharing: 'SHARED_ACROSS_GROUPS' } },
+    methods: {
+      mix_it: [
+        { do: 'mix', on: 'mixer', labware: ['plate', 'tips'], tips: { tips: 3 } },
+        { emit: 'mixed' },
+        { do: 'spin', on: 'spinner', labware: ['plate'] },
+      ],
+      none: [],
+    },
+    start: ['plate'],
+  },
+)
 
 /** All that was told of one run, and what was saved when so much had been told. */
 async function recorded(groups: readonly string[] = ['g1', 'g2']) {

@@ -2,26 +2,16 @@
 
 import { test } from 'tap'
 import type { RuntimeEvent } from '../../events/event.ts'
+import { oneArm, severalArms, standing, stored, workflowOf } from '../../testing/documents.ts'
 import { begin, instantBench, Kept, KeptBeside, liveRuntime, takeUp, until } from '../../testing/workflow.ts'
 import type { TopologyInput } from '../plans/documents.ts'
 import { type Checkpoint, checkpointOf } from '../state/run.ts'
 import { askArm } from '../whereabouts.ts'
 import { strandLabware } from './stranded_labware.ts'
 
-const topology: TopologyInput = {
-  ...{ format: 1, name: 'bench', transporters: { arm: { positions: ['a', 'b', 'c', 'd'] } } },
-  positions: { a: {}, b: {}, c: {}, d: {} },
-}
-const thread = (labware: string, from: string, to: string, steps: object[] = []) => ({
-  labware,
-  start: { at: from, mode: 'REUSE_EXISTING' },
-  end: { at: [to], mode: 'LEAVE_IN_PLACE' },
-  steps,
-})
-const workflow = {
-  ...{ format: 1, name: 'work', topology: 'bench', labware: { p: { type: 'x' }, q: { type: 'x' } } },
-  ...{ threads: { p: thread('p', 'a', 'b'), q: thread('q', 'c', 'd', [{ wait_for: 'go' }]) }, start: ['p', 'q'] },
-}
+const topology = oneArm({ pads: ['a', 'b', 'c', 'd'] })
+const thread = (from: string, to: string, steps: object[] = []) => ({ ...standing(from, to), steps })
+const workflow = workflowOf('work', { p: thread('a', 'b'), q: thread('c', 'd', [{ wait_for: 'go' }]) })
 
 type Execution = Awaited<ReturnType<typeof begin>>
 
@@ -106,11 +96,8 @@ test('a stop that was saved is not forgotten', async (t) => {
 })
 
 test('where a plate was being put down nothing else goes before somebody has looked: it may stand there', async (t) => {
-  const shared: TopologyInput = {
-    ...{ format: 1, name: 'bench', positions: { a: {}, x: {}, c: {}, e: {}, f: {} } },
-    transporters: { arm_1: { positions: ['a', 'x', 'c'] }, arm_2: { positions: ['e', 'x', 'f'] } },
-  }
-  const crossing = { ...workflow, threads: { p: thread('p', 'a', 'f'), q: thread('q', 'e', 'c', [{ wait_for: 'go' }]) } }
+  const shared = severalArms({ arm_1: ['a', 'x', 'c'], arm_2: ['e', 'x', 'f'] })
+  const crossing = workflowOf('work', { p: thread('a', 'f'), q: thread('e', 'c', [{ wait_for: 'go' }]) })
   const saved = await killedAsItPlaces(shared, crossing)
 
   // The arm has put it down by itself.
@@ -162,12 +149,8 @@ test('an arm that a run had which cannot be taken up is free for others', async 
 })
 
 test('a real arm puts nothing back into a storage before somebody has looked', async (t) => {
-  const stacked: TopologyInput = {
-    ...{ format: 1, name: 'bench', transporters: { arm: { positions: ['stack', 'b'] } } },
-    positions: { stack: { storage: true }, b: {} },
-  }
-  const p = { ...thread('p', 'stack', 'b'), start: { at: 'stack', mode: 'DISPENSE' } }
-  const one = { ...workflow, labware: { p: { type: 'x' } }, threads: { p }, start: ['p'] }
+  const stacked = oneArm({ pads: ['b'], storages: ['stack'] })
+  const one = workflowOf('work', { p: { ...stored('stack', 'b'), steps: [] } })
   const saved = await killedAsItPlaces(stacked, one)
   const seen: string[] = []
   const bench = instantBench({
@@ -200,7 +183,7 @@ const evidence = [
 
 for (const { motion, says, place, told } of evidence)
   test(`killed in a ${motion}, and the arm then says ${says ?? 'nothing that proves anything'}: p is ${place ?? 'nobody knows where'}`, async (t) => {
-    const alone = { ...workflow, threads: { p: thread('p', 'a', 'b') }, start: ['p'], labware: { p: { type: 'x' } } }
+    const alone = workflowOf('work', { p: thread('a', 'b') })
     const saved = await killedAsIt(motion, topology, alone)
     const seen: string[] = []
     const asked: string[] = []

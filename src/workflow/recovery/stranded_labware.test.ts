@@ -1,14 +1,10 @@
 import { test } from 'tap'
+import { oneArm } from '../../testing/documents.ts'
 import { liveRuntime } from '../../testing/workflow.ts'
 import type { ThreadState } from '../state/run.ts'
 import { strandLabware } from './stranded_labware.ts'
 
-const topology = {
-  format: 1 as const,
-  name: 'bench',
-  transporters: { arm: { positions: ['a', 'b', 'c'] } },
-  positions: { a: {}, b: {}, c: {} },
-}
+const topology = oneArm({ pads: ['a', 'b', 'c'] })
 
 type Left = { seat: string | null; status: string; held_by?: string }
 

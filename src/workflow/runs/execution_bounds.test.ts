@@ -1,25 +1,17 @@
 // What a run that goes on for days, or one run after the other, must not fill the memory with.
 
 import { test } from 'tap'
+import { byHand, oneArm, workflowOf } from '../../testing/documents.ts'
 import { begin, run, testRuntime } from '../../testing/workflow.ts'
 import { LateCalls } from '../threads/action/late_calls.ts'
 
-const topology = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['hotel', 'nest', 'waste'] } },
-  positions: { hotel: { storage: true }, waste: { storage: true }, nest: { device: 'mixer' } },
-  devices: { mixer: { operations: { mix: { seconds: 60 } } } },
-}
-const workflow = (name: string, steps: readonly object[]) => ({
-  format: 1,
-  name,
-  topology: 'bench',
-  labware: { plate: { type: '96-well' } },
-  methods: { mix_it: [{ do: 'mix', on: 'mixer', labware: ['plate'] }] },
-  threads: { plate: { labware: 'plate', start: { at: 'hotel' }, end: { at: ['waste'] }, steps } },
-  start: ['plate'],
-})
+const topology = oneArm({ storages: ['hotel', 'waste'], nests: { nest: 'mixer' }, operations: { mixer: { mix: 60 } } })
+const workflow = (name: string, steps: readonly object[]) =>
+  workflowOf(
+    name,
+    { plate: { ...byHand('hotel', 'waste'), steps } },
+    { methods: { mix_it: [{ do: 'mix', on: 'mixer', labware: ['plate'] }] } },
+  )
 const waiting = workflow('waiting', [{ wait_for: 'go' }])
 const mixing = workflow('mixing', [{ method: 'mix_it' }])
 

@@ -1,34 +1,24 @@
 import { test } from 'tap'
 import { LabError } from '../../errors.ts'
+import { byHand, dispensed, oneArm, severalArms, workflowOf } from '../../testing/documents.ts'
 import { begin, instantBench, liveRuntime, testRuntime, threadIn, until } from '../../testing/workflow.ts'
 import type { InjectedFault } from '../equipment/pure_equipment.ts'
 import { blockers, why, worded } from './explanation.ts'
 
-const topology = {
-  format: 1 as const,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest'] }, far_arm: { positions: ['isle_1', 'isle_2'] } },
-  positions: { pad_1: {}, pad_2: { storage: true }, nest: { device: 'mixer' }, isle_1: { device: 'unused' }, isle_2: {} },
-  devices: { mixer: { operations: { mix: { seconds: 60 } } }, unused: { operations: { mix: { seconds: 60 } } } },
+const bench = {
+  ...{ storages: ['pad_2'], nests: { nest: 'mixer', isle_1: 'unused' } },
+  operations: { mixer: { mix: 60 }, unused: { mix: 60 } },
 }
+const isles = { far_arm: ['isle_1', 'isle_2'] }
+const topology = severalArms({ arm: ['pad_1', 'pad_2', 'nest'], ...isles }, bench)
 /** With a place to wait for those who begin in a storage. */
-const roomy = {
-  ...topology,
-  transporters: { ...topology.transporters, arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest'] } },
-  positions: { ...topology.positions, pad_3: { parking: true } },
-}
-const plates = (steps: object[]) => ({
-  format: 1,
-  name: 'plates',
-  topology: 'bench',
-  labware: { first: { type: '96-well' }, second: { type: '96-well' } },
-  methods: { mix_it: [{ do: 'mix', on: 'mixer' }], ask: [{ instruct: 'look at the plate' }] },
-  threads: {
-    first: { labware: 'first', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps },
-    second: { labware: 'second', start: { at: 'pad_2', mode: 'DISPENSE' }, end: { at: ['pad_2'] }, steps: [{ method: 'mix_it' }] },
-  },
-  start: ['first', 'second'],
-})
+const roomy = severalArms({ arm: ['pad_1', 'pad_2', 'pad_3', 'nest'], ...isles }, { ...bench, parking: ['pad_3'] })
+const plates = (steps: object[]) =>
+  workflowOf(
+    'plates',
+    { first: { ...byHand('pad_1'), steps }, second: { ...dispensed('pad_2'), steps: [{ method: 'mix_it' }] } },
+    { methods: { mix_it: [{ do: 'mix', on: 'mixer' }], ask: [{ instruct: 'look at the plate' }] } },
+  )
 
 async function running(steps: object[], faults: InjectedFault[] = []) {
   let now = 1_000
@@ -122,7 +112,7 @@ test('a run that cannot get past what another one left says so, and what to do',
 })
 
 test('a run that waits for what an ended thread of another run left says so, though that run goes on', async (t) => {
-  const from = { start: { at: 'pad_2', mode: 'DISPENSE' }, end: { at: ['pad_2'] } }
+  const from = dispensed('pad_2')
   const work = (name: string, threads: object) => ({ ...plates([]), name, threads, start: Object.keys(threads) })
   const leaves = work('leaves', {
     first: { labware: 'first', ...from, steps: [{ method: 'mix_it' }] },
@@ -194,28 +184,20 @@ test('labware in the way is named with its place, and with who moves it', async 
 })
 
 test('two that want each other’s places are told, with which of them is put out of the way', async (t) => {
-  const two = {
-    format: 1 as const,
-    name: 'bench',
-    transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest', 'other'] } },
-    positions: { pad_1: {}, pad_2: {}, pad_3: { parking: true }, nest: { device: 'mixer' }, other: { device: 'shaker' } },
-    devices: { mixer: { operations: { mix: { seconds: 60 } } }, shaker: { operations: { mix: { seconds: 60 } } } },
-  }
-  const lane = (at: string, labware: string, first: string, second: string) => ({
-    labware,
+  const two = oneArm({
+    ...{ pads: ['pad_1', 'pad_2'], parking: ['pad_3'], nests: { nest: 'mixer', other: 'shaker' } },
+    operations: { mixer: { mix: 60 }, shaker: { mix: 60 } },
+  })
+  const lane = (at: string, event: string, first: string, second: string) => ({
     start: { at, mode: 'REUSE_EXISTING' },
     end: { at: [at] },
-    steps: [{ method: first }, { wait_for: labware }, { method: second }],
+    steps: [{ method: first }, { wait_for: event }, { method: second }],
   })
-  const swap = {
-    format: 1,
-    name: 'swap',
-    topology: 'bench',
-    labware: { a: { type: '96-well' }, b: { type: '96-well' } },
-    methods: { here: [{ do: 'mix', on: 'mixer' }], there: [{ do: 'mix', on: 'shaker' }] },
-    threads: { a: lane('pad_1', 'a', 'here', 'there'), b: lane('pad_2', 'b', 'there', 'here') },
-    start: ['a', 'b'],
-  }
+  const swap = workflowOf(
+    'swap',
+    { a: lane('pad_1', 'a', 'here', 'there'), b: lane('pad_2', 'b', 'there', 'here') },
+    { methods: { here: [{ do: 'mix', on: 'mixer' }], there: [{ do: 'mix', on: 'shaker' }] } },
+  )
   const notes: string[] = []
   const { runtime, incidents } = liveRuntime(two, [swap], { note: (sentence) => notes.push(sentence) })
   const execution = await begin(runtime, { workflow: 'swap', run_mode: 'LIVE' })

@@ -1,50 +1,34 @@
 // One thread is held, and nobody comes: the others go on all the same.
 
 import { test } from 'tap'
+import { oneArm, workflowOf } from '../../testing/documents.ts'
 import { begin, testRuntime, until } from '../../testing/workflow.ts'
 import type { Execution } from './execution.ts'
 import { blockers } from './explanation.ts'
 
-const topology = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'pad_4', 'shaker_1_in', 'shaker_2_in', 'centrifuge_in'] } },
-  positions: {
-    pad_1: {},
-    pad_2: {},
-    pad_3: {},
-    pad_4: { parking: true },
-    shaker_1_in: { device: 'shaker-1' },
-    shaker_2_in: { device: 'shaker-2' },
-    centrifuge_in: { device: 'centrifuge' },
-  },
+const bench = {
+  ...{ pads: ['pad_1', 'pad_2', 'pad_3'], nests: { shaker_1_in: 'shaker-1', shaker_2_in: 'shaker-2', centrifuge_in: 'centrifuge' } },
+  operations: { 'shaker-1': { mix: 60 }, 'shaker-2': { mix: 60 }, centrifuge: { work: 60 } },
   pools: { shakers: ['shaker-1', 'shaker-2'] },
-  devices: {
-    'shaker-1': { operations: { mix: { seconds: 60 } } },
-    'shaker-2': { operations: { mix: { seconds: 60 } } },
-    centrifuge: { operations: { work: { seconds: 60 } } },
-  },
 }
-const workflow = {
-  format: 1,
-  name: 'contend',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' } },
-  methods: {
-    shake_first: [{ do: 'mix', on: 'shakers' }],
-    spin: [{ do: 'work', on: 'centrifuge' }],
-    shake_last: [{ do: 'mix', on: 'shakers' }],
-  },
-  threads: {
+const topology = oneArm({ ...bench, parking: ['pad_4'] })
+const workflow = workflowOf(
+  'contend',
+  {
     plate: {
-      labware: 'plate',
       start: { at: 'pad_1' },
       end: { at: ['pad_1', 'pad_2', 'pad_3'] },
       steps: [{ method: 'shake_first' }, { method: 'spin' }, { method: 'shake_last' }],
     },
   },
-  start: ['plate'],
-}
+  {
+    methods: {
+      shake_first: [{ do: 'mix', on: 'shakers' }],
+      spin: [{ do: 'work', on: 'centrifuge' }],
+      shake_last: [{ do: 'mix', on: 'shakers' }],
+    },
+  },
+)
 const groups = ['pad_1', 'pad_2', 'pad_3'].map((location, i) => ({ group_id: `g${i}`, members: { plate: { location } } }))
 
 async function othersEnd(execution: Execution): Promise<void> {
@@ -85,19 +69,13 @@ test('so it is where a person has paused the one', async (t) => {
 })
 
 test('without a place to park, whoever waits behind the held one is told to see to that one', async (t) => {
-  const { pad_4: _, ...positions } = topology.positions
-  const cramped = {
-    ...topology,
-    transporters: { arm: { positions: Object.keys(positions) } },
-    positions,
-  }
   const faults = [{ operation: 'mix', device_id: 'shaker-1', call: 1, does: 'fail' }] as const
   const short = {
     ...workflow,
     methods: { spin: workflow.methods.spin, mix_it: [{ do: 'mix', on: 'shaker-1' }] },
     threads: { plate: { ...workflow.threads.plate, steps: [{ method: 'spin' }, { method: 'mix_it' }] } },
   }
-  const { runtime } = testRuntime([cramped, short], { faults })
+  const { runtime } = testRuntime([oneArm(bench), short], { faults })
   const execution = await begin(runtime, { workflow: 'contend', groups })
   const waiting = () => blockers(execution).filter(({ kind }) => kind === 'waiting')
   const isWaiting = () => execution.live().filter(({ status }) => status.current === 'AWAITING_ACTION_RESERVATION').length === 2

@@ -1,34 +1,26 @@
 // Groups that are put into a run that is open already.
 
 import { test } from 'tap'
+import { dispensed, oneArm, workflowOf } from '../../testing/documents.ts'
 import { begin, testRuntime, threadIn, until } from '../../testing/workflow.ts'
 
-const topology = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['rack', 'deck', 'bin', 'pad_1', 'pad_2'] } },
-  positions: {
-    rack: { storage: true },
-    bin: { storage: true },
-    pad_1: { parking: true },
-    pad_2: { parking: true },
-    deck: { device: 'robot' },
+const topology = oneArm({
+  ...{ parking: ['pad_1', 'pad_2'], storages: ['rack', 'bin'], nests: { deck: 'robot' } },
+  ...{ sites: { robot: 2 }, operations: { robot: { pour: 60 } } },
+})
+const journey = dispensed('rack', 'bin')
+const workflow = workflowOf(
+  'poured',
+  {
+    plate: { ...journey, steps: [{ wait_for: 'go' }, { method: 'pour_it' }] },
+    cup: { ...journey, steps: [{ while_more_work: [{ join: ['pour_it'] }] }] },
   },
-  devices: { robot: { sites: 2, operations: { pour: { seconds: 60 } } } },
-}
-const journey = { start: { at: 'rack', mode: 'DISPENSE' }, end: { at: ['bin'] } }
-const workflow = {
-  format: 1,
-  name: 'poured',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' }, cup: { type: 'cup', group_sharing: 'SHARED_ACROSS_GROUPS', submission_batching: 'BATCHABLE' } },
-  methods: { pour_it: [{ do: 'pour', on: 'robot', labware: ['plate', 'cup'] }] },
-  threads: {
-    plate: { labware: 'plate', ...journey, steps: [{ wait_for: 'go' }, { method: 'pour_it' }] },
-    cup: { labware: 'cup', ...journey, steps: [{ while_more_work: [{ join: ['pour_it'] }] }] },
+  {
+    labware: { plate: { type: '96-well' }, cup: { type: 'cup', group_sharing: 'SHARED_ACROSS_GROUPS', submission_batching: 'BATCHABLE' } },
+    methods: { pour_it: [{ do: 'pour', on: 'robot', labware: ['plate', 'cup'] }] },
+    start: ['plate'],
   },
-  start: ['plate'],
-}
+)
 const group = (group_id: string) => [{ group_id, members: {} }]
 
 /** A run whose cup stands at a pad at its start, and whose plate waits for no event. */

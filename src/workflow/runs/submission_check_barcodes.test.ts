@@ -2,30 +2,27 @@
 
 import { test } from 'tap'
 import * as v from 'valibot'
+import { byHand, oneArm, workflowOf } from '../../testing/documents.ts'
 import { liveRuntime, threadIn } from '../../testing/workflow.ts'
 import { StandingLabware } from '../standing_labware.ts'
 import { Labware } from '../state/labware.ts'
 
-const topology = {
-  format: 1 as const,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'mixer_in'] } },
-  positions: { pad_1: { parking: true }, pad_2: { parking: true }, mixer_in: { device: 'mixer' } },
-  devices: { mixer: { sites: 2, operations: { mix: { seconds: 1 } } } },
-}
-const ends = { end: { at: ['pad_2'] } }
-const workflow = {
-  format: 1,
-  name: 'mixed',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' }, rack: { type: 'tips', group_sharing: 'SHARED_ACROSS_GROUPS' } },
-  methods: { mix_it: [{ do: 'mix', on: 'mixer', labware: ['plate', 'rack'], with: {} }] },
-  threads: {
-    plate: { labware: 'plate', start: { at: 'pad_1' }, ...ends, steps: [{ method: 'mix_it' }] },
-    rack: { labware: 'rack', start: { at: 'pad_2' }, ...ends, steps: [{ while_more_work: [{ join: ['mix_it'] }] }] },
+const topology = oneArm({
+  ...{ parking: ['pad_1', 'pad_2'], nests: { mixer_in: 'mixer' } },
+  ...{ sites: { mixer: 2 }, operations: { mixer: { mix: 1 } } },
+})
+const workflow = workflowOf(
+  'mixed',
+  {
+    plate: { ...byHand('pad_1', 'pad_2'), steps: [{ method: 'mix_it' }] },
+    rack: { ...byHand('pad_2'), steps: [{ while_more_work: [{ join: ['mix_it'] }] }] },
   },
-  start: ['plate'],
-}
+  {
+    labware: { plate: { type: '96-well' }, rack: { type: 'tips', group_sharing: 'SHARED_ACROSS_GROUPS' } },
+    methods: { mix_it: [{ do: 'mix', on: 'mixer', labware: ['plate', 'rack'], with: {} }] },
+    start: ['plate'],
+  },
+)
 const asked = { workflow: 'mixed', run_mode: 'LIVE', batch_mode: 'STANDALONE', variables: {}, operator_id: null } as const
 type Members = Record<string, { barcode: string } | { location: string; barcode: string }>
 const groups = (...members: Members[]) => members.map((its, i) => ({ group_id: `g${i + 1}`, members: its }))
@@ -84,15 +81,7 @@ test('two members of a submission may not have one barcode, but for labware that
 })
 
 test('labware that somebody puts down may not have a barcode that an open run has, or is to get', async (t) => {
-  const plate = { labware: 'plate', start: { at: 'pad_2' }, ...ends, steps: [] }
-  const unread = {
-    format: 1,
-    name: 'unread',
-    topology: 'bench',
-    labware: { plate: { type: '96-well' } },
-    threads: { plate },
-    start: ['plate'],
-  }
+  const unread = workflowOf('unread', { plate: { ...byHand('pad_2'), steps: [] } })
   const { runtime } = liveRuntime(topology, [workflow, unread])
   const { execution_id } = await runtime.submit({ ...asked, groups: groups({ plate: { barcode: 'P-1' }, rack: { barcode: 'R-1' } }) })
   const first = runtime.execution(execution_id)!

@@ -1,49 +1,32 @@
 // A thread that uses labware again which stands at its start: what is known of that, and what is not.
 
 import { test } from 'tap'
+import { dispensed, severalArms, standing, workflowOf } from '../../testing/documents.ts'
 import { begin, instantBench, liveRuntime, threadIn, until } from '../../testing/workflow.ts'
-import type { TopologyInput } from '../plans/documents.ts'
 import { why } from './explanation.ts'
 
-const topology: TopologyInput = {
-  format: 1,
-  name: 'bench',
-  transporters: { 'arm-1': { positions: ['pad_1'] }, 'arm-2': { positions: ['pad_2', 'store', 'in'] } },
-  positions: { pad_1: {}, pad_2: {}, store: { storage: true }, in: { device: 'mixer' } },
-  devices: { mixer: { sites: 2, operations: { mix: {} } } },
-}
+const topology = severalArms(
+  { 'arm-1': ['pad_1'], 'arm-2': ['pad_2', 'store', 'in'] },
+  { storages: ['store'], nests: { in: 'mixer' }, sites: { mixer: 2 }, operations: { mixer: { mix: null } } },
+)
 
 function again(at: string, type = '96-well') {
-  return {
-    format: 1,
-    name: `again-${at}-${type}`,
-    topology: 'bench',
-    labware: { plate: { type } },
-    threads: {
-      plate: {
-        labware: 'plate',
-        start: { at, mode: 'REUSE_EXISTING' },
-        end: { at: [at], mode: 'LEAVE_IN_PLACE' },
-        steps: [{ wait_for: 'go' }],
-      },
-    },
-    start: ['plate'],
-  }
+  return workflowOf(`again-${at}-${type}`, { plate: { ...standing(at), steps: [{ wait_for: 'go' }] } }, { labware: { plate: { type } } })
 }
 
 /** A lid is fetched from where something else stands. */
-const wants = {
-  format: 1,
-  name: 'wants',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
-  methods: { mix_it: [{ do: 'mix', on: 'mixer', labware: ['plate', 'lid'] }] },
-  threads: {
-    plate: { labware: 'plate', start: { at: 'store', mode: 'DISPENSE' }, end: { at: ['store'] }, steps: [{ method: 'mix_it' }] },
-    lid: { labware: 'lid', start: { at: 'pad_2', mode: 'REUSE_EXISTING' }, end: { at: ['pad_2'] }, steps: [{ join: ['mix_it'] }] },
+const wants = workflowOf(
+  'wants',
+  {
+    plate: { ...dispensed('store'), steps: [{ method: 'mix_it' }] },
+    lid: { start: { at: 'pad_2', mode: 'REUSE_EXISTING' }, end: { at: ['pad_2'] }, steps: [{ join: ['mix_it'] }] },
   },
-  start: ['plate'],
-}
+  {
+    labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
+    methods: { mix_it: [{ do: 'mix', on: 'mixer', labware: ['plate', 'lid'] }] },
+    start: ['plate'],
+  },
+)
 
 /** One arm is an instrument, the other is simulated. */
 function bench() {

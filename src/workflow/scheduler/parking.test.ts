@@ -1,32 +1,24 @@
 // Labware that is in the way of others goes aside, and takes up again what it wanted.
 
 import { test } from 'tap'
+import { oneArm, stored, workflowOf } from '../../testing/documents.ts'
 import { run, testRuntime, trace } from '../../testing/workflow.ts'
 
-const topology = {
-  format: 1,
-  name: 'lane',
-  transporters: { arm: { positions: ['stack', 'pad', 'left', 'right'] } },
-  positions: { stack: { storage: true }, pad: { parking: true }, left: { device: 'left' }, right: { device: 'right' } },
-  devices: { left: { operations: { mix: { seconds: 60 } } }, right: { operations: { mix: { seconds: 60 } } } },
-}
+const topology = oneArm({
+  ...{ storages: ['stack'], parking: ['pad'], nests: ['left', 'right'] },
+  operations: { left: { mix: 60 }, right: { mix: 60 } },
+})
 
-const toAndFro = {
-  format: 1,
-  name: 'to_and_fro',
-  topology: 'lane',
-  labware: { plate: { type: '96-well' } },
-  methods: { on_left: [{ do: 'mix', on: 'left' }], on_right: [{ do: 'mix', on: 'right' }] },
-  threads: {
+const toAndFro = workflowOf(
+  'to_and_fro',
+  {
     plate: {
-      labware: 'plate',
-      start: { at: 'stack', mode: 'DISPENSE' },
-      end: { at: ['stack'], mode: 'LEAVE_IN_PLACE' },
+      ...stored('stack'),
       steps: ['on_left', 'on_right', 'on_left', 'on_right'].map((method, i) => ({ name: `step_${i}`, method })),
     },
   },
-  start: ['plate'],
-}
+  { methods: { on_left: [{ do: 'mix', on: 'left' }], on_right: [{ do: 'mix', on: 'right' }] } },
+)
 
 test('two that want each other’s places change them by way of the pad, and all come to their end', async (t) => {
   const { runtime, told, incidents } = testRuntime([topology, toAndFro])

@@ -1,6 +1,7 @@
 // A storage that much labware comes out of and goes back to, where there is little room or none to put anything aside.
 
 import { test } from 'tap'
+import { oneArm, stored, workflowOf } from '../../testing/documents.ts'
 import { begin, run, testRuntime, threadIn } from '../../testing/workflow.ts'
 import { whereaboutsOf } from '../whereabouts.ts'
 
@@ -9,31 +10,24 @@ type Bench = { pads: number; devices: number; groups: number; tips: boolean }
 function documents({ pads, devices, tips }: Bench) {
   const parking = Array.from({ length: pads }, (_, i) => `pad_${i}`)
   const ids = Array.from({ length: devices }, (_, i) => `d${i}`)
-  const at = { start: { at: 'store', mode: 'DISPENSE' }, end: { at: ['store'], mode: 'LEAVE_IN_PLACE' } }
-  const topology = {
-    format: 1,
-    name: 'bench',
-    transporters: { arm: { positions: ['store', ...parking, ...ids.map((id) => `in_${id}`)] } },
-    positions: {
-      store: { storage: true },
-      ...Object.fromEntries(parking.map((pad) => [pad, { parking: true }])),
-      ...Object.fromEntries(ids.map((id) => [`in_${id}`, { device: id }])),
-    },
-    devices: Object.fromEntries(ids.map((id) => [id, { sites: tips ? 2 : 1, operations: { work: { seconds: 60 } } }])),
-  }
-  const workflow = {
-    format: 1,
-    name: 'work',
-    topology: 'bench',
-    labware: { plate: { type: '96-well' }, ...(tips && { tips: { type: '96-tips' } }) },
-    methods: { all: ids.map((id) => ({ do: 'work', on: id, name: `at_${id}`, labware: ['plate', ...(tips ? ['tips'] : [])] })) },
-    threads: {
-      plate: { labware: 'plate', ...at, steps: [{ method: 'all' }] },
-      ...(tips && { tips: { labware: 'tips', ...at, steps: [{ join: ['all'] }] } }),
-    },
-    start: ['plate'],
-  }
-  return [topology, workflow]
+  const ofEach = <Value>(value: Value) => Object.fromEntries(ids.map((id) => [id, value]))
+  return [
+    oneArm({
+      ...{ storages: ['store'], parking, nests: Object.fromEntries(ids.map((id) => [`in_${id}`, id])) },
+      ...{ sites: ofEach(tips ? 2 : 1), operations: ofEach({ work: 60 }) },
+    }),
+    workflowOf(
+      'work',
+      {
+        plate: { ...stored('store'), steps: [{ method: 'all' }] },
+        ...(tips && { tips: { ...stored('store'), steps: [{ join: ['all'] }] } }),
+      },
+      {
+        methods: { all: ids.map((id) => ({ do: 'work', on: id, name: `at_${id}`, labware: ['plate', ...(tips ? ['tips'] : [])] })) },
+        start: ['plate'],
+      },
+    ),
+  ]
 }
 
 async function all(bench: Bench) {

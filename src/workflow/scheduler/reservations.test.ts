@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import * as v from 'valibot'
 import { VirtualClock } from '../../kit/clock.ts'
+import { oneArm } from '../../testing/documents.ts'
 import { TopologyDocument } from '../plans/documents.ts'
 import { Graph } from '../plans/graph.ts'
 import { Hops } from '../plans/timing.ts'
@@ -13,20 +14,7 @@ const keep = (device: string, within_s: number, seconds = 100): Keep => ({ candi
 
 /** Devices d1 to d3 and a stack, which one arm reaches, a hop takes 12 s. Each thread has the labware of its name. */
 function bench(pads: string[] = []) {
-  const devices = ['d1', 'd2', 'd3']
-  const document = v.parse(TopologyDocument, {
-    format: 1,
-    name: 'bench',
-    transporters: { arm: { positions: [...devices, ...pads, 'stack-1', 'stack-2', 'stack-3'] } },
-    positions: {
-      ...Object.fromEntries(devices.map((device) => [device, { device }])),
-      ...Object.fromEntries(pads.map((pad) => [pad, { parking: true }])),
-      'stack-1': {},
-      'stack-2': {},
-      'stack-3': {},
-    },
-    devices: Object.fromEntries(devices.map((device) => [device, {}])),
-  })
+  const document = v.parse(TopologyDocument, oneArm({ pads: ['stack-1', 'stack-2', 'stack-3'], parking: pads, nests: ['d1', 'd2', 'd3'] }))
   const clock = new VirtualClock()
   const decisions: Decision[] = []
   const onDecision = (decision: Decision) => void decisions.push(decision)

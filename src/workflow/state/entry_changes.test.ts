@@ -2,34 +2,21 @@
 
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'tap'
+import { byHand, oneArm, standing, workflowOf } from '../../testing/documents.ts'
 import { begin, emptyBench, Kept, liveRuntime, takeUp, testRuntime, threadIn, until } from '../../testing/workflow.ts'
-import type { TopologyInput } from '../plans/documents.ts'
 import { checkpointOf } from './run.ts'
 
-const topology: TopologyInput = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3'] } },
-  positions: { pad_1: {}, pad_2: {}, pad_3: {} },
-}
+const topology = oneArm({ pads: ['pad_1', 'pad_2', 'pad_3'] })
 
 /** The thread `keeper` keeps the run open until `end` is published; `plate` can be spawned again and again, and goes on with the same plate. */
-const workflow = {
-  format: 1,
-  name: 'kept_open',
-  topology: 'bench',
-  labware: { lid: { type: 'lid' }, plate: { type: '96-well' } },
-  threads: {
-    keeper: { labware: 'lid', start: { at: 'pad_3' }, end: { at: ['pad_3'] }, steps: [{ wait_for: 'end' }] },
-    plate: {
-      labware: 'plate',
-      start: { at: 'pad_1', mode: 'REUSE_EXISTING' },
-      end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' },
-      steps: [{ park: ['pad_2'] }],
-    },
+const workflow = workflowOf(
+  'kept_open',
+  {
+    keeper: { ...byHand('pad_3'), steps: [{ wait_for: 'end' }] },
+    plate: { ...standing('pad_1'), steps: [{ park: ['pad_2'] }] },
   },
-  start: ['keeper'],
-}
+  { start: ['keeper'] },
+)
 
 /** The most values that one transaction had. */
 class Counted extends Kept {
@@ -112,25 +99,14 @@ test('the data of a custom event come back from the card with all their members'
 test('a request is kept as it was submitted, whatever its caller and the code of the run do with it', async (t) => {
   const kept = new Kept()
   const seen: unknown[] = []
-  const coded = {
-    format: 1,
-    name: 'coded',
-    topology: 'bench',
-    labware: { plate: { type: '96-well' } },
-    variables: { volumes: {}, defaults: { default: [1] } },
-    methods: {
-      count: [
-        {
-          name: 'count',
-          body: async (ctx: { variable(name: string): unknown[] }) => {
-            for (const name of ['volumes', 'defaults']) seen.push(ctx.variable(name).push(4))
-          },
-        },
-      ],
-    },
-    threads: { plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ method: 'count' }] } },
-    start: ['plate'],
+  const body = async (ctx: { variable(name: string): unknown[] }) => {
+    for (const name of ['volumes', 'defaults']) seen.push(ctx.variable(name).push(4))
   }
+  const coded = workflowOf(
+    'coded',
+    { plate: { ...byHand('pad_1'), steps: [{ method: 'count' }] } },
+    { variables: { volumes: {}, defaults: { default: [1] } }, methods: { count: [{ name: 'count', body }] } },
+  )
   const { runtime } = testRuntime([topology, coded], { keep: () => kept })
   for (let i = 0; i < 2; i++) {
     const variables = { volumes: [1, 2] }

@@ -1,28 +1,15 @@
 // The custom events that a method emits itself.
 
 import { test } from 'tap'
+import { byHand, oneArm, workflowOf } from '../../testing/documents.ts'
 import { begin, run, testRuntime, threadIn, type trace, until } from '../../testing/workflow.ts'
 import type { Doing, MethodDoing } from '../plans/author.ts'
 import type { Execution } from '../runs/execution.ts'
 
-const topology = {
-  format: 1 as const,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'nest'] } },
-  positions: { pad_1: {}, nest: { device: 'mixer' } },
-  devices: { mixer: { operations: { mix: { seconds: 60 } } } },
-}
+const topology = oneArm({ pads: ['pad_1'], nests: { nest: 'mixer' }, operations: { mixer: { mix: 60 } } })
 const mix = { do: 'mix', on: 'mixer' }
-const plate = { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] } }
-const work = (threads: Record<string, object>, methods: object) => ({
-  format: 1,
-  name: 'work',
-  topology: 'bench',
-  labware: { plate: { type: 'any' } },
-  methods,
-  threads,
-  start: ['plate'],
-})
+const plate = { labware: 'plate', ...byHand('pad_1') }
+const work = (threads: Record<string, object>, methods: object) => workflowOf('work', threads, { methods, start: ['plate'] })
 
 const go = (execution: Execution) => execution.emitCustom('go', { value: null, data: {} }, null)
 const named = (execution: Execution, name: string) => [...execution.threads.values()].find((thread) => thread.name === name)!
@@ -54,18 +41,9 @@ test('code is told the run mode, and a custom event names the thread that owns i
       },
     },
   }
-  const bench = {
-    ...topology,
-    transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest'] } },
-    positions: { ...topology.positions, pad_2: {} },
-    devices: { mixer: { sites: 2, operations: { mix: { seconds: 60 } } } },
-  }
-  const lid = { labware: 'lid', start: { at: 'pad_2' }, end: { at: ['pad_2'] }, steps: [{ join: ['mix_it'] }] }
-  const document = {
-    ...work({ plate: { ...plate, steps: [{ method: 'mix_it' }] }, lid }, methods),
-    labware: { plate: { type: 'any' }, lid: { type: 'any' } },
-    start: ['plate', 'lid'],
-  }
+  const bench = oneArm({ pads: ['pad_1', 'pad_2'], nests: { nest: 'mixer' }, sites: { mixer: 2 }, operations: { mixer: { mix: 60 } } })
+  const lid = { ...byHand('pad_2'), steps: [{ join: ['mix_it'] }] }
+  const document = workflowOf('work', { plate: { ...plate, steps: [{ method: 'mix_it' }] }, lid }, { methods })
   const { runtime, told } = testRuntime([bench, document])
   const execution = await run(runtime, { workflow: 'work', groups: [{ group_id: 'g1', members: {} }] })
   t.equal(execution.phase.current, 'completed')

@@ -1,9 +1,10 @@
 // Labware that rests on a device of several sites between two methods, and the owner of the next.
 
 import { test } from 'tap'
+import { oneArm, severalArms, standing, stored, workflowOf } from '../../testing/documents.ts'
 import { begin, run, testRuntime, threadIn } from '../../testing/workflow.ts'
 
-const place = { start: { at: 'store', mode: 'DISPENSE' }, end: { at: ['store'], mode: 'LEAVE_IN_PLACE' } }
+const place = stored('store')
 const groups = ['g1', 'g2', 'g3'].map((group_id) => ({ group_id, members: {} }))
 
 /** One rack for all plates, which rests where it was used last. */
@@ -11,29 +12,19 @@ function documents({ pads, when_full = 'NEW', max }: { pads: number; max?: numbe
   const parking = Array.from({ length: pads }, (_, i) => `pad_${i}`)
   const capacity = max === undefined ? {} : { capacity: { max, when_full } }
   return [
-    {
-      format: 1,
-      name: 'bench',
-      transporters: { arm: { positions: ['store', 'in', ...parking] } },
-      positions: {
-        store: { storage: true },
-        in: { device: 'mixer' },
-        ...Object.fromEntries(parking.map((pad) => [pad, { parking: true }])),
+    oneArm({ storages: ['store'], parking, nests: { in: 'mixer' }, sites: { mixer: 2 }, operations: { mixer: { mix: 60 } } }),
+    workflowOf(
+      'mixed',
+      {
+        plate: { ...place, steps: [{ method: 'mix_it' }] },
+        tips: { ...place, steps: [{ while_more_work: [{ join: ['mix_it'] }] }], ...capacity },
       },
-      devices: { mixer: { sites: 2, operations: { mix: { seconds: 60 } } } },
-    },
-    {
-      format: 1,
-      name: 'mixed',
-      topology: 'bench',
-      labware: { plate: { type: '96-well' }, tips: { type: '96-tips', group_sharing: 'SHARED_ACROSS_GROUPS' } },
-      methods: { mix_it: [{ do: 'mix', on: 'mixer', labware: ['plate', 'tips'] }] },
-      threads: {
-        plate: { labware: 'plate', ...place, steps: [{ method: 'mix_it' }] },
-        tips: { labware: 'tips', ...place, steps: [{ while_more_work: [{ join: ['mix_it'] }] }], ...capacity },
+      {
+        labware: { plate: { type: '96-well' }, tips: { type: '96-tips', group_sharing: 'SHARED_ACROSS_GROUPS' } },
+        methods: { mix_it: [{ do: 'mix', on: 'mixer', labware: ['plate', 'tips'] }] },
+        start: ['plate'],
       },
-      start: ['plate'],
-    },
+    ),
   ]
 }
 
@@ -80,35 +71,24 @@ test('a rack with too few tips for any method makes room for the next', async (t
 })
 
 test('labware that waits for an event, and cannot get to where it was to be parked, waits on and is parked elsewhere', async (t) => {
-  const rests = (at: string) => ({ start: { at, mode: 'REUSE_EXISTING' }, end: { at: [at], mode: 'LEAVE_IN_PLACE' } })
-  const topology = {
-    format: 1,
-    name: 'bench',
-    transporters: {
-      arm: { positions: ['in', 'pad_1', 'pad_2', 'pad_3', 'near_gate', 'far_gate'] },
-      near_arm: { positions: ['near_gate', 'near', 'hot'] },
-      far_arm: { positions: ['far_gate', 'farther_gate'] },
-      farther_arm: { positions: ['farther_gate', 'far'] },
+  const topology = severalArms(
+    {
+      arm: ['in', 'pad_1', 'pad_2', 'pad_3', 'near_gate', 'far_gate'],
+      near_arm: ['near_gate', 'near', 'hot'],
+      far_arm: ['far_gate', 'farther_gate'],
+      farther_arm: ['farther_gate', 'far'],
     },
-    positions: {
-      ...{ in: { device: 'mixer' }, hot: { device: 'oven' }, pad_1: {}, pad_2: {}, pad_3: {} },
-      ...{ near_gate: {}, far_gate: {}, farther_gate: {}, near: { parking: true }, far: { parking: true } },
+    { parking: ['near', 'far'], nests: { in: 'mixer', hot: 'oven' }, operations: { mixer: { mix: 60 }, oven: { bake: 60 } } },
+  )
+  const workflow = workflowOf(
+    'mixed',
+    {
+      plate: { ...standing('pad_1'), steps: [{ method: 'mix_it' }, { wait_for: 'go' }] },
+      other: { ...standing('pad_2'), steps: [{ wait_for: 'next' }, { method: 'mix_it' }] },
+      lid: { ...standing('pad_3'), steps: [{ wait_for: 'lid' }, { method: 'bake_it' }] },
     },
-    devices: { mixer: { operations: { mix: { seconds: 60 } } }, oven: { operations: { bake: { seconds: 60 } } } },
-  }
-  const workflow = {
-    format: 1,
-    name: 'mixed',
-    topology: 'bench',
-    labware: { plate: { type: '96-well' }, other: { type: '96-well' }, lid: { type: 'lid' } },
-    methods: { mix_it: [{ do: 'mix', on: 'mixer' }], bake_it: [{ do: 'bake', on: 'oven' }] },
-    threads: {
-      plate: { labware: 'plate', ...rests('pad_1'), steps: [{ method: 'mix_it' }, { wait_for: 'go' }] },
-      other: { labware: 'other', ...rests('pad_2'), steps: [{ wait_for: 'next' }, { method: 'mix_it' }] },
-      lid: { labware: 'lid', ...rests('pad_3'), steps: [{ wait_for: 'lid' }, { method: 'bake_it' }] },
-    },
-    start: ['plate', 'other', 'lid'],
-  }
+    { methods: { mix_it: [{ do: 'mix', on: 'mixer' }], bake_it: [{ do: 'bake', on: 'oven' }] } },
+  )
   let lidMoves = () => {}
   const { runtime, incidents } = testRuntime([topology, workflow], {
     faults: [{ operation: 'pick', device_id: 'near_arm', call: 1, does: 'fail' }],

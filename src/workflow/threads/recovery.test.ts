@@ -1,23 +1,18 @@
 // Where an error holds a thread, and what each decision does there.
 
 import { test } from 'tap'
+import { byHand, oneArm, workflowOf } from '../../testing/documents.ts'
 import { begin, run, testRuntime, threadIn, trace, until } from '../../testing/workflow.ts'
 import type { InjectedFault } from '../equipment/pure_equipment.ts'
 import { type Decision, decisions, decisionsAt, type PauseSite } from './recovery.ts'
 
-const topology = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest', 'nest_2'] } },
-  positions: { pad_1: {}, pad_2: { parking: true }, nest: { device: 'mixer' }, nest_2: { device: 'reader' } },
-  devices: { mixer: { operations: { mix: { seconds: 60 }, spin: { seconds: 30 } } }, reader: { operations: { read: { seconds: 10 } } } },
-}
+const topology = oneArm({
+  ...{ pads: ['pad_1'], parking: ['pad_2'], nests: { nest: 'mixer', nest_2: 'reader' } },
+  operations: { mixer: { mix: 60, spin: 30 }, reader: { read: 10 } },
+})
 
 const workflow = (more: object = {}) => ({
-  format: 1,
-  name: 'mixed',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' } },
+  ...workflowOf('mixed', { plate: { ...byHand('pad_1'), steps: [{ method: 'mix_it' }, { method: 'read_it' }] } }),
   methods: {
     mix_it: [
       { do: 'mix', on: 'mixer' },
@@ -25,10 +20,6 @@ const workflow = (more: object = {}) => ({
     ],
     read_it: [{ do: 'read', on: 'reader' }],
   },
-  threads: {
-    plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ method: 'mix_it' }, { method: 'read_it' }] },
-  },
-  start: ['plate'],
   ...more,
 })
 
@@ -169,9 +160,7 @@ test('a device that cannot be made ready holds the thread before anything is bou
 })
 
 test('a wait that takes too long holds the thread, and RETRY waits again', async (t) => {
-  const document = workflow({
-    threads: { plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ wait_for: 'go', timeout: 60 }] } },
-  })
+  const document = workflowOf('mixed', { plate: { ...byHand('pad_1'), steps: [{ wait_for: 'go', timeout: 60 }] } })
   const { thread, execution, runtime } = await held([], document)
   t.equal(thread.control.pausedAt, 'WAIT_EVENT_TIMEOUT')
   thread.control.recover('RETRY')

@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
+import { dispensed, severalArms, workflowOf } from '../../testing/documents.ts'
 import { begin, Kept, run, testRuntime, threadIn, trace, until } from '../../testing/workflow.ts'
 import type { Execution } from '../runs/execution.ts'
 import type { Runtime } from '../runtime.ts'
@@ -9,26 +10,13 @@ import { type Checkpoint, checkpointOf } from '../state/run.ts'
 import { type Decision, decisions, type PauseSite } from './recovery.ts'
 import type { LabwareThread } from './thread.ts'
 
-const topology = {
-  format: 1,
-  name: 'bench',
-  transporters: {
-    arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest', 'deck', 'rack', 'bin'] },
-    crane: { positions: ['island', 'shelf'] },
+const topology = severalArms(
+  { arm: ['pad_1', 'pad_2', 'pad_3', 'nest', 'deck', 'rack', 'bin'], crane: ['island', 'shelf'] },
+  {
+    ...{ parking: ['pad_3'], storages: ['rack', 'bin'], nests: { nest: 'mixer', deck: 'robot' } },
+    ...{ sites: { robot: 2 }, operations: { mixer: { mix: 60, spin: 30 }, robot: { pour: null } } },
   },
-  positions: {
-    pad_1: {},
-    pad_2: {},
-    pad_3: { parking: true },
-    nest: { device: 'mixer' },
-    deck: { device: 'robot' },
-    rack: { storage: true },
-    bin: { storage: true },
-    island: {},
-    shelf: {},
-  },
-  devices: { mixer: { operations: { mix: { seconds: 60 }, spin: { seconds: 30 } } }, robot: { sites: 2, operations: { pour: {} } } },
-}
+)
 
 const place = { start: { at: 'pad_1' }, end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' } }
 const twoSteps = [{ method: 'mix_it' }, { method: 'spin_it' }]
@@ -39,17 +27,8 @@ const methods = {
   ],
   spin_it: [{ do: 'spin', on: 'mixer' }],
 }
-const workflow = (steps: object[] = twoSteps, more: object = {}) => ({
-  format: 1,
-  name: 'work',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' } },
-  methods,
-  threads: { plate: { labware: 'plate', ...place, steps } },
-  start: ['plate'],
-  ...more,
-})
-const cup = { labware: 'cup', start: { at: 'rack', mode: 'DISPENSE' }, end: { at: ['bin'] } }
+const workflow = (steps: object[] = twoSteps, more: object = {}) => workflowOf('work', { plate: { ...place, steps } }, { methods, ...more })
+const cup = { labware: 'cup', ...dispensed('rack', 'bin') }
 const joining = { join: ['pour_it', 'pour_on'] }
 /** A plate and what it is poured into. */
 const pouring = (more: object) =>

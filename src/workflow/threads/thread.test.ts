@@ -1,27 +1,18 @@
 // What schedulers like this one have got wrong: each a promise. Those about places alone are in scheduler/scheduler.test.ts.
 
 import { type Test, test } from 'tap'
+import { oneArm, workflowOf } from '../../testing/documents.ts'
 import { begin, instantBench, liveRuntime, run, testRuntime, threadIn, trace, until } from '../../testing/workflow.ts'
 import type { Equipment } from '../equipment/equipment.ts'
 import { Records } from '../records/records.ts'
 import { ExecutionTrackingSink } from '../records/tracking_sink.ts'
 import type { Execution } from '../runs/execution.ts'
 
-const topology = {
-  format: 1 as const,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest', 'deck', 'rack_out', 'bin'] } },
-  positions: {
-    pad_1: {},
-    pad_2: {},
-    pad_3: { parking: true },
-    nest: { device: 'mixer' },
-    deck: { device: 'robot' },
-    rack_out: { storage: true },
-    bin: { storage: true },
-  },
-  devices: { mixer: { operations: { mix: { seconds: 60 } } }, robot: { sites: 2, operations: { pour: { seconds: 60 } } } },
+const bench = {
+  ...{ pads: ['pad_1', 'pad_2'], parking: ['pad_3'], storages: ['rack_out', 'bin'], nests: { nest: 'mixer', deck: 'robot' } },
+  operations: { mixer: { mix: 60 }, robot: { pour: 60 } },
 }
+const topology = oneArm({ ...bench, sites: { robot: 2 } })
 
 const steps = (...methods: string[]) => methods.map((method) => ({ method }))
 const journey = (labware: string, at: string, steps: object[], more: object = {}) => ({
@@ -31,16 +22,8 @@ const journey = (labware: string, at: string, steps: object[], more: object = {}
   steps,
   ...more,
 })
-const workflow = (threads: Record<string, object>, more: object = {}) => ({
-  format: 1,
-  name: 'work',
-  topology: 'bench',
-  labware: Object.fromEntries(Object.keys(threads).map((name) => [name, { type: 'any' }])),
-  methods: { mix_it: [{ do: 'mix', on: 'mixer' }] },
-  threads,
-  start: Object.keys(threads),
-  ...more,
-})
+const workflow = (threads: Record<string, object>, more: object = {}) =>
+  workflowOf('work', threads, { methods: { mix_it: [{ do: 'mix', on: 'mixer' }] }, ...more })
 
 /** A plate and what it is poured into. */
 const pouring = (cup: object[], more: object = {}) => ({
@@ -100,10 +83,12 @@ test('5: two that want a labware in the same moment are brought one', async (t) 
   const document = pouring([{ while_more_work: joining }], {
     labware: { plate: { type: 'any' }, cup: { type: 'any', group_sharing: 'SHARED_ACROSS_GROUPS' } },
   })
-  const twoRobots = { ...topology, positions: { ...topology.positions, pad_2: { device: 'robot-2' } } }
-  const devices = { ...topology.devices, 'robot-2': topology.devices.robot }
+  const twoRobots = oneArm({
+    ...{ ...bench, pads: ['pad_1'], nests: { ...bench.nests, pad_2: 'robot-2' }, sites: { robot: 2, 'robot-2': 2 } },
+    ...{ operations: { ...bench.operations, 'robot-2': { pour: 60 } }, pools: { robots: ['robot', 'robot-2'] } },
+  })
   const { runtime } = testRuntime([
-    { ...twoRobots, devices, pools: { robots: ['robot', 'robot-2'] } },
+    twoRobots,
     {
       ...document,
       methods: { pour_it: [{ do: 'pour', on: 'robots', labware: ['plate', 'cup'] }] },
@@ -124,7 +109,7 @@ test('5: where one of several labware cannot be had, nobody is sent for any', as
     }),
     lid: journey('lid', 'rack_out', [{ join: ['pour_all'] }]),
   }
-  const three = { ...topology, devices: { ...topology.devices, robot: { ...topology.devices.robot, sites: 3 } } }
+  const three = oneArm({ ...bench, sites: { robot: 3 } })
   const methods = {
     pour_it: [{ do: 'pour', on: 'robot', labware: ['plate', 'cup'] }],
     pour_all: [{ do: 'pour', on: 'robot', labware: ['plate', 'lid', 'cup'] }],
@@ -432,7 +417,7 @@ test('20: a thread that is stopped in its last action stays where it is', async 
 })
 
 test('21: an action may take as long as it was asked to', async (t) => {
-  const twoHours = { ...topology, devices: { ...topology.devices, mixer: { operations: { shake: {} } } } }
+  const twoHours = oneArm({ ...bench, sites: { robot: 2 }, operations: { mixer: { shake: null }, robot: { pour: 60 } } })
   const methods = { mix_it: [{ do: 'shake', on: 'mixer', with: { speed: 800, duration: 7200 } }] }
   const { runtime, incidents } = testRuntime([twoHours, workflow({ plate: journey('plate', 'pad_1', steps('mix_it')) }, { methods })])
   const execution = await run(runtime, { workflow: 'work' })

@@ -1,30 +1,22 @@
 // Code that forgets to wait for what it calls.
 
 import { test } from 'tap'
+import { byHand, oneArm, workflowOf } from '../../../testing/documents.ts'
 import { begin, run, testRuntime, threadIn, trace } from '../../../testing/workflow.ts'
 
-const topology = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'nest'] } },
-  positions: { pad_1: {}, nest: { device: 'mixer' } },
-  devices: { mixer: { operations: { mix: { seconds: 60 } } } },
-}
+const topology = oneArm({ pads: ['pad_1'], nests: { nest: 'mixer' }, operations: { mixer: { mix: 60 } } })
 type Ctx = {
   device: { perform(name: string): Promise<unknown> }
   waitFor(name: string, options: { timeout: number }): Promise<unknown>
   emit(name: string, value?: unknown): PromiseLike<void>
   variable(name: string): unknown
 }
-const coded = (body: (ctx: Ctx) => Promise<void>) => ({
-  format: 1,
-  name: 'coded',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' } },
-  methods: { look: [{ name: 'look', on: 'mixer', body }] },
-  threads: { plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ method: 'look' }] } },
-  start: ['plate'],
-})
+const coded = (body: (ctx: Ctx) => Promise<void>) =>
+  workflowOf(
+    'coded',
+    { plate: { ...byHand('pad_1'), steps: [{ method: 'look' }] } },
+    { methods: { look: [{ name: 'look', on: 'mixer', body }] } },
+  )
 
 test('an action is not done while a call of its code is still at the device', async (t) => {
   const { runtime } = testRuntime([

@@ -1,34 +1,28 @@
 // What is said of the cause when an action cannot be done: a variable, labware that does not come.
 
 import { test } from 'tap'
+import { byHand, oneArm, workflowOf } from '../../../testing/documents.ts'
 import { begin, testRuntime, threadIn, until } from '../../../testing/workflow.ts'
 
-const topology = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'nest'] } },
-  positions: { pad_1: {}, pad_2: {}, nest: { device: 'shaker' } },
-  devices: { shaker: { sites: 2, operations: { shake: { seconds: 60 }, set_temperature: {} } } },
-}
+const bench = { nests: { nest: 'shaker' }, sites: { shaker: 2 }, operations: { shaker: { shake: 60, set_temperature: null } } }
+const topology = oneArm({ pads: ['pad_1', 'pad_2'], ...bench })
 
 type Ctx = { variable(name: string): unknown; device: { set_temperature(params: object): Promise<unknown> } }
 
 /** With a lid that comes when somebody emits `go`, where an action wants one. */
 function workflow(actions: { labware?: string[]; on: string }[]) {
-  const lid = { labware: 'lid', start: { at: 'pad_2' }, end: { at: ['pad_2'] }, steps: [{ wait_for: 'go' }, { join: ['mix'] }] }
-  return {
-    format: 1,
-    name: 'work',
-    topology: 'bench',
-    labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
-    variables: { speed: { default: 500 }, time: {} },
-    methods: { mix: actions },
-    threads: {
-      plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [{ method: 'mix' }] },
-      ...(actions.some(({ labware }) => labware?.includes('lid')) && { lid }),
+  const lid = { ...byHand('pad_2'), steps: [{ wait_for: 'go' }, { join: ['mix'] }] }
+  const plate = { ...byHand('pad_1'), steps: [{ method: 'mix' }] }
+  return workflowOf(
+    'work',
+    { plate, ...(actions.some(({ labware }) => labware?.includes('lid')) && { lid }) },
+    {
+      labware: { plate: { type: '96-well' }, lid: { type: 'lid' } },
+      variables: { speed: { default: 500 }, time: {} },
+      methods: { mix: actions },
+      start: ['plate'],
     },
-    start: ['plate'],
-  }
+  )
 }
 
 const shake = { do: 'shake', on: 'shaker', with: { speed: 500, duration: 60 } }
@@ -117,15 +111,10 @@ test('labware that comes in time, or for which nobody has set one, is waited for
         await ctx.emit('go')
       },
     }
-    const other = { labware: 'other', start: { at: 'pad_3' }, end: { at: ['pad_3'] }, steps: [{ action: emits }] }
+    const other = { labware: 'other', ...byHand('pad_3'), steps: [{ action: emits }] }
     const base = workflow([both])
-    const wide = {
-      ...topology,
-      transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'nest'] } },
-      positions: { ...topology.positions, pad_3: {} },
-    }
     const { runtime, incidents } = testRuntime([
-      wide,
+      oneArm({ pads: ['pad_1', 'pad_2', 'pad_3'], ...bench }),
       { ...base, labware: { ...base.labware, other: { type: 'any' } }, threads: { ...base.threads, other }, start: ['plate', 'other'] },
     ])
     const execution = await begin(runtime, { workflow: 'work' })

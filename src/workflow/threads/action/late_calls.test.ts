@@ -8,28 +8,18 @@ import { Registry } from '../../../devices/registry.ts'
 import { WireLog } from '../../../devices/wire_log.ts'
 import { sleep, VirtualClock } from '../../../kit/clock.ts'
 import { silent } from '../../../kit/log.ts'
+import { oneArm, standing, workflowOf } from '../../../testing/documents.ts'
 import { testRuntime, threadIn } from '../../../testing/workflow.ts'
 import { DrivenEquipment } from '../../equipment/driven_equipment.ts'
 import type { Bench } from '../../plans/bench.ts'
 import { compileLibrary } from '../../plans/library.ts'
 
-const topology = { format: 1, name: 'bench', transporters: { arm: { positions: ['nest'] } }, positions: { nest: { device: 'shaker-1' } } }
-const workflow = {
-  format: 1,
-  name: 'shaken',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' } },
-  methods: { shake_it: [{ do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 7200 } }] },
-  threads: {
-    plate: {
-      labware: 'plate',
-      start: { at: 'nest', mode: 'REUSE_EXISTING' },
-      end: { at: ['nest'], mode: 'LEAVE_IN_PLACE' },
-      steps: [{ method: 'shake_it' }],
-    },
-  },
-  start: ['plate'],
-}
+const topology = oneArm({ nests: { nest: 'shaker-1' } })
+const workflow = workflowOf(
+  'shaken',
+  { plate: { ...standing('nest'), steps: [{ method: 'shake_it' }] } },
+  { methods: { shake_it: [{ do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 7200 } }] } },
+)
 const configured: Bench = {
   devices: (['shaker-1', 'arm'] as const).map((device_id) => ({
     device_id,

@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { dispensed, severalArms, workflowOf } from '../../../testing/documents.ts'
 import type { Loose } from '../../../testing/plans.ts'
 import { Dice } from '../../../testing/simulation/scene.ts'
 import { testRuntime } from '../../../testing/workflow.ts'
@@ -19,23 +20,12 @@ function benchOf(dice: Dice, plates: number): Loose {
   const pads = Array.from({ length: plates }, (_, i) => `pad-${i + 1}`)
   const far = between(dice, 0, 1) === 0 ? [] : devices.filter(() => between(dice, 0, 2) === 0)
   const near = devices.filter((device) => !far.includes(device))
-  return {
-    format: 1,
-    name: 'bench',
-    transporters: {
-      arm: { positions: ['stack', 'bin', ...pads, ...near, ...(far.length ? ['between'] : [])] },
-      ...(far.length && { 'arm-2': { positions: ['between', ...far] } }),
-    },
-    positions: {
-      stack: { storage: true },
-      bin: { storage: true },
-      ...(far.length && { between: {} }),
-      ...Object.fromEntries(pads.map((pad) => [pad, { parking: true }])),
-      ...Object.fromEntries(devices.map((device) => [device, { device }])),
-    },
+  const reach = { arm: ['stack', 'bin', ...pads, ...near, ...(far.length ? ['between'] : [])] }
+  return severalArms(far.length ? { ...reach, 'arm-2': ['between', ...far] } : reach, {
+    ...{ parking: pads, storages: ['stack', 'bin'], nests: devices },
+    operations: Object.fromEntries(devices.map((device) => [device, { work: null }])),
     pools: Object.fromEntries(stages.map((members, i) => [`stage-${i + 1}`, members])),
-    devices: Object.fromEntries(devices.map((device) => [device, { operations: { work: {} } }])),
-  }
+  })
 }
 
 /** Two kinds of plates that go through the stages, each in an order of its own. */
@@ -48,21 +38,9 @@ function workOf(dice: Dice, bench: Loose): Loose {
       const max_wait_after = between(dice, 0, 1) === 0 ? undefined : (2 * longest + 1) * hop_s + between(dice, 0, 10) * 12
       return { do: 'work', on, seconds: between(dice, 1, 40) * 10, ...(max_wait_after !== undefined && { max_wait_after }) }
     })
-  const thread = (labware: string, method: string) => ({
-    labware,
-    start: { at: 'stack', mode: 'DISPENSE' },
-    end: { at: ['bin'] },
-    steps: [{ method }],
-  })
-  return {
-    format: 1,
-    name: 'work',
-    topology: 'bench',
-    labware: { a: { type: 'plate' }, b: { type: 'plate' } },
-    methods: { 'do-a': actions(), 'do-b': actions() },
-    threads: { a: thread('a', 'do-a'), b: thread('b', 'do-b') },
-    start: ['a', 'b'],
-  }
+  const thread = (method: string) => ({ ...dispensed('stack', 'bin'), steps: [{ method }] })
+  const methods = { 'do-a': actions(), 'do-b': actions() }
+  return workflowOf('work', { a: thread('do-a'), b: thread('do-b') }, { methods })
 }
 
 function sceneOf(seed: number) {

@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { dispensed, oneArm, workflowOf } from '../../../testing/documents.ts'
 import { type Loose, says } from '../../../testing/plans.ts'
 import { begin, emptyBench, run, testRuntime, threadIn, until } from '../../../testing/workflow.ts'
 import { compileWorkflow } from '../../plans/compile.ts'
@@ -11,37 +12,26 @@ const topology = (incubators: number, centrifuges = 1): Loose => {
   const warm = Array.from({ length: incubators }, (_, i) => `warm-${i + 1}`)
   const spin = Array.from({ length: centrifuges }, (_, i) => `spin-${i + 1}`)
   const declared = [...warm.map((id) => [id, 'incubate'] as const), ...spin.map((id) => [id, 'spin'] as const)]
-  return {
-    format: 1,
-    name: 'bench',
-    transporters: { arm: { positions: ['stack', 'bin', 'pad', ...warm, ...spin] } },
-    positions: {
-      stack: { storage: true },
-      bin: { storage: true },
-      pad: { parking: true },
-      ...Object.fromEntries(declared.map(([id]) => [id, { device: id }])),
-    },
-    pools: { warm, spin },
-    devices: Object.fromEntries(declared.map(([id, operation]) => [id, { operations: { [operation]: {} } }])),
-  }
+  return oneArm({
+    ...{ storages: ['stack', 'bin'], parking: ['pad'], nests: [...warm, ...spin] },
+    ...{ operations: Object.fromEntries(declared.map(([id, operation]) => [id, { [operation]: null }])), pools: { warm, spin } },
+  })
 }
 
-const workflow = ({ window, incubation = 600, spinning = 300 }: { window?: number; incubation?: number; spinning?: number }): Loose => ({
-  format: 1,
-  name: 'warm-and-spin',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' } },
-  methods: {
-    treat: [
-      { do: 'incubate', on: 'warm', seconds: incubation, ...(window !== undefined && { max_wait_after: window }) },
-      { do: 'spin', on: 'spin', seconds: spinning },
-    ],
-  },
-  threads: {
-    plate: { labware: 'plate', start: { at: 'stack', mode: 'DISPENSE' }, end: { at: ['bin'] }, steps: [{ method: 'treat' }] },
-  },
-  start: ['plate'],
-})
+type Treatment = { window?: number; incubation?: number; spinning?: number }
+const workflow = ({ window, incubation = 600, spinning = 300 }: Treatment): Loose =>
+  workflowOf(
+    'warm-and-spin',
+    { plate: { ...dispensed('stack', 'bin'), steps: [{ method: 'treat' }] } },
+    {
+      methods: {
+        treat: [
+          { do: 'incubate', on: 'warm', seconds: incubation, ...(window !== undefined && { max_wait_after: window }) },
+          { do: 'spin', on: 'spin', seconds: spinning },
+        ],
+      },
+    },
+  )
 
 const groups = (count: number) => Array.from({ length: count }, (_, i) => ({ group_id: `g${i + 1}`, members: {} }))
 

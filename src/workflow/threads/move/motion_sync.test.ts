@@ -2,29 +2,16 @@
 
 import { test } from 'tap'
 import { LabError } from '../../../errors.ts'
+import { oneArm, standing, workflowOf } from '../../../testing/documents.ts'
 import { begin, instantBench, Kept, liveRuntime, run, threadIn, until } from '../../../testing/workflow.ts'
 import type { BeforeMotion, Equipment } from '../../equipment/equipment.ts'
-import type { TopologyInput } from '../../plans/documents.ts'
 import { mayBe } from '../../state/move.ts'
 import { checkpointOf } from '../../state/run.ts'
 
-const topology: TopologyInput = {
-  format: 1,
-  name: 'bench',
-  transporters: { arm: { positions: ['pad_1', 'pad_2', 'pad_3', 'pad_4', 'nest'] } },
-  positions: { pad_1: {}, pad_2: {}, pad_3: {}, pad_4: {}, nest: { device: 'mixer' } },
-  devices: { mixer: { operations: { mix: { seconds: 60 } } } },
-}
+const topology = oneArm({ pads: ['pad_1', 'pad_2', 'pad_3', 'pad_4'], nests: { nest: 'mixer' }, operations: { mixer: { mix: 60 } } })
 
-const moved = (plan: object, more: object = {}) => ({
-  format: 1,
-  name: 'moved',
-  topology: 'bench',
-  labware: { plate: { type: '96-well' } },
-  threads: { plate: { labware: 'plate', start: { at: 'pad_1', mode: 'REUSE_EXISTING' }, steps: [], ...plan } },
-  start: ['plate'],
-  ...more,
-})
+const moved = (plan: object, more: object = {}) =>
+  workflowOf('moved', { plate: { start: { at: 'pad_1', mode: 'REUSE_EXISTING' }, steps: [], ...plan } }, more)
 /** The submission, and the plate on its position. */
 const begun = ['sync', 'sync']
 const asked = { workflow: 'moved', run_mode: 'LIVE' } as const
@@ -184,12 +171,7 @@ test('labware of a run that is aborted before the arm was sent is nowhere but wh
 
 for (const refuser of ['card', 'arm'])
   test(`a pick that the ${refuser} refuses does not show that the gripper is empty: labware whose pick failed may be in it still`, async (t) => {
-    const plan = (labware: string, at: string, end: string) => ({
-      labware,
-      start: { at, mode: 'REUSE_EXISTING' },
-      end: { at: [end], mode: 'LEAVE_IN_PLACE' },
-      steps: [],
-    })
+    const plan = (labware: string, at: string, end: string) => ({ labware, ...standing(at, end), steps: [] })
     const two = {
       labware: { plate: { type: '96-well' }, other: { type: '96-well' } },
       threads: { first: plan('plate', 'pad_1', 'pad_2'), second: plan('other', 'pad_3', 'pad_4') },
