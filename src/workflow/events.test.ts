@@ -35,7 +35,7 @@ const work = (threads: Record<string, object>, methods: object = {}, more: objec
   ...more,
 })
 const pour = { do: 'pour', on: 'robot', labware: ['plate', 'tips'] }
-const go = (execution: Execution) => execution.emitCustom('go', { value: null, data: {} }, null)
+const go = (execution: Execution) => execution.events.emitCustom('go', { value: null, data: {} }, null)
 const named = (execution: Execution, name: string) => [...execution.threads.values()].find((thread) => thread.name === name)!
 const groupsOf = (...ids: string[]) => ids.map((group_id) => ({ group_id, members: {} }))
 
@@ -226,7 +226,7 @@ async function full(when_full: string, after: keyof typeof afterwards) {
   await until(() => named(execution, 'plate')?.control.waiting?.kind === 'event')
   const first = named(execution, 'tips')
   await until(() => (after === 'is busy elsewhere' ? first.control.waiting?.kind === 'event' : first.isOver))
-  execution.emitCustom('next', { value: null, data: {} }, null)
+  execution.events.emitCustom('next', { value: null, data: {} }, null)
   return { ...tested, execution }
 }
 
@@ -416,7 +416,7 @@ test('a flood of custom events is told once, and none of them is dropped; where 
     const execution = await begin(runtime, { workflow: 'work', run_mode })
     for (let i = 0; i < 5000; i++) {
       now += i < 2500 ? 0.0051 : 0.0049
-      execution.emitCustom('noise', { value: null, data: {} }, null)
+      execution.events.emitCustom('noise', { value: null, data: {} }, null)
     }
     t.equal(told.filter(({ entity_type }) => entity_type === 'CUSTOM').length, 5000)
     floods.push(incidents.filter(({ category }) => category === 'EVENT_FLOOD').length)

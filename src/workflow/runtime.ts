@@ -300,7 +300,7 @@ export class Runtime {
     try {
       restore(execution, saved)
     } catch (error) {
-      execution.stopFollowing()
+      execution.seats.stop()
       throw error
     }
     this.#know(execution)

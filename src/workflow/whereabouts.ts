@@ -123,7 +123,7 @@ export async function askArm(thread: LabwareThread): Promise<void> {
   else relocate({ labware, environment, thread }, proven.position)
   const place = proven === 'held' ? `in the gripper of ${arm}` : `at ${proven.position}`
   const message = `${arm} stands, and says that its gripper is ${gripper}: ${labware.name} is ${place}`
-  execution.incident('MOVE_CONTINUED', message, thread, { severity: 'INFO' })
+  execution.events.incident('MOVE_CONTINUED', message, thread, { severity: 'INFO' })
 }
 
 /** Throws `conflict` while something happens to its labware. */

@@ -113,7 +113,7 @@ export class RestlessOperator {
     this.#try(() => this.#decideLate())
     for (const { step_id } of this.#runtime.operator.steps()) this.#try(() => this.#runtime.operator.confirm(step_id))
     if (execution.live().some(({ control: { waiting } }) => waiting?.kind === 'event'))
-      for (const event of this.#scene.events) execution.emitCustom(event, { value: 'yes', data: {} }, null)
+      for (const event of this.#scene.events) execution.events.emitCustom(event, { value: 'yes', data: {} }, null)
   }
 
   /** Looks where everything is before anything goes on after a restart. */
@@ -143,7 +143,7 @@ export class RestlessOperator {
 
   #emit(execution: Execution): void {
     const { events } = this.#scene
-    execution.emitCustom(this.#dice.pick(events), { value: this.#dice.pick(['yes', 'no', null]), data: {} }, null)
+    execution.events.emitCustom(this.#dice.pick(events), { value: this.#dice.pick(['yes', 'no', null]), data: {} }, null)
   }
 
   #recover(thread: LabwareThread): void {
@@ -243,7 +243,7 @@ export class RestlessOperator {
     const { name, action } = dice.pick(all)
     const item = action || dice.oneIn(2) ? this.#action() : this.#step(execution)
     const anchor = this.#shortened(name)
-    execution.insert({ ...(dice.oneIn(2) ? { before: anchor } : { after: anchor }), item })
+    execution.inserts.put({ ...(dice.oneIn(2) ? { before: anchor } : { after: anchor }), item })
     this.#watch.wasPut(execution.execution_id)
   }
 

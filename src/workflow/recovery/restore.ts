@@ -107,7 +107,7 @@ function closeInterrupted(thread: LabwareThread): void {
   const { execution, thread_id, name, method, state } = thread
   const { interrupted, move } = state
   const around = method?.context() ?? {
-    ...execution.context(),
+    ...execution.events.context(),
     method_id: null,
     method_name: null,
     thread_id,
@@ -124,7 +124,7 @@ function closeInterrupted(thread: LabwareThread): void {
 
 function close({ execution }: LabwareThread, { action_id, name, status }: Closed, context: Context): void {
   if (isTerminal(actionTransitions, status)) return
-  execution.emit('ACTION', action_id, 'ABORTED', { ...context, action_id, action_status: 'ABORTED', action_name: name })
+  execution.events.emit('ACTION', action_id, 'ABORTED', { ...context, action_id, action_status: 'ABORTED', action_name: name })
 }
 
 type Closed = { readonly action_id: string; readonly name: string | null; readonly status: ActionStatus }

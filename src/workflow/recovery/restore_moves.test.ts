@@ -71,7 +71,7 @@ test('labware of a thread that had completed belongs to nobody', async (t) => {
   t.same([scheduler.whereIs(labware.labware_id), scheduler.whose(labware.labware_id)], ['b', null])
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
   execution.resume()
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
   t.equal(scheduler.whereIs(labware.labware_id), 'b')
 })
@@ -131,7 +131,7 @@ test('where a plate was being put down nothing else goes before somebody has loo
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
   t.throws(() => execution.resume(), { code: 'conflict', message: /it is at a or in the gripper of arm_1 or at x; look/ })
   named(execution, 'q').control.resume()
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   const p = named(execution, 'p')
   t.match(
     made.incidents.map(({ message }) => message),

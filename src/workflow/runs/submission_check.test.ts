@@ -51,7 +51,7 @@ test('groups join the open run of their workflow whichever way that began; labwa
     t.equal(joined, execution)
     t.equal(execution.submissions.length, 2)
     await until(() => {
-      execution.emitCustom('go', { value: null, data: {} }, null)
+      execution.events.emitCustom('go', { value: null, data: {} }, null)
       return execution.isOver
     })
     t.equal(execution.phase.current, 'completed')

@@ -24,7 +24,7 @@ const work = (threads: Record<string, object>, methods: object) => ({
   start: ['plate'],
 })
 
-const go = (execution: Execution) => execution.emitCustom('go', { value: null, data: {} }, null)
+const go = (execution: Execution) => execution.events.emitCustom('go', { value: null, data: {} }, null)
 const named = (execution: Execution, name: string) => [...execution.threads.values()].find((thread) => thread.name === name)!
 
 /** What was told of the method and of its events, in order. */

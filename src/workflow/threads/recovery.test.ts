@@ -176,7 +176,7 @@ test('a wait that takes too long holds the thread, and RETRY waits again', async
   t.equal(thread.control.pausedAt, 'WAIT_EVENT_TIMEOUT')
   thread.control.recover('RETRY')
   await threadIn(execution, 'plate', 'AWAITING_EVENT')
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
 })

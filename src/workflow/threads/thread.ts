@@ -11,7 +11,7 @@ import type { ThreadState } from '../state/run.ts'
 import { isTerminal, Status, type ThreadStatus, threadTransitions } from '../state/statuses.ts'
 import type { ActionRun } from './action/action.ts'
 import type { LateCalls } from './action/late_calls.ts'
-import type { Publisher, ThreadOrigin, Window } from './carrier.ts'
+import type { Publisher, RunEvents, ThreadOrigin, Window } from './carrier.ts'
 import type { Channels, Published } from './channels.ts'
 import { ThreadControl } from './control.ts'
 import { Frame } from './frame.ts'
@@ -31,6 +31,7 @@ export interface Confirmation {
 
 /** The part of its run that a thread uses. */
 export interface RunPorts extends Publisher {
+  readonly events: RunEvents & { emitCustom(name: string, published: Published, thread_id: string | null): void }
   readonly slots: Slots
   readonly methods: Map<string, MethodRun>
   readonly channels: Channels
@@ -51,18 +52,22 @@ export interface RunPorts extends Publisher {
   find(thread_id: string): LabwareThread | undefined
   /** The value of a variable; undefined where there is none. Throws `invalid` for a variable that the workflow does not have. */
   variable(name: string, submission_id: string): unknown
-  emitCustom(name: string, published: Published, thread_id: string | null): void
-  instruct(instruction: string, thread_id: string): Confirmation
-  /** Resolves when a person has put the labware at its start. */
-  placed(thread: LabwareThread): Promise<void>
-  /** Resolves when a person has taken the labware away from its end. */
-  removed(thread: LabwareThread): Promise<void>
-  /** Undefined while something new may be begun; else a promise that never resolves. */
-  mayBegin(): Promise<void> | undefined
-  /** Resolves when something may move; undefined where nothing keeps it. Rejects with `storage`. */
-  beforeMotion(): Promise<void> | undefined
-  /** Resolves when the present state is on the card, and a move that has begun may go on; undefined where it is. Rejects with `storage`. */
-  synced(): Promise<void> | undefined
+  /** The people at the bench. */
+  readonly operator: {
+    instruct(run: Publisher, instruction: string, thread_id: string): Confirmation
+    /** Resolves when a person has put the labware at its start. */
+    placed(thread: LabwareThread): Promise<void>
+    /** Resolves when a person has taken the labware away from its end. */
+    removed(thread: LabwareThread): Promise<void>
+  }
+  readonly gate: {
+    /** Undefined while something new may be begun; else a promise that never resolves. */
+    mayBegin(): Promise<void> | undefined
+    /** Resolves when something may move; undefined where nothing keeps it. Rejects with `storage`. */
+    beforeMotion(): Promise<void> | undefined
+    /** Resolves when the present state is on the card, and a move that has begun may go on; undefined where it is. Rejects with `storage`. */
+    synced(): Promise<void> | undefined
+  }
 }
 
 export class LabwareThread extends Entry<'thread'> {
@@ -182,7 +187,7 @@ export class LabwareThread extends Entry<'thread'> {
   /** A plain literal: it is made for most events, and with a spread takes five times as long. */
   context(pause_reason: PauseReason | null = this.control.pause_reason) {
     const { thread_id, name, plan, last_error } = this
-    const { execution_id, workflow_name } = this.execution.context()
+    const { execution_id, workflow_name } = this.execution.events.context()
     const reason = last_error ?? (pause_reason === 'manual' ? 'an operator paused it' : null)
     return { execution_id, workflow_name, thread_id, thread_name: name, template_name: plan.name, pause_reason, last_error: reason }
   }
@@ -200,7 +205,7 @@ export class LabwareThread extends Entry<'thread'> {
     const target_location =
       status === 'AWAITING_MANUAL_PLACE' ? this.state.starts_at : (execution.environment.scheduler.whereIs(labware.labware_id) ?? null)
     const manual = { labware_id: labware.labware_id, labware_name: labware.name, labware_template_name: labware.template, target_location }
-    execution.emit('THREAD', this.thread_id, status, isManual ? { ...context, ...manual } : context)
+    execution.events.emit('THREAD', this.thread_id, status, isManual ? { ...context, ...manual } : context)
     this.set({ since: execution.now() })
   }
 
@@ -227,7 +232,7 @@ export class LabwareThread extends Entry<'thread'> {
 
   cannotGoOn(category: IncidentCategory, error: unknown): void {
     const more = { recovery_action: 'THREAD_RECOVER_RETRY', error } as const
-    this.execution.incident(category, `thread ${this.name} cannot go on: ${messageOf(error)}`, this, more)
+    this.execution.events.incident(category, `thread ${this.name} cannot go on: ${messageOf(error)}`, this, more)
   }
 
   /** Whether an operator wants the step or action with this key skipped. */
@@ -266,7 +271,9 @@ export class LabwareThread extends Entry<'thread'> {
 
   /** Reports that an operator has dealt with the action, which counts as done. */
   dealtWith({ name }: ActionPlan): void {
-    this.execution.incident('ACTION_CONTINUED', `an operator says that ${name} of ${this.name} is dealt with`, this, { severity: 'INFO' })
+    this.execution.events.incident('ACTION_CONTINUED', `an operator says that ${name} of ${this.name} is dealt with`, this, {
+      severity: 'INFO',
+    })
   }
 
   /** The thread has the device until `releaseDevice`. */

@@ -48,7 +48,7 @@ export class ActionRun {
     this.method = method
     this.inputs = inputsOf(plan, owner.labware.template)
     this.status = new Status<ActionStatus>(actionTransitions, this, (status) => {
-      owner.execution.emit('ACTION', this.action_id, status, this.#context(status))
+      owner.execution.events.emit('ACTION', this.action_id, status, this.#context(status))
       owner.execution.timeline.action(this, status)
     })
     if (method) method.action = this
@@ -57,7 +57,7 @@ export class ActionRun {
   #context(action_status: ActionStatus) {
     const { owner, method, plan, action_id } = this
     const { execution, thread_id, name } = owner
-    const { execution_id, workflow_name } = execution.context()
+    const { execution_id, workflow_name } = execution.events.context()
     return {
       execution_id,
       workflow_name,

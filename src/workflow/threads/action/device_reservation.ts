@@ -32,7 +32,10 @@ export async function reserve(thread: LabwareThread, action: ActionRun): Promise
     const clear = toGetReady(thread, device)
     if (clear) await clear
     try {
-      await getReady(thread.environment, device, { signal: thread.control.signal, beforeMotion: () => thread.execution.beforeMotion() })
+      await getReady(thread.environment, device, {
+        signal: thread.control.signal,
+        beforeMotion: () => thread.execution.gate.beforeMotion(),
+      })
     } finally {
       thread.environment.scheduler.endWork(device)
     }
@@ -50,7 +53,7 @@ function refused(thread: LabwareThread, plan: ActionPlan, { device, error }: { d
   thread.environment.scheduler.release(thread.thread_id, device)
   if (error instanceof Interrupt) return error
   if (thread.control.signal.aborted) return new Interrupt('abort')
-  thread.execution.incident(categoryOf(error, 'DEVICE_INIT_FAILED'), `${device} cannot be used: ${messageOf(error)}`, thread, {
+  thread.execution.events.incident(categoryOf(error, 'DEVICE_INIT_FAILED'), `${device} cannot be used: ${messageOf(error)}`, thread, {
     recovery_action: 'THREAD_RECOVER_RETRY',
     error,
     detail: otherDevices(plan, device),

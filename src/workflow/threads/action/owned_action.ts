@@ -83,11 +83,16 @@ async function leave(thread: LabwareThread, action: ActionRun, error: unknown): 
   }
   if (!action.status.isTerminal) action.status.become('ERRORED')
   action.hold(messageOf(error))
-  thread.execution.incident(categoryOf(error, 'ACTION_FAILED'), `${plan.name} of ${thread.name} failed: ${messageOf(error)}`, thread, {
-    recovery_action: 'THREAD_RECOVER_RETRY',
-    error,
-    detail: otherDevices(plan, action.device),
-  })
+  thread.execution.events.incident(
+    categoryOf(error, 'ACTION_FAILED'),
+    `${plan.name} of ${thread.name} failed: ${messageOf(error)}`,
+    thread,
+    {
+      recovery_action: 'THREAD_RECOVER_RETRY',
+      error,
+      detail: otherDevices(plan, action.device),
+    },
+  )
   try {
     const to = await thread.control.decisionAt('ACTION_BODY', error)
     if (to === 'done') thread.dealtWith(plan)

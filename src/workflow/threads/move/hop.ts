@@ -158,7 +158,7 @@ export function reportUncertain(thread: LabwareThread, interrupted: string | und
   environment.scheduler.reachIn(thread_id, [position, ...(placing === null ? [] : [placing])])
   if (environment.mode === 'PURE_SIM' || (interrupted !== 'PICKING' && interrupted !== 'PLACING')) return
   thread.isWitnessed = true
-  execution.incident('LEDGER_CONTRADICTED', uncertainty(state), thread)
+  execution.events.incident('LEDGER_CONTRADICTED', uncertainty(state), thread)
 }
 
 /** Reports labware that its thread leaves in a gripper, perhaps, and keeps each place where it may be until somebody says where it is. */
@@ -171,7 +171,7 @@ export function leaveUncertain(thread: LabwareThread): void {
   environment.scheduler.transferReach(thread_id, labware_id)
   const place = placeOf(labware, environment.scheduler.whereIs(labware_id) ?? null)
   const message = `the move of ${name} was cut off: it is ${place}; look, and say where it is (PUT /api/labware/${labware_id}/location)`
-  execution.incident('LEDGER_CONTRADICTED', message, thread)
+  execution.events.incident('LEDGER_CONTRADICTED', message, thread)
 }
 
 type Failed = { error: unknown; isThere: () => boolean }
@@ -186,7 +186,7 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
         ? `it is ${placeOf(mayBe(state), from)}`
         : `as far as is known it stands at ${from}`
   const what = from === to ? `set back at ${to}` : `brought from ${from} to ${to}`
-  execution.incident(
+  execution.events.incident(
     categoryOf(error, 'MOVE_FAILED'),
     `${labware.name} was not ${what} by ${transporter}: ${messageOf(error).replace(/\.$/, '')}; ${where}`,
     thread,
@@ -208,7 +208,7 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
   // The action is to be done at another device.
   if (state.retry_on !== before) throw thread.control.leaves('again')
   if (going === 'on')
-    execution.incident('MOVE_CONTINUED', `an operator says that ${labware.name} is at ${to}`, thread, { severity: 'INFO' })
+    execution.events.incident('MOVE_CONTINUED', `an operator says that ${labware.name} is at ${to}`, thread, { severity: 'INFO' })
   thread.control.recovered('MOVING')
 }
 
@@ -228,7 +228,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
   let letGo: (() => void) | undefined
   let takeBack: (() => void) | undefined
   try {
-    await thread.execution.mayBegin()
+    await thread.execution.gate.mayBegin()
     letGo = holdAll(thread, move.hop)
     const preparing = { signal, beforeMotion: () => sync.beforePreparing() }
     const open = (position: string) => {

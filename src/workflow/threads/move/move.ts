@@ -35,7 +35,12 @@ export class MoveRun {
   #publish(action_status: ActionStatus): void {
     const { thread, action_id } = this
     const { execution } = thread
-    execution.emit('ACTION', action_id, action_status, Object.assign(thread.context(), { action_id, action_status, action_name: null }))
+    execution.events.emit(
+      'ACTION',
+      action_id,
+      action_status,
+      Object.assign(thread.context(), { action_id, action_status, action_name: null }),
+    )
     execution.timeline.move(this, action_status)
   }
 }
