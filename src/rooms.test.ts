@@ -107,10 +107,9 @@ const generators = [
 const longFunctions: string[] = []
 const mostLines = 80
 
-/** Classes over the limit. The list may only shrink, and never holds a class of `bench`, `coordinator`, `workflow/state` or `threads`. */
+/** Classes over the limit. The list may only shrink, and never holds a class of `bench`, `coordinator`, `workflow/runs`, `state` or `threads`. */
 const largeClasses: string[] = [
   'src/devices/instrument.ts Instrument',
-  'src/workflow/runs/execution.ts Execution',
   'src/workflow/scheduler/scheduler.ts Scheduler',
 ]
 const mostMembers = 60
@@ -124,13 +123,11 @@ const longFiles: string[] = [
   'src/events/log_writer.ts',
   'src/http/openapi.ts',
   'src/web/needs.ts',
-  'src/workflow/runs/execution.ts',
-  'src/workflow/runtime.ts',
   'src/workflow/scheduler/scheduler.ts',
 ]
 const mostFileLines = 400
 /** Rooms in which nothing may be over a limit. */
-const withoutExceptions = /^src\/(bench|coordinator|workflow\/(state|threads))\//
+const withoutExceptions = /^src\/(bench|coordinator|workflow\/(runs|state|threads))\//
 
 type Import = { file: string; to: string; dynamic: boolean; typeOnly: boolean }
 

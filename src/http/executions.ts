@@ -302,7 +302,7 @@ function verb(name: string, summary: string, tell: (execution: Execution) => str
 function stateOf({ runs }: Rooms, param: (name: string) => string): string | undefined {
   const { records } = runs.runtime
   const execution_id = param('execution_id')
-  return runs.runtime.execution(execution_id)?.paused ? 'PAUSED' : records.execution(execution_id)?.status
+  return runs.runtime.runs.get(execution_id)?.paused ? 'PAUSED' : records.execution(execution_id)?.status
 }
 
 /** Words the effect of a resume of the execution. */

@@ -525,7 +525,7 @@ test('a handler may do at once what an operator may', async (t) => {
     system: undefined as unknown,
     handle: (_: string, { execution_id }: Readonly<Record<string, unknown>>) => abort(String(execution_id)),
   }
-  const abort = (execution_id: string) => runtime.execution(execution_id)!.abort('a handler wanted it so')
+  const abort = (execution_id: string) => runtime.runs.get(execution_id)!.abort('a handler wanted it so')
   for (const name of ['SUBMISSION.ACCEPTED', 'THREAD.CREATED', 'ACTION.RESOLVED', 'ACTION.PICKING', 'THREAD.EXECUTING_ACTION'] as const) {
     const built = testRuntime([topology, { ...mixing([mix]), on: { [name]: [stop] } }])
     runtime = built.runtime

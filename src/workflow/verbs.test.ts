@@ -506,7 +506,7 @@ async function live(t: Test, members: object = {}, faults: InjectedFault[] = [])
     variables: {},
     operator_id: null,
   })
-  const execution = made.runtime.execution(execution_id)!
+  const execution = made.runtime.runs.get(execution_id)!
   const ringing = setInterval(() => clock.ringNext(), 1)
   t.teardown(() => clearInterval(ringing))
   return { ...made, execution }

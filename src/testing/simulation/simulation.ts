@@ -66,7 +66,7 @@ class Simulation {
   constructor(scene: Scene, dice: Dice) {
     this.#scene = scene
     this.#dice = dice
-    this.#watch = new Watch((execution_id) => this.#service?.runtime.execution(execution_id))
+    this.#watch = new Watch((execution_id) => this.#service?.runtime.runs.get(execution_id))
     this.#service = new Service({
       scene,
       dice,
@@ -88,7 +88,7 @@ class Simulation {
   }
 
   #executions(): Execution[] {
-    return this.#service.runtime.executions()
+    return this.#service.runtime.runs.all()
   }
 
   #mayDie(): void {

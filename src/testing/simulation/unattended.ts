@@ -26,7 +26,7 @@ export async function leaveAlone(seed: number): Promise<Verdict> {
     faults,
     onTold() {
       news++
-      const live = runtime.executions()[0]?.live() ?? []
+      const live = runtime.runs.all()[0]?.live() ?? []
       if (pauses.has(news) && live.length > 0) dice.pick(live).control.pause('manual')
     },
   })

@@ -71,9 +71,9 @@ test('of runs that have ended twenty are known to their depth, fewer where they 
   const { runtime } = testRuntime([topology, mixing])
   const ids: string[] = []
   for (let n = 0; n < 25; n++) ids.push((await run(runtime, { workflow: 'mixing' })).execution_id)
-  const known = () => runtime.executions().map(({ execution_id }) => execution_id)
+  const known = () => runtime.runs.all().map(({ execution_id }) => execution_id)
   t.same(known(), ids.slice(-20))
-  t.equal(runtime.submissions().length, 20)
+  t.equal(runtime.runs.all().flatMap(({ submissions }) => submissions).length, 20)
 
   const many = Array.from({ length: 700 }, (_, n) => `g${n}`)
   const long = await run(runtime, { workflow: 'mixing', groups: groups(...many) })

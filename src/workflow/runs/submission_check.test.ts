@@ -130,7 +130,7 @@ test('what is submitted STANDALONE, or without groups, is a run of its own', asy
   for (const asked of [{ groups: group('g2') }, { batch_mode: 'JOIN_EXISTING' as const, groups: [] }]) {
     t.not(await begin(runtime, { workflow: 'poured', ...asked }), first)
   }
-  for (const execution of runtime.executions()) {
+  for (const execution of runtime.runs.all()) {
     execution.abort('the test is over')
     await runtime.over(execution)
   }

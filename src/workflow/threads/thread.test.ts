@@ -359,7 +359,7 @@ test('17: the last event of a thread says why it ended, and so its record keeps 
       faults: [{ operation: 'mix', call: 1, does: 'fail' }],
       onTold: (event) => sink?.onEvent(event),
     })
-    sink = new ExecutionTrackingSink({ stores: [records], find: (execution_id) => runtime.execution(execution_id) })
+    sink = new ExecutionTrackingSink({ stores: [records], find: (execution_id) => runtime.runs.get(execution_id) })
     const execution = await begin(runtime, { workflow: 'work' })
     const plate = await threadIn(execution, 'plate', 'PAUSED')
     plate.control.recover(decision)

@@ -174,7 +174,7 @@ for (const [what, bench, document, prepared] of [
 
 test('labware of a run that is aborted before the arm was sent is nowhere but where it stood', async (t) => {
   const { deeds, card, runtime, incidents } = opened(toPad)
-  card.onSync = (n) => n === begun.length + 1 && runtime.executions()[0]!.abort('it is enough')
+  card.onSync = (n) => n === begun.length + 1 && runtime.runs.all()[0]!.abort('it is enough')
   const execution = await begin(runtime, asked)
   await runtime.over(execution)
   t.same(deeds.includes('pick'), false)
@@ -234,7 +234,7 @@ test('a card that is full once the arm has picked does not keep the labware in t
 
 test('when the service stands down, no move is begun, and the state does not say that one was', async (t) => {
   const { card, runtime, deeds } = opened(toPad)
-  card.onBegun = () => void runtime.executions()[0]!.standDown(Promise.resolve())
+  card.onBegun = () => void runtime.runs.all()[0]!.standDown(Promise.resolve())
   await begin(runtime, asked)
   for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
   t.same(deeds, begun)
@@ -243,7 +243,7 @@ test('when the service stands down, no move is begun, and the state does not say
 
 test('when the patience with a move is over and the state is written no more, the arm does not go on', async (t) => {
   const { runtime, deeds, onCarry } = opened(toPad)
-  onCarry.push((verb) => verb === 'pick' && runtime.executions()[0]!.leave())
+  onCarry.push((verb) => verb === 'pick' && runtime.runs.all()[0]!.leave())
   await begin(runtime, asked)
   for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
   t.same(deeds, [...begun, 'sync', 'pick'])
