@@ -108,10 +108,7 @@ const longFunctions: string[] = []
 const mostLines = 80
 
 /** Classes over the limit. The list may only shrink, and never holds a class of `bench`, `coordinator`, `workflow/runs`, `state` or `threads`. */
-const largeClasses: string[] = [
-  'src/devices/instrument.ts Instrument',
-  'src/workflow/scheduler/scheduler.ts Scheduler',
-]
+const largeClasses: string[] = ['src/devices/instrument.ts Instrument']
 const mostMembers = 60
 
 /** Files over the limit, without tests and generated files; the rules of the list of classes hold. */
@@ -123,7 +120,6 @@ const longFiles: string[] = [
   'src/events/log_writer.ts',
   'src/http/openapi.ts',
   'src/web/needs.ts',
-  'src/workflow/scheduler/scheduler.ts',
 ]
 const mostFileLines = 400
 /** Rooms in which nothing may be over a limit. */

@@ -26,7 +26,7 @@ import { barcodesMustBeFree, checkSubmission, openRunFor, readMustBeFree, starts
 import { type Standing, StandingLabwareStore } from './standing_labware.ts'
 import type { RunStates } from './state/entry.ts'
 import type { RunMode } from './state/modes.ts'
-import type { Checkpoint, SubmissionState } from './state/run.ts'
+import type { Checkpoint } from './state/run.ts'
 import type { SubmissionRequest } from './state/submission_request.ts'
 import { submittedBefore } from './submission_ids.ts'
 import type { OperatorVerdict } from './threads/action/late_calls.ts'
@@ -197,7 +197,7 @@ export class Runtime {
     return { submission_id: submission.submission_id, execution_id: execution.execution_id, status: 'IN_PROGRESS' }
   }
 
-  /** Answers what was answered before. */
+  /** Waits until the earlier submission outlasts the service, and returns it. */
   async #again(before: SubmissionRecord): Promise<SubmissionRecord> {
     await this.runs.get(before.execution_id)?.state.persisted()
     return before

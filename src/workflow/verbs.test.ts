@@ -393,7 +393,7 @@ test('a device call that takes too long holds the thread, and goes on', async (t
     incidents.map(({ category }) => category),
     ['RECOVERABLE_TIMEOUT'],
   )
-  t.equal(execution.environment.scheduler.holder('mixer'), plate.thread_id, 'nobody else gets the device')
+  t.equal(execution.environment.scheduler.holds.holder('mixer'), plate.thread_id, 'nobody else gets the device')
   plate.control.stop()
   const events = await over()
   t.ok(events.includes('ACTION mix ABORTED') && events.includes('THREAD plate ABORTED'))
@@ -539,7 +539,7 @@ test('labware in a gripper is put by hand where it was going, and CONTINUE goes 
   t.match(runtime.labware(), [{ labware: { labware_id: id, held_by: 'arm' }, thread: { name: 'plate' } }])
   runtime.relocate(id, { position: 'nest' })
   t.equal(plate.labware.held_by, null)
-  t.equal(execution.environment.scheduler.userOf('arm'), undefined, 'the gripper is free for others')
+  t.equal(execution.environment.scheduler.transporters.holder('arm'), undefined, 'the gripper is free for others')
   plate.control.recover('CONTINUE')
   const events = await over()
   t.ok(events.includes('METHOD mix_it COMPLETED'))

@@ -167,7 +167,7 @@ function mustBeFree({ labware, environment, thread }: PlacedLabware, position: s
   }
   if (reserved_for !== null && reserved_for !== (thread?.thread_id ?? labware.labware_id))
     throw refused(`it is reserved for thread ${reserved_for}`)
-  const holder = device === null ? undefined : scheduler.holder(device)
+  const holder = device === null ? undefined : scheduler.holds.holder(device)
   const isOurs = holder === undefined || holder === thread?.thread_id || holder === thread?.joining?.owner.thread_id
   if (!isOurs) throw refused(`thread ${holder} holds ${device}`)
   return device
@@ -185,7 +185,7 @@ function letGo({ labware, environment, thread }: PlacedLabware): void {
   const nowhereElse = { held_by: null, placing: undefined }
   if (thread) thread.setLabware(nowhereElse)
   else if (environment.labware.has(labware.labware_id)) environment.labware.set(labware.labware_id, { ...labware, ...nowhereElse })
-  if (held_by !== null && thread) environment.scheduler.giveBack(held_by, thread.thread_id)
+  if (held_by !== null && thread) environment.scheduler.transporters.giveBack(held_by, thread.thread_id)
 }
 
 /** An action for which it had come, and that has not begun, waits for it anew. */

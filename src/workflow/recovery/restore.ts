@@ -73,7 +73,7 @@ function putBack(thread: LabwareThread, position: string): void {
   // Nobody else uses the transporter before it has set down what it has in its gripper.
   const { held_by } = labware
   if (held_by !== null) scheduler.take(held_by, thread_id, () => {})
-  const isKept = held_by !== null && placing !== null && scheduler.graph.positions.has(placing) && scheduler.keep(thread_id, placing)
+  const isKept = held_by !== null && placing !== null && scheduler.graph.positions.has(placing) && scheduler.holds.keep(thread_id, placing)
   if (!isKept) thread.set({ placing: null })
 }
 

@@ -89,7 +89,7 @@ test('a thread that was aborted with a full gripper does not take the arm again'
   })
   const { execution, scheduler } = await restored(run)
   t.equal(named(execution, 'p').status.current, 'ABORTED')
-  t.equal(scheduler.userOf('arm'), undefined)
+  t.equal(scheduler.transporters.holder('arm'), undefined)
 })
 
 test('a stop that was saved is not forgotten', async (t) => {
@@ -158,7 +158,7 @@ test('an arm that a run had which cannot be taken up is free for others', async 
     { what: /p was in the gripper of arm/ },
     { what: /q stood at c, and cannot be there now/ },
   ])
-  t.equal(environment.scheduler.userOf('arm'), undefined)
+  t.equal(environment.scheduler.transporters.holder('arm'), undefined)
 })
 
 test('a real arm puts nothing back into a storage before somebody has looked', async (t) => {

@@ -12,7 +12,7 @@ import type { RunEnvironment } from '../threads/run_environment.ts'
 import { Bus } from './bus.ts'
 import { Flood, flooding } from './flood.ts'
 
-/** Where the events of all runs go. */
+/** The receivers of the events of all runs. */
 export type EventOutlets = {
   hub: Pick<Hub, 'emit' | 'incident'>
   /** The system, as handlers see it that are bound to it. */

@@ -86,7 +86,7 @@ async function begin(thread: LabwareThread): Promise<void> {
  * the labware also while its run is paused, and keeps the position for it as before.
  */
 function isWaitingByHand({ thread_id, status, state, environment }: LabwareThread): boolean {
-  return status.current === 'AWAITING_MANUAL_PLACE' && environment.scheduler.keep(thread_id, state.starts_at)
+  return status.current === 'AWAITING_MANUAL_PLACE' && environment.scheduler.holds.keep(thread_id, state.starts_at)
 }
 
 /** Whether a person must look at labware that nobody has reported: a real arm would reach for it, or its barcode is to be read. */

@@ -163,7 +163,7 @@ test('a device that cannot be made ready holds the thread before anything is bou
   const { thread, decide, incidents, execution } = await held([{ operation: 'ready', device_id: 'mixer', call: 1, does: 'fail' }])
   t.equal(thread.control.pausedAt, 'ACTION_RESOLUTION')
   t.ok(incidents.some(({ category }) => category === 'DEVICE_INIT_FAILED'))
-  t.equal(execution.environment.scheduler.holder('mixer'), undefined, 'it is free for others meanwhile')
+  t.equal(execution.environment.scheduler.holds.holder('mixer'), undefined, 'it is free for others meanwhile')
   await decide('RETRY')
   t.equal(execution.phase.current, 'completed')
 })

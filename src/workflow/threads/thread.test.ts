@@ -75,7 +75,7 @@ test('1: what a thread waited for when it was aborted is never granted to it', a
   const atItsEnd = told.length
   first.control.recover('RETRY_OP')
   await runtime.over(execution)
-  t.equal(execution.environment.scheduler.holder('mixer'), undefined)
+  t.equal(execution.environment.scheduler.holds.holder('mixer'), undefined)
   t.same(
     told.slice(atItsEnd).filter(({ context }) => context.thread_id === second.thread_id),
     [],
@@ -86,7 +86,7 @@ test('4: one that takes part never asks for the device: it has what its owner ha
   const { runtime, told } = testRuntime([topology, pouring(joining)])
   const execution = await begin(runtime, { workflow: 'work' })
   const cup = await threadIn(execution, 'cup', 'EXECUTING_ACTION')
-  t.equal(execution.environment.scheduler.holder('robot'), named(execution, 'plate').thread_id)
+  t.equal(execution.environment.scheduler.holds.holder('robot'), named(execution, 'plate').thread_id)
   await runtime.over(execution)
   t.same(
     told.filter(
@@ -195,7 +195,7 @@ test('8: a thread that is paused between actions holds no device, neither here n
   plate.control.pause('manual')
   await until(() => plate.status.current === 'PAUSED')
   t.equal(holds, 0)
-  t.equal(execution.environment.scheduler.holder('mixer'), undefined)
+  t.equal(execution.environment.scheduler.holds.holder('mixer'), undefined)
   execution.resume()
   await runtime.over(execution)
   t.equal(holds, 0)

@@ -285,7 +285,7 @@ export class LabwareThread extends Entry<'thread'> {
   releaseDevice(): void {
     if (this.device === null) return
     this.endLease()
-    this.environment.scheduler.release(this.thread_id, this.device)
+    this.environment.scheduler.holds.release(this.thread_id, this.device)
     this.device = null
   }
 

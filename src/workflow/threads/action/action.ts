@@ -87,7 +87,7 @@ export class ActionRun {
     const position =
       device === null
         ? undefined
-        : thread.environment.scheduler.reserveSite(device, thread.thread_id, this.#siteOf(thread), this.owner.thread_id)
+        : thread.environment.scheduler.holds.reserveSite(device, thread.thread_id, this.#siteOf(thread), this.owner.thread_id)
     if (position === undefined) throw new LabError('conflict', `there is no free site at ${device} for ${thread.labware.name}`)
     return position
   }
@@ -95,7 +95,7 @@ export class ActionRun {
   /** Whether the device has a site for the labware of a thread now: other labware may not have left yet. */
   hasSiteFor(thread: Carrier): boolean {
     const { device, owner } = this
-    return device !== null && thread.environment.scheduler.hasSite(device, thread.thread_id, this.#siteOf(thread), owner.thread_id)
+    return device !== null && thread.environment.scheduler.holds.hasSite(device, thread.thread_id, this.#siteOf(thread), owner.thread_id)
   }
 
   /** The site that the plan says; counts from 1. */

@@ -103,7 +103,7 @@ export class BodyRun {
             })
             return await this.#outcomeOf(call, operation, limit_s)
           } finally {
-            scheduler.endWork(device)
+            scheduler.access.endWork(device)
           }
         } catch (error) {
           if (error instanceof Interrupt) throw error

@@ -37,7 +37,7 @@ export async function reserve(thread: LabwareThread, action: ActionRun): Promise
         beforeMotion: () => thread.execution.gate.beforeMotion(),
       })
     } finally {
-      thread.environment.scheduler.endWork(device)
+      thread.environment.scheduler.access.endWork(device)
     }
   } catch (error) {
     throw refused(thread, action.plan, { device, error })
@@ -50,7 +50,7 @@ export async function reserve(thread: LabwareThread, action: ActionRun): Promise
 
 /** Gives back a device that did not get ready. Returns what is to be thrown. */
 function refused(thread: LabwareThread, plan: ActionPlan, { device, error }: { device: string; error: unknown }): unknown {
-  thread.environment.scheduler.release(thread.thread_id, device)
+  thread.environment.scheduler.holds.release(thread.thread_id, device)
   if (error instanceof Interrupt) return error
   if (thread.control.signal.aborted) return new Interrupt('abort')
   thread.execution.events.incident(categoryOf(error, 'DEVICE_INIT_FAILED'), `${device} cannot be used: ${messageOf(error)}`, thread, {

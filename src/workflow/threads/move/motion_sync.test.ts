@@ -251,12 +251,12 @@ test('when the patience with a move is over and the state is written no more, th
 
 test('an operation that waits for an arm to be out of the device is not begun when the service stands down meanwhile', async (t) => {
   const { deeds, runtime, onCarry } = opened(toMixer)
-  onCarry.push((verb) => verb === 'place' && runtime.environments.live!.scheduler.reachIn('another', ['nest']))
+  onCarry.push((verb) => verb === 'place' && runtime.environments.live!.scheduler.access.reachIn('another', ['nest']))
   const execution = await begin(runtime, asked)
   const [thread] = execution.threads.values()
   await until(() => thread!.control.waiting?.what === 'all arms to be out of mixer')
   void execution.standDown(Promise.resolve())
-  execution.environment.scheduler.reachedIn('another')
+  execution.environment.scheduler.access.reachedIn('another')
   for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
   t.notOk(deeds.includes('mix'))
 })
