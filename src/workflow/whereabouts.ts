@@ -139,15 +139,15 @@ function underWay(thread: LabwareThread): string | undefined {
   const { move, status, joining, action, execution } = thread
   const { pausedAt, waiting } = thread.control
   const owner = (joining && execution.find(joining.owner.thread_id)) ?? thread
-  if (owner.control.pausedAt === 'DEVICE_TIMEOUT') return `${owner.device} may still work on it`
+  if (owner.control.pausedAt === 'DEVICE_TIMEOUT') return `${owner.device.name} may still work on it`
   if (pausedAt === 'MOVE') return undefined
   if (move) return `${move.hop.transporter} brings it from ${move.hop.from} to ${move.hop.to}`
   // What begins this very moment begins with it.
   if (joining && owner.status.current === 'EXECUTING_ACTION' && owner.action?.arrived.get(thread.labware.template) === thread)
-    return `${owner.device ?? owner.name} works on it`
+    return `${owner.device.name ?? owner.name} works on it`
   // The body of its own action may wait for a person who has it in hand.
   const isInHand = action && (waiting?.kind === 'operator' || waiting?.kind === 'event')
-  if (status.current === 'EXECUTING_ACTION' && !isInHand) return `${owner.device ?? owner.name} works on it`
+  if (status.current === 'EXECUTING_ACTION' && !isInHand) return `${owner.device.name ?? owner.name} works on it`
   return waiting ? undefined : `its thread is ${status.current}`
 }
 

@@ -132,7 +132,7 @@ class Search {
     this.#begin = free.map(({ labware, device, thread_id }) => ({
       at: scheduler.whereIs(labware.labware_id) ?? null,
       next: 0,
-      device: device ?? [...scheduler.graph.devices].find((one) => scheduler.holds.holder(one) === thread_id) ?? null,
+      device: device.name ?? [...scheduler.graph.devices].find((one) => scheduler.holds.holder(one) === thread_id) ?? null,
     }))
   }
 

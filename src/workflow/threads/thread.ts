@@ -20,6 +20,7 @@ import type { MoveRun } from './move/move.ts'
 import { ActionExit, categories, Fatal, Interrupt, type PauseReason, type RetrySite } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
 import type { Slots } from './slots.ts'
+import { ThreadDevice } from './thread_device.ts'
 
 /** The answer of a person to an instruction. */
 export interface Confirmation {
@@ -92,11 +93,9 @@ export class LabwareThread extends Entry<'thread'> {
   isWitnessed = false
   /** Resolves when the hop that is under way has ended. */
   carrying: Promise<void> | null = null
-  /** The device that the thread has for its action. */
-  device: string | null = null
+  readonly device = new ThreadDevice(this)
   /** The owner about whose error somebody must decide; this thread takes part in its action. */
   following: LabwareThread | null = null
-  #endLease: (() => void) | undefined
   /** Says when the thread may go on: waits, pauses, stops, skips and decisions. */
   readonly control: ThreadControl = new ThreadControl(this)
 
@@ -274,30 +273,6 @@ export class LabwareThread extends Entry<'thread'> {
     this.execution.events.incident('ACTION_CONTINUED', `an operator says that ${name} of ${this.name} is dealt with`, this, {
       severity: 'INFO',
     })
-  }
-
-  /** The thread has the device until `releaseDevice`. */
-  takeDevice(device: string): void {
-    this.device = device
-    this.leaseDevice()
-  }
-
-  releaseDevice(): void {
-    if (this.device === null) return
-    this.endLease()
-    this.environment.scheduler.holds.release(this.thread_id, this.device)
-    this.device = null
-  }
-
-  /** Ends the lease of the device, which the thread still has. */
-  endLease(): void {
-    this.#endLease?.()
-  }
-
-  /** Leases the device that the thread has, if it has one. */
-  leaseDevice(): void {
-    const { equipment } = this.environment
-    this.#endLease = this.device === null ? undefined : equipment.hold?.(this.device, this.execution.execution_id)
   }
 }
 

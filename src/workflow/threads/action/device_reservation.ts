@@ -42,7 +42,7 @@ export async function reserve(thread: LabwareThread, action: ActionRun): Promise
   } catch (error) {
     throw refused(thread, action.plan, { device, error })
   }
-  thread.takeDevice(device)
+  thread.device.take(device)
   action.status.become('RESOLVED')
   thread.become('ACTION_LOCATION_RESOLVED')
   action.bind(device)

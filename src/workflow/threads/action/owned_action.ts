@@ -46,7 +46,7 @@ export async function act(
       if (to !== 'again') return passed(thread, method, to)
     } finally {
       thread.forgetSkip(key)
-      thread.releaseDevice()
+      thread.device.release()
       thread.action = null
     }
   }
