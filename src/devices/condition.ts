@@ -209,13 +209,10 @@ export class Condition {
     if (!this.halts.isOwed) return
     if (!this.halts.isPending) await this.#mustBeHalted(unheard)
     // A driver waits for its instrument itself. A program may use the port for its halt still.
-    else if (this.#driven?.device.described) await this.#mustAcknowledge()
-  }
-
-  /** Waits for the halt that is under way. Throws `no_reply` when the device does not acknowledge it. */
-  async #mustAcknowledge(): Promise<void> {
-    const isHalted = await inTime(this.#around.clock, this.halts.acknowledged, standing_ms).catch(() => false)
-    if (!isHalted) throw this.#suspect('stop', new LabError('no_reply', unheard), true)
+    else if (this.#driven?.device.described) {
+      const isHalted = await inTime(this.#around.clock, this.halts.acknowledged, standing_ms).catch(() => false)
+      if (!isHalted) throw this.#suspect('stop', new LabError('no_reply', unheard), true)
+    }
   }
 
   /**
@@ -224,13 +221,9 @@ export class Condition {
    */
   async connected(): Promise<void> {
     if (this.halts.isOwed) await this.#mustBeHalted(unheard)
-    else if (this.#unhaltable) this.#mindWhatIsOn()
-    else if (this.#on_restart === 'halt' && this.leftOn.fromBefore) await this.#mustBeHalted(unheeded)
-  }
-
-  /** Latches that a device was left on when the service ended, and that no stop ends that. */
-  #mindWhatIsOn(): void {
-    if (this.leftOn.fromBefore && !this.isInitialized) this.#suspect('stop', new LabError('device_failed', unstoppable), true)
+    else if (this.#unhaltable) {
+      if (this.leftOn.fromBefore && !this.isInitialized) this.#suspect('stop', new LabError('device_failed', unstoppable), true)
+    } else if (this.#on_restart === 'halt' && this.leftOn.fromBefore) await this.#mustBeHalted(unheeded)
   }
 
   /**

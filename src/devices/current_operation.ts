@@ -19,10 +19,11 @@ export class CurrentOperation {
   readonly #known: Known
   readonly #around: Pick<InstrumentContext, 'clock' | 'ledger' | 'log'>
   readonly #failed: Failed
-  #run: OperationRun | undefined
+  run: OperationRun | undefined
   /** Aborts the run. The next run has the same controller unless it was aborted: a new one costs more than all else about a short operation. */
   #abort = new AbortController()
-  #last: OperationRecord | null = null
+  /** The last operation that has ended; null where none has since this start, and nobody has asked the history. */
+  last: OperationRecord | null = null
 
   constructor(known: Known, around: Pick<InstrumentContext, 'clock' | 'ledger' | 'log'>, failed: Failed) {
     this.#known = known
@@ -30,18 +31,9 @@ export class CurrentOperation {
     this.#failed = failed
   }
 
-  get run(): OperationRun | undefined {
-    return this.#run
-  }
-
-  /** The last operation that has ended; null where none has since this start, and nobody has asked the history. */
-  get last(): OperationRecord | null {
-    return this.#last
-  }
-
   /** The operation that runs, as people see it. */
   get shown(): DeviceInfo['operation'] {
-    const run = this.#run
+    const run = this.run
     if (!run) return null
     const { operation_id, started, notice } = run.record
     const { name, ending, progress, secondsLeft: seconds_left } = run
@@ -50,24 +42,24 @@ export class CurrentOperation {
 
   /** Finds the last operation in the history, unless one has ended since this start. */
   async recall(): Promise<void> {
-    if (this.#last) return
+    if (this.last) return
     const last = await this.#around.ledger.lastOf(this.#known.device_id)
-    this.#last ??= last
+    this.last ??= last
   }
 
   /** Throws `busy` while the device does something. */
   mustBeIdle(): void {
-    if (!this.#run) return
+    if (!this.run) return
     const { device_id, time_scale } = this.#known
-    const left = Math.ceil(this.#run.secondsLeft)
-    throw new LabError('busy', `${device_id} is running ${this.#run.name}, about ${left} s left; wait for that, or stop it`, {
+    const left = Math.ceil(this.run.secondsLeft)
+    throw new LabError('busy', `${device_id} is running ${this.run.name}, about ${left} s left; wait for that, or stop it`, {
       retry_after_s: Math.max(1, left / time_scale),
     })
   }
 
   /** Returns the operation with this id, which runs and belongs to no run of a workflow. Throws `conflict`. */
   endable(operation_id: string): OperationRun {
-    const run = this.#run
+    const run = this.run
     const { device_id } = this.#known
     if (run?.record.operation_id !== operation_id) throw new LabError('conflict', `${device_id} does not run this operation any more`)
     if (run.execution_id === null) return run
@@ -86,8 +78,8 @@ export class CurrentOperation {
     const { device_id, time_scale } = this.#known
     if (this.#abort.signal.aborted) this.#abort = new AbortController()
     const task = this.taskOf(name, params)
-    this.#run = new OperationRun(ledger.begin(device_id, name, params), { clock, time_scale, task, execution_id, abort: this.#abort })
-    return this.#run
+    this.run = new OperationRun(ledger.begin(device_id, name, params), { clock, time_scale, task, execution_id, abort: this.#abort })
+    return this.run
   }
 
   /** Writes down what a run comes to, whatever that is, and returns it or rejects with it. */
@@ -111,15 +103,15 @@ export class CurrentOperation {
     const outcome = { detail: failure?.message ?? null, reason: failure?.code ?? null, result, ended_early }
     if (ended_early) run.record.notice = null
     this.#around.ledger.end(run.record, outcome, data)
-    this.#last = run.record
-    this.#run = undefined
+    this.last = run.record
+    this.run = undefined
     return data === undefined ? result : { ...result, data }
   }
 
   /** Takes over what the instrument began before this start and ends by itself: until then the device is busy. */
   async adopt(device: Device): Promise<void> {
     const going = await device.underWay?.()
-    if (going && !this.#run) void this.#waitFor(device, going)
+    if (going && !this.run) void this.#waitFor(device, going)
   }
 
   async #waitFor(device: Device, { operation, seconds_left }: UnderWay): Promise<void> {

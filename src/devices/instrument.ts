@@ -329,16 +329,6 @@ export class Instrument {
     this.operation.mustBeIdle()
   }
 
-  /** Refuses what cannot begin now. */
-  #refuse(name: string): void {
-    if (this.#closing) throw new LabError('stopping', `${this.#closing}; ask again when it is back`, { retry_after_s: 5 })
-    this.operation.mustBeIdle()
-    if (name === 'initialize') return
-    this.condition.mustNotBeLatched()
-    this.#presence?.mustBeConnected()
-    this.condition.mustBeInitialized()
-  }
-
   /** Runs anything that is done with the device: checks the lock, one run at a time, with a deadline, a record, and a latch on a failure. */
   async #undertake(
     name: string,
@@ -347,7 +337,13 @@ export class Instrument {
     work: (run: OperationRun) => Promise<void>,
   ): Promise<PerformResult> {
     this.lock.admit(by)
-    this.#refuse(name)
+    if (this.#closing) throw new LabError('stopping', `${this.#closing}; ask again when it is back`, { retry_after_s: 5 })
+    this.operation.mustBeIdle()
+    if (name !== 'initialize') {
+      this.condition.mustNotBeLatched()
+      this.#presence?.mustBeConnected()
+      this.condition.mustBeInitialized()
+    }
     const run = this.operation.begin(name, params, by ? null : this.lock.execution_id)
     begun?.(run.record)
     return this.operation.completed(run, () => work(run))

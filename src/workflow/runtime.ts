@@ -30,7 +30,6 @@ import type { Checkpoint } from './state/run.ts'
 import type { SubmissionRequest } from './state/submission_request.ts'
 import { submittedBefore } from './submission_ids.ts'
 import type { OperatorVerdict } from './threads/action/late_calls.ts'
-import type { RunEnvironment } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
 import { leftOn, type PlacedLabware, placedLabware, relocate } from './whereabouts.ts'
 
@@ -166,7 +165,7 @@ export class Runtime {
   /**
    * Begins a run, or puts more groups into one that is open. What is wrong is said before anything happens: `not_found` for
    * a workflow that is not there, `invalid` for what can never be, `conflict` for what cannot be now, `overloaded` for one too many. What
-   * was submitted before under the id that the caller chose is answered again; `conflict` where that was something else.
+   * was submitted before under the id that the caller chose is answered again; `conflict` where that was something else. `storage` where the card does not take it: a run of that one submission is given up then.
    */
   async submit(asked: SubmissionRequest): Promise<Pick<SubmissionRecord, 'submission_id' | 'execution_id' | 'status'>> {
     // The caller may change what it has handed over.
@@ -185,7 +184,8 @@ export class Runtime {
     const open = openRunFor(workflow, request, this.runs.open())
     barcodesMustBeFree(workflow, request, this.runs.openIn(environment), open)
     this.#admission.mustHaveRoom(workflow, request, open)
-    const execution = open ?? this.#begin(workflow, environment, request)
+    const isJoinable = request.batch_mode === 'JOIN_EXISTING'
+    const execution = open ?? this.#know(new Execution(workflow, environment, { isJoinable, around: this.#around }))
     const submission = execution.add({
       submission_id: request.submission_id ?? this.#newId(),
       request,
@@ -193,7 +193,13 @@ export class Runtime {
       status: 'PENDING',
     })
     execution.start(submission)
-    await this.#persisted(execution)
+    try {
+      // A caller that was answered finds the submission after a restart.
+      await execution.state.persisted()
+    } catch (error) {
+      if (execution.submissions.length === 1) execution.abort(messageOf(error))
+      throw error
+    }
     return { submission_id: submission.submission_id, execution_id: execution.execution_id, status: 'IN_PROGRESS' }
   }
 
@@ -201,16 +207,6 @@ export class Runtime {
   async #again(before: SubmissionRecord): Promise<SubmissionRecord> {
     await this.runs.get(before.execution_id)?.state.persisted()
     return before
-  }
-
-  /** A caller that was answered finds the submission after a restart. Rejects with `storage`; a run of that one submission is given up then. */
-  async #persisted(execution: Execution): Promise<void> {
-    try {
-      await execution.state.persisted()
-    } catch (error) {
-      if (execution.submissions.length === 1) execution.abort(messageOf(error))
-      throw error
-    }
   }
 
   /**
@@ -230,8 +226,7 @@ export class Runtime {
       execution.seats.stop()
       throw error
     }
-    this.#know(execution)
-    return execution
+    return this.#know(execution)
   }
 
   /**
@@ -340,18 +335,14 @@ export class Runtime {
     return (this.#options.newId ?? flatId)()
   }
 
-  #begin(workflow: Workflow, environment: RunEnvironment, { batch_mode }: SubmissionRequest): Execution {
-    const execution = new Execution(workflow, environment, { isJoinable: batch_mode === 'JOIN_EXISTING', around: this.#around })
-    this.#know(execution)
-    return execution
-  }
-
-  #know(execution: Execution): void {
+  /** Adds a run, and has its state written where that is kept. */
+  #know(execution: Execution): Execution {
     this.runs.add(execution)
     const states = this.#options.keep?.(execution.environment.mode)
-    if (!states) return
+    if (!states) return execution
     this.standing.began(execution, states)
     execution.state.writeTo(states, execution.execution_id)
+    return execution
   }
 
   #untilStored(work: () => Promise<unknown>): Promise<unknown> {

@@ -11,6 +11,7 @@ import type { ThreadOrigin } from '../threads/carrier.ts'
 import { Channels } from '../threads/channels.ts'
 import { travel } from '../threads/journey.ts'
 import type { MethodRun } from '../threads/method.ts'
+import { MotionGate } from '../threads/move/motion_gate.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { Slots } from '../threads/slots.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
@@ -18,7 +19,6 @@ import { Timeline } from '../threads/timeline.ts'
 import { stillHeating } from './devices_of_run.ts'
 import { Groups } from './groups.ts'
 import { Inserts } from './inserts.ts'
-import { MotionGate } from './motion_gate.ts'
 import type { Operator } from './operator.ts'
 import { type EventOutlets, RunPublisher } from './run_publisher.ts'
 import { Seats } from './seats.ts'
@@ -80,15 +80,21 @@ export class Execution implements RunPorts {
   readonly #live = new Set<LabwareThread>()
 
   constructor(workflow: Workflow, environment: RunEnvironment, { isJoinable, around, saved }: ExecutionOptions) {
-    const beginning = saved ?? newExecutionState(workflow, environment, { isJoinable, now: around.now() })
+    const beginning = saved ?? {
+      execution_id: environment.newId(),
+      ...{ workflow: workflow.name, hash: workflow.hash, topology: workflow.topology.name },
+      ...{ run_mode: environment.mode, is_joinable: isJoinable },
+      ...{ started_at: around.now(), status: 'accepting' as const, names: [] },
+    }
     this.execution_id = beginning.execution_id
     this.workflow = workflow
     this.environment = environment
     this.#around = around
     this.#epoch_s = Math.max(around.now(), beginning.started_at) - around.clock.now() / 1000
     this.#entry = new Entry(this.state, 'execution', beginning)
-    // It stays as it was when the run began.
-    new Entry(this.state, 'document', documentOf(workflow))
+    // The document stays as it was when the run began. One with code is in its file alone.
+    const { on: _, ...written } = workflow.document
+    new Entry(this.state, 'document', workflow.hasCode ? null : written)
     this.seats = new Seats(environment.scheduler)
     // An event tells of the end alone.
     this.phase = new Status<Phase>(phaseTransitions, this.#entry, () => this.state.writeSoon(), { isPublished: true })
@@ -367,27 +373,4 @@ function workflowStatus({ execution_id, events }: Execution, published?: Workflo
   return new Status<WorkflowStatus>(workflowTransitions, statusAlone(published ?? 'CREATED'), publish, {
     isPublished: published !== undefined,
   })
-}
-
-function newExecutionState(
-  workflow: Workflow,
-  environment: RunEnvironment,
-  { isJoinable, now }: { isJoinable: boolean; now: number },
-): ExecutionState {
-  return {
-    execution_id: environment.newId(),
-    workflow: workflow.name,
-    hash: workflow.hash,
-    topology: workflow.topology.name,
-    run_mode: environment.mode,
-    is_joinable: isJoinable,
-    started_at: now,
-    status: 'accepting',
-    names: [],
-  }
-}
-
-/** The document of the workflow; null for one with code, which only its file has. */
-function documentOf({ hasCode, document: { on: _, ...written } }: Workflow): object | null {
-  return hasCode ? null : written
 }

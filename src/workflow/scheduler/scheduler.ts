@@ -152,20 +152,16 @@ export class Scheduler {
 
   /** The operations of a thread on its ticket. */
   readonly #calls = {
-    withdraw: (ticket: Ticket) => this.#withdraw(ticket),
-    admit: (ticket: Ticket, inputs: readonly string[]) => this.#admit(ticket, inputs),
+    withdraw: (ticket: Ticket) => {
+      this.#requests.withdraw(ticket)
+      this.#settle()
+    },
+    admit: (ticket: Ticket, inputs: readonly string[]) => {
+      if (ticket.state !== 'waiting') return
+      this.#requests.admit(ticket, inputs)
+      this.#settle()
+    },
     explain: (ticket: Ticket) => this.#requests.explain(ticket),
-  }
-
-  #withdraw(ticket: Ticket): void {
-    this.#requests.withdraw(ticket)
-    this.#settle()
-  }
-
-  #admit(ticket: Ticket, inputs: readonly string[]): void {
-    if (ticket.state !== 'waiting') return
-    this.#requests.admit(ticket, inputs)
-    this.#settle()
   }
 
   /** Whether the thread's labware could get to one of these from where it is, were they free. */

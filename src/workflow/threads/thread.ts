@@ -16,6 +16,7 @@ import type { Channels, Published } from './channels.ts'
 import { ThreadControl } from './control.ts'
 import { Frame } from './frame.ts'
 import type { MethodRun } from './method.ts'
+import type { MotionGate } from './move/motion_gate.ts'
 import type { MoveRun } from './move/move.ts'
 import { ActionExit, categories, Fatal, Interrupt, type PauseReason, type RetrySite } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
@@ -61,14 +62,7 @@ export interface RunPorts extends Publisher {
     /** Resolves when a person has taken the labware away from its end. */
     removed(thread: LabwareThread): Promise<void>
   }
-  readonly gate: {
-    /** Undefined while something new may be begun; else a promise that never resolves. */
-    mayBegin(): Promise<void> | undefined
-    /** Resolves when something may move; undefined where nothing keeps it. Rejects with `storage`. */
-    beforeMotion(): Promise<void> | undefined
-    /** Resolves when the present state is on the card, and a move that has begun may go on; undefined where it is. Rejects with `storage`. */
-    synced(): Promise<void> | undefined
-  }
+  readonly gate: MotionGate
 }
 
 export class LabwareThread extends Entry<'thread'> {

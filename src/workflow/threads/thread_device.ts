@@ -6,35 +6,31 @@ type Thread = { readonly thread_id: string; readonly environment: RunEnvironment
 
 export class ThreadDevice {
   readonly #thread: Thread
-  #name: string | null = null
+  /** The device; null while the thread has none. */
+  name: string | null = null
   #endLease: (() => void) | undefined
 
   constructor(thread: Thread) {
     this.#thread = thread
   }
 
-  /** The device; null while the thread has none. */
-  get name(): string | null {
-    return this.#name
-  }
-
   /** The thread has the device until `release`. */
   take(name: string): void {
-    this.#name = name
+    this.name = name
     this.lease()
   }
 
   release(): void {
-    if (this.#name === null) return
+    if (this.name === null) return
     this.endLease()
-    this.#thread.environment.scheduler.holds.release(this.#thread.thread_id, this.#name)
-    this.#name = null
+    this.#thread.environment.scheduler.holds.release(this.#thread.thread_id, this.name)
+    this.name = null
   }
 
   /** Leases the device, if the thread has one. */
   lease(): void {
     const { environment, execution } = this.#thread
-    this.#endLease = this.#name === null ? undefined : environment.equipment.hold?.(this.#name, execution.execution_id)
+    this.#endLease = this.name === null ? undefined : environment.equipment.hold?.(this.name, execution.execution_id)
   }
 
   /** Ends the lease of the device, which the thread still has. */

@@ -32,10 +32,8 @@ export async function reserve(thread: LabwareThread, action: ActionRun): Promise
     const clear = toGetReady(thread, device)
     if (clear) await clear
     try {
-      await getReady(thread.environment, device, {
-        signal: thread.control.signal,
-        beforeMotion: () => thread.execution.gate.beforeMotion(),
-      })
+      const { control, execution } = thread
+      await getReady(thread.environment, device, { signal: control.signal, beforeMotion: () => execution.gate.beforeMotion() })
     } finally {
       thread.environment.scheduler.access.endWork(device)
     }

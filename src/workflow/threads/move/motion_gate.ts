@@ -1,6 +1,6 @@
 // Whether something may begin or move in a run: only when the card says where everything is, and never again once the service ends.
 
-import type { RunState } from '../state/entry.ts'
+import type { RunState } from '../../state/entry.ts'
 
 export class MotionGate {
   readonly #state: RunState
