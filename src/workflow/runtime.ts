@@ -165,7 +165,7 @@ export class Runtime {
   /**
    * Begins a run, or puts more groups into one that is open. What is wrong is said before anything happens: `not_found` for
    * a workflow that is not there, `invalid` for what can never be, `conflict` for what cannot be now, `overloaded` for one too many. What
-   * was submitted before under the id that the caller chose is answered again; `conflict` where that was something else. `storage` where the card does not take it: a run of that one submission is given up then.
+   * was submitted before under the id that the caller chose is answered again; `conflict` where that was something else.
    */
   async submit(asked: SubmissionRequest): Promise<Pick<SubmissionRecord, 'submission_id' | 'execution_id' | 'status'>> {
     // The caller may change what it has handed over.
@@ -193,13 +193,7 @@ export class Runtime {
       status: 'PENDING',
     })
     execution.start(submission)
-    try {
-      // A caller that was answered finds the submission after a restart.
-      await execution.state.persisted()
-    } catch (error) {
-      if (execution.submissions.length === 1) execution.abort(messageOf(error))
-      throw error
-    }
+    await this.#persisted(execution)
     return { submission_id: submission.submission_id, execution_id: execution.execution_id, status: 'IN_PROGRESS' }
   }
 
@@ -207,6 +201,16 @@ export class Runtime {
   async #again(before: SubmissionRecord): Promise<SubmissionRecord> {
     await this.runs.get(before.execution_id)?.state.persisted()
     return before
+  }
+
+  /** A caller that was answered finds the submission after a restart. Rejects with `storage`; a run of that one submission is given up then. */
+  async #persisted(execution: Execution): Promise<void> {
+    try {
+      await execution.state.persisted()
+    } catch (error) {
+      if (execution.submissions.length === 1) execution.abort(messageOf(error))
+      throw error
+    }
   }
 
   /**
