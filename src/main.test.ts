@@ -58,7 +58,7 @@ for (const [run_mode, those] of Object.entries(modes) as [RunMode, [string, Stat
       if (run_mode === 'LIVE') for (const device of devices) await ask('POST', `/api/devices/${device}/initialize`)
       const { execution_id } = (await ask('POST', '/api/submissions', { workflow: 'patient', run_mode })) as { execution_id: string }
       const { runtime } = service.bench.runs
-      const { threads } = runtime.execution(execution_id)!
+      const { threads } = runtime.runs.get(execution_id)!
       while (!isThere([...threads.values()])) await after(10)
       const told = performance.now()
       await service.close()

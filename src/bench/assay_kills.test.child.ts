@@ -109,7 +109,7 @@ function fail(message: string): void {
 }
 
 function running(): Execution | undefined {
-  return runs.runtime.executions()[0]
+  return runs.runtime.runs.all()[0]
 }
 
 /** As the service keeps runs in other modes: the assay has no other bench than time. That stands still while the card is waited for. */
@@ -199,7 +199,7 @@ function stopInItsTracks(): void {
 
 /** The second rack of a group is `g1 tips_96 2`: which number the run gave it depends on the other groups. */
 function nameOf({ execution, plan, origin, thread_id }: LabwareThread): string {
-  const alike = [...runs.runtime.execution(execution.execution_id)!.threads.values()].filter(
+  const alike = [...runs.runtime.runs.get(execution.execution_id)!.threads.values()].filter(
     (other) => other.plan === plan && other.origin.group_id === origin.group_id,
   )
   const at = alike.findIndex((other) => other.thread_id === thread_id)

@@ -3,7 +3,7 @@
 import type { Simulation } from '../../drivers/transports/simulation.ts'
 import type { DeviceConfig } from '../config/devices.ts'
 import type { Config } from '../config.ts'
-import type { Configured } from '../devices/instrument.ts'
+import type { Configured } from '../devices/configured.ts'
 import type { Registry } from '../devices/registry.ts'
 import { LabError } from '../errors.ts'
 import type { DeviceChanges } from './differences.ts'
@@ -39,7 +39,7 @@ export function exchangeDevices({ devices }: Pick<Config, 'devices'>, { opened, 
       device.kind === 'external' || (device.kind === 'driven' ? device.transport.kind === 'simulated' : device.driver === 'simulated'),
   )
   for (const device_id of [...gone, ...unreached.map(({ device_id }) => device_id)]) {
-    if (known.has(device_id)) registry.find(device_id).mustBeOff()
+    if (known.has(device_id)) registry.find(device_id).condition.mustBeOff()
   }
   const made = new Map<string, Simulation>()
   const fresh = opened.map((device) => make(device, made))

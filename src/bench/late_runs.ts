@@ -61,13 +61,13 @@ export class LateRuns {
 
   /** The open runs that need the bench or its simulators; none before the workflows were opened. */
   get underWay(): { execution_id: string; workflow_name: string }[] {
-    const open = this.#opened?.runtime.executions().filter(({ isOver, environment }) => !isOver && environment.mode !== 'PURE_SIM') ?? []
+    const open = this.#opened?.runtime.runs.all().filter(({ isOver, environment }) => !isOver && environment.mode !== 'PURE_SIM') ?? []
     return open.map(({ execution_id, workflow }) => ({ execution_id, workflow_name: workflow.name }))
   }
 
   /** Whether a run is known and goes on the clock alone. */
   isRehearsed(execution_id: string): boolean {
-    return this.#opened?.runtime.execution(execution_id)?.environment.mode === 'PURE_SIM'
+    return this.#opened?.runtime.runs.get(execution_id)?.environment.mode === 'PURE_SIM'
   }
 
   async abort(): Promise<void> {

@@ -56,7 +56,7 @@ async function takenUp(
     records,
   }: { log: Awaited<ReturnType<typeof waiting>>['log']; saved: Parameters<typeof takeUp>[1]['saved']; records: Records },
 ) {
-  const { runtime } = testRuntime([topology, workflow], { records, ids: 1_000_000, log })
+  const { runtime } = testRuntime([topology, workflow], { records, ids: 1_000_000 })
   const said: Said = { failed: [], damaged: [], stranded: [] }
   const states = new Refusing()
   await takeUp(
@@ -69,12 +69,15 @@ async function takenUp(
     },
     {
       ...{ folder, saved, states },
+      async *events() {
+        yield* log
+      },
       failed: (_, reason) => said.failed.push(reason),
       lost: (_, { what }) => said.failed.push(what),
       damaged: (message) => said.damaged.push(message),
     },
   )
-  for (const open of runtime.executions()) open.abort('that was all')
+  for (const open of runtime.runs.all()) open.abort('that was all')
   return { runtime, ...said, dropped: states.dropped.filter((id) => id !== 'bench') }
 }
 
@@ -99,7 +102,7 @@ test('a run whose state says that it has ended is not taken up; one that only it
     const saved = { ...nothing, runs: runsOf([execution_id, { keys: isOver ? last : keys, damage: undefined }]) }
     const { runtime, failed, dropped } = await takenUp(t.testdir(), { log: isOver ? end : [], saved, records })
     t.same(failed, [])
-    t.equal(runtime.executions().length, isOver ? 0 : 1)
+    t.equal(runtime.runs.all().length, isOver ? 0 : 1)
     t.same(dropped, isOver ? [execution_id] : [])
     t.equal(records.execution(execution_id)!.ended_at, isOver ? 1 : null)
   }
@@ -138,7 +141,7 @@ test('a run whose state is damaged is not taken up, and its file is kept aside',
   const runs = runsOf([execution.execution_id, { keys, damage: 'a part of its state is missing' }])
   const saved = { ...nothing, damage: 'state-000001.jsonl (a line is missing)', runs }
   const { runtime, failed, damaged, dropped } = await takenUp(folder, { log, saved, records: new Records() })
-  t.same([runtime.executions().length, failed, dropped], [0, ['a part of its state is missing'], [execution.execution_id]])
+  t.same([runtime.runs.all().length, failed, dropped], [0, ['a part of its state is missing'], [execution.execution_id]])
   t.match(damaged, [/^executions\/state-000001\.jsonl \(a line is missing\) is damaged: it is kept as state-000001\.jsonl\.corrupt-/])
   t.equal((await readdir(folder)).length, 2)
 })
@@ -171,7 +174,7 @@ test('a run that an older version left open is not taken up: that is said, and i
   await writeFile(join(folder, `${execution.execution_id}.jsonl`), ['', ...lines, '{"together":9}', ''].join('\n'))
   const { runtime, failed, stranded } = await takenUp(folder, { log, saved: none, records: new Records() })
   t.match(stranded, [/ at (?!null)/])
-  t.same([runtime.executions().length, failed], [0, ['an older version of benchd left it open, and its state has another form']])
+  t.same([runtime.runs.all().length, failed], [0, ['an older version of benchd left it open, and its state has another form']])
   t.match(await readdir(folder), [/\.jsonl\.corrupt-/])
 })
 
@@ -181,7 +184,7 @@ test('a run in whose state nothing says where labware stands that no run moves i
   const runs = new Map([[execution.execution_id, { keys: live, damage: undefined }]])
   const { runtime, failed, stranded, dropped } = await takenUp(t.testdir(), { log, saved: { ...nothing, runs }, records: new Records() })
   t.match(stranded, [/ at (?!null)/])
-  t.same([runtime.executions().length, failed], [0, ['an older version of benchd left it open, and its state has another form']])
+  t.same([runtime.runs.all().length, failed], [0, ['an older version of benchd left it open, and its state has another form']])
   t.same(dropped, [execution.execution_id])
 })
 
@@ -192,7 +195,7 @@ test('where labware stands is said to be doubtful where a part of that is missin
     [execution.execution_id, { keys, damage: undefined }],
   ])
   const { runtime, failed } = await takenUp(t.testdir(), { log, saved: { ...nothing, runs }, records: new Records() })
-  t.equal(runtime.executions().length, 1)
+  t.equal(runtime.runs.all().length, 1)
   t.same(failed, ['labware that no run moves may stand elsewhere: a part of the state is missing'])
 })
 

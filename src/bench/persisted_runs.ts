@@ -53,6 +53,8 @@ type Around = {
   folder: string
   saved: SavedStates
   states: RunStates
+  /** The events of a run in the log. */
+  events(execution_id: string): AsyncIterable<RuntimeEvent>
   /** Tells that a run cannot be taken up. */
   failed(execution_id: string, reason: string): void
   /** The file is, and is kept under another name. */
@@ -95,8 +97,8 @@ export async function takeUp(catalog: Bench, around: Around): Promise<void> {
   standing.takenUp()
   await catalog.runtime.environments.tidy()
   for (const { execution_id, ended_at } of records.executions()) {
-    if (ended_at !== null || catalog.runtime.execution(execution_id)) continue
-    for (const event of await lastOf(catalog, execution_id)) catchUp(records, event)
+    if (ended_at !== null || catalog.runtime.runs.get(execution_id)) continue
+    for (const event of await lastOf(around, execution_id)) catchUp(records, event)
   }
 }
 
@@ -118,10 +120,11 @@ function leaveStanding(catalog: Bench, { execution: { run_mode }, threads }: Che
 type Found = { checkpoint: Checkpoint | undefined; keys: ReadonlyMap<string, unknown>; reason: string }
 
 /** Takes up a run. Where that cannot be, its labware stands where it stood; returns false. */
-async function isTakenUp(catalog: Bench, execution_id: string, { checkpoint, keys, reason }: Found, { saved, failed, lost }: Around) {
+async function isTakenUp(catalog: Bench, execution_id: string, { checkpoint, keys, reason }: Found, around: Around) {
+  const { saved, failed, lost } = around
   const { records, standing } = catalog.runtime
   // The service may have ended before the state was gone.
-  const isOver = checkpoint ? isTerminal(phaseTransitions, checkpoint.execution.status) : await hasEnded(catalog, execution_id)
+  const isOver = checkpoint ? isTerminal(phaseTransitions, checkpoint.execution.status) : await hasEnded(around, execution_id)
   if (!isOver) {
     const taken = checkpoint ? await restored(catalog, checkpoint) : reason
     if (typeof taken !== 'string') {
@@ -139,14 +142,14 @@ async function isTakenUp(catalog: Bench, execution_id: string, { checkpoint, key
 }
 
 /** Whether the log has the end of the run. */
-async function hasEnded(catalog: Bench, execution_id: string): Promise<boolean> {
-  return (await lastOf(catalog, execution_id)).some(({ entity_type }) => entity_type === 'EXECUTION')
+async function hasEnded(around: Around, execution_id: string): Promise<boolean> {
+  return (await lastOf(around, execution_id)).some(({ entity_type }) => entity_type === 'EXECUTION')
 }
 
 /** Returns the last events in the log of each thread, each submission and the run itself. */
-async function lastOf({ runtime }: Bench, execution_id: string): Promise<RuntimeEvent[]> {
+async function lastOf({ events }: Around, execution_id: string): Promise<RuntimeEvent[]> {
   const last = new Map<string, RuntimeEvent>()
-  for await (const event of runtime.events({ execution_id }))
+  for await (const event of events(execution_id))
     if (['THREAD', 'SUBMISSION', 'EXECUTION'].includes(event.entity_type)) last.set(event.entity_id, event)
   return [...last.values()]
 }

@@ -119,8 +119,8 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
     catalog,
     runtime,
     usedBy(device_id) {
-      const used = runtime
-        .executions()
+      const used = runtime.runs
+        .all()
         .find(({ isOver, environment, workflow }) => !isOver && environment.mode !== 'PURE_SIM' && hasDevice(workflow.topology, device_id))
       return used && `execution ${used.execution_id} (${used.workflow.name})`
     },
@@ -149,6 +149,7 @@ async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, repo
     folder: `${data_dir}/executions`,
     saved: hub.log.saved,
     states: keptIn(hub)('LIVE')!,
+    events: (execution_id) => hub.events({ execution_id }),
     failed(execution_id, reason) {
       reasons.set(execution_id, reason)
       hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })
@@ -156,11 +157,11 @@ async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, repo
     damaged: (message) => report({ kind: 'storage', message }),
     lost: (execution_id, { category, what }) => hub.incident(category, `look for it: ${what}; say where it is`, { execution_id }),
   })
-  const isOpen = (execution_id: string) => runtime.execution(execution_id) !== undefined
+  const isOpen = (execution_id: string) => runtime.runs.get(execution_id) !== undefined
   const aborted = await abortOrphanedRuns(file.records, {
     isTakenUp: isOpen,
     reasons,
-    events: (execution_id) => runtime.events({ execution_id }),
+    events: (execution_id) => hub.events({ execution_id }),
     emit: (event_name, context, execution_id) => hub.emit(event_name, context, execution_id),
   })
   if (aborted > 0) log.warn(`${aborted} runs were open when the service ended, and are aborted`)

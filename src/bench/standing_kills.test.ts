@@ -111,20 +111,20 @@ test('a run of an older version is not taken up either where the first start of 
       onFailed()
       yield* []
     }
-    Object.assign(runtime, { events })
     await takeUp(
       { runtime, strandLabware: () => [] },
       {
         folder: join(folder, 'executions'),
         saved: hub.log.saved,
         states: keptIn(hub)('LIVE')!,
+        events,
         failed: (_, reason) => failed.push(reason),
         lost: () => {},
         damaged: () => {},
       },
     )
-    const open = runtime.executions().length
-    for (const one of runtime.executions()) one.abort('that was all')
+    const open = runtime.runs.all().length
+    for (const one of runtime.runs.all()) one.abort('that was all')
     return { open, failed }
   }
   let isCopied = false
@@ -195,7 +195,7 @@ test('while labware.json cannot be written it is tried once at a time, however m
     standing.ended(run)
     await new Promise(setImmediate)
   }
-  for (const run of runtime.executions()) run.abort('that was all')
+  for (const run of runtime.runs.all()) run.abort('that was all')
   const tick = async () => {
     const before = next
     next = () => {}

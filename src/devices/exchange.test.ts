@@ -73,13 +73,13 @@ test('a halt that the old one has not acknowledged is repeated on the new one; w
   const [sent] = written
   await clock.run(halting)
   await clock.advance(10_000)
-  t.throws(() => instrument.mustBeOff(), { code: 'conflict', message: /d has not acknowledged its last halt/ })
+  t.throws(() => instrument.condition.mustBeOff(), { code: 'conflict', message: /d has not acknowledged its last halt/ })
   const next = another()
   await clock.run(registry.exchange([next.configured], ['d']).complete())
   await clock.advance(20_000)
   t.ok(next.written.includes(sent!), next.written.join(' '))
   t.same(leftOn(), [])
-  registry.find('d').mustBeOff()
+  registry.find('d').condition.mustBeOff()
 })
 
 test('what is undone was never begun', async (t) => {

@@ -3,18 +3,63 @@
 import { LabError } from '../errors.ts'
 import type { Limit, Limits } from './device.ts'
 import { isMultiple } from './multiple.ts'
+import { numbersOf, type Way } from './way.ts'
 
 /** The bounds that a configuration may set for a parameter. */
 export type Bounds = Record<string, { min?: number | undefined; max?: number | undefined }>
 
-/** The limits with the configured bounds put on them. A bound outside the limits changes nothing. */
-export function narrowed(limits: Limits, bounds: Bounds): Limits {
-  return Object.fromEntries(
-    Object.entries(limits).map(([name, limit]) => {
+/** The limits that no arm can pass: a coordinate outside of them is a slip of the pen, whatever the driver. */
+const metres = { min: -10_000, max: 10_000, unit: 'mm' }
+const turns = { min: -3600, max: 3600, unit: '°' }
+const world: Limits = {
+  ...{ x: metres, y: metres, z: metres, yaw: turns, pitch: turns, roll: turns },
+  ...{ base: turns, shoulder: turns, elbow: turns, wrist: turns, rail: metres, gripper: turns },
+}
+
+/** The limits of one device: those of its model, replaced by those that the instrument reported, narrowed by the configuration. */
+export class DeviceLimits {
+  readonly #device_id: string
+  readonly #model: Limits
+  #bounds: Bounds = {}
+  #learned: Limits | undefined
+  #now: Limits = {}
+
+  constructor(device_id: string, model: Limits, bounds: Bounds) {
+    this.#device_id = device_id
+    this.#model = model
+    this.bound(bounds)
+  }
+
+  /** The limits in force, and who told them. */
+  get shown(): { source: 'instrument' | 'model'; limits: Limits } {
+    return { source: this.#learned ? 'instrument' : 'model', limits: this.#now }
+  }
+
+  /** Takes the limits that the instrument reported, if it did. */
+  learn(learned: Limits | undefined): void {
+    this.#learned = learned
+    this.bound(this.#bounds)
+  }
+
+  /** Takes the bounds of a configuration. A bound outside the limits changes nothing. */
+  bound(bounds: Bounds): void {
+    this.#bounds = bounds
+    const limits = Object.entries({ ...this.#model, ...this.#learned }).map(([name, limit]) => {
       const { min = limit.min, max = limit.max } = bounds[name] ?? {}
       return [name, { ...limit, min: Math.max(limit.min, min), max: Math.min(limit.max, max) }]
-    }),
-  )
+    })
+    this.#now = Object.fromEntries(limits)
+  }
+
+  /** Throws `invalid` for parameters that the device does not take. */
+  check(params: Readonly<Record<string, unknown>>): void {
+    checkLimits(this.#device_id, params, this.#now)
+  }
+
+  /** Throws `invalid` for a point that the arm does not reach, or that is out of this world. */
+  checkWay(way: Way): void {
+    for (const spot of [way, ...(way.via ?? [])]) checkLimits(this.#device_id, numbersOf(spot), { ...world, ...this.#now })
+  }
 }
 
 /** Throws `invalid`, naming field, value and range, unless every parameter is one that the device takes. */

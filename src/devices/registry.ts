@@ -2,9 +2,10 @@
 
 import { LabError, messageOf } from '../errors.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
+import type { Configured, InstrumentContext } from './configured.ts'
 import type { Link } from './device.ts'
 import { notOpen } from './failure.ts'
-import { type Configured, Instrument, type InstrumentContext } from './instrument.ts'
+import { Instrument } from './instrument.ts'
 import type { OperationResult, StopAllResult } from './records.ts'
 
 export class Registry {
@@ -109,7 +110,7 @@ export class Registry {
       this.#around.log.error(`${device_id}: it could not be closed`, error)
     } finally {
       this.#leaving.delete(instrument)
-      instrument.handOver(next)
+      instrument.condition.handOver(next?.condition)
     }
   }
 

@@ -56,3 +56,7 @@ function needsOf(way: Way): [Skill, string][] {
   })
   return [...(via.length > 0 ? [['gateway', at] as [Skill, string]] : []), ...(access ? [['access', at] as [Skill, string]] : []), ...spots]
 }
+
+export function numbersOf(spot: Spot): Record<string, number> {
+  return 'joints' in spot ? spot.joints : spot.pose
+}

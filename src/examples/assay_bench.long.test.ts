@@ -17,7 +17,7 @@ for (const run_mode of ['LIVE', 'DEVICE_SIM']) {
     const { status, body } = await ask('POST', '/api/submissions', { json: { workflow: 'smc_assay', run_mode } })
     t.equal(status, 202, JSON.stringify(body))
     const { execution_id } = body as { execution_id: string }
-    const execution = bench.runs.runtime.execution(execution_id)!
+    const execution = bench.runs.runtime.runs.get(execution_id)!
     // In LIVE a person takes the plate away, as soon as the run asks for it.
     const ended = bench.runs.runtime.over(execution)
     const isOver = ended.then(() => true)

@@ -108,11 +108,11 @@ test('a run that was open when the backup was made stands paused where it is put
   const { execution_id, path, data_dir } = await withOpenRun(t)
   const { bench, clock } = await openedOn(t, `${data_dir}/elsewhere`, path)
   ending.push(() => closedOn(clock, bench.close()))
-  const execution = bench.runs.runtime.execution(execution_id)
+  const execution = bench.runs.runtime.runs.get(execution_id)
   t.match(execution?.paused, { reason: 'system' })
   const before = bench.hub.log.shown.seq
   await clock.advance(600_000)
-  t.match(bench.runs.runtime.execution(execution_id)?.paused, { reason: 'system' })
+  t.match(bench.runs.runtime.runs.get(execution_id)?.paused, { reason: 'system' })
   t.same(
     [...(execution?.threads.values() ?? [])].map(({ status, last_error }) => [status.current, last_error]),
     [['PAUSED', 'the service restarted']],
@@ -130,7 +130,7 @@ test('a run that has ended since the backup does not begin again where what ran 
   const { bench: first, clock: firstClock, ask, execution_id, data_dir } = await withOpenRun(t)
   const { name } = (await ask('POST', '/api/system/backups')).body as Made
   await ask('POST', `/api/executions/${execution_id}/emit`, { json: { name: 'go' } })
-  while (!first.runs.runtime.execution(execution_id)?.isOver) await firstClock.advance(1000)
+  while (!first.runs.runtime.runs.get(execution_id)?.isOver) await firstClock.advance(1000)
   t.match((await ask('GET', `/api/executions/${execution_id}`)).body, { status: 'COMPLETED' })
   await closedOn(firstClock, first.close())
 
@@ -138,7 +138,7 @@ test('a run that has ended since the backup does not begin again where what ran 
   const { bench, clock } = await openedOn(t, data_dir, `${data_dir}/backups/${name}`)
   ending.push(() => closedOn(clock, bench.close()))
   await clock.advance(600_000)
-  const statuses = [...(bench.runs.runtime.execution(execution_id)?.threads.values() ?? [])].map(({ status }) => status.current)
+  const statuses = [...(bench.runs.runtime.runs.get(execution_id)?.threads.values() ?? [])].map(({ status }) => status.current)
   t.ok(
     statuses.every((status) => status === 'COMPLETED'),
     statuses.join(),

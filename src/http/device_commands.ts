@@ -165,9 +165,9 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
   }),
 ]
 
-function cleared(isCleared: boolean, { initialized }: Instrument): string {
+function cleared(isCleared: boolean, { condition }: Instrument): string {
   if (!isCleared) return 'there was no fault'
-  return initialized ? 'it counts as off from now on' : 'fault cleared; initialize before the next operation'
+  return condition.isInitialized ? 'it counts as off from now on' : 'fault cleared; initialize before the next operation'
 }
 
 async function operationOf({ ledger }: Pick<Rooms, 'ledger'>, operation_id: string): Promise<OperationRecord> {
@@ -216,7 +216,8 @@ type OperationRequest = { name: string; params(): Record<string, unknown>; isPla
 function stateOf({ registry }: Rooms, param: (name: string) => string): string | undefined {
   const instrument = registry.all().find(({ device_id }) => device_id === param('device_id'))
   if (!instrument) return undefined
-  const { state, stop } = instrument
+  const { state, condition } = instrument
+  const { stop } = condition.latch
   return stop ? `${state} ${(stop.again ?? stop).at}` : state
 }
 

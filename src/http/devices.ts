@@ -37,7 +37,7 @@ export const deviceRoutes: Route<Rooms>[] = [
     errors: [404],
     async handle({ rooms, param }) {
       const instrument = rooms.registry.find(param('device_id'))
-      await instrument.recall()
+      await instrument.operation.recall()
       return json(instrument.info())
     },
   }),

@@ -172,7 +172,7 @@ export const executionRoutes: Route<Rooms>[] = [
     async handle(call) {
       const execution = openOne(call)
       const { name, value, data } = call.body()
-      execution.emitCustom(name, { value, data }, null)
+      execution.events.emitCustom(name, { value, data }, null)
       const { log } = call.rooms.hub
       if (log.waiting > mostUnwritten) await log.until()
       return json({ success: true, message: `${name} is emitted` })
@@ -226,7 +226,7 @@ export const executionRoutes: Route<Rooms>[] = [
       const { before, after, item } = call.body()
       if ((before === undefined) === (after === undefined))
         throw new LabError('invalid', 'the body says either before or after which step the item comes')
-      return json({ success: true, message: execution.insert(before !== undefined ? { before, item } : { after: after!, item }) })
+      return json({ success: true, message: execution.inserts.put(before !== undefined ? { before, item } : { after: after!, item }) })
     },
   }),
   route('POST', `${path}/spawn`, {
@@ -302,7 +302,7 @@ function verb(name: string, summary: string, tell: (execution: Execution) => str
 function stateOf({ runs }: Rooms, param: (name: string) => string): string | undefined {
   const { records } = runs.runtime
   const execution_id = param('execution_id')
-  return runs.runtime.execution(execution_id)?.paused ? 'PAUSED' : records.execution(execution_id)?.status
+  return runs.runtime.runs.get(execution_id)?.paused ? 'PAUSED' : records.execution(execution_id)?.status
 }
 
 /** Words the effect of a resume of the execution. */

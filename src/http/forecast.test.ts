@@ -19,7 +19,7 @@ async function coldBench(t: Test, time_scale: number) {
     const began = clock.now()
     const submitted = await ask('POST', '/api/submissions', { json: submission })
     const { execution_id } = submitted.body as { execution_id: string }
-    const execution = bench.runs.runtime.execution(execution_id)!
+    const execution = bench.runs.runtime.runs.get(execution_id)!
     const seconds = () => ((clock.now() - began) / 1000) * time_scale
     while (!execution.isOver) {
       if (execution.paused || seconds() > longest_s) {

@@ -13,7 +13,7 @@ export function knownBy({ runs }: Rooms, execution_id: string): Known {
   const { records } = runs.runtime
   const row = records.execution(execution_id)
   if (!row) throw new LabError('not_found', `there is no execution ${JSON.stringify(execution_id)}; /api/executions shows what there is`)
-  return { row, records, execution: runs.runtime.execution(execution_id) }
+  return { row, records, execution: runs.runtime.runs.get(execution_id) }
 }
 
 /** Throws `not_found`; `invalid` for a wrong body; and `conflict` for one that has ended. */

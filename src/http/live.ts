@@ -39,7 +39,7 @@ export const liveRoutes: Route<Rooms>[] = [
     errors: [400, 503],
     async handle({ rooms, c, query }) {
       const { run } = query()
-      await Promise.all(rooms.registry.all().map((device) => device.recall()))
+      await Promise.all(rooms.registry.all().map((device) => device.operation.recall()))
       const { scope } = c.get('principal')
       const shown = [...sourcesOf(rooms).map(named), ...(run === undefined ? [] : [[`timeline ${run}`, timelineOf(rooms, run)] as const])]
       return openStream(rooms, c, (outlet) => {

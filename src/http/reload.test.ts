@@ -279,7 +279,7 @@ test('a device that is in use is neither changed nor removed, and nothing else o
     const execution_id = await waiting(t, ask)
     await isRefused(new RegExp(`shaker-1 is used by execution ${execution_id} \\(wait\\); stop the run`))
     await ask('POST', '/api/topology/unload', { force: true })
-    while (!service.bench.runs.runtime.executions().every(({ isOver }) => isOver)) await new Promise(setImmediate)
+    while (!service.bench.runs.runtime.runs.all().every(({ isOver }) => isOver)) await new Promise(setImmediate)
   }
   t.equal((await ask('POST', '/api/system/reload')).status, 200, 'it is free now')
   t.equal(await asHost('new.lab'), '200')

@@ -59,7 +59,7 @@ test('a workflow names an operation that a device describes, is checked when it 
     const { status, body } = await ask('POST', '/api/submissions', { json })
     t.equal(status, 202, run_mode)
     const { execution_id } = body as { execution_id: string }
-    const execution = bench.runs.runtime.execution(execution_id)!
+    const execution = bench.runs.runtime.runs.get(execution_id)!
     await clock.run(bench.runs.runtime.over(execution))
     t.match((await ask('GET', `/api/executions/${execution_id}`)).body, { status: 'COMPLETED' }, run_mode)
   }

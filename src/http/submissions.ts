@@ -9,6 +9,7 @@ import { checked } from '../kit/schema.ts'
 import { SubmissionRecord } from '../workflow/records/records.ts'
 import { inTheWayOf, LabwareInTheWay } from '../workflow/runs/in_the_way.ts'
 import { SubmissionId, SubmissionRequest } from '../workflow/state/submission_request.ts'
+import { withdraw } from '../workflow/submission_ids.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 
@@ -57,7 +58,7 @@ export const submissionRoutes: Route<Rooms>[] = [
       const { submission_id, execution_id, status } = await rooms.runs.runtime.submit(body())
       // The submission runs also when its record cannot be written, which is an incident.
       await rooms.runs.written().catch(() => undefined)
-      const execution = rooms.runs.runtime.execution(execution_id)
+      const execution = rooms.runs.runtime.runs.get(execution_id)
       const answer = { submission_id, execution_id, status, in_the_way: execution ? inTheWayOf(execution) : [] }
       return json(answer, 202, { Location: `/api/executions/${execution_id}` })
     },
@@ -85,7 +86,7 @@ export const submissionRoutes: Route<Rooms>[] = [
     errors: [400, 409, 503],
     async handle({ rooms, param }) {
       const submission_id = checked(SubmissionId, param('submission_id'), 'submission_id')
-      rooms.runs.runtime.withdraw(submission_id)
+      withdraw(rooms.runs.runtime.records, submission_id)
       await rooms.runs.written()
       return json({ success: true, message: `the submission ${submission_id} does not begin any more` })
     },

@@ -93,11 +93,11 @@ function verb<Body = unknown>({ name, summary, description, body, tell }: Verb<B
     scope: 'operate',
     body: body ?? (v.strictObject({}) as unknown as v.GenericSchema<unknown, Body>),
     body_may_be_empty: name !== 'recover',
-    state_of: ({ runs }, param) => runs.runtime.thread(param('thread_id'))?.status.current,
+    state_of: ({ runs }, param) => runs.runtime.runs.thread(param('thread_id'))?.status.current,
     success: { description: 'The thread has taken the request.', schema: OperationResult },
     errors: [404, 409],
     async handle({ rooms, param, body }) {
-      const thread = rooms.runs.runtime.thread(param('thread_id'))
+      const thread = rooms.runs.runtime.runs.thread(param('thread_id'))
       if (!thread) throw new LabError('not_found', `there is no thread ${JSON.stringify(param('thread_id'))} in the runs that are open`)
       const given = body()
       if (thread.isOver) throw new LabError('conflict', `thread ${thread.name} has ended: it is ${thread.status.current}`)

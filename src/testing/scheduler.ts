@@ -102,7 +102,7 @@ export class Stage {
   /** Goes to what was granted last, or to another position that is reserved for it. */
   go(thread: string, to?: string): void {
     const granted = this.#granted.get(thread)!
-    const position = to ?? ('position' in granted ? granted.position : this.scheduler.reserveSite(granted.device, thread)!)
+    const position = to ?? ('position' in granted ? granted.position : this.scheduler.holds.reserveSite(granted.device, thread)!)
     this.scheduler.requestRoute(thread, thread, position, (route) => this.ride(thread, route))
   }
 
@@ -123,7 +123,7 @@ export class Stage {
   visit(thread: string): void {
     this.go(thread)
     const granted = this.#granted.get(thread)!
-    if ('device' in granted) this.scheduler.release(thread, granted.device)
+    if ('device' in granted) this.scheduler.holds.release(thread, granted.device)
   }
 
   reasons(thread: string): string[] {

@@ -143,7 +143,7 @@ class Claimant {
 
   #come(device: string): void {
     if (this.isOver) return
-    const position = this.#run.scheduler.reserveSite(device, this.name)
+    const position = this.#run.scheduler.holds.reserveSite(device, this.name)
     if (position === undefined) throw new Error(`${this.name} has ${device} and finds no position`)
     this.#goTo(position, () => {
       const { partner } = this
@@ -158,7 +158,7 @@ class Claimant {
     if (this.isOver) return
     this.#run.scheduler.setAwaitedThreads(this.name, [])
     this.#run.holders.delete(device)
-    this.#run.scheduler.release(this.name, device)
+    this.#run.scheduler.holds.release(this.name, device)
     this.#at++
     this.partner?.uncalled()
     this.#run.later(() => this.#next())
@@ -256,7 +256,7 @@ class Claimant {
 
   #answer({ device, here }: { device: string; here: () => void }): void {
     this.#call = undefined
-    const position = this.#run.scheduler.reserveSite(device, this.name, undefined, this.name.slice(0, -1))
+    const position = this.#run.scheduler.holds.reserveSite(device, this.name, undefined, this.name.slice(0, -1))
     if (position === undefined) this.#look()
     else this.#follow(position, here)
   }
@@ -330,7 +330,7 @@ class Claimant {
         this.#run.later(() => {
           if (this.isOver) return
           scheduler.arrive(this.name, hop.to)
-          scheduler.giveBack(hop.transporter, this.name)
+          scheduler.transporters.giveBack(hop.transporter, this.name)
           this.#hop(route, i + 1, there)
         })
       })

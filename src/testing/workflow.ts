@@ -24,14 +24,12 @@ type Injected = {
   faults?: readonly InjectedFault[]
   /** The place where the numbers of ids begin. */
   ids?: number
-  /** The earlier events of the log. */
-  log?: readonly RuntimeEvent[]
   onTold?(event: RuntimeEvent): void
 }
 
 /** A runtime that goes by numbers: ids are the same in every run. */
 export function testRuntime(documents: readonly unknown[], more: Partial<RuntimeOptions> & Injected = {}) {
-  const { faults = [], ids: first = 0, log = [], onTold, ...options } = more
+  const { faults = [], ids: first = 0, onTold, ...options } = more
   const told: RuntimeEvent[] = []
   const incidents: { category: IncidentCategory; message: string; thread_id: string | null }[] = []
   const warnings: string[] = []
@@ -64,9 +62,6 @@ export function testRuntime(documents: readonly unknown[], more: Partial<Runtime
       incident,
       registerSink: () => {},
       unregisterSink: () => {},
-      events: async function* () {
-        yield* log
-      },
     } as unknown as RuntimeOptions['hub'],
     clock: { now: () => performance.now(), after: () => () => {} },
     now: () => time / 1e6,
@@ -99,7 +94,7 @@ export async function begin(runtime: Runtime, asked: Asked): Promise<Execution> 
     operator_id: null,
     ...asked,
   })
-  return runtime.execution(execution_id)!
+  return runtime.runs.get(execution_id)!
 }
 
 /** `THREAD plate MOVING`: names in place of ids, so that traces can be compared. */

@@ -26,7 +26,7 @@ test('so many simulations are open at once, and the next begins when one has end
   const first = await begin(runtime, asked)
   await begin(runtime, asked)
   await t.rejects(begin(runtime, asked), overloaded(/^2 simulations are open, and limits\.open_simulations is 2; wait/))
-  t.equal(runtime.executions().length, 2, 'nothing has begun')
+  t.equal(runtime.runs.all().length, 2, 'nothing has begun')
   t.same(refused, ['open_simulations'])
   await begin(runtime, { ...asked, batch_mode: 'JOIN_EXISTING', groups: groups(1) })
   limits.open_simulations = 3

@@ -177,7 +177,7 @@ export class Catalog {
   async delete(name: string): Promise<void> {
     this.#mustNotBeFixed(name)
     if (this.sourceOf(name) !== 'api') this.runtime.workflow(name)
-    const open = this.runtime.executions().find(({ isOver, workflow }) => !isOver && workflow.name === name)
+    const open = this.runtime.runs.all().find(({ isOver, workflow }) => !isOver && workflow.name === name)
     if (open) throw new LabError('conflict', `execution ${open.execution_id} of ${name} is open; stop it before the workflow is deleted`)
     const others = (workflows: readonly Document[]) => workflows.filter((other) => other.name !== name)
     await this.#change(others, { name, workflow: undefined }, this.runtime.library)

@@ -23,7 +23,7 @@ const work = (threads: Record<string, object>, methods: object = {}, more: objec
   ...more,
 })
 const pour = { do: 'pour', on: 'robot', labware: ['plate', 'tips'] }
-const go = (execution: Execution) => execution.emitCustom('go', { value: null, data: {} }, null)
+const go = (execution: Execution) => execution.events.emitCustom('go', { value: null, data: {} }, null)
 const named = (execution: Execution, name: string) => [...execution.threads.values()].find((thread) => thread.name === name)!
 const groupsOf = (...ids: string[]) => ids.map((group_id) => ({ group_id, members: {} }))
 
@@ -214,7 +214,7 @@ async function full(when_full: string, after: keyof typeof afterwards) {
   await until(() => named(execution, 'plate')?.control.waiting?.kind === 'event')
   const first = named(execution, 'tips')
   await until(() => (after === 'is busy elsewhere' ? first.control.waiting?.kind === 'event' : first.isOver))
-  execution.emitCustom('next', { value: null, data: {} }, null)
+  execution.events.emitCustom('next', { value: null, data: {} }, null)
   return { ...tested, execution }
 }
 
@@ -403,7 +403,7 @@ test('a flood of custom events is told once, and none of them is dropped; where 
     const execution = await begin(runtime, { workflow: 'work', run_mode })
     for (let i = 0; i < 5000; i++) {
       now += i < 2500 ? 0.0051 : 0.0049
-      execution.emitCustom('noise', { value: null, data: {} }, null)
+      execution.events.emitCustom('noise', { value: null, data: {} }, null)
     }
     t.equal(told.filter(({ entity_type }) => entity_type === 'CUSTOM').length, 5000)
     floods.push(incidents.filter(({ category }) => category === 'EVENT_FLOOD').length)
@@ -512,7 +512,7 @@ test('a handler may do at once what an operator may', async (t) => {
     system: undefined as unknown,
     handle: (_: string, { execution_id }: Readonly<Record<string, unknown>>) => abort(String(execution_id)),
   }
-  const abort = (execution_id: string) => runtime.execution(execution_id)!.abort('a handler wanted it so')
+  const abort = (execution_id: string) => runtime.runs.get(execution_id)!.abort('a handler wanted it so')
   for (const name of ['SUBMISSION.ACCEPTED', 'THREAD.CREATED', 'ACTION.RESOLVED', 'ACTION.PICKING', 'THREAD.EXECUTING_ACTION'] as const) {
     const built = testRuntime([topology, { ...mixing([mix]), on: { [name]: [stop] } }])
     runtime = built.runtime

@@ -32,7 +32,7 @@ test('labware that stands already where it is to be parked goes on to wait for a
   const { runtime, told, incidents } = testRuntime([topology, workflow([{ park: ['pad_1'] }, { wait_for: 'go' }])])
   const execution = await begin(runtime, { workflow: 'mixed' })
   await threadIn(execution, 'plate', 'AWAITING_EVENT')
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
   t.same(incidents, [])
   t.ok(trace(told).includes('THREAD plate COMPLETED'))
@@ -45,7 +45,7 @@ test('a thread whose action is skipped while it waits for the device can go on t
   await threadIn(execution, 'plate', 'AWAITING_ACTION_RESERVATION')
   execution.skip('mix')
   await threadIn(execution, 'plate', 'AWAITING_EVENT')
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
   t.same(incidents, [])
 })
@@ -62,7 +62,7 @@ test('nothing can be put before an action in the moment in which its thread take
   insert = () => {
     insert = () => {}
     try {
-      execution.insert({ before: 'plate/mix_it/mix', item: { action: { emit: 'first' } } })
+      execution.inserts.put({ before: 'plate/mix_it/mix', item: { action: { emit: 'first' } } })
     } catch (error) {
       refused = error
     }
@@ -104,9 +104,9 @@ test('what was put into a loop that does not go round again is told of', async (
   const execution = await begin(runtime, { workflow: 'mixed' })
   const carrier = await threadIn(execution, 'tips', 'EXECUTING_ACTION')
   await until(() => /^work/.test(carrier.control.waiting?.what ?? ''), 'its second round')
-  execution.insert({ before: 'tips/join', item: { action: { emit: 'once' } } })
+  execution.inserts.put({ before: 'tips/join', item: { action: { emit: 'once' } } })
   execution.skip('plate/again')
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
   t.notOk(trace(told).includes('CUSTOM once EMITTED'))
   t.match(incidents, [{ category: 'UNRESOLVED_ANCHOR_INSERT', message: /emit was put into a loop of tips, which does not go round again/ }])

@@ -206,7 +206,7 @@ export class RunEnvironments {
     const forPerson = held.length > 0 ? `for ${namesOf(held)}, which a person has to let go on` : ''
     const forWhom = [forPerson, waiting.length > 1 ? 'for each other' : ''].filter(Boolean).join(', or ')
     const what = `${namesOf(waiting)} ${waiting.length > 1 ? 'wait' : 'waits'} ${forWhom}; ${victim?.name} is put out of the way`
-    victim?.execution.incident('RESERVATION_DEADLOCK', what, victim, { severity: 'INFO' })
+    victim?.execution.events.incident('RESERVATION_DEADLOCK', what, victim, { severity: 'INFO' })
   }
 
   #environment(

@@ -8,6 +8,7 @@ import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { flatId } from '../kit/flat_id.ts'
 import { Admission, type AdmissionOptions, unbounded } from './admission.ts'
 import { type DryRun, dryRun } from './dry_run.ts'
+import { KnownRuns } from './known_runs.ts'
 import type { Bench } from './plans/bench.ts'
 import { compileWorkflow } from './plans/compile.ts'
 import type { Library } from './plans/library.ts'
@@ -21,20 +22,19 @@ import type { Lost } from './recovery/stranded_labware.ts'
 import { type RunEnvironmentOptions, RunEnvironments } from './run_environments.ts'
 import { Execution, type RunContext } from './runs/execution.ts'
 import { Operator } from './runs/operator.ts'
-import type { Submission } from './runs/submission.ts'
 import { barcodesMustBeFree, checkSubmission, openRunFor, readMustBeFree, startsMustBeFree } from './runs/submission_check.ts'
 import { type Standing, StandingLabwareStore } from './standing_labware.ts'
 import type { RunStates } from './state/entry.ts'
 import type { RunMode } from './state/modes.ts'
-import type { Checkpoint, SubmissionState } from './state/run.ts'
-import { requestHash, type SubmissionRequest } from './state/submission_request.ts'
+import type { Checkpoint } from './state/run.ts'
+import type { SubmissionRequest } from './state/submission_request.ts'
+import { submittedBefore } from './submission_ids.ts'
 import type { OperatorVerdict } from './threads/action/late_calls.ts'
-import type { RunEnvironment } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
 import { leftOn, type PlacedLabware, placedLabware, relocate } from './whereabouts.ts'
 
 export type RuntimeOptions = Omit<RunEnvironmentOptions, 'newId'> & {
-  hub: Pick<Hub, 'emit' | 'incident' | 'registerSink' | 'unregisterSink' | 'getEventsSince' | 'getEventsForExecution' | 'events' | 'remove'>
+  hub: Pick<Hub, 'emit' | 'incident' | 'registerSink' | 'unregisterSink' | 'getEventsSince' | 'getEventsForExecution' | 'remove'>
   /** Unix time, s. */
   now(): number
   warn(message: string): void
@@ -62,13 +62,6 @@ export type RuntimeOptions = Omit<RunEnvironmentOptions, 'newId'> & {
   newId?(): string
 }
 
-/**
- * Executions that have ended and are still known to their depth: so many, and so many threads and rows of theirs, but the newest in any
- * case. Of older ones there are records.
- */
-const mostEnded = 20
-const mostKnown = 5000
-
 export class Runtime {
   readonly #options: RuntimeOptions
   readonly #around: RunContext
@@ -79,16 +72,15 @@ export class Runtime {
   library: Library
   readonly environments: RunEnvironments
   readonly standing: StandingLabwareStore
-  readonly #executions = new Map<string, Execution>()
-  readonly #submissions = new Map<string, Submission>()
+  readonly runs = new KnownRuns()
   readonly #idle = new Map<string, () => void>()
   #isClosing = false
 
   constructor(options: RuntimeOptions) {
     this.#options = options
     this.library = options.library
-    this.#admission = new Admission(options.admission ?? unbounded, () => this.#open())
-    this.environments = new RunEnvironments({ ...options, newId: () => this.#newId() }, () => this.#open())
+    this.#admission = new Admission(options.admission ?? unbounded, () => this.runs.open())
+    this.environments = new RunEnvironments({ ...options, newId: () => this.#newId() }, () => this.runs.open())
     this.standing = new StandingLabwareStore({
       environments: this.environments,
       store: options.storeStanding ?? (async () => {}),
@@ -98,7 +90,7 @@ export class Runtime {
     this.operator = new Operator(options.now)
     this.records = options.records ?? new Records()
     const stores = options.recordService ? [this.records, options.recordService] : [this.records]
-    this.#tracking = new ExecutionTrackingSink({ stores, find: (execution_id) => this.execution(execution_id) })
+    this.#tracking = new ExecutionTrackingSink({ stores, find: (execution_id) => this.runs.get(execution_id) })
     this.registerSink(this.#tracking)
     this.#around = {
       hub: options.hub,
@@ -107,7 +99,7 @@ export class Runtime {
       warn: options.warn,
       now: options.now,
       clock: options.clock,
-      open: () => this.#open(),
+      open: () => this.runs.open(),
       ended: (execution) => this.#ended(execution),
     }
   }
@@ -129,11 +121,6 @@ export class Runtime {
     return this.#options.hub.getEventsForExecution(execution_id)
   }
 
-  /** Yields the same as the lists, for logs too long to be one. */
-  events(asked: { since?: number; execution_id?: string } = {}): AsyncIterable<RuntimeEvent> {
-    return this.#options.hub.events(asked)
-  }
-
   /** Throws `not_found`; `conflict` while another is loaded, or runs are open on it, unless `force`, which aborts them. */
   load(name: string, { force = false }: { force?: boolean } = {}): Topology {
     const topology = found(this.library.topologies, name, 'topology')
@@ -147,7 +134,7 @@ export class Runtime {
 
   /** Throws `conflict` while runs are open on it, unless `force`, which aborts them. The labware in LIVE is remembered. */
   unload({ force = false }: { force?: boolean } = {}): void {
-    const open = this.#open().filter(({ environment }) => environment.mode !== 'PURE_SIM')
+    const open = this.runs.open().filter(({ environment }) => environment.mode !== 'PURE_SIM')
     if (open.length > 0 && !force) {
       const many = open.length === 1 ? 'a run is' : `${open.length} runs are`
       throw new LabError('conflict', `${many} open on topology ${open[0]!.workflow.topology.name}; stop that first, or unload with force`)
@@ -165,48 +152,14 @@ export class Runtime {
     return found(this.library.workflows, name, 'workflow')
   }
 
-  /** Executions that are open, and the newest of those that have ended; oldest first. */
-  executions(): Execution[] {
-    return [...this.#executions.values()]
-  }
-
-  execution(execution_id: string): Execution | undefined {
-    return this.#executions.get(execution_id)
-  }
-
-  #open(): Execution[] {
-    return this.executions().filter(({ isOver }) => !isOver)
-  }
-
-  /** The open runs that share a bench. */
-  #openIn(environment: RunEnvironment): Execution[] {
-    return this.#open().filter((one) => one.environment === environment)
-  }
-
   /**
    * The labware that the thread waits for stands at its start; `barcode` is what was read of it. Throws `conflict` when nobody waits for that, it
    * is another labware than was asked for, or an open run has labware with that barcode.
    */
   placed(thread: LabwareThread, barcode: string | null): void {
     if (barcode !== null && thread.labware.barcode === null)
-      readMustBeFree(barcode, thread.state.starts_at, this.#openIn(thread.environment))
+      readMustBeFree(barcode, thread.state.starts_at, this.runs.openIn(thread.environment))
     this.operator.done(thread, 'place', barcode)
-  }
-
-  submissions(): Submission[] {
-    return [...this.#submissions.values()]
-  }
-
-  submission(submission_id: string): Submission | undefined {
-    return this.#submissions.get(submission_id)
-  }
-
-  thread(thread_id: string): LabwareThread | undefined {
-    for (const { threads } of this.#executions.values()) {
-      const thread = threads.get(thread_id)
-      if (thread) return thread
-    }
-    return undefined
   }
 
   /**
@@ -217,20 +170,23 @@ export class Runtime {
   async submit(asked: SubmissionRequest): Promise<Pick<SubmissionRecord, 'submission_id' | 'execution_id' | 'status'>> {
     // The caller may change what it has handed over.
     const request = structuredClone(asked)
-    if (this.#submitted(request)) return this.#again(request)
+    const before = submittedBefore(this.records, request)
+    if (before) return this.#again(before)
     const workflow = this.workflow(request.workflow)
-    const joined = openRunFor(workflow, request, this.#open())
+    const joined = openRunFor(workflow, request, this.runs.open())
     checkSubmission(workflow, request, { bench: this.#options.bench, others: joined?.submissions })
     if (this.#isClosing) throw new LabError('stopping', `the service stops; submit ${workflow.name} once it runs again`)
     const environment = await this.environments.of(workflow, request.run_mode)
     if (request.run_mode === 'LIVE') startsMustBeFree(workflow, request, environment)
     // The same may have been submitted meanwhile.
-    if (this.#submitted(request)) return this.#again(request)
-    const open = openRunFor(workflow, request, this.#open())
-    barcodesMustBeFree(workflow, request, this.#openIn(environment), open)
+    const meanwhile = submittedBefore(this.records, request)
+    if (meanwhile) return this.#again(meanwhile)
+    const open = openRunFor(workflow, request, this.runs.open())
+    barcodesMustBeFree(workflow, request, this.runs.openIn(environment), open)
     this.#admission.mustHaveRoom(workflow, request, open)
-    const execution = open ?? this.#begin(workflow, environment, request)
-    const submission = this.#add(execution, {
+    const isJoinable = request.batch_mode === 'JOIN_EXISTING'
+    const execution = open ?? this.#know(new Execution(workflow, environment, { isJoinable, around: this.#around }))
+    const submission = execution.add({
       submission_id: request.submission_id ?? this.#newId(),
       request,
       submitted_at: execution.now(),
@@ -241,32 +197,9 @@ export class Runtime {
     return { submission_id: submission.submission_id, execution_id: execution.execution_id, status: 'IN_PROGRESS' }
   }
 
-  /** The submission of before with the same id that the caller chose. Throws `conflict` where that asked for something else. */
-  #submitted(request: SubmissionRequest): SubmissionRecord | undefined {
-    const { submission_id } = request
-    const before = submission_id === undefined ? undefined : this.records.submission(submission_id)
-    if (!before && submission_id !== undefined && this.records.isWithdrawn(submission_id))
-      throw new LabError('conflict', `the submission ${submission_id} was withdrawn before it came; choose another id for a new one`)
-    if (before && before.request_sha256 !== requestHash(request)) {
-      const sentence = `there is a submission ${submission_id} already, and it asked for something else; send what was sent then, or choose another id`
-      throw new LabError('conflict', sentence)
-    }
-    return before
-  }
-
-  /** A submission with this id that comes later is refused. Throws `conflict` where its run has begun. */
-  withdraw(submission_id: string): void {
-    const begun = this.records.submission(submission_id)
-    if (begun) {
-      const what = `the submission ${submission_id} has begun as execution ${begun.execution_id}`
-      throw new LabError('conflict', `${what}; stop that: POST /api/executions/${begun.execution_id}/stop`)
-    }
-    this.records.withdraw(submission_id)
-  }
-
-  async #again(request: SubmissionRequest): Promise<SubmissionRecord> {
-    const before = this.#submitted(request)!
-    await this.#executions.get(before.execution_id)?.state.persisted()
+  /** Waits until the earlier submission outlasts the service, and returns it. */
+  async #again(before: SubmissionRecord): Promise<SubmissionRecord> {
+    await this.runs.get(before.execution_id)?.state.persisted()
     return before
   }
 
@@ -278,12 +211,6 @@ export class Runtime {
       if (execution.submissions.length === 1) execution.abort(messageOf(error))
       throw error
     }
-  }
-
-  #add(execution: Execution, state: SubmissionState): Submission {
-    const submission = execution.add(state)
-    this.#submissions.set(submission.submission_id, submission)
-    return submission
   }
 
   /**
@@ -300,12 +227,10 @@ export class Runtime {
     try {
       restore(execution, saved)
     } catch (error) {
-      execution.stopFollowing()
+      execution.seats.stop()
       throw error
     }
-    this.#know(execution)
-    for (const submission of execution.submissions) this.#submissions.set(submission.submission_id, submission)
-    return execution
+    return this.#know(execution)
   }
 
   /**
@@ -322,7 +247,7 @@ export class Runtime {
 
   /** Every labware there is: what runs that are open move, and what stands around in LIVE and DEVICE_SIM. */
   labware(): PlacedLabware[] {
-    const open = this.#open()
+    const open = this.runs.open()
     const environments = new Set([...this.environments.shared(), ...open.map(({ environment }) => environment)])
     return placedLabware(
       environments,
@@ -342,7 +267,7 @@ export class Runtime {
    * and has failed, or is cut off and has done its work. Returns what call it is. Throws `not_found`, `conflict`.
    */
   decideLateCall(incident_id: string, verdict: OperatorVerdict): string {
-    const execution = this.executions().find(({ lateCalls }) => lateCalls.has(incident_id))
+    const execution = this.runs.all().find(({ lateCalls }) => lateCalls.has(incident_id))
     if (!execution) throw new LabError('not_found', `no device call that takes too long belongs to incident ${incident_id}`)
     return execution.lateCalls.decide(incident_id, verdict)
   }
@@ -363,10 +288,10 @@ export class Runtime {
 
   /** Takes an execution that has ended out of memory, and its events out of the log. Throws `conflict` while it is open. */
   async remove(execution_id: string): Promise<void> {
-    const execution = this.#executions.get(execution_id)
+    const execution = this.runs.get(execution_id)
     if (execution && !execution.isOver) throw new LabError('conflict', `execution ${execution_id} is open; stop it before it is removed`)
     await this.#options.hub.remove(execution_id)
-    this.#forget(execution_id)
+    this.runs.forget(execution_id)
     this.records.remove(execution_id)
   }
 
@@ -387,7 +312,7 @@ export class Runtime {
     this.#isClosing = true
     this.#admission.close()
     await Promise.all(
-      this.#open().map((execution) => {
+      this.runs.open().map((execution) => {
         if (execution.state.isWritten) return execution.standDown(patience)
         execution.abort('the service stops')
         return this.over(execution)
@@ -406,7 +331,7 @@ export class Runtime {
   async #leave(patience: Promise<unknown>): Promise<void> {
     await Promise.race([this.standing.resting, patience])
     await this.standing.leave(() => {
-      for (const execution of this.executions()) if (execution.state.isWritten) execution.leave()
+      for (const execution of this.runs.all()) if (execution.state.isWritten) execution.leave()
     })
   }
 
@@ -414,18 +339,14 @@ export class Runtime {
     return (this.#options.newId ?? flatId)()
   }
 
-  #begin(workflow: Workflow, environment: RunEnvironment, { batch_mode }: SubmissionRequest): Execution {
-    const execution = new Execution(workflow, environment, { isJoinable: batch_mode === 'JOIN_EXISTING', around: this.#around })
-    this.#know(execution)
-    return execution
-  }
-
-  #know(execution: Execution): void {
-    this.#executions.set(execution.execution_id, execution)
+  /** Adds a run, and has its state written where that is kept. */
+  #know(execution: Execution): Execution {
+    this.runs.add(execution)
     const states = this.#options.keep?.(execution.environment.mode)
-    if (!states) return
+    if (!states) return execution
     this.standing.began(execution, states)
     execution.state.writeTo(states, execution.execution_id)
+    return execution
   }
 
   #untilStored(work: () => Promise<unknown>): Promise<unknown> {
@@ -449,25 +370,9 @@ export class Runtime {
   #ended(execution: Execution): void {
     this.#idle.get(execution.execution_id)?.()
     this.#idle.delete(execution.execution_id)
-    this.#forgetOldest()
+    this.runs.forgetOldest()
     void this.environments.tidy()
     void this.#dropState(execution)
-  }
-
-  #forgetOldest(): void {
-    let known = 0
-    const newest = this.executions()
-      .filter(({ isOver }) => isOver)
-      .reverse()
-    for (const [i, { execution_id, threads, timeline }] of newest.entries()) {
-      known += threads.size + timeline.size
-      if (i > 0 && (i >= mostEnded || known > mostKnown)) this.#forget(execution_id)
-    }
-  }
-
-  #forget(execution_id: string): void {
-    for (const { submission_id } of this.#executions.get(execution_id)?.submissions ?? []) this.#submissions.delete(submission_id)
-    this.#executions.delete(execution_id)
   }
 }
 

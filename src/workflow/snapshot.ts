@@ -197,7 +197,7 @@ export function shownThread(record: ThreadRecord, thread: LabwareThread | undefi
     position: environment.scheduler.whereIs(labware.labware_id) ?? null,
     held_by: labware.held_by,
     method: (method ?? joining)?.plan.name ?? null,
-    device,
+    device: device.name,
     waiting: waiting && { kind: waiting.kind, what: waiting.what, since: now - (environment.clock.now() - waiting.since_ms) / 1000 },
   }
 }
@@ -216,7 +216,7 @@ function movesOf({ timeline }: Execution): ShownMove[] {
 }
 
 function devicesOf(execution: Execution): ExecutionSnapshot['devices'] {
-  return execution.live().flatMap(({ device, thread_id }) => (device === null ? [] : { device_id: device, thread_id }))
+  return execution.live().flatMap(({ device, thread_id }) => (device.name === null ? [] : { device_id: device.name, thread_id }))
 }
 
 function slotsOf({ slots }: Execution): ExecutionSnapshot['slots'] {

@@ -146,7 +146,7 @@ export class StandingLabwareStore {
     if (position === null) return
     try {
       scheduler.put(labware_id, position, null)
-      if (placing !== undefined && scheduler.graph.positions.has(placing)) scheduler.keep(labware_id, placing)
+      if (placing !== undefined && scheduler.graph.positions.has(placing)) scheduler.holds.keep(labware_id, placing)
     } catch (error) {
       this.#options.lost(cannotBe(name, { position, why: messageOf(error) }))
     }

@@ -128,7 +128,7 @@ test('an action is skipped while it waits for the labware of others, also while 
       await until(() => plate.status.current === 'PAUSED' && plate.control.pause_reason === 'manual')
       plate.control.resume()
     }
-    execution.emitCustom('go', { value: null, data: {} }, null)
+    execution.events.emitCustom('go', { value: null, data: {} }, null)
     await runtime.over(execution)
     const events = trace(told)
     t.ok(events.includes('ACTION spin COMPLETED'))
@@ -162,9 +162,9 @@ test('an action whose device cannot be used is skipped, and the error is over', 
 test('a step is put in before or after another, into each live thread that has it ahead', async (t) => {
   const { execution, over } = await started(workflow(plateSteps, { start: ['plate', 'other'] }))
   execution.pause('manual')
-  t.match(execution.insert({ before: 'read_it', item: { method: 'mix_it' } }), /before plate\/read_it, other\/read_it/)
+  t.match(execution.inserts.put({ before: 'read_it', item: { method: 'mix_it' } }), /before plate\/read_it, other\/read_it/)
   t.match(
-    execution.insert({ after: 'plate/read_it', item: { action: { name: 'once_more', do: 'read', on: 'reader' } } }),
+    execution.inserts.put({ after: 'plate/read_it', item: { action: { name: 'once_more', do: 'read', on: 'reader' } } }),
     /after plate\/read_it/,
   )
   execution.resume()
@@ -178,10 +178,10 @@ test('a step is put in before or after another, into each live thread that has i
 test('an action is put into a method, also into the one that is under way', async (t) => {
   const { execution, over, incidents } = await started()
   await threadIn(execution, 'plate', 'EXECUTING_ACTION')
-  execution.insert({ after: 'mix', item: { action: { name: 'swirl', do: 'spin', on: 'mixer' } } })
-  execution.insert({ before: 'read', item: { action: { emit: 'reads.now' } } })
-  t.match(execution.insert({ before: 'mix', item: { action: { emit: 'too.late' } } }), /no thread now/, 'it has begun')
-  t.throws(() => execution.insert({ before: 'spin', item: { method: 'read_it' } }), { code: 'invalid', message: /room for actions/ })
+  execution.inserts.put({ after: 'mix', item: { action: { name: 'swirl', do: 'spin', on: 'mixer' } } })
+  execution.inserts.put({ before: 'read', item: { action: { emit: 'reads.now' } } })
+  t.match(execution.inserts.put({ before: 'mix', item: { action: { emit: 'too.late' } } }), /no thread now/, 'it has begun')
+  t.throws(() => execution.inserts.put({ before: 'spin', item: { method: 'read_it' } }), { code: 'invalid', message: /room for actions/ })
   const events = await over()
   t.same(only(events, /^ACTION (?!move).*COMPLETED|CUSTOM/), [
     'ACTION mix COMPLETED',
@@ -197,20 +197,20 @@ test('an action is put into a method, also into the one that is under way', asyn
 
 test('what is put in is held against all that a workflow is held against', async (t) => {
   const { execution, over } = await started()
-  const put = (item: unknown) => () => execution.insert({ after: 'mix_it', item })
+  const put = (item: unknown) => () => execution.inserts.put({ after: 'mix_it', item })
   t.throws(put({ method: 'mix_itt' }), { code: 'invalid', message: /did you mean "mix_it"/ })
   t.throws(put({ action: { do: 'read', on: 'mixer' } }), { code: 'invalid', message: /mixer has no operation read/ })
   t.throws(put({ action: { do: 'mix', on: 'mixer', labware: ['other'] } }), { code: 'invalid' })
   t.throws(put({ park: ['nowhere'] }), { code: 'invalid', message: /nowhere/ })
-  t.throws(() => execution.insert({ after: 'mix_itt', item: { method: 'mix_it' } }), { code: 'not_found', message: /did you mean/ })
+  t.throws(() => execution.inserts.put({ after: 'mix_itt', item: { method: 'mix_it' } }), { code: 'not_found', message: /did you mean/ })
   const events = await over()
   t.equal(only(events, /METHOD .* CREATED/).length, 2, 'nothing of it was put in')
 })
 
 test('what was put in can be skipped, and can be an anchor itself', async (t) => {
   const { execution, over } = await started()
-  execution.insert({ after: 'mix_it', item: { name: 'extra', method: 'read_it' } })
-  execution.insert({ after: 'extra', item: { name: 'more', method: 'read_it' } })
+  execution.inserts.put({ after: 'mix_it', item: { name: 'extra', method: 'read_it' } })
+  execution.inserts.put({ after: 'extra', item: { name: 'more', method: 'read_it' } })
   execution.skip('extra')
   const events = await over()
   t.same(only(events, /METHOD read_it/), [
@@ -228,8 +228,8 @@ test('what is put beside something in a branch waits until the branch is taken',
   ] as const) {
     const { execution, over, incidents } = await started(workflow(steps))
     await threadIn(execution, 'plate', 'AWAITING_EVENT')
-    execution.insert({ before: 'mix_it', item: { action: { emit: 'mixes.now' } } })
-    execution.emitCustom('way', { value, data: {} }, null)
+    execution.inserts.put({ before: 'mix_it', item: { action: { emit: 'mixes.now' } } })
+    execution.events.emitCustom('way', { value, data: {} }, null)
     t.equal(only(await over(), /CUSTOM mixes.now/).length, count)
     t.same(
       incidents.map(({ category }) => category),
@@ -241,10 +241,10 @@ test('what is put beside something in a branch waits until the branch is taken',
 test('what no live thread has ahead waits for one that comes', async (t) => {
   const { execution, over, incidents } = await started(workflow([{ wait_for: 'go' }]))
   await threadIn(execution, 'plate', 'AWAITING_EVENT')
-  t.match(execution.insert({ before: 'read_it', item: { action: { emit: 'reads.now' } } }), /ahead of no thread now/)
+  t.match(execution.inserts.put({ before: 'read_it', item: { action: { emit: 'reads.now' } } }), /ahead of no thread now/)
   execution.spawnNow('other')
   await until(() => execution.live().length === 1)
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   t.equal(only(await over(), /CUSTOM reads.now/).length, 1)
   t.same(incidents, [])
 })
@@ -261,7 +261,7 @@ test('what is put into a loop is done once, in the next round if its place has g
   const { runtime, told } = testRuntime([twoSites, workflow([], loop)])
   const execution = await begin(runtime, { workflow: 'mixed' })
   await until(() => trace(told).filter((event) => event === 'CUSTOM round EMITTED').length === 1)
-  execution.insert({ before: 'other/join', item: { action: { emit: 'once' } } })
+  execution.inserts.put({ before: 'other/join', item: { action: { emit: 'once' } } })
   await runtime.over(execution)
   t.same(only(trace(told), /CUSTOM/), ['CUSTOM round EMITTED', 'CUSTOM round EMITTED', 'CUSTOM once EMITTED', 'CUSTOM round EMITTED'])
   t.equal(execution.phase.current, 'completed')
@@ -278,10 +278,10 @@ test('what was put in and what was to be skipped outlast the service, cut at any
   const execution = await begin(runtime, { workflow: 'mixed' })
   const submitted = kept.all.length
   execution.pause('manual')
-  execution.insert({ after: 'plate/mix_it', item: { name: 'extra', branch: 'way', cases: { left: [{ method: 'read_it' }] } } })
-  execution.insert({ after: 'plate/mix_it/mix', item: { action: { name: 'swirl', do: 'spin', on: 'mixer' } } })
+  execution.inserts.put({ after: 'plate/mix_it', item: { name: 'extra', branch: 'way', cases: { left: [{ method: 'read_it' }] } } })
+  execution.inserts.put({ after: 'plate/mix_it/mix', item: { action: { name: 'swirl', do: 'spin', on: 'mixer' } } })
   execution.skip('last')
-  execution.emitCustom('way', { value: 'left', data: {} }, null)
+  execution.events.emitCustom('way', { value: 'left', data: {} }, null)
   await until(() => kept.all.length > submitted)
   const first = kept.all.length
   execution.resume()
@@ -368,7 +368,7 @@ test('a device call that takes too long holds the thread, and goes on', async (t
     incidents.map(({ category }) => category),
     ['RECOVERABLE_TIMEOUT'],
   )
-  t.equal(execution.environment.scheduler.holder('mixer'), plate.thread_id, 'nobody else gets the device')
+  t.equal(execution.environment.scheduler.holds.holder('mixer'), plate.thread_id, 'nobody else gets the device')
   plate.control.stop()
   const events = await over()
   t.ok(events.includes('ACTION mix ABORTED') && events.includes('THREAD plate ABORTED'))
@@ -470,7 +470,7 @@ async function live(t: Test, members: object = {}, faults: InjectedFault[] = [])
     variables: {},
     operator_id: null,
   })
-  const execution = made.runtime.execution(execution_id)!
+  const execution = made.runtime.runs.get(execution_id)!
   const ringing = setInterval(() => clock.ringNext(), 1)
   t.teardown(() => clearInterval(ringing))
   return { ...made, execution }
@@ -503,7 +503,7 @@ test('labware in a gripper is put by hand where it was going, and CONTINUE goes 
   t.match(runtime.labware(), [{ labware: { labware_id: id, held_by: 'arm' }, thread: { name: 'plate' } }])
   runtime.relocate(id, { position: 'nest' })
   t.equal(plate.labware.held_by, null)
-  t.equal(execution.environment.scheduler.userOf('arm'), undefined, 'the gripper is free for others')
+  t.equal(execution.environment.scheduler.transporters.holder('arm'), undefined, 'the gripper is free for others')
   plate.control.recover('CONTINUE')
   const events = await over()
   t.ok(events.includes('METHOD mix_it COMPLETED'))
@@ -549,7 +549,7 @@ test('labware that waits for its way begins it where it was put', async (t) => {
   const execution = await begin(runtime, { workflow: 'mixed' })
   const thread = await threadIn(execution, 'plate', 'AWAITING_EVENT')
   execution.environment.scheduler.put('a stranger', 'middle', null)
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await until(() => thread.control.waiting?.what === 'the way to end')
   runtime.relocate(thread.labware.labware_id, { position: 'beside' })
   await runtime.over(execution)
@@ -569,7 +569,7 @@ test('labware that was taken from its device before the action began is brought 
   runtime.relocate(plate.labware.labware_id, { position: 'pad_2' })
   plate.control.resume()
   await until(() => plate.control.waiting?.kind === 'peer' && execution.environment.scheduler.whereIs(plate.labware.labware_id) !== 'pad_2')
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
   const moves = execution.timeline.rows().filter(({ kind, thread_name }) => kind === 'move' && thread_name === 'plate')
   t.match(moves.slice(0, 2), [{ from: 'pad_1' }, { from: 'pad_2' }])
@@ -614,7 +614,7 @@ test('labware that nobody moves is put elsewhere, and taken off the bench', asyn
   runtime.relocate(labware_id, { position: null })
   t.equal(execution.environment.scheduler.whereIs(labware_id), undefined)
   t.throws(() => runtime.relocate(labware_id, { position: 'pad_2' }), { code: 'not_found' })
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await over()
 })
 

@@ -123,7 +123,7 @@ export async function askArm(thread: LabwareThread): Promise<void> {
   else relocate({ labware, environment, thread }, proven.position)
   const place = proven === 'held' ? `in the gripper of ${arm}` : `at ${proven.position}`
   const message = `${arm} stands, and says that its gripper is ${gripper}: ${labware.name} is ${place}`
-  execution.incident('MOVE_CONTINUED', message, thread, { severity: 'INFO' })
+  execution.events.incident('MOVE_CONTINUED', message, thread, { severity: 'INFO' })
 }
 
 /** Throws `conflict` while something happens to its labware. */
@@ -139,15 +139,15 @@ function underWay(thread: LabwareThread): string | undefined {
   const { move, status, joining, action, execution } = thread
   const { pausedAt, waiting } = thread.control
   const owner = (joining && execution.find(joining.owner.thread_id)) ?? thread
-  if (owner.control.pausedAt === 'DEVICE_TIMEOUT') return `${owner.device} may still work on it`
+  if (owner.control.pausedAt === 'DEVICE_TIMEOUT') return `${owner.device.name} may still work on it`
   if (pausedAt === 'MOVE') return undefined
   if (move) return `${move.hop.transporter} brings it from ${move.hop.from} to ${move.hop.to}`
   // What begins this very moment begins with it.
   if (joining && owner.status.current === 'EXECUTING_ACTION' && owner.action?.arrived.get(thread.labware.template) === thread)
-    return `${owner.device ?? owner.name} works on it`
+    return `${owner.device.name ?? owner.name} works on it`
   // The body of its own action may wait for a person who has it in hand.
   const isInHand = action && (waiting?.kind === 'operator' || waiting?.kind === 'event')
-  if (status.current === 'EXECUTING_ACTION' && !isInHand) return `${owner.device ?? owner.name} works on it`
+  if (status.current === 'EXECUTING_ACTION' && !isInHand) return `${owner.device.name ?? owner.name} works on it`
   return waiting ? undefined : `its thread is ${status.current}`
 }
 
@@ -167,7 +167,7 @@ function mustBeFree({ labware, environment, thread }: PlacedLabware, position: s
   }
   if (reserved_for !== null && reserved_for !== (thread?.thread_id ?? labware.labware_id))
     throw refused(`it is reserved for thread ${reserved_for}`)
-  const holder = device === null ? undefined : scheduler.holder(device)
+  const holder = device === null ? undefined : scheduler.holds.holder(device)
   const isOurs = holder === undefined || holder === thread?.thread_id || holder === thread?.joining?.owner.thread_id
   if (!isOurs) throw refused(`thread ${holder} holds ${device}`)
   return device
@@ -185,7 +185,7 @@ function letGo({ labware, environment, thread }: PlacedLabware): void {
   const nowhereElse = { held_by: null, placing: undefined }
   if (thread) thread.setLabware(nowhereElse)
   else if (environment.labware.has(labware.labware_id)) environment.labware.set(labware.labware_id, { ...labware, ...nowhereElse })
-  if (held_by !== null && thread) environment.scheduler.giveBack(held_by, thread.thread_id)
+  if (held_by !== null && thread) environment.scheduler.transporters.giveBack(held_by, thread.thread_id)
 }
 
 /** An action for which it had come, and that has not begun, waits for it anew. */

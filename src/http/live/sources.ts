@@ -64,7 +64,7 @@ export function sourcesOf(rooms: Rooms): Source[] {
           openRuns(rooms).flatMap(({ threads }) => [...threads.values()].flatMap((thread) => rowOf(rooms, thread) ?? [])),
         ),
       touched: ({ entity_type, entity_id, context }) => (entity_type === 'THREAD' ? entity_id : textOf(context['thread_id'])),
-      one: (thread_id) => rowOf(rooms, runtime.thread(thread_id)),
+      one: (thread_id) => rowOf(rooms, runtime.runs.thread(thread_id)),
     },
     { kind: 'key_request', scope: 'admin', looks: 'after events', all: () => byId('request_id', pairing.list()) },
   ]
@@ -72,7 +72,7 @@ export function sourcesOf(rooms: Rooms): Source[] {
 
 /** The rows of the timeline of one run, which only those are shown who ask for it. */
 export function timelineOf({ runs }: Pick<Rooms, 'runs'>, execution_id: string): Source {
-  const timeline = () => runs.runtime.execution(execution_id)?.timeline
+  const timeline = () => runs.runtime.runs.get(execution_id)?.timeline
   return {
     kind: 'timeline',
     scope: 'read',
@@ -88,11 +88,11 @@ function runsOf({ runs }: Rooms) {
   const { records } = runs.runtime
   let ended = 0
   const rows = records.executions().filter(({ ended_at }) => ended_at === null || ended++ < mostEndedRuns)
-  return rows.map((row) => summaryOf({ row, records, execution: runs.runtime.execution(row.execution_id) }))
+  return rows.map((row) => summaryOf({ row, records, execution: runs.runtime.runs.get(row.execution_id) }))
 }
 
 function openRuns({ runs }: Rooms): Execution[] {
-  return runs.runtime.executions().filter(({ isOver }) => !isOver)
+  return runs.runtime.runs.all().filter(({ isOver }) => !isOver)
 }
 
 /** Nothing for a thread that has ended. */

@@ -35,7 +35,7 @@ export class RestlessOperator {
   }
 
   open(): Execution[] {
-    return this.#runtime.executions().filter(({ isOver }) => !isOver)
+    return this.#runtime.runs.all().filter(({ isOver }) => !isOver)
   }
 
   async submit(): Promise<void> {
@@ -46,7 +46,7 @@ export class RestlessOperator {
       const asked = { workflow: 'work', run_mode: mode, groups: ids, batch_mode, variables: {}, operator_id: null }
       // One that dies meanwhile answers nothing.
       await Promise.race([runtime.submit(asked), this.#service.death])
-      if (runtime === this.#runtime) for (const execution of runtime.executions()) this.#service.knows(execution)
+      if (runtime === this.#runtime) for (const execution of runtime.runs.all()) this.#service.knows(execution)
     } catch (error) {
       this.#mayRefuse(error)
     }
@@ -62,7 +62,7 @@ export class RestlessOperator {
   /** Each environment of PURE_SIM has a time of its own: what is submitted there must come into the run that is open. */
   #isShared(): boolean {
     const { mode, batch_mode, groups } = this.#scene
-    if (this.#runtime.submissions().length > mostSubmissions) return false
+    if (this.#runtime.runs.all().flatMap(({ submissions }) => submissions).length > mostSubmissions) return false
     return mode === 'LIVE' || (batch_mode === 'JOIN_EXISTING' && groups.length > 0 && this.open().length > 0)
   }
 
@@ -113,7 +113,7 @@ export class RestlessOperator {
     this.#try(() => this.#decideLate())
     for (const { step_id } of this.#runtime.operator.steps()) this.#try(() => this.#runtime.operator.confirm(step_id))
     if (execution.live().some(({ control: { waiting } }) => waiting?.kind === 'event'))
-      for (const event of this.#scene.events) execution.emitCustom(event, { value: 'yes', data: {} }, null)
+      for (const event of this.#scene.events) execution.events.emitCustom(event, { value: 'yes', data: {} }, null)
   }
 
   /** Looks where everything is before anything goes on after a restart. */
@@ -143,7 +143,7 @@ export class RestlessOperator {
 
   #emit(execution: Execution): void {
     const { events } = this.#scene
-    execution.emitCustom(this.#dice.pick(events), { value: this.#dice.pick(['yes', 'no', null]), data: {} }, null)
+    execution.events.emitCustom(this.#dice.pick(events), { value: this.#dice.pick(['yes', 'no', null]), data: {} }, null)
   }
 
   #recover(thread: LabwareThread): void {
@@ -243,7 +243,7 @@ export class RestlessOperator {
     const { name, action } = dice.pick(all)
     const item = action || dice.oneIn(2) ? this.#action() : this.#step(execution)
     const anchor = this.#shortened(name)
-    execution.insert({ ...(dice.oneIn(2) ? { before: anchor } : { after: anchor }), item })
+    execution.inserts.put({ ...(dice.oneIn(2) ? { before: anchor } : { after: anchor }), item })
     this.#watch.wasPut(execution.execution_id)
   }
 

@@ -14,6 +14,7 @@ import { movesOf } from '../../workflow/plans/timing.ts'
 import { Records } from '../../workflow/records/records.ts'
 import { recordAnew } from '../../workflow/records/tracking_sink.ts'
 import { abortOrphanedRuns } from '../../workflow/recovery/orphaned_runs.ts'
+import type { Execution } from '../../workflow/runs/execution.ts'
 import { Runtime, type RuntimeOptions } from '../../workflow/runtime.ts'
 import type { Scheduler } from '../../workflow/scheduler/scheduler.ts'
 import { benchId, type Standing } from '../../workflow/standing_labware.ts'
@@ -109,7 +110,7 @@ export class Service {
       if (this.isDead) return []
     }
     this.runtime.standing.takenUp()
-    const isOpen = (execution_id: string) => this.runtime.execution(execution_id) !== undefined
+    const isOpen = (execution_id: string) => this.runtime.runs.get(execution_id) !== undefined
     const told = this.told
     await abortOrphanedRuns(this.records, {
       isTakenUp: isOpen,
@@ -118,11 +119,11 @@ export class Service {
       },
       emit: (...event) => this.#emit(...event),
     })
-    return this.runtime.executions().map(({ execution_id }) => execution_id)
+    return this.runtime.runs.all().map(({ execution_id }) => execution_id)
   }
 
   /** Whether the bench records where its labware is. */
-  knows({ execution_id, environment }: ReturnType<Runtime['executions']>[number]): void {
+  knows({ execution_id, environment }: Execution): void {
     const ledger = environment.equipment as Ledger
     ledger.scheduler = environment.scheduler
     this.#truthOf.set(execution_id, ledger.truth)
@@ -193,7 +194,6 @@ export class Service {
       if (isDead()) return runtimeEvent(event_name, 'nobody', 0, context)
       return this.#emit(event_name, context, execution_id)
     }
-    const told = this.told
     return {
       emit,
       incident: (
@@ -209,9 +209,6 @@ export class Service {
       },
       registerSink: (sink: Sink) => this.#sinks.push(sink),
       unregisterSink: () => {},
-      events: async function* ({ execution_id }: { execution_id?: string } = {}) {
-        for (const event of told) if (execution_id === undefined || event.execution_id === execution_id) yield event
-      },
     } as unknown as RuntimeOptions['hub']
   }
 
@@ -230,7 +227,7 @@ export class Service {
 
   /** Returns the values of each open run as they are now. */
   present(): Values {
-    const open = this.runtime.executions().filter(({ isOver }) => !isOver)
+    const open = this.runtime.runs.all().filter(({ isOver }) => !isOver)
     for (const { threads, environment } of open)
       for (const { thread_id, name, labware, state } of threads.values())
         if (state.seat !== seatOf(environment.scheduler, { thread_id, labware_id: labware.labware_id }))

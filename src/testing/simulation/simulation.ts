@@ -66,7 +66,7 @@ class Simulation {
   constructor(scene: Scene, dice: Dice) {
     this.#scene = scene
     this.#dice = dice
-    this.#watch = new Watch((execution_id) => this.#service?.runtime.execution(execution_id))
+    this.#watch = new Watch((execution_id) => this.#service?.runtime.runs.get(execution_id))
     this.#service = new Service({
       scene,
       dice,
@@ -88,7 +88,7 @@ class Simulation {
   }
 
   #executions(): Execution[] {
-    return this.#service.runtime.executions()
+    return this.#service.runtime.runs.all()
   }
 
   #mayDie(): void {
@@ -275,7 +275,7 @@ function isStanding(execution: Execution): boolean {
 /** Nothing is kept for threads that are no more, but where labware may stand since its move was cut off: whoever comes next gets all that is free. */
 function checkGivenBack({ scheduler, labware }: RunEnvironment, { topology }: Scene, fault: (what: string) => void): void {
   for (const device of scheduler.graph.devices)
-    if (scheduler.holder(device)) fault(`${device} is held by ${scheduler.holder(device)} after the end`)
+    if (scheduler.holds.holder(device)) fault(`${device} is held by ${scheduler.holds.holder(device)} after the end`)
   const positions = scheduler.positions()
   const mayStandAt = new Set(
     [...labware.values()].flatMap(({ held_by, placing }) =>

@@ -26,7 +26,7 @@ export async function leaveAlone(seed: number): Promise<Verdict> {
     faults,
     onTold() {
       news++
-      const live = runtime.executions()[0]?.live() ?? []
+      const live = runtime.runs.all()[0]?.live() ?? []
       if (pauses.has(news) && live.length > 0) dice.pick(live).control.pause('manual')
     },
   })
@@ -119,20 +119,20 @@ class Search {
       if (reserved_for !== null) this.#reserved.set(this.#pad(position), reserved_for)
     }
     for (const device of scheduler.graph.devices) {
-      const holder = scheduler.holder(device)
+      const holder = scheduler.holds.holder(device)
       if (holder !== undefined && !isFree(holder)) this.#devices.add(device)
     }
     for (const { thread_id } of live) {
       if (isFree(thread_id)) continue
       const { document } = live[0]!.execution.workflow.topology
       for (const arm of [...Object.keys(document.transporters), ...Object.keys(document.translators)])
-        if (scheduler.userOf(arm) === thread_id) this.#arms.add(arm)
+        if (scheduler.transporters.holder(arm) === thread_id) this.#arms.add(arm)
     }
     this.#movers = free.map((thread) => ({ name: thread.name, thread_id: thread.thread_id, wants: wantsOf(thread) }))
     this.#begin = free.map(({ labware, device, thread_id }) => ({
       at: scheduler.whereIs(labware.labware_id) ?? null,
       next: 0,
-      device: device ?? [...scheduler.graph.devices].find((one) => scheduler.holder(one) === thread_id) ?? null,
+      device: device.name ?? [...scheduler.graph.devices].find((one) => scheduler.holds.holder(one) === thread_id) ?? null,
     }))
   }
 

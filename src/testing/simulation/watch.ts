@@ -230,7 +230,7 @@ export class Watch {
         this.fault(`${labware_id} is at ${position} and at ${scheduler.whereIs(labware_id)}`, event)
     }
     for (const device of scheduler.graph.devices) {
-      const holder = scheduler.holder(device)
+      const holder = scheduler.holds.holder(device)
       if (holder && this.#isBuried(holder, event)) this.fault(`${device} is held by ${holder}, which has ended`, event)
     }
   }
@@ -243,7 +243,7 @@ export class Watch {
       if (carriers.has(held_by)) this.fault(`${held_by} carries ${carriers.get(held_by)} and ${labware_id}`, event)
       carriers.set(held_by, labware_id)
       const whose = environment.scheduler.whose(labware_id)
-      const user = environment.scheduler.userOf(held_by)
+      const user = environment.scheduler.transporters.holder(held_by)
       if (whose !== null && user !== whose) this.fault(`${held_by} carries ${labware_id} of ${whose}, and ${user} uses it`, event)
     }
   }

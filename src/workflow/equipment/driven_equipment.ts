@@ -64,7 +64,7 @@ export class DrivenEquipment implements Equipment {
 
   mustBeUsable(device_id: string): void {
     const instrument = this.#registry.find(device_id)
-    if (!this.#forgives) instrument.mustNotBeLatched()
+    if (!this.#forgives) instrument.condition.mustNotBeLatched()
     instrument.mustBeUsable()
   }
 
@@ -94,16 +94,16 @@ export class DrivenEquipment implements Equipment {
   }
 
   isInitialized(device_id: string): boolean {
-    return this.#registry.find(device_id).initialized
+    return this.#registry.find(device_id).condition.isInitialized
   }
 
   async conditionOf(device_id: string): Promise<Condition> {
     const instrument = this.#registry.find(device_id)
-    const { initialized, typical } = instrument
+    const { isInitialized: initialized } = instrument.condition
     // A question to one that is not ready would fail, or latch a fault anew.
     const isAsked = initialized && instrument.abilities.knows('get_temperature')
     const reading = isAsked ? await instrument.questions.ask('get_temperature').catch(() => null) : null
-    return { initialized, temperature: reading?.temperature ?? null, typical }
+    return { initialized, temperature: reading?.temperature ?? null, typical: instrument.typical }
   }
 
   conditionWhenNew(device_id: string): Condition {
@@ -123,7 +123,7 @@ export class DrivenEquipment implements Equipment {
     signal.throwIfAborted()
     const instrument = this.#registry.find(device_id)
     const name = known(operation, instrument)
-    if (name === 'initialized') return { is_initialized: instrument.initialized }
+    if (name === 'initialized') return { is_initialized: instrument.condition.isInitialized }
     if (isQuestion(name)) return instrument.questions.ask(name)
     instrument.abilities.mustKnow(name)
     // The values of variables were seen by nobody yet.
@@ -147,7 +147,7 @@ export class DrivenEquipment implements Equipment {
       if (toReachIn.some((name) => instrument.abilities.knows(name))) await beforeMotion?.()
       await this.#tellAll(instrument, toReachIn, signal)
       // A device that has no door and no clamp refuses nothing by itself.
-      await this.#patiently(async () => instrument.mustBeIdle(), signal)
+      await this.#patiently(async () => instrument.operation.mustBeIdle(), signal)
     })
   }
 
@@ -172,14 +172,14 @@ export class DrivenEquipment implements Equipment {
   async #initialized(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<Instrument> {
     signal.throwIfAborted()
     const instrument = this.#registry.find(device_id)
-    if (instrument.initialized) return instrument
+    if (instrument.condition.isInitialized) return instrument
     await beforeMotion?.()
     await this.#initialize(instrument, signal)
     return instrument
   }
 
   async #initialize(instrument: Instrument, signal: AbortSignal): Promise<OperationResult> {
-    if (!this.#forgives) instrument.mustNotBeLatched()
+    if (!this.#forgives) instrument.condition.mustNotBeLatched()
     return this.#tell(instrument, 'initialize', {}, signal)
   }
 

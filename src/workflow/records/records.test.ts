@@ -197,7 +197,7 @@ test('a group of which a thread was aborted is not taken for a good one', async 
   bad!.control.stop()
   await until(() => bad!.isOver)
   t.same(outcomes(), ['good IN_PROGRESS', 'bad ABORTED'])
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await until(() => good!.isOver)
   await runtime.over(execution)
   t.same(outcomes(), ['good COMPLETED', 'bad ABORTED'])

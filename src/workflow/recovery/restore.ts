@@ -73,7 +73,7 @@ function putBack(thread: LabwareThread, position: string): void {
   // Nobody else uses the transporter before it has set down what it has in its gripper.
   const { held_by } = labware
   if (held_by !== null) scheduler.take(held_by, thread_id, () => {})
-  const isKept = held_by !== null && placing !== null && scheduler.graph.positions.has(placing) && scheduler.keep(thread_id, placing)
+  const isKept = held_by !== null && placing !== null && scheduler.graph.positions.has(placing) && scheduler.holds.keep(thread_id, placing)
   if (!isKept) thread.set({ placing: null })
 }
 
@@ -107,7 +107,7 @@ function closeInterrupted(thread: LabwareThread): void {
   const { execution, thread_id, name, method, state } = thread
   const { interrupted, move } = state
   const around = method?.context() ?? {
-    ...execution.context(),
+    ...execution.events.context(),
     method_id: null,
     method_name: null,
     thread_id,
@@ -124,7 +124,7 @@ function closeInterrupted(thread: LabwareThread): void {
 
 function close({ execution }: LabwareThread, { action_id, name, status }: Closed, context: Context): void {
   if (isTerminal(actionTransitions, status)) return
-  execution.emit('ACTION', action_id, 'ABORTED', { ...context, action_id, action_status: 'ABORTED', action_name: name })
+  execution.events.emit('ACTION', action_id, 'ABORTED', { ...context, action_id, action_status: 'ABORTED', action_name: name })
 }
 
 type Closed = { readonly action_id: string; readonly name: string | null; readonly status: ActionStatus }

@@ -51,7 +51,7 @@ test('before a device or an arm moves, the state of that moment and all publishe
   const behind: unknown[] = []
   const { runtime, deeds } = watched({ keep: () => kept, onTold: (event) => told.push(event) }, () => {
     const { at, keys } = kept.saves.at(-1)!
-    const [execution] = runtime.executions()
+    const [execution] = runtime.runs.all()
     for (const [key, text] of execution!.state.present()) if (JSON.stringify(keys.get(key)) !== text) behind.push({ key, text })
     if (at < told.length) behind.push(told.slice(at).map(({ event_name }) => event_name))
   })
@@ -94,7 +94,7 @@ test('at no moment is what an arm has set down kept as standing where it was pic
     override async carry(...[arm, verb, position, signal]: Parameters<PureEquipment['carry']>): Promise<void> {
       await super.carry(arm, verb, position, signal)
       void (async () => {
-        for (let ticks = 0; ticks < 20; ticks++, await null) void runtime.executions()[0]?.state.persisted()
+        for (let ticks = 0; ticks < 20; ticks++, await null) void runtime.runs.all()[0]?.state.persisted()
       })()
     }
   }

@@ -54,7 +54,7 @@ async function recorded(groups: readonly string[] = ['g1', 'g2']) {
 
 /** Takes it up with this much of the log, lets it go on to its end, and answers what must not be. */
 async function faultsAfter(log: readonly RuntimeEvent[], keys: ReadonlyMap<string, unknown>, groups: readonly string[]): Promise<string[]> {
-  const watch = new Watch((execution_id) => made.runtime.execution(execution_id))
+  const watch = new Watch((execution_id) => made.runtime.runs.get(execution_id))
   watch.restarts = 1
   let time = log.length
   const made = testRuntime([topology, workflow], {

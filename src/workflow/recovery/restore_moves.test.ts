@@ -61,7 +61,7 @@ test('labware of a thread that had completed belongs to nobody', async (t) => {
   t.same([scheduler.whereIs(labware.labware_id), scheduler.whose(labware.labware_id)], ['b', null])
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
   execution.resume()
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
   t.equal(scheduler.whereIs(labware.labware_id), 'b')
 })
@@ -79,7 +79,7 @@ test('a thread that was aborted with a full gripper does not take the arm again'
   })
   const { execution, scheduler } = await restored(run)
   t.equal(named(execution, 'p').status.current, 'ABORTED')
-  t.equal(scheduler.userOf('arm'), undefined)
+  t.equal(scheduler.transporters.holder('arm'), undefined)
 })
 
 test('a stop that was saved is not forgotten', async (t) => {
@@ -118,7 +118,7 @@ test('where a plate was being put down nothing else goes before somebody has loo
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
   t.throws(() => execution.resume(), { code: 'conflict', message: /it is at a or in the gripper of arm_1 or at x; look/ })
   named(execution, 'q').control.resume()
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   const p = named(execution, 'p')
   t.match(
     made.incidents.map(({ message }) => message),
@@ -145,7 +145,7 @@ test('an arm that a run had which cannot be taken up is free for others', async 
     { what: /p was in the gripper of arm/ },
     { what: /q stood at c, and cannot be there now/ },
   ])
-  t.equal(environment.scheduler.userOf('arm'), undefined)
+  t.equal(environment.scheduler.transporters.holder('arm'), undefined)
 })
 
 test('a real arm puts nothing back into a storage before somebody has looked', async (t) => {

@@ -24,7 +24,7 @@ export function strandLabware({ scheduler, labware: known }: RunEnvironment, thr
     const lost = held_by === null ? [] : [inGripper(name, held_by)]
     try {
       scheduler.put(labware_id, position, null)
-      if (placing !== undefined && scheduler.graph.positions.has(placing)) scheduler.keep(labware_id, placing)
+      if (placing !== undefined && scheduler.graph.positions.has(placing)) scheduler.holds.keep(labware_id, placing)
       return lost
     } catch (error) {
       return [...lost, cannotBe(name, { position, why: messageOf(error) })]

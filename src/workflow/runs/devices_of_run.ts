@@ -1,10 +1,14 @@
 // The devices and transporters that a run can come to use: what is wrong with any other is not in its way.
 
+import type { StillHeating } from '../../events/contexts.ts'
 import { type ActionPlan, actionsOf, allSteps, type Workflow } from '../plans/plan.ts'
-import type { Execution } from './execution.ts'
+import type { RunEnvironment } from '../threads/run_environment.ts'
+import type { LabwareThread } from '../threads/thread.ts'
+
+type Run = { readonly workflow: Workflow; live(): readonly LabwareThread[] }
 
 /** The devices of its actions, also of those that an operator put in, and the transporters and translators on the ways between its places. */
-export function usedBy(execution: Execution): ReadonlySet<string> {
+export function usedBy(execution: Run): ReadonlySet<string> {
   const actions = [...actionsOf(execution.workflow), ...putIn(execution)]
   const devices = new Set(actions.flatMap(({ devices }) => devices))
   const { graph } = execution.workflow.topology
@@ -12,13 +16,13 @@ export function usedBy(execution: Execution): ReadonlySet<string> {
   return new Set([...devices, ...carriersBetween([...places], execution.workflow)])
 }
 
-function putIn(execution: Execution): ActionPlan[] {
+function putIn(execution: Run): ActionPlan[] {
   const frames = execution.live().flatMap(({ frames }) => frames)
   return frames.flatMap(({ steps }) => [...allSteps(steps)].flatMap((step) => (step.kind === 'action' ? step.action : [])))
 }
 
 /** Lists the positions from which the run's labware comes, where it stands and may rest, and to which it goes. */
-function placesOf(execution: Execution): string[] {
+function placesOf(execution: Run): string[] {
   const { workflow } = execution
   const planned = [...workflow.threads.values()].flatMap(({ start, end, steps }) => [
     start.position,
@@ -32,4 +36,15 @@ function placesOf(execution: Execution): string[] {
 function carriersBetween(places: readonly string[], { topology: { graph } }: Workflow): string[] {
   const ways = places.flatMap((from) => places.map((to) => graph.route(from, to) ?? []))
   return ways.flatMap((way) => way.map(({ transporter }) => transporter))
+}
+
+/** Lists the devices of the workflow's actions that heat now. Those of a simulation end with it. */
+export function stillHeating({ workflow, environment }: { workflow: Workflow; environment: RunEnvironment }): StillHeating[] {
+  const { mode, equipment } = environment
+  if (mode !== 'LIVE') return []
+  const device_ids = new Set([...actionsOf(workflow)].flatMap(({ devices }) => devices))
+  return [...device_ids].flatMap((device_id) => {
+    const target = equipment.heatsTo?.(device_id)
+    return target === undefined ? [] : [{ device_id, target }]
+  })
 }

@@ -1,49 +1,35 @@
 // One run of a workflow: its threads, its submissions, and what becomes of it.
 
-import { LabError, messageOf } from '../../errors.ts'
-import type { StillHeating } from '../../events/contexts.ts'
-import type { Context } from '../../events/event.ts'
-import type { Hub } from '../../events/hub.ts'
-import type { IncidentCategory } from '../../events/incidents.ts'
+import { LabError } from '../../errors.ts'
 import type { Clock } from '../../kit/clock.ts'
-import { actionsOf, itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
+import { itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
 import { Entry, RunState } from '../state/entry.ts'
 import type { ExecutionState, SubmissionState } from '../state/run.ts'
-import {
-  type Phase,
-  phaseTransitions,
-  Status,
-  type SubmissionStatus,
-  statusAlone,
-  type WorkflowStatus,
-  workflowTransitions,
-} from '../state/statuses.ts'
+import { type Phase, phaseTransitions, Status, statusAlone, type WorkflowStatus, workflowTransitions } from '../state/statuses.ts'
 import { LateCalls } from '../threads/action/late_calls.ts'
-import type { NoteworthyError, ThreadOrigin } from '../threads/carrier.ts'
-import { Channels, type Published } from '../threads/channels.ts'
+import type { ThreadOrigin } from '../threads/carrier.ts'
+import { Channels } from '../threads/channels.ts'
 import { travel } from '../threads/journey.ts'
 import type { MethodRun } from '../threads/method.ts'
+import { MotionGate } from '../threads/move/motion_gate.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { Slots } from '../threads/slots.ts'
-import type { Confirmation, LabwareThread, RunPorts } from '../threads/thread.ts'
+import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 import { Timeline } from '../threads/timeline.ts'
-import { Bus } from './bus.ts'
-import { Flood, flooding } from './flood.ts'
+import { stillHeating } from './devices_of_run.ts'
 import { Groups } from './groups.ts'
-import { type InsertRequest, Inserts } from './inserts.ts'
+import { Inserts } from './inserts.ts'
 import type { Operator } from './operator.ts'
+import { type EventOutlets, RunPublisher } from './run_publisher.ts'
+import { Seats } from './seats.ts'
 import { Stall } from './stall.ts'
 import { itemAhead } from './step_names.ts'
 import { Submission } from './submission.ts'
 import { ThreadFactory } from './thread_factory.ts'
 
 /** The surroundings that all executions of a service share. */
-export type RunContext = {
-  hub: Pick<Hub, 'emit' | 'incident'>
+export type RunContext = EventOutlets & {
   operator: Operator
-  /** The system, as handlers see it that are bound to it. */
-  system: unknown
-  warn(message: string): void
   /** Unix time, s, by the clock on the wall. */
   now(): number
   clock: Clock
@@ -69,13 +55,15 @@ export class Execution implements RunPorts {
   readonly methods = new Map<string, MethodRun>()
   /** The state of the run that outlasts the service. */
   readonly state = new RunState()
+  readonly gate = new MotionGate(this.state)
   readonly channels: Channels
+  readonly events: RunPublisher
+  readonly operator: Operator
   readonly slots: Slots
   readonly groups: Groups
   readonly inserts: Inserts
   readonly lateCalls = new LateCalls()
   readonly threadFactory: ThreadFactory
-  readonly #flood: Flood
   readonly stall: Stall
   readonly timeline: Timeline
   readonly phase: Status<Phase>
@@ -85,60 +73,42 @@ export class Execution implements RunPorts {
   reason: string | null = null
   #status: Status<WorkflowStatus> | undefined
   readonly #entry: Entry<'execution'>
-  /** The thread that moves each labware, or moved it last. */
-  readonly #carriers = new Map<string, LabwareThread>()
-  /** The plans of which each group has had a thread. */
-  readonly #had = new Set<string>()
-  /** Ends that the moves of labware are noted in the state. */
-  readonly stopFollowing: () => void
+  readonly seats: Seats
   readonly #around: RunContext
   /** Unix time, s, at which the monotonic clock stood at 0, as it seemed when the run began or was taken up. */
   readonly #epoch_s: number
-  readonly #bus: Bus
   readonly #live = new Set<LabwareThread>()
-  readonly #context: { execution_id: string; workflow_name: string }
-  #isStandingDown = false
-  /** Stood down: what still happens is nobody's business. */
-  #isSilent = false
 
   constructor(workflow: Workflow, environment: RunEnvironment, { isJoinable, around, saved }: ExecutionOptions) {
-    const beginning = saved ?? newExecutionState(workflow, environment, { isJoinable, now: around.now() })
+    const beginning = saved ?? {
+      execution_id: environment.newId(),
+      ...{ workflow: workflow.name, hash: workflow.hash, topology: workflow.topology.name },
+      ...{ run_mode: environment.mode, is_joinable: isJoinable },
+      ...{ started_at: around.now(), status: 'accepting' as const, names: [] },
+    }
     this.execution_id = beginning.execution_id
     this.workflow = workflow
     this.environment = environment
     this.#around = around
     this.#epoch_s = Math.max(around.now(), beginning.started_at) - around.clock.now() / 1000
     this.#entry = new Entry(this.state, 'execution', beginning)
-    // It stays as it was when the run began.
-    new Entry(this.state, 'document', documentOf(workflow))
-    this.stopFollowing = environment.scheduler.onMoved((labware_id) => this.#moved(labware_id))
+    // The document stays as it was when the run began. One with code is in its file alone.
+    const { on: _, ...written } = workflow.document
+    new Entry(this.state, 'document', workflow.hasCode ? null : written)
+    this.seats = new Seats(environment.scheduler)
     // An event tells of the end alone.
     this.phase = new Status<Phase>(phaseTransitions, this.#entry, () => this.state.writeSoon(), { isPublished: true })
     if (this.phase.current === 'stopping') this.reason = 'it was being stopped when the service ended'
     this.channels = new Channels(this.state)
-    this.#context = { execution_id: this.execution_id, workflow_name: workflow.name }
-    this.threadFactory = new ThreadFactory(this)
-    this.#flood = new Flood(() => this.now())
+    this.events = new RunPublisher(this, around)
+    this.operator = around.operator
+    this.threadFactory = new ThreadFactory(this, this.#entry)
     this.stall = new Stall(this)
     this.slots = new Slots(this)
     this.inserts = new Inserts(this)
-    this.groups = new Groups(this.state, ({ submission_id, group_id, ended }) =>
-      this.emit('GROUP', group_id, 'COMPLETED', { ...this.#context, submission_id, group_id, ended }),
-    )
+    this.groups = new Groups(this)
     const began = environment.clock.now()
     this.timeline = new Timeline(() => Math.round(environment.clock.now() - began) / 1000)
-    this.#bus = new Bus({
-      forward: (name, context, parts) => around.hub.emit(name, context, this.execution_id, parts),
-      warn: (message) => around.warn(`${workflow.name}: ${message}`),
-      onBroken: (name, eventName, error) => this.#onBroken(name, eventName, error),
-    })
-    for (const [name, handlers] of Object.entries(workflow.document.on))
-      for (const handler of handlers) this.#bus.on(name, handler, around.system)
-  }
-
-  /** The status of the workflow; CREATED once the first submission has been accepted. */
-  get status(): WorkflowStatus {
-    return this.#status?.current ?? 'CREATED'
   }
 
   get isOver(): boolean {
@@ -153,15 +123,6 @@ export class Execution implements RunPorts {
   /** Unix time, s. */
   get started_at(): number {
     return this.#entry.state.started_at
-  }
-
-  /** Counts a name of a thread or a labware once more, and returns how often it was counted. */
-  countName(name: string): number {
-    const { names } = this.#entry.state
-    const known = names.find((one) => one.name === name)
-    if (!known) this.#entry.set({ names: [...names, { name, count: 1 }] })
-    else this.#entry.setIn('names', known, { count: known.count + 1 })
-    return known?.count ?? 1
   }
 
   /** Unix time, s, that goes on evenly from the beginning of the run, whatever is done to the clock on the wall. */
@@ -183,31 +144,6 @@ export class Execution implements RunPorts {
     return this.#around.open?.().filter((other) => other !== this && other.environment === this.environment) ?? []
   }
 
-  /** A fresh one each time: what an event carries is frozen. */
-  context(): { execution_id: string; workflow_name: string } {
-    return { execution_id: this.execution_id, workflow_name: this.workflow.name }
-  }
-
-  emit(type: string, id: string, status: string, context: Context): void {
-    if (this.#isSilent) return
-    this.#bus.emit(type, id, status, context)
-    this.state.writeSoon()
-  }
-
-  /** Records an incident of a thread, and returns its id. */
-  incident(
-    category: IncidentCategory,
-    message: string,
-    thread: { thread_id: string } | null,
-    { error, detail, ...more }: NoteworthyError = {},
-  ): string {
-    if (this.#isSilent) return ''
-    const { execution_id } = this
-    const cause = error === undefined ? {} : { error: messageOf(error), error_type: error instanceof Error ? error.name : typeof error }
-    const about = { ...more, execution_id, thread_id: thread?.thread_id ?? null, detail: { ...cause, ...detail } }
-    return this.#around.hub.incident(category, message, about).incident_id
-  }
-
   /** Threads that have not ended, in the order they came. */
   live(): LabwareThread[] {
     return [...this.#live]
@@ -220,9 +156,7 @@ export class Execution implements RunPorts {
 
   /** Adds a submission, which is new or was taken up after a restart. */
   add(state: SubmissionState): Submission {
-    const publish = ({ submission_id, request, reason }: Submission, status: SubmissionStatus) =>
-      this.emit('SUBMISSION', submission_id, status, { ...this.context(), submission_id, group_count: request.groups.length, reason })
-    const submission = new Submission({ execution_id: this.execution_id, state: this.state, publish }, state)
+    const submission = new Submission(this, state)
     this.submissions.push(submission)
     return submission
   }
@@ -230,7 +164,7 @@ export class Execution implements RunPorts {
   /** Takes a submission that was checked: its first threads start in one of the next turns. */
   start(submission: Submission): void {
     submission.status.become('ACCEPTED')
-    this.#status ??= this.#workflowStatus()
+    this.#status ??= workflowStatus(this)
     const { submission_id, request } = submission
     const group_ids = request.groups.length > 0 ? request.groups.map(({ group_id }) => group_id) : [null]
     const { threads, document } = this.workflow
@@ -256,20 +190,8 @@ export class Execution implements RunPorts {
   /** Adds a thread, which is new or was taken up after a restart. */
   know(thread: LabwareThread): void {
     this.threads.set(thread.thread_id, thread)
-    this.#had.add(inGroup(thread.plan, thread.origin))
-    if (!thread.isOver) this.#carriers.set(thread.labware.labware_id, thread)
-  }
-
-  hasHad(plan: ThreadPlan, origin: ThreadOrigin): boolean {
-    return this.#had.has(inGroup(plan, origin))
-  }
-
-  /** Labware has moved: the state of its thread says where it stands, until the thread leaves it. */
-  #moved(labware_id: string): void {
-    const { scheduler } = this.environment
-    const thread = this.#carriers.get(labware_id)
-    const isLeft = scheduler.whose(labware_id) !== thread?.thread_id
-    thread?.set({ seat: isLeft ? null : (scheduler.whereIs(labware_id) ?? null) })
+    this.threadFactory.note(thread)
+    if (!thread.isOver) this.seats.add(thread)
   }
 
   /**
@@ -281,14 +203,8 @@ export class Execution implements RunPorts {
       throw new LabError('conflict', `execution ${this.execution_id} is ${this.phase.current}; it takes no more threads`)
     if (this.threads.size >= mostThreads)
       throw new LabError('conflict', `execution ${this.execution_id} has had ${this.threads.size} threads; submit what is to come anew`)
-    const origin = this.#originOfAnother()
+    const origin = this.threadFactory.originOfAnother()
     return this.spawn(this.threadFactory.planOf(name, origin, start), origin, start)
-  }
-
-  /** The origin of one more thread: the newest submission, and its group if it has only one. */
-  #originOfAnother(): ThreadOrigin {
-    const { submission_id, request } = this.submissions.at(-1)!
-    return { submission_id, group_id: request.groups.length === 1 ? request.groups[0]!.group_id : null }
   }
 
   /** Lets a thread go on from where it is, in one of the next turns. */
@@ -303,14 +219,7 @@ export class Execution implements RunPorts {
 
   /** Has the run go on after a restart. */
   reopen(): void {
-    this.#status = this.#workflowStatus('IN_PROGRESS')
-  }
-
-  #workflowStatus(published?: WorkflowStatus): Status<WorkflowStatus> {
-    const publish = (status: WorkflowStatus) => this.emit('WORKFLOW', this.execution_id, status, this.context())
-    return new Status<WorkflowStatus>(workflowTransitions, statusAlone(published ?? 'CREATED'), publish, {
-      isPublished: published !== undefined,
-    })
+    this.#status = workflowStatus(this, 'IN_PROGRESS')
   }
 
   /** Ends a run that was being stopped when the service ended, and has no threads that are open. */
@@ -326,33 +235,6 @@ export class Execution implements RunPorts {
     const { variables } = this.workflow.document
     if (!Object.hasOwn(variables, name)) throw new LabError('invalid', `workflow ${this.workflow.name} has no variable ${name}`)
     return variables[name]!.default
-  }
-
-  /** Releases those who wait for it, then tells everybody; nothing happens in one that has ended. */
-  emitCustom(name: string, published: Published, thread_id: string | null): void {
-    mustBeEmittable(name)
-    if (this.isOver) return
-    if (this.environment.mode !== 'PURE_SIM' && this.#flood.isBeginning()) {
-      const { events, within_s } = flooding
-      this.incident('EVENT_FLOOD', `more than ${events} custom events within ${within_s} s; none is dropped`, null, { severity: 'WARNING' })
-    }
-    this.channels.publish(name, published)
-    this.emit('CUSTOM', name.replaceAll('.', '_'), 'EMITTED', { ...this.#context, thread_id, event_name: name, ...published })
-  }
-
-  /** Asks a person to do something. */
-  instruct(instruction: string, thread_id: string): Confirmation {
-    return this.#around.operator.instruct(this, instruction, thread_id)
-  }
-
-  /** Waits until a person has put the labware there. */
-  placed(thread: LabwareThread): Promise<void> {
-    return this.#around.operator.placed(thread)
-  }
-
-  /** Waits until a person has taken the labware away. */
-  removed(thread: LabwareThread): Promise<void> {
-    return this.#around.operator.removed(thread)
   }
 
   /** Holds all threads at their next safe points, and those to come before they touch anything. */
@@ -409,12 +291,6 @@ export class Execution implements RunPorts {
     return name
   }
 
-  /** Puts a step, or an action, before or after another; see `Inserts.put`. */
-  insert(request: InsertRequest): string {
-    this.stall.reconsider()
-    return this.inserts.put(request)
-  }
-
   /** No submission can be put into it any more. */
   close(): void {
     if (this.phase.current === 'accepting') this.phase.become('draining')
@@ -425,31 +301,16 @@ export class Execution implements RunPorts {
    * device is doing is for the devices to end.
    */
   async standDown(patience: Promise<unknown>): Promise<void> {
-    this.#isStandingDown = true
+    this.gate.close()
     const hops = this.live().flatMap(({ carrying }) => carrying ?? [])
     await Promise.race([Promise.allSettled(hops), patience])
   }
 
   /** The state stays as it was written last, and nothing more is published. */
   leave(): void {
-    this.state.leave()
-    this.stopFollowing()
-    this.#isSilent = true
-  }
-
-  /** Undefined while something new may be begun; a promise that never resolves when the service ends. */
-  mayBegin(): Promise<void> | undefined {
-    return this.#isStandingDown ? new Promise(() => {}) : undefined
-  }
-
-  /** Resolves when something may move: where everything is, and what is to be done, is on the card. Never, when the service ends. */
-  beforeMotion(): Promise<void> | undefined {
-    return this.mayBegin() ?? this.synced()
-  }
-
-  /** Resolves when a move that has begun may go on: the present state is on the card. Never, once the state is written no more. Rejects with `storage`. */
-  synced(): Promise<void> | undefined {
-    return this.#isSilent ? new Promise(() => {}) : this.state.persisted()
+    this.gate.leave()
+    this.seats.stop()
+    this.events.silence()
   }
 
   /** Cuts all threads off; it is aborted when they have unwound. */
@@ -482,7 +343,9 @@ export class Execution implements RunPorts {
     const phase = this.phase.current === 'stopping' ? 'aborted' : failed ? 'failed' : 'completed'
     if (failed) this.reason ??= failed.last_error
     for (const { name, where, anchor } of this.inserts.unresolved()) {
-      this.incident('UNRESOLVED_ANCHOR_INSERT', `${name} was to be put ${where} ${anchor}, which never came`, null, { severity: 'WARNING' })
+      this.events.incident('UNRESOLVED_ANCHOR_INSERT', `${name} was to be put ${where} ${anchor}, which never came`, null, {
+        severity: 'WARNING',
+      })
     }
     this.slots.abandon()
     this.ended_at = this.now()
@@ -493,71 +356,21 @@ export class Execution implements RunPorts {
       submission.status.become(end)
     }
     this.phase.become(phase)
-    const still_heating = this.#stillHeating()
-    this.emit('EXECUTION', this.execution_id, end, {
-      ...this.#context,
+    const still_heating = stillHeating(this)
+    this.events.emit('EXECUTION', this.execution_id, end, {
+      ...this.events.context(),
       reason: this.reason,
       ...(still_heating.length > 0 && { still_heating }),
     })
-    this.stopFollowing()
-    this.#bus.close()
+    this.seats.stop()
+    this.events.close()
     this.#around.ended(this)
   }
-
-  /** The devices of its actions that heat now. Those of a simulation end with it. */
-  #stillHeating(): StillHeating[] {
-    const { mode, equipment } = this.environment
-    if (mode !== 'LIVE') return []
-    const device_ids = new Set([...actionsOf(this.workflow)].flatMap(({ devices }) => devices))
-    return [...device_ids].flatMap((device_id) => {
-      const target = equipment.heatsTo?.(device_id)
-      return target === undefined ? [] : [{ device_id, target }]
-    })
-  }
-
-  #onBroken(name: string, eventName: string, error: unknown): void {
-    // What an incident's own handler does wrong makes no further incident of it.
-    if (eventName.startsWith('INCIDENT.')) return
-    this.incident('EVENT_HANDLER_EXCEPTION', `the handler ${name} failed three times running: ${messageOf(error)}`, null, {
-      severity: 'WARNING',
-      recovery_action: 'PLUGIN_DISABLE',
-      error,
-    })
-  }
 }
 
-function inGroup({ name }: ThreadPlan, { submission_id, group_id }: ThreadOrigin): string {
-  return `${submission_id} ${group_id} ${name}`
-}
-
-function newExecutionState(
-  workflow: Workflow,
-  environment: RunEnvironment,
-  { isJoinable, now }: { isJoinable: boolean; now: number },
-): ExecutionState {
-  return {
-    execution_id: environment.newId(),
-    workflow: workflow.name,
-    hash: workflow.hash,
-    topology: workflow.topology.name,
-    run_mode: environment.mode,
-    is_joinable: isJoinable,
-    started_at: now,
-    status: 'accepting',
-    names: [],
-  }
-}
-
-/** The document of the workflow; null for one with code, which only its file has. */
-function documentOf({ hasCode, document: { on: _, ...written } }: Workflow): object | null {
-  return hasCode ? null : written
-}
-
-/** Throws `invalid` for a name that no custom event may have. */
-function mustBeEmittable(name: string): void {
-  if (name.startsWith('OPERATOR.'))
-    throw new LabError('invalid', `${name}: names that begin with OPERATOR. are the runtime's own; take another`)
-  if (!/^[^\p{Cc}\p{Cs}]{1,128}$/u.test(name)) {
-    throw new LabError('invalid', 'the name of a custom event must be 1 to 128 characters, none of them a control character')
-  }
+function workflowStatus({ execution_id, events }: Execution, published?: WorkflowStatus): Status<WorkflowStatus> {
+  const publish = (status: WorkflowStatus) => events.emit('WORKFLOW', execution_id, status, events.context())
+  return new Status<WorkflowStatus>(workflowTransitions, statusAlone(published ?? 'CREATED'), publish, {
+    isPublished: published !== undefined,
+  })
 }

@@ -39,7 +39,7 @@ test('a run has had five thousand threads, and takes no more', async (t) => {
 test('a run knows a thousand custom events by their names, and goes on with those', async (t) => {
   const { runtime } = testRuntime([topology, waiting])
   const execution = await begin(runtime, { workflow: 'waiting' })
-  const emit = (name: string) => execution.emitCustom(name, { value: null, data: {} }, null)
+  const emit = (name: string) => execution.events.emitCustom(name, { value: null, data: {} }, null)
   for (let n = 0; n < 1000; n++) emit(n === 7 ? 'another' : `n${n}`)
   t.throws(() => emit('one too many'), { code: 'conflict' })
   emit('n999')
@@ -49,7 +49,8 @@ test('a run knows a thousand custom events by their names, and goes on with thos
 test('the latest values of the custom events of a run are a million characters together', async (t) => {
   const { runtime } = testRuntime([topology, waiting])
   const execution = await begin(runtime, { workflow: 'waiting' })
-  const emit = (name: string, length: number) => execution.emitCustom(name, { value: null, data: { text: 'x'.repeat(length) } }, null)
+  const emit = (name: string, length: number) =>
+    execution.events.emitCustom(name, { value: null, data: { text: 'x'.repeat(length) } }, null)
   for (let n = 0; n < 10; n++) emit('a', 1_000_000)
   t.throws(() => emit('b', 100_000), { code: 'conflict', message: /would be \d+ characters with b/ })
   emit('a', 10)
@@ -62,9 +63,9 @@ test('of runs that have ended twenty are known to their depth, fewer where they 
   const { runtime } = testRuntime([topology, mixing])
   const ids: string[] = []
   for (let n = 0; n < 25; n++) ids.push((await run(runtime, { workflow: 'mixing' })).execution_id)
-  const known = () => runtime.executions().map(({ execution_id }) => execution_id)
+  const known = () => runtime.runs.all().map(({ execution_id }) => execution_id)
   t.same(known(), ids.slice(-20))
-  t.equal(runtime.submissions().length, 20)
+  t.equal(runtime.runs.all().flatMap(({ submissions }) => submissions).length, 20)
 
   const many = Array.from({ length: 700 }, (_, n) => `g${n}`)
   const long = await run(runtime, { workflow: 'mixing', groups: groups(...many) })
@@ -90,7 +91,7 @@ test('an operator puts five hundred items into a run', async (t) => {
     lanes: [],
   }))
   execution.inserts.restore(saved)
-  t.throws(() => execution.insert({ after: 'go', item }), { code: 'conflict', message: /500 items/ })
+  t.throws(() => execution.inserts.put({ after: 'go', item }), { code: 'conflict', message: /500 items/ })
 })
 
 test('of late calls that are over the newest hundred are known, and every one that is not', (t) => {

@@ -202,7 +202,7 @@ test('two that want each other’s places are told, with which of them is put ou
   const { runtime, incidents } = liveRuntime(two, [swap], { note: (sentence) => notes.push(sentence) })
   const execution = await begin(runtime, { workflow: 'swap', run_mode: 'LIVE' })
   for (const name of ['a', 'b']) await threadIn(execution, name, 'AWAITING_EVENT')
-  for (const name of ['a', 'b']) execution.emitCustom(name, { value: null, data: {} }, null)
+  for (const name of ['a', 'b']) execution.events.emitCustom(name, { value: null, data: {} }, null)
   await until(() => incidents.length > 0)
   t.match(incidents, [{ category: 'RESERVATION_DEADLOCK', message: /^(a, b|b, a) wait for each other; [ab] is put out of the way$/ }])
   t.match(

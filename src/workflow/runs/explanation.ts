@@ -153,7 +153,7 @@ function blockerOf(thread: LabwareThread): Blocker[] {
   const { waiting, pausedAt, undecidedAt } = thread.control
   if (!waiting) return []
   const since_s = seconds(execution.environment.clock.now() - waiting.since_ms)
-  const about = { thread_id: thread.thread_id, thread_name: thread.name, device_id: thread.device, since_s }
+  const about = { thread_id: thread.thread_id, thread_name: thread.name, device_id: thread.device.name, since_s }
   const kind = pausedAt
     ? 'error'
     : (kinds[status.current] ?? (waiting.kind === 'operator' ? 'operator_step' : waiting.kind === 'event' ? 'event' : undefined))
@@ -212,7 +212,7 @@ const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> 
   SPAWN_CAPACITY: () => 'wait until the thread that brings it has ended, or end it; then recover this one with RETRY',
   DEVICE_TIMEOUT: ({ device, thread_id, execution }) => {
     const path = `/api/incidents/${execution.lateCalls.incidentOf(thread_id)}`
-    return `see what ${device} does; then POST ${path}/extend {"seconds": …}, ${path}/abort or ${path}/complete. Cut off, ${device} is stopped until it is initialized`
+    return `see what ${device.name} does; then POST ${path}/extend {"seconds": …}, ${path}/abort or ${path}/complete. Cut off, ${device.name} is stopped until it is initialized`
   },
   RESTART: (thread) => {
     const { labware } = thread

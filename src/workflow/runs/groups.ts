@@ -2,16 +2,14 @@
 
 import { Entry, type Fixed, type RunState } from '../state/entry.ts'
 import type { GroupState } from '../state/run.ts'
-import type { Carrier, ThreadOrigin } from '../threads/carrier.ts'
+import type { Carrier, RunEvents, ThreadOrigin } from '../threads/carrier.ts'
 
 export class Groups {
-  readonly #state: RunState
+  readonly #run: { readonly state: RunState; readonly events: RunEvents }
   readonly #groups = new Map<string, Entry<'group'>>()
-  readonly #completed: (group: Fixed<GroupState>) => void
 
-  constructor(state: RunState, completed: (group: Fixed<GroupState>) => void) {
-    this.#state = state
-    this.#completed = completed
+  constructor(run: { readonly state: RunState; readonly events: RunEvents }) {
+    this.#run = run
   }
 
   restore(saved: GroupState): void {
@@ -34,6 +32,11 @@ export class Groups {
     if (isLast) this.#completed(group.state)
   }
 
+  #completed({ submission_id, group_id, ended }: Fixed<GroupState>): void {
+    const { events } = this.#run
+    events.emit('GROUP', group_id, 'COMPLETED', { ...events.context(), submission_id, group_id, ended })
+  }
+
   #of({ submission_id, group_id }: ThreadOrigin): Entry<'group'> | undefined {
     if (group_id === null) return undefined
     return (
@@ -42,7 +45,7 @@ export class Groups {
   }
 
   #add(state: GroupState): Entry<'group'> {
-    const entry = new Entry(this.#state, 'group', state, keyOf(state))
+    const entry = new Entry(this.#run.state, 'group', state, keyOf(state))
     this.#groups.set(keyOf(state), entry)
     return entry
   }

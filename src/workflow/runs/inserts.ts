@@ -25,7 +25,7 @@ const mostInserts = 500
 /** `paths` has the path in each lane in which it may come to stand. */
 type Insert = { readonly entry: Entry<'insert'>; readonly paths: ReadonlyMap<string, string> }
 
-type Run = RunPorts & { live(): LabwareThread[] }
+type Run = RunPorts & { readonly stall: { reconsider(): void }; live(): LabwareThread[] }
 
 export class Inserts {
   readonly #execution: Run
@@ -46,6 +46,7 @@ export class Inserts {
    * for one that is ambiguous, and for one too many.
    */
   put(request: InsertRequest): string {
+    this.#execution.stall.reconsider()
     if (this.#all.length >= mostInserts)
       throw new LabError('conflict', `${mostInserts} items were put into this run already; submit what is to come as another workflow`)
     const where = 'before' in request ? 'before' : 'after'

@@ -42,7 +42,7 @@ export class Operator {
       tell: () => {},
     }
     this.#steps.set(step_id, step)
-    run.emit('OPERATOR', '', 'INSTRUCTION', { ...run.context(), thread_id, instruction, step_id })
+    run.events.emit('OPERATOR', '', 'INSTRUCTION', { ...run.events.context(), thread_id, instruction, step_id })
     return {
       wait(confirmed) {
         if (step.isConfirmed) confirmed()
@@ -120,6 +120,6 @@ function mustBeTheOne(thread: LabwareThread, read: string | null): void {
     throw new LabError('conflict', `${what}; read the one at ${position}, and say what was read as "barcode"`)
   }
   const what = `${name} wants the ${labware.name} with the barcode ${wanted}, and ${read} was read at ${position}`
-  execution.incident('BARCODE_MISMATCH', what, thread, { severity: 'WARNING', detail: { wanted, read, position } })
+  execution.events.incident('BARCODE_MISMATCH', what, thread, { severity: 'WARNING', detail: { wanted, read, position } })
   throw new LabError('conflict', `${what}; put the right one there`)
 }

@@ -30,7 +30,7 @@ export function recover(thread: LabwareThread, decision: Decision, on?: string):
   mustBeAvailable(owner, held, on)
   owner.control.recover(decision, { path: held.plan.path, device: on })
   const from = held.device === null || held.device === on ? '' : ` instead of ${held.device}`
-  owner.execution.incident('ACTION_REDIRECTED', `an operator has ${held.plan.name} of ${owner.name} done at ${on}${from}`, owner, {
+  owner.execution.events.incident('ACTION_REDIRECTED', `an operator has ${held.plan.name} of ${owner.name} done at ${on}${from}`, owner, {
     severity: 'INFO',
     detail: { action: held.plan.name, device: on, instead_of: held.device },
   })

@@ -58,7 +58,7 @@ test('so it is where a person has paused the one', async (t) => {
   const { runtime } = testRuntime([topology, workflow], {
     onTold({ entity_type, status }) {
       if (entity_type === 'ACTION' && status === 'EXECUTING_ACTION' && !isPaused)
-        isPaused = [...runtime.executions()[0]!.threads.values()][0]!.control.pause('manual')
+        isPaused = [...runtime.runs.all()[0]!.threads.values()][0]!.control.pause('manual')
     },
   })
   const execution = await begin(runtime, { workflow: 'contend', groups })

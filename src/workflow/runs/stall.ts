@@ -91,7 +91,7 @@ export class Stall {
     )
     this.#left = [...new Set(positions)].flatMap((position) => inTheWayAt(environment, position) ?? [])
     const words = this.#left.length > 0 ? `${picture}; ${inWords(this.#left)}` : picture
-    this.#execution.incident('SYSTEM_STALL', `nothing can move any more: ${words}`, null, { recovery_action: 'RESUME_EXECUTION' })
+    this.#execution.events.incident('SYSTEM_STALL', `nothing can move any more: ${words}`, null, { recovery_action: 'RESUME_EXECUTION' })
     this.#execution.pause('system')
   }
 }

@@ -43,7 +43,7 @@ test('groups join the open run of their workflow whichever way that began; labwa
     t.equal(joined, execution)
     t.equal(execution.submissions.length, 2)
     await until(() => {
-      execution.emitCustom('go', { value: null, data: {} }, null)
+      execution.events.emitCustom('go', { value: null, data: {} }, null)
       return execution.isOver
     })
     t.equal(execution.phase.current, 'completed')
@@ -54,10 +54,10 @@ test('groups join the open run of their workflow whichever way that began; labwa
 test('labware that is put out of the way while it waits for a site looks for the site again where it stands then', async (t) => {
   const execution = await cupAtPad()
   const { scheduler } = execution.environment
-  const [hasSite, request] = [scheduler.hasSite.bind(scheduler), scheduler.request.bind(scheduler)]
+  const [hasSite, request] = [scheduler.holds.hasSite.bind(scheduler.holds), scheduler.request.bind(scheduler)]
   let isFree = false
-  scheduler.hasSite = (...asked) => isFree && hasSite(...asked)
-  scheduler.threadsAt = () => ['another']
+  scheduler.holds.hasSite = (...asked) => isFree && hasSite(...asked)
+  scheduler.holds.threadsAt = () => ['another']
   let park = (_position: string) => {}
   scheduler.request = (asked, again) => {
     const ticket = request(asked, again)
@@ -70,7 +70,7 @@ test('labware that is put out of the way while it waits for a site looks for the
   }
   const brings = () => [...execution.threads.values()].find(({ name }) => name === 'cup')
   await until(() => brings()?.control.waiting?.what === 'a free site at robot', 'the cup waits for a site')
-  t.ok(scheduler.keep(brings()!.thread_id, 'pad_2'))
+  t.ok(scheduler.holds.keep(brings()!.thread_id, 'pad_2'))
   park('pad_2')
   isFree = true
   await until(() => execution.isOver, 'the end of the run')
@@ -79,34 +79,34 @@ test('labware that is put out of the way while it waits for a site looks for the
 
 test('labware that waits for a site goes on when the reservation of a site is given up', async (t) => {
   const execution = await cupAtPad()
-  const { scheduler } = execution.environment
-  const { hasSite, threadsAt } = scheduler
-  scheduler.hasSite = (...asked) => {
-    scheduler.keep('other', 'deck/site-2')
-    scheduler.hasSite = hasSite
-    scheduler.threadsAt = () => ['other']
-    return scheduler.hasSite(...asked)
+  const { holds } = execution.environment.scheduler
+  const { hasSite, threadsAt } = holds
+  holds.hasSite = (...asked) => {
+    holds.keep('other', 'deck/site-2')
+    holds.hasSite = hasSite
+    holds.threadsAt = () => ['other']
+    return holds.hasSite(...asked)
   }
   await threadIn(execution, 'plate', 'AWAITING_CO_THREADS')
   await until(
     () => [...execution.threads.values()].some(({ control: { waiting } }) => waiting?.what === 'a free site at robot'),
     'the cup waits for a site',
   )
-  scheduler.threadsAt = threadsAt
-  scheduler.letGo('other', 'deck/site-2')
+  holds.threadsAt = threadsAt
+  holds.letGo('other', 'deck/site-2')
   await until(() => execution.isOver, 'the end of the run')
   t.equal(execution.phase.current, 'completed')
 })
 
 test('labware that comes to a device where other labware stands that no thread moves waits for a decision of a person', async (t) => {
   const execution = await cupAtPad()
-  const { scheduler } = execution.environment
-  const { hasSite, reserveSite } = scheduler
+  const { holds } = execution.environment.scheduler
+  const { hasSite, reserveSite } = holds
   let isFree = false
-  scheduler.hasSite = (...asked) => isFree && hasSite.apply(scheduler, asked)
-  scheduler.reserveSite = (...asked) => {
+  holds.hasSite = (...asked) => isFree && hasSite.apply(holds, asked)
+  holds.reserveSite = (...asked) => {
     const isTheCup = execution.find(asked[1])?.name === 'cup'
-    return isTheCup && !isFree ? undefined : reserveSite.apply(scheduler, asked)
+    return isTheCup && !isFree ? undefined : reserveSite.apply(holds, asked)
   }
   const held = await threadIn(execution, 'cup', 'PAUSED')
   t.match(held.last_error, /there is no free site at robot for cup/)
@@ -122,7 +122,7 @@ test('what is submitted STANDALONE, or without groups, is a run of its own', asy
   for (const asked of [{ groups: group('g2') }, { batch_mode: 'JOIN_EXISTING' as const, groups: [] }]) {
     t.not(await begin(runtime, { workflow: 'poured', ...asked }), first)
   }
-  for (const execution of runtime.executions()) {
+  for (const execution of runtime.runs.all()) {
     execution.abort('the test is over')
     await runtime.over(execution)
   }

@@ -111,7 +111,7 @@ function* holdersIn(execution: Execution, isAsked: (barcode: string) => boolean)
     if (labware.barcode !== null && isAsked(labware.barcode)) yield { barcode: labware.barcode, holder: `thread ${name} ${run}` }
   for (const { submission_id, request } of execution.submissions) {
     for (const { group_id, name, barcode } of barcodesOf(request.groups)) {
-      if (!isAsked(barcode) || execution.hasHad(execution.workflow.threads.get(name)!, { submission_id, group_id })) continue
+      if (!isAsked(barcode) || execution.threadFactory.hasHad(execution.workflow.threads.get(name)!, { submission_id, group_id })) continue
       yield { barcode, holder: `thread ${name} of group ${group_id} ${run}` }
     }
   }

@@ -43,7 +43,7 @@ test('a barcode that an open run has, or is to get, is refused with the run and 
   const { runtime } = liveRuntime(topology, [workflow])
   const submit = (members: Members) => runtime.submit({ ...asked, groups: groups(members) })
   const { execution_id } = await submit({ plate: { barcode: 'P-1' }, rack: { barcode: 'R-1' } })
-  const execution = runtime.execution(execution_id)!
+  const execution = runtime.runs.get(execution_id)!
   await threadIn(execution, 'plate', 'AWAITING_MANUAL_PLACE')
   for (const [barcode, thread] of [
     ['P-1', 'thread plate'],
@@ -56,11 +56,11 @@ test('a barcode that an open run has, or is to get, is refused with the run and 
         'wait until that has ended, or name another barcode',
     })
   }
-  t.equal(runtime.executions().length, 1, 'nothing has begun')
+  t.equal(runtime.runs.all().length, 1, 'nothing has begun')
   execution.abort('the test is over')
   await runtime.over(execution)
   const second = await submit({ plate: { barcode: 'P-1' } })
-  const again = runtime.execution(second.execution_id)!
+  const again = runtime.runs.get(second.execution_id)!
   again.abort('the test is over')
   await runtime.over(again)
 })
@@ -75,7 +75,7 @@ test('two members of a submission may not have one barcode, but for labware that
   await t.rejects(submit({ plate: { barcode: 'P-1' }, rack: { barcode: 'P-1' } }), { code: 'invalid' })
   const rack = { barcode: 'R-1' }
   const { execution_id } = await submit({ plate: { barcode: 'P-1' }, rack }, { plate: { barcode: 'P-2' }, rack })
-  const execution = runtime.execution(execution_id)!
+  const execution = runtime.runs.get(execution_id)!
   execution.abort('the test is over')
   await runtime.over(execution)
 })
@@ -84,9 +84,9 @@ test('labware that somebody puts down may not have a barcode that an open run ha
   const unread = workflowOf('unread', { plate: { ...byHand('pad_2'), steps: [] } })
   const { runtime } = liveRuntime(topology, [workflow, unread])
   const { execution_id } = await runtime.submit({ ...asked, groups: groups({ plate: { barcode: 'P-1' }, rack: { barcode: 'R-1' } }) })
-  const first = runtime.execution(execution_id)!
+  const first = runtime.runs.get(execution_id)!
   await threadIn(first, 'plate', 'AWAITING_MANUAL_PLACE')
-  const other = runtime.execution((await runtime.submit({ ...asked, workflow: 'unread', groups: [] })).execution_id)!
+  const other = runtime.runs.get((await runtime.submit({ ...asked, workflow: 'unread', groups: [] })).execution_id)!
   const thread = await threadIn(other, 'plate', 'AWAITING_MANUAL_PLACE')
   for (const [barcode, holder] of [
     ['P-1', 'thread plate'],

@@ -39,7 +39,7 @@ function bench() {
       groups: barcode === undefined ? [] : [{ group_id: 'g1', members: { plate: { barcode } } }],
     })
   const ends = async (execution: Awaited<ReturnType<typeof submit>>) => {
-    execution.emitCustom('go', { value: null, data: {} }, null)
+    execution.events.emitCustom('go', { value: null, data: {} }, null)
     await made.runtime.over(execution)
   }
   return { ...made, submit, ends }

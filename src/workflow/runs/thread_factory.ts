@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import { LabError } from '../../errors.ts'
 import { didYouMeanAmong } from '../../kit/did_you_mean.ts'
 import type { ThreadPlan, Workflow } from '../plans/plan.ts'
+import type { Entry } from '../state/entry.ts'
 import type { Labware } from '../state/labware.ts'
 import { ThreadState } from '../state/run.ts'
 import type { Acquisition } from '../state/submission_request.ts'
@@ -17,16 +18,34 @@ type NewThreadState = v.InferInput<typeof ThreadState>
 
 type Run = RunPorts & {
   readonly submissions: readonly Submission[]
-  /** Counts a name once more, and returns how often it was counted. */
-  countName(name: string): number
-  /** Whether the group has had a thread of this plan. */
-  hasHad(plan: ThreadPlan, origin: ThreadOrigin): boolean
 }
 
 export class ThreadFactory {
   readonly #execution: Run
-  constructor(execution: Run) {
+  /** The value of the run in which the names are counted. */
+  readonly #entry: Entry<'execution'>
+  /** The plans of which each group has had a thread. */
+  readonly #had = new Set<string>()
+
+  constructor(execution: Run, entry: Entry<'execution'>) {
     this.#execution = execution
+    this.#entry = entry
+  }
+
+  /** Notes that a thread has come into the run. */
+  note({ plan, origin }: LabwareThread): void {
+    this.#had.add(inGroup(plan, origin))
+  }
+
+  /** Whether the group has had a thread of this plan. */
+  hasHad(plan: ThreadPlan, origin: ThreadOrigin): boolean {
+    return this.#had.has(inGroup(plan, origin))
+  }
+
+  /** Returns the origin of one more thread: the newest submission, and its group if it has only one. */
+  originOfAnother(): ThreadOrigin {
+    const { submission_id, request } = this.#execution.submissions.at(-1)!
+    return { submission_id, group_id: request.groups.length === 1 ? request.groups[0]!.group_id : null }
   }
 
   /** Returns the plan of a thread that can begin now, from its own start or another. Throws `not_found`, `conflict`. */
@@ -75,7 +94,7 @@ export class ThreadFactory {
   #acquisition(plan: ThreadPlan, origin: ThreadOrigin): Acquisition | undefined {
     const submission = this.#execution.submissions.find((one) => one.submission_id === origin.submission_id)
     const acquired = submission?.request.groups.find((group) => group.group_id === origin.group_id)?.members[plan.name]
-    if (!barcodeOf(acquired) || !this.#execution.hasHad(plan, origin)) return acquired
+    if (!barcodeOf(acquired) || !this.hasHad(plan, origin)) return acquired
     return { location: positionOf(plan, acquired) }
   }
 
@@ -106,9 +125,16 @@ export class ThreadFactory {
 
   /** The first is called as its template is, the others `plate-2`, `plate-3`. */
   #numbered(name: string, counted = name): string {
-    const count = this.#execution.countName(counted)
-    return count === 1 ? name : `${name}-${count}`
+    const { names } = this.#entry.state
+    const known = names.find((one) => one.name === counted)
+    if (!known) this.#entry.set({ names: [...names, { name: counted, count: 1 }] })
+    else this.#entry.setIn('names', known, { count: known.count + 1 })
+    return known ? `${name}-${known.count}` : name
   }
+}
+
+function inGroup({ name }: ThreadPlan, { submission_id, group_id }: ThreadOrigin): string {
+  return `${submission_id} ${group_id} ${name}`
 }
 
 /** Returns the position where a thread begins: from its submission, else from its plan. */

@@ -7,7 +7,7 @@ const bench = () => new Stage(graphOf({ left: 'd1*2 h1 p1', right: 'h1 s1 s2' })
 
 /** Calls `work`, and logs its beginning. */
 function work(stage: Stage, thread: string, device = 'd1') {
-  return stage.scheduler.work(thread, device, { yields: true, granted: () => stage.log.push(`${thread} works`) })
+  return stage.scheduler.access.work(thread, device, { yields: true, granted: () => stage.log.push(`${thread} works`) })
 }
 
 function setOut(stage: Stage, thread: string, to: string) {
@@ -26,7 +26,7 @@ test('labware leaves a device when the work there has ended, and keeps no way fr
   stage.wish('c', 's1')
   t.same(stage.news, [], 'a stands there')
   t.equal(stage.scheduler.position('h1').reserved_for, null)
-  stage.scheduler.endWork('d1')
+  stage.scheduler.access.endWork('d1')
   t.same(stage.news, ['b may go'])
   t.end()
 })
@@ -44,27 +44,27 @@ test('labware that may leave leaves first, unless it stands all the same', (t) =
   t.same(stage.news, [], 'it may still go')
   stage.scheduler.take('left', 'b', () => stage.log.push('b has the arm'))
   t.same(stage.news, ['a works'], 'a held thread has the arm that it needs')
-  t.notOk(stage.scheduler.reachIn('b', ['d1/site-1', 'h1']))
-  stage.scheduler.awaitRest('b', ['d1/site-1', 'h1'], () => stage.log.push('b tries again'))
-  stage.scheduler.endWork('d1')
+  t.notOk(stage.scheduler.access.reachIn('b', ['d1/site-1', 'h1']))
+  stage.scheduler.access.awaitRest('b', ['d1/site-1', 'h1'], () => stage.log.push('b tries again'))
+  stage.scheduler.access.endWork('d1')
   t.same(stage.news, ['b tries again'])
-  t.ok(stage.scheduler.reachIn('b', ['d1/site-1', 'h1']))
+  t.ok(stage.scheduler.access.reachIn('b', ['d1/site-1', 'h1']))
   t.end()
 })
 
 test('a device begins no work while an arm reaches in, also where it broke off and its thread has ended', (t) => {
   const stage = bench().stand(['a', 's1'], ['b', 'd1/site-1'])
   stage.wish('a', 'd1', { inputs: ['b'] })
-  t.ok(stage.scheduler.reachIn('b', ['d1/site-1', 'h1']))
+  t.ok(stage.scheduler.access.reachIn('b', ['d1/site-1', 'h1']))
   const waits = work(stage, 'a')
-  stage.scheduler.transferReach('b', 'left labware')
+  stage.scheduler.access.transferReach('b', 'left labware')
   stage.scheduler.forget('b')
   t.same(waits.explain(), [{ wanted: 'd1', reason: 'reached_into', thread_id: 'left labware', labware_id: null }])
   t.same(stage.news, ['a gets d1'])
   stage.scheduler.forget('left labware')
   t.same(stage.news, ['a works'])
-  t.ok(stage.scheduler.reachIn('c', ['h1']))
-  t.notOk(stage.scheduler.reachIn('c', ['h1', 'd1/site-2']))
+  t.ok(stage.scheduler.access.reachIn('c', ['h1']))
+  t.notOk(stage.scheduler.access.reachIn('c', ['h1', 'd1/site-2']))
   t.end()
 })
 
@@ -73,7 +73,7 @@ test('work that is called off lets labware set out again', (t) => {
   stage.wish('a', 'd1', { inputs: ['b', 'c'] })
   stage.wish('b', 's2')
   stage.wish('c', 'p1')
-  t.ok(stage.scheduler.reachIn('b', ['d1/site-1', 'h1']))
+  t.ok(stage.scheduler.access.reachIn('b', ['d1/site-1', 'h1']))
   const waits = work(stage, 'a')
   setOut(stage, 'c', 'p1')
   t.same(stage.news, ['a gets d1', 'b gets s2', 'c gets p1'])

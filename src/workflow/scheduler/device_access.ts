@@ -32,8 +32,15 @@ export class DeviceAccess {
     this.#settle = settle
   }
 
-  /** Lets an arm reach in for the claimant, and only there. Returns false while one of the devices is at work. */
-  reachIn(claimant: Claimant, devices: readonly DeviceSites[]): boolean {
+  /**
+   * Lets an arm reach into the devices of these positions for the thread, until `reachedIn` or a call with others. Returns false, and
+   * changes nothing, while one of them is at work.
+   */
+  reachIn(thread_id: string, positions: readonly string[]): boolean {
+    return this.#reachIn(this.#occupancy.claimant(thread_id), this.#devicesAt(positions))
+  }
+
+  #reachIn(claimant: Claimant, devices: readonly DeviceSites[]): boolean {
     if (devices.some(({ works }) => works > 0)) return false
     for (const device of claimant.reaches) if (!devices.includes(device)) device.arms.delete(claimant)
     for (const device of devices) device.arms.add(claimant)
@@ -41,22 +48,46 @@ export class DeviceAccess {
     return true
   }
 
-  /** Says that no arm reaches in for the claimant any more. */
-  reachedIn(claimant: Claimant): void {
+  /** Says that no arm reaches into a device for the thread any more. */
+  reachedIn(thread_id: string): void {
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    if (claimant) this.#reachedIn(claimant)
+  }
+
+  #reachedIn(claimant: Claimant): void {
     if (claimant.reaches.length === 0) return
     for (const device of claimant.reaches) device.arms.delete(claimant)
     claimant.reaches = []
     if (this.#waiting.size > 0) this.#settle()
   }
 
-  /** Calls `granted` as soon as none of the devices is at work. */
-  awaitRest(claimant: Claimant, devices: readonly DeviceSites[], granted: () => void): AccessHandle {
-    return this.#wait({ claimant, devices, isWork: false, yields: false, granted })
+  /** Leaves the devices into which an arm reached for a thread to another claimant: something of it may still be in there. */
+  transferReach(thread_id: string, to_id: string): void {
+    const claimant = this.#occupancy.claimants.get(thread_id)
+    if (!claimant || claimant.reaches.length === 0) return
+    const left = this.#occupancy.claimant(to_id)
+    left.isHeld = true
+    this.#reachIn(left, claimant.reaches)
   }
 
-  /** Begins work of the device, and calls `granted`, as soon as no arm reaches in; `yields`: and none is about to. */
-  work(claimant: Claimant, device: DeviceSites, yields: boolean, granted: () => void): AccessHandle {
-    return this.#wait({ claimant, devices: [device], isWork: true, yields, granted })
+  /** Calls `granted` once no device of these positions is at work, which may be before this returns. */
+  awaitRest(thread_id: string, positions: readonly string[], granted: () => void): AccessHandle {
+    const claimant = this.#occupancy.claimant(thread_id)
+    return this.#wait({ claimant, devices: this.#devicesAt(positions), isWork: false, yields: false, granted })
+  }
+
+  #devicesAt(positions: readonly string[]): readonly DeviceSites[] {
+    const devices = positions.flatMap((position) => this.#occupancy.zone(position).device ?? [])
+    return [...new Set(devices)]
+  }
+
+  /**
+   * Begins a call of a device, and calls `granted`, once no arm reaches in, which may be before this returns: until `endWork` none does.
+   * With `yields`, labware that is about to leave the device, or to arrive there, goes first.
+   */
+  work(thread_id: string, device: string, { yields, granted }: { yields: boolean; granted: () => void }): AccessHandle {
+    const claimant = this.#occupancy.claimant(thread_id)
+    return this.#wait({ claimant, devices: [this.#occupancy.device(device)], isWork: true, yields, granted })
   }
 
   #wait(waiting: Waiting): AccessHandle {
@@ -85,9 +116,10 @@ export class DeviceAccess {
   }
 
   /** Says that a call of the device has ended. */
-  worked(device: DeviceSites): void {
-    device.works--
-    this.#open(device)
+  endWork(device: string): void {
+    const sites = this.#occupancy.device(device)
+    sites.works--
+    this.#open(sites)
     this.#settle()
   }
 
@@ -131,7 +163,7 @@ export class DeviceAccess {
 
   /** Forgets a claimant that has ended. Its calls end by themselves. */
   forget(claimant: Claimant): void {
-    this.reachedIn(claimant)
+    this.#reachedIn(claimant)
     for (const waiting of [...this.#waiting]) if (waiting.claimant === claimant) this.#takeOut(waiting)
   }
 

@@ -32,7 +32,7 @@ function bench(pads: string[] = []) {
     })
   /** It goes there at once. */
   const go = (thread: string, device: string) =>
-    scheduler.requestRoute(thread, thread, scheduler.reserveSite(device, thread) ?? device, (route) => {
+    scheduler.requestRoute(thread, thread, scheduler.holds.reserveSite(device, thread) ?? device, (route) => {
       for (const { to } of route) scheduler.arrive(thread, to)
     })
   return { clock, scheduler, log, decisions, request, go }

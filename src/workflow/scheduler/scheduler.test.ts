@@ -27,7 +27,7 @@ test('a device is granted when nobody holds it and nothing foreign stands there,
   const stage = two().stand(['a', 's1'])
   stage.wish('a', 'd1')
   t.same(stage.news, ['a gets d1'])
-  t.equal(stage.scheduler.holder('d1'), 'a')
+  t.equal(stage.scheduler.holds.holder('d1'), 'a')
   stage.stand(['b', 'd2']).wish('b', 'd1')
   t.same(stage.reasons('b'), ['d1 held a null'])
   stage.visit('a')
@@ -72,8 +72,8 @@ test('the higher priority goes first, then the one that asked first', (t) => {
   stage.wish('c', 'd1')
   stage.wish('d', 'd1')
   stage.scheduler.remove('a')
-  stage.scheduler.release('c', 'd1')
-  stage.scheduler.release('d', 'd1')
+  stage.scheduler.holds.release('c', 'd1')
+  stage.scheduler.holds.release('d', 'd1')
   t.same(stage.news, ['c gets d1', 'd gets d1', 'b gets d1'])
   t.end()
 })
@@ -84,7 +84,7 @@ test('an ask that is taken back gets nothing, and gives back what it got', (t) =
   const waiting = stage.wish('b', 'd1')
   waiting.withdraw()
   asked.withdraw()
-  t.same([asked.state, waiting.state, stage.scheduler.holder('d1')], ['withdrawn', 'withdrawn', undefined])
+  t.same([asked.state, waiting.state, stage.scheduler.holds.holder('d1')], ['withdrawn', 'withdrawn', undefined])
   t.same(stage.news, ['a gets d1'])
   t.end()
 })
@@ -92,10 +92,10 @@ test('an ask that is taken back gets nothing, and gives back what it got', (t) =
 test('what was granted before is not taken from who has got it anew', (t) => {
   const stage = two().stand(['a', 's1'])
   const first = stage.wish('a', 'd1')
-  stage.scheduler.release('a', 'd1')
+  stage.scheduler.holds.release('a', 'd1')
   stage.wish('a', 'd1')
   first.withdraw()
-  t.equal(stage.scheduler.holder('d1'), 'a')
+  t.equal(stage.scheduler.holds.holder('d1'), 'a')
   t.end()
 })
 
@@ -123,15 +123,15 @@ test('labware travels only to what is reserved for it', (t) => {
 
 test('those who take part come to the device that the owner holds without asking for it', (t) => {
   const stage = new Stage(graphOf({ arm: 'd1*2 d2 s1 s2' })).stand(['a', 's1'], ['b', 's2'])
-  t.equal(stage.scheduler.reserveSite('d1', 'b'), undefined)
+  t.equal(stage.scheduler.holds.reserveSite('d1', 'b'), undefined)
   stage.wish('a', 'd1')
-  t.equal(stage.scheduler.reserveSite('d1', 'b', 1), 'd1/site-1')
-  t.equal(stage.scheduler.reserveSite('d1', 'b', 2), 'd1/site-2', 'which frees the other')
-  t.equal(stage.scheduler.reserveSite('d1', 'b', 2, 'c'), undefined, 'c does not hold it')
-  t.equal(stage.scheduler.reserveSite('d1', 'a'), 'd1/site-1')
-  t.equal(stage.scheduler.reserveSite('d1', 'c'), undefined, 'all are taken')
+  t.equal(stage.scheduler.holds.reserveSite('d1', 'b', 1), 'd1/site-1')
+  t.equal(stage.scheduler.holds.reserveSite('d1', 'b', 2), 'd1/site-2', 'which frees the other')
+  t.equal(stage.scheduler.holds.reserveSite('d1', 'b', 2, 'c'), undefined, 'c does not hold it')
+  t.equal(stage.scheduler.holds.reserveSite('d1', 'a'), 'd1/site-1')
+  t.equal(stage.scheduler.holds.reserveSite('d1', 'c'), undefined, 'all are taken')
   stage.go('b', 'd1/site-2')
-  t.equal(stage.scheduler.reserveSite('d1', 'b'), 'd1/site-2', 'where it stands')
+  t.equal(stage.scheduler.holds.reserveSite('d1', 'b'), 'd1/site-2', 'where it stands')
   stage.visit('a')
   stage.wish('c', 'd1')
   stage.scheduler.remove('a')
@@ -144,8 +144,8 @@ test('those who take part come to the device that the owner holds without asking
 test('who was to come when the device was held needs not, once it is not', (t) => {
   const stage = new Stage(graphOf({ arm: 'd1*2 s1 s2' })).stand(['a', 's1'], ['b', 's2'])
   stage.wish('a', 'd1')
-  stage.scheduler.reserveSite('d1', 'b')
-  stage.scheduler.release('a', 'd1')
+  stage.scheduler.holds.reserveSite('d1', 'b')
+  stage.scheduler.holds.release('a', 'd1')
   stage.wish('b', 'd1')
   t.same(stage.news, ['a gets d1', 'b gets d1'])
   t.end()
@@ -160,7 +160,7 @@ test('the whole way is granted at once, and freed behind the labware', (t) => {
     stage.wish(thread, to)
   const routes: string[] = []
   const go = (thread: string, to: string) =>
-    stage.scheduler.requestRoute(thread, thread, stage.scheduler.reserveSite(to, thread)!, (route) =>
+    stage.scheduler.requestRoute(thread, thread, stage.scheduler.holds.reserveSite(to, thread)!, (route) =>
       routes.push(`${thread} by ${route.map((hop) => hop.to)}`),
     )
   go('a', 'd2')
@@ -178,7 +178,7 @@ test('the place that labware comes from is taken until it has arrived', (t) => {
   const stage = two().stand(['a', 'd1'], ['b', 's1'])
   stage.wish('a', 'd2')
   stage.wish('b', 'd1')
-  stage.scheduler.requestRoute('a', 'a', stage.scheduler.reserveSite('d2', 'a')!, () => undefined)
+  stage.scheduler.requestRoute('a', 'a', stage.scheduler.holds.reserveSite('d2', 'a')!, () => undefined)
   t.same(stage.news, ['a gets d2'])
   stage.scheduler.arrive('a', 'd2')
   t.same(stage.news, ['b gets d1'])
@@ -320,10 +320,10 @@ test('a transporter is had in turn, and nothing is granted to who has left the q
     const turn = scheduler.take('arm', thread, () => log.push(thread))
     if (thread === 'b') turn.withdraw()
   }
-  scheduler.giveBack('arm', 'd')
+  scheduler.transporters.giveBack('arm', 'd')
   t.same(log, ['a'], 'it is not theirs to give back')
   scheduler.forget('c')
-  scheduler.giveBack('arm', 'a')
+  scheduler.transporters.giveBack('arm', 'a')
   t.same(log, ['a', 'd'])
   t.end()
 })
@@ -334,10 +334,10 @@ test('a chain of turns is no tower of calls', (t) => {
   for (let i = 0; i < 5_000; i++) {
     scheduler.take('arm', `t${i}`, () => {
       count++
-      if (i > 0) scheduler.giveBack('arm', `t${i}`)
+      if (i > 0) scheduler.transporters.giveBack('arm', `t${i}`)
     })
   }
-  scheduler.giveBack('arm', 't0')
+  scheduler.transporters.giveBack('arm', 't0')
   t.equal(count, 5_000)
   t.end()
 })
@@ -625,7 +625,7 @@ test('a parking place that is not gone to is free again with the next ask, or wh
   stage.wish('a', '')
   stage.wish('b', 'd1')
   t.equal(stage.scheduler.position('p1').reserved_for, 'a')
-  stage.scheduler.letGo('a', 'p1')
+  stage.scheduler.holds.letGo('a', 'p1')
   t.equal(stage.scheduler.position('p1').reserved_for, null)
   const other = two().stand(['a', 'd1'], ['b', 's1'])
   other.wish('a', '')
@@ -671,7 +671,7 @@ test('labware that was carried away is looked out for where it stands now, and w
   holding.wish('a', 'd1', { after: ['d2', 's2'] })
   holding.go('a')
   holding.scheduler.put('a', 's8', 'a')
-  t.equal(holding.scheduler.holder('d1'), 'a')
+  t.equal(holding.scheduler.holds.holder('d1'), 'a')
   for (const stage of [reserving, holding]) {
     stage.wish('b', 'd2', { after: ['d1', 's2'] })
     t.same(stage.reasons('b'), ['d2 unsafe a null'])

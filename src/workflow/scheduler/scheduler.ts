@@ -4,8 +4,9 @@
 import type { Graph, Hop } from '../plans/graph.ts'
 import { DeadlockAvoidance } from './deadlock_avoidance.ts'
 import { DeadlockResolver, type OnDecision } from './deadlock_resolver.ts'
-import { type AccessHandle, DeviceAccess } from './device_access.ts'
-import { type Claimant, type DeviceSites, Ticket, type Zone } from './model.ts'
+import { DeviceAccess } from './device_access.ts'
+import { Holds } from './holds.ts'
+import { type Claimant, Ticket, type Zone } from './model.ts'
 import { Occupancy } from './occupancy.ts'
 import type { Again, Candidate, Obstacle, PositionState, Request, RequestHandle } from './request.ts'
 import { RequestQueue } from './request_queue.ts'
@@ -26,8 +27,9 @@ export class Scheduler {
   readonly #requests: RequestQueue
   readonly #routeGrants: RouteGrants
   readonly #deadlocks: DeadlockResolver
-  readonly #transporterQueue: TransporterQueue
-  readonly #access: DeviceAccess
+  readonly transporters: TransporterQueue
+  readonly access: DeviceAccess
+  readonly holds: Holds
   readonly #freed = new Signal()
   #sequence = 0
   #isSettling = false
@@ -37,8 +39,8 @@ export class Scheduler {
     this.graph = graph
     this.#occupancy = new Occupancy(graph)
     this.#reservations = new Reservations(this.#occupancy, ahead, () => this.#settle())
-    this.#transporterQueue = new TransporterQueue((thread_id) => this.#isPressed(thread_id))
-    this.#access = new DeviceAccess(this.#occupancy, {
+    this.transporters = new TransporterQueue((thread_id) => this.#isPressed(thread_id))
+    this.access = new DeviceAccess(this.#occupancy, {
       isHeldUp: this.#isHeldUp,
       settle: () => this.#settle(),
     })
@@ -53,6 +55,7 @@ export class Scheduler {
         this.#settle()
       },
     })
+    this.holds = new Holds(this.#occupancy, { settle: () => this.#settle(), suspectAll: () => this.#deadlocks.suspectAll() })
     this.#deadlocks = new DeadlockResolver(this.#occupancy, {
       requests: this.#requests,
       routeGrants: this.#routeGrants,
@@ -149,20 +152,16 @@ export class Scheduler {
 
   /** The operations of a thread on its ticket. */
   readonly #calls = {
-    withdraw: (ticket: Ticket) => this.#withdraw(ticket),
-    admit: (ticket: Ticket, inputs: readonly string[]) => this.#admit(ticket, inputs),
+    withdraw: (ticket: Ticket) => {
+      this.#requests.withdraw(ticket)
+      this.#settle()
+    },
+    admit: (ticket: Ticket, inputs: readonly string[]) => {
+      if (ticket.state !== 'waiting') return
+      this.#requests.admit(ticket, inputs)
+      this.#settle()
+    },
     explain: (ticket: Ticket) => this.#requests.explain(ticket),
-  }
-
-  #withdraw(ticket: Ticket): void {
-    this.#requests.withdraw(ticket)
-    this.#settle()
-  }
-
-  #admit(ticket: Ticket, inputs: readonly string[]): void {
-    if (ticket.state !== 'waiting') return
-    this.#requests.admit(ticket, inputs)
-    this.#settle()
   }
 
   /** Whether the thread's labware could get to one of these from where it is, were they free. */
@@ -250,139 +249,18 @@ export class Scheduler {
     this.#settle()
   }
 
-  /** Releases a device. Nobody else gets it before the labware that stands there has left. */
-  release(thread_id: string, device: string): void {
-    const sites = this.#occupancy.device(device)
-    const claimant = this.#occupancy.claimants.get(thread_id)
-    if (!claimant || sites.holder !== claimant) return
-    this.#occupancy.letGo(sites, claimant)
-    for (const zone of sites.zones) this.#dropUnlessComing(zone)
-    this.#settle()
-  }
-
-  /** Drops a reservation that was made for the device's holder, unless the labware is on its way. */
-  #dropUnlessComing(zone: Zone): void {
-    const claimant = zone.reservedFor
-    if (!claimant || zone.isPassage || claimant.goal === zone) return
-    for (const { target } of claimant.routeGrants) if (target === zone) return
-    this.#occupancy.unreserve(zone, claimant)
-  }
-
-  holder(device: string): string | undefined {
-    return this.#occupancy.device(device).holder?.thread_id
-  }
-
-  /**
-   * Reserves a free site of a held device for labware of this thread; `site` counts from 1. Labware that stands there already, or has a site
-   * reserved, keeps it. Undefined when no site is free, or when `holder` does not hold the device any more.
-   */
-  reserveSite(device: string, thread_id: string, site?: number, holder?: string): string | undefined {
-    const sites = this.#occupancy.device(device)
-    const claimant = this.#occupancy.claimant(thread_id)
-    const zone = siteFor(sites, claimant, site, holder)
-    if (!zone || zone.placement?.claimant === claimant) return zone?.placement?.position
-    for (const other of sites.zones) if (other !== zone) this.#occupancy.unreserve(other, claimant)
-    if (zone.reservedFor !== claimant) this.#occupancy.reserve(zone, claimant)
-    if (claimant.ticket) this.#deadlocks.suspectAll()
-    this.#settle()
-    return zone.positions[0]!.name
-  }
-
-  /** Whether `reserveSite` would reserve a site. */
-  hasSite(device: string, thread_id: string, site?: number, holder?: string): boolean {
-    return siteFor(this.#occupancy.device(device), this.#occupancy.claimant(thread_id), site, holder) !== undefined
-  }
-
-  /** The threads whose labware stands at the device. */
-  threadsAt(device: string): string[] {
-    return this.#occupancy.device(device).zones.flatMap(({ placement }) => placement?.claimant?.thread_id ?? [])
-  }
-
-  /** Reserves a position that nothing else may take; false when it is not free. */
-  keep(thread_id: string, position: string): boolean {
-    const zone = this.#occupancy.zone(position)
-    if (zone.placement || zone.reservedFor) return false
-    this.#occupancy.reserve(zone, this.#occupancy.claimant(thread_id), true)
-    return true
-  }
-
-  /** Hands the reservation of a position from one claimant to another, so that nobody else gets it in between. */
-  transferReservation(thread_id: string, to_id: string, position: string): void {
-    const zone = this.#occupancy.zone(position)
-    const claimant = this.#occupancy.claimants.get(thread_id)
-    if (zone.placement || (zone.reservedFor && zone.reservedFor !== claimant)) return
-    claimant?.reserved.delete(zone)
-    this.#occupancy.reserve(zone, this.#occupancy.claimant(to_id), true)
-  }
-
-  /** Frees a position that was reserved for the thread. */
-  letGo(thread_id: string, position: string): void {
-    const zone = this.#occupancy.zone(position)
-    const claimant = this.#occupancy.claimants.get(thread_id)
-    if (claimant) this.#occupancy.unreserve(zone, claimant)
-    this.#settle()
-  }
-
-  // Reaching into devices
-
-  /**
-   * Lets an arm reach into the devices of these positions for the thread, until `reachedIn` or a call with others. Returns false, and
-   * changes nothing, while one of them is at work.
-   */
-  reachIn(thread_id: string, positions: readonly string[]): boolean {
-    return this.#access.reachIn(this.#occupancy.claimant(thread_id), this.#devicesAt(positions))
-  }
-
-  /** Calls `granted` once no device of these positions is at work, which may be before this returns. */
-  awaitRest(thread_id: string, positions: readonly string[], granted: () => void): AccessHandle {
-    return this.#access.awaitRest(this.#occupancy.claimant(thread_id), this.#devicesAt(positions), granted)
-  }
-
-  /** Says that no arm reaches into a device for the thread any more. */
-  reachedIn(thread_id: string): void {
-    const claimant = this.#occupancy.claimants.get(thread_id)
-    if (claimant) this.#access.reachedIn(claimant)
-  }
-
-  /** Leaves the devices into which an arm reached for a thread to another claimant: something of it may still be in there. */
-  transferReach(thread_id: string, to_id: string): void {
-    const claimant = this.#occupancy.claimants.get(thread_id)
-    if (!claimant || claimant.reaches.length === 0) return
-    const left = this.#occupancy.claimant(to_id)
-    left.isHeld = true
-    this.#access.reachIn(left, claimant.reaches)
-  }
-
-  /**
-   * Begins a call of a device, and calls `granted`, once no arm reaches in, which may be before this returns: until `worked` none does.
-   * With `yields`, labware that is about to leave the device, or to arrive there, goes first.
-   */
-  work(thread_id: string, device: string, { yields, granted }: { yields: boolean; granted: () => void }): AccessHandle {
-    return this.#access.work(this.#occupancy.claimant(thread_id), this.#occupancy.device(device), yields, granted)
-  }
-
-  /** Says that a call of the device has ended. */
-  endWork(device: string): void {
-    this.#access.worked(this.#occupancy.device(device))
-  }
-
-  #devicesAt(positions: readonly string[]): readonly DeviceSites[] {
-    const devices = positions.flatMap((position) => this.#occupancy.zone(position).device ?? [])
-    return [...new Set(devices)]
-  }
-
   /** Whether labware of the claimant that has a route stands all the same: somebody has to come first, or a device to end its work. */
   readonly #isHeldUp = (claimant: Claimant): boolean =>
-    this.#stands(claimant) || this.#transporterQueue.isBehind(claimant, this.#occupancy, this.#stands)
-  readonly #stands = (claimant: Claimant): boolean => claimant.isHeld || this.#access.isKeptOut(claimant)
+    this.#stands(claimant) || this.transporters.isBehind(claimant, this.#occupancy, this.#stands)
+  readonly #stands = (claimant: Claimant): boolean => claimant.isHeld || this.access.isKeptOut(claimant)
 
   /** Whether it does not move before a person comes: it is held, or waits for a transporter that a held thread has. */
-  readonly #isHeld = (claimant: Claimant): boolean => claimant.isHeld || this.#transporterQueue.isBehind(claimant, this.#occupancy, isHeld)
+  readonly #isHeld = (claimant: Claimant): boolean => claimant.isHeld || this.transporters.isBehind(claimant, this.#occupancy, isHeld)
 
   // Going
 
   /**
-   * Requests the whole route to a position that is reserved for the thread: by a request, by `reserveSite`, or by parking. Nothing waits on the way,
+   * Requests the whole route to a position that is reserved for the thread: by a request, by `holds`, or by parking. Nothing waits on the way,
    * and nothing overtakes a request for the same part of it. Replaces the route that was requested for the same labware before. `divert` is
    * called, perhaps before this returns, when labware that goes to be parked is to give that up and make its request anew: a held thread cuts off the way.
    */
@@ -411,8 +289,8 @@ export class Scheduler {
 
   /** Queues for a transporter, first come, first served. May call `granted` before it returns. */
   take(transporter: string, thread_id: string, granted: () => void): { withdraw(): void } {
-    const turn = this.#transporterQueue.take(transporter, thread_id, granted)
-    if (this.#transporterQueue.holder(transporter) === thread_id) return turn
+    const turn = this.transporters.take(transporter, thread_id, granted)
+    if (this.transporters.holder(transporter) === thread_id) return turn
     this.#breakPromises()
     const claimant = this.#occupancy.claimants.get(thread_id)
     if (claimant && this.#isHeldUp(claimant)) this.#routeGrants.refreshAll()
@@ -421,19 +299,9 @@ export class Scheduler {
     return turn
   }
 
-  /** The thread that has the transporter. */
-  userOf(transporter: string): string | undefined {
-    return this.#transporterQueue.holder(transporter)
-  }
-
-  /** Gives the transporter back. Does nothing if the thread does not have it. */
-  giveBack(transporter: string, thread_id: string): void {
-    this.#transporterQueue.giveBack(transporter, thread_id)
-  }
-
   /** Forgets a thread that has ended: frees all that it holds, and leaves its labware where it stands. */
   forget(thread_id: string): void {
-    this.#transporterQueue.forget(thread_id)
+    this.transporters.forget(thread_id)
     const claimant = this.#occupancy.claimants.get(thread_id)
     if (!claimant) return
     this.#occupancy.claimants.delete(thread_id)
@@ -442,7 +310,7 @@ export class Scheduler {
     this.#occupancy.breakPromise(claimant)
     this.#reservations.giveUp(claimant)
     for (const routeGrant of [...claimant.routeGrants]) this.#routeGrants.end(routeGrant)
-    this.#access.forget(claimant)
+    this.access.forget(claimant)
     for (const sites of [...claimant.holds]) this.#occupancy.letGo(sites, claimant)
     for (const zone of [...claimant.reserved]) this.#occupancy.unreserve(zone, claimant)
     if (claimant.placements.size > 0) this.#deadlocks.suspectAll()
@@ -479,7 +347,7 @@ export class Scheduler {
       routeGrant.granted(routeGrant.route)
       return true
     }
-    return this.#access.next() || this.#requests.reconsider() || this.#deadlocks.examine()
+    return this.access.next() || this.#requests.reconsider() || this.#deadlocks.examine()
   }
 }
 
@@ -492,14 +360,4 @@ function stateOf(position: string, { positions, placement, reservedFor, device }
     labware_id: placement && (placement.position === position || positions.length === 1) ? placement.labware_id : null,
     reserved_for: reservedFor?.thread_id ?? null,
   }
-}
-
-function siteFor(sites: DeviceSites, claimant: Claimant, site: number | undefined, holder: string | undefined): Zone | undefined {
-  const own = sites.zones.find(({ placement }) => placement?.claimant === claimant)
-  if (own) return own
-  if (!sites.holder || (holder !== undefined && sites.holder.thread_id !== holder)) return undefined
-  const wanted = site === undefined ? sites.zones : sites.zones.slice(site - 1, site)
-  return (
-    wanted.find(({ reservedFor }) => reservedFor === claimant) ?? wanted.find(({ placement, reservedFor }) => !placement && !reservedFor)
-  )
 }

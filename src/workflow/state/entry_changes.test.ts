@@ -73,23 +73,23 @@ test('a custom event whose data JSON cannot hold is refused before it releases a
   let nested: object = {}
   for (let i = 0; i < 40; i++) nested = { nested }
   for (const data of [{ when: new Date() }, { n: Number.NaN }, { nested }])
-    t.throws(() => execution.emitCustom('end', { value: null, data: data as Record<string, unknown> }, null), { code: 'invalid' })
+    t.throws(() => execution.events.emitCustom('end', { value: null, data: data as Record<string, unknown> }, null), { code: 'invalid' })
   t.equal(execution.channels.count('end'), 0)
   t.equal(execution.live()[0]!.status.current, 'AWAITING_EVENT')
 
   const data = { list: [1] }
-  execution.emitCustom('other', { value: null, data }, null)
+  execution.events.emitCustom('other', { value: null, data }, null)
   t.throws(() => data.list.push(2), TypeError)
   await kept.persist()
   t.same(execution.state.unmarked(), [])
-  execution.emitCustom('end', { value: null, data: {} }, null)
+  execution.events.emitCustom('end', { value: null, data: {} }, null)
   await runtime.over(execution)
 })
 
 test('the data of a custom event come back from the card with all their members', async (t) => {
   const { execution, kept } = await opened()
   const data = JSON.parse('{"constructor": 1, "prototype": 2, "__proto__": 3}')
-  execution.emitCustom('odd', { value: null, data }, null)
+  execution.events.emitCustom('odd', { value: null, data }, null)
   await kept.persist()
   const [channel] = checkpointOf(kept.all.at(-1)!)!.channels
   t.equal(JSON.stringify(channel!.data), JSON.stringify(data))

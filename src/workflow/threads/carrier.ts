@@ -40,17 +40,22 @@ export type NoteworthyError = Partial<Pick<NewIncident, 'severity' | 'recovery_a
 /** An open window. `forget` calls off the report that it was missed. */
 export type Window = { readonly state: WindowState; forget(): void }
 
-/** How a run publishes what happens in it. */
-export interface Publisher {
-  readonly execution_id: string
-  readonly workflow: Workflow
-  readonly environment: RunEnvironment
-  readonly timeline: Timeline
+/** Publishes what happens in a run. */
+export interface RunEvents {
   /** A fresh one each time: what an event carries is frozen. */
   context(): { execution_id: string; workflow_name: string }
   emit(type: string, id: string, status: string, context: Context): void
   /** Records an incident of a thread, and returns its id. */
   incident(category: IncidentCategory, message: string, thread: { thread_id: string } | null, more?: NoteworthyError): string
+}
+
+/** A run that publishes what happens in it. */
+export interface Publisher {
+  readonly execution_id: string
+  readonly workflow: Workflow
+  readonly environment: RunEnvironment
+  readonly timeline: Timeline
+  readonly events: RunEvents
 }
 
 /** The labware's thread, as its actions and moves see it. Its state changes through `set` and `setIn`. */

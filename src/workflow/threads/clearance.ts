@@ -30,9 +30,9 @@ type Waiting = {
 /** Waits for a turn with the transporter; undefined where it is ours because of what is in its gripper. */
 export function take(thread: ClearanceThread, transporter: string): Promise<void> | undefined {
   const { scheduler } = thread.environment
-  if (scheduler.userOf(transporter) === thread.thread_id) return undefined
+  if (scheduler.transporters.holder(transporter) === thread.thread_id) return undefined
   const obstacles = (): Obstacle[] => [
-    { wanted: transporter, reason: 'held', thread_id: scheduler.userOf(transporter) ?? null, labware_id: null },
+    { wanted: transporter, reason: 'held', thread_id: scheduler.transporters.holder(transporter) ?? null, labware_id: null },
   ]
   const waiting = { kind: 'reservation', what: `transporter ${transporter}`, interruptedBy: 'abort', obstacles } as const
   return thread.control.wait(waiting, (resolve) => scheduler.take(transporter, thread.thread_id, () => resolve()).withdraw)
@@ -47,15 +47,15 @@ export function reachIn(thread: ClearanceThread, { from, to, transporter }: Hop)
   const { scheduler } = environment
   const isFull = labware.held_by === transporter
   const positions = isFull ? [to] : [from, to]
-  if (scheduler.reachIn(thread_id, positions)) return undefined
-  if (!isFull) scheduler.giveBack(transporter, thread_id)
+  if (scheduler.access.reachIn(thread_id, positions)) return undefined
+  if (!isFull) scheduler.transporters.giveBack(transporter, thread_id)
   const devices = new Set(positions.flatMap((position) => scheduler.graph.positions.get(position)?.device ?? []))
   const what = `${[...devices].join(' and ')} to end the work, so that ${transporter} can reach in`
   let access: AccessHandle | undefined
   const obstacles = () => access?.explain() ?? []
   const waiting = { kind: 'reservation', what, interruptedBy: 'abort', obstacles, awaits: () => threadsOf(obstacles()) } as const
   return thread.control.wait(waiting, (resolve) => {
-    access = scheduler.awaitRest(thread_id, positions, () => resolve())
+    access = scheduler.access.awaitRest(thread_id, positions, () => resolve())
     return access.withdraw
   })
 }
@@ -90,7 +90,7 @@ function beginsAtOnce({ environment, thread_id }: ClearanceThread, device: strin
   const granted = () => {
     isBegun = true
   }
-  const access = environment.scheduler.work(thread_id, device, { yields, granted })
+  const access = environment.scheduler.access.work(thread_id, device, { yields, granted })
   if (!isBegun) access.withdraw()
   return isBegun
 }
@@ -105,7 +105,7 @@ function untilClear(
   const what = `all arms to be out of ${device}`
   const waiting = { kind: 'reservation', what, interruptedBy, obstacles, awaits: () => threadsOf(obstacles()) } as const
   return thread.control.wait(waiting, (resolve) => {
-    access = thread.environment.scheduler.work(thread.thread_id, device, { yields, granted: () => resolve() })
+    access = thread.environment.scheduler.access.work(thread.thread_id, device, { yields, granted: () => resolve() })
     return access.withdraw
   })
 }

@@ -36,8 +36,7 @@ export interface ControlledThread extends Omit<Carrier, 'execution'> {
   readonly following: { readonly control: ThreadControl } | null
   become(status: ThreadStatus): void
   isToSkip(key: string): boolean
-  endLease(): void
-  leaseDevice(): void
+  readonly device: { endLease(): void; lease(): void }
 }
 
 /** Interrupts, holds and decisions of one thread. The thread goes through its steps; this class says when it may go on. */
@@ -237,7 +236,7 @@ export class ThreadControl {
     this.#site = site
     this.#refuses = refuses
     // The lease ends, so that a person can mend and initialize the device.
-    this.#thread.endLease()
+    this.#thread.device.endLease()
     this.#thread.environment.scheduler.cancelReservations(this.#thread.thread_id)
     this.pause_reason = 'error'
     this.#thread.set({ last_error: messageOf(error) })
@@ -271,7 +270,7 @@ export class ThreadControl {
       this.#interrupt = null
       this.#site = null
       this.pause_reason = null
-      this.#thread.leaseDevice()
+      this.#thread.device.lease()
       if (isSkipped) this.recovered()
     }
   }

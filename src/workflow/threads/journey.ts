@@ -51,7 +51,7 @@ function die(thread: LabwareThread, error: unknown): void {
   const { execution, labware, environment } = thread
   thread.set({ last_error: messageOf(error) })
   const where = labware.held_by ?? environment.scheduler.whereIs(labware.labware_id) ?? 'nowhere'
-  execution.incident('THREAD_DIED', `thread ${thread.name} died: ${messageOf(error)}; ${labware.name} is at ${where}`, thread, {
+  execution.events.incident('THREAD_DIED', `thread ${thread.name} died: ${messageOf(error)}; ${labware.name} is at ${where}`, thread, {
     severity: 'CRITICAL',
     recovery_action: 'RESTART_EXECUTION',
     error,
@@ -72,9 +72,9 @@ async function begin(thread: LabwareThread): Promise<void> {
   const { position } = isWaitingByHand(thread)
     ? { position: thread.state.starts_at }
     : ((await thread.control.pausable(() => request(thread, wish))) as { position: string })
-  if (isByHand) await execution.placed(thread)
+  if (isByHand) await execution.operator.placed(thread)
   // The card knows that the position was free before it knows that the position is taken.
-  const kept = execution.beforeMotion()
+  const kept = execution.gate.beforeMotion()
   if (kept) await kept
   environment.labware.set(labware.labware_id, labware)
   environment.scheduler.put(labware.labware_id, position, thread.thread_id)
@@ -86,7 +86,7 @@ async function begin(thread: LabwareThread): Promise<void> {
  * the labware also while its run is paused, and keeps the position for it as before.
  */
 function isWaitingByHand({ thread_id, status, state, environment }: LabwareThread): boolean {
-  return status.current === 'AWAITING_MANUAL_PLACE' && environment.scheduler.keep(thread_id, state.starts_at)
+  return status.current === 'AWAITING_MANUAL_PLACE' && environment.scheduler.holds.keep(thread_id, state.starts_at)
 }
 
 /** Whether a person must look at labware that nobody has reported: a real arm would reach for it, or its barcode is to be read. */
@@ -118,7 +118,7 @@ function leave(thread: LabwareThread): void {
   const { isLoop, inserted } = thread.leaveSteps()
   for (const step of isLoop ? inserted : []) {
     const what = `${step.name} was put into a loop of ${name}, which does not go round again: it is not done`
-    execution.incident('UNRESOLVED_ANCHOR_INSERT', what, thread, { severity: 'WARNING' })
+    execution.events.incident('UNRESOLVED_ANCHOR_INSERT', what, thread, { severity: 'WARNING' })
   }
   frames.at(-1)?.advance()
 }
@@ -289,7 +289,7 @@ async function finish(thread: LabwareThread): Promise<void> {
     environment.scheduler.assign(labware.labware_id, null)
     return
   }
-  if (mode === 'MANUAL_REMOVE' && environment.mode === 'LIVE' && !isStored) await execution.removed(thread)
+  if (mode === 'MANUAL_REMOVE' && environment.mode === 'LIVE' && !isStored) await execution.operator.removed(thread)
   takeOff(thread)
 }
 

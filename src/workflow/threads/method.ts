@@ -42,7 +42,7 @@ export class MethodRun extends Entry<'method'> implements OwningMethod {
     this.owner = owner
     this.plan = plan
     this.actions = withInserted(plan.actions, its.inserted, (path) => inserts.actionAt(path))
-    const publish = (status: MethodStatus) => owner.execution.emit('METHOD', this.method_id, status, this.context())
+    const publish = (status: MethodStatus) => owner.execution.events.emit('METHOD', this.method_id, status, this.context())
     this.status = new Status<MethodStatus>(methodTransitions, this, publish, { isPublished: saved !== undefined })
   }
 
@@ -62,7 +62,7 @@ export class MethodRun extends Entry<'method'> implements OwningMethod {
   context() {
     const { owner, plan, method_id } = this
     const { execution, thread_id, name } = owner
-    const { execution_id, workflow_name } = execution.context()
+    const { execution_id, workflow_name } = execution.events.context()
     return {
       execution_id,
       workflow_name,

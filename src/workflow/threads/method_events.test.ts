@@ -11,7 +11,7 @@ const mix = { do: 'mix', on: 'mixer' }
 const plate = { labware: 'plate', ...byHand('pad_1') }
 const work = (threads: Record<string, object>, methods: object) => workflowOf('work', threads, { methods, start: ['plate'] })
 
-const go = (execution: Execution) => execution.emitCustom('go', { value: null, data: {} }, null)
+const go = (execution: Execution) => execution.events.emitCustom('go', { value: null, data: {} }, null)
 const named = (execution: Execution, name: string) => [...execution.threads.values()].find((thread) => thread.name === name)!
 
 /** What was told of the method and of its events, in order. */

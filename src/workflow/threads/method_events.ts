@@ -27,7 +27,7 @@ export async function emitOf(owner: LabwareThread, method: MethodRun, when: 'on_
 
 /** Emits an event of a method. The event names the thread that owns the method, also where other threads take part. */
 function publish(owner: LabwareThread, name: string, published: { value: string | null; data: Record<string, unknown> }): void {
-  owner.execution.emitCustom(name, published, owner.thread_id)
+  owner.execution.events.emitCustom(name, published, owner.thread_id)
 }
 
 function doingOf(owner: LabwareThread, method: MethodRun): MethodDoing {

@@ -95,7 +95,7 @@ test('labware that waits for an event, and cannot get to where it was to be park
     onTold: ({ event_name, context }) => context.thread_name === 'lid' && event_name.endsWith('.PICKING') && lidMoves(),
   })
   const execution = await begin(runtime, { workflow: 'mixed' })
-  const emit = (name: string) => execution.emitCustom(name, { value: null, data: {} }, null)
+  const emit = (name: string) => execution.events.emitCustom(name, { value: null, data: {} }, null)
   const plate = await threadIn(execution, 'plate', 'AWAITING_EVENT')
   lidMoves = () => {
     lidMoves = () => {}

@@ -129,7 +129,7 @@ const scenes: Record<PauseSite, Scene> = {
       const execution = await begin(runtime, { workflow: 'work' })
       const thread = await threadIn(execution, 'plate', 'AWAITING_EVENT')
       runtime.relocate(thread.labware.labware_id, { position: 'island' })
-      execution.emitCustom('go', { value: null, data: {} }, null)
+      execution.events.emitCustom('go', { value: null, data: {} }, null)
       await threadIn(execution, 'plate', 'PAUSED')
       return { runtime, told, execution, thread, mend: () => runtime.relocate(thread.labware.labware_id, { position: 'pad_2' }) }
     },
@@ -159,7 +159,7 @@ const scenes: Record<PauseSite, Scene> = {
         execution,
         thread,
         mend: () => first.control.stop(),
-        after: () => execution.emitCustom('go', { value: null, data: {} }, null),
+        after: () => execution.events.emitCustom('go', { value: null, data: {} }, null),
       }
     },
     incident: 'UNRESOLVABLE_DEADLOCK',
@@ -176,7 +176,7 @@ const scenes: Record<PauseSite, Scene> = {
       const execution = await begin(runtime, { workflow: 'work' })
       const thread = await threadIn(execution, 'cup', 'AWAITING_EVENT')
       runtime.relocate(thread.labware.labware_id, { position: 'island' })
-      execution.emitCustom('go', { value: null, data: {} }, null)
+      execution.events.emitCustom('go', { value: null, data: {} }, null)
       await threadIn(execution, 'cup', 'PAUSED')
       const mend = () => runtime.relocate(thread.labware.labware_id, { position: 'pad_2' })
       // The plate is asked about too when nobody brings the cup any more.
@@ -204,7 +204,7 @@ const scenes: Record<PauseSite, Scene> = {
   WAIT_EVENT_TIMEOUT: {
     async open() {
       const held = await heldAt('WAIT_EVENT_TIMEOUT', workflow([{ wait_for: 'go', timeout: 60 }, { method: 'spin_it' }]))
-      return { ...held, after: () => held.execution.emitCustom('go', { value: null, data: {} }, null) }
+      return { ...held, after: () => held.execution.events.emitCustom('go', { value: null, data: {} }, null) }
     },
     incident: 'RECOVERABLE_TIMEOUT',
     ends: { RETRY: [...spun, ...done], ABORT_THREAD: aborted.slice(1) },
@@ -216,7 +216,7 @@ const scenes: Record<PauseSite, Scene> = {
       const { execution } = held
       const first = () => [...execution.threads.values()].find(({ name }) => name === 'cup')!
       const mend = async () => {
-        execution.emitCustom('go', { value: null, data: {} }, null)
+        execution.events.emitCustom('go', { value: null, data: {} }, null)
         await until(() => first().isOver)
       }
       return { ...held, mend }

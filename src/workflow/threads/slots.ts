@@ -289,7 +289,7 @@ export class Slots {
     slot.set({ is_orphaned: true, pending: [...slot.state.pending, ...work.map(({ method_id }) => method_id)] })
     this.#emit(slot, 'ORPHANED')
     const names = work.map((method) => method.plan.name).join(', ')
-    this.#execution.incident(
+    this.#execution.events.incident(
       'ORPHANED_BACKLOG',
       `${thread.name} ended ${thread.status.current} with work in hand: ${names}; resume the execution to go on without its labware`,
       thread,
@@ -337,7 +337,7 @@ export class Slots {
   }
 
   #emit({ state }: Slot, status: SlotStatus): void {
-    this.#execution.emit('SLOT', scopeKey(state), status, this.#execution.context())
+    this.#execution.events.emit('SLOT', scopeKey(state), status, this.#execution.events.context())
   }
 }
 

@@ -58,7 +58,7 @@ test('1: what a thread waited for when it was aborted is never granted to it', a
   const atItsEnd = told.length
   first.control.recover('RETRY_OP')
   await runtime.over(execution)
-  t.equal(execution.environment.scheduler.holder('mixer'), undefined)
+  t.equal(execution.environment.scheduler.holds.holder('mixer'), undefined)
   t.same(
     told.slice(atItsEnd).filter(({ context }) => context.thread_id === second.thread_id),
     [],
@@ -69,7 +69,7 @@ test('4: one that takes part never asks for the device: it has what its owner ha
   const { runtime, told } = testRuntime([topology, pouring(joining)])
   const execution = await begin(runtime, { workflow: 'work' })
   const cup = await threadIn(execution, 'cup', 'EXECUTING_ACTION')
-  t.equal(execution.environment.scheduler.holder('robot'), named(execution, 'plate').thread_id)
+  t.equal(execution.environment.scheduler.holds.holder('robot'), named(execution, 'plate').thread_id)
   await runtime.over(execution)
   t.same(
     told.filter(
@@ -120,7 +120,7 @@ test('5: where one of several labware cannot be had, nobody is sent for any', as
   t.equal(plate.control.pausedAt, 'SPAWN_CAPACITY')
   t.equal(named(execution, 'lid'), undefined)
   t.ok(trace(told).includes('SLOT AWAITING_DECISION'))
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await until(() => named(execution, 'cup').isOver)
   plate.control.recover('RETRY')
   await until(() => named(execution, 'cup-2')?.status.current === 'AWAITING_EVENT')
@@ -137,7 +137,7 @@ test('6: one that has no join left, though it has not ended, is given no more wo
   const execution = await begin(runtime, { workflow: 'work' })
   await threadIn(execution, 'cup-2', 'EXECUTING_ACTION')
   t.notOk(named(execution, 'cup').isOver)
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
 })
@@ -180,7 +180,7 @@ test('8: a thread that is paused between actions holds no device, neither here n
   plate.control.pause('manual')
   await until(() => plate.status.current === 'PAUSED')
   t.equal(holds, 0)
-  t.equal(execution.environment.scheduler.holder('mixer'), undefined)
+  t.equal(execution.environment.scheduler.holds.holder('mixer'), undefined)
   execution.resume()
   await runtime.over(execution)
   t.equal(holds, 0)
@@ -264,7 +264,7 @@ async function heldPlace() {
   })
   const execution = await begin(tested.runtime, { workflow: 'work' })
   const first = await threadIn(execution, 'first', 'PAUSED')
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await until(() => named(execution, 'second').control.waiting?.what === 'transporter arm')
   return { ...tested, execution, first, second: named(execution, 'second') }
 }
@@ -306,7 +306,7 @@ test('15: one that waits for work is let go when nobody can bring any, whoever e
     const execution = await begin(runtime, { workflow: 'work' })
     await until(() => [...execution.threads.values()].some(({ isOver }) => isOver))
     t.notOk(named(execution, 'cup').isOver, 'there may be more')
-    execution.emitCustom('go', { value: null, data: {} }, null)
+    execution.events.emitCustom('go', { value: null, data: {} }, null)
     await runtime.over(execution)
     t.equal([...execution.threads.values()].filter(({ plan }) => plan.name === 'cup').length, 1)
     t.equal(trace(told).filter((event) => event === 'THREAD cup COMPLETED').length, 1)
@@ -319,7 +319,7 @@ test('15: one that waits for work whose owner ended before it came is let go', a
   await threadIn(execution, 'cup', 'AWAITING_EVENT')
   named(execution, 'plate').control.stop()
   await until(() => named(execution, 'plate').isOver)
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
   t.equal(named(execution, 'cup').status.current, 'COMPLETED')
 })
@@ -344,7 +344,7 @@ test('17: the last event of a thread says why it ended, and so its record keeps 
       faults: [{ operation: 'mix', call: 1, does: 'fail' }],
       onTold: (event) => sink?.onEvent(event),
     })
-    sink = new ExecutionTrackingSink({ stores: [records], find: (execution_id) => runtime.execution(execution_id) })
+    sink = new ExecutionTrackingSink({ stores: [records], find: (execution_id) => runtime.runs.get(execution_id) })
     const execution = await begin(runtime, { workflow: 'work' })
     const plate = await threadIn(execution, 'plate', 'PAUSED')
     plate.control.recover(decision)
@@ -522,7 +522,7 @@ test('labware that a thread leaves in a storage is out of the way of others', as
   first.control.stop()
   second.control.recover('RETRY')
   await threadIn(execution, 'plate-2', 'AWAITING_EVENT')
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
   t.equal(named(execution, 'plate-2').status.current, 'COMPLETED')
 })

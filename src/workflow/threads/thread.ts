@@ -11,15 +11,17 @@ import type { ThreadState } from '../state/run.ts'
 import { isTerminal, Status, type ThreadStatus, threadTransitions } from '../state/statuses.ts'
 import type { ActionRun } from './action/action.ts'
 import type { LateCalls } from './action/late_calls.ts'
-import type { Publisher, ThreadOrigin, Window } from './carrier.ts'
+import type { Publisher, RunEvents, ThreadOrigin, Window } from './carrier.ts'
 import type { Channels, Published } from './channels.ts'
 import { ThreadControl } from './control.ts'
 import { Frame } from './frame.ts'
 import type { MethodRun } from './method.ts'
+import type { MotionGate } from './move/motion_gate.ts'
 import type { MoveRun } from './move/move.ts'
 import { ActionExit, categories, Fatal, Interrupt, type PauseReason, type RetrySite } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
 import type { Slots } from './slots.ts'
+import { ThreadDevice } from './thread_device.ts'
 
 /** The answer of a person to an instruction. */
 export interface Confirmation {
@@ -31,6 +33,7 @@ export interface Confirmation {
 
 /** The part of its run that a thread uses. */
 export interface RunPorts extends Publisher {
+  readonly events: RunEvents & { emitCustom(name: string, published: Published, thread_id: string | null): void }
   readonly slots: Slots
   readonly methods: Map<string, MethodRun>
   readonly channels: Channels
@@ -51,18 +54,15 @@ export interface RunPorts extends Publisher {
   find(thread_id: string): LabwareThread | undefined
   /** The value of a variable; undefined where there is none. Throws `invalid` for a variable that the workflow does not have. */
   variable(name: string, submission_id: string): unknown
-  emitCustom(name: string, published: Published, thread_id: string | null): void
-  instruct(instruction: string, thread_id: string): Confirmation
-  /** Resolves when a person has put the labware at its start. */
-  placed(thread: LabwareThread): Promise<void>
-  /** Resolves when a person has taken the labware away from its end. */
-  removed(thread: LabwareThread): Promise<void>
-  /** Undefined while something new may be begun; else a promise that never resolves. */
-  mayBegin(): Promise<void> | undefined
-  /** Resolves when something may move; undefined where nothing keeps it. Rejects with `storage`. */
-  beforeMotion(): Promise<void> | undefined
-  /** Resolves when the present state is on the card, and a move that has begun may go on; undefined where it is. Rejects with `storage`. */
-  synced(): Promise<void> | undefined
+  /** The people at the bench. */
+  readonly operator: {
+    instruct(run: Publisher, instruction: string, thread_id: string): Confirmation
+    /** Resolves when a person has put the labware at its start. */
+    placed(thread: LabwareThread): Promise<void>
+    /** Resolves when a person has taken the labware away from its end. */
+    removed(thread: LabwareThread): Promise<void>
+  }
+  readonly gate: MotionGate
 }
 
 export class LabwareThread extends Entry<'thread'> {
@@ -87,11 +87,9 @@ export class LabwareThread extends Entry<'thread'> {
   isWitnessed = false
   /** Resolves when the hop that is under way has ended. */
   carrying: Promise<void> | null = null
-  /** The device that the thread has for its action. */
-  device: string | null = null
+  readonly device = new ThreadDevice(this)
   /** The owner about whose error somebody must decide; this thread takes part in its action. */
   following: LabwareThread | null = null
-  #endLease: (() => void) | undefined
   /** Says when the thread may go on: waits, pauses, stops, skips and decisions. */
   readonly control: ThreadControl = new ThreadControl(this)
 
@@ -182,7 +180,7 @@ export class LabwareThread extends Entry<'thread'> {
   /** A plain literal: it is made for most events, and with a spread takes five times as long. */
   context(pause_reason: PauseReason | null = this.control.pause_reason) {
     const { thread_id, name, plan, last_error } = this
-    const { execution_id, workflow_name } = this.execution.context()
+    const { execution_id, workflow_name } = this.execution.events.context()
     const reason = last_error ?? (pause_reason === 'manual' ? 'an operator paused it' : null)
     return { execution_id, workflow_name, thread_id, thread_name: name, template_name: plan.name, pause_reason, last_error: reason }
   }
@@ -200,7 +198,7 @@ export class LabwareThread extends Entry<'thread'> {
     const target_location =
       status === 'AWAITING_MANUAL_PLACE' ? this.state.starts_at : (execution.environment.scheduler.whereIs(labware.labware_id) ?? null)
     const manual = { labware_id: labware.labware_id, labware_name: labware.name, labware_template_name: labware.template, target_location }
-    execution.emit('THREAD', this.thread_id, status, isManual ? { ...context, ...manual } : context)
+    execution.events.emit('THREAD', this.thread_id, status, isManual ? { ...context, ...manual } : context)
     this.set({ since: execution.now() })
   }
 
@@ -227,7 +225,7 @@ export class LabwareThread extends Entry<'thread'> {
 
   cannotGoOn(category: IncidentCategory, error: unknown): void {
     const more = { recovery_action: 'THREAD_RECOVER_RETRY', error } as const
-    this.execution.incident(category, `thread ${this.name} cannot go on: ${messageOf(error)}`, this, more)
+    this.execution.events.incident(category, `thread ${this.name} cannot go on: ${messageOf(error)}`, this, more)
   }
 
   /** Whether an operator wants the step or action with this key skipped. */
@@ -266,31 +264,9 @@ export class LabwareThread extends Entry<'thread'> {
 
   /** Reports that an operator has dealt with the action, which counts as done. */
   dealtWith({ name }: ActionPlan): void {
-    this.execution.incident('ACTION_CONTINUED', `an operator says that ${name} of ${this.name} is dealt with`, this, { severity: 'INFO' })
-  }
-
-  /** The thread has the device until `releaseDevice`. */
-  takeDevice(device: string): void {
-    this.device = device
-    this.leaseDevice()
-  }
-
-  releaseDevice(): void {
-    if (this.device === null) return
-    this.endLease()
-    this.environment.scheduler.release(this.thread_id, this.device)
-    this.device = null
-  }
-
-  /** Ends the lease of the device, which the thread still has. */
-  endLease(): void {
-    this.#endLease?.()
-  }
-
-  /** Leases the device that the thread has, if it has one. */
-  leaseDevice(): void {
-    const { equipment } = this.environment
-    this.#endLease = this.device === null ? undefined : equipment.hold?.(this.device, this.execution.execution_id)
+    this.execution.events.incident('ACTION_CONTINUED', `an operator says that ${name} of ${this.name} is dealt with`, this, {
+      severity: 'INFO',
+    })
   }
 }
 

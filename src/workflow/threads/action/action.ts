@@ -48,7 +48,7 @@ export class ActionRun {
     this.method = method
     this.inputs = inputsOf(plan, owner.labware.template)
     this.status = new Status<ActionStatus>(actionTransitions, this, (status) => {
-      owner.execution.emit('ACTION', this.action_id, status, this.#context(status))
+      owner.execution.events.emit('ACTION', this.action_id, status, this.#context(status))
       owner.execution.timeline.action(this, status)
     })
     if (method) method.action = this
@@ -57,7 +57,7 @@ export class ActionRun {
   #context(action_status: ActionStatus) {
     const { owner, method, plan, action_id } = this
     const { execution, thread_id, name } = owner
-    const { execution_id, workflow_name } = execution.context()
+    const { execution_id, workflow_name } = execution.events.context()
     return {
       execution_id,
       workflow_name,
@@ -87,7 +87,7 @@ export class ActionRun {
     const position =
       device === null
         ? undefined
-        : thread.environment.scheduler.reserveSite(device, thread.thread_id, this.#siteOf(thread), this.owner.thread_id)
+        : thread.environment.scheduler.holds.reserveSite(device, thread.thread_id, this.#siteOf(thread), this.owner.thread_id)
     if (position === undefined) throw new LabError('conflict', `there is no free site at ${device} for ${thread.labware.name}`)
     return position
   }
@@ -95,7 +95,7 @@ export class ActionRun {
   /** Whether the device has a site for the labware of a thread now: other labware may not have left yet. */
   hasSiteFor(thread: Carrier): boolean {
     const { device, owner } = this
-    return device !== null && thread.environment.scheduler.hasSite(device, thread.thread_id, this.#siteOf(thread), owner.thread_id)
+    return device !== null && thread.environment.scheduler.holds.hasSite(device, thread.thread_id, this.#siteOf(thread), owner.thread_id)
   }
 
   /** The site that the plan says; counts from 1. */

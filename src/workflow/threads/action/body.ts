@@ -87,11 +87,11 @@ export class BodyRun {
     return this.#outside(async () => {
       for (;;) {
         try {
-          await this.#thread.execution.beforeMotion()
+          await this.#thread.execution.gate.beforeMotion()
           const clear = toWork(this.#thread, device)
           if (clear) await clear
           // The service may have begun to end while arms were in the way.
-          const never = this.#thread.execution.mayBegin()
+          const never = this.#thread.execution.gate.mayBegin()
           if (never) await never
           try {
             const perform = (given: Pick<Performing, 'signal' | 'begun'>) =>
@@ -103,7 +103,7 @@ export class BodyRun {
             })
             return await this.#outcomeOf(call, operation, limit_s)
           } finally {
-            scheduler.endWork(device)
+            scheduler.access.endWork(device)
           }
         } catch (error) {
           if (error instanceof Interrupt) throw error
@@ -130,7 +130,7 @@ export class BodyRun {
     const { device, plan } = this.#action
     const what = `${operation} of ${device} for ${thread.name}`
     const why = `${what} has not ended within ${inSeconds(allowed_s)}`
-    const incident_id = thread.execution.incident(
+    const incident_id = thread.execution.events.incident(
       'RECOVERABLE_TIMEOUT',
       `${why}, and goes on; extend it, abort it, or say that it is complete`,
       thread,
@@ -145,7 +145,8 @@ export class BodyRun {
       return 'abort'
     }
     const verdict = await this.#verdictOnLate(call, { incident_id, what, why })
-    if (verdict === 'ended') thread.execution.incident('RECOVERABLE_TIMEOUT', `${what} has ended after all`, thread, { severity: 'INFO' })
+    if (verdict === 'ended')
+      thread.execution.events.incident('RECOVERABLE_TIMEOUT', `${what} has ended after all`, thread, { severity: 'INFO' })
     if (verdict === 'complete') thread.dealtWith(plan)
     if (verdict === 'abort' || verdict === 'complete') {
       call.cutOff(new LabError('device_failed', `${what} was cut off: it had not ended within ${inSeconds(allowed_s)}`))
@@ -186,9 +187,9 @@ export class BodyRun {
     const thread = this.#thread
     const action = this.#action
     if (thread.control.signal.aborted) throw new Interrupt('abort')
-    thread.execution.emit('DEVICE_OP', operation, 'FAILED', { ...thread.context(), last_error: messageOf(error) })
+    thread.execution.events.emit('DEVICE_OP', operation, 'FAILED', { ...thread.context(), last_error: messageOf(error) })
     if (action.plan.action.on_failure === 'ABORT') throw error
-    thread.execution.incident(
+    thread.execution.events.incident(
       this.#categoryOf(error),
       `${operation} of ${action.device} failed for ${thread.name}: ${messageOf(error)}`,
       thread,
@@ -255,7 +256,7 @@ export class BodyRun {
   /** Asks a person to do something, and resolves when that is confirmed. */
   instruct(instruction: string, timeout: number): Promise<void> {
     const { execution, environment, thread_id } = this.#thread
-    const confirmed = execution.instruct(instruction, thread_id)
+    const confirmed = execution.operator.instruct(execution, instruction, thread_id)
     return this.#patiently<void>({ kind: 'operator', what: `an operator to confirm: ${instruction}` }, (resolve, reject) => {
       const cancelTimeout = timer(environment.clock, timeout, () => {
         confirmed.withdraw()
@@ -281,7 +282,7 @@ export class BodyRun {
   }
 
   emit(name: string, value: string | null, data: Record<string, unknown>): void {
-    this.#thread.execution.emitCustom(name, { value, data }, this.#thread.thread_id)
+    this.#thread.execution.events.emitCustom(name, { value, data }, this.#thread.thread_id)
   }
 
   /** Runs code with a context. While the code itself is at work, virtual time stands still. */

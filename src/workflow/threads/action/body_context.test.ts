@@ -64,6 +64,6 @@ test('a value that is no text, and a variable that is not there, are refused', a
 test('nothing is emitted after the end', async (t) => {
   const { runtime, told } = testRuntime([topology, coded(async () => {})])
   const execution = await run(runtime, { workflow: 'coded' })
-  execution.emitCustom('zombie', { value: null, data: {} }, null)
+  execution.events.emitCustom('zombie', { value: null, data: {} }, null)
   t.equal(trace(told).at(-1), 'EXECUTION COMPLETED')
 })

@@ -69,7 +69,7 @@ test('an action that was put in is held where nobody has given its variable a va
     const { runtime, incidents } = testRuntime([topology, workflow([shake])])
     const execution = await begin(runtime, { workflow: 'work', variables: { ...given } })
     const item = { action: { do: 'shake', on: 'shaker', with: { speed: { variable: 'speed' }, duration: { variable: 'time' } } } }
-    execution.insert({ after: 'plate/mix/shake', item })
+    execution.inserts.put({ after: 'plate/mix/shake', item })
     const thread = await threadIn(execution, 'plate', 'PAUSED')
     t.equal(thread.control.pausedAt, 'ACTION_BODY')
     t.match(incidents, [{ category, message: words }])
@@ -94,7 +94,7 @@ test('labware that does not come within the time that the action allows holds it
   ])
   thread.control.recover('RETRY')
   await until(() => thread.status.current === 'AWAITING_CO_THREADS', 'it waits again')
-  execution.emitCustom('go', { value: null, data: {} }, null)
+  execution.events.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
   t.equal(incidents.length, 1)

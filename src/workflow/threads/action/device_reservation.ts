@@ -32,14 +32,15 @@ export async function reserve(thread: LabwareThread, action: ActionRun): Promise
     const clear = toGetReady(thread, device)
     if (clear) await clear
     try {
-      await getReady(thread.environment, device, { signal: thread.control.signal, beforeMotion: () => thread.execution.beforeMotion() })
+      const { control, execution } = thread
+      await getReady(thread.environment, device, { signal: control.signal, beforeMotion: () => execution.gate.beforeMotion() })
     } finally {
-      thread.environment.scheduler.endWork(device)
+      thread.environment.scheduler.access.endWork(device)
     }
   } catch (error) {
     throw refused(thread, action.plan, { device, error })
   }
-  thread.takeDevice(device)
+  thread.device.take(device)
   action.status.become('RESOLVED')
   thread.become('ACTION_LOCATION_RESOLVED')
   action.bind(device)
@@ -47,10 +48,10 @@ export async function reserve(thread: LabwareThread, action: ActionRun): Promise
 
 /** Gives back a device that did not get ready. Returns what is to be thrown. */
 function refused(thread: LabwareThread, plan: ActionPlan, { device, error }: { device: string; error: unknown }): unknown {
-  thread.environment.scheduler.release(thread.thread_id, device)
+  thread.environment.scheduler.holds.release(thread.thread_id, device)
   if (error instanceof Interrupt) return error
   if (thread.control.signal.aborted) return new Interrupt('abort')
-  thread.execution.incident(categoryOf(error, 'DEVICE_INIT_FAILED'), `${device} cannot be used: ${messageOf(error)}`, thread, {
+  thread.execution.events.incident(categoryOf(error, 'DEVICE_INIT_FAILED'), `${device} cannot be used: ${messageOf(error)}`, thread, {
     recovery_action: 'THREAD_RECOVER_RETRY',
     error,
     detail: otherDevices(plan, device),

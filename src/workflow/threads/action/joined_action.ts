@@ -91,7 +91,7 @@ async function untilRoom(thread: LabwareThread, action: ActionRun): Promise<void
   const { scheduler } = thread.environment
   const { device, method } = action
   if (device === null) return
-  const awaits = () => scheduler.threadsAt(device).filter((id) => !method?.threadIds().includes(id))
+  const awaits = () => scheduler.holds.threadsAt(device).filter((id) => !method?.threadIds().includes(id))
   const isOver = () => action.ending !== null || action.hasSiteFor(thread) || awaits().length === 0
   if (isOver()) return
   await idle<void>(thread, { kind: 'peer', what: `a free site at ${device}`, awaits }, (resolve) => {

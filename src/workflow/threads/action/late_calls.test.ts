@@ -83,7 +83,7 @@ async function shaking(t: Test) {
     variables: {},
     operator_id: null,
   })
-  const execution = made.runtime.execution(execution_id)!
+  const execution = made.runtime.runs.get(execution_id)!
   await clock.advance(1000)
   const plate = await threadIn(execution, 'plate', 'EXECUTING_ACTION')
   const incident = () => made.told.findLast(({ event_name }) => event_name.endsWith('.RECOVERABLE_TIMEOUT'))!.event_name.split('.')[1]!

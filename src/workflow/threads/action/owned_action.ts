@@ -46,7 +46,7 @@ export async function act(
       if (to !== 'again') return passed(thread, method, to)
     } finally {
       thread.forgetSkip(key)
-      thread.releaseDevice()
+      thread.device.release()
       thread.action = null
     }
   }
@@ -83,11 +83,9 @@ async function leave(thread: LabwareThread, action: ActionRun, error: unknown): 
   }
   if (!action.status.isTerminal) action.status.become('ERRORED')
   action.hold(messageOf(error))
-  thread.execution.incident(categoryOf(error, 'ACTION_FAILED'), `${plan.name} of ${thread.name} failed: ${messageOf(error)}`, thread, {
-    recovery_action: 'THREAD_RECOVER_RETRY',
-    error,
-    detail: otherDevices(plan, action.device),
-  })
+  const more = { recovery_action: 'THREAD_RECOVER_RETRY', error, detail: otherDevices(plan, action.device) } as const
+  const what = `${plan.name} of ${thread.name} failed: ${messageOf(error)}`
+  thread.execution.events.incident(categoryOf(error, 'ACTION_FAILED'), what, thread, more)
   try {
     const to = await thread.control.decisionAt('ACTION_BODY', error)
     if (to === 'done') thread.dealtWith(plan)

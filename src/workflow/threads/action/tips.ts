@@ -14,8 +14,8 @@ export function useTips(thread: LabwareThread, plan: ActionPlan, carriers: reado
     const { tips_left } = labware
     if (used === 0 || tips_left === null) continue
     carrier.setLabware({ tips_left: Math.max(0, tips_left - used) })
-    if (isSpent(labware)) thread.execution.emit('TIP_RACK', '', 'EMPTY', rackContext(thread, labware))
-    else if (isLow(labware)) thread.execution.emit('TIP_RACK', '', 'LOW', rackContext(thread, labware))
+    if (isSpent(labware)) thread.execution.events.emit('TIP_RACK', '', 'EMPTY', rackContext(thread, labware))
+    else if (isLow(labware)) thread.execution.events.emit('TIP_RACK', '', 'LOW', rackContext(thread, labware))
   }
 }
 

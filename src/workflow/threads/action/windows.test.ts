@@ -149,7 +149,7 @@ test('a window that is missed is told once, at once, with what is waited for, an
   const execution = await begin(runtime, { workflow: 'warm-and-spin', groups: groups(1) })
   const thread = await threadIn(execution, 'plate', 'EXECUTING_ACTION')
   await until(() => thread.control.waiting?.kind === 'event')
-  execution.environment.clock.after(100_000, () => execution.emitCustom('go', { value: null, data: {} }, null))
+  execution.environment.clock.after(100_000, () => execution.events.emitCustom('go', { value: null, data: {} }, null))
   await runtime.over(execution)
   t.equal(execution.phase.current, 'completed')
   t.same(

@@ -48,8 +48,6 @@ function missed(thread: LabwareThread, state: WindowState): void {
   execution.state.writeSoon()
   const { waiting } = control
   const doing = waiting ? `waits for ${waiting.what}` : `is ${status.current}`
-  execution.incident('WINDOW_MISSED', `what comes after ${after} has not begun within ${inSeconds(allowed_s)}: ${name} ${doing}`, thread, {
-    severity: 'WARNING',
-    detail: { thread: name, after, allowed_s },
-  })
+  const what = `what comes after ${after} has not begun within ${inSeconds(allowed_s)}: ${name} ${doing}`
+  execution.events.incident('WINDOW_MISSED', what, thread, { severity: 'WARNING', detail: { thread: name, after, allowed_s } })
 }

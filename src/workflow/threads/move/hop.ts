@@ -30,7 +30,7 @@ export async function setBack(thread: LabwareThread): Promise<void> {
   // A person may have taken the labware out meanwhile.
   if (labware.held_by !== null) await ride(thread, { from: position, to: position, transporter: labware.held_by })
   endUncertainty(thread)
-  environment.scheduler.reachedIn(thread.thread_id)
+  environment.scheduler.access.reachedIn(thread.thread_id)
 }
 
 /** Ends the uncertainty about a move that the end of the service cut off: somebody has said where the labware is, or it was set back. */
@@ -40,7 +40,7 @@ export function endUncertainty(thread: LabwareThread): void {
   thread.set({ placing: null, picking: false })
   thread.isWitnessed = false
   thread.move?.set({ is_placing: false, has_failed_pick: false })
-  if (placing !== null) environment.scheduler.letGo(thread_id, placing)
+  if (placing !== null) environment.scheduler.holds.letGo(thread_id, placing)
 }
 
 /** Makes one hop, as often as it takes: each attempt is a new move. */
@@ -76,7 +76,7 @@ export async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
       // A person who put the labware elsewhere took it out of the gripper.
       if (scheduler.whereIs(labware.labware_id) !== hop.from) outOfGripper(thread)
       if (!isThere() && scheduler.whereIs(labware.labware_id) === hop.from) continue
-      scheduler.reachedIn(thread.thread_id)
+      scheduler.access.reachedIn(thread.thread_id)
       return
     } finally {
       thread.move = null
@@ -105,7 +105,7 @@ function mayStandThere(thread: LabwareThread, { hop, state }: MoveRun): void {
 /** Marks labware whose pick failed, and about which nobody has said where it is: it may be in the gripper. */
 function mayBeInGripper(thread: LabwareThread, { hop: { transporter } }: MoveRun): void {
   const { environment, thread_id } = thread
-  if (!mayBePicked(thread.state) || environment.scheduler.userOf(transporter) !== undefined) return
+  if (!mayBePicked(thread.state) || environment.scheduler.transporters.holder(transporter) !== undefined) return
   environment.scheduler.take(transporter, thread_id, () => {})
   thread.setLabware({ held_by: transporter })
 }
@@ -155,10 +155,10 @@ export function reportUncertain(thread: LabwareThread, interrupted: string | und
   const { placing } = state
   const position = environment.scheduler.whereIs(labware.labware_id)
   if (position === undefined || !isUncertain(state)) return
-  environment.scheduler.reachIn(thread_id, [position, ...(placing === null ? [] : [placing])])
+  environment.scheduler.access.reachIn(thread_id, [position, ...(placing === null ? [] : [placing])])
   if (environment.mode === 'PURE_SIM' || (interrupted !== 'PICKING' && interrupted !== 'PLACING')) return
   thread.isWitnessed = true
-  execution.incident('LEDGER_CONTRADICTED', uncertainty(state), thread)
+  execution.events.incident('LEDGER_CONTRADICTED', uncertainty(state), thread)
 }
 
 /** Reports labware that its thread leaves in a gripper, perhaps, and keeps each place where it may be until somebody says where it is. */
@@ -167,11 +167,11 @@ export function leaveUncertain(thread: LabwareThread): void {
   const { labware_id, name } = labware
   if (labware.held_by === null) return
   if (state.placing !== null) thread.setLabware({ placing: labware.placing ?? state.placing })
-  if (labware.placing !== undefined) environment.scheduler.transferReservation(thread_id, labware_id, labware.placing)
-  environment.scheduler.transferReach(thread_id, labware_id)
+  if (labware.placing !== undefined) environment.scheduler.holds.transfer(thread_id, labware_id, labware.placing)
+  environment.scheduler.access.transferReach(thread_id, labware_id)
   const place = placeOf(labware, environment.scheduler.whereIs(labware_id) ?? null)
   const message = `the move of ${name} was cut off: it is ${place}; look, and say where it is (PUT /api/labware/${labware_id}/location)`
-  execution.incident('LEDGER_CONTRADICTED', message, thread)
+  execution.events.incident('LEDGER_CONTRADICTED', message, thread)
 }
 
 type Failed = { error: unknown; isThere: () => boolean }
@@ -186,7 +186,7 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
         ? `it is ${placeOf(mayBe(state), from)}`
         : `as far as is known it stands at ${from}`
   const what = from === to ? `set back at ${to}` : `brought from ${from} to ${to}`
-  execution.incident(
+  execution.events.incident(
     categoryOf(error, 'MOVE_FAILED'),
     `${labware.name} was not ${what} by ${transporter}: ${messageOf(error).replace(/\.$/, '')}; ${where}`,
     thread,
@@ -208,7 +208,7 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
   // The action is to be done at another device.
   if (state.retry_on !== before) throw thread.control.leaves('again')
   if (going === 'on')
-    execution.incident('MOVE_CONTINUED', `an operator says that ${labware.name} is at ${to}`, thread, { severity: 'INFO' })
+    execution.events.incident('MOVE_CONTINUED', `an operator says that ${labware.name} is at ${to}`, thread, { severity: 'INFO' })
   thread.control.recovered('MOVING')
 }
 
@@ -228,7 +228,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
   let letGo: (() => void) | undefined
   let takeBack: (() => void) | undefined
   try {
-    await thread.execution.mayBegin()
+    await thread.execution.gate.mayBegin()
     letGo = holdAll(thread, move.hop)
     const preparing = { signal, beforeMotion: () => sync.beforePreparing() }
     const open = (position: string) => {
@@ -273,9 +273,9 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
   } finally {
     letGo?.()
     // An arm that broke off in a motion may still be in the device.
-    if ((move.picked_ms === null && !move.state.is_placing) || isThere()) scheduler.reachedIn(thread.thread_id)
+    if ((move.picked_ms === null && !move.state.is_placing) || isThere()) scheduler.access.reachedIn(thread.thread_id)
     // A thread keeps the transporter while its labware is in the gripper.
-    if (labware.held_by !== transporter) scheduler.giveBack(transporter, thread.thread_id)
+    if (labware.held_by !== transporter) scheduler.transporters.giveBack(transporter, thread.thread_id)
   }
 }
 
@@ -315,5 +315,5 @@ function outOfGripper(thread: LabwareThread): void {
   const { held_by } = thread.labware
   if (held_by === null) return
   thread.setLabware({ held_by: null })
-  thread.environment.scheduler.giveBack(held_by, thread.thread_id)
+  thread.environment.scheduler.transporters.giveBack(held_by, thread.thread_id)
 }

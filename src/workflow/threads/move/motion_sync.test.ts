@@ -161,7 +161,7 @@ for (const [what, bench, document, prepared] of [
 
 test('labware of a run that is aborted before the arm was sent is nowhere but where it stood', async (t) => {
   const { deeds, card, runtime, incidents } = opened(toPad)
-  card.onSync = (n) => n === begun.length + 1 && runtime.executions()[0]!.abort('it is enough')
+  card.onSync = (n) => n === begun.length + 1 && runtime.runs.all()[0]!.abort('it is enough')
   const execution = await begin(runtime, asked)
   await runtime.over(execution)
   t.same(deeds.includes('pick'), false)
@@ -216,7 +216,7 @@ test('a card that is full once the arm has picked does not keep the labware in t
 
 test('when the service stands down, no move is begun, and the state does not say that one was', async (t) => {
   const { card, runtime, deeds } = opened(toPad)
-  card.onBegun = () => void runtime.executions()[0]!.standDown(Promise.resolve())
+  card.onBegun = () => void runtime.runs.all()[0]!.standDown(Promise.resolve())
   await begin(runtime, asked)
   for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
   t.same(deeds, begun)
@@ -225,7 +225,7 @@ test('when the service stands down, no move is begun, and the state does not say
 
 test('when the patience with a move is over and the state is written no more, the arm does not go on', async (t) => {
   const { runtime, deeds, onCarry } = opened(toPad)
-  onCarry.push((verb) => verb === 'pick' && runtime.executions()[0]!.leave())
+  onCarry.push((verb) => verb === 'pick' && runtime.runs.all()[0]!.leave())
   await begin(runtime, asked)
   for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
   t.same(deeds, [...begun, 'sync', 'pick'])
@@ -233,12 +233,12 @@ test('when the patience with a move is over and the state is written no more, th
 
 test('an operation that waits for an arm to be out of the device is not begun when the service stands down meanwhile', async (t) => {
   const { deeds, runtime, onCarry } = opened(toMixer)
-  onCarry.push((verb) => verb === 'place' && runtime.environments.live!.scheduler.reachIn('another', ['nest']))
+  onCarry.push((verb) => verb === 'place' && runtime.environments.live!.scheduler.access.reachIn('another', ['nest']))
   const execution = await begin(runtime, asked)
   const [thread] = execution.threads.values()
   await until(() => thread!.control.waiting?.what === 'all arms to be out of mixer')
   void execution.standDown(Promise.resolve())
-  execution.environment.scheduler.reachedIn('another')
+  execution.environment.scheduler.access.reachedIn('another')
   for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
   t.notOk(deeds.includes('mix'))
 })

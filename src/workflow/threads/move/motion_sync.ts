@@ -24,7 +24,7 @@ export class MotionSync {
   async beforeMotion(): Promise<void> {
     const { execution, control } = this.#thread
     const { signal } = control
-    const persisted = execution.synced()
+    const persisted = execution.gate.synced()
     await (this.#isBegun ? persisted?.catch(() => undefined) : persisted)
     signal.throwIfAborted()
     this.#isBegun = true
@@ -36,7 +36,7 @@ export class MotionSync {
    */
   beforePreparing(): Promise<void> | undefined {
     if (this.#isPreparing) return undefined
-    return this.#thread.execution.synced()?.then(() => {
+    return this.#thread.execution.gate.synced()?.then(() => {
       this.#isPreparing = true
     })
   }

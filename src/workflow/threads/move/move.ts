@@ -34,8 +34,8 @@ export class MoveRun {
 
   #publish(action_status: ActionStatus): void {
     const { thread, action_id } = this
-    const { execution } = thread
-    execution.emit('ACTION', action_id, action_status, Object.assign(thread.context(), { action_id, action_status, action_name: null }))
-    execution.timeline.move(this, action_status)
+    const { events, timeline } = thread.execution
+    events.emit('ACTION', action_id, action_status, Object.assign(thread.context(), { action_id, action_status, action_name: null }))
+    timeline.move(this, action_status)
   }
 }

@@ -158,7 +158,7 @@ function isSame(some: readonly string[], others: readonly string[]): boolean {
 
 async function decideDeadlock(thread: LabwareThread, stuck: string): Promise<void> {
   const why = inNames(stuck, thread)
-  thread.execution.incident('UNRESOLVABLE_DEADLOCK', `${thread.name}: ${why}`, thread, { recovery_action: 'THREAD_RECOVER_RETRY' })
+  thread.execution.events.incident('UNRESOLVABLE_DEADLOCK', `${thread.name}: ${why}`, thread, { recovery_action: 'THREAD_RECOVER_RETRY' })
   await thread.control.decisionAt('DEADLOCK', new Error(why))
   thread.control.recovered()
 }

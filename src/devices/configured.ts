@@ -1,0 +1,43 @@
+// A device as it is configured, with the driver that was made for it, and the parts of the service around it.
+
+import type { Clock } from '../kit/clock.ts'
+import type { Log } from '../kit/log.ts'
+import type { AnyProfile, Device, Identity, Link, Typical } from './device.ts'
+import type { Emitter } from './latch.ts'
+import type { LatchStore } from './latches.ts'
+import type { LeaseStore } from './leases.ts'
+import type { Ledger } from './ledger.ts'
+import type { Bounds } from './limits.ts'
+import type { RunStore } from './operation_journal.ts'
+import type { WireLog } from './wire_log.ts'
+
+/** A device as it is configured. `time_scale` is how many seconds of the instrument go by in one of ours. */
+export type Configured = {
+  device_id: string
+  /** The type of the device: one of the table, or the word that the configuration of a bridge names. */
+  type: string
+  name: string
+  driver: string
+  simulated: boolean
+  time_scale: number
+  bounds: Bounds
+  /** Whether it is halted at start when it was left on. */
+  on_restart: 'halt' | 'leave'
+  /** The identity that the instrument must report; a member left out may be anything. */
+  identity: Partial<Identity>
+  /** The device that the driver made, and its link; absent for a device that somebody else drives. */
+  driven?: Driven
+}
+
+/** Without `typical` the table of operations tells how long things take. */
+export type Driven = { device: Device; link: Link; profile: AnyProfile; typical?: Typical; wire: WireLog }
+
+export type InstrumentContext = {
+  clock: Clock
+  hub: Emitter
+  ledger: Ledger
+  latches: LatchStore
+  leases: LeaseStore
+  journal: RunStore
+  log: Log
+}
