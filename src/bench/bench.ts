@@ -161,7 +161,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const safeMode = safe === undefined ? () => undefined : beginSafely(hub, log, safe)
   const load = opened('load', new Load(hub, clock))
   const ledger = opened('ledger', new Ledger({ history: new OperationHistory({ folder: data_dir, report }) }))
-  const latches = opened('latches', await Latches.open(data_dir, report))
+  const latches = opened('latches', await Latches.open(data_dir, { clock, report }))
   const descriptions = opened('descriptions', await Descriptions.open(data_dir, report))
   const leases = await Leases.open(data_dir, report, (key_id) => keys.isOver(key_id))
   const journal = opened('journal', await OperationJournal.open(data_dir, report))

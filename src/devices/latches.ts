@@ -1,7 +1,9 @@
 // The latches of all devices, in a file that outlasts a restart.
 
 import * as v from 'valibot'
+import type { Clock } from '../kit/clock.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
+import { WriteBehind } from '../kit/write_behind.ts'
 import { Fault, StopRequest } from './records.ts'
 
 /**
@@ -21,18 +23,19 @@ type Content = v.InferOutput<typeof Content>
 export type LatchStore = Pick<Latches, 'get' | 'set'>
 
 export class Latches {
-  readonly #file: JsonFile<Content>
+  readonly #behind: WriteBehind
   /** The latches as they are to be on the card. */
   #latches: Content['latches']
-  #next: Promise<unknown> | undefined
 
-  static async open(folder: string, report: Report): Promise<Latches> {
-    return new Latches(await JsonFile.open({ path: `${folder}/latches.json`, format: 1, schema: Content, empty: { latches: {} }, report }))
+  static async open(folder: string, { clock, report }: { clock: Clock; report: Report }): Promise<Latches> {
+    const file = await JsonFile.open({ path: `${folder}/latches.json`, format: 1, schema: Content, empty: { latches: {} }, report })
+    return new Latches(file, clock)
   }
 
-  private constructor(file: JsonFile<Content>) {
-    this.#file = file
+  private constructor(file: JsonFile<Content>, clock: Clock) {
     this.#latches = file.content.latches
+    const next = (content: Content) => (content.latches === this.#latches ? content : { latches: this.#latches })
+    this.#behind = new WriteBehind({ clock, write: () => file.change(next) })
   }
 
   get(device_id: string): Latch | undefined {
@@ -41,27 +44,16 @@ export class Latches {
 
   /** Resolves when all that was to be kept is on the card, or was refused. */
   settled(): Promise<void> {
-    return this.#file.settled()
+    return this.#behind.settled()
   }
 
-  /** Keeps what is latched now, nothing if undefined. Never awaited before the bytes of a stop. */
-  async set(device_id: string, latch: Latch | undefined): Promise<void> {
+  /**
+   * Keeps what is latched now, nothing if undefined. Never awaited before the bytes of a stop. A write takes all changes before it: however
+   * often somebody presses stop, no stop is refused. Rejects with `storage`; then the write is tried again.
+   */
+  set(device_id: string, latch: Latch | undefined): Promise<void> {
     const { [device_id]: _before, ...others } = this.#latches
     this.#latches = latch ? { ...others, [device_id]: latch } : others
-    // A write takes all changes before it: however often somebody presses stop, no stop is refused.
-    this.#next ??= this.#write()
-    await this.#next
-  }
-
-  async #write(): Promise<void> {
-    try {
-      await this.#file.change(() => {
-        this.#next = undefined
-        return { latches: this.#latches }
-      })
-    } catch (error) {
-      this.#next = undefined
-      throw error
-    }
+    return this.#behind.now()
   }
 }

@@ -72,7 +72,7 @@ async function bench(t: Test, options: { folder?: string; bounds?: Bounds } = {}
       return {} as never
     },
   }
-  const latches = await Latches.open(folder, ({ message }) => t.fail(message))
+  const latches = await Latches.open(folder, { clock, report: ({ message }) => t.fail(message) })
   const journal = await OperationJournal.open(folder, ({ message }) => t.fail(message))
   const devices = [await device('shaker-1', 'bioshake', options.bounds), await device('sealer-1', 'a4s')]
   const robot: Configured = {
