@@ -97,6 +97,7 @@ const generators = [
   'src/coordinator/openapi.ts',
   'src/http/openapi.ts',
   'src/http/openapi_examples.ts',
+  'src/http/openapi_schemas.ts',
   'src/http/openapi_words.ts',
   'src/http/routes.ts',
   'src/kit/json_schema.ts',
@@ -117,13 +118,7 @@ const mostMembers = 60
 
 /** Files over the limit, without tests and generated files; the rules of the list of classes hold. */
 const longFiles: string[] = [
-  'drivers/transports/pin_gpiod.ts',
-  'src/clients/ts/benchd.ts',
   'src/devices/instrument.ts',
-  'src/events/log_files.ts',
-  'src/events/log_writer.ts',
-  'src/http/openapi.ts',
-  'src/web/needs.ts',
   'src/workflow/runs/execution.ts',
   'src/workflow/runtime.ts',
   'src/workflow/scheduler/scheduler.ts',
