@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
 import { diskClock } from '../testing/kit.ts'
-import { type Latch, Latches } from './latches.ts'
+import { type Latch, openLatches } from './latches.ts'
 
 const latch: Latch = {
   fault: { command: 'shake', outcome: 'unknown', error: 'stopped', error_type: 'Stopped', may_still_be_moving: true, since: 1e9 },
@@ -11,7 +11,7 @@ const latch: Latch = {
 test('a latch that the disk refused is written as soon as the disk takes it, though nothing changes', async (t) => {
   const folder = `${t.testdir({})}/state`
   const clock = diskClock()
-  const latches = await Latches.open(folder, { clock, report: ({ message }) => t.fail(message) })
+  const latches = await openLatches(folder, { clock, report: ({ message }) => t.fail(message) })
   writeFileSync(folder, 'a file in the place of the folder')
   await t.rejects(latches.set('shaker-1', latch), { code: 'storage' })
   await clock.advance(1000)

@@ -28,7 +28,7 @@ export class OperationHistory {
     const loss = 'what some operations came to is not known any more; the audit says which were asked for'
     this.#report = report
     this.#file = new LineFile({ path: `${folder}/operations.jsonl`, schema: OperationRecord, report, loss })
-    this.#behind = new WriteBehind({ clock, rest_ms, write: () => this.#write(), onFailure: (error) => this.#refused(error) })
+    this.#behind = new WriteBehind({ clock, rest_ms, write: (isAgain) => this.#write(isAgain), onFailure: (error) => this.#refused(error) })
   }
 
   /** Returns the operations that began before this start, the oldest first; none where the file cannot be read, which is reported. */
@@ -59,9 +59,9 @@ export class OperationHistory {
     return this.#behind.close(() => this.#file.close())
   }
 
-  async #write(): Promise<void> {
+  async #write(isAgain: boolean): Promise<void> {
     const added = [...this.#waiting]
-    if (added.length === 0 && !this.#behind.hasFailed) return
+    if (added.length === 0 && !isAgain) return
     this.#waiting.clear()
     if (this.#file.isOpen) return this.#file.add(added.map(lineOf), { isSynced: false })
     const all = await this.#live()

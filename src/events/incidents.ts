@@ -165,7 +165,7 @@ export class Incidents {
 
   /** Whether all is on the card. */
   get isWritten(): boolean {
-    return this.#unwritten.size === 0 && this.#behind.isIdle
+    return this.#unwritten.size === 0
   }
 
   /** Resolves when all is on the card. Rejects with `storage` when that cannot be. */

@@ -79,7 +79,7 @@ export class EventLog {
     const numbers: SequenceNumbers = await SequenceNumbers.open({ path: options.numbers, stored: storedIn(files), removed, report })
     if (states) await mustBeFolder(states.folder, report)
     const saved = await savedIn(files, states, { numbers, removed, report })
-    void files.index()
+    void files.index.complete()
     return new EventLog(options, { files, removal, numbers, saved })
   }
 
@@ -254,7 +254,7 @@ export class EventLog {
 
   /** Resolves when every segment without a sidecar has been read whole, or cannot be. */
   indexed(): Promise<void> {
-    return this.#files.index()
+    return this.#files.index.complete()
   }
 
   /** Resolves when what was removed is out of the files that are not written to any more. */
@@ -267,7 +267,7 @@ export class EventLog {
     this.#closed = true
     const isStored = await this.#writer.close()
     // A sweep that waits for the index must not wait for all of it.
-    await Promise.all([this.#removal.close(), this.#files.endIndex()])
+    await Promise.all([this.#removal.close(), this.#files.index.end()])
     await this.#files.close()
     await this.#options.states?.close()
     if (isStored) await this.#numbers.end(storedIn(this.#files))

@@ -62,7 +62,7 @@ export class LogFiles {
   /** The number of the newest segment, whether it can be read or not. */
   #newest = 0
   /** Segments without a sidecar, of which only the ends were read. */
-  readonly #index = new LogIndex(this)
+  readonly index = new LogIndex(this)
   /** Called when a segment will not be written to any more. */
   onSealed: () => void = () => {}
 
@@ -201,18 +201,8 @@ export class LogFiles {
     this.#onDamage(what)
   }
 
-  /** Reads the segments of which only the ends are known. */
-  index(): Promise<void> {
-    return this.#index.complete()
-  }
-
-  /** Leaves the segments that are not read yet to the next start. */
-  endIndex(): Promise<void> {
-    return this.#index.end()
-  }
-
   async close(): Promise<void> {
-    await this.endIndex()
+    await this.index.end()
     await this.#file?.close()
     this.#file = undefined
   }
@@ -263,7 +253,7 @@ export class LogFiles {
     const known = readSidecar(empty, fileBytes)
     if (known) return known
     const glimpsed = glimpse(empty, fileBytes)
-    if (glimpsed) this.#index.add(glimpsed)
+    if (glimpsed) this.index.add(glimpsed)
     return glimpsed
   }
 

@@ -91,7 +91,7 @@ export class LogRemoval {
   async #sweepAll(): Promise<void> {
     this.#again = false
     // A segment of which only the ends are known may hold every execution, and all of them would be rewritten.
-    await this.#files.index()
+    await this.#files.index.complete()
     // The list stays as it is now: segments that are sealed or removed from here on are for the next sweep.
     const { segments } = this.#files
     const oldest = oldestInUse(segments)

@@ -30,9 +30,6 @@ export type Exchange = {
   }
   get<Name extends keyof Variables>(name: Name): Variables[Name]
   set<Name extends keyof Variables>(name: Name, value: Variables[Name]): void
-  /** Sets a header of the answer that `body` makes. */
-  header(name: string, value: string): void
-  body(data: string | ReadableStream | null, status: ContentfulStatusCode, headers: Record<string, string>): Response
 }
 
 /** A request that has passed the checks that all routes share. */

@@ -3,7 +3,6 @@
 
 import type { Context, Hono, MiddlewareHandler } from 'hono'
 import { TrieRouter } from 'hono/router/trie-router'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { getQueryParam } from 'hono/utils/url'
 import { LabError } from '../errors.ts'
 import type { Bindings, Env, Exchange, Route, Variables } from './contract.ts'
@@ -21,7 +20,7 @@ export type Direct = (asked: Asked, env: Bindings | undefined) => MaybePromise<R
 type Param = (name: string) => string
 type Place = Pick<Route, 'path'> & { method: string }
 /** A route as the router has it; `ALL` stands for every method. */
-export type Entry = Place & { answer(c: Exchange, param: Param): MaybePromise<Response> }
+export type Entry = Place & { isPublic?: boolean; answer(c: Exchange, param: Param): MaybePromise<Response> }
 
 type Found<P> = { route: P; params: Readonly<Record<string, string>> }
 
@@ -58,7 +57,7 @@ export function finderOf<P extends Place>(
 }
 
 /** Makes the entries of routes, and behind them one for each path that refuses every other method. */
-export function entriesOf<R extends Pick<Route, 'method' | 'path'>>(
+export function entriesOf<R extends Pick<Route, 'method' | 'path' | 'scope'>>(
   routes: readonly R[],
   answer: (route: R, c: Exchange, param: Param) => MaybePromise<Response>,
 ): Entry[] {
@@ -66,7 +65,10 @@ export function entriesOf<R extends Pick<Route, 'method' | 'path'>>(
   for (const { method, path } of routes)
     methods.set(path, [...(methods.get(path) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])])
   return [
-    ...routes.map((route): Entry => ({ method: route.method, path: route.path, answer: (c, param) => answer(route, c, param) })),
+    ...routes.map((route): Entry => {
+      const { method, path, scope } = route
+      return { method, path, isPublic: scope === 'public', answer: (c, param) => answer(route, c, param) }
+    }),
     ...[...methods].map(([path, allowed]): Entry => ({ method: 'ALL', path, answer: (c) => notAllowed(c, allowed) })),
   ]
 }
@@ -99,37 +101,37 @@ export function directly(entries: readonly Entry[], enter: Enter, failed: (c: Ex
     const found = path === undefined ? undefined : find(methodOf(asked), path, { isDecoded: asked.path !== undefined })
     if (!found) return undefined
     const c = new DirectExchange({ method, url, path: path!, raw: asked.raw }, env)
-    return enter(c, () =>
-      catchMaybe(
-        () => found.route.answer(c, paramOf(found)),
-        (error) => failed(c, error),
-      ),
-    )
+    const { isPublic, answer } = found.route
+    const proceed = () => answer(c, paramOf(found))
+    return enter(c, () => catchMaybe(proceed, (error) => failed(c, error)), { isPublic })
   }
 }
 
 type Around = (c: Context<Env>, proceed: () => Promise<void>) => ReturnType<MiddlewareHandler>
 
-/** Leads requests that come to Hono the same way, and those to all other paths through the entrance. `around` is a step before both. */
-export function throughHono(hono: Hono<Env>, direct: Direct, enter: Enter, around: Around = (_c, proceed) => proceed()): void {
+/** `publicPages` need no key; `around` is a step before all others. */
+type Ways = { direct: Direct; enter: Enter; publicPages: readonly string[]; around?: Around }
+
+/** Leads requests that come to Hono the same way, and those to all other paths through the entrance. */
+export function throughHono(hono: Hono<Env>, { direct, enter, publicPages, around = (_c, proceed) => proceed() }: Ways): void {
   // One step for all: each costs a round of promises.
   hono.use((c, next) =>
     around(c, async () => {
       const { method, url, path, raw } = c.req
-      const others = () =>
-        enter(c, async () => {
-          await next()
-          return c.res
-        })
-      const answer = await (direct({ method, url, path, raw }, c.env) ?? others())
+      const isPublic = publicPages.includes(`${methodOf(c.req)} ${path}`)
+      const others = async () => {
+        await next()
+        return c.res
+      }
+      const answer = await (direct({ method, url, path, raw }, c.env) ?? enter(c, others, { isPublic }))
       if (!c.finalized) c.res = answer
     }),
   )
 }
 
 export function notAllowed(c: Exchange, methods: readonly string[]): Response {
-  c.header('Allow', methods.join(', '))
-  return answerError(c, new LabError('method_not_allowed', `${c.req.method} is not for ${c.req.path}; use ${methods.join(', ')}`))
+  const allowed = methods.join(', ')
+  return answerError(c, new LabError('method_not_allowed', `${c.req.method} is not for ${c.req.path}; use ${allowed}`), { Allow: allowed })
 }
 
 /** Hono takes the body of the answer to HEAD away. */
@@ -157,7 +159,6 @@ class DirectExchange implements Exchange {
   readonly env: Bindings | undefined
   readonly req: Exchange['req']
   readonly #variables: Partial<Variables> = {}
-  #headers: Record<string, string> = {}
 
   constructor({ method, url, path, raw }: Pick<Exchange['req'], 'method' | 'url' | 'path' | 'raw'>, env: Bindings | undefined) {
     this.env = env
@@ -172,13 +173,5 @@ class DirectExchange implements Exchange {
 
   set<Name extends keyof Variables>(name: Name, value: Variables[Name]): void {
     this.#variables[name] = value
-  }
-
-  header(name: string, value: string): void {
-    this.#headers = { ...this.#headers, [name]: value }
-  }
-
-  body(data: Parameters<Exchange['body']>[0], status: ContentfulStatusCode, headers: Record<string, string>): Response {
-    return new Response(data, { status, headers: { ...this.#headers, ...headers } })
   }
 }

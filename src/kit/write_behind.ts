@@ -5,8 +5,8 @@ import { SerialQueue } from './serial_queue.ts'
 
 type Options = {
   clock: Clock
-  /** Writes all that waits, if anything does. Where it rejects, all that it could not write waits on. */
-  write(): Promise<unknown>
+  /** Writes all that waits, if anything does or `isAgain`, after a failure. Where it rejects, all that it could not write waits on. */
+  write(isAgain: boolean): Promise<unknown>
   /** Is called for the first of several failures in a row. */
   onFailure?(error: unknown): void
   /** The pause after a write, before one that nobody waits for. Unit: ms. */
@@ -31,16 +31,6 @@ export class WriteBehind {
 
   constructor(options: Options) {
     this.#options = options
-  }
-
-  /** Whether nothing is being written. */
-  get isIdle(): boolean {
-    return this.#queue.isIdle
-  }
-
-  /** Whether the last write failed. */
-  get hasFailed(): boolean {
-    return this.#hasFailed
   }
 
   /** Begins a write after so many milliseconds; without them, when the pause after the write before is over. Nobody waits for it. */
@@ -87,7 +77,7 @@ export class WriteBehind {
     this.#isWriting = true
     this.#isWanted = false
     try {
-      await write()
+      await write(this.#hasFailed)
       this.#hasFailed = false
     } catch (error) {
       this.#later(retry_ms)

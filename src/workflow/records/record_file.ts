@@ -32,7 +32,7 @@ export class RecordFile {
   private constructor(file: LineFile<Row>, rows: readonly Row[], { clock, report }: Omit<Options, 'folder'>) {
     this.#file = file
     const onFailure = (error: unknown) => report({ kind: 'storage', message: `records of executions are not kept: ${messageOf(error)}` })
-    this.#behind = new WriteBehind({ clock, write: () => this.#write(), onFailure })
+    this.#behind = new WriteBehind({ clock, write: (isAgain) => this.#write(isAgain), onFailure })
     this.#lines = rows.length
     this.records = Records.of(rows, (change) => this.#onChange(change))
   }
@@ -64,12 +64,12 @@ export class RecordFile {
   }
 
   /** After a failure the file begins anew with all there is. */
-  async #write(): Promise<void> {
+  async #write(isAgain: boolean): Promise<void> {
     const changes = [...this.#unwritten.values()]
     const isSynced = this.#isUrgent
     this.#unwritten = new Map()
     this.#isUrgent = false
-    if (changes.length === 0 && !this.#behind.hasFailed) return
+    if (changes.length === 0 && !isAgain) return
     if (this.#file.isOpen && this.#lines <= mostDead + 2 * this.records.size) {
       await this.#file.add(changes.map(rowOf), { isSynced })
       this.#lines += changes.length
