@@ -73,21 +73,20 @@ export function entriesOf<R extends Pick<Route, 'method' | 'path' | 'scope'>>(
   ]
 }
 
-/** Makes entries for paths, each of which leads to entries that are made at the first request to one of them. `nothingAt` makes the error where none is there. */
+/** Makes entries for paths that lead to other entries, which are made at the first request. `nothingAt` makes the error where none is there. */
 export function entriesLater(
   paths: readonly string[],
   make: () => Promise<readonly Entry[]>,
   nothingAt: (path: string, others: readonly string[]) => LabError,
 ): Entry[] {
-  let made: { entries: readonly Entry[]; find: ReturnType<typeof finderOf<Entry>> } | undefined
+  let made: { find: ReturnType<typeof finderOf<Entry>>; others: readonly string[] } | undefined
   const answer: Entry['answer'] = async (c) => {
     if (!made) {
       const entries = await make()
-      made = { entries, find: finderOf(entries) }
+      made = { find: finderOf(entries), others: entries.map(({ path }) => path) }
     }
     const found = made.find(methodOf(c.req), c.req.path, { isDecoded: true })
-    const others = made.entries.map(({ path }) => path)
-    if (!found) throw nothingAt(c.req.path, others)
+    if (!found) throw nothingAt(c.req.path, made.others)
     return found.route.answer(c, paramOf(found))
   }
   return paths.map((path) => ({ method: 'ALL', path, answer }))
