@@ -27,12 +27,12 @@ for (const [from, to] of [
 
 for (const file of ['benchd.py', 'benchd_pylabrobot.py', 'benchd_bridge.py'])
   copyFileSync(join(top, 'src/clients/python', file), join(clients, file))
-const client = join(top, 'src/clients/ts/benchd.ts')
-await bundled({ input: client, minify: false }, join(clients, 'benchd.js'))
+const client = join(top, 'src/clients/ts')
+await bundled({ input: join(client, 'benchd.ts'), minify: false }, join(clients, 'benchd.js'))
 // In one file, so that it is fetched with one request: the types stand behind the code.
-const [code, api] = [readFileSync(client, 'utf8'), readFileSync(join(top, 'src/clients/ts/api.ts'), 'utf8')]
-const withoutImports = code.replaceAll(/^import [^;]*? from '\.\/api\.ts'\n/gms, '').replace(/^export type \* from '\.\/api\.ts'\n/m, '')
-if (/\.\/api\.ts/.test(withoutImports))
+const [code, streams, api] = ['benchd.ts', 'streams.ts', 'api.ts'].map((file) => readFileSync(join(client, file), 'utf8'))
+const withoutImports = `${code}\n${streams}`.replaceAll(/^(import [^;]*?|export (type )?\*) from '\.\/(api|streams)\.ts'\n/gms, '')
+if (/'\.\/\w+\.ts/.test(withoutImports))
   throw new Error('the TypeScript client imports its types in a way that scripts/web.mjs does not know')
 writeFileSync(join(clients, 'benchd.ts'), `${withoutImports}\n${api}`)
 

@@ -97,6 +97,7 @@ const generators = [
   'src/coordinator/openapi.ts',
   'src/http/openapi.ts',
   'src/http/openapi_examples.ts',
+  'src/http/openapi_schemas.ts',
   'src/http/openapi_words.ts',
   'src/http/routes.ts',
   'src/kit/json_schema.ts',
@@ -111,12 +112,6 @@ const mostMembers = 60
 
 /** Files over the limit, without tests and generated files. The list may only shrink. */
 const longFiles: string[] = [
-  'drivers/transports/pin_gpiod.ts',
-  'src/clients/ts/benchd.ts',
-  'src/events/log_files.ts',
-  'src/events/log_writer.ts',
-  'src/http/openapi.ts',
-  'src/web/needs.ts',
 ]
 const mostFileLines = 400
 /** Rooms in which no file may be over the limit. */

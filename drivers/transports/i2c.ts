@@ -152,7 +152,7 @@ export class I2cBus {
   }
 }
 
-/** A part on a bus. Its verbs are those of SMBus. */
+/** A part on a bus. Its verbs are those of SMBus; `together` has the others. */
 export class I2cDevice {
   readonly bus: I2cBus
   readonly address: number
@@ -187,24 +187,12 @@ export class I2cDevice {
     return this.together((part) => part.readWord(register))
   }
 
-  readBlock(register: number, length: number): Promise<Uint8Array> {
-    return this.together((part) => part.readBlock(register, length))
-  }
-
   sendByte(value: number): Promise<void> {
     return this.together((part) => part.write({ verb: 'send_byte', value }))
   }
 
   writeByte(register: number, value: number): Promise<void> {
     return this.together((part) => part.write({ verb: 'write_byte', register, value }))
-  }
-
-  writeWord(register: number, value: number): Promise<void> {
-    return this.together((part) => part.write({ verb: 'write_word', register, value }))
-  }
-
-  writeBlock(register: number, bytes: Uint8Array): Promise<void> {
-    return this.together((part) => part.write({ verb: 'write_block', register, bytes }))
   }
 
   /** Does several transfers with nothing in between. What is written is worked out in there, so that it is not older than a stop. */

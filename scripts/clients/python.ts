@@ -46,7 +46,7 @@ export function withOperations(client: string, { paths, components }: Document):
     ...asked.map(([name, { summary }]) => `    "${name}": ${JSON.stringify(summary)},\n`),
     '}\n\n_ERRORS: Dict[str, type] = {\n',
     ...kinds,
-    '}\n\nif TYPE_CHECKING:\n\n    class _DeviceOperations:\n',
+    '}\n\nif TYPE_CHECKING:\n\n    class _DeviceOperations:\n        """`start` of an operation returns without waiting for its end."""\n\n',
     stubs.join('\n'),
     '\n',
   ].join('')
@@ -63,8 +63,9 @@ function stub(name: string, summary: string, { properties = {}, required = [] }:
   const units = Object.entries(properties).flatMap(([its, { 'x-unit': unit }]) => (unit ? [`${its} in ${unit}`] : []))
   const signature = ['self', ...(params.length ? ['*', ...params] : [])].join(', ')
   const doc = `${summary}${units.length ? `; ${units.join(', ')}` : ''}.`
-  const method = (its: string, answer: string, words: string) =>
-    `            def ${its}(${signature}) -> ${answer}:\n                """${words}"""\n                ...\n`
-  const methods = [method('__call__', 'Dict[str, Any]', doc), method('start', '"Operation"', 'The same without waiting for its end.')]
+  const methods = [
+    `            def __call__(${signature}) -> Dict[str, Any]:\n                """${doc}"""\n                ...\n`,
+    `            def start(${signature}) -> "Operation": ...\n`,
+  ]
   return `        class _${name}:\n${methods.join('\n')}\n        ${name}: _${name}\n`
 }

@@ -10,7 +10,7 @@ import type { DeviceConfig } from '../config/devices.ts'
 import type { Certificate } from '../config/tls.ts'
 import type { Config } from '../config.ts'
 import { Descriptions } from '../devices/descriptions.ts'
-import { Latches } from '../devices/latches.ts'
+import { openLatches } from '../devices/latches.ts'
 import { Leases } from '../devices/leases.ts'
 import { Ledger } from '../devices/ledger.ts'
 import { OperationHistory } from '../devices/operation_history.ts'
@@ -161,8 +161,8 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const safeMode = safe === undefined ? () => undefined : beginSafely(hub, log, safe)
   const load = opened('load', new Load(hub, clock))
   const ledger = opened('ledger', new Ledger({ history: new OperationHistory({ folder: data_dir, report }) }))
-  const latches = opened('latches', await Latches.open(data_dir, report))
-  const descriptions = opened('descriptions', await Descriptions.open(data_dir, report))
+  const latches = opened('latches', await openLatches(data_dir, { clock, report }))
+  const descriptions = opened('descriptions', await Descriptions.open(data_dir, { clock, report }))
   const leases = await Leases.open(data_dir, report, (key_id) => keys.isOver(key_id))
   const journal = opened('journal', await OperationJournal.open(data_dir, report))
   const teachpoints = opened('teachpoints', await Teachpoints.open({ folder: data_dir, report }))

@@ -1,6 +1,8 @@
 // `benchd events …`: what happens, what happened, and whether the log of it is whole.
 
+import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { eventFramesIn } from '../clients/ts/benchd.ts'
 import { entityTypes } from '../events/entity_types.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import { didYouMeanAmong } from '../kit/did_you_mean.ts'
@@ -13,7 +15,6 @@ import { localTime, momentOf, noTime } from './local_time.ts'
 import { offline } from './offline.ts'
 import { dataDir } from './places.ts'
 import { shownRunIdOf } from './runs/ids.ts'
-import { serverSentEvents } from './sse.ts'
 import { print } from './table.ts'
 import { note } from './terminal.ts'
 
@@ -42,12 +43,14 @@ const eventsTail = command({
         const headers: Record<string, string> = last === undefined ? {} : { 'Last-Event-ID': last }
         const body = await open(service, 'GET', `/events/stream${query({ execution_id })}`, { headers })
         opened = true
-        for await (const { id, data } of serverSentEvents(body, tellGap)) {
-          last = id
-          if (!data) continue
-          const event = JSON.parse(data) as RuntimeEvent
-          if (wanted(event)) print(options.json ? data : line(event))
-        }
+        for await (const frames of eventFramesIn(Readable.toWeb(body)))
+          for (const { id = last, data, note: comment = '' } of frames) {
+            last = id
+            if (/^(gap|dropped|not stored)/.test(comment)) note(`the stream says: ${comment}`)
+            if (!data) continue
+            const event = JSON.parse(data) as RuntimeEvent
+            if (wanted(event)) print(options.json ? data : line(event))
+          }
       } catch (error) {
         // While the service starts it answers too, but not yet with a stream.
         if (!opened || (error instanceof CliError && !['unreachable', 'failed'].includes(error.exit))) throw error
@@ -191,8 +194,4 @@ function isoOf({ timestamp }: RuntimeEvent): string {
 function line(event: RuntimeEvent): string {
   const { event_name, execution_id, context, timestamp } = event
   return `${localTime(timestamp, 'milliseconds')}  ${event_name}  ${execution_id}  ${JSON.stringify(context)}`
-}
-
-function tellGap(comment: string): void {
-  if (/^(gap|dropped|not stored)/.test(comment)) note(`the stream says: ${comment}`)
 }

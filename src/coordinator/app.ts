@@ -4,9 +4,10 @@ import { Hono } from 'hono'
 import { TrieRouter } from 'hono/router/trie-router'
 import type { Config } from '../config.ts'
 import { LabError } from '../errors.ts'
-import { bodyOf, mustBeAllowed, mustKnowParameters, publicity, refuseOtherMethods } from '../http/app.ts'
-import { BodyReader, textOf, usualLimit } from '../http/body.ts'
+import { BodyReader } from '../http/body.ts'
+import { caller } from '../http/call.ts'
 import type { Env, Route } from '../http/contract.ts'
+import { directly, entriesOf, throughHono } from '../http/direct.ts'
 import { entrance } from '../http/entrance.ts'
 import { answerError, answerFailure } from '../http/errors.ts'
 import { nearPath } from '../http/near_paths.ts'
@@ -16,7 +17,6 @@ import type { Keys } from '../keys/keys.ts'
 import { systemClock } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import type { Refusals } from '../kit/refusals.ts'
-import { checked } from '../kit/schema.ts'
 import { coordinatorRoutes, ownKeys, type Rooms } from './routes.ts'
 
 type Around = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; log: Log; rooms: Rooms }
@@ -37,35 +37,11 @@ export function coordinatorApp(around: Around): Hono<Env> {
     )
   })
   const rooms = Object.assign(around.rooms, { keys: around.keys })
-  const open = [...publicLabPages, ...routes.filter(({ scope }) => scope === 'public').map(({ method, path }) => `${method} ${path}`)]
-  const { enter } = entrance({ ...around, keys_made }, publicity(open))
-  hono.use(async (c, next) => {
-    const answer = await enter(c, async () => {
-      await next()
-      return c.res
-    })
-    if (!c.finalized) c.res = answer
-  })
+  const { enter } = entrance({ ...around, keys_made })
+  const ask = () => Promise.reject(new Error('the coordinator asks nothing of itself'))
+  const answer = caller({ rooms, bodies: new BodyReader(around), ask })
+  const direct = directly(entriesOf(routes, answer), enter, (c, error) => answerFailure(around.log, c, error))
+  throughHono(hono, { direct, enter, publicPages: publicLabPages })
   servePages(hono, { ...around, clock: systemClock }, 'lab')
-  const bodies = new BodyReader(around)
-  for (const route of routes)
-    hono.on(route.method, route.path, async (c) => {
-      mustBeAllowed(route, c)
-      mustKnowParameters(route, c)
-      const { bytes, release } = route.body ? await bodies.read(c, usualLimit) : { bytes: new Uint8Array(), release() {} }
-      try {
-        return await route.handle({
-          c,
-          rooms,
-          param: (name) => c.req.param(name) ?? '',
-          ask: () => Promise.reject(new Error('the coordinator asks nothing of itself')),
-          query: () => (route.query ? checked(route.query, c.req.query(), 'the query') : {}),
-          body: () => bodyOf(route, textOf(bytes)),
-        })
-      } finally {
-        release()
-      }
-    })
-  refuseOtherMethods(hono)
   return hono
 }

@@ -1,7 +1,8 @@
 // The OpenAPI document of the coordinator of a lab. For the generator and for tests alone, as that of the bench.
 
 import type { Route } from '../http/contract.ts'
-import { named, openapi } from '../http/openapi.ts'
+import { openapi } from '../http/openapi.ts'
+import { named } from '../http/openapi_schemas.ts'
 import { Custody, coordinatorRoutes, Journey, ownKeys, Task } from './routes.ts'
 
 /** Every route of the coordinator. */

@@ -1,12 +1,10 @@
 // The last accepted description of each program that stands behind a device. Workflows are checked against it while the program is away.
 
-import * as v from 'valibot'
 import { messageOf } from '../errors.ts'
-import { JsonFile, type Report } from '../kit/json_file.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Report } from '../kit/json_file.ts'
+import { ValuesFile } from '../kit/values_file.ts'
 import { Description } from './description.ts'
-
-const Content = v.strictObject({ descriptions: v.record(v.string(), Description) })
-type Content = v.InferOutput<typeof Content>
 
 /** The place where the description of one device is kept. */
 export type KeptDescription = {
@@ -16,42 +14,35 @@ export type KeptDescription = {
 }
 
 export class Descriptions {
-  readonly #file: JsonFile<Content>
+  readonly #file: ValuesFile<Description>
   readonly #report: Report
-  /** The descriptions as they are to be on the card. */
-  readonly #now: Map<string, Description>
 
-  static async open(folder: string, report: Report): Promise<Descriptions> {
+  static async open(folder: string, { clock, report }: { clock: Clock; report: Report }): Promise<Descriptions> {
     const path = `${folder}/descriptions.json`
-    return new Descriptions(await JsonFile.open({ path, format: 1, schema: Content, empty: { descriptions: {} }, report }), report)
+    return new Descriptions(await ValuesFile.open({ path, member: 'descriptions', schema: Description, clock, report }), report)
   }
 
-  private constructor(file: JsonFile<Content>, report: Report) {
+  private constructor(file: ValuesFile<Description>, report: Report) {
     this.#file = file
     this.#report = report
-    this.#now = new Map(Object.entries(file.content.descriptions))
   }
 
   get(device_id: string): Description | undefined {
-    return this.#now.get(device_id)
+    return this.#file.get(device_id)
   }
 
   of(device_id: string): KeptDescription {
-    const described = this.#now
+    const file = this.#file
     const refused = (error: unknown) =>
       this.#report({
         kind: 'storage',
         message: `${device_id}: how its program describes itself is not kept over a restart: ${messageOf(error)}`,
       })
-    const keep = (description: Description) => {
-      described.set(device_id, description)
-      this.#file.change(() => ({ descriptions: Object.fromEntries(described) })).catch(refused)
-    }
     return {
       get description() {
-        return described.get(device_id)
+        return file.get(device_id)
       },
-      keep,
+      keep: (description) => void file.set(device_id, description).catch(refused),
     }
   }
 

@@ -1,7 +1,9 @@
 // The latches of all devices, in a file that outlasts a restart.
 
 import * as v from 'valibot'
-import { JsonFile, type Report } from '../kit/json_file.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Report } from '../kit/json_file.ts'
+import { ValuesFile } from '../kit/values_file.ts'
 import { Fault, StopRequest } from './records.ts'
 
 /**
@@ -14,54 +16,11 @@ export const Latch = v.strictObject({
   stop: v.optional(v.strictObject({ ...StopRequest.entries, again: v.optional(v.nullable(StopRequest)) })),
 })
 export type Latch = v.InferOutput<typeof Latch>
-const Content = v.strictObject({ latches: v.record(v.string(), Latch) })
-type Content = v.InferOutput<typeof Content>
 
-/** The place where a device keeps what is latched on it. */
+export type Latches = ValuesFile<Latch>
+/** The place where a device keeps what is latched on it; never awaited before the bytes of a stop. */
 export type LatchStore = Pick<Latches, 'get' | 'set'>
 
-export class Latches {
-  readonly #file: JsonFile<Content>
-  /** The latches as they are to be on the card. */
-  #latches: Content['latches']
-  #next: Promise<unknown> | undefined
-
-  static async open(folder: string, report: Report): Promise<Latches> {
-    return new Latches(await JsonFile.open({ path: `${folder}/latches.json`, format: 1, schema: Content, empty: { latches: {} }, report }))
-  }
-
-  private constructor(file: JsonFile<Content>) {
-    this.#file = file
-    this.#latches = file.content.latches
-  }
-
-  get(device_id: string): Latch | undefined {
-    return Object.hasOwn(this.#latches, device_id) ? this.#latches[device_id] : undefined
-  }
-
-  /** Resolves when all that was to be kept is on the card, or was refused. */
-  settled(): Promise<void> {
-    return this.#file.settled()
-  }
-
-  /** Keeps what is latched now, nothing if undefined. Never awaited before the bytes of a stop. */
-  async set(device_id: string, latch: Latch | undefined): Promise<void> {
-    const { [device_id]: _before, ...others } = this.#latches
-    this.#latches = latch ? { ...others, [device_id]: latch } : others
-    // A write takes all changes before it: however often somebody presses stop, no stop is refused.
-    this.#next ??= this.#write()
-    await this.#next
-  }
-
-  async #write(): Promise<void> {
-    try {
-      await this.#file.change(() => {
-        this.#next = undefined
-        return { latches: this.#latches }
-      })
-    } catch (error) {
-      this.#next = undefined
-      throw error
-    }
-  }
+export function openLatches(folder: string, around: { clock: Clock; report: Report }): Promise<Latches> {
+  return ValuesFile.open({ path: `${folder}/latches.json`, member: 'latches', schema: Latch, ...around })
 }

@@ -5,7 +5,7 @@ import { messageOf } from '../errors.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
 import type { Report } from '../kit/json_file.ts'
 import { LineFile } from '../kit/json_lines.ts'
-import { Pause } from '../kit/pause.ts'
+import { WriteBehind } from '../kit/write_behind.ts'
 import { OperationRecord } from './records.ts'
 
 /** When more records than this wait for a slow card, the oldest is left out. */
@@ -13,23 +13,22 @@ const mostWaiting = 4000
 /** The pause between two writes: operations that end one soon after the other are written together. */
 const rest_ms = 10
 
+type Records = () => Promise<OperationRecord[]>
+
 export class OperationHistory {
   readonly #report: Report
   readonly #file: LineFile<OperationRecord>
-  readonly #pause: Pause
+  readonly #behind: WriteBehind
   readonly #waiting = new Set<OperationRecord>()
-  #writing: Promise<void> | undefined
+  #live: Records = async () => []
   /** Whether the file may be written. */
   #isOurs = true
-  /** Whether it was reported that the file cannot be written. */
-  #isReported = false
-  #isClosing = false
 
   constructor({ folder, report, clock = systemClock }: { folder: string; report: Report; clock?: Clock }) {
-    this.#pause = new Pause(clock, rest_ms)
     const loss = 'what some operations came to is not known any more; the audit says which were asked for'
     this.#report = report
     this.#file = new LineFile({ path: `${folder}/operations.jsonl`, schema: OperationRecord, report, loss })
+    this.#behind = new WriteBehind({ clock, rest_ms, write: (isAgain) => this.#write(isAgain), onFailure: (error) => this.#refused(error) })
   }
 
   /** Returns the operations that began before this start, the oldest first; none where the file cannot be read, which is reported. */
@@ -48,46 +47,32 @@ export class OperationHistory {
    * Writes the record, of an operation that has begun or ended, at once or at the end of the pause after the last write. `live` answers all
    * records that the file is to hold when it begins anew, once `before` was read.
    */
-  add(record: OperationRecord, live: () => Promise<OperationRecord[]>): void {
+  add(record: OperationRecord, live: Records): void {
+    this.#live = live
     this.#waiting.add(record)
     if (this.#waiting.size > mostWaiting) this.#waiting.delete(this.#waiting.values().next().value!)
-    this.#writing ??= this.#written(live)
+    this.#behind.soon()
   }
 
   /** Resolves when all that was added is written, or was refused. Nothing is to be added afterwards. */
-  async close(): Promise<void> {
-    this.#isClosing = true
-    this.#pause.end()
-    await this.#writing
-    this.#isOurs = false
-    await this.#file.close()
+  close(): Promise<void> {
+    return this.#behind.close(() => this.#file.close())
   }
 
-  async #written(live: () => Promise<OperationRecord[]>): Promise<void> {
-    while (this.#waiting.size) {
-      const added = [...this.#waiting]
-      this.#waiting.clear()
-      await this.#write(added, live).catch((error) => this.#refused(error))
-      if (!this.#isClosing) await this.#pause.taken()
-    }
-    this.#writing = undefined
+  async #write(isAgain: boolean): Promise<void> {
+    const added = [...this.#waiting]
+    if (added.length === 0 && !isAgain) return
+    this.#waiting.clear()
+    if (this.#file.isOpen) return this.#file.add(added.map(lineOf), { isSynced: false })
+    const all = await this.#live()
+    if (!this.#isOurs) return
+    for (const record of all) this.#waiting.delete(record)
+    await this.#file.begin(all.map(lineOf))
   }
 
-  async #write(added: OperationRecord[], live: () => Promise<OperationRecord[]>): Promise<void> {
-    if (this.#file.isOpen) await this.#file.add(added.map(lineOf), { isSynced: false })
-    else {
-      const all = await live()
-      if (!this.#isOurs) return
-      for (const record of all) this.#waiting.delete(record)
-      await this.#file.begin(all.map(lineOf))
-    }
-    this.#isReported = false
-  }
-
-  /** Operations that cannot be written are shown for as long as the service runs, and are written with the next that can be. */
+  /** Operations that cannot be written are shown for as long as the service runs, and are written when the file begins anew. */
   #refused(error: unknown): void {
-    if (!this.#isReported) this.#report({ kind: 'storage', message: `what operations came to is not kept: ${messageOf(error)}` })
-    this.#isReported = true
+    this.#report({ kind: 'storage', message: `what operations came to is not kept: ${messageOf(error)}` })
   }
 }
 

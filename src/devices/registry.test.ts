@@ -6,7 +6,7 @@ import { type SimulatedLine, simulatedLine } from '../../drivers/transports/simu
 import { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
 import type { Configured } from './configured.ts'
-import { Latches } from './latches.ts'
+import { type Latches, openLatches } from './latches.ts'
 import { Ledger } from './ledger.ts'
 import type { Bounds } from './limits.ts'
 import { noStores } from './no_stores.ts'
@@ -72,7 +72,7 @@ async function bench(t: Test, options: { folder?: string; bounds?: Bounds } = {}
       return {} as never
     },
   }
-  const latches = await Latches.open(folder, ({ message }) => t.fail(message))
+  const latches = await openLatches(folder, { clock, report: ({ message }) => t.fail(message) })
   const journal = await OperationJournal.open(folder, ({ message }) => t.fail(message))
   const devices = [await device('shaker-1', 'bioshake', options.bounds), await device('sealer-1', 'a4s')]
   const robot: Configured = {

@@ -2,10 +2,11 @@
 
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
+import type { Clock } from '../kit/clock.ts'
 import { flatId } from '../kit/flat_id.ts'
 import type { Report } from '../kit/json_file.ts'
 import { LineFile } from '../kit/json_lines.ts'
-import { SerialQueue } from '../kit/serial_queue.ts'
+import { WriteBehind } from '../kit/write_behind.ts'
 import { IncidentContext } from './contexts.ts'
 
 const incidentCategories = [
@@ -72,6 +73,7 @@ export type NewIncident = Pick<Incident, 'category' | 'message'> &
 
 type IncidentsOptions = {
   path: string
+  clock: Clock
   /** Fires the event and returns its time. */
   emit(context: IncidentContext): number
   /** Unix time, seconds. */
@@ -83,17 +85,15 @@ type IncidentsOptions = {
 
 /** The newest are kept; older ones remain as events only. */
 const mostKept = 1000
-const mostWaiting = 10_000
 
 export class Incidents {
   readonly #options: IncidentsOptions
   readonly #file: LineFile<Incident>
-  readonly #queue = new SerialQueue(mostWaiting)
+  readonly #behind: WriteBehind
   readonly #incidents = new Map<string, Incident>()
   /** The incidents among them that are not on the card yet. */
   readonly #unwritten = new Set<Incident>()
   readonly #staying = new Set<string>()
-  #isClosed = false
 
   /** Takes up what the file has; lines that are damaged are passed over. Rejects with `config` for a newer format. */
   static async open(options: IncidentsOptions): Promise<Incidents> {
@@ -103,10 +103,11 @@ export class Incidents {
   }
 
   private constructor(options: IncidentsOptions) {
-    const { path, report } = options
+    const { path, clock, report, warn } = options
     const loss = 'incidents may be missing, or be no longer acknowledged; the event log has each one as an event'
     this.#options = options
     this.#file = new LineFile({ path, schema: Incident, report, loss })
+    this.#behind = new WriteBehind({ clock, write: () => this.#write(), onFailure: (error) => warn(messageOf(error)) })
   }
 
   /** Records and fires it. The file is written soon after; the event itself is synced before it is shown. */
@@ -151,35 +152,25 @@ export class Incidents {
   async remove(execution_id: string): Promise<void> {
     const isIts = (incident: Incident) => incident.execution_id === execution_id
     if (!this.list().some(isIts)) return
-    await this.#persist(async () => {
-      await this.#file.begin([...this.#incidents.values()].filter((incident) => !isIts(incident)))
+    await this.#behind.run(async () => {
+      await this.#file.begin([...this.#incidents.values()].filter((incident) => !isIts(incident))).catch(reject)
       for (const incident of this.list().filter(isIts)) this.#forget(incident.incident_id, incident)
     })
   }
 
   /** Writes what waits, if that can be, and nothing afterwards. */
-  async close(): Promise<void> {
-    await this.written().catch(() => undefined)
-    this.#isClosed = true
-    await this.#queue.run(() => this.#file.close())
+  close(): Promise<void> {
+    return this.#behind.close(() => this.#file.close())
   }
 
   /** Whether all is on the card. */
   get isWritten(): boolean {
-    return this.#unwritten.size === 0 && this.#queue.isIdle
+    return this.#unwritten.size === 0
   }
 
   /** Resolves when all is on the card. Rejects with `storage` when that cannot be. */
   written(): Promise<void> {
-    return this.#persist(() => this.#write())
-  }
-
-  async #persist(write: () => Promise<void>): Promise<void> {
-    try {
-      await this.#queue.run(write)
-    } catch (error) {
-      throw new LabError('storage', `incidents could not be written down: ${messageOf(error)}`, { cause: error, retry_after_s: 5 })
-    }
+    return this.#behind.now()
   }
 
   #keep(incident: Incident): void {
@@ -191,7 +182,7 @@ export class Incidents {
       if (this.#incidents.size <= mostKept) break
       if (!this.#staying.has(id)) this.#forget(id, oldest)
     }
-    this.written().catch((error) => this.#options.warn(messageOf(error)))
+    void this.#behind.settled()
   }
 
   #forget(incident_id: string, incident: Incident): void {
@@ -199,11 +190,11 @@ export class Incidents {
     this.#unwritten.delete(incident)
   }
 
-  /** Adds what is new to the file; what could not be written goes with the next. */
+  /** Adds what is new to the file. */
   async #write(): Promise<void> {
     const written = [...this.#unwritten]
-    if (written.length === 0 || this.#isClosed) return
-    await this.#file.write(written, { isSynced: true, all: () => [...this.#incidents.values()] })
+    if (written.length === 0) return
+    await this.#file.write(written, { isSynced: true, all: () => [...this.#incidents.values()] }).catch(reject)
     for (const incident of written) this.#unwritten.delete(incident)
   }
 
@@ -211,4 +202,8 @@ export class Incidents {
     const newest = new Map((await this.#file.read()).map((incident) => [incident.incident_id, incident]))
     for (const [id, incident] of [...newest].slice(-mostKept)) this.#incidents.set(id, incident)
   }
+}
+
+function reject(error: unknown): never {
+  throw new LabError('storage', `incidents could not be written down: ${messageOf(error)}`, { cause: error, retry_after_s: 5 })
 }

@@ -7,12 +7,13 @@ import { type Clock, sleep } from '../kit/clock.ts'
 import { mustBeFolder } from '../kit/damage.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { RuntimeEvent } from './event.ts'
+import type { Entry } from './log_batches.ts'
 import { LogFiles } from './log_files.ts'
 import { crcAt, seqOf } from './log_line.ts'
 import { bytesToRead, type Chunk, type Form, type Query, readLog } from './log_reader.ts'
 import { LogRemoval } from './log_removal.ts'
 import type { OpenFile } from './log_segment.ts'
-import { type Entry, LogWriter, type WriterState } from './log_writer.ts'
+import { LogWriter, type WriterState } from './log_writer.ts'
 import { SequenceNumbers } from './sequence_numbers.ts'
 import type { States } from './states.ts'
 import { nothingSaved, type SavedStates } from './states_reader.ts'
@@ -78,7 +79,7 @@ export class EventLog {
     const numbers: SequenceNumbers = await SequenceNumbers.open({ path: options.numbers, stored: storedIn(files), removed, report })
     if (states) await mustBeFolder(states.folder, report)
     const saved = await savedIn(files, states, { numbers, removed, report })
-    void files.index()
+    void files.index.complete()
     return new EventLog(options, { files, removal, numbers, saved })
   }
 
@@ -253,7 +254,7 @@ export class EventLog {
 
   /** Resolves when every segment without a sidecar has been read whole, or cannot be. */
   indexed(): Promise<void> {
-    return this.#files.index()
+    return this.#files.index.complete()
   }
 
   /** Resolves when what was removed is out of the files that are not written to any more. */
@@ -266,7 +267,7 @@ export class EventLog {
     this.#closed = true
     const isStored = await this.#writer.close()
     // A sweep that waits for the index must not wait for all of it.
-    await Promise.all([this.#removal.close(), this.#files.endIndex()])
+    await Promise.all([this.#removal.close(), this.#files.index.end()])
     await this.#files.close()
     await this.#options.states?.close()
     if (isStored) await this.#numbers.end(storedIn(this.#files))

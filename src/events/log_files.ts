@@ -1,25 +1,27 @@
 // The segments of the log in their folder: found at the start, appended to, rotated, and given up when a sync has failed.
 
-import { fstatSync, readdirSync, type Stats, statSync } from 'node:fs'
-import { type FileHandle, open as openOnDisk, rm, unlink, writeFile } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
+import { type FileHandle, open as openOnDisk, rm, unlink } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { messageOf } from '../errors.ts'
-import { systemClock } from '../kit/clock.ts'
-import { asDamage, setAside, Damage as Unreadable } from '../kit/damage.ts'
+import { setAside } from '../kit/damage.ts'
 import { mkdir } from '../kit/disk.ts'
 import { makeFolder, writeAt } from '../kit/durable.ts'
-import { Pause } from '../kit/pause.ts'
 import { glimpse } from './log_glimpse.ts'
-import { blocks, type Damage, notesOf, type Scanned, scan } from './log_scan.ts'
+import { LogIndex } from './log_index.ts'
+import { type Damage, linesOf, opened, type Scanned, scanned } from './log_scan.ts'
 import {
   emptySegment,
+  isDeleted,
+  keepAside,
   mayHold,
   type Noted,
   note,
   type OpenFile,
+  plainFile,
   readSidecar,
+  removeFiles,
   type Segment,
-  seek,
   sidecarOf,
   writeSidecar,
 } from './log_segment.ts'
@@ -60,10 +62,7 @@ export class LogFiles {
   /** The number of the newest segment, whether it can be read or not. */
   #newest = 0
   /** Segments without a sidecar, of which only the ends were read. */
-  #glimpsed: Segment[] = []
-  readonly #pause = new Pause(systemClock, indexRest_ms)
-  #indexing: Promise<void> | undefined
-  #isIndexEnded = false
+  readonly index = new LogIndex(this)
   /** Called when a segment will not be written to any more. */
   onSealed: () => void = () => {}
 
@@ -111,7 +110,7 @@ export class LogFiles {
     const newest = this.#segments.at(-1)
     for (const segment of this.#segments) {
       if (segment.last_seq <= after || ![...executions].some((id) => mayHold(segment, id))) continue
-      for await (const { seq, us, execution_id, from } of this.#linesOf(segment, after)) {
+      for await (const { seq, us, execution_id, from } of linesOf(this.open, segment, after)) {
         if (seq <= after || !executions.has(execution_id) || behind.has(execution_id)) continue
         const isRecent = mayCut && segment === newest && us > segment.last_us - longestUnsynced_us
         if (isRecent) {
@@ -128,10 +127,10 @@ export class LogFiles {
   async cutAtHole(): Promise<boolean> {
     const newest = this.#segments.at(-1)
     if (!newest) return false
-    const { damages } = await this.#scanned(newest, newest.bytes)
+    const { damages } = await scanned(this.open, newest, newest.bytes)
     for (const { from, to } of damages) {
       const bytes = await this.#readBack(newest, from, to)
-      const { segment: before } = await this.#scanned(newest, from)
+      const { segment: before } = await scanned(this.open, newest, from)
       if (!bytes?.includes(0) || before.last_us <= newest.last_us - longestUnsynced_us) continue
       await this.#cutAt(newest, from)
       return true
@@ -139,18 +138,9 @@ export class LogFiles {
     return false
   }
 
-  async *#linesOf(segment: Segment, after: number): AsyncGenerator<Noted> {
-    const file = await this.open(segment.path, 'r')
-    try {
-      for await (const { bytes, at } of blocks(file, seek(segment, { us: -1, seq: after }), segment.bytes)) yield* notesOf(bytes, at)
-    } finally {
-      await file.close()
-    }
-  }
-
   /** The rest of the file is kept aside, and cut off before the next line is added. */
   async #cutAt(segment: Segment, bytes: number): Promise<void> {
-    const { segment: cut } = await this.#scanned(segment, bytes)
+    const { segment: cut } = await scanned(this.open, segment, bytes)
     this.#onDamage(
       `the event log is cut in ${segment.path} at byte ${bytes}: what follows was not yet on the card with the state of the runs`,
     )
@@ -212,19 +202,14 @@ export class LogFiles {
   }
 
   async close(): Promise<void> {
-    await this.endIndex()
+    await this.index.end()
     await this.#file?.close()
     this.#file = undefined
   }
 
   /** Syncs the folder, so that files that were made or renamed in it stay. */
   async syncFolder(): Promise<void> {
-    const folder = await this.open(this.folder, 'r')
-    try {
-      await folder.sync()
-    } finally {
-      await folder.close()
-    }
+    await opened(this.open, this.folder, (folder) => folder.sync())
   }
 
   /** For a segment that was left in the meantime there is nothing to do: it was synced then, or given up. */
@@ -268,49 +253,12 @@ export class LogFiles {
     const known = readSidecar(empty, fileBytes)
     if (known) return known
     const glimpsed = glimpse(empty, fileBytes)
-    if (glimpsed) this.#glimpsed.push(glimpsed)
+    if (glimpsed) this.index.add(glimpsed)
     return glimpsed
   }
 
-  /**
-   * Reads the segments of which only the ends are known, the newest first, and writes their sidecars. Readers are served meanwhile: they read more
-   * of such a segment than they need.
-   */
-  index(): Promise<void> {
-    this.#indexing ??= this.#indexAll()
-    return this.#indexing
-  }
-
-  /** Leaves the segments that are not read yet to the next start. */
-  async endIndex(): Promise<void> {
-    this.#isIndexEnded = true
-    this.#pause.end()
-    await this.#indexing
-  }
-
-  async #indexAll(): Promise<void> {
-    for (let glimpsed = this.#glimpsed.pop(); glimpsed && !this.#isIndexEnded; glimpsed = this.#glimpsed.pop()) {
-      await this.#index(glimpsed)
-      if (!this.#isIndexEnded) await this.#pause.taken()
-    }
-  }
-
-  async #index(glimpsed: Segment): Promise<void> {
-    try {
-      const { segment, damages } = await this.#scanned(glimpsed, glimpsed.bytes)
-      for (const damage of damages) this.tellDamage(segment, damage)
-      this.replace(segment)
-      // A card that is full takes the sidecar after a later start.
-      await writeSidecar(segment, this.open).catch(() => undefined)
-    } catch (error) {
-      // Readers still get as many of its events as can be read.
-      const damage = asDamage(error)
-      if (damage instanceof Unreadable) this.tellUnreadable(glimpsed, damage.message)
-    }
-  }
-
   async #read(empty: Segment, fileBytes: number, isLast: boolean): Promise<Segment> {
-    const { segment, damages, torn } = await this.#scanned(empty, fileBytes)
+    const { segment, damages, torn } = await scanned(this.open, empty, fileBytes)
     for (const damage of damages) this.tellDamage(segment, damage)
     if (isLast) this.#dirty = segment.bytes !== fileBytes
     if (torn)
@@ -318,15 +266,6 @@ export class LogFiles {
     if (!isLast && segment.count === 0 && !torn) this.#onDamage(`${segment.path} is empty; the events that it held are passed over`)
     if (!isLast) await writeSidecar(segment, this.open).catch(() => undefined)
     return segment
-  }
-
-  async #scanned(segment: Segment, to: number): Promise<Scanned> {
-    const file = await this.open(segment.path, 'r')
-    try {
-      return await scan(file, emptySegment(this.folder, segment.number), to)
-    } finally {
-      await file.close()
-    }
   }
 
   #isFull(bytes: number): boolean {
@@ -349,7 +288,7 @@ export class LogFiles {
   async #giveUp(): Promise<void> {
     const last = this.#segments.at(-1)
     if (!last) return
-    const trusted = (await this.#scanned(last, this.#synced)).segment
+    const trusted = (await scanned(this.open, last, this.#synced)).segment
     const rescued = await this.#readBack(last, this.#synced, last.bytes - this.#unshown)
     if (!rescued) this.#onLost(trusted.count ? trusted.last_seq : last.first_seq - 1, last.last_seq + 1)
     await this.#begin({ insteadOfLast: trusted, first: rescued })
@@ -399,19 +338,19 @@ export class LogFiles {
     const empty = emptySegment(this.folder, this.#newest + 1)
     const file = await this.open(empty.path, 'wx+', 0o600)
     this.#newest = empty.number
-    let scanned: Scanned
+    let read: Scanned
     try {
       await file.writeFile(first)
       await file.sync()
       await this.syncFolder()
-      scanned = await this.#scanned(empty, first.length)
+      read = await scanned(this.open, empty, first.length)
     } catch (error) {
       await file.close().catch(() => undefined)
       await unlink(empty.path).catch(() => undefined)
       throw error
     }
     const old = this.#file
-    const { segment, damages, torn } = scanned
+    const { segment, damages, torn } = read
     // The list as it is now: meanwhile other segments may have been rewritten, or removed.
     const before = insteadOfLast ? [...this.#segments.slice(0, -1), ...(insteadOfLast.count ? [insteadOfLast] : [])] : this.#segments
     this.#segments = [...before, segment]
@@ -427,12 +366,7 @@ export class LogFiles {
   async #readBack(segment: Segment, from: number, to: number): Promise<Buffer | undefined> {
     const bytes = Buffer.alloc(Math.max(0, to - from))
     try {
-      const file = await this.open(segment.path, 'r')
-      try {
-        await file.read(bytes, 0, bytes.length, from)
-      } finally {
-        await file.close()
-      }
+      await opened(this.open, segment.path, (file) => file.read(bytes, 0, bytes.length, from))
       return bytes
     } catch (error) {
       this.#onDamage(`${bytes.length} bytes of events could not be read back from ${segment.path} and are lost: ${messageOf(error)}`)
@@ -441,14 +375,6 @@ export class LogFiles {
   }
 }
 
-/** Whether the file has no name any more. The system knows that without the card. */
-function isDeleted({ fd }: FileHandle): boolean {
-  return fstatSync(fd).nlink === 0
-}
-
-const mostKeptAside = 1_048_576
-/** The pause between two segments that are read whole: others need the processor and the card too. */
-const indexRest_ms = 20
 /** Lines that are older than this are on the card, also where the card is slow. */
 const longestUnsynced_us = 60_000_000
 
@@ -458,27 +384,4 @@ function namesIn(folder: string): string[] {
   } catch {
     return []
   }
-}
-
-/** Throws unless the path is a plain file: a reader of a pipe would wait for ever. */
-function plainFile(path: string): Stats {
-  const stats = statSync(path)
-  if (!stats.isFile()) throw new Error('it is no plain file')
-  return stats
-}
-
-/** Puts what follows the last trusted line into a file beside the segment's. */
-async function keepAside(file: FileHandle, segment: Segment): Promise<void> {
-  const { size } = await file.stat()
-  const tail = Buffer.alloc(Math.min(Math.max(0, size - segment.bytes), mostKeptAside))
-  await file.read(tail, 0, tail.length, segment.bytes)
-  if (!tail.some((byte) => byte !== 0)) return
-  await rm(`${segment.path}.torn`, { force: true })
-  await writeFile(`${segment.path}.torn`, tail, { mode: 0o600, flag: 'wx' })
-}
-
-/** Takes a segment and its sidecar away. */
-export async function removeFiles(segment: Segment): Promise<void> {
-  await rm(sidecarOf(segment.path), { force: true })
-  await rm(segment.path, { force: true })
 }

@@ -3,6 +3,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { asDamage, Damage } from '../kit/damage.ts'
 import { jsonOf } from './event_texts.ts'
+import type { Entry } from './log_batches.ts'
 import type { LogFiles } from './log_files.ts'
 import {
   eventAt,
@@ -18,7 +19,6 @@ import {
 } from './log_line.ts'
 import { blocks } from './log_scan.ts'
 import { mayHold, type Segment, seek } from './log_segment.ts'
-import type { Entry } from './log_writer.ts'
 import { writeText } from './ring.ts'
 
 export type Query = {

@@ -7,10 +7,10 @@ import { messageOf } from '../errors.ts'
 import { asDamage, Damage } from '../kit/damage.ts'
 import { remove } from '../kit/durable.ts'
 import { JsonFile, type Report } from '../kit/json_file.ts'
-import { type LogFiles, removeFiles } from './log_files.ts'
+import type { LogFiles } from './log_files.ts'
 import { crcAt, eventAt, executionOf, type Line, microsecondsOf, newline, nextLine, seqOf } from './log_line.ts'
 import { blocks } from './log_scan.ts'
-import { emptySegment, mayHold, note, type Segment, writeSidecar } from './log_segment.ts'
+import { emptySegment, mayHold, note, removeFiles, type Segment, writeSidecar } from './log_segment.ts'
 
 const Content = v.strictObject({ executions: v.record(v.string(), v.number()) })
 type Content = v.InferOutput<typeof Content>
@@ -91,7 +91,7 @@ export class LogRemoval {
   async #sweepAll(): Promise<void> {
     this.#again = false
     // A segment of which only the ends are known may hold every execution, and all of them would be rewritten.
-    await this.#files.index()
+    await this.#files.index.complete()
     // The list stays as it is now: segments that are sealed or removed from here on are for the next sweep.
     const { segments } = this.#files
     const oldest = oldestInUse(segments)

@@ -1,8 +1,9 @@
 // Reading a segment from its file alone: in blocks of whole lines, and what is to be known of it.
 
 import type { FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { eventAt, executionOf, microsecondsOf, newline, nextLine, seqOf } from './log_line.ts'
-import { type Noted, note, type Segment } from './log_segment.ts'
+import { emptySegment, type Noted, note, type OpenFile, type Segment, seek } from './log_segment.ts'
 
 type Block = { bytes: Buffer; at: number }
 
@@ -31,6 +32,26 @@ export async function* blocks(file: FileHandle, from: number, to: number): Async
   }
 }
 
+/** Calls `work` with the open file, or folder, and closes it. */
+export async function opened<Result>(open: OpenFile, path: string, work: (file: FileHandle) => Promise<Result>): Promise<Result> {
+  const file = await open(path, 'r')
+  try {
+    return await work(file)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Yields the facts about the lines of a segment that follow the number `after`, and about a few before them. */
+export async function* linesOf(open: OpenFile, segment: Segment, after: number): AsyncGenerator<Noted> {
+  const file = await open(segment.path, 'r')
+  try {
+    for await (const { bytes, at } of blocks(file, seek(segment, { us: -1, seq: after }), segment.bytes)) yield* notesOf(bytes, at)
+  } finally {
+    await file.close()
+  }
+}
+
 export type Damage = { from: number; to: number }
 export type Scanned = { segment: Segment; damages: Damage[]; torn: Damage | undefined }
 
@@ -46,6 +67,11 @@ export async function scan(file: FileHandle, segment: Segment, to: number): Prom
   }
   const torn = segment.bytes < to ? { from: segment.bytes, to } : undefined
   return { segment, damages: damages.filter(({ from }) => from < segment.bytes), torn }
+}
+
+/** Scans the file of a segment anew. */
+export function scanned(open: OpenFile, { path, number }: Segment, to: number): Promise<Scanned> {
+  return opened(open, path, (file) => scan(file, emptySegment(dirname(path), number), to))
 }
 
 /** Yields the facts about each whole line of a block, which begins at the byte `at` of its file. */

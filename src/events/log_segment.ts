@@ -1,7 +1,7 @@
-// The facts about a segment of the log that are known without reading it, and the sidecar that stores them.
+// The facts about a segment of the log that are known without reading it, the sidecar that stores them, and the files of a segment.
 
-import { readFileSync, statSync } from 'node:fs'
-import { type FileHandle, rename } from 'node:fs/promises'
+import { fstatSync, readFileSync, type Stats, statSync } from 'node:fs'
+import { type FileHandle, rename, rm, writeFile } from 'node:fs/promises'
 import * as v from 'valibot'
 
 export type OpenFile = (path: string, flags: string, mode?: number) => Promise<FileHandle>
@@ -26,6 +26,8 @@ export type Noted = { us: number; seq: number; execution_id: string; from: numbe
 
 const markEvery = 65_536
 const mostExecutions = 256
+/** Bytes behind the last trusted line that are kept aside. */
+const mostKeptAside = 1_048_576
 
 export function emptySegment(folder: string, number: number): Segment {
   const path = `${folder}/events-${String(number).padStart(6, '0')}.jsonl`
@@ -107,4 +109,32 @@ export async function writeSidecar(segment: Segment, open: OpenFile): Promise<vo
 
 export function sidecarOf(path: string): string {
   return path.replace(/jsonl$/, 'idx.json')
+}
+
+/** Takes a segment and its sidecar away. */
+export async function removeFiles(segment: Segment): Promise<void> {
+  await rm(sidecarOf(segment.path), { force: true })
+  await rm(segment.path, { force: true })
+}
+
+/** Whether the file has no name any more. The system knows that without the card. */
+export function isDeleted({ fd }: FileHandle): boolean {
+  return fstatSync(fd).nlink === 0
+}
+
+/** Throws unless the path is a plain file: a reader of a pipe would wait for ever. */
+export function plainFile(path: string): Stats {
+  const stats = statSync(path)
+  if (!stats.isFile()) throw new Error('it is no plain file')
+  return stats
+}
+
+/** Puts what follows the last trusted line into a file beside the segment's. */
+export async function keepAside(file: FileHandle, segment: Segment): Promise<void> {
+  const { size } = await file.stat()
+  const tail = Buffer.alloc(Math.min(Math.max(0, size - segment.bytes), mostKeptAside))
+  await file.read(tail, 0, tail.length, segment.bytes)
+  if (!tail.some((byte) => byte !== 0)) return
+  await rm(`${segment.path}.torn`, { force: true })
+  await writeFile(`${segment.path}.torn`, tail, { mode: 0o600, flag: 'wx' })
 }

@@ -3,28 +3,11 @@
 import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { storageError } from '../kit/durable.ts'
-import { isSyncedFirst, type RuntimeEvent } from './event.ts'
-import { jsonOf, makeTexts } from './event_texts.ts'
+import { isSyncedFirst } from './event.ts'
+import { type Batch, type Entry, LogBatches } from './log_batches.ts'
 import type { LogFiles } from './log_files.ts'
-import { envelope, eventAt, lineEnd, lineOverhead, writeLine } from './log_line.ts'
 import type { Noted } from './log_segment.ts'
 import type { Turn } from './states.ts'
-
-/** An event on its way. */
-export type Entry = {
-  readonly event: RuntimeEvent
-  /** The time of the event, in microseconds. */
-  readonly us: number
-  readonly seq: number
-  readonly mono_us: number
-  /** Made once, when it is first needed: see `jsonOf`. */
-  json: string | undefined
-  /** The buffer that has the text, between `from` and `to`: from the moment that the line is made, until the buffer is used again. */
-  bytes: Buffer | undefined
-  from: number
-  to: number
-  shown: boolean
-}
 
 type WriterOptions = {
   files: LogFiles
@@ -64,11 +47,8 @@ export type WriterState = 'failing' | 'recovered' | 'distrusted' | 'overrun'
 /** A caller who waits until all is on the card. */
 type PersistRequest = { done(): void; failed(error: unknown): void }
 
-type Batch = { bytes: Buffer; entries: Entry[]; notes: Noted[] }
-
 /** Newest events that are kept while the log cannot be written. */
 const memoryTail = 10_000
-const batchBytes = 262_144
 /** The number of events that may wait for a slow card; with more the oldest is lost. */
 const mostWaiting = 100_000
 const retry_ms = 1000
@@ -79,11 +59,7 @@ export class LogWriter {
   #inFlight: Entry[] = []
   /** Made ready while the one before is being written, when there is much to write. */
   #prepared: Batch | undefined
-  #buffer = Buffer.allocUnsafeSlow(batchBytes)
-  #otherBuffer = Buffer.allocUnsafeSlow(batchBytes)
-  /** The entries whose lines are in the buffers. */
-  #inBuffer: readonly Entry[] = []
-  #inOtherBuffer: readonly Entry[] = []
+  readonly #batches: LogBatches
   #failing: string | undefined
   #mayRetry = false
   #lost = 0
@@ -109,6 +85,7 @@ export class LogWriter {
 
   constructor(options: WriterOptions) {
     this.#options = options
+    this.#batches = new LogBatches(options)
     this.#through = options.stored
   }
 
@@ -198,11 +175,11 @@ export class LogWriter {
     try {
       if (this.#failing) await this.#options.beforeRetry()
       await this.#beginTurn()
-      batch = this.#prepared ?? this.#nextBatch()
+      batch = this.#prepared ?? this.#batches.next(this.#queue, this.#through)
       this.#prepared = undefined
       this.#inFlight = batch.entries
       const appended = batch.entries.length > 0 && this.#options.files.append(batch.bytes, batch.notes)
-      if (!this.#failing && this.#isMoreThanBurst()) this.#prepared = this.#nextBatch()
+      if (!this.#failing && this.#isMoreThanBurst()) this.#prepared = this.#batches.next(this.#queue, this.#through)
       await appended
     } catch (error) {
       return this.#fail(batch?.entries ?? [], error)
@@ -282,37 +259,6 @@ export class LogWriter {
     }
     this.#syncFailures = 0
     this.#show(entries)
-  }
-
-  /** Takes events from the queue as far as the buffer, and the burst, go. */
-  #nextBatch(): Batch {
-    for (const entry of this.#inOtherBuffer) entry.bytes = undefined
-    const other = this.#otherBuffer
-    this.#otherBuffer = this.#buffer
-    this.#inOtherBuffer = this.#inBuffer
-    this.#buffer = other
-    const notes: Noted[] = []
-    const { boot, inStep } = this.#options
-    const head = envelope(boot, inStep())
-    let at = 0
-    for (const [i, entry] of this.#queue.entries()) {
-      if (entry.json === undefined) makeTexts(this.#queue, i)
-      const json = jsonOf(entry)
-      const room = json.length * 3 + lineOverhead
-      if (entry.seq > this.#through || notes.length === this.#options.burst || (at > 0 && at + room > this.#buffer.length)) break
-      if (room > this.#buffer.length) this.#buffer = Buffer.allocUnsafeSlow(room)
-      const to = writeLine(this.#buffer, at, head, entry, json)
-      // A text that waited for its line to be written would outlive two collections of garbage, and be moved by each.
-      entry.json = undefined
-      entry.bytes = this.#buffer
-      entry.from = at + eventAt
-      entry.to = to - lineEnd
-      notes.push({ us: entry.us, seq: entry.seq, execution_id: entry.event.execution_id, from: at, to })
-      at = to
-    }
-    const entries = this.#queue.splice(0, notes.length)
-    this.#inBuffer = entries
-    return { bytes: this.#buffer.subarray(0, at), entries, notes }
   }
 
   #show(entries: readonly Entry[]): void {

@@ -63,6 +63,7 @@ export async function openEvents({
   })
   const incidents: Incidents = await Incidents.open({
     path: `${folder}/incidents.jsonl`,
+    clock,
     emit: (context) =>
       hub.emit(`INCIDENT.${context.incident_id}.${context.category}`, context, context.execution_id ?? system_id).timestamp,
     now: () => wall.now() / 1e6,

@@ -4,8 +4,8 @@ import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { textOf } from './event_texts.ts'
 import type { EventLog } from './log.ts'
+import type { Entry } from './log_batches.ts'
 import { writeFrame } from './log_reader.ts'
-import type { Entry } from './log_writer.ts'
 import { Ring } from './ring.ts'
 
 /** The receiver of a stream: a socket, for example. */

@@ -12,8 +12,7 @@ export type Principal = { key_id: string; name: string; scope: Scope }
 /** The properties of a request on its way: `request_id` once somebody has asked for it, `operation_id` once an operation has begun. */
 export type Variables = { principal: Principal; request_id?: string; operation_id?: string }
 
-/** `principal` and `request_id` where another app has found them out. */
-export type Bindings = Partial<HttpBindings> & { local?: boolean; principal?: Principal; request_id?: string }
+export type Bindings = Partial<HttpBindings> & { local?: boolean }
 
 export type Env = { Bindings: Bindings | undefined; Variables: Variables }
 
@@ -31,9 +30,6 @@ export type Exchange = {
   }
   get<Name extends keyof Variables>(name: Name): Variables[Name]
   set<Name extends keyof Variables>(name: Name, value: Variables[Name]): void
-  /** Sets a header of the answer that `body` makes. */
-  header(name: string, value: string): void
-  body(data: string | ReadableStream | null, status: ContentfulStatusCode, headers: Record<string, string>): Response
 }
 
 /** A request that has passed the checks that all routes share. */

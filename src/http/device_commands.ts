@@ -236,18 +236,13 @@ async function operate(c: Exchange, instrument: Instrument, { name, params, isPl
     done.catch(() => undefined)
     return json(record, 202, { ...its, Location: `/api/operations/${record.operation_id}`, 'Preference-Applied': 'respond-async' })
   }
-  try {
-    const { success, message, data } = await done
-    if (!success && preferred.includes('handling=strict'))
-      throw new LabError(
-        'stopped',
-        `${name} of ${instrument.device_id} has not ended well: ${message}; initialize the device before it goes on`,
-      )
-    return json({ success, message, ...(!isPlain && data !== undefined && { data }) }, 200, its)
-  } catch (error) {
-    if (record) c.header('Operation-Id', record.operation_id)
-    throw error
-  }
+  const { success, message, data } = await done
+  if (!success && preferred.includes('handling=strict'))
+    throw new LabError(
+      'stopped',
+      `${name} of ${instrument.device_id} has not ended well: ${message}; initialize the device before it goes on`,
+    )
+  return json({ success, message, ...(!isPlain && data !== undefined && { data }) }, 200, its)
 }
 
 /** On the control socket everybody is `local`; who says there who they are is held apart from the others. */

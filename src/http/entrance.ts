@@ -18,8 +18,12 @@ type Rooms = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; key
 
 const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }
 
-/** Returns a request: with a refusal, or as `proceed` does, which never fails. */
-export type Enter = (c: Exchange, proceed: () => MaybePromise<Response>) => MaybePromise<Response>
+/** Answers a request with a refusal, or as `proceed` does, which never fails. A request to what is public needs no key. */
+export type Enter = (
+  c: Exchange,
+  proceed: () => MaybePromise<Response>,
+  options?: { isPublic?: boolean | undefined },
+) => MaybePromise<Response>
 
 export type Entrance = {
   enter: Enter
@@ -27,20 +31,19 @@ export type Entrance = {
   admits(request: IncomingMessage): boolean
 }
 
-/** `isPublic` tells of a method and a path whether they need no key. */
-export function entrance(rooms: Rooms, isPublic: (method: string, path: string) => boolean): Entrance {
+export function entrance(rooms: Rooms): Entrance {
   const ours = ourHosts(() => rooms.config.hosts)
   const wrongKeys = new WrongKeys((address) =>
     rooms.refusals.count('wrong_keys', `${address} has tried too many wrong keys: its requests are refused for a while`),
   )
 
-  const enter: Enter = (c, proceed) => {
+  const enter: Enter = (c, proceed, { isPublic } = {}) => {
     try {
       if (c.env?.local) c.set('principal', local)
       else {
         if (!ours(headerOf(c, 'host')))
           throw new LabError('misdirected', 'this is not the host that was asked for; add its name to "hosts" in the configuration')
-        if (!isPublic(c.req.method, c.req.path))
+        if (!isPublic)
           c.set(
             'principal',
             admitted(

@@ -74,10 +74,13 @@ export function refuse(response: ServerResponse, error: LabError): void {
 }
 
 /** A refusal for overload closes the connection when the body has not arrived: it would have to be read otherwise. */
-export function answerError(c: Exchange, error: unknown): Response {
+export function answerError(c: Exchange, error: unknown, more: Record<string, string> = {}): Response {
   const { status, body, headers } = errorAnswer(error)
+  const operation_id = c.get('operation_id')
+  const begun = operation_id !== undefined && { 'Operation-Id': operation_id }
   const closing = headers['X-Reason'] === 'overloaded' && c.env?.incoming?.complete === false && { Connection: 'close' }
-  return c.body(`${JSON.stringify(body)}\n`, status, { 'Content-Type': 'application/json', ...headers, ...closing })
+  const all = { 'Content-Type': 'application/json', ...headers, ...closing, ...begun, ...more }
+  return new Response(`${JSON.stringify(body)}\n`, { status, headers: all })
 }
 
 /** Answers as `answerError` does; an unforeseen error is logged. One of the disk is answered with what to do, though nobody below has worded it. */

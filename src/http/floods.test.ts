@@ -77,7 +77,8 @@ async function serving(t: Test, admits: boolean, { local = false, fetched = asyn
       await both
       for (let turn = 0; turn < 5 || (passes && handled.length < 2); turn++) await new Promise(setImmediate)
       client.destroy()
-      return handled.slice(1)
+      // On a busy computer the first request may have its turn later than one that passes.
+      return handled.filter((one) => one !== 'GET /held')
     },
   }
 }

@@ -25,7 +25,7 @@ const promptHeaders = { 'X-Accel-Buffering': 'no', 'Content-Encoding': 'identity
 /** `subscribe` begins to write to the outlet. Throws `overloaded`, and `stopping` while the service ends. */
 export async function openStream(rooms: Streaming, c: Exchange, subscribe: (outlet: Outlet) => Subscription): Promise<Response> {
   const headers = { ...answerHeaders('text/event-stream; charset=utf-8'), ...promptHeaders, [requestIdHeader]: requestIdOf(c) }
-  if (c.req.method === 'HEAD') return c.body(null, 200, headers)
+  if (c.req.method === 'HEAD') return new Response(null, { headers })
   mustHaveRoom(rooms)
   const leave = rooms.long_requests.enter(keyOf(c), () => subscription.end())
   const close = () => {
@@ -36,7 +36,7 @@ export async function openStream(rooms: Streaming, c: Exchange, subscribe: (outl
   const response = c.req.header('origin') === undefined ? c.env?.outgoing : undefined
   const { outlet, body } = response ? { outlet: socketOutlet(response, headers, close), body: null } : bodyOutlet(close, c.env?.outgoing)
   const subscription = subscribe(outlet)
-  if (body) return c.body(body, 200, headers)
+  if (body) return new Response(body, { headers })
   const { RESPONSE_ALREADY_SENT } = await import('@hono/node-server/utils/response')
   // A copy is one of Node's own: of a light one the mark is not seen, and it would be sent.
   return RESPONSE_ALREADY_SENT.clone()

@@ -10,6 +10,7 @@ import { commandHere } from '../kit/installation.ts'
 import { readShipped } from '../kit/shipped.ts'
 import { TokenBuckets } from '../kit/token_buckets.ts'
 import type { Env } from './contract.ts'
+import { notAllowed } from './direct.ts'
 import { remoteAddress } from './entrance.ts'
 import { type Pacing, pacedBody } from './paced_body.ts'
 import { apiVersion } from './version.ts'
@@ -91,7 +92,8 @@ export function servePages(hono: Hono<Env>, pacing: Pacing, of: 'bench' | 'lab' 
     const url = new URL(file, import.meta.url)
     let shipped: Promise<Shipped> | undefined
     hono.use(path, versioned, secure)
-    hono.get(path, async (c) => {
+    hono.all(path, async (c) => {
+      if (c.req.method !== 'GET' && c.req.method !== 'HEAD') return notAllowed(c, ['GET', 'HEAD'])
       shipped ??= type === html ? readPage(url) : read(url)
       // A page that cannot be read now may be there later.
       shipped.catch(() => {

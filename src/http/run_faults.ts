@@ -5,9 +5,9 @@ import { OperationResult } from '../devices/records.ts'
 import type { Registry } from '../devices/registry.ts'
 import { LabError } from '../errors.ts'
 import type { SimulatorHand } from '../workflow/equipment/equipment.ts'
-import { type Call, json, type Route, routesOf } from './contract.ts'
+import { type Call, type Route, routesOf } from './contract.ts'
 import { openOne } from './known_execution.ts'
-import { broken, Fault } from './simulation.ts'
+import { broken, Fault, mended } from './simulation.ts'
 
 /** The rooms of the lab that these routes use. */
 type Rooms = { registry: Registry; runs: Runs }
@@ -27,11 +27,7 @@ export const runFaultRoutes: Route<Rooms>[] = [
     body: Fault,
     success: { description: 'Broken, or it will be', schema: OperationResult },
     errors: [400, 404, 409],
-    handle(call) {
-      const simulator = simulatorOfRun(call)
-      const { fault, after } = call.body()
-      return broken(simulator, { device_id: call.param('device_id'), fault, after })
-    },
+    handle: (call) => broken(simulatorOfRun(call), call),
   }),
   route('DELETE', path, {
     operation_id: 'clearFaultsOfRun',
@@ -40,10 +36,7 @@ export const runFaultRoutes: Route<Rooms>[] = [
     scope: 'operate',
     success: { description: 'Mended', schema: OperationResult },
     errors: [404, 409],
-    handle(call) {
-      simulatorOfRun(call).clearFaults()
-      return json({ success: true, message: `${call.param('device_id')} is mended` })
-    },
+    handle: (call) => mended(simulatorOfRun(call), call),
   }),
 ]
 

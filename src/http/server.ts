@@ -48,9 +48,9 @@ type Options = {
 export function serverOf(app: () => App, { limits, refusals, tls, local = false }: Options): Server {
   const throughHono = getRequestListener((request, env) => app().fetch(request, local ? { ...env, local } : env), listening)
   const answer = (request: IncomingMessage, response: ServerResponse): MaybePromise<void> => {
-    const { method = '', url: path = '' } = request
+    const { method = '', url = '' } = request
     const env = { incoming: request, outgoing: response, local }
-    const direct = isPlainHost(request.headers.host) ? app().direct?.({ method, path }, env) : undefined
+    const direct = isPlainHost(request.headers.host) ? app().direct?.({ method, url }, env) : undefined
     return direct ? thenMaybe(direct, (one) => send(one, request, response)) : throughHono(request, response)
   }
   // Read in where there is a certificate, and only there.

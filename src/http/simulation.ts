@@ -48,11 +48,7 @@ export const simulationRoutes: Route<Rooms>[] = [
     body: Fault,
     success: { description: 'Broken, or it will be', schema: OperationResult },
     errors: [400, 404],
-    handle(call) {
-      const simulation = simulationOf(call)
-      const { fault, after } = call.body()
-      return broken(simulation, { device_id: call.param('device_id'), fault, after })
-    },
+    handle: (call) => broken(simulationOf(call), call),
   }),
   route('DELETE', faultPath, {
     operation_id: 'clearSimulatedFaults',
@@ -61,10 +57,7 @@ export const simulationRoutes: Route<Rooms>[] = [
     scope: 'operate',
     success: { description: 'Mended', schema: OperationResult },
     errors: [404],
-    handle(call) {
-      simulationOf(call).clearFaults()
-      return json({ success: true, message: `${call.param('device_id')} is mended` })
-    },
+    handle: (call) => mended(simulationOf(call), call),
   }),
   route('POST', '/api/sim/events', {
     operation_id: 'emitSimulatedEvent',
@@ -104,15 +97,19 @@ export const simulationRoutes: Route<Rooms>[] = [
 ]
 
 /** Throws `invalid` for a fault that this instrument cannot have. */
-export function broken(
-  simulator: SimulatorHand,
-  { device_id, fault, after = 0 }: v.InferOutput<typeof Fault> & { device_id: string },
-): Response {
+export function broken(simulator: SimulatorHand, { param, body }: Call<unknown, v.InferOutput<typeof Fault>, unknown>): Response {
+  const device_id = param('device_id')
+  const { fault, after = 0 } = body()
   if (!simulator.setFault(fault, after)) throw new LabError('invalid', `${device_id} cannot have the fault ${fault}`)
   return json({
     success: true,
     message: after ? `${device_id} gets the fault ${fault} in ${after} s` : `${device_id} has the fault ${fault}`,
   })
+}
+
+export function mended(simulator: SimulatorHand, { param }: Call<unknown, unknown, unknown>): Response {
+  simulator.clearFaults()
+  return json({ success: true, message: `${param('device_id')} is mended` })
 }
 
 function simulationOf({ rooms, param }: Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'param'>) {

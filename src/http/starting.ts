@@ -34,7 +34,7 @@ export function startingApp(stoppable?: Stoppable): Hono<Env> & App {
 }
 
 function addStops(hono: Hono<Env>, rooms: Stoppable): NonNullable<App['admits']> {
-  const { enter, admits } = entrance(rooms, () => false)
+  const { enter, admits } = entrance(rooms)
   const stopped = (c: Exchange, stop: (by: string) => Promise<object>) =>
     enter(c, () =>
       stop(c.get('principal').name).then(

@@ -5,7 +5,7 @@ import { ChainedLines, type Head } from '../kit/chained_lines.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
-import { Pause } from '../kit/pause.ts'
+import { WriteBehind } from '../kit/write_behind.ts'
 import type { AuditEntry } from './audit_entry.ts'
 
 const mostWaiting = 1000
@@ -17,22 +17,19 @@ type Options = ConstructorParameters<typeof ChainedLines>[0] & { clock: Clock; r
 
 export class AuditFile {
   readonly #lines: ChainedLines
-  readonly #report: Report
-  readonly #pause: Pause
+  readonly #behind: WriteBehind
   #waiting: AuditEntry[] = []
-  #writing: Promise<void> | undefined
   #leftOut = 0
   /** The newest of those that were left out; it is not among them if it is written after all. */
   #lastLeftOut: AuditEntry | undefined
-  #isWell = true
   #loggedHash = ''
-  #isAwaited = false
-  #isClosed = false
+  /** Whether somebody has asked for the lines of the file: a start before this one may have written here, and this one nothing yet. */
+  #isAsked = false
 
   constructor({ clock, report, ...file }: Options) {
     this.#lines = new ChainedLines({ ...file, report })
-    this.#report = report
-    this.#pause = new Pause(clock, rest_ms)
+    const onFailure = (error: unknown) => report({ kind: 'storage', message: `who does what is not taken down: ${messageOf(error)}` })
+    this.#behind = new WriteBehind({ clock, rest_ms, write: () => this.#write(), onFailure })
   }
 
   /** Has it written soon, and returns at once. */
@@ -42,7 +39,7 @@ export class AuditFile {
       this.#waiting.push(this.#leftOut ? { ...entry, left_out: this.#leftOut } : entry)
       this.#leftOut = 0
       this.#lastLeftOut = undefined
-      this.#writing ??= this.#write()
+      this.#behind.soon()
     }
   }
 
@@ -62,19 +59,15 @@ export class AuditFile {
 
   /** The newest thousand, oldest first, and the head; what was added before is among them unless the disk refuses it. */
   async newest(): Promise<{ head: Head; lines: ChainedLines['newest'] }> {
-    // A start before this one may have written here, and this one nothing yet.
-    if (!this.#isClosed) this.#writing ??= this.#read()
+    this.#isAsked = true
     await this.settled()
     const { head, newest } = this.#lines
     return { head, lines: newest }
   }
 
   /** Resolves when all is on the card, or was refused. */
-  async settled(): Promise<void> {
-    this.#isAwaited = true
-    this.#pause.end()
-    await this.#writing
-    this.#isAwaited = false
+  settled(): Promise<void> {
+    return this.#behind.settled()
   }
 
   /** Logs the head, unless it was logged before. `name` begins the sentence. */
@@ -85,45 +78,27 @@ export class AuditFile {
     log.info(`${name}: line ${seq} has the hash ${hash}`)
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true
-    await this.settled()
-    await this.#lines.close()
+  close(): Promise<void> {
+    return this.#behind.close(() => this.#lines.close())
   }
 
-  async #read(): Promise<void> {
-    await this.#written([])
-    await this.#write()
-  }
-
-  /** All that waits, until nothing does; what the disk refuses waits for the next entry. One is written at once, many together. */
+  /** Writes all that waits, many entries together, and what came meanwhile if that fills a batch. */
   async #write(): Promise<void> {
+    if (this.#waiting.length === 0 && !this.#isAsked) return
     // Not in the turn of the request.
     await new Promise(setImmediate)
-    while (this.#waiting.length && (await this.#written(this.#waiting.splice(0, batch)))) await this.#rest()
-    this.#writing = undefined
+    let due = this.#waiting.length
+    do {
+      const entries = this.#waiting.splice(0, batch)
+      due -= entries.length
+      await this.#lines.add(entries).catch((error) => this.#failed(entries, error))
+    } while (due > 0 || this.#waiting.length >= batch)
   }
 
-  async #written(entries: AuditEntry[]): Promise<boolean> {
-    try {
-      await this.#lines.add(entries)
-      this.#isWell = true
-    } catch (error) {
-      this.#failed(entries, error)
-    }
-    return this.#isWell
-  }
-
-  /** Until there is enough for another write, or somebody wants to know. */
-  #rest(): Promise<void> {
-    return this.#isAwaited || this.#waiting.length >= batch ? Promise.resolve() : this.#pause.taken()
-  }
-
-  #failed(entries: AuditEntry[], error: unknown): void {
+  #failed(entries: AuditEntry[], error: unknown): never {
     const all = [...entries, ...this.#waiting]
     this.#leftOut += Math.max(0, all.length - mostWaiting)
     this.#waiting = all.slice(0, mostWaiting)
-    if (this.#isWell) this.#report({ kind: 'storage', message: `who does what is not taken down: ${messageOf(error)}` })
-    this.#isWell = false
+    throw error
   }
 }

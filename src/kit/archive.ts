@@ -29,25 +29,16 @@ export async function pack(
   last?: (packed: readonly Packed[]) => Part,
   signal?: AbortSignal,
 ): Promise<void> {
-  const temporary = `${path}.${randomUUID()}.tmp`
   const first = new FirstFailure()
-  try {
-    const handle = await open(temporary, 'wx', 0o600)
-    try {
-      await pipeline(Readable.from(first.of(packing(parts, last))), createGzip(), (bytes: AsyncIterable<Buffer>) =>
-        first.in(writeAll(handle, bytes, signal)),
-      )
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(temporary, path)
-    await syncFolder(dirname(path))
-  } catch (error) {
-    await remove(temporary)
-    const cause = first.failure ?? error
-    throw cause instanceof LabError ? cause : storageError(`${path} was not written`, cause)
-  }
+  const fill = (handle: FileHandle) =>
+    pipeline(Readable.from(first.of(packing(parts, last))), createGzip(), (bytes: AsyncIterable<Buffer>) =>
+      first.in(writeAll(handle, bytes, signal)),
+    )
+  await makeFile(path, (handle) =>
+    fill(handle).catch((error) => {
+      throw first.failure ?? error
+    }),
+  )
 }
 
 /** Packs texts in memory. */
@@ -152,18 +143,23 @@ export async function freeFile(wanted: string, name: string): Promise<string> {
  */
 export async function saveAs(wanted: string, name: string, fill: (descriptor: number) => Promise<void>): Promise<string> {
   const path = await freeFile(wanted, name)
+  await makeFile(path, (handle) => fill(handle.fd))
+  return path
+}
+
+/** Makes a file that `fill` writes, whole or not at all. Rejects with `storage`, and with the `LabError` of `fill`. */
+async function makeFile(path: string, fill: (handle: FileHandle) => Promise<unknown>): Promise<void> {
   const temporary = `${path}.${randomUUID()}.tmp`
   try {
     const handle = await open(temporary, 'wx', 0o600)
     try {
-      await fill(handle.fd)
+      await fill(handle)
       await handle.sync()
     } finally {
       await handle.close()
     }
     await rename(temporary, path)
     await syncFolder(dirname(path))
-    return path
   } catch (error) {
     await remove(temporary)
     throw error instanceof LabError ? error : storageError(`${path} was not written`, error)

@@ -3,6 +3,7 @@ import { test } from 'tap'
 import * as v from 'valibot'
 import { Incidents } from '../events/incidents.ts'
 import { ChainedLines } from './chained_lines.ts'
+import { systemClock } from './clock.ts'
 import { LineFile } from './json_lines.ts'
 import { lengthLine } from './length_line.ts'
 
@@ -17,7 +18,10 @@ test('a file of lines of a newer format is refused with what to do, and left as 
   const path = `${t.testdir({ 'it.jsonl': text })}/it.jsonl`
   const refusal = { message: /it\.jsonl has format 4; this version knows up to [13]: install a newer version/ }
   await t.rejects(new LineFile({ path, schema: v.object({}), report, loss }).read(), { code: 'config', ...refusal })
-  await t.rejects(Incidents.open({ path, emit: () => 0, now: () => 0, warn: report as never, report }), { code: 'config', ...refusal })
+  await t.rejects(Incidents.open({ path, clock: systemClock, emit: () => 0, now: () => 0, warn: report as never, report }), {
+    code: 'config',
+    ...refusal,
+  })
   await t.rejects(new ChainedLines({ path, report }).add([{ b: 1 }]), refusal)
   t.equal(readFileSync(path, 'utf8'), text)
 })

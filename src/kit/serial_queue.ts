@@ -12,11 +12,6 @@ export class SerialQueue {
     this.#most = most
   }
 
-  /** Whether no work is in the queue, and none is running. */
-  get isIdle(): boolean {
-    return this.#waiting === 0
-  }
-
   /** Runs the work after all that was queued before it, and resolves with its result. */
   run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#waiting >= this.#most) {

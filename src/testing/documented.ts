@@ -13,9 +13,14 @@ const operations = new Map(Object.values(document.paths).flatMap((path) => Objec
 /** Headers that every answer of HTTP may have. */
 const usual = new Set(['content-type', 'content-length', 'cache-control'])
 
-/** Throws for a header that the OpenAPI document does not name for this status. */
+/** Throws for an operation that the OpenAPI document of this build does not have, and for a header that it does not name for this status. */
 export function mustBeDocumented(operation_id: string, { status, headers }: { status: number; headers: Headers }): void {
-  const { responses } = operations.get(operation_id)!
+  const operation = operations.get(operation_id)
+  if (!operation)
+    throw new Error(
+      `the OpenAPI document of this build has no operation ${operation_id}, because the routes are newer; run: npm run generate && npm run build`,
+    )
+  const { responses } = operation
   const named = responses[status] ?? responses.default!
   const { headers: known = {} } = named.$ref ? document.components.responses[named.$ref.split('/').at(-1)!]! : named
   const names = new Set(Object.keys(known).map((name) => name.toLowerCase()))

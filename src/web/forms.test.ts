@@ -1,6 +1,5 @@
 import { test } from 'tap'
-import { variableValue } from '../cli/variable_value.ts'
-import { bodyOf, fieldsOf, takesNull, titled, variableOf } from './forms.ts'
+import { bodyOf, fieldsOf, takesNull, titled } from './forms.ts'
 
 const params = {
   type: 'object',
@@ -60,16 +59,7 @@ test('a number that may be null is a number in the form, and an empty field is n
   t.end()
 })
 
-test('names are titles, and what reads as JSON is sent as that', (t) => {
+test('names are titles', (t) => {
   t.equal(titled('lock_plate'), 'Lock plate')
-  t.same([variableOf('5'), variableOf('true'), variableOf('plate'), variableOf('[1]')], [5, true, 'plate', [1]])
-  t.same([variableOf('1E5'), variableOf('1E5', 'number'), variableOf('5', 'string')], ['1E5', 100_000, '5'])
-  t.end()
-})
-
-test('the text of a variable stands for the same value on the page and at the shell', (t) => {
-  for (const text of ['5', '1E5', '0123', '1.0', '-0.5', '12345678901234567890', 'true', 'null', '[1]', '{bad', 'plate', ''])
-    for (const type of [undefined, 'string', 'number', 'boolean'])
-      t.same(variableOf(text, type), variableValue(text, type), `${text} as ${type}`)
   t.end()
 })

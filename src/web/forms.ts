@@ -106,18 +106,3 @@ export function variableLabel(name: string, description: string | undefined): st
   const [, unit] = /,? in ([^\s,.]{1,8})\.?$/.exec(description ?? '') ?? []
   return unit ? `${titled(name)} (${unit})` : titled(name)
 }
-
-/**
- * Returns the value that a text in the field of a variable stands for: as `variableValue` of the service does for the CLI, so that text which
- * looks like a number stays text.
- */
-export function variableOf(text: string, type?: string): unknown {
-  if (type === 'string') return text
-  try {
-    const value: unknown = JSON.parse(text)
-    if (type !== undefined) return typeof value === type ? value : text
-    return typeof value !== 'number' || String(value) === text.trim() ? value : text
-  } catch {
-    return text
-  }
-}

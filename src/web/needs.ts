@@ -158,24 +158,10 @@ function remediesAt(device: DeviceInfo | undefined): Decision[] {
 function threads(state: State): Need[] {
   const { thread, run } = state
   return Object.values(thread).flatMap((one): Need[] => {
-    const {
-      thread_id,
-      thread_name,
-      execution_id,
-      status,
-      decisions,
-      retry_on,
-      last_error,
-      since,
-      labware,
-      position,
-      waiting,
-      pause_reason,
-      device: at,
-    } = one
+    const { thread_id, thread_name, execution_id, status, decisions, since, position, waiting, device: at } = one
     const href = `#/runs/${execution_id}`
     const where = run[execution_id] ? ` in ${run[execution_id].workflow_name}` : ''
-    const plate = labware?.name ?? 'the labware'
+    const plate = one.labware?.name ?? 'the labware'
     const path = { thread_id }
     const headers = { 'If-State': status }
     const its = instrumentOf(one, state)
@@ -183,7 +169,7 @@ function threads(state: State): Need[] {
     const lost = Object.values(state.labware).find((known) => known.thread_id === thread_id && known.remedy !== null)
     if (lost) return [lostNeed(one, lost)]
     if (decisions.length > 0) {
-      const elsewhere = retry_on.map((on) => ({
+      const elsewhere = one.retry_on.map((on) => ({
         label: `Retry on ${on}`,
         consequence: `The labware is brought to ${on}, and the action is done there.`,
         request: { operation: 'recoverThread' as const, asked: { path, body: { decision: 'RETRY', on }, headers } },
@@ -195,12 +181,12 @@ function threads(state: State): Need[] {
         request: { operation: 'recoverThread' as const, asked: { path, body: { decision }, headers } },
       }))
       const stands = position ? ` ${plate} stands at ${position}.` : ''
-      const text = `${sentence(waiting?.what ?? last_error ?? 'An action failed')}${stands}`
+      const text = `${sentence(waiting?.what ?? one.last_error ?? 'An action failed')}${stands}`
       const because = its?.state === 'faulted' ? `Fault on ${at}: ` : its?.state === 'stopped' ? `${at} was stopped: ` : ''
       return [
         {
           id: `thread ${thread_id}`,
-          title: `${because}${thread_name} ${pause_reason === 'system' ? 'was interrupted by a restart' : 'is held by an error'}${where}`,
+          title: `${because}${thread_name} ${one.pause_reason === 'system' ? 'was interrupted by a restart' : 'is held by an error'}${where}`,
           text,
           since,
           severe: true,

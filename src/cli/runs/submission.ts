@@ -1,10 +1,10 @@
 // The options that `runs submit` and `runs simulate` share, and the submission made of them.
 
+import { variableValue } from '../../clients/ts/variable_value.ts'
 import { ask, type Service } from '../client.ts'
 import type { OptionValues } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { numberOf } from '../numbers.ts'
-import { variableValue } from '../variable_value.ts'
 
 export const submissionOptions = {
   groups: { type: 'string', value: 'N', help: 'Number of groups, named g1 to gN; default: no groups' },

@@ -126,14 +126,14 @@ _ERRORS: Dict[str, type] = {
 if TYPE_CHECKING:
 
     class _DeviceOperations:
+        """`start` of an operation returns without waiting for its end."""
+
         class _initialize:
             def __call__(self) -> Dict[str, Any]:
                 """Initialize the device; it may move."""
                 ...
 
-            def start(self) -> "Operation":
-                """The same without waiting for its end."""
-                ...
+            def start(self) -> "Operation": ...
 
         initialize: _initialize
 
@@ -142,9 +142,7 @@ if TYPE_CHECKING:
                 """Shake; speed in rpm, duration in s."""
                 ...
 
-            def start(self, *, speed: float, duration: float) -> "Operation":
-                """The same without waiting for its end."""
-                ...
+            def start(self, *, speed: float, duration: float) -> "Operation": ...
 
         shake: _shake
 
@@ -153,9 +151,7 @@ if TYPE_CHECKING:
                 """Run centrifuge; g in ×g, duration in s."""
                 ...
 
-            def start(self, *, g: float, duration: float) -> "Operation":
-                """The same without waiting for its end."""
-                ...
+            def start(self, *, g: float, duration: float) -> "Operation": ...
 
         centrifuge: _centrifuge
 
@@ -164,9 +160,7 @@ if TYPE_CHECKING:
                 """Seal plate; temperature in °C, duration in s."""
                 ...
 
-            def start(self, *, temperature: float, duration: float) -> "Operation":
-                """The same without waiting for its end."""
-                ...
+            def start(self, *, temperature: float, duration: float) -> "Operation": ...
 
         seal: _seal
 
@@ -175,9 +169,7 @@ if TYPE_CHECKING:
                 """Peel the seal off a plate."""
                 ...
 
-            def start(self, *, parameter_set: Optional[int] = None, adhere: Optional[int] = None) -> "Operation":
-                """The same without waiting for its end."""
-                ...
+            def start(self, *, parameter_set: Optional[int] = None, adhere: Optional[int] = None) -> "Operation": ...
 
         peel: _peel
 
@@ -186,9 +178,7 @@ if TYPE_CHECKING:
                 """Open door or lid."""
                 ...
 
-            def start(self) -> "Operation":
-                """The same without waiting for its end."""
-                ...
+            def start(self) -> "Operation": ...
 
         open: _open
 
@@ -197,9 +187,7 @@ if TYPE_CHECKING:
                 """Close door or lid."""
                 ...
 
-            def start(self) -> "Operation":
-                """The same without waiting for its end."""
-                ...
+            def start(self) -> "Operation": ...
 
         close: _close
 
@@ -208,9 +196,7 @@ if TYPE_CHECKING:
                 """Lock plate."""
                 ...
 
-            def start(self) -> "Operation":
-                """The same without waiting for its end."""
-                ...
+            def start(self) -> "Operation": ...
 
         lock_plate: _lock_plate
 
@@ -219,9 +205,7 @@ if TYPE_CHECKING:
                 """Unlock plate."""
                 ...
 
-            def start(self) -> "Operation":
-                """The same without waiting for its end."""
-                ...
+            def start(self) -> "Operation": ...
 
         unlock_plate: _unlock_plate
 
@@ -230,9 +214,7 @@ if TYPE_CHECKING:
                 """Set the target temperature, or switch the heater off; answers before the temperature is reached; temperature in °C."""
                 ...
 
-            def start(self, *, temperature: Optional[float]) -> "Operation":
-                """The same without waiting for its end."""
-                ...
+            def start(self, *, temperature: Optional[float]) -> "Operation": ...
 
         set_temperature: _set_temperature
 

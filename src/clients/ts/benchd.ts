@@ -8,24 +8,11 @@
 //   const live = bench.live({ onState: (state) => console.log(state.device['shaker-1']?.state) })
 //   live.close()
 
-import {
-  type DeviceInfo,
-  type ExecutionSummary,
-  type GetHealthResponse,
-  type Incident,
-  type ListLabwareResponse,
-  type ListManualStepsResponse,
-  type Operations,
-  operations,
-  type PairingRequest,
-  type Reading,
-  type RuntimeEvent,
-  type Thread,
-  type TimelineRow,
-  type Topology,
-} from './api.ts'
+import { type DeviceInfo, type Operations, operations, type RuntimeEvent } from './api.ts'
+import { emptyState, eventFramesIn, messagesIn, reduceAll, type State } from './streams.ts'
 
 export type * from './api.ts'
+export * from './streams.ts'
 
 export type BenchOptions = {
   /** The address of the bench, as `http://bench-1.local:8520`; in a page of the bench itself an empty text. */
@@ -168,11 +155,10 @@ export class Bench {
           ...(last !== undefined && { last_event_id: last }),
           ...(execution_id !== undefined && { execution_id }),
         }
-        for await (const frames of framesIn(await this.call('streamEvents', { query, signal: ends.signal }))) {
+        for await (const frames of eventFramesIn(await this.call('streamEvents', { query, signal: ends.signal }))) {
           failures = 0
           clearTimeout(timer)
-          for (const frame of frames) {
-            const { id = last, data, note } = eventFrame(frame)
+          for (const { id = last, data, note } of frames) {
             // The next stream begins behind the last event that was taken, and has those that this one dropped.
             if (note?.startsWith('dropped')) end()
             else if (note === 'gap') yield { id: last ?? '', event: null }
@@ -237,78 +223,6 @@ export type EventsOptions = {
   /** The execution whose events are wanted; without it all are. */
   execution_id?: string | undefined
   signal?: AbortSignal | undefined
-}
-
-/** The kinds of the live state, each by id. */
-export type Kinds = {
-  service: GetHealthResponse
-  device: DeviceInfo
-  /** The newest, by device. */
-  reading: Reading
-  topology: Topology
-  labware: ListLabwareResponse['labware'][number]
-  incident: Incident
-  step: ListManualStepsResponse['steps'][number]
-  run: ExecutionSummary
-  thread: Thread
-  timeline: TimelineRow
-  key_request: PairingRequest
-}
-
-/** A message of the stream: a new value, or `null` when it is gone; that the opening is whole; the time. */
-export type Message =
-  | { event: 'state'; kind: keyof Kinds; id: string; value: object | null }
-  | { event: 'ready' }
-  | { event: 'beat'; time: number }
-
-/** The state of the bench as the stream has given it so far. It is never changed: each message makes another. */
-export type State = { readonly [kind in keyof Kinds]: Readonly<Record<string, Kinds[kind]>> } & {
-  /** Whether the stream has given everything there is. */
-  readonly ready: boolean
-  /** Time of the server at its last beat, Unix, s; 0 before the first. */
-  readonly time: number
-}
-
-export const emptyState: State = {
-  ...{
-    service: {},
-    device: {},
-    reading: {},
-    topology: {},
-    labware: {},
-    incident: {},
-    step: {},
-    run: {},
-    thread: {},
-    timeline: {},
-    key_request: {},
-  },
-  ready: false,
-  time: 0,
-}
-
-/** The state after a message. Kinds that the message does not touch stay the same objects. */
-export function reduce(state: State, message: Message): State {
-  return reduceAll(state, [message])
-}
-
-/** The state after all of the messages: each kind that they touch is copied once, however many they are. */
-export function reduceAll(state: State, messages: readonly Message[]): State {
-  let { ready, time } = state
-  const touched: Record<string, Record<string, object>> = {}
-  for (const message of messages) {
-    if (message.event === 'ready') ready = true
-    else if (message.event === 'beat') time = message.time
-    // Kinds of a later version are passed over.
-    else if (message.kind in emptyState) {
-      const { kind, id, value } = message
-      touched[kind] ??= { ...state[kind] }
-      const values = touched[kind]
-      if (value === null) delete values[id]
-      else values[id] = value
-    }
-  }
-  return { ...state, ...touched, ready, time }
 }
 
 export type LiveOptions = {
@@ -395,48 +309,4 @@ export class Live {
       clearTimeout(timer)
     }
   }
-}
-
-/** The messages of a stream, those of a piece together. Frames of other events are passed over. */
-export async function* messagesIn(stream: ReadableStream<Uint8Array>): AsyncGenerator<Message[]> {
-  for await (const frames of framesIn(stream)) {
-    const messages = frames.flatMap((frame) => messageOf(frame) ?? [])
-    if (messages.length) yield messages
-  }
-}
-
-/** The frames of a stream of Server-Sent Events, those of a piece together. */
-async function* framesIn(stream: ReadableStream<Uint8Array>): AsyncGenerator<string[]> {
-  const reader = stream.getReader()
-  const decoder = new TextDecoder()
-  let rest = ''
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      const frames = (rest + decoder.decode(value, { stream: true })).split('\n\n')
-      rest = frames.pop()!
-      yield frames
-    }
-  } finally {
-    await reader.cancel().catch(() => undefined)
-  }
-}
-
-function messageOf(frame: string): Message | undefined {
-  const [, event, data] = /^event: (\w+)\ndata: (.*)$/s.exec(frame) ?? []
-  if (event !== 'state' && event !== 'ready' && event !== 'beat') return undefined
-  return { event, ...(JSON.parse(data!) as object) } as Message
-}
-
-/** The parts of a frame of the stream of events: the id, the event as JSON, a comment. */
-function eventFrame(frame: string): { id?: string; data?: string; note?: string } {
-  const names: Record<string, string> = { id: 'id', data: 'data', '': 'note' }
-  return Object.fromEntries(
-    frame.split('\n').flatMap((line) => {
-      const [, field = '-', value] = /^(\w*): ?(.*)$/s.exec(line) ?? []
-      const name = names[field]
-      return name === undefined ? [] : [[name, value]]
-    }),
-  )
 }

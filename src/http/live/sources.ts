@@ -28,59 +28,43 @@ const mostEndedRuns = 20
 export function sourcesOf(rooms: Rooms): Source[] {
   const { registry, hub, pairing } = rooms
   const { catalog, runtime } = rooms.runs
+  const devices = () => registry.all().map((device) => device.info())
+  const openIncidents = () => hub.incidents.list().filter(({ acknowledged }) => acknowledged === null)
+  const openThreads = () => openRuns(rooms).flatMap(({ threads }) => [...threads.values()].flatMap((thread) => rowOf(rooms, thread) ?? []))
+  const topologies = (): [string, object][] => {
+    const { topology, live } = runtime.environments
+    return topology ? [[topology.name, topologyOf(topology, live)]] : []
+  }
   return [
-    { kind: 'service', scope: 'read', looks: 'always', all: () => [[rooms.config.system_id, rooms.health()]] },
-    { kind: 'device', scope: 'read', looks: 'always', all: () => registry.all().map((device) => [device.device_id, device.info()]) },
-    { kind: 'reading', scope: 'read', looks: 'always', all: () => rooms.readings.newest() },
-    {
-      kind: 'incident',
-      scope: 'read',
-      looks: 'after events',
-      all: () =>
-        byId(
-          'incident_id',
-          hub.incidents.list().filter(({ acknowledged }) => acknowledged === null),
-        ),
-    },
-    { kind: 'step', scope: 'read', looks: 'after events', all: () => byId('step_id', runtime.operator.steps()) },
-    {
-      kind: 'topology',
-      scope: 'read',
-      looks: 'after events',
-      all() {
-        const { topology, live } = runtime.environments
-        return topology ? [[topology.name, topologyOf(topology, live)]] : []
-      },
-    },
-    { kind: 'labware', scope: 'read', looks: 'after events', all: () => byId('labware_id', catalog.labware()) },
-    { kind: 'run', scope: 'read', looks: 'after events', all: () => byId('execution_id', runsOf(rooms)) },
-    {
-      kind: 'thread',
-      scope: 'read',
-      looks: 'after events',
-      all: () =>
-        byId(
-          'thread_id',
-          openRuns(rooms).flatMap(({ threads }) => [...threads.values()].flatMap((thread) => rowOf(rooms, thread) ?? [])),
-        ),
+    shown('service', () => [[rooms.config.system_id, rooms.health()]], { looks: 'always' }),
+    shown('device', () => byId('device_id', devices()), { looks: 'always' }),
+    shown('reading', () => rooms.readings.newest(), { looks: 'always' }),
+    shown('incident', () => byId('incident_id', openIncidents())),
+    shown('step', () => byId('step_id', runtime.operator.steps())),
+    shown('topology', topologies),
+    shown('labware', () => byId('labware_id', catalog.labware())),
+    shown('run', () => byId('execution_id', runsOf(rooms))),
+    shown('thread', () => byId('thread_id', openThreads()), {
       touched: ({ entity_type, entity_id, context }) => (entity_type === 'THREAD' ? entity_id : textOf(context['thread_id'])),
       one: (thread_id) => rowOf(rooms, runtime.runs.thread(thread_id)),
-    },
-    { kind: 'key_request', scope: 'admin', looks: 'after events', all: () => byId('request_id', pairing.list()) },
+    }),
+    shown('key_request', () => byId('request_id', pairing.list()), { scope: 'admin' }),
   ]
+}
+
+/** A source that every key may read, and that is looked at after events, unless `more` says otherwise. */
+function shown(kind: string, all: Source['all'], more: Partial<Source> = {}): Source {
+  return { kind, scope: 'read', looks: 'after events', all, ...more }
 }
 
 /** The rows of the timeline of one run, which only those are shown who ask for it. */
 export function timelineOf({ runs }: Pick<Rooms, 'runs'>, execution_id: string): Source {
   const timeline = () => runs.runtime.runs.get(execution_id)?.timeline
-  return {
-    kind: 'timeline',
-    scope: 'read',
+  return shown('timeline', () => byId('action_id', timeline()?.rows() ?? []), {
     looks: 'once',
-    all: () => byId('action_id', timeline()?.rows() ?? []),
     touched: (event) => (event.execution_id === execution_id && event.entity_type === 'ACTION' ? event.entity_id : undefined),
     one: (action_id) => timeline()?.row(action_id),
-  }
+  })
 }
 
 /** Returns the open runs, and the newest of the others. */

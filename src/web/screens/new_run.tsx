@@ -3,7 +3,8 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { PutWorkflowResponse, SimulateResponse } from '../../clients/ts/benchd.ts'
-import { variableLabel, variableOf } from '../forms.ts'
+import { variableValue } from '../../clients/ts/variable_value.ts'
+import { variableLabel } from '../forms.ts'
 import { type Bar, Gantt } from '../gantt.tsx'
 import { Act, Choice, Empty } from '../parts.tsx'
 import { ask, bench, state } from '../store.tsx'
@@ -107,7 +108,7 @@ function requestOf({ workflow, mode, groups, variables }: Wish) {
     workflow,
     run_mode: mode,
     ...(count > 1 && { groups: Array.from({ length: count }, (_, i) => ({ group_id: `group-${i + 1}` })) }),
-    variables: Object.fromEntries(filled.map(([name, { text, type }]) => [name, variableOf(text, type)])),
+    variables: Object.fromEntries(filled.map(([name, { text, type }]) => [name, variableValue(text, type)])),
   }
 }
 

@@ -5,29 +5,23 @@ import { messageOf } from '../../errors.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Report } from '../../kit/json_file.ts'
 import { LineFile } from '../../kit/json_lines.ts'
-import { SerialQueue } from '../../kit/serial_queue.ts'
+import { WriteBehind } from '../../kit/write_behind.ts'
 import { type Change, Records, Row } from './records.ts'
 
 type Options = { folder: string; clock: Clock; report: Report }
 
 const between_ms = 1000
-const mostWaiting = 1000
 /** Lines that no longer count, beyond as many as do: then the file begins anew. */
 const mostDead = 10_000
 
 export class RecordFile {
   readonly records: Records
   readonly #file: LineFile<Row>
-  readonly #clock: Clock
-  readonly #report: Report
-  readonly #queue = new SerialQueue(mostWaiting)
+  readonly #behind: WriteBehind
   /** Not on the card yet; by the id of each. */
   #unwritten = new Map<string, Change>()
   #isUrgent = false
   #lines: number
-  #cancel: (() => void) | undefined
-  #next: Promise<void> | undefined
-  #isReported = false
 
   static async open({ folder, clock, report }: Options): Promise<RecordFile> {
     const loss = 'records of runs may be missing or old; the events of those runs are still in the event log'
@@ -37,8 +31,8 @@ export class RecordFile {
 
   private constructor(file: LineFile<Row>, rows: readonly Row[], { clock, report }: Omit<Options, 'folder'>) {
     this.#file = file
-    this.#clock = clock
-    this.#report = report
+    const onFailure = (error: unknown) => report({ kind: 'storage', message: `records of executions are not kept: ${messageOf(error)}` })
+    this.#behind = new WriteBehind({ clock, write: (isAgain) => this.#write(isAgain), onFailure })
     this.#lines = rows.length
     this.records = Records.of(rows, (change) => this.#onChange(change))
   }
@@ -46,13 +40,12 @@ export class RecordFile {
   /** Resolves when all that is known is on the card. Rejects with `storage` when that cannot be; what is missing is written later. */
   written(): Promise<void> {
     this.#isUrgent = true
-    return this.#write()
+    return this.#behind.now()
   }
 
-  async close(): Promise<void> {
-    await this.written().catch(() => undefined)
-    this.#cancel?.()
-    await this.#queue.run(() => this.#file.close())
+  close(): Promise<void> {
+    this.#isUrgent = true
+    return this.#behind.close(() => this.#file.close())
   }
 
   #onChange(change: Change): void {
@@ -61,7 +54,7 @@ export class RecordFile {
     // A row that changes again before it is written keeps its place: no row comes before that of its execution.
     this.#unwritten.set(keyOf(change), change)
     if (kind !== 'thread') this.written().catch(() => undefined)
-    else this.#cancel ??= this.#clock.after(between_ms, () => void this.#write().catch(() => undefined))
+    else this.#behind.soon(between_ms)
   }
 
   /** A run that is removed may be recorded anew, behind the row that removes it. */
@@ -70,34 +63,13 @@ export class RecordFile {
       if ('execution_id' in record && record.execution_id === execution_id) this.#unwritten.delete(key)
   }
 
-  /** Writes all changes so far in one write. */
-  #write(): Promise<void> {
-    this.#next ??= this.#queue.run(() => this.#writeNow())
-    return this.#next
-  }
-
-  async #writeNow(): Promise<void> {
-    this.#next = undefined
-    this.#cancel?.()
-    this.#cancel = undefined
+  /** After a failure the file begins anew with all there is. */
+  async #write(isAgain: boolean): Promise<void> {
     const changes = [...this.#unwritten.values()]
     const isSynced = this.#isUrgent
     this.#unwritten = new Map()
     this.#isUrgent = false
-    if (changes.length === 0 && !this.#isReported) return
-    try {
-      await this.#put(changes, isSynced)
-      this.#isReported = false
-    } catch (error) {
-      // The file begins anew with all there is once it can.
-      this.#cancel ??= this.#clock.after(between_ms, () => void this.#write().catch(() => undefined))
-      if (!this.#isReported) this.#report({ kind: 'storage', message: `records of executions are not kept: ${messageOf(error)}` })
-      this.#isReported = true
-      throw error
-    }
-  }
-
-  async #put(changes: readonly Change[], isSynced: boolean): Promise<void> {
+    if (changes.length === 0 && !isAgain) return
     if (this.#file.isOpen && this.#lines <= mostDead + 2 * this.records.size) {
       await this.#file.add(changes.map(rowOf), { isSynced })
       this.#lines += changes.length

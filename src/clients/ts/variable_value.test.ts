@@ -8,6 +8,10 @@ test('the type of a variable decides what its text stands for', async (t) => {
   t.same([variableValue('fast', 'number'), variableValue('1', 'boolean')], ['fast', '1'])
 })
 
+test('without a type, text that reads as JSON stands for that', async (t) => {
+  t.same([variableValue('5'), variableValue('true'), variableValue('[1]')], [5, true, [1]])
+})
+
 test('without a type no digit is lost and no form is changed', async (t) => {
   for (const text of ['0123', '1E5', '1.0', '12345678901234567890', 'plate', '{bad']) t.equal(variableValue(text), text)
   t.same(

@@ -1,4 +1,4 @@
-// The value of a variable that a person typed.
+// The value of a variable that a person typed, at the shell or on the page.
 
 /**
  * Returns the value that a text stands for. `type` is that of the variable: text stays text. Without a type the text is taken for JSON only
