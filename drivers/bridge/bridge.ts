@@ -207,7 +207,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     if (!kept.description) kept.keep(description)
     if (changes.length === 0) return
     const what = changes.slice(0, 5).join(', ')
-    const sentence = `it describes itself otherwise than it did (${what}); see that the program is the right one, then accept that: POST /api/devices/${device_id}/accept, or benchd devices accept ${device_id}, then initialize`
+    const sentence = `it describes itself otherwise than it did (${what}); see that the program is the right one, then accept that: POST /api/devices/${device_id}/accept, then initialize`
     throw new LabError('device_failed', sentence)
   }
 

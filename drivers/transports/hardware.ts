@@ -43,5 +43,5 @@ export function thisComputer(probe: () => Promise<Probe[]> = () => probePins()):
 function chosen(probes: Probe[]): PinBackend {
   for (const probed of probes) if ('backend' in probed) return probed.backend
   const reasons = probes.map((probed) => `${probed.name}: ${'reason' in probed ? probed.reason : ''}`)
-  throw new LabError('disconnected', `there are no GPIO pins here; ${reasons.join('; ')}; \`benchd doctor\` says what to do`)
+  throw new LabError('disconnected', `there are no GPIO pins here; ${reasons.join('; ')}; GET /api/system/doctor says what to do`)
 }

@@ -74,7 +74,7 @@ async function loadPackage(): Promise<typeof import('i2c-bus')> {
     // A CommonJS package whose exports Node cannot name beforehand.
     return (await import('i2c-bus')).default
   } catch (error) {
-    const sentence = `I2C cannot be used here, the package i2c-bus does not load: ${whyNotLoaded(error)}; \`benchd doctor\` says what to do`
+    const sentence = `I2C cannot be used here, the package i2c-bus does not load: ${whyNotLoaded(error)}; GET /api/system/doctor says what to do`
     throw new LabError('disconnected', sentence, { cause: error })
   }
 }

@@ -164,7 +164,7 @@ async function loadPackage(): Promise<typeof import('serialport')> {
   try {
     return await import('serialport')
   } catch (error) {
-    const sentence = `serial ports cannot be used here, the package serialport does not load: ${whyNotLoaded(error)}; \`benchd doctor\` says what to do`
+    const sentence = `serial ports cannot be used here, the package serialport does not load: ${whyNotLoaded(error)}; GET /api/system/doctor says what to do`
     throw new LabError('disconnected', sentence, { cause: error })
   }
 }

@@ -3,6 +3,7 @@
 import { messageOf } from '../errors.ts'
 import { asTyped, nameCommands } from '../kit/as_typed.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
+import { atShell } from './at_shell.ts'
 import { type Command, helpOf, parse } from './command.ts'
 import { commandsOf, table, words } from './commands.ts'
 import { CliError, exitCodes, exitNameOf, exitOf, NotServed } from './exit.ts'
@@ -35,7 +36,7 @@ export async function run(args: readonly string[]): Promise<number> {
 
 /** An error goes to stderr. A program that asked for JSON finds it on stdout too, in the form of every other answer. */
 function failed(error: unknown, asJson: boolean): void {
-  const message = asTyped(messageOf(error))
+  const message = asTyped(atShell(messageOf(error)))
   if (asJson) process.stdout.write(`${forTerminal(JSON.stringify({ success: false, error: exitNameOf(error), message }))}\n`)
   tell(message)
 }

@@ -41,7 +41,7 @@ const update = command({
       help: `Public key of minisign or gpg that the package must be signed with; default ${publicKeyPath}, if it exists`,
     },
   },
-  example: 'sudo benchd update /media/stick/benchd_0.2.0_arm64.deb',
+  example: 'sudo benchd update /media/stick/benchd_0.3.0_arm64.deb',
   async run({ options, operands: [file = ''] }) {
     const path = resolve(file)
     // The copy that was looked over is what is installed: the owner of the stick may change the file meanwhile, or pull the stick out.

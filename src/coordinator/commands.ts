@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import { shows, tells } from '../cli/asking.ts'
-import { short } from '../cli/at_shell.ts'
+import { atShell, short } from '../cli/at_shell.ts'
 import { ask, patiently, type Service, serviceOf, serviceOptions } from '../cli/client.ts'
 import { command, type OptionValues } from '../cli/command.ts'
 import { CliError, type Exit, exitCodes } from '../cli/exit.ts'
@@ -152,7 +152,7 @@ const labWhy = shows({
   summary: 'Explain what a journey waits for, and what to do about it',
   operands: ['JOURNEY'],
   path: ({ operands: [name = ''] }) => `/api/lab/journeys/${encodeURIComponent(name)}/why`,
-  text: ({ because }: { because: string[] }) => because.join('\n'),
+  text: ({ because }: { because: string[] }) => because.map(atShell).join('\n'),
 })
 
 const labTasks = shows({

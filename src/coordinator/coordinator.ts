@@ -140,7 +140,7 @@ export class Coordinator {
     }
     const decisions = this.#decisions(row)
     if (waiting?.needs_person && decisions.includes('retry'))
-      because.push(`decide: benchd lab decide ${row.journey_id.slice(0, 8)} ${decisions.join('|')}`)
+      because.push(`decide (${decisions.join(', ')}): POST /api/lab/journeys/${row.journey_id}/decide`)
     return { journey_id: row.journey_id, because }
   }
 
@@ -186,7 +186,10 @@ export class Coordinator {
     const ids = found.map(({ shown }) => shown.task_id)
     if (ids.length > 1) throw new LabError('conflict', `${task_id} fits several tasks: ${ids.slice(0, 10).join(', ')}`)
     if (!found[0])
-      throw new LabError('not_found', `there is no task ${task_id}; it was confirmed, or its time is over; see: benchd lab tasks`)
+      throw new LabError(
+        'not_found',
+        `there is no task ${task_id}; it was confirmed, or its time is over; /api/lab/tasks shows the open ones`,
+      )
     const { journey_id, kind, bench, position, labware } = found[0].shown
     const { task } = found[0]
     const isPlacing = kind === 'place' || kind === 'bring'
@@ -239,7 +242,7 @@ export class Coordinator {
     const fitting = open.length ? open : rows
     // Labware has had several journeys one after the other; the newest is meant.
     const [one, another] = fitting.every(({ labware }) => labware === named) ? fitting.slice(0, 1) : fitting
-    if (!one) throw new LabError('not_found', `there is no journey ${named}; see: benchd lab journeys`)
+    if (!one) throw new LabError('not_found', `there is no journey ${named}; /api/lab/journeys shows what there is`)
     if (another)
       throw new LabError(
         'conflict',

@@ -74,7 +74,7 @@ async function plannedLeg(
 ): Promise<{ leg: PlannedLeg; own: OwnWorkflow[] } | undefined> {
   const before = mistakes.length
   const wrong = (member: string, what: string) => void mistakes.push(`${leg.place}${member}: ${what}`)
-  if (!topology) return wrong('.on', `no topology is loaded on ${leg.bench}; load one there: benchd topology load NAME`)
+  if (!topology) return wrong('.on', `no topology is loaded on ${leg.bench}; load one on that bench: POST /api/topology/load`)
   const workflow = await workflowOf(bench, leg, wrong)
   if (!workflow) return undefined
   if (workflow.topology !== topology.name)

@@ -108,7 +108,7 @@ export class Store {
       )
     } catch (error) {
       if ((error as { constraint?: string }).constraint !== 'one_journey_per_labware') throw error
-      throw new LabError('conflict', `the labware ${labware} is on a journey already; see: benchd lab journeys`, { cause: error })
+      throw new LabError('conflict', `the labware ${labware} is on a journey already; /api/lab/journeys shows it`, { cause: error })
     }
   }
 

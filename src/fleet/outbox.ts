@@ -187,6 +187,6 @@ export class Outbox {
     const { bench, identity } = this.#options
     const { machine, epoch } = this.#foreign
     const theirs = `machine ${machine || 'unknown'} (epoch ${epoch || 'unknown'})`
-    return `the lab has events under the name ${bench} that are not in this bench's log: they are of ${theirs}, this is machine ${identity.machine} (epoch ${identity.epoch}). Nothing is sent. If the other one is switched off for good, go on here with benchd lab new-epoch; if not, give this bench another name in fleet.name`
+    return `the lab has events under the name ${bench} that are not in this bench's log: they are of ${theirs}, this is machine ${identity.machine} (epoch ${identity.epoch}). Nothing is sent. If the other one is switched off for good, run benchd lab new-epoch at a shell of this computer; if not, give this bench another name in fleet.name`
   }
 }

@@ -184,7 +184,7 @@ async function keptOrMade(streams: JetStreamManager, place: Place, { name, ...ru
   if (missing.length === 0) return other
   throw new LabError(
     'conflict',
-    `${named(place)} has a stream ${name} that the lab cannot use: ${missing.join(', ')}. Change it there, then: benchd lab setup`,
+    `${named(place)} has a stream ${name} that the lab cannot use: ${missing.join(', ')}. Change the stream at the broker, then run benchd lab setup at a shell`,
   )
 }
 
@@ -246,7 +246,10 @@ const sentences: readonly (readonly [RegExp, (broker: string, place: Place, foun
       `${broker} refuses ${credentials === undefined ? 'a bench without credentials: name their file in fleet.credentials' : `the credentials in ${credentials}: they have ended, or it does not know them. Put the right ones there; they are tried without a restart`}`,
   ],
   [/permission/i, (broker) => `${broker} does not let this client do that: see that fleet.lab and fleet.name are those of its credentials`],
-  [/no responders|jetstream is not enabled|stream not found/i, (broker) => `${broker} has no stream for the lab yet: benchd lab setup`],
+  [
+    /no responders|jetstream is not enabled|stream not found/i,
+    (broker) => `${broker} has no stream for the lab yet; make it at a shell: benchd lab setup`,
+  ],
   [
     /insufficient (storage )?resources|maximum bytes|no space|resource limits/i,
     (broker) => `${broker} has no room left: free some space on its disk`,

@@ -162,7 +162,8 @@ export const systemRoutes: Route<Rooms>[] = [
 /** Throws the error, but not what is wrong with a file to somebody who may not read the file: that is quoted from it, and can be a secret. */
 function throwTo(scope: Scope, error: unknown): never {
   if (allows(scope, 'admin') || !(error instanceof LabError)) throw error
-  const sentence = 'the configuration file cannot be taken over; benchd config check, or a key of scope admin, tells what is wrong with it'
+  const sentence =
+    'the configuration file has a mistake and cannot be taken over; repeat the request with a key of scope admin to see the mistake'
   throw new LabError(error.code, sentence, { cause: error })
 }
 

@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals'
 import { whyNoKey } from './key_dialog.tsx'
+import { onPage } from './words.ts'
 
 export type Journey = {
   journey_id: string
@@ -121,7 +122,7 @@ async function ask(method: string, path: string, body?: object): Promise<unknown
     refused.value ??= 'The key is not valid any more.'
     throw new Error('This key is wrong, expired or revoked; try another.')
   }
-  if (!reply.ok) throw new Error(answer.detail ?? `The coordinator answered ${reply.status}.`)
+  if (!reply.ok) throw new Error(answer.detail === undefined ? `The coordinator answered ${reply.status}.` : onPage(answer.detail))
   return answer
 }
 

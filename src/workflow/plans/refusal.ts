@@ -48,7 +48,7 @@ function shuttles({ document }: Topology, bench: Bench): string[] {
 export function untaught(topology: Topology, bench: Bench): string[] {
   return reachesOf(topology, bench).flatMap(([id, names]) => {
     const missing = names.filter((name) => !bench.hasTeachpoint(id, name))
-    return missing.length ? `${id} was not taught ${missing.join(', ')} (Teach on the page, or benchd teachpoints import ${id} FILE)` : []
+    return missing.length ? `${id} was not taught ${missing.join(', ')} (teach them: POST /api/teachpoints/bulk)` : []
   })
 }
 
