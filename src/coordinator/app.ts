@@ -1,4 +1,4 @@
-// The skin of the coordinator of a lab: the same entrance and the same form of answers as those of a bench.
+// The HTTP interface of the coordinator of a lab, with the checks and the error format of a bench.
 
 import { Hono } from 'hono'
 import { TrieRouter } from 'hono/router/trie-router'

@@ -19,12 +19,12 @@ export type Rooms = { benches: LabBenches; coordinator: Coordinator | undefined;
 
 const route = routesOf<Rooms>('runs')
 
-/** Keys are made and ended as on a bench; nobody asks a coordinator for one. */
+/** The routes of keys, as on a bench, but without pairing. */
 export const ownKeys = keyRoutes.filter(({ path }) => !path.startsWith('/api/keys/requests')) as unknown as Route<{ keys: Keys }>[]
 
 const Seconds = described(v.number(), 'Unix time', 's')
 const MaybeSeconds = described(v.nullable(v.number()), 'Unix time', 's')
-/** The name of labware: a key at the broker, and the barcode at the benches. */
+/** Labware is named by its barcode, which is also its key at the broker. */
 const Labware = described(
   v.pipe(
     v.string(),

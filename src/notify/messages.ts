@@ -1,9 +1,9 @@
-// Which events are reported to people who are not at the bench, and in which words.
+// The events that are reported to people who are not at the bench, and their sentences.
 
 import type { NotifyKind } from '../config/notify.ts'
 import type { Context, RuntimeEvent } from '../events/event.ts'
 
-/** A message; `thing` is what it is about: for one thing one message a minute is sent. */
+/** A message. `thing` is its subject: at most one message a minute is sent about a thing. */
 export type Message = { kinds: NotifyKind[]; thing: string; text: string; execution_id: string | null }
 
 type Wording = Omit<Message, 'execution_id'>
