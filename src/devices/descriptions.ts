@@ -1,4 +1,4 @@
-// The last accepted description of each program that stands behind a device. Workflows are checked against it while the program is away.
+// The last accepted description of the program behind each device. Workflows are checked against it while the program is away.
 
 import * as v from 'valibot'
 import { messageOf } from '../errors.ts'
@@ -8,17 +8,17 @@ import { Description } from './description.ts'
 const Content = v.strictObject({ descriptions: v.record(v.string(), Description) })
 type Content = v.InferOutput<typeof Content>
 
-/** The place where the description of one device is kept. */
+/** The store of the description of one device. */
 export type KeptDescription = {
   readonly description: Description | undefined
-  /** Takes the description in place of the one before. */
+  /** Replaces the description. */
   keep(description: Description): void
 }
 
 export class Descriptions {
   readonly #file: JsonFile<Content>
   readonly #report: Report
-  /** The descriptions as they are to be on the card. */
+  /** The descriptions that the file is to hold. */
   readonly #now: Map<string, Description>
 
   static async open(folder: string, report: Report): Promise<Descriptions> {
@@ -55,13 +55,13 @@ export class Descriptions {
     }
   }
 
-  /** Resolves when all that was to be kept is on the card, or was refused. */
+  /** Resolves when the disk has stored or refused all descriptions. */
   settled(): Promise<void> {
     return this.#file.settled()
   }
 }
 
-/** Keeps the description of a device that is forgotten when it is closed. */
+/** Makes a store in memory, for a device that is forgotten when it is closed. */
 export function inMemory(first: Description | undefined): KeptDescription {
   let description = first
   return {

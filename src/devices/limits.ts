@@ -1,4 +1,4 @@
-// The range of a parameter: that of the model, narrowed by the configuration and by the instrument itself.
+// The range of a parameter: that of the model, narrowed by the configuration and the instrument.
 
 import { LabError } from '../errors.ts'
 import type { Limit, Limits } from './device.ts'
@@ -7,7 +7,7 @@ import { isMultiple } from './multiple.ts'
 /** The bounds that a configuration may set for a parameter. */
 export type Bounds = Record<string, { min?: number | undefined; max?: number | undefined }>
 
-/** The limits with the configured bounds put on them. A bound outside the limits changes nothing. */
+/** Returns the limits narrowed by the configured bounds. A bound outside the limits has no effect. */
 export function narrowed(limits: Limits, bounds: Bounds): Limits {
   return Object.fromEntries(
     Object.entries(limits).map(([name, limit]) => {
@@ -17,7 +17,7 @@ export function narrowed(limits: Limits, bounds: Bounds): Limits {
   )
 }
 
-/** Throws `invalid`, naming field, value and range, unless every parameter is one that the device takes. */
+/** Throws `invalid`, naming field, value and range, for a parameter outside its limits. */
 export function checkLimits(device_id: string, params: Readonly<Record<string, unknown>>, limits: Limits): void {
   for (const [name, value] of Object.entries(params)) {
     const limit = limits[name]
