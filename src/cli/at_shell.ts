@@ -1,6 +1,6 @@
-// Rewords the API's messages, which are worded for programs, as a person types it at a shell.
+// Rewords messages of the API for a shell: commands instead of routes, options instead of members.
 
-/** A shortened id has the eight characters that tell it from others. */
+/** Matches an id, of which eight characters are shown. */
 const id = '([0-9a-f]{8})[0-9a-f-]{28}'
 
 const typed: readonly (readonly [RegExp, string])[] = [
@@ -18,7 +18,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/PUT \/api\/labware\/([^/\s]+)\/location/g, 'benchd labware put $1 PLACE'],
   [/DELETE \/api\/devices\/([^/\s]+)\/lock with X-Override: true/g, 'benchd devices unlock $1 --override'],
   [/X-Override: true/g, '--override'],
-  // The coordinator of a lab puts the bench before it, and its command takes the barcode as an operand.
+  // The coordinator of a lab prefixes the bench, and its command takes the barcode as an operand.
   [/^([\w-]+: .*)say what was read as "barcode"/, '$1add the barcode that was read'],
   [/say what was read as "barcode"/, 'add what was read as --barcode TEXT'],
   [
@@ -40,7 +40,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/(?<![A-Z] |nothing at )\/api\/executions\b(?!\/)/g, 'benchd runs list'],
   [/(?<![A-Z] |nothing at )\/api\/topologies\b(?!\/)/g, 'benchd topology list'],
   [/(?<![A-Z] |nothing at )\/api\/(devices|labware|incidents|workflows)\b(?!\/)/g, 'benchd $1 list'],
-  // An id is shortened to what every command accepts. In a path of the API it stays whole.
+  // Ids are shortened, except in paths of the API. Every command accepts the short form.
   [new RegExp(`(?<![/\\w-])${id}(?![\\w-])`, 'g'), '$1'],
   [/^the query: (\w+): it\b/, '--$1'],
   [/^the query: execution_id\b/, '--execution'],
@@ -50,7 +50,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
     /^there is nothing at \/api\/lab\/.*$/,
     'no coordinator of a lab answers there, but a bench; name the address of the coordinator by --url',
   ],
-  // The body that a command sends was typed as operands and options.
+  // The user typed operands and options, not a body.
   [/^the body says either before or after which step the item comes$/, 'say where the step comes: --before ITEM or --after ITEM'],
   [/^the body(: |\.)/, ''],
   [/^coords\.(\w+) is missing/, '--$1 is missing'],

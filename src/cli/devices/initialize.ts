@@ -58,9 +58,9 @@ function needsInitializing({ state }: DeviceInfo): boolean {
 }
 
 /**
- * Returns the exit code. The command ends at the first device that fails: a stop makes the device fail that is being initialized, so nothing moves after
- * the stop. The command also ends at a device whose state is no longer the listed one or that was stopped again, because somebody else is at work. A device that somebody else
- * keeps or uses has not moved, and is passed over.
+ * Initializes the devices one by one, and returns the exit code. It ends at the first failure: a stop makes the present device fail, so nothing moves after
+ * the stop. It also ends at a device whose state is no longer the listed one or that was stopped again, because somebody else is at work. A device that is
+ * leased or in use is skipped.
  */
 async function oneByOne(devices: readonly DeviceInfo[], initialize: (device: DeviceInfo) => Promise<number>): Promise<number> {
   let outcome = 0

@@ -1,4 +1,4 @@
-// `benchd runs simulate`: what would become of a submission, drawn as a chart.
+// `benchd runs simulate`: a dry run of a submission, drawn as a chart.
 
 import type { DryRun } from '../../workflow/dry_run.ts'
 import { atShell } from '../at_shell.ts'
