@@ -6,7 +6,7 @@ import { WithMount } from './with_mount.ts'
 
 type CarriagePosition = 'in' | 'between' | 'out'
 
-type Options = {
+type PressOptions = {
   clock: Clock
   /** The first position of the carriage, and its travel time. */
   place: CarriagePosition
@@ -16,7 +16,7 @@ type Options = {
   fail(part: 'carriage' | 'press'): void
 }
 
-export class SimulatedPress extends WithMount<Options> {
+export class SimulatedPress extends WithMount<PressOptions> {
   readonly #motion = new Timers(this.at.clock)
   #place = this.at.place
   #pressed = false

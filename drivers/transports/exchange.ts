@@ -14,7 +14,7 @@ type Framer<Frame, Question> = (buffer: Buffer, question: Question | undefined) 
 
 type Finding<Frame, Question> = { question?: Question; recognises(frame: Frame): boolean; deadline_ms?: number }
 
-export type Options<Frame, Question> = {
+export type ExchangeOptions<Frame, Question> = {
   framer: Framer<Frame, Question>
   /** Encodes a question for the wire. */
   encode(question: Question): Uint8Array
@@ -65,7 +65,7 @@ const resyncTries = 3
 
 export class Exchange<Frame, Question> {
   readonly #line: Line
-  readonly #options: Options<Frame, Question>
+  readonly #options: ExchangeOptions<Frame, Question>
   readonly #queue = new SerialQueue(mostWaiting)
   readonly #pacing: Clock
   readonly #silence: Clock
@@ -84,7 +84,7 @@ export class Exchange<Frame, Question> {
   /** The number of frames and bytes that answered no question. */
   dropped = 0
 
-  constructor(line: Line, options: Options<Frame, Question>) {
+  constructor(line: Line, options: ExchangeOptions<Frame, Question>) {
     this.#line = line
     this.#options = options
     this.#pacing = line.pacing ?? line.clock

@@ -44,7 +44,7 @@ const first_ms = 60_000
 const again_ms = 3_600_000
 const mostWaiting = 4
 
-type Options = {
+type BackupsOptions = {
   sources: Sources
   log: Log
   report: Report
@@ -68,7 +68,7 @@ export class Backups {
   readonly #closing = new AbortController()
   #failed: string | undefined
 
-  constructor({ sources, log, report, clock = systemClock, now = Date.now, room = () => roomOn(sources.data_dir) }: Options) {
+  constructor({ sources, log, report, clock = systemClock, now = Date.now, room = () => roomOn(sources.data_dir) }: BackupsOptions) {
     this.#sources = sources
     this.#folder = `${sources.data_dir}/backups`
     this.#log = log

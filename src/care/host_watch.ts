@@ -9,7 +9,7 @@ type HostReason = 'clock' | 'disk' | 'under_voltage' | 'temperature'
 /** Reports a problem to people. */
 type Tell = (category: IncidentCategory, message: string, more: Pick<NewIncident, 'severity' | 'detail'>) => void
 
-type Options = {
+type HostWatchOptions = {
   host: Host
   clock: Clock
   tell: Tell
@@ -79,13 +79,13 @@ const fullDisk: Trouble = {
 }
 
 export class HostWatch {
-  readonly #options: Options
-  readonly #states = new Map<HostReason, State>()
+  readonly #options: HostWatchOptions
+  readonly #states = new Map<HostReason, TroubleTimes>()
   #facts: HostFacts | undefined
   #ended = false
   #cancels: (() => void)[] = [() => {}, () => {}]
 
-  constructor(options: Options) {
+  constructor(options: HostWatchOptions) {
     this.#options = options
     for (const reason of Object.keys(troubles) as HostReason[]) this.#states.set(reason, {})
   }
@@ -172,9 +172,9 @@ export class HostWatch {
 }
 
 /** The times, in monotonic ms, at which the problem began without a break, was last seen, and was last reported. */
-type State = { since?: number | undefined; last?: number; reported?: number }
+type TroubleTimes = { since?: number | undefined; last?: number; reported?: number }
 
-function isActive({ since, last }: State, { settles_ms, stays_ms }: Trouble, now: number): boolean {
+function isActive({ since, last }: TroubleTimes, { settles_ms, stays_ms }: Trouble, now: number): boolean {
   if (since === undefined || last === undefined || last - since < settles_ms) return false
   return stays_ms === 0 || now - last < stays_ms
 }

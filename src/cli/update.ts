@@ -59,9 +59,9 @@ const update = command({
 export const commands = [update]
 
 type Package = { path: string; copy: string; folder: string }
-type Options = { downgrade?: boolean | undefined; 'public-key'?: string | undefined; json?: boolean | undefined }
+type UpdateOptions = { downgrade?: boolean | undefined; 'public-key'?: string | undefined; json?: boolean | undefined }
 
-async function updated({ path, copy, folder }: Package, options: Options): Promise<number> {
+async function updated({ path, copy, folder }: Package, options: UpdateOptions): Promise<number> {
   const offered = await packageIn(path, copy)
   const present = await installedVersion()
   mustFit(path, offered, await machineArchitecture())
@@ -209,7 +209,7 @@ async function install(copy: string, { isDowngrade, isSameVersion }: { isDowngra
           '--yes',
           '--no-remove',
           '-o',
-          'Dpkg::Options::=--force-confold',
+          'Dpkg::UpdateOptions::=--force-confold',
           ...(isDowngrade ? ['--allow-downgrades'] : []),
           ...(isSameVersion ? ['--reinstall'] : []),
           copy,

@@ -29,7 +29,7 @@ const mostMissed = 6
 /** The time that requests have to end when the coordinator does. */
 const rest_ms = 3000
 
-type Options = {
+type JourneysOptions = {
   store: Store
   context: JourneyContext
   log: Log
@@ -59,7 +59,7 @@ const travel = DBOS.registerWorkflow(
 )
 
 export class Journeys {
-  readonly #options: Options
+  readonly #options: JourneysOptions
   /** By journey: what it waits for, and the number of the state in which it waits. */
   readonly #waiting = new Map<string, Waiting & { number: number; given_up?: boolean }>()
   readonly #wakers = new Map<string, { phase: Phase; wake: Wake }>()
@@ -70,7 +70,7 @@ export class Journeys {
   #sweeping: NodeJS.Timeout | undefined
 
   /** Starts DBOS and continues all journeys that have not ended. */
-  static async open(database: string, options: Options): Promise<Journeys> {
+  static async open(database: string, options: JourneysOptions): Promise<Journeys> {
     const journeys = new Journeys(options)
     present = journeys
     const { log } = options
@@ -96,7 +96,7 @@ export class Journeys {
     return journeys
   }
 
-  private constructor(options: Options) {
+  private constructor(options: JourneysOptions) {
     this.#options = options
   }
 

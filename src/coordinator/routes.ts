@@ -15,9 +15,9 @@ import type { Coordinator } from './coordinator.ts'
 import type { LabBenches } from './lab_benches.ts'
 
 /** `coordinator` is undefined while PostgreSQL is away; `failure` says why then. */
-export type Rooms = { benches: LabBenches; coordinator: Coordinator | undefined; failure: string }
+export type CoordinatorRooms = { benches: LabBenches; coordinator: Coordinator | undefined; failure: string }
 
-const route = routesOf<Rooms>('runs')
+const route = routesOf<CoordinatorRooms>('runs')
 
 /** The routes of keys, as on a bench, but without pairing. */
 export const ownKeys = keyRoutes.filter(({ path }) => !path.startsWith('/api/keys/requests')) as unknown as Route<{ keys: Keys }>[]
@@ -81,12 +81,12 @@ export const Custody = v.strictObject({
 })
 
 /** Throws `disconnected` while there is no database. */
-function of({ coordinator, failure }: Rooms): Coordinator {
+function of({ coordinator, failure }: CoordinatorRooms): Coordinator {
   if (!coordinator) throw new LabError('storage', `${failure}; journeys go on when it is back`)
   return coordinator
 }
 
-export const coordinatorRoutes: Route<Rooms>[] = [
+export const coordinatorRoutes: Route<CoordinatorRooms>[] = [
   route('GET', '/health', {
     operation_id: 'getHealth',
     tag: 'system',

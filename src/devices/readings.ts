@@ -15,7 +15,7 @@ export const mostReadings = kept_ms / watched_ms
 type Noted = { moment: number; reading: Reading }
 type Series = { noted: Noted[]; askedAt: number; isAsking: boolean }
 
-type Options = { devices(): readonly Instrument[]; clock: Clock; now?(): number }
+type ReadingsOptions = { devices(): readonly Instrument[]; clock: Clock; now?(): number }
 
 export class Readings {
   readonly #devices: () => readonly Instrument[]
@@ -26,7 +26,7 @@ export class Readings {
   #cancel: () => void
 
   /** `now` is the wall clock, in Unix milliseconds. The first question comes after 10 s, or 2 s after somebody watches. */
-  constructor({ devices, clock, now = Date.now }: Options) {
+  constructor({ devices, clock, now = Date.now }: ReadingsOptions) {
     this.#devices = devices
     this.#clock = clock
     this.#now = now

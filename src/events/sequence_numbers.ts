@@ -29,7 +29,7 @@ const range = 2 ** 20
 const randomRanges = 2 ** 16
 const mostGaps = 1000
 
-type Options = {
+type SequenceNumbersOptions = {
   path: string
   /** The last number in the log, 0 for an empty one. */
   stored: number
@@ -55,7 +55,7 @@ export class SequenceNumbers {
   #isReported = false
 
   /** Reserves the first range. If the disk cannot be written, the numbers begin far away, at random. */
-  static async open({ path, stored, removed, report }: Options): Promise<SequenceNumbers> {
+  static async open({ path, stored, removed, report }: SequenceNumbersOptions): Promise<SequenceNumbers> {
     let isSound = true
     const empty = { reserved: 0, ended: null, gaps: [] }
     const file = await JsonFile.open<Content>({
@@ -71,7 +71,10 @@ export class SequenceNumbers {
     return numbers
   }
 
-  private constructor(file: JsonFile<Content>, { stored, removed, isSound, report }: Omit<Options, 'path'> & { isSound: boolean }) {
+  private constructor(
+    file: JsonFile<Content>,
+    { stored, removed, isSound, report }: Omit<SequenceNumbersOptions, 'path'> & { isSound: boolean },
+  ) {
     const { reserved, ended, gaps } = file.content
     this.#file = file
     this.#report = report

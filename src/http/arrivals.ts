@@ -10,7 +10,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import { peerOf } from './connections.ts'
 
-type Options = { limits: () => Pick<Limits, 'connections'>; refusals: Refusals; clock: Clock; isTls: boolean }
+type ArrivalsOptions = { limits: () => Pick<Limits, 'connections'>; refusals: Refusals; clock: Clock; isTls: boolean }
 
 /**
  * TLS connections that may shake hands, or send their first request, at the same time. A silent one counts for `hello_ms` only: the pair allows
@@ -45,7 +45,7 @@ const overshoot = 2
  * newest connection that asks little goes first, else the newest, and every third time the oldest. When too many wait, the oldest of the address with the most is closed.
  * Bytes that a client sends while its connection waits are kept.
  */
-export function queueArrivals(server: Server, { limits, refusals, clock, isTls }: Options): void {
+export function queueArrivals(server: Server, { limits, refusals, clock, isTls }: ArrivalsOptions): void {
   const handlers = server.listeners('connection')
   server.removeAllListeners('connection')
   const waiting = new Waiting()

@@ -17,7 +17,7 @@ type ConnectionLimits = Pick<
   'connections' | 'connections_per_address' | 'requests_per_connection' | 'requests_mib' | 'answer_s' | 'answers_mib' | 'untaken_per_key'
 >
 
-type Options = { limits: () => ConnectionLimits; refusals: Refusals; clock: Clock }
+type ConnectionsOptions = { limits: () => ConnectionLimits; refusals: Refusals; clock: Clock }
 
 /** A client has this long to send its request, or to finish its handshake, before a newer connection may take its place. */
 const grace_ms = 1000
@@ -77,7 +77,7 @@ function endUnread({ complete, socket }: IncomingMessage): void {
 }
 
 export class Connections {
-  readonly #options: Options
+  readonly #options: ConnectionsOptions
   readonly #all = new Set<Connection>()
   /** Unprotected ones by address, the longest unprotected first. An address without any is not in the map. */
   readonly #replaceable = new Map<string, Set<Connection>>()
@@ -92,7 +92,7 @@ export class Connections {
   #addedUpAt = 0
 
   /** Watches every connection of a server that does not listen yet. */
-  constructor(server: Server, options: Options) {
+  constructor(server: Server, options: ConnectionsOptions) {
     this.#options = options
     this.#untaken = new UntakenAnswers(options)
     this.#turns = new RequestTurns(options.clock)

@@ -8,11 +8,11 @@ import { described } from '../kit/described.ts'
 import type { Log } from '../kit/log.ts'
 import { type Route, routesOf } from './contract.ts'
 import { LiveBoard, type Source } from './live/board.ts'
-import { type Rooms as Shown, sourcesOf, timelineOf } from './live/sources.ts'
+import { type LiveRooms, sourcesOf, timelineOf } from './live/sources.ts'
 import { openStream, type Streaming } from './open_stream.ts'
 
 /** The rooms of the lab that this route uses. */
-type Rooms = Shown & Streaming & { clock: Clock; log: Log; readings: Readings }
+type Rooms = LiveRooms & Streaming & { clock: Clock; log: Log; readings: Readings }
 
 const route = routesOf<Rooms>('system')
 

@@ -36,7 +36,7 @@ const backlog = 4096
 /** A client that is sent an error has this long to take it. */
 const farewell_ms = 1000
 
-type Options = {
+type ServerOptions = {
   limits: () => Limits
   refusals: Refusals
   tls?: Tls | undefined
@@ -45,7 +45,7 @@ type Options = {
 }
 
 /** A server of whatever app there is now. `handshake_s` of the limits is read once, all others whenever they are needed. */
-export function serverOf(app: () => App, { limits, refusals, tls, local = false }: Options): Server {
+export function serverOf(app: () => App, { limits, refusals, tls, local = false }: ServerOptions): Server {
   const throughHono = getRequestListener((request, env) => app().fetch(request, local ? { ...env, local } : env), listening)
   const answer = (request: IncomingMessage, response: ServerResponse): MaybePromise<void> => {
     const { method = '', url: path = '' } = request

@@ -6,18 +6,18 @@ import type { Limits } from '../config/file.ts'
 import { LabError } from '../errors.ts'
 import type { Refusals } from '../kit/refusals.ts'
 
-type Options = { limits: () => Pick<Limits, 'untaken_per_key'>; refusals: Refusals }
+type UntakenAnswersOptions = { limits: () => Pick<Limits, 'untaken_per_key'>; refusals: Refusals }
 
 /** A smaller answer is taken by the kernel. */
 const large_bytes = 128 * 1024
 
 export class UntakenAnswers {
-  readonly #options: Options
+  readonly #options: UntakenAnswersOptions
   /** Their number by key. A key without any is not in the map. */
   readonly #counts = new Map<string, number>()
   readonly #keys = new Map<ServerResponse, string>()
 
-  constructor(options: Options) {
+  constructor(options: UntakenAnswersOptions) {
     this.#options = options
   }
 

@@ -25,7 +25,7 @@ const mostWaiting = 64
 const consequence =
   'until this is acknowledged, for 24 hours at most, a request with an Idempotency-Key that is not known is refused, as it may have been carried out'
 
-type Options = {
+type IdempotencyOptions = {
   folder: string
   /** Whether a service has used the folder before, so that the file must exist. */
   isUsed: boolean
@@ -49,7 +49,13 @@ export class Idempotency {
   /** Whether the file has to be written anew, apart from new entries. */
   #isOutdated = false
 
-  static async open({ folder, isUsed, tellLost, now = steadySeconds, wall = () => Date.now() / 1000 }: Options): Promise<Idempotency> {
+  static async open({
+    folder,
+    isUsed,
+    tellLost,
+    now = steadySeconds,
+    wall = () => Date.now() / 1000,
+  }: IdempotencyOptions): Promise<Idempotency> {
     let isSettled: Lost['isSettled'] | undefined
     const file = new LineFile<Line>({
       path: `${folder}/idempotency.jsonl`,
@@ -76,7 +82,7 @@ export class Idempotency {
     return once
   }
 
-  private constructor(file: LineFile<Line>, { now, wall }: Required<Pick<Options, 'now' | 'wall'>>, lost: Lost | undefined) {
+  private constructor(file: LineFile<Line>, { now, wall }: Required<Pick<IdempotencyOptions, 'now' | 'wall'>>, lost: Lost | undefined) {
     this.#file = file
     this.#now = now
     this.#wall = wall

@@ -77,7 +77,7 @@ const usedEverySeconds = 3600
 /** A digest that no secret has. */
 const nobody = Buffer.alloc(32)
 
-type Options = {
+type KeysOptions = {
   folder: string
   report: Report
   clock?: Clock
@@ -100,7 +100,7 @@ export class Keys {
   /** The latest moment that the file knows of. */
   #newest = 0
 
-  static async open(options: Options): Promise<Keys> {
+  static async open(options: KeysOptions): Promise<Keys> {
     const { folder, report } = options
     return new Keys(
       await JsonFile.open({ path: `${folder}/keys.json`, format: 1, schema: Content, empty: { keys: [] }, report, secret: true }),
@@ -108,7 +108,10 @@ export class Keys {
     )
   }
 
-  private constructor(file: JsonFile<Content>, { report, clock = systemClock, now = () => Date.now() / 1000, passed = () => 0 }: Options) {
+  private constructor(
+    file: JsonFile<Content>,
+    { report, clock = systemClock, now = () => Date.now() / 1000, passed = () => 0 }: KeysOptions,
+  ) {
     this.#file = file
     this.#report = report
     this.#now = now

@@ -8,20 +8,20 @@ import type { Keys } from './keys.ts'
 
 type LongRequestLimits = { connections: number; long_requests_per_key: number }
 
-type Options = { keys: Pick<Keys, 'opens'>; limits: () => LongRequestLimits; refusals: Refusals; clock: Clock }
+type LongRequestsOptions = { keys: Pick<Keys, 'opens'>; limits: () => LongRequestLimits; refusals: Refusals; clock: Clock }
 
 const lookEvery_ms = 500
 /** The share of connections for long requests; the rest is for short ones. */
 const share = 3 / 4
 
 export class LongRequests {
-  readonly #options: Options
+  readonly #options: LongRequestsOptions
   /** The functions that end the requests, by key. A key without requests is not in the map. */
   readonly #open = new Map<string, Set<() => void>>()
   #size = 0
   #cancelLook: (() => void) | undefined
 
-  constructor(options: Options) {
+  constructor(options: LongRequestsOptions) {
     this.#options = options
   }
 

@@ -53,7 +53,7 @@ type Pending = PairingRequest & {
   key_ends: KeyRequest['expires_at']
 }
 
-type Options = {
+type PairingOptions = {
   keys: Pick<Keys, 'create' | 'mustLieAhead'>
   /** Returns the number of requests of one address that may wait. */
   perAddress(): number
@@ -64,13 +64,13 @@ type Options = {
 }
 
 export class Pairing {
-  readonly #options: Options
-  readonly #keys: Options['keys']
+  readonly #options: PairingOptions
+  readonly #keys: PairingOptions['keys']
   readonly #clock: Clock
   readonly #now: () => number
   readonly #pending = new Map<string, Pending>()
 
-  constructor(options: Options) {
+  constructor(options: PairingOptions) {
     const { keys, clock = systemClock, now = () => Date.now() / 1000 } = options
     this.#options = options
     this.#keys = keys

@@ -14,7 +14,7 @@ import type { Report } from './json_file.ts'
 export type Head = { seq: number; hash: string }
 type ChainedLine = Head & { entry: Record<string, unknown> }
 
-type Options = {
+type ChainedLinesOptions = {
   path: string
   /** Is called when the file is found damaged. */
   report: Report
@@ -44,7 +44,7 @@ export class ChainedLines {
   #head = nothingBefore
   #newest: ChainedLine[] = []
 
-  constructor({ path, report, longest = 8 * 1024 * 1024, mostFiles = 7 }: Options) {
+  constructor({ path, report, longest = 8 * 1024 * 1024, mostFiles = 7 }: ChainedLinesOptions) {
     this.#path = path
     this.#report = report
     this.#longest = longest

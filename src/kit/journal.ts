@@ -5,7 +5,7 @@ import type { Report } from './json_file.ts'
 import { LineFile } from './json_lines.ts'
 import { SerialQueue } from './serial_queue.ts'
 
-type Options<Entry> = {
+type JournalOptions<Entry> = {
   path: string
   schema: v.GenericSchema<unknown, Entry>
   report: Report
@@ -25,12 +25,12 @@ export class Journal<Entry extends object> {
   #entries: Entry[]
 
   /** Opens the journal. Damaged lines are left out, and reported. */
-  static async open<Entry extends object>(options: Options<Entry>): Promise<Journal<Entry>> {
+  static async open<Entry extends object>(options: JournalOptions<Entry>): Promise<Journal<Entry>> {
     const file = new LineFile(options)
     return new Journal(options.live, file, options.live(await file.read(options.live)))
   }
 
-  private constructor(live: Options<Entry>['live'], file: LineFile<Entry>, entries: Entry[]) {
+  private constructor(live: JournalOptions<Entry>['live'], file: LineFile<Entry>, entries: Entry[]) {
     this.#live = live
     this.#file = file
     this.#entries = entries

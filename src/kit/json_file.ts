@@ -16,7 +16,7 @@ import { SerialQueue } from './serial_queue.ts'
 
 export type { Report, Trouble } from './report.ts'
 
-type Options<Content> = {
+type JsonFileOptions<Content> = {
   path: string
   /** The format written, and the newest that is read. */
   format: number
@@ -37,7 +37,7 @@ const mostWaiting = 64
  * `JSON.stringify` writes it; a file without it was written by hand and is taken as it is.
  */
 export class JsonFile<Content extends object> {
-  readonly #options: Options<Content>
+  readonly #options: JsonFileOptions<Content>
   readonly #path: string
   readonly #spare: string
   readonly #name: string
@@ -52,13 +52,13 @@ export class JsonFile<Content extends object> {
   #reported = ''
 
   /** Rejects with `config` when the format is a newer one, and with `storage` when a file cannot be opened for a reason that may pass. */
-  static async open<Content extends object>(options: Options<Content>): Promise<JsonFile<Content>> {
+  static async open<Content extends object>(options: JsonFileOptions<Content>): Promise<JsonFile<Content>> {
     const file = new JsonFile(options)
     if (await file.#isThere()) await file.#start()
     return file
   }
 
-  private constructor(options: Options<Content>) {
+  private constructor(options: JsonFileOptions<Content>) {
     this.#options = options
     this.#path = resolve(options.path)
     this.#spare = `${this.#path}.bak`

@@ -12,7 +12,7 @@ import { formatOf, isFormatLine, mustKnowFormat } from './format_line.ts'
 import type { Report } from './json_file.ts'
 import { type LengthLine, lengthLine, readLengthLine } from './length_line.ts'
 
-type Options<Entry> = {
+type JsonLinesOptions<Entry> = {
   path: string
   schema: v.GenericSchema<unknown, Entry>
   report: Report
@@ -56,7 +56,7 @@ export async function saysItsLength(path: string): Promise<boolean> {
 
 /** For one caller at a time: its owner puts a serial queue before it. */
 export class LineFile<Entry extends object> {
-  readonly #options: Options<Entry>
+  readonly #options: JsonLinesOptions<Entry>
   readonly #path: string
   readonly #name: string
   #handle: FileHandle | undefined
@@ -69,7 +69,7 @@ export class LineFile<Entry extends object> {
   /** The name that it is kept under. */
   #aside: string | undefined
 
-  constructor(options: Options<Entry>) {
+  constructor(options: JsonLinesOptions<Entry>) {
     this.#options = options
     this.#path = options.path
     this.#name = basename(options.path)

@@ -7,7 +7,7 @@ import type * as v from 'valibot'
 export type JsonSchema = { [keyword: string]: unknown }
 type Named = Readonly<Record<string, v.GenericSchema>>
 
-type Options = {
+type JsonSchemaOptions = {
   /** Schemas that are pointed at, not repeated. */
   named?: Named
   /** The text that stands before the name in a pointer to a named schema. */
@@ -17,13 +17,13 @@ type Options = {
 }
 
 /** Returns the JSON Schema of one schema; units are in `x-unit` and in the description. */
-export function jsonSchema(schema: v.GenericSchema, options: Options = {}): JsonSchema {
+export function jsonSchema(schema: v.GenericSchema, options: JsonSchemaOptions = {}): JsonSchema {
   const { $schema: _, $defs: __, ...converted } = toJsonSchema(schema, { ...conversion(options), definitions: { ...options.named } })
   return tidy(converted)
 }
 
 /** Each of the named schemas, by name. */
-export function jsonSchemas(named: Named, options: Omit<Options, 'named'> = {}): Record<string, JsonSchema> {
+export function jsonSchemas(named: Named, options: Omit<JsonSchemaOptions, 'named'> = {}): Record<string, JsonSchema> {
   return mapped(toJsonSchemaDefs(named, conversion(options)) as Record<string, JsonSchema>, tidy)
 }
 
@@ -32,7 +32,7 @@ export function anyOf(choice: v.LazySchema<v.GenericSchema>): v.GenericSchema {
   return choice.getter(undefined)
 }
 
-function conversion({ at = '#/$defs/', side = 'input' }: Options): ConversionConfig {
+function conversion({ at = '#/$defs/', side = 'input' }: JsonSchemaOptions): ConversionConfig {
   return {
     target: 'draft-2020-12',
     typeMode: side,

@@ -25,7 +25,7 @@ export type Stop = {
   readonly answer?: StopAnswer
 }
 
-type Options = {
+type RepeatedStopOptions = {
   clock: StopClock
   /** Sends a stop before it returns. Rejects without an answer. */
   send(signal: AbortSignal): Promise<StopAnswer>
@@ -45,13 +45,13 @@ type Attempt = { abort: AbortController; began: number; touchedAt?: number }
 
 /** Sends one request at a time. For each touch, a request begins with the touch or after it. */
 export class RepeatedStop {
-  readonly #its: Options
+  readonly #its: RepeatedStopOptions
   #stop: Stop | undefined
   #attempt: Attempt | undefined
   #cancelTimer = () => {}
   #ran = { now: 0, wall: 0 }
 
-  constructor(options: Options) {
+  constructor(options: RepeatedStopOptions) {
     this.#its = options
   }
 

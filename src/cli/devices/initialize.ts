@@ -17,21 +17,21 @@ const allOptions = {
   ...yesOption,
 } as const
 
-type Options = OptionValues<typeof allOptions & typeof serviceOptions> & {
+type InitializeOptions = OptionValues<typeof allOptions & typeof serviceOptions> & {
   json?: boolean
   'stop-on-interrupt'?: boolean
   override?: boolean
 }
 
 /** Returns the command that initializes one device, with --all added to it. `headersOf` makes the headers of its options. */
-export function withAll(one: Command, headersOf: (options: Options) => Record<string, string>): Command {
+export function withAll(one: Command, headersOf: (options: InitializeOptions) => Record<string, string>): Command {
   return command({
     ...one,
     operands: ['[ID]'],
     options: { ...allOptions, ...one.options, ...serviceOptions },
     example: 'benchd devices init --all',
     async run(given) {
-      const options = given.options as Options
+      const options = given.options as InitializeOptions
       if ((given.operands[0] === undefined) !== (options.all === true))
         throw new CliError('usage', 'benchd devices init wants the id of a device, or --all')
       if (!options.all) return one.run(given)

@@ -12,7 +12,7 @@ import type { LabwareThread } from '../../workflow/threads/thread.ts'
 import type { Source } from './board.ts'
 
 /** The rooms of the lab whose state is shown. */
-export type Rooms = {
+export type LiveRooms = {
   registry: Registry
   readings: Pick<Readings, 'newest'>
   hub: Hub
@@ -25,7 +25,7 @@ export type Rooms = {
 const mostEndedRuns = 20
 
 /** The sources that everybody is shown whose key may read them. */
-export function sourcesOf(rooms: Rooms): Source[] {
+export function sourcesOf(rooms: LiveRooms): Source[] {
   const { registry, hub, pairing } = rooms
   const { catalog, runtime } = rooms.runs
   return [
@@ -71,7 +71,7 @@ export function sourcesOf(rooms: Rooms): Source[] {
 }
 
 /** The rows of the timeline of one run, which only those are shown who ask for it. */
-export function timelineOf({ runs }: Pick<Rooms, 'runs'>, execution_id: string): Source {
+export function timelineOf({ runs }: Pick<LiveRooms, 'runs'>, execution_id: string): Source {
   const timeline = () => runs.runtime.execution(execution_id)?.timeline
   return {
     kind: 'timeline',
@@ -84,19 +84,19 @@ export function timelineOf({ runs }: Pick<Rooms, 'runs'>, execution_id: string):
 }
 
 /** Returns the open runs, and the newest of the others. */
-function runsOf({ runs }: Rooms) {
+function runsOf({ runs }: LiveRooms) {
   const { records } = runs.runtime
   let ended = 0
   const rows = records.executions().filter(({ ended_at }) => ended_at === null || ended++ < mostEndedRuns)
   return rows.map((row) => summaryOf({ row, records, execution: runs.runtime.execution(row.execution_id) }))
 }
 
-function openRuns({ runs }: Rooms): Execution[] {
+function openRuns({ runs }: LiveRooms): Execution[] {
   return runs.runtime.executions().filter(({ isOver }) => !isOver)
 }
 
 /** Nothing for a thread that has ended. */
-function rowOf({ runs }: Rooms, thread: LabwareThread | undefined) {
+function rowOf({ runs }: LiveRooms, thread: LabwareThread | undefined) {
   if (!thread || thread.isOver) return undefined
   const record = runs.runtime.records.threadRow(thread.execution.execution_id, thread.thread_id)
   return record && shownThread(record, thread, Date.now() / 1000)

@@ -12,7 +12,7 @@ import type { Teachpoints } from '../../teachpoints/store.ts'
 import { wayTo } from '../../teachpoints/way.ts'
 import type { BeforeMotion, Condition, Equipment, LatchedFault, Performing, SimulatorHand } from './equipment.ts'
 
-type Options = {
+type DrivenEquipmentOptions = {
   registry: Registry
   teachpoints: Pick<Teachpoints, 'list'>
   /**
@@ -43,14 +43,14 @@ const mostWaiting = 1000
 
 export class DrivenEquipment implements Equipment {
   readonly #registry: Registry
-  readonly #teachpoints: Options['teachpoints']
+  readonly #teachpoints: DrivenEquipmentOptions['teachpoints']
   readonly #forgives: boolean
   readonly #clock: Clock
   readonly #simulators: ReadonlyMap<string, SimulatorHand>
   /** By device: the queue of its callers, of which a device with several sites may have several. */
   readonly #queues = new Map<string, SerialQueue>()
 
-  constructor({ registry, teachpoints, forgives, clock, simulators = new Map() }: Options) {
+  constructor({ registry, teachpoints, forgives, clock, simulators = new Map() }: DrivenEquipmentOptions) {
     this.#simulators = simulators
     this.#registry = registry
     this.#teachpoints = teachpoints

@@ -15,7 +15,7 @@ export type InjectedFault = {
   does: 'fail' | 'break off' | 'hang'
 }
 
-type Options = {
+type PureEquipmentOptions = {
   clock: Clock
   /** The transporters of the topology. Other ids that carry labware are translators. */
   transporters: Readonly<Record<string, { seconds: MoveSeconds }>>
@@ -34,12 +34,12 @@ const room = { temperature: 25, target: null }
 
 export class PureEquipment implements Equipment {
   readonly #clock: Clock
-  readonly #transporters: Options['transporters']
+  readonly #transporters: PureEquipmentOptions['transporters']
   readonly #conditions: Map<string, Condition>
   readonly #durations: Durations | undefined
   readonly #faults: { fault: InjectedFault; calls: number }[]
 
-  constructor({ clock, transporters, faults = [], conditions, durations }: Options) {
+  constructor({ clock, transporters, faults = [], conditions, durations }: PureEquipmentOptions) {
     this.#conditions = new Map(conditions)
     this.#durations = durations
     this.#clock = clock

@@ -8,7 +8,7 @@ import { LineFile } from '../../kit/json_lines.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
 import { type Change, Records, Row } from './records.ts'
 
-type Options = { folder: string; clock: Clock; report: Report }
+type RecordFileOptions = { folder: string; clock: Clock; report: Report }
 
 const between_ms = 1000
 const mostWaiting = 1000
@@ -29,13 +29,13 @@ export class RecordFile {
   #next: Promise<void> | undefined
   #isReported = false
 
-  static async open({ folder, clock, report }: Options): Promise<RecordFile> {
+  static async open({ folder, clock, report }: RecordFileOptions): Promise<RecordFile> {
     const loss = 'records of runs may be missing or old; the events of those runs are still in the event log'
     const file = new LineFile({ path: `${folder}/records.jsonl`, schema: Row, report, loss })
     return new RecordFile(file, await file.read(), { clock, report })
   }
 
-  private constructor(file: LineFile<Row>, rows: readonly Row[], { clock, report }: Omit<Options, 'folder'>) {
+  private constructor(file: LineFile<Row>, rows: readonly Row[], { clock, report }: Omit<RecordFileOptions, 'folder'>) {
     this.#file = file
     this.#clock = clock
     this.#report = report
