@@ -1,7 +1,7 @@
-// An example request of each kind for the demo's bench; the snippets of /docs are made of these.
+// Example requests for the demo's bench, from which the snippets of /docs are made.
 
 type Example = {
-  /** Parameters of the path and of the query, where they differ from `usual`. */
+  /** Parameters of path and query that differ from `usual`. */
   parameters?: Record<string, string | number>
   body?: unknown
 }
@@ -27,7 +27,7 @@ const justShake = {
   start: ['plate'],
 }
 
-/** Keyed by name of parameter. */
+/** By name of parameter. */
 export const usual: Record<string, string | number> = {
   device_id: 'shaker-1',
   name: 'pad_1',
@@ -36,7 +36,7 @@ export const usual: Record<string, string | number> = {
   labware: 'P-0042',
 }
 
-/** Keyed by id of operation. */
+/** By id of operation. */
 export const examples: Record<string, Example> = {
   shakeDevice: { body: { speed: 500, duration: 10 } },
   centrifugeDevice: { ...onCentrifuge, body: { g: 500, duration: 60 } },

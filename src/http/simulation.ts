@@ -1,4 +1,4 @@
-// The routes of a simulated bench: faults to order, and events as if the engine had fired them.
+// The routes of a simulated bench: faults, and injected events.
 
 import * as v from 'valibot'
 import { lineFaults } from '../../drivers/transports/faults.ts'
@@ -15,7 +15,6 @@ import { Id } from '../kit/name.ts'
 import type { SimulatorHand } from '../workflow/equipment/equipment.ts'
 import { type Call, json, type Route, routesOf } from './contract.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { hub: Hub; load: Load; registry: Registry; simulations: ReadonlyMap<string, Simulation> }
 
 const route = routesOf<Rooms>('simulation')
@@ -103,7 +102,7 @@ export const simulationRoutes: Route<Rooms>[] = [
   }),
 ]
 
-/** Throws `invalid` for a fault that this instrument cannot have. */
+/** Sets a fault. Throws `invalid` for one that this instrument cannot have. */
 export function broken(
   simulator: SimulatorHand,
   { device_id, fault, after = 0 }: v.InferOutput<typeof Fault> & { device_id: string },

@@ -1,4 +1,4 @@
-// A pause between two pieces of work, which ends early when somebody waits for the rest of it.
+// A pause between two pieces of work, which a caller can end early.
 
 import type { Clock } from './clock.ts'
 
@@ -12,7 +12,7 @@ export class Pause {
     this.#ms = ms
   }
 
-  /** Resolves when the time is over, or `end` is called. Only one caller may wait at a time. */
+  /** Resolves after the time or when `end` is called. Only one caller may wait at a time. */
   taken(): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.#clock.after(this.#ms, resolve)

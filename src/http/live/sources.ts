@@ -1,4 +1,4 @@
-// The sources of the live stream, one for each kind. The values are the bodies of the resources that GET answers.
+// The sources of the live stream, one for each kind. The values equal the bodies of the GET resources.
 
 import type { Bench, Health } from '../../bench/bench.ts'
 import type { Runs } from '../../bench/runs.ts'
@@ -11,7 +11,7 @@ import { shownThread, summaryOf, topologyOf } from '../../workflow/snapshot.ts'
 import type { LabwareThread } from '../../workflow/threads/thread.ts'
 import type { Source } from './board.ts'
 
-/** The rooms of the lab whose state is shown. */
+/** The rooms of the bench whose state is shown. */
 export type LiveRooms = {
   registry: Registry
   readings: Pick<Readings, 'newest'>
@@ -24,7 +24,7 @@ export type LiveRooms = {
 
 const mostEndedRuns = 20
 
-/** The sources that everybody is shown whose key may read them. */
+/** Returns the sources for all keys that may read them. */
 export function sourcesOf(rooms: LiveRooms): Source[] {
   const { registry, hub, pairing } = rooms
   const { catalog, runtime } = rooms.runs
@@ -70,7 +70,7 @@ export function sourcesOf(rooms: LiveRooms): Source[] {
   ]
 }
 
-/** The rows of the timeline of one run, which only those are shown who ask for it. */
+/** Returns the source of a run's timeline, for clients that request it. */
 export function timelineOf({ runs }: Pick<LiveRooms, 'runs'>, execution_id: string): Source {
   const timeline = () => runs.runtime.execution(execution_id)?.timeline
   return {
@@ -95,7 +95,7 @@ function openRuns({ runs }: LiveRooms): Execution[] {
   return runs.runtime.executions().filter(({ isOver }) => !isOver)
 }
 
-/** Nothing for a thread that has ended. */
+/** Returns the row of a thread; nothing for an ended one. */
 function rowOf({ runs }: LiveRooms, thread: LabwareThread | undefined) {
   if (!thread || thread.isOver) return undefined
   const record = runs.runtime.records.threadRow(thread.execution.execution_id, thread.thread_id)
