@@ -13,7 +13,7 @@ import { tcpLine } from './transports/tcp_line.ts'
 
 export type Attached = { device: Device; link: Link & { onWire(watch: OnWire): void } }
 
-/** Where an instrument's line ends: at a serial port of this computer, or at a serial box on the network. */
+/** The end of an instrument's line: at a serial port of this computer, or at a serial box on the network. */
 export type LineTransport = { kind: 'serial'; path: string } | { kind: 'tcp'; host: string; port: number }
 /** The line of a serial driver; for a driver on pins only the kind, since its settings name the pins. */
 export type RealTransport = LineTransport | { kind: 'pins' }

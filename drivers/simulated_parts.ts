@@ -56,7 +56,7 @@ export class Heater {
   #target: number | undefined
   #tooHot = false
 
-  /** In `timeConstant_s` it reaches two thirds of a temperature step. `tooHot_c` is the reading of the overtemperature fault. */
+  /** A temperature step is done to two thirds after `timeConstant_s`. `tooHot_c` is the reading of the overtemperature fault. */
   constructor(clock: Clock, timeConstant_s: number, tooHot_c = 130) {
     this.#clock = clock
     this.#timeConstant_s = timeConstant_s

@@ -24,7 +24,7 @@ import { brokenOff, Starts } from './kit/starts.ts'
 
 export type Service = {
   bench: Bench
-  /** The place where it listens: `http://127.0.0.1:8520`. */
+  /** The address of the service: `http://127.0.0.1:8520`. */
   url: string
   /** SHA-256 of its certificate, for people to compare; undefined without TLS. */
   readonly fingerprint: string | undefined

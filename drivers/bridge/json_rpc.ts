@@ -45,7 +45,7 @@ export class JsonRpc {
   readonly #refused: Parts['refused']
   readonly #pending = new Map<number, Pending>()
   #lastId = 0
-  /** One timer for the deadlines of all questions, because a timer for each would double the cost of a reading. */
+  /** The timer for the deadlines of all questions, because a timer for each would double the cost of a reading. */
   #alarm: { question: Pending; cancel(): void } | undefined
   /** Whether the program has sent anything since its line was opened. Before, it may still be loading its libraries. */
   isAwake = false

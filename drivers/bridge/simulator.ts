@@ -8,7 +8,7 @@ import { WithMount } from '../with_mount.ts'
 
 type SimulatedProgram = {
   description: Description
-  /** By operation: the share of failures, from 0 to 1. */
+  /** Keyed by operation: the share of failures, from 0 to 1. */
   failures: Readonly<Record<string, number>>
 }
 

@@ -8,7 +8,7 @@ type Line = { kind: 'line'; chip: string; line: number }
 type Part = { kind: 'part'; part: string; bus: number; address: number; pin?: string }
 export type Claim = { words: string; on: Line | Part }
 
-/** One name for the header's chip, whose label depends on the model. */
+/** The common name of the header's chip, whose label depends on the model. */
 const header = 'header'
 /** The header lines of each bus of a Raspberry Pi. */
 const busLines: Readonly<Record<number, readonly number[]>> = { 0: [0, 1], 1: [2, 3] }

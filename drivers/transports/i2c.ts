@@ -307,7 +307,7 @@ const noAnswer: Meaning = (part) => [
 ]
 const other: Meaning = (part, said) => ['device_failed', `${part}: ${said}`]
 
-/** By errno, because the package leaves `code` empty for most of these (fivdi/i2c-bus #36). */
+/** Keyed by errno, because the package leaves `code` empty for most of these (fivdi/i2c-bus #36). */
 const meanings: Record<number, Meaning> = {
   2: (part) => ['disconnected', `there is no bus for ${part}; switch it on (\`dtparam=i2c_arm=on\` in config.txt on a Raspberry Pi)`],
   6: noAnswer,

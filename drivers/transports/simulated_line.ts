@@ -52,7 +52,7 @@ class LineToSimulator<Settings> implements SimulatedLine {
   readonly #lost: ((reason: string) => void)[] = []
   readonly #closed: (() => void)[] = []
   readonly #watchers: OnWire[] = []
-  /** By direction: the arrival time of the last byte. */
+  /** Keyed by direction: the arrival time of the last byte. */
   readonly #freeAt = { to_device: 0, to_host: 0 }
   #state: Line['state'] = 'closed'
   #baud: number

@@ -13,7 +13,7 @@ import type { ContactWiring } from './wiring.ts'
 type StopInputPlace = ContactWiring
 
 type StopInput = {
-  /** Why a press would not be noticed now; undefined if it would. */
+  /** Says why a press would not be noticed now; undefined if it would. */
   readonly trouble: string | undefined
   close(): Promise<void>
 }

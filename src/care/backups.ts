@@ -85,7 +85,7 @@ export class Backups {
     await this.#plan(again_ms)
   }
 
-  /** Why the daily backup of today is missing; undefined if it is there. */
+  /** Says why the daily backup of today is missing; undefined if it is there. */
   get trouble(): string | undefined {
     return this.#failed
   }

@@ -69,7 +69,7 @@ export function hiddenSecrets(config: unknown): unknown {
   return JSON.parse(JSON.stringify(config, hide))
 }
 
-/** By name of a member that contains secrets under other names: the function that removes them. */
+/** Keyed by name of a member that contains secrets under other names: the function that removes them. */
 const hiders: Record<string, (value: unknown) => unknown> = { notify: withoutAddresses, command: withoutArguments }
 
 /** Removes the arguments of a bridge's program, which can be tokens and passwords. */

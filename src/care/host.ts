@@ -90,7 +90,7 @@ async function underVoltage(files: HostFiles): Promise<boolean | null> {
 }
 
 /**
- * By sensor of the processor: the temperature from which it is too hot. A Raspberry Pi throttles at 80 °C; processors of
+ * Keyed by sensor of the processor: the temperature from which it is too hot. A Raspberry Pi throttles at 80 °C; processors of
  * other computers are made for more.
  */
 const hotAt: Record<string, number> = {

@@ -39,7 +39,7 @@ export type FileChange = {
 /** A verified backup. */
 export type Opened = {
   manifest: Manifest
-  /** By name below the folder of the configuration: `config.json`, `topologies/…`. */
+  /** Keyed by name below the folder of the configuration: `config.json`, `topologies/…`. */
   config: ReadonlyMap<string, Buffer>
   /** Names in the archive that this version does not restore. */
   passed_over: readonly string[]

@@ -189,7 +189,7 @@ const noSocket: readonly string[] = ['ENOENT', 'ECONNREFUSED']
 const farAway = 'its computer cannot be reached; see that it is on and in the same network'
 const brokenOff = 'the connection broke off; try again'
 
-/** By error code: why no service answers at an address. */
+/** Keyed by error code: why no service answers at an address. */
 const unanswered: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there; see that the service runs, and that its port is right (benchd discover)',
   ENOTFOUND: 'nobody knows the name of its computer; check it, or write its address (benchd discover)',

@@ -5,7 +5,7 @@ import { parseJsonWithComments } from '../kit/json.ts'
 import { configPath, dataDir, topologiesDir } from './places.ts'
 
 export type Setting = {
-  /** Such as `listen.port` or `devices.shaker-1.settings.model`. */
+  /** For example `listen.port` or `devices.shaker-1.settings.model`. */
   name: string
   value: unknown
   from: 'flag' | 'environment' | 'file' | 'default'

@@ -27,7 +27,7 @@ export class Refused extends LabError {
 
 /** A bench must send its whole answer within this time, so that a slow sender does not hold a request open. */
 const answer_ms = 10_000
-/** The same limit for the answer to a stop. */
+/** The limit for the answer to a stop, which is shorter. */
 const stop_ms = 3000
 const longestAnswer = 16 * 1024 * 1024
 const longestSentence = 1000

@@ -13,7 +13,7 @@ import { tryToWithdraw } from './withdrawing.ts'
 
 /** DBOS continues only workflows of the same version: change this only with the meaning of a phase. */
 const version = 'journeys-1'
-/** By default DBOS gives a workflow up after 100 starts of the process. */
+/** No limit in practice: DBOS gives a workflow up after 100 starts of the process by default. */
 const mostRecoveries = 1e9
 /** The interval at which a bench is asked, also without an event. */
 const look_ms = 5000
@@ -60,10 +60,10 @@ const travel = DBOS.registerWorkflow(
 
 export class Journeys {
   readonly #options: JourneysOptions
-  /** By journey: what it waits for, and the number of the state in which it waits. */
+  /** Keyed by journey: what it waits for, and the number of the state in which it waits. */
   readonly #waiting = new Map<string, Waiting & { number: number; given_up?: boolean }>()
   readonly #wakers = new Map<string, { phase: Phase; wake: Wake }>()
-  /** By journey: the consecutive sweeps in which DBOS did not carry it out. */
+  /** Keyed by journey: the consecutive sweeps in which DBOS did not carry it out. */
   readonly #missed = new Map<string, number>()
   readonly #looking = new Set<Promise<unknown>>()
   #isClosing = false

@@ -60,7 +60,7 @@ export type JourneyState = {
   decided: number
   /** A sentence about a decision that was dropped because it was about an earlier state. */
   overtaken?: string | undefined
-  /** Why a person has to decide, and the phase in which the problem arose. */
+  /** Says why a person has to decide, and the phase in which the problem arose. */
   problem: { what: string; phase: Phase } | null
   outcome: 'done' | 'ended' | 'lost' | null
   bars: Bar[]

@@ -12,7 +12,7 @@ export type Identity = { model: string | null; serial_number: string | null; fir
 
 /** The range of a parameter, both ends included; `step` is its resolution. '' stands for no unit. */
 export type Limit = { min: number; max: number; unit: string; step?: number }
-/** By name of parameter: `speed`, `duration`, `temperature`, `g`. */
+/** Keyed by name of parameter: `speed`, `duration`, `temperature`, `g`. */
 export type Limits = Record<string, Limit>
 
 /** The features of a device besides its operations. `uninterruptible`: no stop ends a motion that has begun. */
@@ -93,7 +93,7 @@ export type Device = Commands & {
 
 /** A device with a program behind it, which describes itself and performs its operations by name. */
 export type SelfDescribed = {
-  /** By name, including those of the table; empty before the first description. */
+  /** Keyed by name, including those of the table; empty before the first description. */
   readonly operations: ReadonlyMap<string, OwnOperation>
   /** Whether it has ever described itself. */
   readonly isKnown: boolean

@@ -24,7 +24,7 @@ export class DeviceLatch {
   readonly #device_id: string
   readonly #around: Around
   #latch: Latch | undefined
-  /** By caller: the time of the last stop since the device was latched. */
+  /** Keyed by caller: the time of the last stop since the device was latched. */
   readonly #stops = new Map<string | null, number>()
 
   constructor(device_id: string, around: Around) {

@@ -21,7 +21,7 @@ const results = ['success', 'failed'] as const
 export class Ledger {
   /** Oldest first. An array, because a `Map` with steady insertions and deletions burdens the garbage collector. */
   #records: Kept[] = []
-  /** By device and operation. */
+  /** Keyed by device and operation. */
   readonly #counts = new Map<string, Map<string, Ends>>()
   readonly #history: OperationHistory | undefined
   readonly #now: () => number

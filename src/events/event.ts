@@ -64,7 +64,7 @@ export const eventNameRule = v.pipe(
 )
 
 const ends = new Set(['COMPLETED', 'FAILED', 'ABORTED'])
-/** By type of event: whether the event has to be synced before it is shown. */
+/** Keyed by type of event: whether the event has to be synced before it is shown. */
 const syncedFirst = new Map<string, (event: RuntimeEvent) => boolean>([
   ['INCIDENT', () => true],
   ['DEVICE', ({ status }) => status === 'FAULTED' || status === 'FAULT_CLEARED'],

@@ -48,7 +48,7 @@ export class LogRemoval {
     this.sweep()
   }
 
-  /** By execution: the sequence number up to which its events are removed. */
+  /** Keyed by execution: the sequence number up to which its events are removed. */
   get removed(): ReadonlyMap<string, number> {
     return this.#removed
   }

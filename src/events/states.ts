@@ -23,7 +23,7 @@ export interface StateSource {
   changes(): Iterable<Change>
   /** The values after the changes of the last call. */
   readonly standing: ReadonlyMap<string, string>
-  /** Why the values may be outdated, if they may; stored with them. */
+  /** Says why the values may be outdated, if they may; stored with them. */
   readonly damage?: string | undefined
 }
 
@@ -57,7 +57,7 @@ export class States {
   readonly #counts = new Map<string, number>()
   /** The changes that were taken from the sources and are not in the file yet; null for an ended run. */
   readonly #pending = new Map<string, Patch | null>()
-  /** By dropped run: its keys in the file. */
+  /** Keyed by dropped run: its keys in the file. */
   readonly #dropped = new Map<string, readonly string[]>()
   readonly #line = new StateLine()
   #isDirty = false
@@ -73,7 +73,7 @@ export class States {
   /** Whether the file may have a torn line at its end. */
   #isTorn = false
   #isUnsynced = false
-  /** Why the file is not trusted: a sync failed, or it holds lines that a later start must ignore. Until another file is begun, nothing counts as synced. */
+  /** Says why the file is not trusted: a sync failed, or it holds lines that a later start must ignore. Until another file is begun, nothing counts as synced. */
   #distrusted: Error | undefined
   /** Earlier files, which are removed when the log is synced up to the copy. */
   #old: { names: string[]; through: number } | undefined

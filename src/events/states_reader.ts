@@ -16,7 +16,7 @@ export const lastWithoutBench = 2
 
 export type SavedRun = {
   keys: Map<string, unknown>
-  /** Why the values may not be the last that were written; undefined if they are. */
+  /** Says why the values may not be the last that were written; undefined if they are. */
   damage: string | undefined
 }
 

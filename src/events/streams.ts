@@ -57,7 +57,7 @@ const mostAtOnce = 128
 
 export class Streams {
   #options: StreamsOptions
-  /** By execution; undefined is the channel of all events. A channel exists while it has a subscriber. */
+  /** Keyed by execution; undefined is the channel of all events. A channel exists while it has a subscriber. */
   readonly #channels = new Map<string | undefined, Channel>()
   /** The readers that this round has not served yet. A round writes the missing events to each reader. */
   #unserved: Iterator<Reader, undefined> | undefined

@@ -81,7 +81,7 @@ export class Connections {
   readonly #all = new Set<Connection>()
   /** Unprotected connections by address, the longest unprotected first. The map has only addresses with connections. */
   readonly #replaceable = new Map<string, Set<Connection>>()
-  /** By address and port of the client. */
+  /** Keyed by address and port of the client. */
   readonly #byPeer = new Map<string, Connection>()
   readonly #closings: TokenBuckets
   readonly #untaken: UntakenAnswers

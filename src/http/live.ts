@@ -16,7 +16,7 @@ type Rooms = LiveRooms & Streaming & { clock: Clock; log: Log; readings: Reading
 
 const route = routesOf<Rooms>('system')
 
-/** One board for each bench, so that each value is compared and serialized once for all connections. */
+/** The board of each bench, so that each value is compared and serialized once for all connections. */
 const boards = new WeakMap<Rooms['hub'], LiveBoard>()
 
 export const liveRoutes: Route<Rooms>[] = [

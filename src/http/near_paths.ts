@@ -5,7 +5,7 @@ import { nearest } from '../kit/did_you_mean.ts'
 /** Returns `; did you mean /api/devices?` if the path differs from a route only in slashes or one word, else nothing. */
 export function nearPath(path: string, patterns: readonly string[]): string {
   const given = path.split('/').filter(Boolean)
-  /** By index at which alone a route differs from the path: the routes' words. */
+  /** Keyed by index at which alone a route differs from the path: the routes' words. */
   const words = new Map<number, string[]>()
   for (const pattern of patterns) {
     const parts = pattern.split('/').filter(Boolean)

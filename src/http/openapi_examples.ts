@@ -27,7 +27,7 @@ const justShake = {
   start: ['plate'],
 }
 
-/** By name of parameter. */
+/** Keyed by name of parameter. */
 export const usual: Record<string, string | number> = {
   device_id: 'shaker-1',
   name: 'pad_1',
@@ -36,7 +36,7 @@ export const usual: Record<string, string | number> = {
   labware: 'P-0042',
 }
 
-/** By id of operation. */
+/** Keyed by id of operation. */
 export const examples: Record<string, Example> = {
   shakeDevice: { body: { speed: 500, duration: 10 } },
   centrifugeDevice: { ...onCentrifuge, body: { g: 500, duration: 60 } },

@@ -19,7 +19,7 @@ const css = 'text/css; charset=utf-8'
 const schema = 'application/schema+json'
 const javascript = 'text/javascript; charset=utf-8'
 
-/** By path: the file beside this module, and its content type. */
+/** Keyed by path: the file beside this module, and its content type. */
 const files: Record<string, [file: string, type: string]> = {
   '/': ['../../web/index.html', html],
   '/style.css': ['../../web/style.css', css],

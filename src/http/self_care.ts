@@ -74,7 +74,7 @@ export const selfCareRoutes: Route<Rooms>[] = [
 type Get = (path: string) => Promise<string>
 type Findings = v.InferOutput<typeof Finding>[]
 
-/** By bench: the doctor's examination under way, which simultaneous requests share. */
+/** Keyed by bench: the doctor's examination under way, which simultaneous requests share. */
 const underWay = new WeakMap<Rooms['places'], Promise<Findings>>()
 
 function examined({ places }: Rooms, ask: Get): Promise<Findings> {

@@ -86,7 +86,7 @@ export class Notifier implements Sink {
   readonly #journal: Journal<Entry>
   readonly #closing = new AbortController()
   readonly #receivers = new Map<string, Receiver>()
-  /** By thing: the number of messages that were left out in this minute, and the last of them. */
+  /** Keyed by thing: the number of messages that were left out in this minute, and the last of them. */
   readonly #quiet = new Map<string, { last?: Message; times: number }>()
   readonly #timers = new Set<() => void>()
   #waiting: Waiting[]

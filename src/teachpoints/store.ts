@@ -26,7 +26,7 @@ type Points = Map<string, Teachpoint>
 /** The author of a change: the name of a key. */
 type By = { by?: string }
 
-/** Its points are frozen. Each method that changes one rejects with `storage` if the change is not known to be stored. */
+/** Points are frozen. Each method that changes one rejects with `storage` if the change is not known to be stored. */
 export class Teachpoints {
   readonly #file: JsonFile<Content>
   readonly #history: TeachpointHistory

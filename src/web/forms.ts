@@ -4,7 +4,7 @@ import type { Capabilities } from '../clients/ts/benchd.ts'
 
 export type Field = {
   name: string
-  /** Such as `speed (rpm)`. */
+  /** For example `speed (rpm)`. */
   label: string
   kind: 'number' | 'text' | 'boolean' | 'choice'
   required: boolean

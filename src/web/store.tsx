@@ -29,7 +29,7 @@ export const link = signal<'connecting' | 'live' | 'lost'>('connecting')
 export const lostAt = signal(0)
 export const bench = signal<Bench | undefined>(undefined)
 export const scope = signal<'read' | 'operate' | 'admin'>('read')
-/** The reason why a key is asked for; undefined while there is a good one. */
+/** The sentence that says why a key is needed; undefined with a valid one. */
 export const keyWanted = signal<string | undefined>(undefined)
 /** The key for stops: that of this browser, also if the service refused it. Empty without a key. */
 export const stopKey = signal(localStorage.getItem(keyPlace) ?? '')
@@ -45,7 +45,7 @@ export const route = signal(routeOf(location.hash))
 /** The seconds of a simulated instrument in one real second. */
 export const timeScale = signal(1)
 export const needs = computed(() => needsOf(state.value))
-/** By `operation_id`: the end of the running operation in `ticks`, from the seconds left when it was first seen. */
+/** Keyed by `operation_id`: the end of the running operation in `ticks`, from the seconds left when it was first seen. */
 export const ends = signal<Record<string, number>>({})
 
 /** The service's time and the monotonic time here at one moment, since a tablet may have any date. */
@@ -298,7 +298,7 @@ export function withdrawStop(): void {
   notice.value = { text: 'The stop was withdrawn without an answer of the service. Devices may still move: look at each.', bad: true }
 }
 
-/** Why buttons that change something are disabled; undefined if they are enabled. */
+/** Says why buttons that change something are disabled; undefined if they are enabled. */
 export const refusal = computed(() => {
   if (link.value !== 'live') return 'The page has no connection to the service, and shows an old state.'
   if (scope.value === 'read') return 'This key can only read. Use a key of scope operate.'

@@ -8,7 +8,7 @@ import { coordColumns } from './columns.ts'
 type TeachpointChange = {
   name: string
   what: 'new' | 'changed' | 'same' | 'missing'
-  /** By member, such as `coords.x`. */
+  /** Keyed by member, such as `coords.x`. */
   members: Record<string, { from: unknown; to: unknown }>
 }
 

@@ -18,7 +18,7 @@ const joint = {
   gripper: 'gripper_deg',
 }
 
-/** By type of coordinates: the columns of their members. */
+/** Keyed by type of coordinates: the columns of their members. */
 export const coordColumns: Record<string, Record<string, string>> = { cartesian, joint }
 
 const place = ['device_id', 'name', 'coord_type']

@@ -47,7 +47,7 @@ export class DrivenEquipment implements Equipment {
   readonly #forgives: boolean
   readonly #clock: Clock
   readonly #simulators: ReadonlyMap<string, SimulatorHand>
-  /** By device: the queue of its callers, of which a device with several sites may have several. */
+  /** Keyed by device: the queue of its callers, of which a device with several sites may have several. */
   readonly #queues = new Map<string, SerialQueue>()
 
   constructor({ registry, teachpoints, forgives, clock, simulators = new Map() }: DrivenEquipmentOptions) {

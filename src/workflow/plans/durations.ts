@@ -9,11 +9,11 @@ const Sample = v.pipe(v.number(), v.finite(), v.minValue(0))
 export const LearnedDurations = v.strictObject({
   operations: v.record(v.string(), v.array(Sample)),
   hops: v.record(v.string(), v.array(Sample)),
-  /** By device. */
+  /** Keyed by device. */
   initializations: v.optional(v.record(v.string(), v.array(Sample)), {}),
-  /** By device, in seconds for one °C. */
+  /** Keyed by device, in seconds for one °C. */
   heating: v.optional(v.record(v.string(), v.array(Sample)), {}),
-  /** By device: each opening for an arm, also if the device was open already. */
+  /** Keyed by device: each opening for an arm, also if the device was open already. */
   openings: v.optional(v.record(v.string(), v.array(Sample)), {}),
 })
 export type LearnedDurations = v.InferOutput<typeof LearnedDurations>

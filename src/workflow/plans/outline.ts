@@ -187,7 +187,7 @@ type Named = { name?: string | undefined }
 /** Assigns unique names: the given one, or the default with a number if that is taken. */
 class Naming {
   readonly #taken = new Set<string>()
-  /** By default name: the last number that was tried. */
+  /** Keyed by default name: the last number that was tried. */
   readonly #tried = new Map<string, number>()
 
   /** Throws if two have the same given name. */

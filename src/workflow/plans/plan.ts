@@ -36,7 +36,7 @@ export type ThreadPlan = {
 export type StepPlan = {
   /** Unique in a thread. */
   name: string
-  /** Such as `threads.plate.steps[2].cases.complete[0]`. */
+  /** For example `threads.plate.steps[2].cases.complete[0]`. */
   path: string
   /** The labware that this step sends for, directly by its methods or through the threads that these bring. */
   feeds: ReadonlySet<string>
@@ -54,7 +54,7 @@ export type StepList = { path: string; steps: readonly StepPlan[] }
 
 export type MethodPlan = {
   name: string
-  /** Such as `methods.shake_it`. */
+  /** For example `methods.shake_it`. */
   path: string
   actions: readonly ActionPlan[]
   /** The threads that own the method, by name. */
@@ -68,11 +68,11 @@ export type MethodPlan = {
 export type ActionPlan = {
   /** Unique in a method. */
   name: string
-  /** Such as `methods.shake_it[0]`. */
+  /** For example `methods.shake_it[0]`. */
   path: string
   /** The devices of which one is used; none for an action without a device. */
   devices: readonly string[]
-  /** The same devices as candidates for the scheduler. */
+  /** These devices as candidates for the scheduler. */
   candidates: readonly { device: string }[]
   /** The labware that must be at the device; `*` is that of the owner. */
   labware: readonly string[]

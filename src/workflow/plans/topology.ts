@@ -27,7 +27,7 @@ export type KnownDevice = {
   type: string | null
   /** The number of its sites for labware. */
   sites: number
-  /** Its operations, with their durations in simulations, s. */
+  /** The operations of the device, with their durations in simulations, s. */
   operations: ReadonlyMap<string, { seconds?: number | undefined }>
   /** The known limits of its parameters. */
   limits: Limits

@@ -11,7 +11,7 @@ type Emit = (event_name: string, context: Context, execution_id: string) => unkn
 
 type Around = {
   isTakenUp(execution_id: string): boolean
-  /** By execution: why it cannot be restored, if there is another reason than the restart. */
+  /** Keyed by execution: why it cannot be restored, if there is another reason than the restart. */
   reasons?: ReadonlyMap<string, string>
   /** Yields the events of an execution in the log. */
   events(execution_id: string): AsyncIterable<RuntimeEvent>
