@@ -45,7 +45,7 @@ const Members = v.strictObject({
     }),
     {},
   ),
-  clamp_s: v.optional(Quantity(0.1, 10, 's', 'The clamp needs so long, either way'), 1),
+  clamp_s: v.optional(Quantity(0.1, 10, 's', 'Time of the clamp in either direction'), 1),
 })
 
 export const settings = v.pipe(
