@@ -1,4 +1,4 @@
-// A device on what it hangs on: a serial port or pins of this computer, or its simulation.
+// Makes a device with its link: a serial port or pins of this computer, or a simulation.
 
 import type { Device, Link } from '../src/devices/device.ts'
 import type { Clock } from '../src/kit/clock.ts'
@@ -13,12 +13,12 @@ import { tcpLine } from './transports/tcp_line.ts'
 
 export type Attached = { device: Device; link: Link & { onWire(watch: OnWire): void } }
 
-/** The end of an instrument's line: at a serial port of this computer, or at a box on the network that has one. */
+/** The end of an instrument's line: at a serial port of this computer, or at a serial box on the network. */
 export type LineTransport = { kind: 'serial'; path: string } | { kind: 'tcp'; host: string; port: number }
-/** A line for a driver on one, nothing but its name for one on pins: the settings say which. */
+/** The line of a serial driver; for a driver on pins only the kind, since its settings name the pins. */
 export type RealTransport = LineTransport | { kind: 'pins' }
 
-/** Opens nothing yet. `hardware` gives the pins and buses, one for all devices. The transport is of the driver's kind. */
+/** Makes the device without opening its link. `hardware` gives the pins and buses, shared by all devices. The transport fits the driver. */
 export function attached(
   driver: AnyDriver,
   { transport, settings, clock, hardware }: { transport: RealTransport; settings: unknown; clock: Clock; hardware: Hardware },
@@ -33,7 +33,7 @@ export function attached(
   return { device: driver.open({ line: link, clock, settings }), link }
 }
 
-/** `clock` is the instrument's time, `wire` ours. */
+/** Makes a simulated device. `clock` is the instrument's time, `wire` the real time. */
 export function simulated(
   driver: AnyDriver,
   { settings, clock, wire }: { settings: unknown; clock: Clock; wire: Clock },

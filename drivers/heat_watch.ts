@@ -1,4 +1,4 @@
-// Watches whether an instrument heats as it was set to: each reading is held against the one before and against what was set.
+// Watches whether an instrument heats to its set point: compares each reading with the previous one and the set point.
 
 import { isRefusal } from '../src/devices/failure.ts'
 import { LabError } from '../src/errors.ts'
@@ -6,20 +6,20 @@ import type { Clock } from '../src/kit/clock.ts'
 
 /** Units: °C and seconds. */
 export type Warming = {
-  /** No reading may ever be above this. */
+  /** The highest permitted reading. */
   hottest: number
-  /** Nor so much above what was set. */
+  /** The highest permitted excess over the set point. */
   overshoot: number
-  /** The temperature that must be gained within the time, while the plate is more than `below` too cold. */
+  /** The rise that is required within `within_s` while the plate is more than `below` too cold. */
   gain: number
   within_s: number
   below: number
 }
 
-/** Unit: °C. No plate has another temperature: whatever says so is not a thermometer. */
+/** The range of plausible readings in °C. */
 const believable = { min: -50, max: 150 }
 
-/** Returns a temperature that an instrument tells; throws `device_failed` for one that no plate has. */
+/** Returns the reported temperature. Throws `device_failed` for an impossible one. */
 export function believed(temperature: number): number {
   if (temperature >= believable.min && temperature <= believable.max) return temperature
   throw new LabError('device_failed', `it says that it has ${temperature} °C, which cannot be; see to its sensor`)
@@ -37,12 +37,12 @@ export class HeatWatch {
     this.#warming = warming
   }
 
-  /** The set point in °C; null while it is not to heat. */
+  /** The set point in °C; null while it does not heat. */
   get target(): number | null {
     return this.#heating?.target ?? null
   }
 
-  /** From now on it heats to `target`; `reading` is what it has now. Returns a function that takes that back, where the instrument refuses. */
+  /** Begins to watch the heating to `target` from the present `reading`. Returns a function that undoes this if the instrument refuses. */
   begin(target: number, reading: number): () => void {
     const before = this.#heating
     const ceiling = Math.max(target, reading) + this.#warming.overshoot
@@ -52,12 +52,12 @@ export class HeatWatch {
     }
   }
 
-  /** From now on it does not heat. */
+  /** Ends the watch. */
   end(): void {
     this.#heating = undefined
   }
 
-  /** Has the heater switched off. From the first byte on the heater may be off, so it is watched again only where the instrument refuses. */
+  /** Switches the heater off and ends the watch with the first byte; continues it if the instrument refuses. */
   async endBy(switchOff: () => Promise<void>): Promise<void> {
     const before = this.#heating
     this.end()
@@ -70,8 +70,8 @@ export class HeatWatch {
   }
 
   /**
-   * Reads a temperature, if there is one to be read, and throws `device_failed` where it is wrong. Calls `switchOff` before it throws that, and also where the reading
-   * fails while the instrument heats, for then nobody sees what the heater does.
+   * Reads a temperature, if there is one, and throws `device_failed` if it is wrong. Calls `switchOff` before it throws that, and also if the reading
+   * fails while the instrument heats, because the heater is then unobserved.
    */
   async check(read: () => Promise<number | undefined>, switchOff: () => void): Promise<void> {
     try {
@@ -90,20 +90,20 @@ export class HeatWatch {
     }
   }
 
-  /** Says what is wrong with a reading, in words; undefined when nothing is. */
+  /** Returns the fault of a reading in words, if there is one. */
   wrongWith(temperature: number): string | undefined {
     if (temperature > this.#warming.hottest) return `it has ${temperature} °C, hotter than it may ever be`
     return this.wrongWhileHeating(temperature)
   }
 
-  /** Judges the temperature in the same way while heating, but for `hottest`. */
+  /** Checks the reading of a heating instrument, without `hottest`. */
   wrongWhileHeating(temperature: number): string | undefined {
     const heating = this.#heating
     if (!heating) return undefined
     const { overshoot, gain, within_s, below } = this.#warming
     const { target, ceiling, mark } = heating
     if (temperature > ceiling) return `it has ${temperature} °C and was set to ${target} °C`
-    // The instrument may cool down to a lower target, but not warm up again on the way.
+    // On the way to a lower set point the plate may only cool.
     heating.ceiling = Math.max(target + overshoot, Math.min(ceiling, temperature + overshoot))
     const now = this.#clock.now()
     const warm = temperature > target - below || temperature >= mark.temperature + gain
@@ -113,12 +113,12 @@ export class HeatWatch {
   }
 }
 
-/** Returns the error for a heater that was switched off and is on all the same. */
+/** Makes the error for a heater that is on although it was switched off. */
 export function heaterStillOn(): LabError {
   return new LabError('device_failed', 'its heater was switched off and is still on; use its power switch')
 }
 
-/** Whether an error means that nobody sees any more what the heater does. A stop and a loss are seen to by others. */
+/** Whether an error leaves the heater unobserved. Stops and losses of the link are handled elsewhere. */
 export function isBlind(error: unknown): boolean {
   return error instanceof LabError && (error.code === 'no_reply' || error.code === 'device_failed')
 }

@@ -1,4 +1,4 @@
-// The catalogue: the drivers by the name that a configuration gives them. Each is loaded when it is first used.
+// The catalogue of drivers by their names in a configuration. Each driver is loaded when it is first used.
 
 import type { AnyDriver, Driver, PinsDriver } from './driver.ts'
 

@@ -1,5 +1,5 @@
-// Contacts that must be closed while something runs. Opening counts at once; closing only after 50 ms of quiet. A contact is active
-// while it is closed, so that a wire that is cut reads as open.
+// Contacts that must be closed while an operation runs. Opening counts at once, closing only after 50 ms without a change. A contact is active
+// while it is closed, so that a cut wire reads as open.
 
 import { LabError, messageOf } from '../src/errors.ts'
 import { sleep } from '../src/kit/clock.ts'
@@ -7,7 +7,7 @@ import type { Board } from './transports/board.ts'
 import { type Pin, readAgain } from './transports/pin.ts'
 
 const quiet_ms = 50
-/** An edge may be lost, so they are looked at as well. */
+/** The interval at which contacts are also read, since an edge may be lost. */
 const poll_ms = 100
 
 export class Interlocks {
@@ -17,7 +17,7 @@ export class Interlocks {
   #release = () => {}
   #armed = false
 
-  /** `words` say of each pin what opens with it: `its lid`; those that the board has not are passed over. `broken` must switch off. */
+  /** `words` names by pin the opening part, such as `its lid`; pins that the board lacks are ignored. `broken` must switch off. */
   constructor(board: Board, words: Readonly<Record<string, string>>, broken: (error: LabError) => void) {
     this.#board = board
     this.#broken = broken
@@ -25,7 +25,7 @@ export class Interlocks {
     this.#contacts = there.map(([name, words]) => ({ words, pin: board.pin(name) }))
   }
 
-  /** Throws `interlock` unless all are closed, and stay so for 50 ms. From then on an opening calls `broken`, once. */
+  /** Throws `interlock` unless all are closed for 50 ms. From then on an opening calls `broken`, once. */
   async arm(signal: AbortSignal): Promise<void> {
     this.disarm()
     let opened: string | undefined
@@ -58,7 +58,7 @@ export class Interlocks {
     this.#release = () => {}
   }
 
-  /** Which is open, in words. */
+  /** Returns the open part in words, if there is one. */
   async #opened(): Promise<string | undefined> {
     for (const { words, pin } of this.#contacts) if (!(await pin.read())) return words
     return undefined

@@ -1,4 +1,4 @@
-// The operations that run on a device. Each ends with its own signal, with a stop, and with the loss of the line.
+// Runs the operations of a device. Each ends with its own signal, a stop, or the loss of the line.
 
 import type { Link } from '../src/devices/device.ts'
 import { connectionLost } from '../src/devices/failure.ts'
@@ -6,9 +6,9 @@ import { LabError } from '../src/errors.ts'
 import { EarlyEnd } from './early_end.ts'
 
 export class OperationRunner {
-  /** A controller for each operation. `AbortSignal.any` with a signal that lasts would leave a trace of each there for good (Node 20). */
+  /** A controller for each operation. On Node 20, `AbortSignal.any` with a long-lived signal leaks memory. */
   readonly #now = new Set<AbortController>()
-  /** The gentle end of the operation that runs. */
+  /** The early end of the running operation. */
   readonly early = new EarlyEnd()
 
   constructor(line: Pick<Link, 'onLost' | 'advice'>) {
@@ -19,7 +19,7 @@ export class OperationRunner {
     return this.#now.size === 0
   }
 
-  /** Ends every operation with this error; none puts anything more on the wire. */
+  /** Ends every operation with this error, so that none writes any more. */
   end(error: LabError): void {
     for (const going of this.#now) going.abort(error)
   }
@@ -29,7 +29,7 @@ export class OperationRunner {
     this.end(new LabError('stopped', 'interrupted by a stop'))
   }
 
-  /** Makes an operation as the service calls it. `work` receives a signal that is aborted by whatever ends the operation. */
+  /** Makes an operation for the service to call. `work` receives a signal that is aborted when the operation has to end. */
   operation<Params, Result>(work: (params: Params, going: AbortSignal) => Promise<Result>) {
     return async (params: Params, signal: AbortSignal): Promise<Result> => {
       signal.throwIfAborted()
@@ -50,7 +50,7 @@ export class OperationRunner {
   }
 }
 
-/** Waits for the work no longer than until the signal is aborted, and rejects with its reason then. A stop ends the work itself. */
+/** Waits for the work until the signal is aborted, then rejects with its reason. The work itself is not ended. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason)

@@ -8,15 +8,15 @@ export class Outputs {
   readonly #pins: readonly Pin[]
   readonly #throttles: readonly Throttle[]
 
-  /** The pins are relays, which alone are enough to switch off; throttles come on top. */
+  /** The pins are relays, which switch off by themselves; throttles are set to zero in addition. */
   constructor(pins: readonly Pin[], throttles: readonly Throttle[] = []) {
     this.#pins = pins
     this.#throttles = throttles
   }
 
   /**
-   * All of it is inactive when this returns. What cannot be written keeps nothing else on: throws `stop_not_sent` afterwards if a
-   * relay could not, and rejects with `device_failed` if only a throttle could not. Resolves when no earlier write can come after.
+   * Switches all outputs off before it returns, also if some fail. Then it throws `stop_not_sent` if a
+   * relay failed, and rejects with `device_failed` if only a throttle failed. Resolves when no earlier write can follow.
    */
   offNow(): Promise<void> {
     const relays = this.#pins.map((pin) => attempt(() => pin.writeNow(false)))
@@ -29,7 +29,7 @@ export class Outputs {
   }
 }
 
-/** Makes the error for a device that was to be switched off because of `why`, and could not be. */
+/** Makes the error for a device that could not be switched off because of `why`. */
 export function stillOn(why: LabError, cause: unknown): LabError {
   if (!(cause instanceof LabError && cause.code === 'stop_not_sent')) return why
   return new LabError('device_failed', `${why.message}. That could not be done (${cause.message}): use its red button`, { cause })

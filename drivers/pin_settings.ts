@@ -7,12 +7,12 @@ import { type BoardPlan, PinWiring } from './transports/wiring.ts'
 type Planned = BoardPlan['pins'][string]
 type Wiring = Omit<Planned, 'mode'>
 
-/** A number between two limits, with its unit. */
+/** Makes the schema of a number between two limits, with its unit. */
 export function Quantity(least: number, most: number, unit: string, description: string) {
   return described(v.pipe(v.number(), v.minValue(least), v.maxValue(most)), description, unit)
 }
 
-/** The wiring of a pin, with what it is for. */
+/** Makes the schema of a pin's wiring, with its purpose. */
 export function Wired(description: string) {
   return described(PinWiring, description)
 }
@@ -20,7 +20,7 @@ export function Wired(description: string) {
 /** The contact of an emergency stop, which every device on pins may have. */
 export const EmergencyStop = v.optional(Wired('Input: active while the emergency stop is not pressed'))
 
-/** Plans the pins that are wired, all in one mode. */
+/** Plans the wired pins, all in one mode. */
 export function planned(mode: Planned['mode'], pins: Record<string, Wiring | undefined>): BoardPlan['pins'] {
   return Object.fromEntries(Object.entries(pins).flatMap(([name, wiring]) => (wiring ? [[name, { ...wiring, mode } as Planned]] : [])))
 }

@@ -9,7 +9,7 @@ export type ErrorTable = {
   readonly codes: Readonly<Record<number, Meaning>>
   /** Meanings for ranges of numbers. A number without a row in `codes` takes the meaning of the first group that holds it. */
   readonly groups?: readonly { holds(code: number): boolean; meaning: Meaning }[]
-  /** The place where a person looks up numbers without a known meaning, such as `the manual of the a4S`. */
+  /** The document that explains numbers without a known meaning, such as `the manual of the a4S`. */
   readonly manual: string
   /** How the instrument writes a number; `error 12` by default. */
   readonly write?: (code: number) => string

@@ -1,4 +1,4 @@
-// A driver's simulator on a pseudo-terminal: an instrument for any program that opens serial ports.
+// Serves a driver's simulator on a pseudo-terminal, for programs that open serial ports.
 
 import * as v from 'valibot'
 import { type Clock, scaled, systemClock } from '../src/kit/clock.ts'
@@ -9,20 +9,20 @@ import type { Fault } from './transports/simulated_line.ts'
 import type { Simulator } from './transports/simulator.ts'
 
 export type Served = {
-  /** The place where to open it. */
+  /** The path of the terminal. */
   readonly path: string
   readonly simulator: Simulator
-  /** Makes a fault; false when this instrument cannot have it. */
+  /** Simulates a fault. Returns false for a fault that this instrument cannot have. */
   setFault(fault: Fault): boolean
-  /** Mends it. One that was unplugged is plugged in again, at another path unless there is a link. */
+  /** Clears the faults. An unplugged instrument is plugged in again, at another path unless there is a link. */
   clearFaults(): Promise<void>
   /** Unplugs it and switches it off. */
   close(): Promise<void>
 }
 
 /**
- * `settings` are the driver's, unchecked. `time_scale` makes the instrument's own time so many times as fast as `clock`; the
- * bytes cross at once. The instrument cannot tell at which speed the port was opened, so it takes any.
+ * `settings` are those of the driver, unchecked. `time_scale` is the speed of the instrument's time relative to `clock`; the
+ * bytes are not delayed. The instrument accepts any baud rate, because it cannot know that of the port.
  */
 export async function serveOnPty<Settings>(
   driver: Driver<Settings>,

@@ -1,8 +1,8 @@
-// The parts of simulated shakers. Tables and heaters hold no timer: where a part is now follows from when it was last set.
+// The parts of simulated shakers. Tables and heaters need no timer, since their state follows from the last setting and its time.
 
 import type { Clock } from '../src/kit/clock.ts'
 
-/** A table that turns, and takes its time to get faster and slower. Speeds are in rpm. */
+/** A turning table that accelerates and decelerates. Speeds are in rpm. */
 export class Table {
   readonly #clock: Clock
   readonly #rpmPerSecond: number
@@ -28,7 +28,7 @@ export class Table {
     return this.speed > 0 || this.#target > 0
   }
 
-  /** How many seconds it takes from now to the speed that was set. */
+  /** The seconds from now until the set speed is reached. */
   get seconds(): number {
     return Math.abs(this.#target - this.speed) / this.#rpmPerSecond
   }
@@ -38,7 +38,7 @@ export class Table {
     this.#target = rpm
   }
 
-  /** At rest from one moment to the next. */
+  /** Stops at once. */
   block(): void {
     this.#from = { speed: 0, at: this.#clock.now() }
     this.#target = 0
@@ -47,7 +47,7 @@ export class Table {
 
 const room_c = 22
 
-/** A plate or a chamber that is heated; in °C. */
+/** A heated plate or chamber; temperatures are in °C. */
 export class Heater {
   readonly #clock: Clock
   readonly #timeConstant_s: number
@@ -56,7 +56,7 @@ export class Heater {
   #target: number | undefined
   #tooHot = false
 
-  /** After `timeConstant_s`, two thirds of the way to a new temperature are done; `tooHot_c` is the temperature of a part that is too hot. */
+  /** A temperature step is done to two thirds after `timeConstant_s`. `tooHot_c` is the reading of the overtemperature fault. */
   constructor(clock: Clock, timeConstant_s: number, tooHot_c = 130) {
     this.#clock = clock
     this.#timeConstant_s = timeConstant_s
@@ -79,19 +79,19 @@ export class Heater {
     return goal + (temperature - goal) * Math.exp(-(this.#clock.now() - at) / 1000 / this.#timeConstant_s)
   }
 
-  /** Undefined switches it off. */
+  /** Sets the target; undefined switches the heater off. */
   heatTo(target: number | undefined): void {
     this.#from = { temperature: this.#real, at: this.#clock.now() }
     this.#target = target
   }
 
-  /** While it is too hot its sensor says so; afterwards it is as it was. */
+  /** Simulates overtemperature at the sensor, without a lasting effect. */
   setTooHot(tooHot: boolean): void {
     this.#tooHot = tooHot
   }
 }
 
-/** Timers that are all called off together. */
+/** Timers that are cancelled together. */
 export class Timers {
   readonly #clock: Clock
   readonly #set = new Set<() => void>()

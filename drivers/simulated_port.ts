@@ -6,15 +6,15 @@ import type { InstrumentEnd } from './transports/simulator.ts'
 import { WithMount } from './with_mount.ts'
 
 type Port = Omit<InstrumentEnd<unknown>, 'settings'> & {
-  /** A line of more characters is noise. */
+  /** The most characters of a line; longer ones are noise. */
   longest: number
-  /** How long the instrument thinks before each answer. */
+  /** The delay of each answer. */
   answer_ms: number
   /** The characters at the end of each line of the instrument. */
   ending: string
-  /** The only speed at which the instrument understands anything, in baud; absent where it takes any. */
+  /** The only baud rate that the instrument understands; absent if it accepts any. */
   speed?: number
-  /** Is called with each line that the host sends, without its end. */
+  /** Called with each line of the host, without its end. */
   hear(line: string): void
 }
 
@@ -29,17 +29,17 @@ export class TextPort extends WithMount<Port> {
     for (const line of this.#lines(bytes)) hear(line)
   }
 
-  /** Sends a line once the instrument has thought. */
+  /** Sends a line after the delay. */
   say(text: string): void {
     this.#answers.after(this.at.answer_ms, () => this.at.send(Buffer.from(`${text}${this.at.ending}`, 'latin1')))
   }
 
-  /** Drops the answers that are still to come. */
+  /** Drops the delayed answers. */
   clear(): void {
     this.#answers.clear()
   }
 
-  /** Hears and says nothing any more. */
+  /** Ends both directions. */
   powerOff(): void {
     this.#isOff = true
     this.clear()

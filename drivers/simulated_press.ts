@@ -1,4 +1,4 @@
-// A simulated press, and the carriage that brings the plate under it: the common part of the simulated sealers.
+// A simulated press with the carriage that brings the plate under it, for the simulated sealers.
 
 import type { Clock } from '../src/kit/clock.ts'
 import { Timers } from './simulated_parts.ts'
@@ -6,17 +6,17 @@ import { WithMount } from './with_mount.ts'
 
 type CarriagePosition = 'in' | 'between' | 'out'
 
-type Options = {
+type PressOptions = {
   clock: Clock
-  /** The first position of the carriage, and the time that it takes from one end to the other. */
+  /** The first position of the carriage, and its travel time. */
   place: CarriagePosition
   carriage_ms: number
   jammed(): boolean
-  /** Is called instead of a motion that a jam prevents. */
+  /** Called instead of a motion that a jam prevents. */
   fail(part: 'carriage' | 'press'): void
 }
 
-export class SimulatedPress extends WithMount<Options> {
+export class SimulatedPress extends WithMount<PressOptions> {
   readonly #motion = new Timers(this.at.clock)
   #place = this.at.place
   #pressed = false
@@ -40,7 +40,7 @@ export class SimulatedPress extends WithMount<Options> {
     return this.#seals
   }
 
-  /** Moves the carriage, and calls `then` when it has arrived, or at once when it is there. */
+  /** Moves the carriage. Calls `then` on arrival, at once if it is there. */
   travel(to: CarriagePosition, then: () => void): void {
     if (this.#place === to) then()
     else if (this.at.jammed()) this.at.fail('carriage')
@@ -53,7 +53,7 @@ export class SimulatedPress extends WithMount<Options> {
     }
   }
 
-  /** Presses for so long, which includes the way down and up. */
+  /** Presses for that time, including the way down and up. */
   press(ms: number, then: () => void): void {
     if (this.at.jammed()) {
       this.at.fail('press')
@@ -67,13 +67,13 @@ export class SimulatedPress extends WithMount<Options> {
     })
   }
 
-  /** Moves for so long. */
+  /** Moves for that time. */
   takes(ms: number, then: () => void): void {
     this.#moving = true
     this.#motion.after(ms, then)
   }
 
-  /** Ends every motion where it is. */
+  /** Ends every motion in place. */
   stand(): void {
     this.#motion.clear()
     this.#moving = false
@@ -84,7 +84,7 @@ export class SimulatedPress extends WithMount<Options> {
     this.#pressed = false
   }
 
-  /** Ends every motion and puts the carriage there. */
+  /** Ends every motion and places the carriage there. */
   standAt(place: CarriagePosition): void {
     this.stand()
     this.#place = place

@@ -1,11 +1,11 @@
-// The speed of something that turns, from the pulses of a sensor.
+// Measures a speed from the pulses of a sensor.
 
 import type { Clock } from '../src/kit/clock.ts'
 import type { Pin } from './transports/pin.ts'
 
-/** Pulses older than this say nothing any more. */
+/** The age of the oldest pulses that count. */
 const window_ms = 2000
-/** Without a pulse for so long it is at rest; slower than a turn in this it must not be made to run. */
+/** The time without a pulse that counts as rest. A permitted speed must have a turn in less than this. */
 export const rest_ms = 1500
 const mostPulses = 4096
 
@@ -15,7 +15,7 @@ export class Tachometer {
   readonly #pulsesPerTurn: number
   #pulses: number[] = []
   #end = () => {}
-  /** The number of pulses since it began to count. */
+  /** The pulses since `begin`. */
   count = 0
 
   constructor(pin: Pin, clock: Clock, pulsesPerTurn: number) {
@@ -39,13 +39,13 @@ export class Tachometer {
     this.#end = () => {}
   }
 
-  /** Unit: rpm. A speed that falls is seen while the next pulse is still awaited. */
+  /** The speed in rpm. It falls already while the next pulse is awaited. */
   get rpm(): number {
     const now = this.#clock.now()
     const pulses = this.#pulses.filter((at) => now - at <= window_ms)
     const [first, last] = [pulses[0], pulses.at(-1)]
     if (first === undefined || last === undefined || last === first || now - last > rest_ms) return 0
-    // Pulses that were reported together came one after the other before that moment.
+    // Pulses that were reported together came before that moment, one after the other.
     const counted = pulses.filter((at) => at > first).length
     const interval_ms = Math.max((last - first) / counted, now - last)
     return 60_000 / (interval_ms * this.#pulsesPerTurn)

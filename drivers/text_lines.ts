@@ -1,4 +1,4 @@
-// Lines of text on a serial line, whichever of CR, LF and CRLF ends them.
+// Lines of text on a serial line, ended by CR, LF or CRLF.
 
 import type { Found } from './transports/exchange.ts'
 
@@ -10,7 +10,7 @@ export function nextLine(buffer: Buffer): Found<string> | undefined {
   return text ? { used: end + 1, frame: text } : { used: end + 1 }
 }
 
-/** Gathers bytes and returns the lines that are whole; a simulator's end of the same. What is longer than `longest` is noise. */
+/** Makes a simulator's reader, which collects bytes and returns whole lines. Lines over `longest` are noise. */
 export function lineReader(longest: number): (bytes: Uint8Array) => string[] {
   let received = ''
   return (bytes) => {

@@ -12,14 +12,14 @@ export class Tripwire {
   readonly #allOff: () => Promise<void>
   #tripped: LabError | undefined
 
-  /** `allOff` must have set all pins when it returns. */
+  /** `allOff` must set all pins before it returns. */
   constructor(board: Board, allOff: () => Promise<void>) {
     this.going = new OperationRunner(board)
     this.#allOff = allOff
     board.onLost(() => void allOff().catch(() => undefined))
   }
 
-  /** Switches everything off and ends what goes on. The first reason stays until the wire is reset. */
+  /** Switches everything off and ends the operations. The first reason stays until `reset`. */
   readonly trip = (error: LabError): void => {
     const why = this.#tripped ?? error
     this.#tripped = why
@@ -29,7 +29,7 @@ export class Tripwire {
     this.going.end(error)
   }
 
-  /** Makes an operation that is refused once the device was switched off, also before the service has heard of that. */
+  /** Makes an operation that is refused after a trip, also before the service has learned of it. */
   operation<Params, Result>(work: (params: Params, going: AbortSignal) => Promise<Result>) {
     return this.going.operation((params: Params, going) => {
       this.mustBeIntact()
@@ -47,7 +47,7 @@ export class Tripwire {
     if (this.#tripped) throw this.#tripped
   }
 
-  /** Stops the device: the pins are set when this returns. Throws `device_failed` when the relay, named in words, still says that it is on. */
+  /** Stops the device; the pins are set when this returns. Throws `device_failed` if the relay, named by `words`, still reads as on. */
   async halt(words: string, relay: Pin): Promise<void> {
     this.going.stop()
     await this.#allOff()

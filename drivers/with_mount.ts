@@ -1,7 +1,7 @@
-// The base of devices and simulators. It keeps what an instance was made with, so that a field can be made from it where it is declared.
+// The base of devices and simulators. It keeps the constructor's argument as `at`, so that field initializers can use it.
 
 export class WithMount<At> {
-  /** The line or the board, the clock and the settings of a device; the instrument's end of the line for a simulator. */
+  /** For a device: its line or board, clock and settings. For a simulator: the instrument's end of the line. */
   protected readonly at: At
 
   constructor(at: At) {

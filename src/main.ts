@@ -24,7 +24,7 @@ import { brokenOff, Starts } from './kit/starts.ts'
 
 export type Service = {
   bench: Bench
-  /** The place where it listens: `http://127.0.0.1:8520`. */
+  /** The address of the service: `http://127.0.0.1:8520`. */
   url: string
   /** SHA-256 of its certificate, for people to compare; undefined without TLS. */
   readonly fingerprint: string | undefined
@@ -32,7 +32,7 @@ export type Service = {
   close(): Promise<void>
 }
 
-type Options = {
+type ServiceOptions = {
   data_dir: string
   /** The file that the configuration is from, for backups and to be read again. */
   source?: Source | undefined
@@ -47,11 +47,14 @@ type Options = {
 }
 
 /** Rejects with `config`, `in_use` for its folder or `conflict` for its port when it cannot be started; nothing is left running then. */
-export function startService(config: Config, options: Options): Promise<Service> {
+export function startService(config: Config, options: ServiceOptions): Promise<Service> {
   return atOnce(() => begin(config, options))
 }
 
-async function begin(config: Config, { data_dir, source, topologies, runtime_dir, safe, onStoppable, log }: Options): Promise<Service> {
+async function begin(
+  config: Config,
+  { data_dir, source, topologies, runtime_dir, safe, onStoppable, log }: ServiceOptions,
+): Promise<Service> {
   process.umask(0o077)
   let { limits } = config
   const clock = new EndingClock(systemClock)

@@ -1,4 +1,4 @@
-// The a4S roll heat sealer: a status about every second without being asked, and short commands at 19200 baud.
+// The a4S roll heat sealer: it sends a status about every second without being asked, and takes short commands at 19200 baud.
 
 import * as v from 'valibot'
 import type { Device, Identity, Profile } from '../../src/devices/device.ts'
@@ -50,14 +50,14 @@ export const driver: Driver<Settings> = {
 /** The answer to a command may come with the next status, so up to a second later. */
 const answer_ms = 3000
 const stateChange_s = 20
-/** A status that comes within this time after a stop may be from before. The sealer speaks about once a second. */
+/** A status within this time after a stop may be older than the stop, as the sealer sends about one a second. */
 const settled_ms = 800
 const shuttle_s = 30
 const heating_s = 300
-/** The time of a cycle besides the time of pressing: shuttle in, down, up and out. */
+/** The time of a cycle without the pressing: shuttle in, down, up and out. */
 const cycle_s = 60
 const tolerance = 0.5
-/** How often its heater is told to be off before it counts as one that does not obey. */
+/** Attempts to switch the heater off before it counts as a fault. */
 const heatOffTries = 3
 
 function profile(): Profile {
@@ -74,9 +74,9 @@ function profile(): Profile {
 /** Turns the operations of an a4S into its frames. */
 class A4s extends WithMount<SerialMount<Settings>> implements Device {
   #tag: string | null = null
-  /** Are called with each acknowledgement: every stop waits for two. Several stops say the same, so an acknowledgement counts for all of them. */
+  /** Called with each acknowledgement. Each stop waits for two; an acknowledgement counts for all waiting stops, since they are equal. */
   readonly #acknowledged = new Set<() => void>()
-  /** The reason of a trip that happened while nobody was waiting for anything. */
+  /** The error of a trip that happened while no operation ran. */
   #tripped: LabError | undefined
   readonly #runner = new OperationRunner(this.at.line)
   readonly #feed: StatusFeed = new StatusFeed(this.at.line, () => this.#exchange.dropped)
@@ -161,7 +161,7 @@ class A4s extends WithMount<SerialMount<Settings>> implements Device {
     const { system } = await this.#feed.next(going)
     if (isSealing(system)) throw new LabError('interlock', 'it is sealing; wait until it has finished, or stop it, then initialize')
     await this.#command(reset, going)
-    // A status may have been under way already.
+    // Skips a status that may have been under way already.
     await this.#feed.next(going)
     await this.#until('idle', stateChange_s, going, (status) => status.system === 'idle')
     return { identity: this.#identity() }
@@ -170,19 +170,19 @@ class A4s extends WithMount<SerialMount<Settings>> implements Device {
   async #setTemperature({ temperature }: { temperature: number }, going: AbortSignal): Promise<void> {
     const status = this.#ready()
     going.throwIfAborted()
-    // Before the answer: from the moment it hears the command, it may heat.
+    // Before the answer, because the heater may be on as soon as the command arrives.
     this.#guard.begin(temperature, status.temperature)
     await this.#command(heatTo(temperature), going)
   }
 
-  /** Switches the heater off, also while the clean door is open. A status shows whether the sealer took that: it answers nothing. */
+  /** Switches the heater off, also while the clean door is open. The sealer does not acknowledge it; a status shows the effect. */
   async #heatOff(going: AbortSignal): Promise<void> {
     this.#mustNotHaveTripped()
     this.#guard.end()
     for (let tries = 0; tries < heatOffTries; tries++) {
       going.throwIfAborted()
       await this.#exchange.tell(heaterOff)
-      // The first status may have been under way already.
+      // Skips a status that may have been under way already.
       await this.#feed.next(going)
       if ((await this.#feed.next(going)).heater === 'off') return
     }
@@ -212,7 +212,7 @@ class A4s extends WithMount<SerialMount<Settings>> implements Device {
     await this.#until(place, shuttle_s, going, ({ sensors }) => sensors[place])
   }
 
-  /** Returns a status that may be acted upon. Throws `interlock` when no operation can begin now. */
+  /** Returns the newest status. Throws `interlock` if no operation can begin now. */
   #ready(): Status {
     this.#mustNotHaveTripped()
     const status = this.#feed.fresh()
@@ -245,8 +245,8 @@ class A4s extends WithMount<SerialMount<Settings>> implements Device {
   }
 
   /**
-   * Sends reset and heater off together. A status shows whether the sealer took them: the newest one when it has acknowledged both, or the
-   * second one that may not be from before, as those are that a box on the network has kept.
+   * Sends reset and heater off together. A status shows whether the sealer obeyed: the newest one after both acknowledgements, or the
+   * second one that is certainly not older, as those are that a serial box on the network may have buffered.
    */
   async halt(): Promise<void> {
     this.#guard.end()
@@ -270,7 +270,7 @@ class A4s extends WithMount<SerialMount<Settings>> implements Device {
     let isAcknowledged = false
     for (let left = stateChange_s; this.#guard.target === null; left--) {
       let seen = await (isAcknowledged ? this.#feed.next() : Promise.race([this.#feed.next(), both.then(() => this.#feed.fresh())]))
-      // The acknowledgements may have come behind that status, at once.
+      // Both acknowledgements may have come right after that status.
       if (!isAcknowledged && areBoth()) seen = this.#feed.fresh()
       isAcknowledged = areBoth()
       const { system, heater } = seen

@@ -2,7 +2,7 @@
 
 import type { ErrorTable } from '../reported.ts'
 
-/** The display of a real sealer is named, because there the same number may mean something else. */
+/** Each sentence refers to the display, because a number may mean something else on a real sealer. */
 export const errorTable: ErrorTable = {
   codes: {
     0: ['it names no cause', 'Read the display of the sealer and remove the cause'],
@@ -13,7 +13,7 @@ export const errorTable: ErrorTable = {
   write: (code) => `error ${String(code).padStart(2, '0')}`,
 }
 
-/** While a sensor shows that the door is open, that is the meaning, whatever the number. */
+/** The table while a sensor shows an open door: every number means that. */
 export const errorTableWithOpenDoor: ErrorTable = {
   ...errorTable,
   codes: {},

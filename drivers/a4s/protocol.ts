@@ -1,17 +1,17 @@
-// The words of the a4S: frames from `*` to `!` with a checksum of two letters, and what is in them.
+// The protocol of the a4S: frames from `*` to `!` with a checksum of two letters.
 
 import type { Found } from '../transports/exchange.ts'
 
-/** A status, and an answer. */
+/** Matches a status or an answer. */
 export const signature = /\*T\d+:\d+:\d+=[\w,]+!|\*[YNX]\d\d[A-P]{2}!/
 
-/** A status frame. The instrument sends one about every second, and there is no asking for one. */
+/** A status frame. The instrument sends one about every second; it cannot be requested. */
 export type Status = {
   /** °C */
   temperature: number
   system: (typeof systems)[number]
   heater: (typeof heaters)[number]
-  /** `00` is none; what the others mean is not known. */
+  /** `00` is no error; the meaning of the others is not known. */
   error: string
   sensors: { open: boolean; closed: boolean; door_closed: boolean; roll: boolean }
 }
@@ -33,20 +33,20 @@ export const reset = command('SR=')
 export const go = command('GS=')
 export const openShuttle = command('MO=')
 export const closeShuttle = command('MC=')
-/** Without `=` and without `!`: nobody was seen sending it in any other way. */
+/** Without `=` and without `!`, as all observed hosts send it. */
 export const heaterOff = '*00H0ZZ'
 
-/** Whole °C. Heating starts by itself. */
+/** Makes the command for a set point in whole °C, with which heating starts. */
 export function heatTo(temperature: number): string {
   return command(`DH=${digits(temperature)}`)
 }
 
-/** Unit: seconds, to a tenth. */
+/** Makes the command for a seal of `duration` seconds, in tenths. */
 export function sealFor(duration: number): string {
   return command(`DT=${digits(Math.round(duration * 10))}`)
 }
 
-/** The next frame without its checksum, as text. A frame with a wrong one is skipped. */
+/** Finds the next frame, without its checksum. A frame with a wrong one is skipped. */
 export function nextFrame(buffer: Buffer): Found<string> | undefined {
   const text = buffer.toString('latin1')
   const begin = text.search(/[^\r]/)
@@ -61,7 +61,7 @@ export function nextFrame(buffer: Buffer): Found<string> | undefined {
   return good ? { used: end + 1, frame: body } : { used: end + 1 }
 }
 
-/** All bytes of `*`, the body, the value and `!` add up to 0 mod 256; the value goes as two letters from A to P. */
+/** Computes the value with which `*`, the body, the value and `!` add up to 0 mod 256, as two letters from A to P. */
 export function checksum(body: string): string {
   let sum = 0
   for (const byte of Buffer.from(`*${body}!`, 'latin1')) sum += byte
@@ -69,7 +69,7 @@ export function checksum(body: string): string {
   return String.fromCharCode(0x41 + (value >> 4), 0x41 + (value & 15))
 }
 
-/** Undefined when the frame is not a status. */
+/** Parses a status; undefined for other frames. */
 export function readStatus(body: string): Status | undefined {
   const found = /^T\d+:\d+:\d+=(\d+),(\d),(\d),(\w+),\w+,(\d+),\d+$/.exec(body)
   if (!found) return undefined
@@ -79,7 +79,7 @@ export function readStatus(body: string): Status | undefined {
   return { temperature: Number(tenths) / 10, system: known.system, heater: known.heater, error, sensors: readSensors(Number(sensors)) }
 }
 
-/** The firmware's tag in the line that follows a reset, such as `515A`; undefined when the frame is not that line. */
+/** Reads the firmware's tag from the line after a reset, such as `515A`; undefined for other frames. */
 export function readTag(body: string): string | undefined {
   return /^D(\w+)=/.exec(body)?.[1]
 }
@@ -98,7 +98,7 @@ function readSensors(bits: number): Status['sensors'] {
   }
 }
 
-/** `zz` stands where the checksum would: that is what hosts were seen sending, and real instruments take it. */
+/** Ends a command with `zz` instead of a checksum, as observed hosts do and real instruments accept. */
 function command(body: string): string {
   return `*00${body}zz!`
 }

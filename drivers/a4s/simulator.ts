@@ -11,9 +11,9 @@ const finish_ms = 1000
 /** The longest frame of a host; more characters without an end are noise. */
 const longest = 64
 const room = 25
-/** The block would end up so hot if nothing regulated it, and follows this slowly: 165 °C after about four minutes. */
+/** The heater without regulation: final temperature in °C and time constants. It reaches 165 °C after about four minutes. */
 const block = { hottest: 600, heats_s: 800, cools_s: 600 }
-/** With the regulation broken it heats so fast, in °C/s. */
+/** The heater with broken regulation: °C/s, and °C at most. */
 const runaway = { rate: 10, hottest: 260 }
 const errors = { none: '00', jam: '12', door: '03' }
 
@@ -76,7 +76,7 @@ class A4s extends WithMount<InstrumentEnd<unknown>> implements Simulator {
     this.#cancelMotion()
   }
 
-  /** From the last star to `!`; the two frames of the heater are whole without that. */
+  /** Takes the text from the last star to `!`; the two frames of the heater end without it. */
   #nextFrame(): string | undefined {
     const found = /\*([^*!]*)!|\*(00H[01]ZZ)/.exec(this.#input)
     if (!found) {

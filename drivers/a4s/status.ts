@@ -1,4 +1,4 @@
-// The status lines that the sealer sends without a question: the newest one, its age, and who waits for the next.
+// The unsolicited status lines of the sealer: the newest one with its age, and the waiters for the next.
 
 import { connectionLost, notOpen } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
@@ -8,13 +8,13 @@ import { strange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
 import type { Status } from './protocol.ts'
 
-/** The sealer sends a status about once a second; so many milliseconds without one are silence. */
+/** The time without a status that counts as silence; the sealer sends about one a second. */
 export const silence_ms = 3000
 
 export class StatusFeed {
   readonly #clock: Clock
   readonly #line: Pick<Line, 'clock' | 'state'>
-  /** Counts the bytes that are no status; `#droppedBefore` is their number when the newest status came. */
+  /** Returns the number of bytes that were not part of a status; `#droppedBefore` is that number at the newest status. */
   readonly #dropped: () => number
   #droppedBefore = 0
   #newest: { status: Status; at: number } | undefined
@@ -33,13 +33,13 @@ export class StatusFeed {
     for (const { tell } of this.#waiting) tell(status)
   }
 
-  /** Forgets the newest status: one from before the line was lost says nothing of now. */
+  /** Forgets the newest status, which is outdated after a loss of the line. */
   #lose(error: LabError): void {
     this.#newest = undefined
     for (const { fail } of this.#waiting) fail(error)
   }
 
-  /** Returns the newest status; throws `no_reply` when it is too old to be acted upon. */
+  /** Returns the newest status. Throws `no_reply` if it is too old. */
   fresh(): Status {
     if (!this.#newest || !this.#isFresh()) throw this.#silent()
     return this.#newest.status
@@ -49,7 +49,7 @@ export class StatusFeed {
     return this.#dropped() > this.#droppedBefore ? new LabError('no_reply', strange) : silent()
   }
 
-  /** Returns the newest status; waits for the first when there has been none. A status that came while the computer was busy is read first. */
+  /** Returns the newest status; waits for the first one if there is none. Status lines that arrived while the computer was busy are read first. */
   async current(): Promise<Status> {
     if (this.#newest && !this.#isFresh()) await new Promise<void>((resolve) => afterTurns(this.#line.clock, resolve))
     return this.#newest ? this.fresh() : this.next()
@@ -59,7 +59,7 @@ export class StatusFeed {
     return this.#newest !== undefined && this.#clock.now() - this.#newest.at <= silence_ms
   }
 
-  /** Returns the next status; rejects with `no_reply` when it does not come, with `disconnected` when it cannot, and with the signal's reason when that is aborted. */
+  /** Resolves with the next status. Rejects with `no_reply` if none comes, with `disconnected` if the line is lost, and with the signal's reason. */
   next(signal?: AbortSignal): Promise<Status> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()

@@ -23,11 +23,11 @@ export const ultraseal = driverOf('Ultraseal', ultrasealModels, 'PRO', {
 })
 
 const look_ms = 500
-/** A new temperature takes so long until the status knows of it. */
+/** The time until a new set point shows in the status. */
 const heed_ms = 3000
 const heating_s = 300
 const busy_s = 60
-/** A stop and the shuttle say `ok`, and whether before or after they have moved is not known. */
+/** The longest wait for the `ok` of a stop or the shuttle, which may come before or after the motion. */
 const motion_ms = 12_000
 
 /** The flags that prevent a seal, each with a sentence that says what to do. */
@@ -90,7 +90,7 @@ class Alps extends WithMount<{ line: Line; clock: Clock; model: Model }> impleme
     return { identity: await this.identify() }
   })
 
-  /** Begins to watch the heater: the sealer keeps its set point while it is switched off, and heats when it is switched on. */
+  /** Begins to watch the heater: the sealer keeps its set point while it is off, and heats as soon as it is switched on. */
   async #watchWhatIsSet(signal: AbortSignal): Promise<void> {
     const setPoint = await this.#talk.setPoint()
     const reading = await this.#talk.temperature()
@@ -102,7 +102,7 @@ class Alps extends WithMount<{ line: Line; clock: Clock; model: Model }> impleme
   async #setTemperature({ temperature }: { temperature: number }, signal: AbortSignal): Promise<void> {
     const reading = await this.#talk.temperature()
     signal.throwIfAborted()
-    // Before the answer: from the moment it hears the command, it may heat.
+    // Before the answer, because the heater may be on as soon as the command arrives.
     this.#watch.begin(temperature, reading)
     await this.#talk.order(heatTo(temperature), signal)
   }
@@ -119,12 +119,12 @@ class Alps extends WithMount<{ line: Line; clock: Clock; model: Model }> impleme
     await this.#mustStillBeSet(temperature)
     await this.#talk.order(startSeal, signal)
     const began = this.at.clock.now()
-    // A status of before it began would say that it has ended.
+    // Until the pressing time is over, a status may be from before the seal began, and would look like its end.
     const pressed = () => this.at.clock.now() - began >= duration * 1000
     await this.#until('finished', duration + busy_s, signal, (status) => !status.has('busy') && pressed())
   })
 
-  /** Throws unless the set point is still the one of this seal: somebody may have set another at the instrument. */
+  /** Throws if the set point was changed at the instrument during the seal. */
   async #mustStillBeSet(temperature: number): Promise<void> {
     const setPoint = await this.#talk.setPoint()
     if (setPoint === temperature) return
@@ -158,7 +158,7 @@ class Alps extends WithMount<{ line: Line; clock: Clock; model: Model }> impleme
     }
   }
 
-  /** Returns the status; throws when the sealer is not well, or its temperature is wrong while it heats. */
+  /** Returns the status. Throws if the sealer reports an error, or its temperature is wrong while it heats. */
   async #look(): Promise<ReadonlySet<Flag>> {
     const status = await this.#talk.mustBeWell()
     if (this.#watch.target === null) return status
@@ -169,7 +169,7 @@ class Alps extends WithMount<{ line: Line; clock: Clock; model: Model }> impleme
     throw new LabError('device_failed', `${wrong}; it was set to ${this.#coldest} °C, see to it, then initialize`)
   }
 
-  /** Halts the sealer. Only the XT Pro has a command that may end a motion; any other goes on to the end of what it has begun. */
+  /** Halts the sealer. Only the XT Pro has a command that may end a motion; the other models finish the motion. */
   async halt(): Promise<void> {
     this.#runner.stop()
     this.#watch.end()
@@ -179,7 +179,7 @@ class Alps extends WithMount<{ line: Line; clock: Clock; model: Model }> impleme
       this.#talk.interrupt(heatTo(this.#coldest))
     }
     await this.#talk.awake()
-    // Once more, for it may have been deaf, or busy with the first.
+    // Once more, because it may have missed the first or been busy with it.
     await this.#talk.order(heatTo(this.#coldest))
     await this.#untilItStands()
   }
@@ -193,7 +193,7 @@ class Alps extends WithMount<{ line: Line; clock: Clock; model: Model }> impleme
     }
   }
 
-  /** Returns null for most models: they have no identity query. */
+  /** Returns null for most models, which have no identity query. */
   async identify(): Promise<Identity | null> {
     await this.#talk.status()
     if (!this.at.model.tells) return null
@@ -206,7 +206,7 @@ function refuseObstacles(status: ReadonlySet<Flag>, flags = Object.keys(obstacle
   if (found) throw new LabError('interlock', obstacles[found]!)
 }
 
-/** Throws `device_failed` for an obstacle, not `interlock`: the sealer heats already, so something was done. */
+/** Throws `device_failed` for an obstacle, not `interlock`, because the sealer already heats. */
 function mustStillBeFree(status: ReadonlySet<Flag>): void {
   try {
     refuseObstacles(status)

@@ -9,7 +9,7 @@ const cool = 'Switch the sealer off, let it cool down, and call its service'
 const thermocouple: Meaning = ['thermocouple failed', 'Switch the sealer off and call its service']
 const service = 'Switch the sealer off and on; call its service if the error comes back'
 
-/** The numbers begin at 1. The status has the bit of an error, and the number says that there is none. */
+/** The meaning of number 0, which the sealer may report although its status has the error bit. The numbers begin at 1. */
 const noNumber: Meaning = ['it names no cause', 'Read the display of the sealer and remove the cause']
 
 const press: Readonly<Record<number, Meaning>> = {

@@ -1,4 +1,4 @@
-// The family of sealers that speaks as the ALPS does: what each model can do, and what its bits and numbers mean.
+// The models of the ALPS family: their abilities, and the meanings of their status bits and error numbers.
 
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
@@ -10,20 +10,20 @@ import { errors3000, errors5000 } from './errors.ts'
 export type Flag = 'error' | 'busy' | 'cold' | 'no_foil' | 'plate_absent' | 'low_air' | 'foil_load' | 'door_open' | 'not_ready' | 'parked'
 
 export type Model = {
-  /** Unit: °C. */
+  /** The range of the set point, in °C. */
   temperature: { min: number; max: number }
-  /** A flag is up when any of its bits is. */
+  /** The bits of each flag, any of which raises it. */
   bits: Partial<Record<Flag, number>>
-  /** The meanings of its error numbers, as far as they are known. */
+  /** The known meanings of its error numbers. */
   errors: Readonly<Record<number, Meaning>>
   shuttle?: { out: string; in: string }
-  /** Brings it to where it takes commands, and clears its error. */
+  /** The command that makes it ready and clears its error. */
   reset?: string
-  /** Whether a reset is believed to end what moves. */
+  /** Whether a reset is assumed to end a motion. */
   stops?: true
-  /** Tells its version when it is asked. */
+  /** Whether it has a version query. */
   tells?: true
-  /** Settings that known hosts make and this driver does not: what may stand behind the word, and whether it is answered. */
+  /** Settings that known hosts make and this driver does not, for the simulator: the range of the number, and whether the setting is answered. */
   words?: Readonly<Record<string, { min: number; max: number; isSilent?: true }>>
 }
 

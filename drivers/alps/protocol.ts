@@ -1,4 +1,4 @@
-// The words of the ALPS family: a letter and digits, ended by CR both ways. An answer may have its question in front, or not.
+// The protocol of the ALPS family: a letter and digits, ended by CR both ways. An answer may begin with an echo of its question.
 
 import { nextLine } from '../text_lines.ts'
 import type { Found } from '../transports/exchange.ts'
@@ -11,15 +11,15 @@ export const askTemperature = 'F'
 export const askVersion = 'V'
 export const startSeal = 'S'
 
-/** The status byte, and a refusal. */
+/** Matches the status byte and a refusal. */
 export const signature = /^\??[\da-f]{2}$|^.*syntax error$|^err$/im
 
-/** Whole °C. */
+/** Makes the command for a set point in whole °C. */
 export function heatTo(temperature: number): string {
   return `A${String(temperature).padStart(3, '0')}`
 }
 
-/** Unit: seconds, to a tenth. */
+/** Makes the command for a seal of `duration` seconds, in tenths. */
 export function sealFor(duration: number): string {
   return `B${String(Math.round(duration * 10)).padStart(2, '0')}`
 }
@@ -28,7 +28,7 @@ export function encode(question: string): Uint8Array {
   return Buffer.from(`${question}\r`, 'latin1')
 }
 
-/** The next answer, without its question. */
+/** Finds the next answer, without the echo of its question. */
 export function nextAnswer(buffer: Buffer, question: string | undefined): Found<string> | undefined {
   const line = nextLine(buffer)
   if (line?.frame === undefined || question === undefined || !line.frame.startsWith(question)) return line
@@ -48,7 +48,7 @@ export function isTemperature(answer: string): boolean {
   return /^\d{3}$/.test(answer)
 }
 
-/** Nothing else that it says is as long as that. */
+/** Whether an answer is a version, which is longer than any other answer. */
 export function isVersion(answer: string): boolean {
   return answer.length > 3 && !isRefused(answer)
 }

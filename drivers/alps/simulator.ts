@@ -10,17 +10,17 @@ import type { Flag, Model } from './models.ts'
 const deaf_ms = 3000
 const answer_ms = 20
 const shuttle_ms = 2000
-/** The press, one way. */
+/** The time of the press in one direction. */
 const press_ms = 1000
 const reset_ms = 10_000
-/** Known hosts look at the status 0.2 s after a new set point and take it for that of the new one. */
+/** The time until a new set point shows in the status. Known hosts rely on it after 0.2 s. */
 const heed_ms = 100
 const timeConstant_s = 40
 const tooHot_c = 240
 const tolerance = 2
 const longest = 32
 
-/** `echo`: whether it puts the question in front of its answer. */
+/** `echo`: whether answers begin with the question. */
 type Simulated = { model: Model; echo?: boolean }
 
 export const simulate: Simulate<Simulated> = (at) => new SimulatedSealer(at)
@@ -67,7 +67,7 @@ class SimulatedSealer extends WithMount<InstrumentEnd<Simulated>> implements Sim
     if (fault === 'overtemperature') this.#heater.setTooHot(present)
     if (fault === 'interlock_open' && present && this.#press.moving) this.#fail(1)
     if (fault === 'jam' && present && this.#press.moving) this.#fail(this.#press.pressed ? 2 : 1)
-    // A model without a reset is mended at the instrument.
+    // A model without a reset is repaired at the instrument.
     if (!present && !this.#model.reset) this.#error = 0
     return true
   }
@@ -115,7 +115,7 @@ class SimulatedSealer extends WithMount<InstrumentEnd<Simulated>> implements Sim
     }
   }
 
-  /** `PS=20`, `ECO_OFF`: taken and kept, and nothing more. Undefined where it says nothing to that. */
+  /** Stores a setting such as `PS=20` or `ECO_OFF` without an effect. Returns the answer, if there is one. */
   #setting(command: string): string | undefined {
     const [, name = '', value = ''] = /^([A-Z]+)[=_](\d+|ON|OFF)$/.exec(command) ?? []
     const word = this.#model.words?.[name]
@@ -142,7 +142,7 @@ class SimulatedSealer extends WithMount<InstrumentEnd<Simulated>> implements Sim
   }
 
   #flags(): Record<Flag, boolean> {
-    // Until it heeds a new set point it goes by the old one, and says so.
+    // A new set point takes effect after a moment.
     const heeds = this.at.clock.now() >= this.#heedsAt
     return {
       error: this.#error !== 0,
@@ -187,7 +187,7 @@ class SimulatedSealer extends WithMount<InstrumentEnd<Simulated>> implements Sim
     this.#press.travel(to, then)
   }
 
-  /** The XT Pro stops where it is; the others home all they have, which they refuse while they move. */
+  /** The XT Pro stops in place; the other models home their parts, and refuse that while they move. */
   #reset(): string {
     if (!this.#model.stops && this.#press.moving) return 'err'
     this.#press.stand()

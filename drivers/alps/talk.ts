@@ -25,7 +25,7 @@ import {
 } from './protocol.ts'
 
 const short_ms = 2000
-/** The sealer is deaf for 2 to 5 s after its port was opened. */
+/** Attempts to get an answer: the sealer is deaf for 2 to 5 s after its port was opened. */
 const deafTries = 6
 const deaf_ms = 1000
 export const deaf_s = (deafTries * deaf_ms) / 1000
@@ -37,9 +37,9 @@ export class Talk extends WithMount<Parts> {
   readonly #exchange = new Exchange<string, string>(this.at.line, {
     framer: nextAnswer,
     encode,
-    // Known hosts wait so long between writing and reading.
+    // Known hosts wait this long between writing and reading.
     gap_ms: 200,
-    // Three digits: no status and no `ok`. A temperature that comes late is mistaken for it, and harms nothing: the status comes after.
+    // Three digits can be neither a status nor an `ok`. A late temperature may match too, which is harmless, since the status follows.
     resync: {
       question: askSetPoint,
       recognises: isTemperature,
@@ -54,7 +54,7 @@ export class Talk extends WithMount<Parts> {
     })
   }
 
-  /** Waits until it hears. Throws `no_reply` when it does not. */
+  /** Waits until the sealer answers. Throws `no_reply` if it does not. */
   async awake(): Promise<void> {
     const { dropped } = this.#exchange
     for (let tries = 0; !this.#awake; tries++) {
@@ -70,19 +70,19 @@ export class Talk extends WithMount<Parts> {
     return readStatus(await this.#ask(askStatus, isStatus), this.at.model)
   }
 
-  /** Returns the status; throws `device_failed`, with the error in words, when the sealer has one. */
+  /** Returns the status. Throws `device_failed` if the sealer reports an error. */
   async mustBeWell(): Promise<Set<Flag>> {
     const status = await this.status()
     if (!status.has('error')) return status
     throw reports(errorTableOf(this.at.model), [Number(await this.#ask(askError, isErrorNumber))])
   }
 
-  /** Unit: °C. */
+  /** Asks for the temperature in °C. */
   async temperature(): Promise<number> {
     return Number(await this.#ask(askTemperature, isTemperature))
   }
 
-  /** Unit: °C. */
+  /** Asks for the set point in °C. */
   async setPoint(): Promise<number> {
     return Number(await this.#ask(askSetPoint, isTemperature))
   }
@@ -91,7 +91,7 @@ export class Talk extends WithMount<Parts> {
     return this.#ask(askVersion, isVersion)
   }
 
-  /** Sends a command; resolves with its `ok`. */
+  /** Sends a command. Resolves with its `ok`. */
   async order(command: string, signal?: AbortSignal, deadline_ms = short_ms): Promise<void> {
     signal?.throwIfAborted()
     const answer = await this.#exchange.command(command, { deadline_ms, accepts: (text) => isDone(text) || isRefused(text) })
@@ -101,7 +101,7 @@ export class Talk extends WithMount<Parts> {
     throw new LabError('device_failed', `it refused ${command} and reports no error; see what it is doing, then initialize`)
   }
 
-  /** Writes at once, ahead of everything. */
+  /** Writes a command at once, ahead of all waiting ones. */
   interrupt(command: string): void {
     this.#exchange.interrupt(command)
   }

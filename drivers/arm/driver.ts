@@ -26,7 +26,7 @@ import {
 } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
-/** `speed` and `can` are the simulator's; a real arm goes at its own speed, and says what it can. `move_timeout_s` is how long one move may take. */
+/** `speed` and `can` are for the simulator; a real arm has its own speed and reports its skills. `move_timeout_s` is the limit of one move. */
 const settings = v.strictObject({
   speed: v.optional(
     described(v.pipe(v.number(), v.minValue(1), v.maxValue(2000)), 'Speed of the simulated arm; a real one has its own', 'mm/s'),
@@ -41,7 +41,7 @@ const settings = v.strictObject({
 type Settings = v.InferOutput<typeof settings>
 
 /**
- * An arm has moves besides the operations. A move resolves when the plate is gripped, or let go, and the arm has left by the way that it came;
+ * An arm has moves besides the operations. A move resolves when the plate is gripped or released and the arm has left by the way that it came;
  * it rejects as an operation does.
  */
 export type Arm = Device & {
@@ -66,7 +66,7 @@ export function isArm(device: Device): device is Arm {
 }
 
 const short_ms = 1000
-/** While it moves it is asked so often where it is, and has so long to answer; twice without an answer, and the line is dead. */
+/** The interval and time limit of the position query during a move. After two missing answers the line counts as lost. */
 const look_ms = 500
 const mostWaiting = 16
 
@@ -89,9 +89,9 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
   })
   readonly #runner = new OperationRunner(this.at.line)
   readonly #queue = new SerialQueue(mostWaiting)
-  /** Whether the service has homed it, and not stopped it since: it must stay so. */
+  /** Whether the service has homed it, and not stopped it since. An arm that is no longer homed then has a fault. */
   #isHomed = false
-  /** Takes the answers to moves. */
+  /** Receives the answers to moves. */
   #arrived: (answer: ArmReply) => void = () => {}
   #skills: ReadonlySet<Skill> | null = null
   readonly pick = this.#runner.operation(async (way: Way, signal) => this.#go('pick', this.#checked(way), signal))
@@ -101,7 +101,7 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
     return this.#skills
   }
 
-  /** An adapter that does not know a word of the line might do the rest of the line, and go through what the word leads around. */
+  /** Throws if the way needs a skill that the arm lacks: an adapter might ignore an unknown word, and move through what the word avoids. */
   #checked(way: Way): Way {
     for (const spot of [way, ...(way.via ?? [])]) mustBeNumbers(spot)
     const obstacles = obstaclesOn([way], 'it', this.#skills ?? new Set())
@@ -130,12 +130,12 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
     return { model, serial_number, firmware_version }
   }
 
-  /** An adapter of before does not know the word: it refuses it, or says nothing, and can go to cartesian coordinates alone. */
+  /** Asks for the skills. An older adapter refuses the word or is silent, and supports cartesian coordinates only. */
   async #askSkills(): Promise<ReadonlySet<Skill>> {
     const accepts = ({ verb, number }: ArmReply) => verb === 'can' || number === errors.unknown
     const answer = await this.#exchange.probe('can', { deadline_ms: short_ms, accepts })
     if (answer) return readSkills(answer)
-    // A line that is silent from now on must not be taken for such an adapter: what comes next may be a move.
+    // A silent line must not be taken for an older adapter, because a move may come next.
     await this.#where()
     return new Set()
   }
@@ -146,14 +146,14 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
     return pose
   }
 
-  /** An arm that was stopped, has an error or has restarted may have lost what it held. */
+  /** Returns null for an arm that was stopped, has an error or has restarted, since it may have lost its labware. */
   async gripper(): Promise<Gripper | null> {
     const { state, gripper } = await this.#where()
     if (state === 'moving') throw new LabError('interlock', 'it is moving; wait until it stands, and try again')
     return state === 'idle' ? gripper : null
   }
 
-  /** The way to a point, once it stands. */
+  /** Moves to a point after the present motion has ended. */
   #go(verb: 'pick' | 'place', way: Way, signal: AbortSignal): Promise<void> {
     const gone = this.#queue.run(async () => {
       signal.throwIfAborted()
@@ -188,7 +188,7 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
     }
   }
 
-  /** Whether the move has ended. An answer that comes while the arm still moves belongs to an earlier move. */
+  /** Whether the move has ended. An answer during the motion belongs to an earlier move. */
   async #hasArrived(verb: string, answer: ArmReply | undefined): Promise<boolean> {
     if (answer?.ok) return hasDone(verb, await this.#where())
     if (answer) throw refusal(verb, answer)
@@ -196,7 +196,7 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
     return false
   }
 
-  /** The answers to a move as they come; undefined when none came for a while. */
+  /** Waits for the answers to a move; undefined if none came within `look_ms`. */
   #listen(verb: string) {
     let said: ArmReply | undefined
     let wake = () => {}
@@ -225,7 +225,7 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
     const look = { deadline_ms: look_ms, accepts: ({ verb }: ArmReply) => verb === 'where' }
     const answer = (await this.#exchange.probe('where', look)) ?? (await this.#exchange.probe('where', look))
     if (!answer) throw new LabError('no_reply', 'it does not answer while it moves; see its cable and its power, then initialize')
-    // The arm never answers a move that began before it restarted.
+    // After a restart, the arm never answers the move.
     if (verb !== 'home' && readWhere(answer)?.state === 'unhomed') throw restarted()
   }
 
@@ -265,7 +265,7 @@ function restarted(): LabError {
   )
 }
 
-/** Whether a move that the arm calls done is: false while it moves. Throws `device_failed` when where it is says otherwise. */
+/** Whether a move that the arm reports as done has ended. Throws `device_failed` if the state of the arm contradicts the report. */
 function hasDone(verb: string, { state, gripper }: Where): boolean {
   if (state === 'moving') return false
   const wanted = verb === 'pick' ? 'full' : verb === 'place' ? 'empty' : gripper
@@ -285,7 +285,7 @@ function mustBeNumbers(spot: Spot): void {
   }
 }
 
-/** Makes the error for an `err`. Where the arm says that nothing was done, so does the code. */
+/** Makes the error for an `err`, with a code that says whether anything was done. */
 function refusal(verb: string, { number, text }: ArmReply): LabError {
   const sentence = `it refused ${verb}: ${text}`
   switch (number) {

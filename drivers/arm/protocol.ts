@@ -1,4 +1,4 @@
-// The words of an arm: a line each, a question from us, an answer that names what it answers.
+// The protocol of an arm: one line for each question, and an answer that names its question.
 
 import type { Pose } from '../../src/devices/operations.ts'
 import { type Approach, isSkill, type Joints, jointMembers, type Side, type Skill, type Spot, type Way } from '../../src/devices/way.ts'
@@ -32,13 +32,13 @@ export function encode(question: string): Uint8Array {
   return Buffer.from(`${question}\n`, 'latin1')
 }
 
-/** `pick 100.000 0.000 … access vertical 50.000 - - via 2`: numbers to a thousandth; a way that is a pose alone is six of them. */
+/** Makes `pick 100.000 0.000 … access vertical 50.000 - - via 2`, with numbers to a thousandth. A pose alone has six. */
 export function moveTo(verb: 'pick' | 'place', way: Way): string {
   const { access, via = [] } = way
   return [verb, ...wordsOf(way), ...(access ? accessWords(access) : []), ...(via.length > 0 ? ['via', via.length] : [])].join(' ')
 }
 
-/** `via 1 100.000 0.000 …`: a line for each gateway, before the move that says how many there are. */
+/** Makes `via 1 100.000 0.000 …`: a line for each gateway, sent before the move that gives their number. */
 export function gatewaysTo({ via = [] }: Way): string[] {
   return via.map((spot, i) => ['via', i + 1, ...wordsOf(spot)].join(' '))
 }
@@ -54,12 +54,12 @@ function accessWords(access: Approach): string[] {
   return ['access', access.access_type, ...lengths.map((length) => access[length]?.toFixed(3) ?? '-')]
 }
 
-/** A point, without its name. */
+/** A point without its name. */
 export type AskedSpot = { pose: Pose; elbow: Side | null } | { joints: Joints }
-/** A move; `via` is how many gateways were said before it. */
+/** A move; `via` is the number of gateways that were sent before it. */
 export type Asked = { to: AskedSpot; access: Approach | null; via: number }
 
-/** Reads what comes after `pick` or `place`. Undefined when a word or a number of it is wrong. */
+/** Parses the words after `pick` or `place`; undefined if one is wrong. */
 export function readMove(words: readonly string[]): Asked | undefined {
   const rest = [...words]
   const to = takeSpot(rest)
@@ -68,7 +68,7 @@ export function readMove(words: readonly string[]): Asked | undefined {
   return to && access !== undefined && Number.isInteger(via) && rest.length === 0 ? { to, access, via } : undefined
 }
 
-/** Reads what comes after `via`: the number of a gateway, counted from 1, and the point. */
+/** Parses the words after `via`: the number of a gateway, from 1, and the point. */
 export function readGateway(words: readonly string[]): { number: number; spot: AskedSpot } | undefined {
   const [number, rest] = [numberOf(words[0] ?? ''), words.slice(1)]
   const spot = takeSpot(rest)
@@ -104,12 +104,12 @@ function membersOf<Member extends string>(members: readonly Member[], numbers: r
   return Object.fromEntries(members.map((member, i) => [member, numbers[i]!])) as Record<Member, number>
 }
 
-/** The skills that an adapter names in its answer to `can`. Words that are none are for hosts to come. */
+/** Parses the skills in the answer to `can`. Unknown words are ignored, for later versions. */
 export function readSkills({ ok, text }: ArmReply): ReadonlySet<Skill> {
   return new Set(ok ? text.split(' ').filter(isSkill) : [])
 }
 
-/** The next answer. A line that is none is skipped. */
+/** Finds the next answer. Other lines are skipped. */
 export function nextAnswer(buffer: Buffer): Found<ArmReply> | undefined {
   const end = buffer.indexOf(0x0a)
   if (end < 0) return undefined
@@ -117,7 +117,7 @@ export function nextAnswer(buffer: Buffer): Found<ArmReply> | undefined {
   return frame ? { used: end + 1, frame } : { used: end + 1 }
 }
 
-/** Undefined when the answer does not tell it. */
+/** Parses the answer to `where`; undefined if it is another one. */
 export function readWhere({ text }: ArmReply): Where | undefined {
   const [state, ...rest] = text.split(' ')
   const numbers = rest.slice(0, axes.length).map(Number)

@@ -1,4 +1,4 @@
-// A simulated arm: a move takes as long as its way is, and a stopped arm forgets where it is.
+// A simulated arm: the time of a move depends on its length, and a stopped arm loses its position.
 
 import type { Approach, Joints, Skill } from '../../src/devices/way.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
@@ -7,24 +7,24 @@ import { type Asked, type AskedSpot, axes, errors, type Pose, readGateway, readM
 
 const homePose: Pose = { x: 0, y: 200, z: 300, yaw: 0, pitch: 0, roll: 0 }
 const home_ms = 6000
-/** Down to the plate, the gripper's own time, and up again. */
+/** The time to move down to the plate, grip, and move up again. */
 const approach_ms = 1500
 const grip_ms = 500
-/** How far from its foot it can reach, in mm. */
+/** The reach from its base, in mm. */
 const reach = 1200
-/** A line that is longer is noise. */
+/** The most characters of a line; longer ones are noise. */
 const longest = 256
 const beyond = `beyond its reach of ${reach} mm`
-/** The words that do not make it forget the gateways that were said. */
+/** The words that keep the gateways that were sent. */
 const keepsWay = new Set(['via', 'where', 'can'])
-/** The arm's own clearance where an access pattern says none, in mm. */
+/** The arm's default clearance, in mm. */
 const usualClearance = 50
 /** The two links of the arm, in mm. */
 const link = 400
 
-/** The arm is at `pose` so long after the motion began. */
+/** The arm is at `pose` after this time of the motion. */
 type Waypoint = { pose: Pose; after_ms: number }
-/** `grips_ms` is when the fingers move, after the motion began; null where they do not. */
+/** `grips_ms` is the time of the motion at which the fingers move; null if they do not. */
 type Motion = { verb: string; path: Waypoint[]; began: number; grips_ms: number | null; cancel(): void }
 
 type Settings = { speed: number; can: readonly Skill[] }
@@ -36,11 +36,11 @@ class SimulatedArm extends WithMount<InstrumentEnd<Settings>> implements Simulat
   #state: Exclude<State, 'moving'> = 'unhomed'
   #pose = homePose
   #gripper: 'empty' | 'full' = 'empty'
-  /** Somebody has freed it, and may have taken the plate out, or put it back: the next move finds what it needs. */
+  /** Whether a person has freed the arm. They may have taken the plate out or put it back, so the next move finds what it needs. */
   #wasFreed = false
   #motion: Motion | undefined
   #jammed = false
-  /** The gateways that were said for the next move. */
+  /** The gateways that were sent for the next move. */
   #via: AskedSpot[] = []
 
   get world() {
@@ -123,7 +123,7 @@ class SimulatedArm extends WithMount<InstrumentEnd<Settings>> implements Simulat
     this.#begin(verb, path, grips_ms, () => {})
   }
 
-  /** Over the gateways to the nest, down, up, and back by the same way. */
+  /** Computes the path over the gateways to the nest, down, up, and back by the same way. */
   #pathOf({ to, access }: Asked, via: readonly AskedSpot[]): { path: Waypoint[]; grips_ms: number } {
     const gateways = via.map(poseOf)
     const nest = lifted(poseOf(to), access?.gripper_offset ?? 0)
@@ -138,7 +138,7 @@ class SimulatedArm extends WithMount<InstrumentEnd<Settings>> implements Simulat
       path.push({ pose, after_ms: last.after_ms + (distance(last.pose, pose) / this.at.settings.speed) * 1000 })
     }
     for (const pose of [...gateways, ...before, nest]) travel(pose)
-    // The straight way down to a nest without an access pattern is not drawn.
+    // Without an access pattern the vertical approach only takes time.
     if (!access) stay(approach_ms)
     stay(grip_ms)
     const grips_ms = path.at(-1)!.after_ms
@@ -170,7 +170,7 @@ class SimulatedArm extends WithMount<InstrumentEnd<Settings>> implements Simulat
     if (this.#jammed) this.#break(errors.jam, 'something is in its way', 'error')
   }
 
-  /** Ends the motion: the arm stands where it is, with what it has in its gripper. */
+  /** Ends the motion in place, with the present content of the gripper. */
   #settle(): Motion | undefined {
     const motion = this.#motion
     if (!motion) return undefined
@@ -181,7 +181,7 @@ class SimulatedArm extends WithMount<InstrumentEnd<Settings>> implements Simulat
     return motion
   }
 
-  /** Ends a motion wherever it is; from then on it does not know where that is. */
+  /** Ends a motion in place; the arm then loses its position. */
   #break(number: number, text: string, state: 'stopped' | 'error'): void {
     const motion = this.#settle()
     if (!motion) return
@@ -229,7 +229,7 @@ function poseOf(spot: AskedSpot): Pose {
   return 'joints' in spot ? reached(spot.joints) : spot.pose
 }
 
-/** Computes where the gripper is: the base turns a shoulder and an elbow in one plane, upon a rail along x. */
+/** Computes the pose of the gripper from the joints: the base turns a shoulder and an elbow in one plane, on a rail along x. */
 function reached({ base, shoulder, elbow, wrist, rail }: Joints): Pose {
   const radians = (degrees: number) => (degrees * Math.PI) / 180
   const out = link * (Math.cos(radians(shoulder)) + Math.cos(radians(shoulder + elbow)))
@@ -238,7 +238,7 @@ function reached({ base, shoulder, elbow, wrist, rail }: Joints): Pose {
   return { x, y, z, yaw: base + wrist, pitch: 0, roll: 0 }
 }
 
-/** The point from which the arm approaches the nest: above the nest, or in front of it, and lifted. */
+/** Computes the point above the nest, or in front of it and lifted, from which the arm approaches. */
 function approachTo(nest: Pose, { access_type, vertical_clearance, horizontal_clearance }: Approach): Pose {
   if (access_type === 'vertical') return lifted(nest, vertical_clearance ?? usualClearance)
   const [out, turn] = [horizontal_clearance ?? usualClearance, (nest.yaw * Math.PI) / 180]

@@ -1,4 +1,4 @@
-// BigBear orbital shaker, a single unit. It answers one question only, so the effect of every command is looked for in that answer.
+// BigBear orbital shaker, a single unit. It answers one question only, in which the driver looks for the effect of each command.
 
 import * as v from 'valibot'
 import type { Device, Identity, Profile } from '../../src/devices/device.ts'
@@ -24,7 +24,7 @@ export const driver: Driver<Settings> = {
   about: { instrument: 'BigBear orbital' },
   typical: { initialize_s: 2.3 },
   settings,
-  // Some send one stop bit and some two: who sends two and takes one gets on with both.
+  // Units use one or two stop bits. A port that sends two and receives one works with both.
   serial: { baud: 9600, stop_bits: 2 },
   signature,
   profile,
@@ -33,7 +33,7 @@ export const driver: Driver<Settings> = {
 }
 
 const reply_ms = 1000
-/** For so long after a command to go home the shaker reports the state from before. */
+/** The time after a homing command in which the shaker still reports its previous state. */
 const homing_ms = 1000
 const homing_s = 30
 const stopping_s = 60
@@ -55,7 +55,7 @@ function profile(): Profile {
 /** Turns the operations of a BigBear shaker into its commands. */
 class BigBear extends WithMount<SerialMount<Settings>> implements Device {
   readonly #runner = new OperationRunner(this.at.line)
-  /** Whether the shaker refused something since the last look. */
+  /** Whether the shaker refused a command since the last question. */
   #refused = false
   readonly #exchange = new Exchange<string, string>(this.at.line, {
     framer: nextLine,
@@ -77,7 +77,7 @@ class BigBear extends WithMount<SerialMount<Settings>> implements Device {
     await this.#exchange.tell(command)
   }
 
-  /** Tells it, then asks: a refusal would have come by then. */
+  /** Sends a command, then asks for the state: a refusal arrives before the answer. */
   async #tellAndLook(command: string, signal: AbortSignal): Promise<State> {
     this.#refused = false
     await this.#tell(command, signal)
@@ -87,7 +87,7 @@ class BigBear extends WithMount<SerialMount<Settings>> implements Device {
     return now
   }
 
-  /** The shaker has no identity query; but no other instrument speaks like this. */
+  /** Returns a fixed model: the shaker has no identity query, but its answers are unlike any other instrument's. */
   async identify(): Promise<Identity> {
     await this.#state()
     return { model: 'BigBear', serial_number: null, firmware_version: null }
@@ -132,7 +132,7 @@ class BigBear extends WithMount<SerialMount<Settings>> implements Device {
 
   readonly end = () => this.#runner.early.ask()
 
-  /** Tells it to stop until it says that it slows down. */
+  /** Repeats the stop until the shaker reports that it slows down. */
   async #slowDown(): Promise<void> {
     await this.#exchange.tell(stop)
     const obeyed = async () => !isDriven(await this.#state())
@@ -168,7 +168,7 @@ function mustShake(now: State, seconds: number): void {
   throw new LabError('device_failed', `it says ${now} after ${Math.round(seconds)} s and should shake; see what blocks it, then initialize`)
 }
 
-/** Whether it turns, and nobody has stopped it. */
+/** Whether it turns, and was not stopped. */
 function isDriven(state: State): boolean {
   return state === 'RUN' || state === 'RAMP+'
 }

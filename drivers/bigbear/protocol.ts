@@ -1,6 +1,6 @@
-// The words of a BigBear orbital shaker: one letter, a number where it takes one, and a carriage return.
+// The protocol of a BigBear orbital shaker: one letter, a number if the command takes one, and a carriage return.
 
-/** A refusal, and the states. */
+/** Matches a refusal and the states. */
 export const signature = /^(\?:|STOP|RAMP\+|RUN|RAMP-)$/m
 
 export function encode(command: string): Uint8Array {
@@ -19,7 +19,7 @@ export function readState(line: string): State | undefined {
   return states.find((state) => state === line)
 }
 
-/** How it says that it did not take a command. */
+/** Whether a line is the refusal of a command. */
 export function isRefusal(line: string): boolean {
   return line.startsWith('?:')
 }

@@ -1,4 +1,4 @@
-// A simulated BigBear shaker: it obeys single letters, and answers one of them.
+// A simulated BigBear shaker: it obeys single letters, of which it answers one.
 
 import { Table, Timers } from '../simulated_parts.ts'
 import { TextPort } from '../simulated_port.ts'

@@ -1,4 +1,4 @@
-// The command table of a simulated BioShake: each command, what it takes, what it does and what it answers.
+// The command table of a simulated BioShake: the argument, the effect and the answer of each command.
 
 import type { Ending, Heater, Motor, PlateLock } from './mechanism.ts'
 import type { Model, Settings } from './models.ts'
@@ -11,25 +11,25 @@ export type Instrument = {
   readonly lock: PlateLock
   readonly heater: Heater
   readonly errors: ReadonlySet<number>
-  /** Settings that outlive a restart, by name. */
+  /** Settings that survive a restart, by name. */
   readonly stored: Map<string, number>
   /** Whether nothing blocks motor and plate lock. */
   canMove(): boolean
   canHeat(): boolean
-  /** A motion has ended well. */
+  /** Called when a motion has ended well. */
   recovered(): void
-  /** The lines with which the instrument names itself at each start. */
+  /** Returns the lines with which the instrument identifies itself at each start. */
   title(): string[]
-  /** Starts anew, a moment after it has said that it will. */
+  /** Restarts a moment after the answer. */
   restartSoon(): void
 }
 
-/** Called once, now or when a motion has ended. */
+/** Sends the answer: called once, now or when a motion has ended. */
 export type Respond = (text: string) => void
 type Command = {
-  /** Least and most of the whole number that it takes; absent for a command that takes none. */
+  /** The range of its whole-number argument; absent for a command without one. */
   takes?: readonly [number, number]
-  /** Returns what it says at once; undefined where `answer` is called later, or nothing is said. */
+  /** Returns the immediate answer; undefined if `answer` is called later, or there is none. */
   run(argument: number, answer: Respond): string | undefined
 }
 type Commands = Record<string, Command>
@@ -44,7 +44,7 @@ export function commandTable(instrument: Instrument): Commands {
   }
 }
 
-/** The short names, as far as they have been seen in use. */
+/** The short names that were observed in use. */
 export const shortNames: Record<string, string> = {
   v: 'version',
   reset: 'resetDevice',
@@ -173,7 +173,7 @@ function changeLeds({ stored, restartSoon }: Instrument, on: number): void {
   restartSoon()
 }
 
-/** The solenoid of the home position is off, the plate locked. */
+/** Enters ECO mode: the solenoid of the home position is off, the plate locked. */
 function enterEco({ motor, lock }: Instrument): string {
   if (motor.moving || lock.state === 'moving') return 'e'
   motor.halt('eco')
@@ -181,7 +181,7 @@ function enterEco({ motor, lock }: Instrument): string {
   return 'ok'
 }
 
-/** Finds home again. */
+/** Leaves ECO mode, which homes the table. */
 function leaveEco({ motor, recovered }: Instrument): string {
   if (motor.phase === 'eco') motor.goHome(recovered)
   return 'ok'
@@ -224,7 +224,7 @@ function moveLock({ motor, lock, canMove, recovered }: Instrument, to: 'locked' 
   return undefined
 }
 
-/** A setting that outlives a restart. */
+/** Makes the command for a setting that survives a restart. */
 function keeps(
   stored: Map<string, number>,
   name: string,
@@ -238,17 +238,17 @@ function keeps(
   }
 }
 
-/** A command that only tells. */
+/** Makes a command that only answers. */
 function asks(tell: () => string | number): Command {
   return { run: () => String(tell()) }
 }
 
-/** A command that is always carried out. */
+/** Makes a command that is always carried out. */
 function does(act: () => unknown): Command {
   return { run: () => ok(act()) }
 }
 
-/** A command that takes a number and is always carried out. */
+/** Makes a command with a number that is always carried out. */
 function sets(takes: readonly [number, number], act: (value: number) => unknown): Command {
   return { takes, run: (value) => ok(act(value)) }
 }

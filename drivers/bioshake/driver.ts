@@ -1,4 +1,4 @@
-// QInstruments BioShake: plate shakers, heated or cooled or neither, with or without a plate lock, and their plates.
+// QInstruments BioShake: plate shakers with or without heating, cooling and plate lock, and heating plates.
 
 import type { Device, EndedEarly, Identity, Limit, Limits, UnderWay } from '../../src/devices/device.ts'
 import type { Params } from '../../src/devices/operations.ts'
@@ -43,18 +43,18 @@ export const driver: Driver<Settings> = {
   simulate,
 }
 
-/** Between two looks at an instrument that shakes, and at one that is about to arrive. */
+/** The interval of the status query during a shake, and near its end. */
 const look_ms = 2000
 const lookSoon_ms = 300
-/** Stopping and going home take 6 s together, besides the time of slowing down. */
+/** The limit for stopping and homing, which take 6 s together after slowing down. */
 const arrival_s = 30
-/** How much sooner than asked it may be back home and still have shaken as long as asked. */
+/** The time before the expected end at which a shake may end and still count as complete. */
 const early_s = 1
-/** And besides, for its clock is not ours: by so much of the time asked. */
+/** The additional tolerance for the instrument's clock, as a share of the duration. */
 const drift = 0.001
-/** A full plate of the largest size takes its time; the instrument itself goes to 99 °C. */
+/** Limits that fit a full plate of the largest size; the instrument itself heats to 99 °C. */
 const warming = { hottest: 115, overshoot: 15, gain: 2, within_s: 600, below: 5 }
-/** A signal that nobody aborts. */
+/** A signal that is never aborted. */
 const nobodys = new AbortController().signal
 
 /** Turns the operations of a BioShake into its commands. */
@@ -77,7 +77,7 @@ class BioShake extends WithMount<SerialMount<Settings>> implements Device {
     }
   }
 
-  /** A plate may go by another name than a shaker. Only an instrument of this family lists its errors in braces. */
+  /** Throws unless it is of this family. A heating plate may have another name, but only this family lists its errors in braces. */
   async #mustSpeakAsBioShake(model: string): Promise<void> {
     if (this.#model.rpm)
       throw new LabError(
@@ -90,7 +90,7 @@ class BioShake extends WithMount<SerialMount<Settings>> implements Device {
   readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     this.#talk.forgetRestart()
     if (this.#model.rpm) await this.#awake(signal)
-    // The last word of a start may come beside the answer that says that it is over.
+    // The last line of a start may arrive with the answer that reports its end.
     this.#talk.forgetRestart()
     const identity = await this.identify()
     if (this.#model.rpm) await this.#home(signal)
@@ -101,14 +101,14 @@ class BioShake extends WithMount<SerialMount<Settings>> implements Device {
     return { identity, limits: await this.#limits() }
   })
 
-  /** Begins to watch a heater that is on already: the instrument goes on heating while it is initialized. */
+  /** Begins to watch a heater that is already on, since the instrument continues to heat while it is initialized. */
   async #watchWhatIsOn(): Promise<void> {
     this.#heat.end()
     const { temperature, target } = await this.#getTemperature()
     if (target !== null) this.#heat.begin(target, temperature)
   }
 
-  /** Waits until it has started, wakes it from ECO mode, and refuses while it moves. */
+  /** Waits until it has started and wakes it from ECO mode. Throws while it moves. */
   async #awake(signal: AbortSignal): Promise<void> {
     for (;;) {
       const state = await this.#talk.numberIfAllowed('getShakeState')
@@ -187,13 +187,13 @@ class BioShake extends WithMount<SerialMount<Settings>> implements Device {
 
   async #end(): Promise<EndedEarly> {
     if (!this.#runner.isIdle) return this.#runner.early.ask()
-    // A run from before this start.
+    // A shake from before this start of the service.
     const seconds_left = await this.#talk.number('getShakeRemainingTime')
     await this.#shakeOff(nobodys)
     return { seconds_left }
   }
 
-  /** The shaker ramps down and goes home. */
+  /** Ends the shake: the shaker ramps down and goes home. */
   #shakeOff(signal: AbortSignal): Promise<void> {
     const obeyed = async () => !driven.has(await this.#talk.number('getShakeState'))
     return heardOrObeyed(() => this.#talk.order('shakeOff', signal), obeyed)
@@ -215,7 +215,7 @@ class BioShake extends WithMount<SerialMount<Settings>> implements Device {
       throw new LabError('interlock', `the plate is not locked (the lock is ${elmInWords(state)}); lock the plate first (lock_plate)`)
   }
 
-  /** A lock that holds may say something else while it shakes, so only the words that it does not hold count. */
+  /** Throws if the lock reports that it is open. A closed lock may report other states during a shake, which are ignored. */
   async #mustStayLocked(): Promise<void> {
     const state = await this.#talk.number('getElmState')
     if (state !== elmUnlocked && state !== elmFailed) return
@@ -259,7 +259,7 @@ class BioShake extends WithMount<SerialMount<Settings>> implements Device {
     const temperature = await this.#readTemperature()
     await this.#talk.order(`setTempTarget${Math.round(target * 10)}`, signal)
     signal.throwIfAborted()
-    // Before the answer: from the moment it hears the command, it may heat.
+    // Before the answer, because the heater may be on as soon as the command arrives.
     this.#heat.begin(target, temperature)
     await this.#talk.order('tempOn', signal)
   }
@@ -279,7 +279,7 @@ class BioShake extends WithMount<SerialMount<Settings>> implements Device {
     return { temperature, target: on ? await this.#talk.number('getTempTarget') : null }
   }
 
-  /** The instrument's own errors come first. */
+  /** Checks the instrument's own errors first. */
   async check(): Promise<void> {
     const read = async () => {
       await this.#talk.mustBeWell()
@@ -290,22 +290,22 @@ class BioShake extends WithMount<SerialMount<Settings>> implements Device {
     await this.#heat.check(read, () => this.at.line.state === 'open' && this.#talk.tellNow('tempOff'))
   }
 
-  /** Throws `device_failed` when its heater is off though nobody has switched it off from here. */
+  /** Throws `device_failed` if the heater is off although the service did not switch it off. */
   async #mustStillHeat(target: number): Promise<void> {
-    // Meanwhile it may have been switched off from here.
+    // The service may have switched it off meanwhile.
     if ((await this.#talk.number('getTempState')) !== 0 || this.#heat.target === null) return
     const sentence = `it was set to ${target} °C and its heater is off: it restarted, or was switched off otherwise; see its power supply, then initialize`
     throw new LabError('device_failed', sentence)
   }
 
   /**
-   * An emergency stop leaves it where it happens to be, so it has to be initialized after. Both commands go out without waiting
-   * for an answer in between: it keeps a few in its buffer.
+   * Sends the emergency stop, after which the shaker is not at home and has to be initialized. Both commands go out without waiting
+   * for an answer in between, since its buffer holds several.
    */
   async halt(): Promise<void> {
     this.#talk.forgetRestart()
     const commands = [...(this.#model.rpm ? ['shakeEmergencyOff'] : []), ...(this.#model.heating ? ['tempOff'] : [])]
-    // The bytes first: what goes on hears of it a tenth of a millisecond later.
+    // The bytes first; the running operation is ended afterwards.
     const acknowledged = this.#talk.interrupt(commands)
     this.#runner.stop()
     this.#heat.end()
@@ -330,7 +330,7 @@ class BioShake extends WithMount<SerialMount<Settings>> implements Device {
   }
 }
 
-/** Milliseconds until the next status query. One query falls just before the earliest regular end, so that a shake which broke off is noticed. */
+/** Returns the milliseconds until the next status query. One query comes just before the earliest regular end, to notice a shake that broke off. */
 function untilNextLook(shaken: number, { duration, enough }: { duration: number; enough: number }): number {
   const early = (enough - shaken) * 1000 - lookSoon_ms
   if (early > 0) return Math.min(look_ms, early)
@@ -338,7 +338,7 @@ function untilNextLook(shaken: number, { duration, enough }: { duration: number;
   return left > 0 ? Math.min(look_ms, left + lookSoon_ms) : lookSoon_ms
 }
 
-/** Narrows what a limit is by what the instrument says, which must make sense. */
+/** Narrows a limit to the range that the instrument reports. Throws for an impossible range. */
 function between(limit: Limit, min: number, max: number): Limit {
   const narrower = { ...limit, min: Math.max(limit.min, min), max: Math.min(limit.max, max) }
   if (narrower.min < narrower.max) return narrower

@@ -50,7 +50,7 @@ export const errorTable: ErrorTable = {
     38090: ['self-test of the plate lock (ELM) failed', freeLock],
     39030: ['the solenoid did not move in time', restart],
   },
-  // Where a Q1, Q2 or ColdPlate has no words for a code, its group still tells what is concerned.
+  // For codes of a Q1, Q2 or ColdPlate without a known meaning, the group still names the part.
   groups: [
     group(/^34\d10$/, ['supply of a fan failed', power]),
     group(/^34\d20$/, ['a fan is stalled', 'Free the fan, and switch the shaker off and on']),

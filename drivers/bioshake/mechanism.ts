@@ -19,7 +19,7 @@ const phases = {
 } as const
 
 type Phase = keyof typeof phases
-/** The action once at rest: lock at home, stay anywhere, or go home and let go there. */
+/** The action at rest: lock at home, stay anywhere, or go home and release. */
 export type Ending = 'home' | 'loose' | 'release'
 
 const still: ReadonlySet<Phase> = new Set(['home', 'loose', 'eco', 'booting'])
@@ -70,7 +70,7 @@ export class Motor extends WithMount<Clock> {
     this.#timers.after(runtime_s * 1000, () => this.stop('home'))
   }
 
-  /** Takes effect at once, with a ramp, where it runs already. */
+  /** Sets the speed; a running motor ramps to it. */
   setTarget(rpm: number): void {
     this.target = rpm
     if (this.phase !== 'running') return
@@ -106,7 +106,7 @@ export class Motor extends WithMount<Clock> {
     if (turning) this.#timers.after(braking_ms, () => this.halt('loose'))
   }
 
-  /** At rest from one moment to the next. */
+  /** Stops without a ramp. */
   halt(phase: Phase): void {
     this.#timers.clear()
     this.#endsAt = undefined
@@ -158,7 +158,7 @@ export class PlateLock extends WithMount<Clock> {
     })
   }
 
-  /** At rest from one moment to the next. */
+  /** Stops at once. */
   halt(state: PlateLock['state']): void {
     this.#timers.clear()
     this.state = state
@@ -166,10 +166,10 @@ export class PlateLock extends WithMount<Clock> {
 }
 
 const ambient_c = 22
-/** The time constant of the heater: after this time, two thirds of the way to a new temperature are done. */
+/** The time constant of the heater: it reaches two thirds of a temperature step in this time. */
 const timeConstant_s = 90
 
-/** The plate that is heated, or cooled. It takes no timer: how warm it is follows from when its heater was last set. */
+/** The heated or cooled plate. It needs no timer, since its temperature follows from the time of the last setting. */
 export class Heater {
   readonly #clock: Clock
   readonly #cooling: boolean

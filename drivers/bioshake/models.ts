@@ -1,4 +1,4 @@
-// The BioShake models: what each can do, and the settings by which one is chosen.
+// The BioShake models with their abilities, and the settings that choose one.
 
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
@@ -7,13 +7,13 @@ import { described, Whole } from '../../src/kit/described.ts'
 type Start = Pick<Model, 'boot_s' | 'bootEnd'>
 
 export type Model = {
-  /** Slowest and fastest, in rpm; absent where nothing shakes. */
+  /** The range of the speed, in rpm; absent for a model that does not shake. */
   rpm?: { min: number; max: number }
-  /** Has the edge locking mechanism (ELM) that holds the plate. */
+  /** Whether it has the edge locking mechanism (ELM) that holds the plate. */
   locking?: true
   heating?: true
   cooling?: true
-  /** How long it takes to start, in seconds: known hosts wait up to 30 s, and those of the Q family about 5 s. */
+  /** The seconds of a start: known hosts wait up to 30 s, those of the Q family about 5 s. */
   boot_s: number
   /** The last line that the instrument sends when it starts. */
   bootEnd: 'Initialization complete' | 'Initialization successfully completed.'

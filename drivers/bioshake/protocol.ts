@@ -1,4 +1,4 @@
-// The protocol of the BioShake: its lines, numbers, states and errors, each with its words.
+// The protocol of the BioShake: its lines, numbers, states and errors.
 
 import type { Found } from '../transports/exchange.ts'
 
@@ -10,10 +10,10 @@ export function line(buffer: Buffer): Found<string> | undefined {
   return text ? { used: end + 1, frame: text } : { used: end + 1 }
 }
 
-/** The end of an unknown command, the name of the family, and the list of errors. */
+/** Matches the refusal of an unknown command, the name of the family, and the list of errors. */
 export const signature = /^u -> |bioshake|^\{[\d; ]*\}\s*$/im
 
-/** A command as it goes onto the line. */
+/** Encodes a command for the line. */
 export function encode(command: string): Uint8Array {
   return Buffer.from(`${command}\r`, 'latin1')
 }
@@ -22,7 +22,7 @@ export function isOk(answer: string): boolean {
   return answer === 'ok'
 }
 
-/** Not now: it is in error, in ECO mode, or the command makes no sense in this state. */
+/** Whether a command was refused: the instrument has an error, is in ECO mode, or cannot do it in this state. */
 export function isRefusal(answer: string): boolean {
   return /^e\b/.test(answer)
 }
@@ -32,24 +32,24 @@ export function isUnknown(answer: string, command: string): boolean {
   return answer === `u -> ${command}`
 }
 
-/** Depends on the firmware: `1000` or `1000.0`. */
+/** Whether an answer is a number: `1000` or `1000.0`, depending on the firmware. */
 export function isNumber(answer: string): boolean {
   return /^-?\d{1,6}(\.\d{1,3})?$/.test(answer)
 }
 
-/** Anything that can be read and is no answer of another kind. */
+/** Whether an answer is printable text and not of another kind. */
 export function isText(answer: string): boolean {
   return /^[\x20-\x7e]{2,}$/.test(answer) && !/^(ok|e\b.*|u -> .*|\{.*)$/.test(answer) && !stateNames.has(answer)
 }
 
-/** Whether a description is that of a shaker of this make. Another instrument on the line, or one that talks by itself, must not pass for it. */
+/** Whether a description is that of a BioShake, and not a line of another instrument. */
 export function isBioShake(description: string): boolean {
   return /bioshake/i.test(description)
 }
 
 const stateNames = new Set(['RUN', 'STOP', 'ESTOP', 'RAMP+', 'RAMP-', 'dec_stop', 'dec_stop_home', 'stopped', 'aligned'])
 
-/** `{}`, or codes between braces, `{101; 304}`. */
+/** Whether an answer is `{}`, or codes in braces such as `{101; 304}`. */
 export function isErrorList(answer: string): boolean {
   return /^\{\s*(\d+\s*(;\s*\d+\s*)*)?\}$/.test(answer)
 }
@@ -58,12 +58,12 @@ export function errorCodes(list: string): number[] {
   return (list.match(/\d+/g) ?? []).map(Number)
 }
 
-/** The answer to `getShakeStateAsString`: a word by itself, as no order and no number is answered. */
+/** Whether an answer is the single word of `getShakeStateAsString`, which no other command answers. */
 export function isStateName(answer: string): boolean {
   return /^[A-Za-z_]{3,}[+-]?$/.test(answer)
 }
 
-/** Said once, at the end of each start; the second form by a Q1. */
+/** Whether a line is the last one of a start; the second form is of a Q1. */
 export function isBootDone(answer: string): boolean {
   return /Initialization (complete|successfully completed)/.test(answer)
 }
@@ -90,9 +90,9 @@ export const inEco = 90
 export const booting = 99
 /** The states in which the shaker moves, or may move. */
 export const moving: ReadonlySet<number> = new Set([0, 1, 2, 4, 5, 6, 7, 8])
-/** The states in which the shaker comes to rest: its time is over, or it was stopped. */
+/** The states in which the shaker comes to rest, after its time or a stop. */
 export const ending: ReadonlySet<number> = new Set([1, 2, 7, 8])
-/** The states in which the shaker moves, and nobody has stopped it. */
+/** The states in which the shaker moves and was not stopped. */
 export const driven: ReadonlySet<number> = new Set([0, 4, 5, 6])
 
 /** The answers to `getElmState`. */

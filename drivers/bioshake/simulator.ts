@@ -1,4 +1,4 @@
-// A simulated BioShake: it obeys one command after the other, and can be broken.
+// A simulated BioShake: it obeys one command after the other, and simulates faults.
 
 import { Timers } from '../simulated_parts.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
@@ -7,13 +7,13 @@ import { commandTable, type Instrument, type Respond, shortNames } from './comma
 import { Heater, Motor, PlateLock } from './mechanism.ts'
 import { type Model, modelOf, type Settings } from './models.ts'
 
-/** Thinks this long before each answer. */
+/** The delay of each answer. */
 const answer_ms = 15
-/** A serial buffer, not a memory. */
+/** The most commands that wait. */
 const mostWaiting = 16
 const longestCommand = 80
 
-/** The error that a fault becomes. What a real one reports when its plate lock is forced open is not known; 303 is near. */
+/** The error number of each simulated fault. That of a plate lock that is forced open is not known; 303 is similar. */
 const faultErrors: Record<MechanicalFault, number> = { jam: 102, overtemperature: 210, interlock_open: 303 }
 
 /** Answers as a BioShake does, on the clock that it is given. */
@@ -41,7 +41,7 @@ class SimulatedBioShake extends WithMount<InstrumentEnd<Settings>> implements Si
     stored: this.#stored,
     canMove: () => !this.#present.has('jam') && !this.#present.has('interlock_open'),
     canHeat: () => !this.#present.has('overtemperature'),
-    // Whether the real one forgets an error by itself is not known.
+    // Whether a real instrument clears an error by itself is not known.
     recovered: () => {
       this.#errors.clear()
       for (const fault of this.#present) this.#errors.add(faultErrors[fault])
@@ -97,14 +97,14 @@ class SimulatedBioShake extends WithMount<InstrumentEnd<Settings>> implements Si
   }
 
   #hear(text: string): void {
-    // While it starts it tells that it does, and nothing else.
+    // During the start it answers only the question for its state.
     if (this.#booting && !parse(text).name.startsWith('getShakeState')) return
     if (parse(text).name === 'shakeEmergencyOff') this.#hearEmergency(text)
     else if (this.#waiting.length < mostWaiting) this.#waiting.push(text)
     this.#next()
   }
 
-  /** Takes an emergency command before all others. It cuts a motion short, and the command that waits for the end of that motion is answered `e`. */
+  /** Obeys an emergency command before all others. It ends the motion, and the command that started the motion is answered `e`. */
   #hearEmergency(text: string): void {
     this.#waiting.unshift(text)
     if (this.#model.rpm) this.#answering?.('e')
@@ -155,7 +155,7 @@ class SimulatedBioShake extends WithMount<InstrumentEnd<Settings>> implements Si
     this.#timers.after(boot_ms, () => this.#started())
   }
 
-  /** Line by line, as its self test goes on; a Q1 was recorded so. */
+  /** Sends the lines of the self test one by one, as recorded from a Q1. */
   #tellStart(boot_ms: number): void {
     for (const text of ['', ...this.#instrument.title(), '', 'Start device self test:', '']) this.#say(text)
     const checks = selfTest(this.#model, this.#heater.temperature)
@@ -195,7 +195,7 @@ class SimulatedBioShake extends WithMount<InstrumentEnd<Settings>> implements Si
 
 export const simulate: Simulate<Settings> = (at) => new SimulatedBioShake(at)
 
-/** The lines of the self test. Those of a Q1 were recorded; those of the other models are made up. Lines follow each other within two seconds. */
+/** Returns the lines of the self test. Those of a Q1 were recorded; those of the other models are invented. */
 function selfTest({ heating, cooling, locking, rpm }: Model, temperature: number): string[] {
   const line = (what: string, found = '') => `${`${what} `.padEnd(39, '.')} OK${found}`
   const degrees = ` (T=${temperature.toFixed(1)}\xb0C)`
@@ -213,7 +213,7 @@ function selfTest({ heating, cooling, locking, rpm }: Model, temperature: number
   ]
 }
 
-/** Cuts off the number that is glued to a command. */
+/** Splits a command from the number at its end. */
 function parse(text: string): { name: string; argument?: number } {
   const [, word = '', digits] = /^(.*?)(-?\d+)?$/.exec(text) ?? []
   const name = shortNames[word] ?? word

@@ -21,9 +21,9 @@ import {
 } from './protocol.ts'
 
 const short_ms = 1000
-/** After that it is asked whether it has stopped. */
+/** The wait for the acknowledgement of a stop; then the state is asked for. */
 const acknowledge_ms = 300
-/** Home and the plate lock say `ok` when they have arrived: 4 s and 3 s at most, says the manual. */
+/** The limit for homing and the plate lock, which answer `ok` on arrival: after 4 s and 3 s at most, by the manual. */
 export const motion_ms = 5000
 
 export class Talk extends WithMount<Line> {
@@ -39,7 +39,7 @@ export class Talk extends WithMount<Line> {
   })
   #restarted = false
 
-  /** Sends a command; resolves with its `ok`. */
+  /** Sends a command. Resolves with its `ok`. */
   async order(command: string, signal: AbortSignal, deadline_ms = short_ms): Promise<void> {
     signal.throwIfAborted()
     this.#mustBeTheSame()
@@ -53,7 +53,7 @@ export class Talk extends WithMount<Line> {
     return Number(answer)
   }
 
-  /** A number; undefined when it refuses to tell. */
+  /** Asks for a number; undefined if the instrument refuses. */
   async numberIfAllowed(command: string): Promise<number | undefined> {
     const answer = await this.#ask(command, isNumber)
     if (isRefusal(answer)) return undefined
@@ -61,7 +61,7 @@ export class Talk extends WithMount<Line> {
     return Number(answer)
   }
 
-  /** Asks for a text about the instrument itself; null when the instrument does not know the question. */
+  /** Asks for a text about the instrument; null if it does not know the question. */
   async text(command: string): Promise<string | null> {
     const answer = await this.#ask(command, isText)
     if (isUnknown(answer, command)) return null
@@ -69,13 +69,13 @@ export class Talk extends WithMount<Line> {
     return answer
   }
 
-  /** Throws `device_failed`, with the errors in words, when it has any. */
+  /** Throws `device_failed` with the errors of the instrument, if it has any. */
   async mustBeWell(): Promise<void> {
     const codes = await this.errors()
     if (codes.length) throw reports(errorTable, codes)
   }
 
-  /** Writes the commands at once, ahead of everything; returns whether it has acknowledged all of them soon, and refused none. */
+  /** Writes the commands at once, ahead of all waiting ones. Resolves with whether it has acknowledged all of them in time. */
   async interrupt(commands: readonly string[]): Promise<boolean> {
     let left = commands.length
     const accepts = (text: string) => isOk(text) || commands.some((command) => says(text, command))
@@ -88,12 +88,12 @@ export class Talk extends WithMount<Line> {
     }
   }
 
-  /** Writes at once, ahead of everything; what it says to that is passed over. */
+  /** Writes a command at once, ahead of all waiting ones, and ignores its answer. */
   tellNow(command: string): void {
     this.#exchange.interrupt(command)
   }
 
-  /** From here on a restart before now does not matter. */
+  /** Ignores restarts before now. */
   forgetRestart(): void {
     this.#restarted = false
   }
@@ -103,7 +103,7 @@ export class Talk extends WithMount<Line> {
     return this.#exchange.query(command, { deadline_ms: short_ms, accepts: (text) => isAnswer(text) || says(text, command) })
   }
 
-  /** Asks for the errors of the instrument, by number. Throws `device_failed` when its answer is no list of them. */
+  /** Asks for the error numbers. Throws `device_failed` for an answer of another form. */
   async errors(): Promise<number[]> {
     const answer = await this.#ask('getErrorList', isErrorList)
     if (isErrorList(answer)) return errorCodes(answer)
@@ -131,7 +131,7 @@ export class Talk extends WithMount<Line> {
   }
 }
 
-/** Whether this is how it says no. */
+/** Whether an answer is a refusal. */
 function says(answer: string, command: string): boolean {
   return isRefusal(answer) || isUnknown(answer, command)
 }

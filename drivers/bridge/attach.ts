@@ -1,4 +1,4 @@
-// A bridge on what it hangs on: a program that is started here, one that listens, or the simulation of one.
+// Makes a bridge with its link: a program that is started here, one that listens, or a simulation.
 
 import * as v from 'valibot'
 import { type Description, Operations, ownOperations, Readings } from '../../src/devices/description.ts'
@@ -16,7 +16,7 @@ import { type SocketPlace, socketLine } from '../transports/socket_line.ts'
 import { Bridge, type Settings, settings } from './bridge.ts'
 import { simulateBridge } from './simulator.ts'
 
-/** The settings of the driver `simulated`: what it can do, how long that takes, and how often it fails. */
+/** The settings of the driver `simulated`: its operations, their durations, and how often they fail. */
 const simulatedSettings = v.strictObject({
   model: v.optional(described(v.pipe(v.string(), v.maxLength(128)), 'The model that the program tells'), 'simulated'),
   operations: v.optional(described(Operations, 'Its operations by name, as a bridge describes them'), {}),
@@ -31,7 +31,7 @@ const simulatedSettings = v.strictObject({
 })
 type SimulatedSettings = v.InferOutput<typeof simulatedSettings>
 
-/** The drivers behind which a program stands, by the name that a configuration gives them. */
+/** The drivers with a program behind them, by their names in a configuration. */
 export const bridges = { bridge: settings, simulated: simulatedSettings }
 export type BridgeName = keyof typeof bridges
 
@@ -44,10 +44,10 @@ export type BridgeConfig = { device_id: string; type: string } & (
 
 export type AttachedBridge = Attached & { profile: AnyProfile }
 
-/** The folder where systemd listens for each bridge, as the unit of the service names it. Undefined: programs are started here. */
+/** Returns the folder in which systemd listens for each bridge; undefined if the service starts the programs itself. */
 export const socketsOfSystemd = (): string | undefined => process.env.BENCHD_BRIDGES
 
-/** Opens nothing yet. */
+/** Makes the device without opening its link. */
 export function attachedBridge(
   { device_id, type, transport, settings }: Extract<BridgeConfig, { driver: 'bridge' }>,
   kept: KeptDescription,
@@ -56,7 +56,7 @@ export function attachedBridge(
   return onLine(lineTo(device_id, transport, sockets), { device_id, type, settings, kept })
 }
 
-/** `clock` is the time of the instrument, `wire` ours. A `bridge` is simulated as its program described it last, in `described`. */
+/** Makes a simulated bridge. `clock` is the instrument's time, `wire` the real time. A `bridge` is simulated by its last description, `described`. */
 export function simulatedBridge(
   device: BridgeConfig,
   { described, clock, wire }: { described: Description | undefined; clock: Clock; wire: Clock },
@@ -65,7 +65,7 @@ export function simulatedBridge(
   const description = device.driver === 'simulated' ? describedBy(device) : described
   const failures = device.driver === 'simulated' ? device.settings.failures : {}
   const program = { description: description ?? { ...nothing, type }, failures }
-  // The line is as fast as any pipe.
+  // The line is practically as fast as a pipe.
   const line = simulatedLine({ simulate: simulateBridge, settings: program, serial: { baud: 1e9 }, clock, wire })
   const its = device.driver === 'bridge' ? device.settings : v.parse(settings, {})
   Object.assign(line, { advice: 'see which faults of its simulation were made' })
@@ -79,7 +79,7 @@ function describedBy({ type, settings }: Extract<BridgeConfig, { driver: 'simula
   return { protocol: 1, type, model, identity: null, operations, readings }
 }
 
-/** Says what is wrong with the operations of such settings; undefined when nothing is. */
+/** Returns the mistake in the operations of such settings, if there is one. */
 export function wrongWithOperations(settings: unknown): string | undefined {
   const { operations } = settings as Partial<SimulatedSettings>
   try {

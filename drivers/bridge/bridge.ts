@@ -1,4 +1,4 @@
-// A device behind which a program stands: whatever it says of itself, it is asked for as JSON-RPC.
+// A device with a program behind it, which describes its operations and performs them over JSON-RPC.
 
 import * as v from 'valibot'
 import {
@@ -42,14 +42,14 @@ export type Settings = v.InferOutput<typeof settings>
 
 type BridgeMount = {
   device_id: string
-  /** The type that the configuration says. */
+  /** The type of the device in the configuration. */
   type: string
   line: BridgeLine
   settings: Settings
   kept: KeptDescription
 }
 
-/** Interpreters and the libraries of instruments take their time to load. */
+/** The limit for the description, since interpreters and instrument libraries load slowly. */
 const describe_s = 30
 const answer_s = 5
 
@@ -71,14 +71,14 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     refused,
   })
   readonly #runner = new OperationRunner(this.at.line)
-  /** The last description, while it is not the one that was accepted. */
+  /** The last description if it differs from the accepted one. */
   #unaccepted: Description | undefined
   #known: { description: Description; operations: ReadonlyMap<string, OwnOperation> } | undefined
   #running: AskedOperation | undefined
-  /** Whether what the program was last asked to do has come to a good end; settles when it is answered, or cannot be any more. */
+  /** Resolves with whether the last operation ended well, when it is answered or can no longer be. */
   #endedWell: Promise<boolean> = Promise.resolve(true)
 
-  /** The operations and readings as they stand in the description; the profile changes with it. */
+  /** The profile of the present description. */
   readonly profile: AnyProfile = profileOf(this)
 
   readonly described: SelfDescribed = describedOf(this, {
@@ -111,7 +111,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     return halts[this.#halting].cannotEnd
   }
 
-  /** The setting of the configuration. A program that knows of no way to halt changes `message` to `none`. */
+  /** The configured way to halt. For a program that cannot halt, `message` becomes `none`. */
   get #halting(): Settings['halt'] {
     const { halt } = this.at.settings
     return halt === 'message' && this.description?.halt === 'none' ? 'none' : halt
@@ -121,7 +121,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     return this.description?.readings.temperature ? () => this.#temperature() : undefined
   }
 
-  /** Has it describe itself. Rejects with `device_failed` when that is no description, or another than was accepted. */
+  /** Asks for the description. Rejects with `device_failed` if it is invalid, or differs from the accepted one. */
   async identify(): Promise<Identity> {
     const description = readDescription(await this.#rpc.request('describe', undefined, describe_s))
     const { type } = this.at
@@ -165,7 +165,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     }
   }
 
-  /** Asks for an operation that takes its time; the caller that aborts it looks after the halt. */
+  /** Requests an operation without a deadline. A caller that aborts it also halts the device. */
   #ask(method: string, params: object | undefined, signal: AbortSignal): Promise<unknown> {
     const answer = this.#rpc.request(method, params)
     const before = this.#endedWell
@@ -191,7 +191,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
   }
 
   #notified(method: string, params: unknown): void {
-    // Its supervisor knows better than the connection why it has ended.
+    // The supervisor knows why the program has ended; the connection only knows that it is closed.
     const ended = method === 'ended' ? v.safeParse(EndedProgram, params) : undefined
     if (ended?.success) void this.at.line.giveUp(ended.output.reason)
     const progress = method === 'progress' ? v.safeParse(Progressed, params) : undefined
@@ -207,7 +207,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     if (!kept.description) kept.keep(description)
     if (changes.length === 0) return
     const what = changes.slice(0, 5).join(', ')
-    const sentence = `it describes itself otherwise than it did (${what}); see that the program is the right one, then accept that: POST /api/devices/${device_id}/accept, or benchd devices accept ${device_id}, then initialize`
+    const sentence = `it describes itself otherwise than it did (${what}); see that the program is the right one, then accept that: POST /api/devices/${device_id}/accept, then initialize`
     throw new LabError('device_failed', sentence)
   }
 
@@ -219,7 +219,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
   }
 }
 
-/** Throws `device_failed`. Most answers are right, which is seen at once; the schema, which takes a fifteenth of the whole question, finds what is wrong. */
+/** Parses the answer to a reading. Throws `device_failed`. A right answer is recognized quickly; the slower schema runs only to word a mistake. */
 function valueIn(answer: unknown): v.InferOutput<typeof Value> {
   const { value, target } = Object(answer)
   if (Number.isFinite(value) && (target === null || Number.isFinite(target))) return { value, target }
@@ -242,9 +242,9 @@ const halts: Record<Settings['halt'], Halt> = {
     },
   },
   kill: {
-    // Such a program says of an operation that its heat goes on when everything here ends.
+    // The program describes an operation whose heat continues after the program has ended.
     cannotEnd: 'heat',
-    /** A turn later: that the program is gone is then known to be the stop's doing. */
+    /** Ends the program one turn later, so that its loss is attributed to the stop. */
     async halt({ line }) {
       await undefined
       await line.giveUp('it was ended by a stop', 'atOnce')
@@ -252,7 +252,7 @@ const halts: Record<Settings['halt'], Halt> = {
   },
   none: {
     cannotEnd: 'all',
-    /** The good end of what was under way is the only evidence that nothing moves. */
+    /** Waits for the good end of the operation, the only evidence that nothing moves. */
     async halt(_at, { endedWell }) {
       if (!(await endedWell)) throw new LabError('device_failed', 'no stop ends what it does, and it has not come to a good end')
     },
@@ -295,7 +295,7 @@ function describedOf(bridge: Describing, calls: Pick<SelfDescribed, 'accept' | '
   }
 }
 
-/** The ranges of the parameters of those operations that the table has too. */
+/** Returns the ranges of parameters of operations that are also in the table. */
 function limitsOf(operations: ReadonlyMap<string, OwnOperation>): Limits {
   type Shown = Record<string, { minimum?: number; maximum?: number; unit?: string; multipleOf?: number }>
   const shared = [...operations].filter(([name]) => Object.hasOwn(table, name))
@@ -309,7 +309,7 @@ function limitsOf(operations: ReadonlyMap<string, OwnOperation>): Limits {
 
 const codes = { interlock: 'interlock', invalid: 'invalid', busy: 'busy', device_failed: 'device_failed' } as const
 
-/** Makes an error of the device of an error that a program answered. */
+/** Converts the error of a program to an error of the device. */
 function refused({ message, reason = '', hint }: Refusal): LabError {
   const code = Object.hasOwn(codes, reason) ? codes[reason as keyof typeof codes] : 'device_failed'
   const advice = hint ?? (code === 'device_failed' ? 'see to it, then initialize' : undefined)

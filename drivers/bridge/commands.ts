@@ -1,8 +1,8 @@
-// The commands of bridges as a configuration names them, read without its other parts: they may be wrong, and the commands count all the same.
+// Reads the commands of bridges from a configuration whose other parts may have mistakes.
 
 import { parseJsonWithComments } from '../../src/kit/json.ts'
 
-/** Keyed by the id of their devices. Throws `invalid` for what is no JSON; `origin` is what its message calls the text. */
+/** Returns the commands by device id. Throws `invalid` if the text is not JSON; `origin` names the text in the message. */
 export function commandsOfBridges(text: string, origin: string): ReadonlyMap<string, readonly string[]> {
   const { devices } = Object(parseJsonWithComments(text, origin)) as { devices?: unknown }
   return new Map((Array.isArray(devices) ? devices : []).flatMap((device) => commandOf(Object(device))))

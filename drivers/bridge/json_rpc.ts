@@ -1,4 +1,4 @@
-// JSON-RPC 2.0, one message a line: many questions at once, each with its id. Whatever a program says against the protocol ends its connection.
+// JSON-RPC 2.0, one message a line, with many questions at once. A violation of the protocol ends the connection.
 
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
@@ -7,12 +7,12 @@ import { patient } from '../../src/kit/patient.ts'
 import { textOfUtf8 } from '../../src/kit/utf8.ts'
 import type { BridgeLine } from '../transports/line.ts'
 
-/** Unit: bytes, without the line end. */
+/** Bytes of a line, without its end. */
 const longestLine = 1024 * 1024
 const tooLong = `it wrote a line of more than ${longestLine / 1024 / 1024} MiB`
-/** A question of ours has to fit into what a kernel takes for a program that does not read just now. */
+/** Bytes of a question, which has to fit into the kernel's buffer for a program that does not read just now. */
 const longestQuestion = 64 * 1024
-/** More notifications within a second are no progress. An answer needs a question of ours. */
+/** The most notifications within a second; more end the connection. Answers are bounded by their questions. */
 const mostAtOnce = 1000
 
 type Message = { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown }
@@ -21,20 +21,20 @@ type Pending = {
   resolve(result: unknown): void
   reject(error: unknown): void
   deadline_s: number
-  /** When that is, on the clock of the line. A time in which this process stood still counts as half of the deadline at most. */
+  /** The deadline on the clock of the line. A time in which this process was suspended counts as half of it at most. */
   due: number
 }
 
-/** An error as a program answers it: `{code, message, data: {reason, hint}}`. */
+/** The error of a program: `{code, message, data: {reason, hint}}`. */
 export type Refusal = { message: string; reason: string | undefined; hint: string | undefined }
 
 type Parts = {
   line: BridgeLine
-  /** Takes what is said without a question. */
+  /** Receives a notification. */
   notified(method: string, params: unknown): void
-  /** Makes the error of questions whose answers cannot come any more. */
+  /** Makes the error of questions that were open when the line was lost. */
   lost(reason: string): LabError
-  /** Makes the error of a question that the program answers with an error. */
+  /** Makes the error of a question from the program's error. */
   refused(refusal: Refusal): LabError
 }
 
@@ -45,13 +45,13 @@ export class JsonRpc {
   readonly #refused: Parts['refused']
   readonly #pending = new Map<number, Pending>()
   #lastId = 0
-  /** The timer for the deadlines of all questions: readings are asked for often, and a timer for each takes as long as all else about it. */
+  /** The timer for the deadlines of all questions, because a timer for each would double the cost of a reading. */
   #alarm: { question: Pending; cancel(): void } | undefined
-  /** Whether the program has said anything since its line was opened: until then it may still be loading its libraries. */
+  /** Whether the program has sent anything since its line was opened. Before, it may still be loading its libraries. */
   isAwake = false
   #pieces: Uint8Array[] = []
   #size = 0
-  /** Since the second began. */
+  /** The messages of the present second. */
   #count = { since: Number.NEGATIVE_INFINITY, messages: 0 }
 
   constructor({ line, notified, lost, refused }: Parts) {
@@ -65,10 +65,10 @@ export class JsonRpc {
   }
 
   /**
-   * Asks, and resolves with the result. Rejects with what `refused` makes of an error that the program answers, and with what `lost` makes when the
+   * Asks, and resolves with the result. Rejects with the error of `refused` if the program answers with an error, and with that of `lost` if the
    * line is lost.
-   * A program that has not answered after `deadline_s` is given up, with its line. Throws `disconnected` where the line is not open. `params` may be
-   * given as JSON: a caller that often asks the same makes that text once.
+   * A program without an answer after `deadline_s` is given up, with its line. Throws `disconnected` if the line is not open. `params` may be
+   * JSON text, which a caller that often asks the same makes once.
    */
   request(method: string, params: object | string | undefined, deadline_s = Number.POSITIVE_INFINITY): Promise<unknown> {
     const id = ++this.#lastId
@@ -85,7 +85,7 @@ export class JsonRpc {
     })
   }
 
-  /** A question that comes after another is waited for a tenth of its deadline at least: this process may have stood still before. */
+  /** Sets the timer for a question. After an earlier question it waits a tenth of the deadline at least, since this process may have been suspended. */
   #setAlarm(question: Pending): void {
     this.#cancelAlarm()
     const wait = Math.max(question.due - this.#clock.now(), question.deadline_s * 100)
@@ -97,7 +97,7 @@ export class JsonRpc {
     this.#alarm = undefined
   }
 
-  /** Gives the program up that owes an answer, or waits for the next deadline: the question for which the alarm was set may be answered. */
+  /** Gives the program up if its answer is overdue; else waits for the next deadline. */
   #ring(rung: Pending): void {
     this.#alarm = undefined
     const first = [...this.#pending.values()].reduce<Pending | undefined>(
@@ -140,7 +140,7 @@ export class JsonRpc {
     this.#size = 0
   }
 
-  /** Returns whether the next line is to be looked at. */
+  /** Handles a line. Returns whether to continue with the next. */
   #take(bytes: Buffer, start: number, end: number): boolean {
     const wrong = this.#wrongWith(bytes, start, end)
     if (wrong !== undefined) this.#line.giveUp(wrong)
@@ -153,7 +153,7 @@ export class JsonRpc {
     return ++this.#count.messages > mostAtOnce
   }
 
-  /** Hands a message on; returns what is wrong with it, if anything. */
+  /** Passes a message on. Returns its violation of the protocol, if there is one. */
   #wrongWith(bytes: Buffer, start: number, end: number): string | undefined {
     if (end - start > longestLine) return tooLong
     const message = messageIn(bytes, start, end)

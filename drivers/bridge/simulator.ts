@@ -1,4 +1,4 @@
-// The far end of a bridge, simulated: it describes itself by the configuration, takes as long as that says, and fails as often.
+// A simulated bridge program: the configuration gives its description, its durations, and its rate of failures.
 
 import { type Description, type OwnOperation, ownOperations } from '../../src/devices/description.ts'
 import { messageOf } from '../../src/errors.ts'
@@ -8,7 +8,7 @@ import { WithMount } from '../with_mount.ts'
 
 type SimulatedProgram = {
   description: Description
-  /** Keyed by operation, the part of its runs that fail, from 0 to 1. */
+  /** Keyed by operation: the share of failures, from 0 to 1. */
   failures: Readonly<Record<string, number>>
 }
 
@@ -93,7 +93,7 @@ class BridgeSimulator extends WithMount<InstrumentEnd<SimulatedProgram>> impleme
     if (name === 'set_temperature') this.#target = given.temperature === null ? null : Number(given.temperature)
   }
 
-  /** Without a `result` it fails in the end. */
+  /** Begins an operation, which fails at its end without a `result`. */
   #begin({ id, params = {} }: Question, operation: string, ms: number, result: object | undefined): void {
     if (this.#running) {
       this.#refuse(id, 'busy', `it is busy with ${this.#running.operation}`)

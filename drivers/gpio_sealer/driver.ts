@@ -1,4 +1,4 @@
-// A plate sealer put together from a clamp, a heater and a thermometer on I2C. The host keeps the temperature and the time.
+// A plate sealer built from a clamp, a heater and a thermometer on I2C. The host controls the temperature and the time.
 
 import type { Device } from '../../src/devices/device.ts'
 import type { Params } from '../../src/devices/operations.ts'
@@ -68,7 +68,7 @@ class GpioSealer extends WithMount<PinsMount<Settings>> implements Device {
     return this.#tripwire.halt('its heater', this.#heater)
   }
 
-  /** The pins are set when this returns. */
+  /** Switches all pins off before it returns. */
   async #allOff(): Promise<void> {
     this.#guard.disarm()
     this.#estop.disarm()
@@ -113,7 +113,7 @@ class GpioSealer extends WithMount<PinsMount<Settings>> implements Device {
 
   readonly end = () => this.#early.ask()
 
-  /** Or until somebody asks for an early end. */
+  /** Waits until the plate is warm, or an early end is requested. */
   async #untilWarm(temperature: number, signal: AbortSignal): Promise<void> {
     const warm = (now: number) => this.#early.isAsked || Math.abs(now - temperature) <= this.at.settings.within_c
     const late = (now: number) =>

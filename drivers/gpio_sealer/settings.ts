@@ -1,4 +1,4 @@
-// A plate sealer put together from a clamp, a heater and a thermometer: how it is wired, and what it can do.
+// The settings of a plate sealer built from a clamp, a heater and a thermometer: its wiring and its abilities.
 
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
@@ -6,9 +6,9 @@ import { thermometerNames, thermometerParts } from '../parts/thermometer.ts'
 import { EmergencyStop, planned, Quantity, Wired } from '../pin_settings.ts'
 import { type BoardPlan, PartWiring } from '../transports/wiring.ts'
 
-/** No sealing film wants more, and nothing here may ever be hotter. */
+/** The highest temperature, which no sealing film exceeds. */
 const ceiling_c = 200
-/** The distance that a set point must keep from the end of what its sensor can measure: beyond that nobody sees how hot it is. */
+/** The distance of the highest set point from the end of the sensor's range, so that an overshoot can still be measured. */
 const headroom_c = 10
 
 const Pins = v.strictObject({
@@ -45,7 +45,7 @@ const Members = v.strictObject({
     }),
     {},
   ),
-  clamp_s: v.optional(Quantity(0.1, 10, 's', 'The clamp needs so long, either way'), 1),
+  clamp_s: v.optional(Quantity(0.1, 10, 's', 'Time of the clamp in either direction'), 1),
 })
 
 export const settings = v.pipe(
@@ -72,7 +72,7 @@ export function plan({ pins, i2c }: Settings): BoardPlan {
   }
 }
 
-/** Unit: °C: the hottest reading that is not a fault. */
+/** Returns the hottest reading that is not a fault, in °C. */
 export function hottest({ i2c }: Settings): number {
   return Math.min(ceiling_c, thermometerParts[i2c.sensor.part].range.max)
 }

@@ -7,7 +7,7 @@ import type { MechanicalFault } from '../transports/simulator.ts'
 import { hottest, type Settings } from './settings.ts'
 
 const room_c = 22
-/** With the heater on it would end so much above the room, two thirds of the way in so long. */
+/** The final temperature above the room with the heater on; its time constant is below. */
 const gain_c = 500
 const timeConstant_s = 200
 const tooHot_c = 5
@@ -35,7 +35,7 @@ export const simulate: SimulateBoard<Settings> = ({ wires, clock, settings }) =>
     return goal + (from.temperature - goal) * Math.exp(-(clock.now() - from.at) / 1000 / timeConstant_s)
   }
 
-  /** A plate that is too hot is within the range of the sensor, but above the hottest that the plate may have. */
+  /** Returns the sensor's reading. A plate that is too hot is still within the range of the sensor. */
   function sensed(): number {
     return present.has('overtemperature') ? hottest(settings) + tooHot_c : temperature()
   }

@@ -1,5 +1,5 @@
-// Keeps a heater at a temperature, and switches it off when something is not as it should be: no reading for two seconds, one that
-// cannot be, the same one for too long, too hot, or not getting warm.
+// Keeps a heater at a temperature, and switches it off after a fault: no reading for two seconds, an
+// impossible one, the same one for too long, too hot, or not getting warm.
 
 import { LabError } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
@@ -8,31 +8,31 @@ import type { Thermometer } from '../parts/thermometer.ts'
 import type { Pin } from '../transports/pin.ts'
 import { WithMount } from '../with_mount.ts'
 
-/** Between two readings; the heater is switched at most so often. */
+/** The interval of readings, and the shortest time between two switchings of the heater. */
 const step_ms = 250
-/** Without a reading for so long, in our own time, nobody sees any more how hot it is. */
+/** The real time without a reading after which the heater is switched off. */
 const stale_ms = 2000
-/** Full power as long as it is so much too cold, then less and less. */
+/** The proportional band in °C: full power below it. */
 const band_c = 12
-/** How fast what is missing is made up for. */
+/** The integral time. */
 const integral_s = 40
-/** A twentieth of the power moves every plate by degrees: a reading that stays the very same meanwhile is not measured. */
+/** The share of the power that moves every plate by degrees, so that an unchanged reading is not a measurement. */
 const unmoved_share = 0.05
-/** No plate changes its temperature by more than this from one reading to the next: a line that does not follow reads as 0 °C, or as bytes changed over. */
+/** The largest change between two readings. A disturbed bus reads as 0 °C, or as swapped bytes. */
 const jump = { c: 20, c_per_s: 10 }
 
 type Parts = {
   sensor: Thermometer
   heater: Pin
-  /** The instrument's time, and the wires'. */
+  /** The instrument's time, and the real time. */
   clock: Clock
   wire: Clock
   warming: Warming
-  /** Must switch the heater off. */
+  /** Called with a fault; must switch the heater off. */
   trip(error: LabError): void
 }
 
-/** The last reading while it heats, when that was, since when it has been the same and the plate was left to cool or not, and what the plate was given then. */
+/** The last reading and its time; since when it has not changed, whether the plate was left to cool, and the power at that time. */
 type Last = { temperature: number; at: number; isLeftToCool: boolean; since: number; holding: number }
 
 export class Thermostat extends WithMount<Parts> {
@@ -42,15 +42,15 @@ export class Thermostat extends WithMount<Parts> {
   #last: Last | undefined
   /** The share of the time that the heater has to be on, in steady state. */
   #holding = 0
-  /** How many steps the heater should have been on and was not yet. */
+  /** The steps for which the heater still has to be on. */
   #owed = 0
 
-  /** Unit: °C; null when it does not heat. */
+  /** The set point in °C; null while it does not heat. */
   get target(): number | null {
     return this.#watch.target
   }
 
-  /** Heats until it is ended. Rejects, and does not heat, when the temperature cannot be read now. */
+  /** Heats until `end`. Rejects without heating if the temperature cannot be read now. */
   async heatTo(target: number, signal: AbortSignal): Promise<void> {
     const reading = await this.at.sensor.read()
     signal.throwIfAborted()
@@ -64,7 +64,7 @@ export class Thermostat extends WithMount<Parts> {
     void this.#run(this.#loop.signal)
   }
 
-  /** The heater is switched off by whoever calls this. */
+  /** Ends the control; the caller switches the heater off. */
   end(): void {
     this.#watch.end()
     this.#last = undefined
@@ -73,7 +73,7 @@ export class Thermostat extends WithMount<Parts> {
     this.#loop = new AbortController()
   }
 
-  /** Unit: °C. Trips, and throws, when the reading is not as it should be. */
+  /** Reads the temperature in °C. Trips and throws for a faulty reading. */
   async read(): Promise<number> {
     try {
       const temperature = await this.at.sensor.read()
@@ -87,7 +87,7 @@ export class Thermostat extends WithMount<Parts> {
     }
   }
 
-  /** A single reading that cannot follow on the last one counts as none. */
+  /** Throws for a reading that is too far from the last one; a single one counts as missing. */
   #mustFollow(temperature: number): void {
     const { temperature: before, at } = this.#last ?? { temperature, at: 0 }
     const most = jump.c + (jump.c_per_s * (this.at.clock.now() - at)) / 1000
@@ -96,7 +96,7 @@ export class Thermostat extends WithMount<Parts> {
     throw new LabError('no_reply', sentence)
   }
 
-  /** Says so, in words, when the reading has been the very same for too long, though the plate was given more heat, or none. */
+  /** Returns a sentence if the reading has not changed for too long although the power has. */
   #frozen(temperature: number): string | undefined {
     if (!this.#last) return undefined
     const { at, isLeftToCool, since, holding } = this.#note(temperature)
@@ -126,7 +126,7 @@ export class Thermostat extends WithMount<Parts> {
     }
   }
 
-  /** A reading that is missing switches off at once, and trips when none has come for two seconds. */
+  /** Does one step of the control. A missing reading switches the heater off at once, and trips after two seconds. */
   async #step(going: AbortSignal): Promise<void> {
     const { heater } = this.at
     try {

@@ -1,4 +1,4 @@
-// A shaker put together from a motor behind a relay and a converter for its speed. The host keeps the time, and sees to its interlocks.
+// A shaker built from a motor behind a relay, with a converter for its speed. The host controls the time and the interlocks.
 
 import type { Device } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
@@ -58,7 +58,7 @@ class GpioShaker extends WithMount<PinsMount<Settings>> implements Device {
     return this.#tripwire.halt('its relay', this.#enable)
   }
 
-  /** The pins are set when this returns. */
+  /** Switches all pins off before it returns. */
   async #allOff(): Promise<void> {
     this.#interlocks.disarm()
     this.#cancelRelock()
@@ -118,7 +118,7 @@ class GpioShaker extends WithMount<PinsMount<Settings>> implements Device {
     }
   }
 
-  /** The converter is at nothing when the relay closes. */
+  /** Starts the motor: the converter is at zero when the relay closes. */
   async #start(speed: number, signal: AbortSignal): Promise<void> {
     this.#slipped = false
     this.#counted = 0
@@ -137,7 +137,7 @@ class GpioShaker extends WithMount<PinsMount<Settings>> implements Device {
       throw new LabError('device_failed', 'its relay was switched off by somebody else; find out why, then initialize')
   }
 
-  /** Checks only that there are pulses where a simulation is made faster: there the time between pulses says nothing. */
+  /** Returns the measured speed. In an accelerated simulation only the presence of pulses counts. */
   #measured(tach: Tachometer, asked: number): number {
     if (this.at.clock === this.at.board.clock) return Math.round(tach.rpm)
     const turned = tach.count > this.#counted
@@ -145,7 +145,7 @@ class GpioShaker extends WithMount<PinsMount<Settings>> implements Device {
     return turned ? asked : 0
   }
 
-  /** Pulses are counted by us, who may have been busy: it takes two looks in a row, or standing at the last one. */
+  /** Throws if two readings in a row differ from the set speed, or the motor stands at the last one. A single one may come from a busy host. */
   #turnsAsAsked({ asked, actual, seconds, last }: { asked: number; actual: number; seconds: number; last: boolean }): void {
     try {
       mustTurn({ asked, actual, tolerance: Math.max(50, asked * 0.1), seconds, ramp_s: this.at.settings.ramp_s })
@@ -176,7 +176,7 @@ class GpioShaker extends WithMount<PinsMount<Settings>> implements Device {
     )
   }
 
-  /** A spring locks it. */
+  /** Releases the solenoid, so that the spring locks the plate. */
   readonly lock_plate =
     this.#solenoid &&
     this.#tripwire.operation(async (_params: object, signal) => {
@@ -187,7 +187,7 @@ class GpioShaker extends WithMount<PinsMount<Settings>> implements Device {
       await this.#motor.mustHold()
     })
 
-  /** For so long as the solenoid stands it; then the spring locks it again. */
+  /** Unlocks the plate for the time that the solenoid can stand; then the spring locks it again. */
   readonly unlock_plate =
     this.#solenoid &&
     this.#tripwire.operation(async (_params: object, signal) => {

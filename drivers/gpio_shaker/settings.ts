@@ -1,4 +1,4 @@
-// A shaker put together from a motor, a relay and a converter: how it is wired, and what it can do.
+// The settings of a shaker built from a motor, a relay and a converter: its wiring and its abilities.
 
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
@@ -28,7 +28,7 @@ const I2c = v.strictObject({
   sensor: v.optional(PartWiring(thermometerNames, { part: 'tmp117', address: 0x48 })),
 })
 
-/** Slower, and a turn with one pulse would take for rest. */
+/** The lowest speed at which one pulse a turn is not taken for rest. */
 const slowest = Math.ceil(60_000 / rest_ms) + 10
 
 const Members = v.strictObject({

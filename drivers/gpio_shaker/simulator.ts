@@ -8,7 +8,7 @@ import type { Settings } from './settings.ts'
 
 const rpmPerSecond = 500
 const room_c = 22
-/** While it is too slow for pulses. */
+/** The interval of updates while the motor is too slow for pulses. */
 const idle_ms = 50
 
 export const simulate: SimulateBoard<Settings> = ({ wires, clock, settings }) => {
@@ -43,7 +43,7 @@ export const simulate: SimulateBoard<Settings> = ({ wires, clock, settings }) =>
     tick()
   }
 
-  /** Half a pulse is a change of the wire; a timer that came late makes up for those it missed. */
+  /** Toggles the wire every half pulse; a late timer makes up for missed ones. */
   function tick(): void {
     const now = clock.now()
     const half_ms = 30_000 / (Math.max(table.speed, 1) * pulses_per_turn)

@@ -1,4 +1,4 @@
-// IKA orbital shakers with NAMUR commands, heated or not. The host keeps the time; the instrument's own watchdog ends what the host forgets.
+// IKA orbital shakers with NAMUR commands, heated or not. The host controls the time; the instrument's watchdog acts if the host is gone.
 
 import type { Device, Identity } from '../../src/devices/device.ts'
 import type { Params } from '../../src/devices/operations.ts'
@@ -28,14 +28,14 @@ export const driver: Driver<Settings> = {
 }
 
 const reply_ms = 1000
-/** Without being armed again for so long it switches motor and heater off by itself. */
+/** The time without rearming after which the watchdog switches motor and heater off. */
 const watchdog_s = 60
 const refresh_s = 20
-/** Slower than this it is at rest, in rpm. */
+/** The speed in rpm below which it counts as at rest. */
 const rest = 5
 const ramp_s = 20
 const slowing_s = 60
-/** After RESET it is given a moment. */
+/** The pause after RESET. */
 const reset_ms = 1000
 const look_ms = 250
 const warming = { hottest: 115, overshoot: 15, gain: 2, within_s: 600, below: 5 }
@@ -45,15 +45,15 @@ class IkaShaker extends WithMount<SerialMount<Settings>> implements Device {
   readonly #model = modelOf(this.at.settings)
   readonly #heat = new HeatWatch(this.at.clock, warming)
   readonly #runner = new OperationRunner(this.at.line)
-  /** When its watchdog was last armed; undefined when it was not since it was initialized. */
+  /** The time at which the watchdog was last armed; undefined before that, since `initialize`. */
   #armedAt: number | undefined
-  /** The set point of the plate that it was given last, in °C. */
+  /** The last commanded set point of the plate, in °C. */
   #asked = 0
   readonly #exchange = new Exchange<string, string>(this.at.line, {
     framer: nextLine,
     encode,
     gap_ms: 50,
-    // Any name will do: one that was learned may have been damaged on its way, for an answer has no checksum.
+    // Any name is accepted, because a learned one may have been damaged on the line: answers have no checksum.
     resync: { question: 'IN_NAME', recognises: isText },
   })
   readonly get_temperature =
@@ -64,12 +64,12 @@ class IkaShaker extends WithMount<SerialMount<Settings>> implements Device {
     return readValue(await this.#exchange.query(`IN_${kind}_${channel}`, { deadline_ms: reply_ms, accepts }), channel)!
   }
 
-  /** Unit: rpm, whichever way it turns. */
+  /** Asks for the speed in rpm, without its direction. */
   async #speed(): Promise<number> {
     return Math.abs(await this.#read('PV', motor))
   }
 
-  /** Tells it what it does not answer. */
+  /** Sends a command that has no answer. */
   async #tell(command: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     await this.#exchange.tell(command)
@@ -84,7 +84,7 @@ class IkaShaker extends WithMount<SerialMount<Settings>> implements Device {
   }
 
   async identify(): Promise<Identity> {
-    // Any text may be a name. A reading of the motor is what no other instrument sends, so that is asked for first.
+    // Any text may be a name, so the motor is read first: no other instrument sends such a reading.
     await this.#speed()
     const accepts = (text: string) => isText(text)
     const model = await this.#exchange.query('IN_NAME', { deadline_ms: reply_ms, accepts })
@@ -95,7 +95,7 @@ class IkaShaker extends WithMount<SerialMount<Settings>> implements Device {
     return { model, serial_number: null, firmware_version: firmware_version ?? null }
   }
 
-  /** RESET switches all off, and clears what the watchdog latched. */
+  /** Sends RESET, which switches everything off and clears the latch of the watchdog. */
   readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     const speed = await this.#speed()
     if (speed >= rest) throw new LabError('interlock', `it turns at ${speed} rpm; wait until it is at rest, or stop it, then initialize`)
@@ -136,7 +136,7 @@ class IkaShaker extends WithMount<SerialMount<Settings>> implements Device {
     await mustSlowDown(this.at.clock, rest, () => this.#speed(), stop)
   }
 
-  /** Whether other words than this one feed the watchdog is not known: the manuals disagree. */
+  /** Arms the watchdog. The manuals disagree whether other commands feed it too. */
   async #arm(): Promise<void> {
     const command = `OUT_WD1@${watchdog_s}`
     try {
@@ -150,7 +150,7 @@ class IkaShaker extends WithMount<SerialMount<Settings>> implements Device {
   }
 
   /**
-   * Keeps the watchdog armed, also while nothing runs: nothing is known that disarms it but RESET, and after it has fired the instrument
+   * Keeps the watchdog armed, also while nothing runs: only RESET disarms it, and after it has fired the instrument
    * does not start again.
    */
   async #stayArmed(): Promise<void> {
@@ -161,12 +161,12 @@ class IkaShaker extends WithMount<SerialMount<Settings>> implements Device {
     return this.#armedAt !== undefined && this.at.clock.now() - this.#armedAt >= refresh_s * 1000
   }
 
-  /** Whether the heater is on cannot be asked. A set point that is another one shows that it has started anew, if it does not keep its set point then. */
+  /** Returns a sentence if the set point has changed, which shows a restart, since the heater's state cannot be read. */
   async #otherSetPoint(): Promise<string | undefined> {
     const asked = this.#asked
     if (this.#heat.target === null || !this.#isToBeArmed) return undefined
     const now = await this.#read('SP', plate)
-    // Meanwhile another temperature may have been set.
+    // Another temperature may have been set meanwhile.
     if (this.#asked !== asked || Math.abs(now - asked) < 0.5) return undefined
     return `it was set to ${asked} °C and says ${now}: it has started anew, or somebody has changed that at its knob`
   }
@@ -206,7 +206,7 @@ class IkaShaker extends WithMount<SerialMount<Settings>> implements Device {
     return believed(await this.#read('PV', plate))
   }
 
-  /** Too hot, not getting warm or not to be asked: the heater is switched off before that is said. */
+  /** Checks the heating. Switches the heater off before it throws. */
   async #mustBeWell(): Promise<void> {
     try {
       const wrong = this.#model.temperature && (this.#heat.wrongWith(await this.#readTemperature()) ?? (await this.#otherSetPoint()))
@@ -229,7 +229,7 @@ class IkaShaker extends WithMount<SerialMount<Settings>> implements Device {
     await this.#mustBeWell()
   }
 
-  /** Both commands go out in one go, and the second once more: nobody knows whether it hears two without a pause in between. */
+  /** Sends both commands at once, and the second again, because the instrument may not read two without a pause. */
   async halt(): Promise<void> {
     this.#runner.stop()
     this.#heat.end()
@@ -246,7 +246,7 @@ class IkaShaker extends WithMount<SerialMount<Settings>> implements Device {
     if (this.#model.temperature) await this.#tellPlateOff()
   }
 
-  /** The instrument does not tell whether its heater is off. It hears a command that is sent between two questions that it answers at once. */
+  /** Switches the plate off between two questions: if both are answered at once, the command has arrived. The heater's state cannot be read. */
   async #tellPlateOff(): Promise<void> {
     await this.#exchange.tell(`STOP_${plate}`)
     await this.#exchange.command(`IN_PV_${motor}`, { deadline_ms: reply_ms, accepts: (text) => readValue(text, motor) !== undefined })

@@ -1,19 +1,19 @@
-// The IKA shakers: what each can do, and the setting by which one is chosen.
+// The IKA shakers with their abilities, and the setting that chooses one.
 
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
 import { described } from '../../src/kit/described.ts'
 
 type Model = {
-  /** Slowest and fastest, in rpm. */
+  /** The range of the speed, in rpm. */
   rpm: { min: number; max: number }
-  /** Coldest and hottest set point, in °C; absent where nothing heats. */
+  /** The range of the set point, in °C; absent without a heater. */
   temperature?: { min: number; max: number }
   /** The question for its version. */
   version: 'IN_VERSION' | 'IN_SOFTWARE'
 }
 
-/** The README says where these values come from, and how far to trust them. */
+/** The README names the sources of these values and their reliability. */
 const models = {
   'MATRIX ORBITAL': { rpm: { min: 300, max: 3000 }, temperature: { min: 1, max: 100 }, version: 'IN_VERSION' },
   'KS 3000 i control': { rpm: { min: 10, max: 500 }, temperature: { min: 25, max: 80 }, version: 'IN_SOFTWARE' },

@@ -1,4 +1,4 @@
-// A simulated IKA shaker: it answers questions, does not acknowledge commands, and stops when its host has gone.
+// A simulated IKA shaker: it answers questions, does not acknowledge commands, and has a watchdog.
 
 import { Heater, Table, Timers } from '../simulated_parts.ts'
 import { TextPort } from '../simulated_port.ts'
@@ -47,7 +47,7 @@ class SimulatedIka extends WithMount<InstrumentEnd<Settings>> implements Simulat
     this.#set = this.#firstSet()
   }
 
-  /** The set points of channels 2 and 4 after power on. Whether a real shaker keeps those from before is not known. */
+  /** The set points of channels 2 and 4 after power-on. Whether a real shaker keeps earlier ones is not known. */
   #firstSet(): Record<number, number> {
     return { 2: this.#model.temperature?.min ?? 0, 4: this.#model.rpm.min }
   }
@@ -65,7 +65,7 @@ class SimulatedIka extends WithMount<InstrumentEnd<Settings>> implements Simulat
     }
   }
 
-  /** The manuals disagree on what feeds it; this one wants to be armed again, which is the least that all of them take. */
+  /** Rearms the watchdog. The manuals disagree on other commands that feed it, so the simulator accepts only this one. */
   #feed(): void {
     this.#dog.clear()
     if (this.#watchdog_s) this.#dog.after(this.#watchdog_s * 1000, () => this.#trip())
@@ -127,7 +127,7 @@ class SimulatedIka extends WithMount<InstrumentEnd<Settings>> implements Simulat
     if (channel === 2 && this.#heater.on) this.#heater.heatTo(value)
   }
 
-  /** A real shaker whose watchdog has tripped was never observed; the simulated one wants RESET first. */
+  /** Starts motor or heater. After a trip of the watchdog it needs RESET first; a real trip was never observed. */
   #turnOrHeat(line: string): void {
     if (line === 'STOP_4') this.#table.goTo(0)
     else if (line === 'STOP_2') this.#heater.heatTo(undefined)

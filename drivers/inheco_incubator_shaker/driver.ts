@@ -1,4 +1,4 @@
-// Inheco incubator shaker, one unit of a stack: a drawer, a heated chamber, and in some a shaker. The host keeps the time of a shake.
+// Inheco incubator shaker, one unit of a stack: a drawer, a heated chamber, and in some models a shaker. The host controls the time of a shake.
 
 import type { Device, Identity } from '../../src/devices/device.ts'
 import { isRefusal } from '../../src/devices/failure.ts'
@@ -31,21 +31,21 @@ export const driver: Driver<Settings> = {
 }
 
 const reply_ms = 2000
-/** The answer may come only when the drawer has arrived. */
+/** The limit of a drawer command, which may be answered only on arrival. */
 const drawer_ms = 15_000
 const drawer_s = 10
 const stopping_s = 20
 const look_ms = 500
-/** The phase between the two axes: a quarter of a turn, so that the table swings in a circle. */
+/** The phase between the two axes in degrees, with which the table moves in a circle. */
 const phase = 90
 const rpmPerTenthHertz = 6
 const open_ = '1'
 const closed = '0'
 const running = '1'
 const atRest = '0'
-/** Answers to REE that mean that AID has been done since it was switched on. */
+/** Answers to REE that mean that AID was done since power-on. */
 const initialized = new Set(['0', '2'])
-/** A chamber of thick walls: it takes minutes for two degrees. */
+/** Limits for a chamber with thick walls, which needs minutes for two degrees. */
 const warming = { hottest: 95, overshoot: 8, gain: 1, within_s: 900, below: 3 }
 
 /** Turns the operations of an Inheco incubator shaker into its commands. */
@@ -53,13 +53,13 @@ class IncubatorShaker extends WithMount<SerialMount<Settings>> implements Device
   readonly #model = modelOf(this.at.settings)
   readonly #heat = new HeatWatch(this.at.clock, warming)
   readonly #runner = new OperationRunner(this.at.line)
-  /** Whether the service initialized it; the instrument must stay so. */
+  /** Whether the service has initialized it. An instrument that is no longer initialized then has a fault. */
   #ready = false
   readonly #exchange = new Exchange<Reply, string>(this.at.line, {
     framer: framer(this.at.settings.dip),
     encode: (command) => request(command, this.at.settings),
     gap_ms: 50,
-    // Any version will do: one that was learned may have been damaged on its way, for a reply has no checksum.
+    // Any version is accepted, because a learned one may have been damaged on the line: replies have no checksum.
     resync: { question: 'RFV0', recognises: isText },
   })
   readonly open = this.#runner.operation((_params: object, signal) => this.#moveDrawer('AOD', open_, signal))
@@ -84,7 +84,7 @@ class IncubatorShaker extends WithMount<SerialMount<Settings>> implements Device
     throw refused(errorTable, command, [error])
   }
 
-  /** DTR and RTS off, as far as the port has them: it is said to want that, and opening a port raises both. */
+  /** Identifies the unit. Switches DTR and RTS off first, as it is said to need; opening a port raises both. */
   async identify(): Promise<Identity> {
     if (this.at.line.state === 'open') await this.at.line.setModem({ dtr: false, rts: false })
     const firmware_version = await this.#ask('RFV0', isText)
@@ -92,7 +92,7 @@ class IncubatorShaker extends WithMount<SerialMount<Settings>> implements Device
     return { model: `Inheco incubator ${this.at.settings.model}`, serial_number, firmware_version }
   }
 
-  /** AID closes the drawer, and switches heater and shaker off. */
+  /** Sends AID, which closes the drawer and switches heater and shaker off. */
   readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     const identity = await this.identify()
     const type = await this.#ask('RTS', isDigit)
@@ -118,7 +118,7 @@ class IncubatorShaker extends WithMount<SerialMount<Settings>> implements Device
     await this.#drawerMustCome(wanted, signal)
   }
 
-  /** Whether it answers when the drawer begins to move or when it has arrived is not known. */
+  /** Waits until the drawer has arrived, since the answer may come when it begins to move. */
   async #drawerMustCome(wanted: string, signal: AbortSignal): Promise<void> {
     const late = () => `its drawer should be ${wanted === open_ ? 'open' : 'closed'} and is not; see what is in its way, then initialize`
     const look = () => this.#ask('RDS', isDigit)
@@ -214,7 +214,7 @@ class IncubatorShaker extends WithMount<SerialMount<Settings>> implements Device
     throw new LabError('device_failed', 'it restarted by itself; see that its power supply is sound, then initialize')
   }
 
-  /** A drawer that moves comes to its end: nothing is known that stops it. */
+  /** Stops shaker and heater. Nothing stops a moving drawer. */
   async halt(): Promise<void> {
     this.#runner.stop()
     this.#heat.end()
@@ -224,7 +224,7 @@ class IncubatorShaker extends WithMount<SerialMount<Settings>> implements Device
     await this.#insist('SHE0', () => this.#isCold())
   }
 
-  /** Repeats a command until the instrument is seen to have obeyed it. */
+  /** Repeats a command until the instrument has obeyed. */
   #insist(command: string, obeyed: () => Promise<boolean>): Promise<void> {
     return repeatUntil(obeyed, () => this.#exchange.tell(command), `it does not take ${command}`)
   }

@@ -1,4 +1,4 @@
-// The units of an Inheco stack: what each can do, and the settings by which one of them is chosen.
+// The units of an Inheco stack with their abilities, and the settings that choose one.
 
 import * as v from 'valibot'
 import type { Limits, Profile } from '../../src/devices/device.ts'
@@ -6,7 +6,7 @@ import { described, Whole } from '../../src/kit/described.ts'
 
 type Model = { shakes: boolean; type: string }
 
-/** `type` is what RTS answers. */
+/** `type` is the answer to RTS. */
 const models = {
   MP: { shakes: false, type: '0' },
   'MP shaker': { shakes: true, type: '1' },
@@ -32,7 +32,7 @@ export function modelOf({ model }: Settings): Model {
   return models[model]
 }
 
-/** The shaker counts in tenths of a hertz, which are steps of 6 rpm. */
+/** Returns the profile. Speeds have steps of 6 rpm, a tenth of a hertz. */
 export function profile(chosen: Settings): Profile {
   const { shakes } = modelOf(chosen)
   const limits: Limits = { temperature: { min: 4, max: 85, unit: '°C', step: 0.1 } }

@@ -1,11 +1,11 @@
-// The frames of an Inheco incubator shaker: requests with a checksum, replies in blocks, and what stands in both.
+// The protocol of an Inheco incubator shaker: requests with a checksum, and replies in blocks.
 
 import type { Found } from '../transports/exchange.ts'
 
-/** The end of a reply, from a unit with any number on its DIP switch. */
+/** Matches the end of a reply, with any number of the DIP switch. */
 export const signature = /[\xb0-\xbf][\x20-\x2f]\x60/
 
-/** `data` is the text of all blocks together; `error` is 0 when the unit took the command. */
+/** `data` is the text of all blocks; `error` is 0 if the unit accepted the command. */
 export type Reply = { error: number; data: string }
 
 const requestAddress = 0x30
@@ -13,17 +13,17 @@ const replyAddress = 0xb0
 const textLength = 0xc0
 const errorBase = 0x20
 const tail = 0x60
-/** No reply is longer; a header that begins more is none. */
+/** The most bytes of a reply; a header of a longer one is noise. */
 const longest = 96
 
-/** A command for one unit of a stack, the lowest being 0, behind the DIP switch's number. */
+/** Encodes a command for a unit of the stack, from 0 at the bottom, with the number of its DIP switch. */
 export function request(command: string, { dip, unit }: { dip: number; unit: number }): Uint8Array {
   const text = Buffer.from(`T0${unit}${command}`, 'latin1')
   const body = Buffer.from([text.length + 3, requestAddress + dip, textLength + text.length, ...text])
   return Buffer.concat([body, Buffer.from([checksum(body)])])
 }
 
-/** A CRC of eight bits, the lowest bit of each byte first. */
+/** Computes a CRC-8, the lowest bit of each byte first. */
 export function checksum(bytes: Uint8Array): number {
   let crc = 0xa1
   for (const byte of bytes) {
@@ -35,7 +35,7 @@ export function checksum(bytes: Uint8Array): number {
   return crc
 }
 
-/** Finds the next reply: from the first header to the header, the error and the 0x60 that end it. */
+/** Makes the function that finds the next reply, from the first header to the header, error and 0x60 at its end. */
 export function framer(dip: number): (buffer: Buffer) => Found<Reply> | undefined {
   const header = replyAddress + dip
   return (buffer) => {
@@ -51,22 +51,22 @@ export function framer(dip: number): (buffer: Buffer) => Found<Reply> | undefine
   }
 }
 
-/** A state of one digit, such as 0 for a closed drawer. */
+/** Whether a reply is a state of one digit, such as 0 for a closed drawer. */
 export function isDigit({ data }: Reply): boolean {
   return /^\d$/.test(data)
 }
 
-/** Tenths of °C. Of two digits and more, so that no state is one. */
+/** Whether a reply is a temperature in tenths of °C: two digits or more, unlike a state. */
 export function isTenths({ data }: Reply): boolean {
   return /^-?\d{2,4}$/.test(data)
 }
 
-/** A version or a serial number; not what a state or a temperature looks like. */
+/** Whether a reply is a version or a serial number, unlike a state or a temperature. */
 export function isText({ data }: Reply): boolean {
   return /^[\x20-\x7e]{2,60}$/.test(data) && !/^-?\d{0,4}$/.test(data)
 }
 
-/** Orders are answered without data. */
+/** Whether a reply is the acknowledgement of an order, which has no data. */
 export function isDone({ data }: Reply): boolean {
   return data === ''
 }

@@ -1,4 +1,4 @@
-// A simulated Inheco incubator shaker: frames in, blocks out, and behind them a drawer, a heater and a table.
+// A simulated Inheco incubator shaker with a drawer, a heater and a table.
 
 import { Heater, Table, Timers } from '../simulated_parts.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
@@ -10,7 +10,7 @@ const answer_ms = 10
 const drawer_ms = 4000
 const rpmPerSecond = 500
 const timeConstant_s = 600
-/** Text of a reply goes in blocks of so many bytes. How long they really are is not known. */
+/** The bytes of text in a block; the real length is not known. */
 const blockLength = 8
 const mostBuffered = 256
 const bad = { command: 2, operand: 3, protocol: 4, notNow: 8, drawer: 9 }
@@ -30,7 +30,7 @@ class SimulatedIncubatorShaker extends WithMount<InstrumentEnd<Settings>> implem
   #drawer: 'open' | 'closed' | 'moving' = 'closed'
   #target = 37
   #wanted: Shaking = { amplitude: 20, frequency: 66, phase: 90 }
-  /** The values that the table took over when it last started from rest. */
+  /** The settings in force since the table last started from rest. */
   #latched = this.#wanted
 
   receive(bytes: Uint8Array): void {
@@ -78,7 +78,7 @@ class SimulatedIncubatorShaker extends WithMount<InstrumentEnd<Settings>> implem
     this.#answers.after(answer_ms, () => this.at.send(Buffer.from([...frame, 0x20 + error, 0x60])))
   }
 
-  /** A frame is as long as its first byte says, and the checksum. */
+  /** Takes the next frame, whose first byte gives its length without the checksum. */
   #next(): Buffer | undefined {
     for (;;) {
       const length = this.#buffer[0]
@@ -146,7 +146,7 @@ class SimulatedIncubatorShaker extends WithMount<InstrumentEnd<Settings>> implem
     }
   }
 
-  /** Frequencies and amplitudes that are set (0), that it has (1), and of the middle (2). */
+  /** Returns frequencies and amplitudes: set (0), present (1), and of the middle (2). */
   #shaken(): Record<string, string> {
     const now = this.#table.moving ? this.#latched : { amplitude: 0, frequency: 0 }
     const axes = ['X', 'Y'].map((axis) => ({

@@ -1,4 +1,4 @@
-// Shakes on an OHAUS Endeavor 5000. Its own timer ends the run; what it did is read from its state and from nothing else.
+// The OHAUS Endeavor 5000 shaker. Its own timer ends a shake; only its state shows what it has done.
 
 import * as v from 'valibot'
 import type { Device, EndedEarly, Identity, UnderWay } from '../../src/devices/device.ts'
@@ -28,16 +28,16 @@ type Settings = v.InferOutput<typeof settings>
 
 type Shaking = { speed: number; duration: number }
 
-/** The most that hh:mm:ss can say. */
+/** The longest time that hh:mm:ss can express. */
 const longest_s = 99 * 3600 + 59 * 60 + 59
 const reply_ms = 1000
-/** Between two looks at one that shakes, and at one that is about to do something. */
+/** The interval of the state query during a shake, and near its end. */
 const look_ms = 2000
 const lookSoon_ms = 300
 const ramp_s = 20
-/** The error of a run's duration, besides late notice: the clock of the instrument and ours drift apart. */
+/** The tolerance for the instrument's clock, as a share of the duration. */
 const drift = 0.001
-/** How much longer than asked it may shake before we take it that its timer does not end it. */
+/** The overrun after which the timer counts as failed. */
 const overrun_s = 15
 
 export const driver: Driver<Settings> = {
@@ -75,7 +75,7 @@ class Endeavor extends WithMount<SerialMount<Settings>> implements Device {
     return parseState(await this.#exchange.query(askState, { deadline_ms: reply_ms, accepts: isState }))!
   }
 
-  /** Whether it heard is not said: look. */
+  /** Sends a command that has no answer; the state shows the effect. */
   async #tell(words: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     await this.#exchange.tell(words)
@@ -98,13 +98,13 @@ class Endeavor extends WithMount<SerialMount<Settings>> implements Device {
     await this.#prepare(asked, signal)
     await this.#tell('START_SHAKE', signal)
     const began = this.at.clock.now()
-    // A run of a second may be over by now, and the table still turns.
+    // A shake of a second may be over already while the table still turns.
     await this.#shows(signal, 3, moves, 'the shaker did not start')
     await this.#untilShaken(began, asked, signal)
     await this.#rest(signal)
   })
 
-  /** Sets speed and timer, and throws unless both are seen to be set: then the shaker ends the run by itself, even if the service ends. */
+  /** Sets speed and timer, and throws unless both are confirmed. The shaker then ends the shake by itself, also without the service. */
   async #prepare({ speed, duration }: Shaking, signal: AbortSignal): Promise<void> {
     await this.#tell(`TARGET_SPEED ${speed}`, signal)
     await this.#tell(`TIMER ${clockFace(duration)}`, signal)
@@ -132,7 +132,7 @@ class Endeavor extends WithMount<SerialMount<Settings>> implements Device {
 
   async end(): Promise<EndedEarly> {
     if (!this.#runner.isIdle) return this.#runner.early.ask()
-    // A run from before this start.
+    // A shake from before this start of the service.
     const { timer_s } = await this.#look()
     await this.#stopShaking()
     return { seconds_left: timer_s }
@@ -153,13 +153,13 @@ class Endeavor extends WithMount<SerialMount<Settings>> implements Device {
     return this.#shows(signal, 30, atRest, 'the shaker does not come to rest; switch it off and on')
   }
 
-  /** Looks until it is as it should be. */
+  /** Repeats the state query until the state passes. */
   #shows(signal: AbortSignal, within_s: number, passes: (state: State) => boolean, otherwise: string): Promise<void> {
     const late = (state: State) => `${otherwise}; it shows ${inWords(state)}; then initialize`
     return until({ clock: this.at.clock, going: signal, within_s, every_ms: lookSoon_ms }, () => this.#look(), passes, late)
   }
 
-  /** Two looks: a timer that counts up ends nothing, and a glance does not tell it from one that counts down. */
+  /** Reads the state twice, because a single reading cannot distinguish a timer that counts up, and never ends, from one that counts down. */
   async underWay(): Promise<UnderWay | null> {
     const before = await this.#look()
     if (before.mode !== 'shaking') return null
@@ -191,12 +191,12 @@ function atRest({ mode, measured }: State): boolean {
   return mode === 'idle' && measured === 0
 }
 
-/** Whether a stop has arrived. A shaker that reports an error drives nothing, and may stay in that state. */
+/** Whether the shaker has stopped. A shaker with an error does not drive the motor, and may stay in that state. */
 function hasStopped({ mode, measured }: State): boolean {
   return mode === 'idle' || (mode === 'error' && measured === 0)
 }
 
-/** Throws `device_failed` when it is idle too early: somebody stopped it, or it restarted. */
+/** Whether the shake has ended. Throws `device_failed` if it ended too early, by a stop at the instrument or a restart. */
 function hasEnded({ mode }: State, seconds: number, { duration }: Shaking): boolean {
   if (mode !== 'idle') return false
   if (seconds >= duration * (1 - drift) - 2) return true
@@ -234,7 +234,7 @@ function inWords({ mode, timer_s, target, measured, error }: State): string {
   return `mode ${mode}, ${measured} rpm of ${target}, timer ${clockFace(timer_s)}${Number(error) ? `, ${errorsInWords(errorTable, [Number(error)])}` : ''}`
 }
 
-/** Nothing else speaks like this; the number that a lab gives it is all it tells of itself. */
+/** Returns the identity: the protocol gives the model, and the number that the lab has set is the only other information. */
 function identityOf({ id }: State): Identity {
   return { model: 'Endeavor 5000', serial_number: String(id), firmware_version: null }
 }

@@ -1,4 +1,4 @@
-// The errors of an Endeavor 5000: what its numbers mean is not known to us.
+// The errors of an Endeavor 5000. The meanings of its numbers are not known.
 
 import type { ErrorTable } from '../reported.ts'
 

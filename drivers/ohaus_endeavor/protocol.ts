@@ -1,21 +1,21 @@
-// The words of an OHAUS Endeavor 5000, and the one line that tells all of its state.
+// The protocol of an OHAUS Endeavor 5000, with the line that holds its whole state.
 
-/** The line that tells all of its state. */
+/** Matches the state line. */
 export const signature = /^\d{1,2}:\d\d:\d\d *,( *\d+ *,){4}/m
 
-/** Asks for one line with everything. */
+/** Asks for the state line. */
 export const askState = 'PARAM 0'
 
 const modes: Record<string, Mode> = { 0: 'idle', 1: 'shaking', 2: 'paused', 99: 'error' }
 
 type Mode = 'idle' | 'shaking' | 'paused' | 'error' | 'unknown'
 
-/** `timer_s` is what its timer shows; speeds are in rpm; `error` is the code as it came. */
+/** `timer_s` is the reading of the timer; speeds are in rpm; `error` is the raw code. */
 export type State = { timer_s: number; id: number; mode: Mode; target: number; measured: number; error: string }
 
 const line = /^(\d{1,2}):(\d\d):(\d\d)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*([\w-]*)\s*,?$/
 
-/** Undefined for a line that is something else. */
+/** Parses the state line; undefined for other lines. */
 export function parseState(text: string): State | undefined {
   const found = line.exec(text)
   if (!found) return undefined
@@ -30,7 +30,7 @@ export function parseState(text: string): State | undefined {
   }
 }
 
-/** Whole seconds as hh:mm:ss. */
+/** Formats whole seconds as hh:mm:ss. */
 export function clockFace(seconds: number): string {
   return [seconds / 3600, (seconds / 60) % 60, seconds % 60].map((part) => String(Math.floor(part)).padStart(2, '0')).join(':')
 }

@@ -1,4 +1,4 @@
-// An OHAUS Endeavor 5000 at the far end of the wire. What it does where the manual is silent is marked in README.md.
+// A simulated OHAUS Endeavor 5000. README.md marks its behaviour that the manual does not describe.
 
 import { Table, Timers } from '../simulated_parts.ts'
 import { lineReader } from '../text_lines.ts'
@@ -24,7 +24,7 @@ class SimulatedEndeavor extends WithMount<InstrumentEnd<Range>> implements Simul
   #error = 0
   #locked = false
   #jammed = false
-  /** 0 counts up. */
+  /** The start of the countdown; at 0 the timer counts up. */
   #countFrom_s = 0
   #counted_s = 0
   #countsSince: number | undefined
@@ -62,7 +62,7 @@ class SimulatedEndeavor extends WithMount<InstrumentEnd<Range>> implements Simul
     if (every_s > 0) this.#periodic.after(every_s * 1000, () => this.#report(every_s))
   }
 
-  /** Carries out a command, or answers a question; returns the answer, if there is one. */
+  /** Carries out a command. Returns the answer, if there is one. */
   #obey(word: string, value: string | undefined): string | number | undefined {
     if (value !== undefined) return this.#set(word, value)
     if (word === 'START_SHAKE') return this.#start()
@@ -106,7 +106,7 @@ class SimulatedEndeavor extends WithMount<InstrumentEnd<Range>> implements Simul
     return parts.map((part) => String(part).padStart(2, '0')).join(':')
   }
 
-  /** Sets a value; one that the shaker does not take changes nothing. */
+  /** Sets a value; ignores one outside its range. */
   #set(word: string, value: string): undefined {
     const number = /^\d{1,4}$/.test(value) ? Number(value) : Number.NaN
     if (word === 'ID' && number >= 1) this.#id = number

@@ -1,4 +1,4 @@
-// Opentrons Heater-Shaker: shakes, heats, and holds the plate with a latch. The host keeps the time of a shake.
+// Opentrons Heater-Shaker: it shakes, heats, and holds the plate with a latch. The host controls the time of a shake.
 
 import * as v from 'valibot'
 import type { Device, Identity, Profile } from '../../src/devices/device.ts'
@@ -36,13 +36,13 @@ export const driver: Driver<Settings> = {
 }
 
 const reply_ms = 2000
-/** The instrument itself gives up after 2.35 s. */
+/** The limit of a latch command; the instrument gives up after 2.35 s. */
 const latch_ms = 5000
-/** The shaker slows down before it goes home. */
+/** The limit of homing, for which the shaker slows down first. */
 const home_ms = 30_000
-/** Slower than this it is at rest, in rpm; a motor that is held shows a little noise. */
+/** The speed in rpm below which it counts as at rest; a held motor shows a little noise. */
 const rest = 20
-/** The instrument's own idea of holding a speed, in rpm. */
+/** The instrument's own tolerance of a held speed, in rpm. */
 const tolerance = 40
 const ramp_s = 15
 const warming = { hottest: 105, overshoot: 10, gain: 2, within_s: 180, below: 3 }
@@ -66,7 +66,7 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
   readonly #runner = new OperationRunner(this.at.line)
   /** Errors that the instrument reported without a question since it was initialized. */
   readonly #reported = new Set<number>()
-  /** Whether initialize has found or brought the latch to one of its ends: after a restart it is at none. */
+  /** Whether the latch is known to be open or closed since `initialize`. After a restart of the module it is not. */
   #isLatchKnown = false
   readonly #exchange = new Exchange<string, string>(this.at.line, {
     framer: nextLine,
@@ -76,7 +76,7 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
     unsolicited: (text) => this.#notice(text),
   })
 
-  /** An error without the word `async` may answer the question that is open, so the caller of `exchange` handles it. */
+  /** Takes note of an unsolicited error. One without the word `async` may answer the open question, so the caller of `exchange` handles it. */
   #notice(text: string): boolean {
     const error = errorOf(text)
     if (!error) return false
@@ -127,8 +127,8 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
   }
 
   /**
-   * With an open latch it is at home, or the latch would not have opened. Where the latch is nowhere it is closed first. A heater
-   * that is on stays on, and is watched from now on.
+   * Brings the shaker home. With an open latch it is at home already. A latch in an unknown position is closed first. A heater
+   * that is on stays on, and is watched from then on.
    */
   readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     await this.#mustRest('initialize')
@@ -213,7 +213,7 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
 
   async #heatTo(target: number, signal: AbortSignal): Promise<void> {
     const { temperature: now } = await this.get_temperature()
-    // Before the answer: from the moment it hears the command, it may heat.
+    // Before the answer, because the heater may be on as soon as the command arrives.
     const takeBack = this.#heat.begin(target, now)
     await this.#order(`M104 S${target}`, signal).catch((error) => {
       if (isRefusal(error)) takeBack()
@@ -231,7 +231,7 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
     if (this.#isLatchKnown) await this.#mustKnowItsLatch()
   }
 
-  /** Throws `device_failed`, once, when the module does not know any more where its latch is. */
+  /** Throws `device_failed`, once, if the module has lost the position of its latch, which shows a restart. */
   async #mustKnowItsLatch(): Promise<void> {
     if ((await this.#latch()) !== 'IDLE_UNKNOWN') return
     this.#isLatchKnown = false
@@ -250,14 +250,14 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
     await this.#heat.check(read, () => this.at.line.state === 'open' && this.#exchange.interrupt('M106'))
   }
 
-  /** Throws `device_failed` when the module does not heat any more though nobody has switched its heater off. */
+  /** Throws `device_failed` if the module no longer heats although the service did not switch its heater off. */
   #mustStillHeat(target: number | null): void {
     if (this.#heat.target === null || target !== null) return
     const sentence = `it was set to ${this.#heat.target} °C and does not heat any more: it restarted, or was set otherwise; see its power supply, then initialize`
     throw new LabError('device_failed', sentence)
   }
 
-  /** Stops where it is, and not at home: it has to be initialized before the latch opens. */
+  /** Stops away from home, so that it has to be initialized before the latch opens. */
   async halt(): Promise<void> {
     this.#runner.stop()
     this.#heat.end()
@@ -270,7 +270,7 @@ class HeaterShaker extends WithMount<SerialMount<Settings>> implements Device {
       good('M106', await this.#exchange.command('M106', { deadline_ms: reply_ms, accepts: isAnswer('M106') }))
   }
 
-  /** Unit: rpm. A motor that failed drives nothing. */
+  /** Asks for the speed in rpm; 0 for a motor that has failed. */
   async #haltedSpeed(): Promise<number> {
     const text = await this.#exchange.query('M123', { deadline_ms: reply_ms, accepts: isAnswer('M123') })
     if (isMotorFailure(errorOf(text)?.number ?? 0)) return 0

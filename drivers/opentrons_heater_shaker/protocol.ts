@@ -1,6 +1,6 @@
-// The words of an Opentrons Heater-Shaker: G-codes, lines that end in OK, and the errors that come instead or by themselves.
+// The protocol of an Opentrons Heater-Shaker: G-codes, lines that end in OK, and solicited and unsolicited errors.
 
-/** An error, and the end of an answer. */
+/** Matches an error, and the end of an answer. */
 export const signature = /^(async )?ERR\d{3}:|^[GM]\d+ (.* )?OK$/m
 
 export function encode(code: string): Uint8Array {
@@ -13,7 +13,7 @@ export function answers(line: string, code: string): boolean {
   return line === `${word} OK` || (line.startsWith(`${word} `) && line.endsWith(' OK'))
 }
 
-/** The value that a key has in an answer: `C` of `M123 C:500 T:500 OK` is `500`. */
+/** Returns the value of a key in an answer: `C` of `M123 C:500 T:500 OK` is `500`. */
 export function wordOf(line: string, key: string): string | undefined {
   return line
     .match(/\S+:\S*/g)
@@ -21,18 +21,18 @@ export function wordOf(line: string, key: string): string | undefined {
     ?.slice(key.length + 1)
 }
 
-/** A number of an answer; undefined where there is none, as for a target `None`. */
+/** Returns a number of an answer; undefined for none, such as the target `None`. */
 export function numberOf(line: string, key: string): number | undefined {
   const text = wordOf(line, key)
   return text !== undefined && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : undefined
 }
 
-/** An error as the shaker reports it: its number, and whether it came without a question. */
+/** An error of the shaker: its number, and whether it is unsolicited. */
 type ReportedError = { number: number; isUnasked: boolean }
 
 /**
- * The error that a line tells, `ERR126:…`, with or without an OK at its end; undefined for any other line. Since September 2022 the
- * firmware puts `async` before an error that answers nothing; before that nobody could tell.
+ * Parses an error line, `ERR126:…`, with or without an OK at its end; undefined for other lines. Since September 2022 the
+ * firmware puts `async` before an unsolicited error; older firmware does not distinguish them.
  */
 export function errorOf(line: string): ReportedError | undefined {
   const [, unasked, digits] = /^(async )?ERR(\d{3})\b/.exec(line) ?? []
@@ -41,12 +41,12 @@ export function errorOf(line: string): ReportedError | undefined {
 
 const errors = { speed: 120, ramp: 121, notHome: 123, notStopped: 124, notClosed: 126, homing: 127, temperature: 213 }
 
-/** These say that nothing was done, because of where it is, or of what it is doing. */
+/** Errors that mean that nothing was done because of the present state. */
 export const refusals: ReadonlySet<number> = new Set([errors.notHome, errors.notStopped, errors.notClosed, errors.homing])
-/** These say that nothing was done, because of the value. */
+/** Errors that mean that nothing was done because of the value. */
 export const badValues: ReadonlySet<number> = new Set([errors.speed, errors.ramp, errors.temperature])
 
-/** Errors of the motor itself: it answers nothing else until it is restarted. */
+/** Whether an error is a motor failure, after which only a restart helps. */
 export function isMotorFailure(number: number): boolean {
   return number >= 101 && number <= 111
 }

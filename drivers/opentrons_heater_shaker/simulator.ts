@@ -36,12 +36,12 @@ class SimulatedHeaterShaker extends WithMount<InstrumentEnd<unknown>> implements
   readonly #heater = new Heater(this.at.clock, timeConstant_s)
   readonly #motions = new Timers(this.at.clock)
   readonly #present = new Set<MechanicalFault>()
-  /** After each start it knows neither where its latch is nor whether it is at home. */
+  /** Unknown after each start, as is the home position. */
   #latch: Latch = 'IDLE_UNKNOWN'
   #home = false
   #homing = false
   #target: number | undefined
-  /** The motor has failed, and says nothing else until it is switched off and on. */
+  /** The error of a failed motor, which is all that it reports until power is cycled. */
   #motorError: number | undefined
 
   receive(bytes: Uint8Array): void {
@@ -55,7 +55,7 @@ class SimulatedHeaterShaker extends WithMount<InstrumentEnd<unknown>> implements
     } else {
       this.#present.delete(fault)
       if (fault === 'overtemperature') this.#heater.setTooHot(false)
-      // A jammed motor is freed with the power off: the error is gone afterwards.
+      // A jammed motor is freed with the power off, which clears the error.
       if (fault === 'jam') this.#motorError = undefined
     }
     return true
@@ -88,7 +88,7 @@ class SimulatedHeaterShaker extends WithMount<InstrumentEnd<unknown>> implements
     this.#port.say(`ERR${String(error).padStart(3, '0')}:${texts[error]} OK`)
   }
 
-  /** Without being asked. */
+  /** Sends an unsolicited error. */
   #tell(error: number): void {
     this.#port.say(`async ERR${error}:${texts[error]} OK`)
   }
@@ -181,7 +181,7 @@ class SimulatedHeaterShaker extends WithMount<InstrumentEnd<unknown>> implements
     this.#port.say(to === undefined ? 'M106 OK' : 'M104 OK')
   }
 
-  /** A real shaker whose latch is forced open was never observed; the simulated one goes on, and reports where its latch is. */
+  /** Simulates a fault. With a latch forced open it continues and reports the latch; a real one was never observed. */
   #breakDown(fault: MechanicalFault): void {
     if (fault === 'interlock_open') {
       this.#latch = 'IDLE_UNKNOWN'

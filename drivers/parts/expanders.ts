@@ -17,7 +17,7 @@ export class Expanders {
     this.#bus = bus
   }
 
-  /** Throws `config` when two different parts are said to be at one address. */
+  /** Returns the chip at an address. Throws `config` if the configuration has two different parts there. */
   at({ part, bus, address }: Omit<ExpanderPlace, 'pin'>): Expander {
     const place = `${bus} ${address}`
     const known = this.#chips.get(place) ?? { part, chip: new makers[part](this.#bus(bus).device(address)) }

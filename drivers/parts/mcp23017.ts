@@ -9,7 +9,7 @@ import { wasReset } from './reset.ts'
 /** The registers of port A; those of port B are one higher. */
 export const mcp23017Registers = { iodir: 0x00, gppu: 0x0c, gpio: 0x12, olat: 0x14 } as const
 
-/** A port as the host wants it, the pins for which that holds, and the value that was written last. */
+/** The desired state of a port, the pins that are in use, and the last written value. */
 type Port = { owned: number; outputs: number; olat: number; written: number }
 
 export class Mcp23017 implements Expander {
@@ -23,7 +23,7 @@ export class Mcp23017 implements Expander {
     this.#part = part
   }
 
-  /** The latch is written before the direction: a relay that is off at start does not click on for a moment. */
+  /** Opens a pin. Writes the latch before the direction, so that a relay does not click on for a moment. */
   async open(name: string, use: PinUse, lost: (reason: string) => void = () => {}): Promise<Pin> {
     const at = name.startsWith('B') ? 1 : 0
     const bit = 1 << Number(name[1])
@@ -72,19 +72,19 @@ export class Mcp23017 implements Expander {
     port.olat = high ? port.olat | bit : port.olat & ~bit
   }
 
-  /** The levels that are wanted at the moment of the write: a write that waited does not undo a stop. */
+  /** Makes the write of the latch. It takes the levels at the moment of the write, so that a waiting write does not undo a stop. */
   #latch(at: 0 | 1): Write {
     const port = this.#ports[at]
     port.written = port.olat
     return { verb: 'write_byte', register: mcp23017Registers.olat + at, value: port.olat }
   }
 
-  /** After a dip of its supply it pulls nothing up: a wire that is cut could be read as a contact that is closed. */
+  /** Throws if the pull-up is gone after a dip of the supply, since a cut wire could then read as a closed contact. */
   async #mustPull(at: 0 | 1, bit: number, lost: (reason: string) => void): Promise<void> {
     if (!((await this.#part.readByte(mcp23017Registers.gppu + at)) & bit)) throw wasReset(this.#part.name, lost)
   }
 
-  /** After a dip of its supply all its pins are inputs, and its latch is empty. */
+  /** Throws if the outputs are gone: after a dip of the supply all pins are inputs, and the latch is empty. */
   async #mustHold(at: 0 | 1, lost: (reason: string) => void): Promise<void> {
     const port = this.#ports[at]
     const [before, inputs, latched, after] = await this.#part.together(async (part) => [

@@ -1,6 +1,6 @@
 // Microchip MCP4725: a 12-bit converter at 0x60 or 0x61, 0x62 or 0x63 on some boards. Commands [G], names of the registers [M].
 //
-// As it leaves the factory it comes up at half its supply: a motor without an enable relay in series would start at half speed.
+// By its factory setting it powers up at half its supply: a motor without an enable relay in series would start at half speed.
 
 import { LabError } from '../../src/errors.ts'
 import type { I2cDevice, Write } from '../transports/i2c.ts'
@@ -10,7 +10,7 @@ export const mcp4725Full = 4095
 
 export class Mcp4725 implements Throttle {
   readonly #part: I2cDevice
-  /** Undefined until it was prepared: nobody knows what it comes up with. */
+  /** The set value; undefined before `prepare`, as its value at power-up is unknown. */
   #wanted: number | undefined
 
   constructor(part: I2cDevice) {
@@ -39,7 +39,7 @@ export class Mcp4725 implements Throttle {
     throw new LabError('device_failed', `the converter ${this.#part.name} has ${held}, not ${this.#wanted}: it was reset; see its supply`)
   }
 
-  /** Two bytes, power-down bits zero: on the wire the same as a register of four bits and its value. */
+  /** Makes the two bytes of a fast write, with the power-down bits zero. */
   #fastWrite(): Write {
     const wanted = this.#wanted ?? 0
     return { verb: 'write_byte', register: wanted >> 8, value: wanted & 0xff }

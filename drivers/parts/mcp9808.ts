@@ -4,7 +4,7 @@ import { LabError } from '../../src/errors.ts'
 import { readSwapped } from '../transports/i2c.ts'
 import type { ThermometerPart } from './thermometer_part.ts'
 
-/** High byte first, unlike SMBus. */
+/** The registers, with the high byte first, unlike SMBus. */
 export const mcp9808Registers = { temperature: 0x05, manufacturer: 0x06, identity: 0x07 } as const
 export const mcp9808Identity = { manufacturer: 0x0054, device: 0x04 } as const
 const sign = 0x1000

@@ -1,5 +1,5 @@
 // NXP PCA9685: sixteen pulse widths of 12 bits, from 0x40 up. All of it [G]: check it against the data sheet before relying on it.
-// Its pin OE switches all outputs off, whatever the bus says: wire it to the enable relay's contact, or to ground.
+// Its pin OE switches all outputs off regardless of the bus: wire it to the enable relay's contact, or to ground.
 
 import { LabError } from '../../src/errors.ts'
 import type { I2cDevice, Write } from '../transports/i2c.ts'
@@ -7,17 +7,17 @@ import type { Throttle } from './throttle.ts'
 
 export const pca9685Registers = { mode1: 0x00, mode2: 0x01, led0: 0x06, prescale: 0xfe } as const
 export const pca9685Mode1 = { sleep: 0x10, autoIncrement: 0x20 } as const
-/** The bit in the high byte of ON and OFF that means: all the time. */
+/** The bit in the high byte of ON and OFF for a permanent level. */
 export const pca9685Full = 0x10
 const totemPole = 0x04
-/** A pulse a millisecond: what the smoothing of a usual 0 to 10 V converter wants. */
+/** The frequency that suits the smoothing of a usual 0 to 10 V converter. */
 const hertz = 1000
 const prescale = Math.round(25e6 / (4096 * hertz)) - 1
 
 export class Pca9685 implements Throttle {
   readonly #part: I2cDevice
   readonly #register: number
-  /** Undefined until it was prepared. */
+  /** The set value; undefined before `prepare`. */
   #wanted: Uint8Array | undefined
 
   constructor(part: I2cDevice, channel: number) {
@@ -25,7 +25,7 @@ export class Pca9685 implements Throttle {
     this.#register = pca9685Registers.led0 + 4 * channel
   }
 
-  /** The frequency is taken in sleep alone. */
+  /** Prepares the chip. It accepts the frequency only in sleep mode. */
   async prepare(): Promise<void> {
     this.#wanted = off
     const { mode1, mode2, prescale: register } = pca9685Registers
@@ -66,7 +66,7 @@ export class Pca9685 implements Throttle {
 
 const off = Uint8Array.of(0, 0, 0, pca9685Full)
 
-/** The four bytes of a channel: where in the period it goes on, and off. */
+/** Returns the four bytes of a channel: the counts at which it goes on and off. */
 function pulse(fraction: number): Uint8Array {
   const steps = Math.round(fraction * 4096)
   if (steps <= 0) return off

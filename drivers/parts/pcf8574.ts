@@ -1,5 +1,5 @@
 // PCF8574 at 0x20 to 0x27, PCF8574A at 0x38 to 0x3f: eight pins without registers. All of it [G].
-// After power-up all pins are high, weakly: relays that are on at the low level are off then.
+// After power-up all pins are weakly high, so relays that are active low are off.
 
 import { LabError } from '../../src/errors.ts'
 import type { I2cDevice, Write } from '../transports/i2c.ts'
@@ -9,7 +9,7 @@ import { wasReset } from './reset.ts'
 
 export class Pcf8574 implements Expander {
   readonly #part: I2cDevice
-  /** The byte that is written; a pin that is read must have a one here. */
+  /** The written byte; input pins must be one. */
   #wanted = 0xff
   #written = 0xff
   #owned = 0
@@ -18,7 +18,7 @@ export class Pcf8574 implements Expander {
     this.#part = part
   }
 
-  /** Pins of others keep the level that they have. */
+  /** Opens a pin; the other pins keep their levels. */
   async open(name: string, use: PinUse, lost: (reason: string) => void = () => {}): Promise<Pin> {
     if (use.pull === 'down') throw new LabError('config', `${this.#part.name} has no pull-down resistors; take "pull" out`)
     const bit = 1 << Number(name[1])
@@ -62,7 +62,7 @@ export class Pcf8574 implements Expander {
     return { verb: 'send_byte', value: this.#wanted }
   }
 
-  /** A pin that was set low and is high was reset; one that was set high may be held low by what hangs on it. */
+  /** Throws if a pin that was set low is high, which shows a reset. A high pin may be pulled low from outside. */
   #mustHold(levels: number, bit: number, lost: (reason: string) => void): void {
     if (this.#written & bit || !(levels & bit)) return
     throw wasReset(this.#part.name, lost)

@@ -1,4 +1,4 @@
-// A chip that forgot what it was set to, after a dip of its supply.
+// The error of a chip that lost its settings in a dip of its supply.
 
 import { LabError } from '../../src/errors.ts'
 

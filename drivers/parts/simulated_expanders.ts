@@ -1,16 +1,16 @@
-// Port expanders that are not there, and the wires at their pins.
+// Simulated port expanders, and the wires at their pins.
 
 import { RegisterChip, type SimulatedChip } from '../transports/simulated_i2c.ts'
 import { mcp23017Registers } from './mcp23017.ts'
 
-/** The far end of a pin, in levels; see `Wire` in `simulated_board.ts`. */
+/** The other end of a pin, in levels; see `Wire` in `simulated_board.ts`. */
 type Wire = { readonly level: boolean; drive(level: boolean | undefined, weakly?: boolean): void }
 
 export function simulatedExpander(part: 'mcp23017' | 'pcf8574', wireAt: (pin: string) => Wire): SimulatedChip {
   return part === 'mcp23017' ? new SimulatedMcp23017(wireAt) : new SimulatedPcf8574(wireAt)
 }
 
-/** After power-up all its pins are inputs. */
+/** A simulated MCP23017, whose pins are inputs after power-up. */
 class SimulatedMcp23017 extends RegisterChip {
   readonly #wireAt: (pin: string) => Wire
 
@@ -39,7 +39,7 @@ class SimulatedMcp23017 extends RegisterChip {
   }
 }
 
-/** A pin that is set high is only weakly so: what hangs on it can pull it low. */
+/** A simulated PCF8574, whose high pins are weak and can be pulled low from outside. */
 class SimulatedPcf8574 implements SimulatedChip {
   readonly #wireAt: (pin: string) => Wire
 

@@ -1,4 +1,4 @@
-// Parts on I2C that are not there, as the host finds them after power-up.
+// Simulated parts on I2C, in their state after power-up.
 
 import { RegisterChip, type SimulatedChip } from '../transports/simulated_i2c.ts'
 import { mcp4725Full } from './mcp4725.ts'
@@ -8,7 +8,7 @@ import type { ThermometerName } from './thermometer.ts'
 import type { ThrottleName } from './throttle.ts'
 import { celsiusPerStep, tmp117Identity, tmp117Registers } from './tmp117.ts'
 
-/** `celsius` is asked at each reading. */
+/** Makes a thermometer that calls `celsius` at each reading. */
 export function simulatedThermometer(name: ThermometerName, celsius: () => number): SimulatedChip {
   return name === 'tmp117' ? simulatedTmp117(celsius) : simulatedMcp9808(celsius)
 }
@@ -50,12 +50,12 @@ class WordChip implements SimulatedChip {
 /** A simulated converter; `fraction` is its output, from 0 to 1. */
 type SimulatedThrottle = SimulatedChip & { readonly fraction: number }
 
-/** `changed` is called after each write. */
+/** Makes a throttle that calls `changed` after each write. */
 export function simulatedThrottle(name: ThrottleName, channel: number, changed: () => void): SimulatedThrottle {
   return name === 'mcp4725' ? new SimulatedMcp4725(changed) : new SimulatedPca9685(channel, changed)
 }
 
-/** A part as it comes from the factory: at half. */
+/** A simulated MCP4725, at half its supply after power-up. */
 class SimulatedMcp4725 implements SimulatedThrottle {
   readonly #changed: () => void
   #value = 0x800
@@ -80,7 +80,7 @@ class SimulatedMcp4725 implements SimulatedThrottle {
   }
 }
 
-/** Asleep, with all its outputs off. */
+/** A simulated PCA9685, asleep with all outputs off after power-up. */
 class SimulatedPca9685 extends RegisterChip implements SimulatedThrottle {
   readonly #at: number
 

@@ -1,4 +1,4 @@
-// Temperature sensors on I2C: which there are, and what they have in common.
+// The supported temperature sensors on I2C, and their common part.
 
 import { LabError } from '../../src/errors.ts'
 import type { I2cDevice } from '../transports/i2c.ts'
@@ -23,7 +23,7 @@ export class Thermometer {
     return this.#part.mustBeThere(this.#device)
   }
 
-  /** Unit: °C. Rejects with `no_reply`, or with `device_failed` for what no such part can measure. */
+  /** Reads the temperature in °C. Rejects with `no_reply`, or with `device_failed` for a value outside the part's range. */
   async read(): Promise<number> {
     const { min, max } = this.#part.range
     const temperature = await this.#part.read(this.#device)

@@ -1,13 +1,13 @@
-// A part that sets the speed of a motor: a converter or a pulse width, from nothing to full.
+// A part that sets the speed of a motor, a converter or a pulse width, from zero to full.
 
 export interface Throttle {
-  /** Brings the part to where it takes values, at nothing. */
+  /** Makes the part ready, at zero. */
   prepare(): Promise<void>
-  /** From 0 to 1. */
+  /** Sets the output, from 0 to 1. */
   set(fraction: number): Promise<void>
-  /** To nothing, before it returns. Throws `stop_not_sent`. */
+  /** Sets the output to zero before it returns. Throws `stop_not_sent`. */
   offNow(): Promise<void>
-  /** Throws `device_failed` when a part that was prepared does not have any more what it was set to: after a dip of its supply. */
+  /** Throws `device_failed` if a prepared part has lost its value, after a dip of its supply. */
   mustHold(): Promise<void>
 }
 

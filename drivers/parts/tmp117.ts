@@ -4,11 +4,11 @@ import { LabError } from '../../src/errors.ts'
 import { readSwapped } from '../transports/i2c.ts'
 import type { ThermometerPart } from './thermometer_part.ts'
 
-/** High byte first, unlike SMBus. */
+/** The registers, with the high byte first, unlike SMBus. */
 export const tmp117Registers = { temperature: 0x00, identity: 0x0f } as const
-/** The high four bits are the revision. */
+/** The device id; the high four bits of the register are the revision. */
 export const tmp117Identity = 0x117
-/** Before its first conversion, 125 ms after power-up, it says the lowest there is: outside of its range, so no reading. */
+/** °C of one step. Before its first conversion, 125 ms after power-up, the part reports a value outside its range. */
 export const celsiusPerStep = 0.0078125
 
 export const tmp117: ThermometerPart = {

@@ -1,4 +1,4 @@
-// The PlateLoc plate sealer: short commands at 19200 baud, each acknowledged. It tells no temperature and no position.
+// The PlateLoc plate sealer: short commands at 19200 baud, each acknowledged. It reports neither its temperature nor its position.
 
 import * as v from 'valibot'
 import type { Device, Identity, Profile } from '../../src/devices/device.ts'
@@ -46,13 +46,13 @@ export const driver: Driver<Settings> = {
 const acknowledge_ms = 8000
 const query_ms = 2000
 const poll_ms = 500
-/** The stage is acknowledged at once, and has arrived by then. */
+/** The time after which the stage has arrived; it is acknowledged at once. */
 const stage_ms = 6000
-/** Stage and press, besides the time of pressing. */
+/** The time of a cycle without the pressing. */
 const cycle_s = 30
 const heating_s = 300
 const askAgain_ms = 5000
-/** The coldest temperature that can be set: the heater cannot be switched off. */
+/** The lowest set point in °C, as the heater cannot be switched off. */
 const coldest = 20
 
 function profile(): Profile {
@@ -72,7 +72,7 @@ class PlateLoc extends WithMount<SerialMount<Settings>> implements Device {
   readonly #runner = new OperationRunner(this.at.line)
   /** The answer to the last stop. */
   #aborted: Acknowledgement | undefined
-  /** When the stage has arrived, as far as can be known. */
+  /** The estimated arrival of the stage. */
   #arrived = this.at.clock.now()
   readonly #exchange = new Exchange<Acknowledgement, string>(this.at.line, {
     framer: nextAnswer,
@@ -114,7 +114,7 @@ class PlateLoc extends WithMount<SerialMount<Settings>> implements Device {
     return { identity: await this.identify() }
   })
 
-  /** Throws `no_reply` after two questions without an answer: to find the line again takes much longer, and is of no use on a dead one. */
+  /** Throws `no_reply` after two questions without an answer, since a resynchronization takes much longer and is useless on a dead line. */
   async #mustHear(): Promise<void> {
     const ask = { deadline_ms: query_ms, accepts: ({ verb }: Acknowledgement) => verb === verbOf(isComplete) }
     const { dropped } = this.#exchange
@@ -123,7 +123,7 @@ class PlateLoc extends WithMount<SerialMount<Settings>> implements Device {
     throw new LabError('no_reply', `it does not answer; ${why}`)
   }
 
-  /** Waits for the longest time of a cycle. The answer of a sealer that never began one, or that was aborted, is not known. */
+  /** Waits for the longest time of a cycle, because the answer of a sealer that began none or was aborted is not known. */
   async #untilItStands(signal: AbortSignal): Promise<void> {
     const latest = this.at.clock.now() + cycle_s * 1000
     while (!(await this.#complete()) && this.at.clock.now() < latest) await sleep(this.at.clock, poll_ms, signal)
@@ -140,8 +140,8 @@ class PlateLoc extends WithMount<SerialMount<Settings>> implements Device {
   })
 
   /**
-   * Asks again while the sealer refuses because it has not reached the temperature. The set point cannot be read back, so it is set each time:
-   * somebody may have set it otherwise in the meantime, or it may have lost its power.
+   * Starts the cycle, again while the sealer refuses because it is too cold. The set point cannot be read back, so it is set each time:
+   * it may have been changed at the instrument or lost in a power failure.
    */
   async #start({ temperature, duration }: { temperature: number; duration: number }, signal: AbortSignal): Promise<void> {
     const latest = this.at.clock.now() + heating_s * 1000
@@ -165,7 +165,7 @@ class PlateLoc extends WithMount<SerialMount<Settings>> implements Device {
       const sealed = await this.#complete()
       signal.throwIfAborted()
       const seconds = (this.at.clock.now() - began) / 1000
-      // A word of the cycle before would come sooner than any seal.
+      // An answer about the previous cycle would come sooner.
       if (sealed && seconds >= duration) return
       if (seconds > duration + cycle_s) {
         throw new LabError('device_failed', `it has not finished ${cycle_s} s after its time; see its display, then initialize`)
@@ -179,7 +179,7 @@ class PlateLoc extends WithMount<SerialMount<Settings>> implements Device {
     await this.#order(command, signal)
     this.#arrived = this.at.clock.now() + stage_ms
     await this.#untilArrived(signal)
-    // Where it is now it does not tell, but whether it is still there.
+    // The answer shows only that the sealer is still connected.
     await this.#complete()
   }
 
@@ -187,7 +187,7 @@ class PlateLoc extends WithMount<SerialMount<Settings>> implements Device {
     await this.#complete()
   }
 
-  /** The cycle is aborted and the set point put to the coldest in one go. */
+  /** Aborts the cycle and sets the lowest set point at once. */
   async halt(): Promise<void> {
     this.#runner.stop()
     this.#aborted = undefined
@@ -196,13 +196,13 @@ class PlateLoc extends WithMount<SerialMount<Settings>> implements Device {
     } finally {
       this.#exchange.interrupt(heatTo(coldest))
     }
-    // Once more, for the first may have come too close behind the other. By its answer, the one before is there or was not heard.
+    // Once more, because the first set point may have followed the abort too closely to be read.
     mustBeTaken(heatTo(coldest), await this.#ask(heatTo(coldest)))
     mustBeTaken(abortCycle, this.#aborted ?? (await this.#ask(abortCycle)))
     await this.#untilArrived()
   }
 
-  /** The sealer has no identity query; but no other instrument answers like this. */
+  /** Returns a fixed model: the sealer has no identity query, but its answers are unlike any other instrument's. */
   async identify(): Promise<Identity> {
     await this.#complete()
     return { model: 'PlateLoc', serial_number: null, firmware_version: null }

@@ -8,7 +8,7 @@ import { WithMount } from '../with_mount.ts'
 
 const answer_ms = 20
 const stage_ms = 4000
-/** Down and up together. */
+/** The time of the press down and up. */
 const press_ms = 2000
 const timeConstant_s = 30
 const tolerance = 2
@@ -121,7 +121,7 @@ class SimulatedPlateLoc extends WithMount<InstrumentEnd<unknown>> implements Sim
     this.#inCycle = false
   }
 
-  /** Ends a cycle; a stage that was sent by itself goes on to its end. */
+  /** Ends a cycle; a stage that moves by a command of its own finishes its motion. */
   #abort(): undefined {
     if (!this.#inCycle) return
     this.#rest()

@@ -1,16 +1,16 @@
-// The resources of this computer that a configuration gives to a device, and which of them cannot be given twice.
+// The resources of this computer that a configuration gives to devices, and the conflicts between them.
 
 import { type GpioPlace, headerChips } from './pin.ts'
 import { type BoardPlan, type ExpanderPlace, type PartWiring, placeOf } from './wiring.ts'
 
 type Line = { kind: 'line'; chip: string; line: number }
-/** `pin` for an expander: those of one chip can be several devices'. */
+/** A part on I2C, with the `pin` of an expander, whose pins can belong to several devices. */
 type Part = { kind: 'part'; part: string; bus: number; address: number; pin?: string }
 export type Claim = { words: string; on: Line | Part }
 
-/** The chip of the header has several labels, one for each model. */
+/** The common name of the header's chip, whose label depends on the model. */
 const header = 'header'
-/** The lines of a Raspberry Pi's header that a bus runs on. */
+/** The header lines of each bus of a Raspberry Pi. */
 const busLines: Readonly<Record<number, readonly number[]>> = { 0: [0, 1], 1: [2, 3] }
 
 export function claimsOf({ pins, i2c }: BoardPlan): Claim[] {
@@ -26,7 +26,7 @@ export function lineClaim(place: GpioPlace): Claim {
   return { words: placeOf(place), on }
 }
 
-/** The reason why both cannot be, to be put after the words of both; undefined when they can. */
+/** Returns why two claims conflict, as the end of a sentence; undefined if they do not. */
 export function atOdds({ on: one }: Claim, { on: other }: Claim): string | undefined {
   if (one.kind === 'line' && other.kind === 'line') return sameLine(one, other)
   if (one.kind === 'part' && other.kind === 'part') return samePart(one, other)
@@ -47,7 +47,7 @@ function chipOf(chip: string): string {
   return headerChips.includes(chip) ? header : chip
 }
 
-/** A chip's name does not say which label it has, and the next start may give the names in another order. */
+/** Compares two lines. A chip's name does not reveal its label, and may belong to another chip after a restart. */
 function sameLine(one: Line, other: Line): string | undefined {
   if (one.line !== other.line) return undefined
   if (one.chip === other.chip) return 'that is one line; see which of them is there'

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import type { LabError } from '../../src/errors.ts'
 import { scaled, VirtualClock } from '../../src/kit/clock.ts'
-import { Exchange, type Options } from './exchange.ts'
+import { Exchange, type ExchangeOptions } from './exchange.ts'
 import { simulatedLine } from './simulated_line.ts'
 
 const soon = { deadline_ms: 100 }
@@ -9,7 +9,7 @@ const soon = { deadline_ms: 100 }
 type Responder = (question: string, send: (text: string) => void, clock: VirtualClock) => void
 
 /** An instrument that answers each line as the test says; `pace` of its seconds go by in one. `say` makes it speak by itself. */
-async function bench(answer: Responder, options: Partial<Options<string, string>> = {}, pace = 1) {
+async function bench(answer: Responder, options: Partial<ExchangeOptions<string, string>> = {}, pace = 1) {
   const clock = new VirtualClock()
   const heard: string[] = []
   let say: (text: string) => void = () => {}

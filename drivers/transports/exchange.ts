@@ -1,4 +1,4 @@
-// Questions and answers on one line: one question at a time, and never an answer to another one's question.
+// Questions and answers on one line: one question at a time, and never the answer to another question.
 
 import { connectionLost } from '../../src/devices/failure.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
@@ -7,40 +7,40 @@ import { afterTurns, patient } from '../../src/kit/patient.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
 import type { Line } from './line.ts'
 
-/** A finding of a framer at the beginning of the buffer: a frame, or nothing but bytes to be skipped. */
+/** The result of a framer at the beginning of the buffer: a frame, or only bytes to skip. */
 export type Found<Frame> = { used: number; frame?: Frame }
-/** Looks for the next frame; undefined while there is not enough. Knows what is being asked, where that decides the length. */
+/** Finds the next frame; undefined while it is incomplete. Gets the open question, which may determine the length. */
 type Framer<Frame, Question> = (buffer: Buffer, question: Question | undefined) => Found<Frame> | undefined
 
 type Finding<Frame, Question> = { question?: Question; recognises(frame: Frame): boolean; deadline_ms?: number }
 
-export type Options<Frame, Question> = {
+export type ExchangeOptions<Frame, Question> = {
   framer: Framer<Frame, Question>
-  /** The question as it goes onto the wire. */
+  /** Encodes a question for the wire. */
   encode(question: Question): Uint8Array
-  /** Silence before a write, since the last byte either way: a reply that comes twice is over by then. */
+  /** The silence before a write since the last byte in either direction, so that a duplicated reply has ended. */
   gap_ms: number
   /**
-   * A harmless question and whether a frame can only be the answer to that; asked when the line has to be found again.
-   * Without a question nothing is written: then `recognises` knows a frame that the instrument sends by itself.
+   * A harmless question for the resynchronization, and the test whether a frame can only be its answer.
+   * Without a question nothing is written, and `recognises` tests for a frame that the instrument sends by itself.
    */
   resync: Finding<Frame, Question> & {
     /**
-     * Another question, whose answer looks otherwise. An instrument that is late by one answer for good gives the answer to the first
-     * question then, and the line is not found.
+     * Another question with an answer of another form. An instrument that is permanently late by one answer then answers the first
+     * question, and the resynchronization fails.
      */
     second?: Finding<Frame, Question>
   }
-  /** Takes a frame that answers nothing; true when it was expected. */
+  /** Receives a frame that answers no question. Returns whether it was expected. */
   unsolicited?(frame: Frame): boolean
 }
 
-/** The answer that a question expects, and how long it is waited for. */
+/** The expected answer to a question, and its time limit. */
 type Expected<Frame> = {
   deadline_ms: number
-  /** The deadline counts as a pause between frames does, because often nobody answers. */
+  /** Whether the deadline runs in the instrument's time, because often nobody answers. */
   isLikelySilent?: boolean
-  /** Whether a frame can be the answer. What cannot be is dropped and counted. */
+  /** Whether a frame can be the answer. Other frames are dropped and counted. */
   accepts?(frame: Frame): boolean
 }
 
@@ -51,13 +51,13 @@ type Outstanding<Frame, Question> = {
   fail(error: LabError): void
 }
 
-/** Ends a sentence about an instrument that answers otherwise than its driver expects, and says what to look at. */
+/** The end of a sentence about an instrument with unexpected answers, with the next step. */
 export const unlikeDriver = 'not as this driver expects; see that the baud rate of its port is right, and that the driver is'
 
-/** The words for an instrument whose bytes arrive and never make an answer. */
+/** The sentence for an instrument whose bytes never form an answer. */
 export const strange = `it speaks, but ${unlikeDriver}`
 
-/** The size of a serial line's buffer, in bytes; an instrument that sends more without an end of frame is not well. */
+/** The most buffered bytes; an instrument that sends more without the end of a frame has a fault. */
 const mostBuffered = 4096
 const mostWaiting = 64
 const quiet_ms = 60
@@ -65,7 +65,7 @@ const resyncTries = 3
 
 export class Exchange<Frame, Question> {
   readonly #line: Line
-  readonly #options: Options<Frame, Question>
+  readonly #options: ExchangeOptions<Frame, Question>
   readonly #queue = new SerialQueue(mostWaiting)
   readonly #pacing: Clock
   readonly #silence: Clock
@@ -75,16 +75,16 @@ export class Exchange<Frame, Question> {
   #lastWrite = Number.NEGATIVE_INFINITY
   #lastByte = Number.NEGATIVE_INFINITY
   #outOfStep = false
-  /** The first question since the line was found that was not answered: its answer may still come. */
+  /** The first unanswered question since the last resynchronization, whose answer may still come. */
   #unanswered: Outstanding<Frame, Question> | undefined
-  /** Questions of `resync` whose answers may still come. */
+  /** The number of `resync` questions whose answers may still come. */
   #owed = 0
-  /** Aborted with each interruption and loss: what was asked before is not asked any more. */
+  /** Aborted with each interruption and loss, so that earlier questions are not asked any more. */
   #turn = new AbortController()
-  /** Frames and bytes that answered nothing. */
+  /** The number of frames and bytes that answered no question. */
   dropped = 0
 
-  constructor(line: Line, options: Options<Frame, Question>) {
+  constructor(line: Line, options: ExchangeOptions<Frame, Question>) {
     this.#line = line
     this.#options = options
     this.#pacing = line.pacing ?? line.clock
@@ -94,12 +94,12 @@ export class Exchange<Frame, Question> {
     line.onLost((reason) => this.#abandon(connectionLost(reason, line.advice)))
   }
 
-  /** Asks once: for whatever moves or heats. */
+  /** Asks once, for commands that move or heat. */
   command(question: Question, expected: Expected<Frame>): Promise<Frame> {
     return this.#inTurn((turn) => this.#ask(turn, question, expected))
   }
 
-  /** Asks, and once more after a time-out: for what changes nothing. */
+  /** Asks, and once more after a time-out, for questions without an effect. */
   query(question: Question, expected: Expected<Frame>): Promise<Frame> {
     return this.#inTurn(async (turn) => {
       try {
@@ -111,7 +111,7 @@ export class Exchange<Frame, Question> {
     })
   }
 
-  /** Asks what need not be answered, because it may be deaf yet, and does not look for the line first. Undefined when it was not. */
+  /** Asks an instrument that may still be deaf, without a resynchronization. Resolves with undefined without an answer. */
   probe(question: Question, expected: Expected<Frame>): Promise<Frame | undefined> {
     return this.#inTurn(async (turn) => {
       await this.#quiet(turn)
@@ -125,7 +125,7 @@ export class Exchange<Frame, Question> {
     })
   }
 
-  /** Writes what the instrument does not answer. */
+  /** Writes a command that has no answer. */
   tell(question: Question): Promise<void> {
     return this.#inTurn(async (turn) => {
       await this.#gap(turn)
@@ -134,7 +134,7 @@ export class Exchange<Frame, Question> {
     })
   }
 
-  /** Writes at once, ahead of everything. Questions that wait for an answer reject with `stopped`. */
+  /** Writes at once, ahead of all questions. Questions that wait for an answer reject with `stopped`. */
   interrupt(question: Question): void {
     try {
       this.#write(question)
@@ -146,8 +146,8 @@ export class Exchange<Frame, Question> {
   }
 
   /**
-   * Interrupts as `interrupt` does; resolves with the frame that acknowledges the question: the first that it accepts for which `isLast` holds.
-   * A frame that may be the answer to a question from before, which was cut off or came too late, is passed over once, before `isLast` sees it.
+   * Interrupts as `interrupt` does. Resolves with the acknowledgement: the first accepted frame for which `isLast` holds.
+   * One frame that may be the late answer to an earlier question is skipped before `isLast` sees it.
    * Rejects with `no_reply` after the deadline.
    */
   interruptFor(
@@ -178,7 +178,7 @@ export class Exchange<Frame, Question> {
     return this.#exchange(turn, question, expected)
   }
 
-  /** Without a question it only listens. */
+  /** Does one exchange; without a question it only listens. */
   #exchange(turn: AbortSignal, question: Question | undefined, expected: Expected<Frame>): Promise<Frame> {
     const { deadline_ms, accepts = () => true, isLikelySilent = false } = expected
     return new Promise((resolve, reject) => {
@@ -220,7 +220,7 @@ export class Exchange<Frame, Question> {
     })
   }
 
-  /** After a time-out a late answer may still come: let the line fall quiet, then ask what can only be answered in one way. */
+  /** Resynchronizes after a time-out: waits for silence, then asks a question whose answer is unmistakable. */
   async #resync(turn: AbortSignal): Promise<void> {
     const { question, recognises, deadline_ms = 500, second } = this.#options.resync
     const expected = { deadline_ms, accepts: recognises }
@@ -246,14 +246,14 @@ export class Exchange<Frame, Question> {
     this.#unanswered = undefined
   }
 
-  /** From now on the line has to be found before the next question. */
+  /** Requires a resynchronization before the next question. */
   #loseStep(): void {
     this.#outOfStep = true
     if (this.#outstanding?.question !== undefined) this.#unanswered ??= this.#outstanding
   }
 
   /**
-   * Passes over late answers: the recognised one may have answered an earlier try, and then the answers to the later ones are still to
+   * Skips late answers: the recognized one may belong to an earlier attempt, and the answers to the later ones are still to
    * come.
    */
   async #drain(turn: AbortSignal, expected: Expected<Frame>): Promise<void> {
@@ -309,7 +309,7 @@ export class Exchange<Frame, Question> {
 
   #hand(frame: Frame): void {
     const expected = this.#options.unsolicited?.(frame) ?? false
-    // A message that comes unasked is no answer, but a caller that asked nothing may wait for it.
+    // An unsolicited message is no answer, but a caller without a question may wait for it.
     if (expected && this.#outstanding?.question !== undefined) return
     if (!this.#outstanding?.take(frame) && !expected) this.dropped++
   }
@@ -325,8 +325,8 @@ export class Exchange<Frame, Question> {
 }
 
 /**
- * Returns the clock by which silence is measured. A simulated line may be faster than the timers: after the time of the instrument they turn
- * a few times more, so that an answer that is under way arrives first, however slow the computer is.
+ * Returns the clock by which silence is measured. A simulated line may be faster than the timers, so they wait for
+ * a few more turns of the event loop after the instrument's time, so that an answer under way arrives first on a slow computer.
  */
 function silenceOf({ clock, pacing = clock }: Line): Clock {
   if (pacing === clock) return patient(clock)

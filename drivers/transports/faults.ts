@@ -1,10 +1,10 @@
-// The faults that can happen to an instrument's bytes on the way to the host.
+// Simulated faults of a line, which change the instrument's bytes on the way to the host.
 
 import type { Clock } from '../../src/kit/clock.ts'
 
 type Deliver = (bytes: Uint8Array) => void
 
-/** How late a late reply is: later than any driver waits for a short answer. */
+/** The delay of a late reply, longer than any driver waits for a short answer. */
 const late_ms = 6000
 
 const faults = {
@@ -28,14 +28,14 @@ export function isLineFault(fault: string): fault is LineFault {
   return fault in faults
 }
 
-/** Passes an instrument's bytes on, through the fault that is present. */
+/** Passes an instrument's bytes on, changed by the present faults. */
 export function passThrough(present: ReadonlySet<string>, bytes: Uint8Array, wire: Clock, deliver: Deliver): void {
   const fault = lineFaults.find((name) => present.has(name))
   if (fault) faults[fault](bytes, wire, deliver)
   else deliver(bytes)
 }
 
-/** Cuts bytes where a real port might: anywhere, but the same way each time. */
+/** Splits bytes as a real port might, reproducibly. */
 export function* pieces(bytes: Uint8Array): Generator<Uint8Array> {
   for (let from = 0, size = 1; from < bytes.length; from += size, size = (size % 5) + 1) yield bytes.subarray(from, from + size)
 }

@@ -1,4 +1,4 @@
-// The pins and buses of this computer. What gives the pins is found out when the first one is opened.
+// The pins and buses of this computer. The back end for pins is chosen when the first one is opened.
 
 import { LabError } from '../../src/errors.ts'
 import { Expanders } from '../parts/expanders.ts'
@@ -9,8 +9,8 @@ import type { PinBackend, Probe } from './pin.ts'
 import { sysfs } from './pin_chips.ts'
 
 /**
- * Probes what can give pins here: the first that can is used, the others say why not. sysfs comes first: its pins keep their level when the
- * process ends. `elsewhere` is another computer, to tell what would be used there: the root of its files, and why its onoff does not load
+ * Probes the back ends for pins. The first that works is used; the others have a reason. sysfs comes first, because its pins keep their level when the
+ * process ends. `elsewhere` describes another computer to probe: the root of its files, and why its onoff does not load,
  * if that is so.
  */
 export async function probePins(elsewhere?: { root: string; trouble: string | undefined }): Promise<Probe[]> {
@@ -39,9 +39,9 @@ export function thisComputer(probe: () => Promise<Probe[]> = () => probePins()):
   }
 }
 
-/** Throws `disconnected` and says of each why not. */
+/** Returns the back end to use. Throws `disconnected` with the reason of each. */
 function chosen(probes: Probe[]): PinBackend {
   for (const probed of probes) if ('backend' in probed) return probed.backend
   const reasons = probes.map((probed) => `${probed.name}: ${'reason' in probed ? probed.reason : ''}`)
-  throw new LabError('disconnected', `there are no GPIO pins here; ${reasons.join('; ')}; \`benchd doctor\` says what to do`)
+  throw new LabError('disconnected', `there are no GPIO pins here; ${reasons.join('; ')}; GET /api/system/doctor says what to do`)
 }

@@ -1,12 +1,12 @@
-// An I2C bus as parts see it: one transfer at a time, in the order asked for. Reads are tried again, writes never are.
-// `i2c_bus.ts` opens a real one, `simulated_i2c.ts` one inside the process.
+// An I2C bus for parts: one transfer at a time, in order. Reads are tried again, writes never are.
+// `i2c_bus.ts` opens a real one, `simulated_i2c.ts` a simulated one.
 
 import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, sleep, systemClock } from '../../src/kit/clock.ts'
 import { patient } from '../../src/kit/patient.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
 
-/** A transfer, by the verbs of SMBus; `receive` alone is plain I2C. A word has its low byte first on the wire. */
+/** A transfer, named as in SMBus; only `receive` is plain I2C. A word has its low byte first on the wire. */
 export type Transfer = Read | Write
 export type Read =
   | { verb: 'receive_byte' }
@@ -18,19 +18,19 @@ export type Write =
   | { verb: 'write_byte' | 'write_word'; register: number; value: number }
   | { verb: 'write_block'; register: number; bytes: Uint8Array }
 
-/** Carries out transfers. Rejects with the error of the system, which has an `errno`. */
+/** Carries out transfers. Rejects with the system's error, which has an `errno`. */
 export interface I2cPort {
-  /** Returns the bytes that were read, none for a write. Does not hold up the event loop. */
+  /** Resolves with the bytes that were read, none for a write. Does not block the event loop. */
   transfer(address: number, transfer: Transfer): Promise<Uint8Array>
-  /** Is done when it returns. */
+  /** Writes before it returns. */
   writeNow(address: number, write: Write): void
   close(): Promise<void>
 }
 
-/** Sees the bytes of each transfer: those of the host before it begins, then again with what came back if it is a read. */
+/** Called with the host's bytes before each transfer, and for a read again with the answer. */
 type OnTransfer = (address: number, written: Uint8Array, read: Uint8Array | undefined, reading: boolean) => void
 
-/** With waiting for its turn, how long a call may take. */
+/** The time limit of a call, including the wait for its turn. */
 const deadline_ms = 2000
 const readTries = 3
 const pause_ms = 10
@@ -43,7 +43,7 @@ export class I2cBus {
   readonly #open: () => Promise<I2cPort>
   readonly #queue = new SerialQueue(mostWaiting)
   #port: Promise<I2cPort> | undefined
-  /** The port once it is open: a stop does not wait for a promise. */
+  /** The open port, kept because a stop cannot wait for a promise. */
   #ready: I2cPort | undefined
   #underWay: Promise<unknown> = Promise.resolve()
 
@@ -70,7 +70,7 @@ export class I2cBus {
     await (await port?.catch(() => undefined))?.close()
   }
 
-  /** Nothing else is on the bus while the work is done. Rejects with `no_reply` when that takes too long. */
+  /** Does the work while nothing else uses the bus. Rejects with `no_reply` if it takes too long. */
   together<T>(work: (transfer: (address: number, transfer: Transfer) => Promise<Uint8Array>) => Promise<T>): Promise<T> {
     const done = this.#queue.run(async () => {
       const port = await this.#opened()
@@ -79,11 +79,11 @@ export class I2cBus {
     return this.#inTime(done)
   }
 
-  /** Writes before it returns, and once more, worked out anew, after what was under way then. */
+  /** Writes before it returns, and once more, computed anew, after a transfer that was under way. */
   writeNow(address: number, write: () => Write): Promise<void> {
     const port = this.#ready
     if (!port) {
-      // The stop is repeated until it is heard, and meanwhile nobody else asks for the bus.
+      // The stop is repeated until it is acknowledged; no other caller may open the bus meanwhile.
       this.open().catch(() => undefined)
       throw new LabError('stop_not_sent', `the stop could not be sent: ${this.name} is not open`)
     }
@@ -114,7 +114,7 @@ export class I2cBus {
     return this.#port
   }
 
-  /** A read is tried three times: a wire that is long, or a part that is busy, now and then loses one. */
+  /** Tries a read three times, because a long wire or a busy part sometimes loses one. */
   async #tried(port: I2cPort, address: number, transfer: Transfer): Promise<Uint8Array> {
     const tries = isRead(transfer) ? readTries : 1
     for (let left = tries - 1; ; left--) {
@@ -130,7 +130,7 @@ export class I2cBus {
     }
   }
 
-  /** An adapter that was unplugged is opened anew: the kernel does not let go of it, and its files stay dead, as long as somebody has them. */
+  /** Closes the port of an unplugged adapter, whose files stay dead for as long as they are open. */
   #drop(port: I2cPort): void {
     if (this.#ready === port) void this.close().catch(() => undefined)
   }
@@ -152,7 +152,7 @@ export class I2cBus {
   }
 }
 
-/** A part on a bus. Its verbs are those of SMBus; `together` has the others. */
+/** A part on a bus, with the verbs of SMBus; `together` has the others. */
 export class I2cDevice {
   readonly bus: I2cBus
   readonly address: number
@@ -164,7 +164,7 @@ export class I2cDevice {
     this.#watch = watch
   }
 
-  /** For messages: `0x48 on I2C bus 1`. */
+  /** The name in messages: `0x48 on I2C bus 1`. */
   get name(): string {
     return `0x${this.address.toString(16)} on ${this.bus.name}`
   }
@@ -173,7 +173,7 @@ export class I2cDevice {
     return this.together((part) => part.receiveByte())
   }
 
-  /** Plain I2C, which an adapter that knows SMBus alone cannot do. */
+  /** Reads by plain I2C, which an SMBus-only adapter cannot do. */
   receive(length: number): Promise<Uint8Array> {
     return this.together((part) => part.receive(length))
   }
@@ -182,7 +182,7 @@ export class I2cDevice {
     return this.together((part) => part.readByte(register))
   }
 
-  /** Low byte first, as SMBus has it; most parts mean it the other way round, see `readSwapped`. */
+  /** Reads a word, low byte first as in SMBus. Most parts use the other order: see `readSwapped`. */
   readWord(register: number): Promise<number> {
     return this.together((part) => part.readWord(register))
   }
@@ -195,7 +195,7 @@ export class I2cDevice {
     return this.together((part) => part.write({ verb: 'write_byte', register, value }))
   }
 
-  /** Does several transfers with nothing in between. What is written is worked out in there, so that it is not older than a stop. */
+  /** Does several transfers without others in between. Compute written values inside `work`, so that they are not older than a stop. */
   together<T>(work: (part: Verbs) => Promise<T>): Promise<T> {
     return this.bus.together((transfer) =>
       work(
@@ -212,8 +212,8 @@ export class I2cDevice {
   }
 
   /**
-   * Writes before it returns, whatever waits. `write` is worked out again and written once more when something was under way
-   * that could have come after; the answer resolves then. Throws `stop_not_sent`. It holds up the event loop as long as the wire takes: for a stop alone.
+   * Writes before it returns, ahead of waiting calls. If a transfer was under way, `write` is computed and written again after it;
+   * the promise resolves then. Throws `stop_not_sent`. It blocks the event loop for the time of the transfer, so use it only for a stop.
    */
   writeNow(write: () => Write): Promise<void> {
     this.#watch(this.address, wireOf(write()).written, undefined, false)
@@ -221,7 +221,7 @@ export class I2cDevice {
   }
 }
 
-/** The verbs while the bus is ours. */
+/** The verbs inside `together`. */
 type Verbs = ReturnType<typeof verbs>
 
 function verbs(transfer: (what: Transfer) => Promise<Uint8Array>) {
@@ -243,12 +243,12 @@ export async function readSwapped(part: Pick<I2cDevice, 'readWord'>, register: n
   return swapped(await part.readWord(register))
 }
 
-/** A word with its bytes changed over. */
+/** Swaps the bytes of a word. */
 export function swapped(word: number): number {
   return ((word & 0xff) << 8) | (word >> 8)
 }
 
-/** The bytes that the host puts on the wire, and how many bytes it reads then. */
+/** Returns the bytes that the host writes, and the number of bytes that it then reads. */
 export function wireOf(transfer: Transfer): { written: Uint8Array; length: number } {
   switch (transfer.verb) {
     case 'receive_byte':
@@ -280,7 +280,7 @@ function errnoOf(error: unknown): number {
   return Math.abs((error as { errno?: number }).errno ?? 0)
 }
 
-/** ENODEV: the adapter is not there any more. */
+/** ENODEV: the adapter is gone. */
 const gone = 19
 
 function isGone(error: unknown): boolean {
@@ -295,7 +295,7 @@ const noAnswer: Meaning = (part) => [
 ]
 const other: Meaning = (part, said) => ['device_failed', `${part}: ${said}`]
 
-/** Keyed by errno, which is all there is: the package leaves `code` empty for most of these (fivdi/i2c-bus #36). */
+/** Keyed by errno, because the package leaves `code` empty for most of these (fivdi/i2c-bus #36). */
 const meanings: Record<number, Meaning> = {
   2: (part) => ['disconnected', `there is no bus for ${part}; switch it on (\`dtparam=i2c_arm=on\` in config.txt on a Raspberry Pi)`],
   6: noAnswer,

@@ -1,4 +1,4 @@
-// An I2C bus of this computer. Its package is native, optional, and loaded when the first bus is opened.
+// An I2C bus of this computer. The native, optional package is loaded when the first bus is opened.
 
 import { access, constants } from 'node:fs/promises'
 import type { I2CBus as NativeBus } from 'i2c-bus'
@@ -6,12 +6,12 @@ import { LabError } from '../../src/errors.ts'
 import { whyNotLoaded } from '../../src/kit/native_module.ts'
 import { I2cBus, type I2cPort, type Transfer, type Write } from './i2c.ts'
 
-/** The bus `/dev/i2c-N`. Nothing is opened before its first transfer. */
+/** Returns the bus `/dev/i2c-N`, which is opened for its first transfer. */
 export function i2cBus(number: number): I2cBus {
   return new I2cBus(`I2C bus ${number}`, () => openI2cPort(number))
 }
 
-/** Rejects with `disconnected` when the package, the bus or the right to it is missing: the package itself would not say so. */
+/** Opens a bus. Rejects with `disconnected` if the package, the bus or the permission is missing, which the package itself would not report. */
 export async function openI2cPort(number: number): Promise<I2cPort> {
   const path = `/dev/i2c-${number}`
   const { openSync } = await loadPackage()
@@ -28,8 +28,8 @@ export async function openI2cPort(number: number): Promise<I2cPort> {
 }
 
 /**
- * The package has a file for each address and keeps it from before the address is set. Used meanwhile, or once that has failed, it
- * would reach address 0, which is every part on the bus (`peripheral` in its i2c-bus.js).
+ * Makes sure that an address is set before its file is used. The package caches a file for each address before it sets the address; used too early, or after a failure, the file
+ * would reach address 0, which addresses every part on the bus (`peripheral` in its i2c-bus.js).
  */
 class Addresses {
   readonly #files = new Map<number, 'opening' | 'ready' | Error>()
@@ -71,10 +71,10 @@ class Addresses {
 
 async function loadPackage(): Promise<typeof import('i2c-bus')> {
   try {
-    // A CommonJS package whose exports Node cannot name beforehand.
+    // A CommonJS package whose named exports Node cannot detect.
     return (await import('i2c-bus')).default
   } catch (error) {
-    const sentence = `I2C cannot be used here, the package i2c-bus does not load: ${whyNotLoaded(error)}; \`benchd doctor\` says what to do`
+    const sentence = `I2C cannot be used here, the package i2c-bus does not load: ${whyNotLoaded(error)}; GET /api/system/doctor says what to do`
     throw new LabError('disconnected', sentence, { cause: error })
   }
 }
@@ -84,7 +84,7 @@ function whyNot(path: string, { code }: NodeJS.ErrnoException): string {
   return `there is no ${path}; switch the bus on (\`dtparam=i2c_arm=on\` in /boot/firmware/config.txt) and load i2c-dev`
 }
 
-/** Each call goes through the thread pool: a bus that hangs holds up nobody else. */
+/** Carries out a transfer in the thread pool, so that a hanging bus blocks nothing else. */
 async function transferOn(native: NativeBus, address: number, transfer: Transfer): Promise<Uint8Array> {
   const bus = native.promisifiedBus()
   switch (transfer.verb) {

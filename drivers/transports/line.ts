@@ -1,39 +1,39 @@
-// A serial line as drivers see it. `serial_port.ts` opens a real one, `simulated_line.ts` ends in a simulator.
+// A serial line for drivers. `serial_port.ts` opens a real one, `simulated_line.ts` one to a simulator.
 
 import type { Link } from '../../src/devices/device.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 
 export interface Line extends Link {
-  /** Runs at the speed of the wire: answers are awaited on this clock, which no simulation makes faster. */
+  /** The real time, by which answers are awaited; no simulation accelerates it. */
   readonly clock: Clock
-  /** Clock for pauses between frames. A simulated line counts them in the instrument's time, which may be faster. Default: `clock`. */
+  /** The clock for pauses between frames; by default `clock`. A simulated line uses the instrument's time, which may be faster. */
   readonly pacing?: Clock
   /**
-   * Writes all of it at once, before this returns, so that a stop never lands inside another frame.
+   * Writes all bytes before it returns, so that a stop never lands inside another frame.
    * Throws `disconnected` unless the line is open.
    */
   write(bytes: Uint8Array): void
-  /** Registers the one listener of the line. */
+  /** Registers the only listener of the line. */
   onBytes(listen: (bytes: Uint8Array) => void): void
-  /** Sees all that passes, as it is written and as it comes in. */
+  /** Registers a watcher of all bytes in both directions. */
   onWire(watch: OnWire): void
   setBaud(baud: number): Promise<void>
-  /** Modem lines, as far as there are any; returns whether they could be set. */
+  /** Sets the modem lines, if there are any. Resolves with whether they could be set. */
   setModem(lines: { rts?: boolean; dtr?: boolean }): Promise<boolean>
 }
 
 /** A line to a program. */
 export type BridgeLine = Line & {
   /**
-   * Ends the program, as far as it can be ended, and reports the line as lost. Resolves when it is gone. `atOnce`: nothing is wrong with it, so
-   * that it may be started again without a pause.
+   * Ends the program, if that is possible, and reports the line as lost. Resolves when the program is gone. `atOnce`: it has no fault, so
+   * it may be started again without a pause.
    */
   giveUp(reason: string, atOnce?: 'atOnce'): Promise<void>
-  /** Calls each time the line is closed in order; a lost line is reported to `onLost`. */
+  /** Calls the function each time the line is closed in order; a lost line is reported to `onLost`. */
   onClosed(call: () => void): void
 }
 
 export type OnWire = (direction: 'to_device' | 'to_host', bytes: Uint8Array) => void
 
-/** How a port has to be opened for an instrument. */
+/** The settings of the port for an instrument. */
 export type SerialSettings = { baud: number; data_bits?: 7 | 8; parity?: 'none' | 'even' | 'odd'; stop_bits?: 1 | 2 }

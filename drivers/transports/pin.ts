@@ -1,4 +1,4 @@
-// A GPIO pin as drivers see it. `pin_onoff.ts` and `pin_gpiod.ts` open real ones, `expander.ts` those of I2C port expanders,
+// A GPIO pin for drivers. `pin_onoff.ts` and `pin_gpiod.ts` open real ones, `expander.ts` those of I2C port expanders,
 // `simulated_board.ts` those of a simulator.
 
 import type { Clock } from '../../src/kit/clock.ts'
@@ -9,38 +9,38 @@ import type { Clock } from '../../src/kit/clock.ts'
  */
 export type GpioPlace = { bcm: number } | { chip: string; line: number }
 
-/** How a pin is used. `active_low`: the active state is the low level. */
+/** The use of a pin. `active_low`: the active state is the low level. */
 export type PinUse = {
   mode: 'in' | 'out'
   active_low: boolean
-  /** An output has this state from the first moment it is driven; inactive when left out. */
+  /** The first state of an output; by default inactive. */
   initial?: boolean
-  /** For an input; left out, whatever the board gives it. */
+  /** The pull of an input; by default that of the board. */
   pull?: 'up' | 'down'
 }
 
 export interface Pin {
   /** Whether it is active. */
   read(): Promise<boolean>
-  /** Sets an output. Where that takes a bus it takes its turn there. */
+  /** Sets an output. A pin on a bus waits for its turn. */
   write(active: boolean): Promise<void>
   /**
-   * Sets an output before it returns, ahead of whatever waits: for a stop. The answer resolves once no earlier write can
-   * come after it. Throws `stop_not_sent`.
+   * Sets an output before it returns, ahead of waiting writes, for a stop. The promise resolves when no earlier write can
+   * follow. Throws `stop_not_sent`.
    */
   writeNow(active: boolean): Promise<void>
-  /** Calls at each change of an input that is noticed, until the answer is called. Changes that follow close on another may be missed. */
+  /** Calls the listener at each noticed change of an input, until the returned function is called. Changes in quick succession may be missed. */
   onEdge(listen: (active: boolean) => void): () => void
-  /** Lets go of it; the level stays where the back end leaves it, see there. */
+  /** Closes the pin. The level afterwards depends on the back end. */
   close(): Promise<void>
 }
 
-/** A back end opens pins: one for each way to reach them. */
+/** A way to reach the pins of this computer. */
 export interface PinBackend {
   readonly name: 'onoff' | 'gpiod' | 'simulated'
   /**
-   * Rejects with `disconnected` and says what to do when there is no such pin or it is in use, with `config` when it cannot switch
-   * the pull resistor that was asked for, and only then. `lost` is called, once, when
+   * Opens a pin. Rejects with `disconnected` and the next step if there is no such pin or it is in use, with `config` only if it cannot set
+   * the requested pull resistor. `lost` is called, once, when
    * the pin fails later.
    */
   open(place: GpioPlace, use: PinUse, lost: (reason: string) => void): Promise<Pin>
@@ -49,7 +49,7 @@ export interface PinBackend {
 /** Whether a back end works on this computer. `reason` is a sentence. */
 export type Probe = { name: PinBackend['name']; backend: PinBackend } | { name: PinBackend['name']; reason: string }
 
-/** The chips with the pins of a Raspberry Pi's header, all models. */
+/** The chips of the header on all models of the Raspberry Pi. */
 export const headerChips: readonly string[] = ['pinctrl-bcm2835', 'pinctrl-bcm2711', 'pinctrl-rp1']
 
 /** A pin's name in messages: `GPIO 17`, `line 3 of gpiochip1`. */
@@ -57,10 +57,10 @@ export function placeInWords(place: GpioPlace): string {
   return 'bcm' in place ? `GPIO ${place.bcm}` : `line ${place.line} of ${place.chip}`
 }
 
-/** How often a pin is looked at that cannot tell by itself. */
+/** The polling interval of a pin without edge detection. */
 const poll_ms = 50
 
-/** The edges of a pin that has to be asked; until the answer is called. One that does not answer has none. */
+/** Polls a pin and calls the listener at each change, until the returned function is called. A pin that does not answer has none. */
 export function polled(clock: Clock, read: () => Promise<boolean>, listen: (active: boolean) => void): () => void {
   let last: boolean | undefined
   return readAgain({ clock, ms: poll_ms }, read, (now) => {
@@ -70,7 +70,7 @@ export function polled(clock: Clock, read: () => Promise<boolean>, listen: (acti
   })
 }
 
-/** Reads a pin again and again until the answer is called. `see` gets each reading; undefined and the error where there is none. */
+/** Polls a pin until the returned function is called. `see` gets each reading, or undefined and the error. */
 export function readAgain(
   { clock, ms }: { clock: Clock; ms: number },
   read: () => Promise<boolean>,

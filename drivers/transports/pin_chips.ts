@@ -1,15 +1,15 @@
-// The GPIO chips of this computer, and the line on one of them that a configuration means.
+// The GPIO chips of this computer, and the resolution of a configured pin to a chip and a line.
 
 import { readdir, readFile } from 'node:fs/promises'
 import { LabError } from '../../src/errors.ts'
 import { type GpioPlace, headerChips, placeInWords } from './pin.ts'
 
-/** `base` is the number that sysfs gives the chip's first line; it differs between kernels, and only sysfs knows it. */
+/** `base` is the sysfs number of the chip's first line, which differs between kernels. */
 export type Chip = { name: string; label: string; lines: number; base?: number }
 
 export const sysfs = '/sys/class/gpio'
 
-/** Lists the chips of sysfs: none where sysfs is gone. There a chip bears its base in its name, not its number. */
+/** Lists the chips of sysfs, none without sysfs. Their names contain the base, not the number. */
 export async function sysfsChips(folder = sysfs): Promise<Chip[]> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith('gpiochip'))
   const read = async (name: string, file: string) => (await readFile(`${folder}/${name}/${file}`, 'utf8')).trim()
@@ -22,7 +22,7 @@ export async function sysfsChips(folder = sysfs): Promise<Chip[]> {
   return Promise.all(chips)
 }
 
-/** Finds the chip and the line on it. Throws `disconnected` and says which chips there are. */
+/** Finds the chip and the line on it. Throws `disconnected`, naming the chips. */
 export function lineOf(place: GpioPlace, chips: readonly Chip[]): { chip: Chip; line: number } {
   const isIt = (chip: Chip) => ('bcm' in place ? headerChips.includes(chip.label) : [chip.label, chip.name].includes(place.chip))
   const [chip, another] = chips.filter(isIt)

@@ -1,4 +1,4 @@
-// Pins by `onoff`: the files in /sys/class/gpio. The package is native, optional, and loaded when pins are first looked for.
+// Pins by `onoff`: the files in /sys/class/gpio. The native, optional package is loaded when pins are first needed.
 //
 // An output stays driven at its last level when the process ends, in whatever way.
 
@@ -12,13 +12,13 @@ import { lineOf, sysfs, sysfsChips } from './pin_chips.ts'
 
 type GpioClass = typeof Gpio
 
-/** How long udev may take to let us at a pin that was exported. */
+/** The time for udev to grant access to an exported pin. */
 const permission_ms = 1000
 
-/** Another computer, looked at from here: its `/sys/class/gpio`, and why its onoff does not load if that is so. */
+/** Another computer to probe: its `/sys/class/gpio`, and why its onoff does not load, if it does not. */
 type Elsewhere = { folder: string; trouble: string | undefined }
 
-/** Whether pins can be had this way, and if not, why. */
+/** Probes this back end. */
 export async function probeOnoff(elsewhere?: Elsewhere): Promise<Probe> {
   const name = 'onoff'
   const loaded = elsewhere ? (elsewhere.trouble ?? pinsElsewhere) : await loadedPins()
@@ -33,7 +33,7 @@ export async function probeOnoff(elsewhere?: Elsewhere): Promise<Probe> {
   return { name, backend: loaded }
 }
 
-/** Or why not. */
+/** Loads the package. Resolves with a reason if that fails. */
 async function loadedPins(): Promise<PinBackend | string> {
   try {
     return onoffPins((await import('onoff')).Gpio)
@@ -55,7 +55,7 @@ function whyNot({ code }: NodeJS.ErrnoException): string {
 }
 
 function onoffPins(Gpio: GpioClass): PinBackend {
-  /** Outputs stay exported when they are closed: unexported, a pin would float. */
+  /** Outputs stay exported after `close`, because an unexported pin would float. */
   const kept = new Map<number, Gpio>()
   return {
     name: 'onoff',
@@ -72,7 +72,7 @@ function onoffPins(Gpio: GpioClass): PinBackend {
   }
 }
 
-/** A chip that was unplugged and is there again has other files under the same names. */
+/** Drops a kept pin whose chip was replugged, which gives new files under the same names. */
 function forgetIfGone(kept: Map<number, Gpio>, number: number): void {
   const gpio = kept.get(number)
   try {
@@ -89,9 +89,9 @@ function noPull(place: GpioPlace): string {
   return `${where}: sysfs cannot switch pull resistors; put ${line} in /boot/firmware/config.txt or solder one, then take "pull" out`
 }
 
-/** Done here and not by the package, which would try ten thousand times in a row and hold everybody up. */
+/** Exports a pin. Not done by the package, which would block the event loop with ten thousand attempts. */
 async function exported(number: number, place: GpioPlace): Promise<void> {
-  // udev gives them to us one after the other: a pin whose value is ours may not let its direction be set yet.
+  // udev grants access to the files one after the other, so all are checked.
   const files = ['direction', 'active_low', 'value'].map((name) => `${sysfs}/gpio${number}/${name}`)
   try {
     await writeFile(`${sysfs}/export`, String(number)).catch((error) => {
@@ -118,7 +118,7 @@ function made(Gpio: GpioClass, number: number, use: PinUse): Gpio {
   return new Gpio(number, direction(use), use.mode === 'in' ? 'both' : 'none', { activeLow: use.active_low })
 }
 
-/** Sets a pin that is kept anew, and sees that it is as it was set: of a pin that was exported before the package says nothing. */
+/** Sets a pin up and verifies it: for a pin that was already exported the package reports no errors. */
 function opened(get: () => Gpio, place: GpioPlace, use: PinUse): Gpio {
   try {
     const gpio = get()
@@ -136,15 +136,15 @@ function opened(get: () => Gpio, place: GpioPlace, use: PinUse): Gpio {
 }
 
 /**
- * `high` and `low` set the level before the pin is driven, whatever `active_low` says (the kernel's `direction_output_raw`):
- * so a relay that is on at the low level does not click on.
+ * Returns the direction. `high` and `low` set the level before the pin is driven, regardless of `active_low` (the kernel's `direction_output_raw`),
+ * so that a relay that is active low does not click on.
  */
 function direction({ mode, active_low, initial = false }: PinUse): 'in' | 'high' | 'low' {
   if (mode === 'in') return 'in'
   return initial !== active_low ? 'high' : 'low'
 }
 
-/** The package reads an input at each edge, where nobody can catch an error, which would end the process. An edge without a level calls nobody. */
+/** Reads the level at an edge without throwing, since an error in the package's callback would end the process. Such an edge is ignored. */
 function levelAtEdge(read: () => 0 | 1): 0 | 1 {
   try {
     return read()
@@ -153,7 +153,7 @@ function levelAtEdge(read: () => 0 | 1): 0 | 1 {
   }
 }
 
-/** `lost` is called, once, for an input whose edges do not come any more. */
+/** `lost` is called, once, when the edges of an input stop coming. */
 export function onoffPin(gpio: Gpio, { mode }: PinUse, lost: (reason: string) => void): Pin {
   let isLost = false
   const set = (active: boolean) => gpio.writeSync(active ? 1 : 0)

@@ -1,17 +1,17 @@
-// The path of a serial port: which of its names lasts, and why a path cannot be opened.
+// The paths of serial ports: lasting names, and the errors of opening.
 
 import { readdir, readFile, readlink, stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
 import { LabError, messageOf } from '../../src/errors.ts'
 
-/** The place where udev keeps names that stay the same over restarts and other sockets. */
+/** The folder of udev's names, which stay the same after a restart and in another socket. */
 const byId = '/dev/serial/by-id'
 
-/** A lasting name, and the device that it stands for now. */
+/** A lasting name, and its present device. */
 type NamedPort = { path: string; device: string }
 
-/** The serial adapters that are plugged in and can tell who they are. */
+/** Lists the connected serial adapters that report an identity. */
 export async function namedPorts(folder = byId): Promise<NamedPort[]> {
   const names = await readdir(folder).catch(() => [])
   const ports = names.sort().map(async (name) => {
@@ -21,7 +21,7 @@ export async function namedPorts(folder = byId): Promise<NamedPort[]> {
   return Promise.all(ports)
 }
 
-/** A sentence for whoever named a port by a number that may be another one tomorrow; undefined for a good name. */
+/** Returns a warning about a numbered port name, which may be another port after a restart; undefined for a lasting name. */
 export async function portWarning(path: string, folder = byId): Promise<string | undefined> {
   if (!isNumbered(path)) return undefined
   const lasting = (await namedPorts(folder)).find(({ device }) => device === path)
@@ -31,12 +31,12 @@ export async function portWarning(path: string, folder = byId): Promise<string |
   return `${path} can be another instrument after a restart; ${advice}`
 }
 
-/** Whether it is the name that the kernel gives to whatever is plugged in next. */
+/** Whether a name is numbered by the kernel in the order of plugging. */
 export function isNumbered(path: string): boolean {
   return /^\/dev\/tty(USB|ACM)\d+$/.test(path)
 }
 
-/** Makes a sentence for people out of what the system said. */
+/** Makes the error for people from the system's error. */
 export async function whyNotOpen(path: string, error: unknown, folder = byId): Promise<LabError> {
   const said = messageOf(error)
   const known = reasons.find(([words]) => words.test(said))
@@ -44,7 +44,7 @@ export async function whyNotOpen(path: string, error: unknown, folder = byId): P
   return new LabError('disconnected', sentence, { cause: error })
 }
 
-/** The package gives no codes, only the words of the C library. */
+/** The package gives no codes, only the messages of the C library. */
 const reasons: [RegExp, (path: string, folder: string) => string | Promise<string>][] = [
   [/No such file|No such device/i, missing],
   [/Permission denied|Operation not permitted/i, forbidden],

@@ -1,9 +1,9 @@
-// The serial ports of this computer, and what is known of the adapter behind each: read from the kernel, with no byte to any instrument.
+// The serial ports of this computer with their adapters, read from the kernel without a byte to any instrument.
 
 import { readdir, readFile, readlink, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 
-/** The identity of the adapter; a member is null where the adapter has none, as a port on the board. */
+/** The port and its adapter; the identity's members are null for a port on the board. */
 export type SerialPort = {
   /** The kernel's name of the port, which may be another one after a restart. */
   path: string
@@ -16,10 +16,10 @@ export type SerialPort = {
   serial_number: string | null
 }
 
-/** The place where the kernel and udev tell of them. */
+/** The folders in which the kernel and udev list the ports. */
 const usual = { dev: '/dev', sys: '/sys/class/tty' }
 
-/** Keyed by path. A port of the board that nothing is behind is left out. */
+/** Lists the ports by path, without ports of the board that have no chip. */
 export async function serialPorts({ dev, sys }: { dev: string; sys: string } = usual): Promise<SerialPort[]> {
   const [names, byId, byPath] = await Promise.all([namesIn(sys), linksIn(`${dev}/serial/by-id`), linksIn(`${dev}/serial/by-path`)])
   const found = await Promise.all(names.map((name) => portOf(name, { dev, sys })))
@@ -29,19 +29,19 @@ export async function serialPorts({ dev, sys }: { dev: string; sys: string } = u
     .sort((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true }))
 }
 
-/** Whether two ports belong to adapters that report the same identity, or to one adapter. */
+/** Whether two ports have adapters with the same identity, or one adapter. */
 export function isTwin(one: SerialPort, other: SerialPort): boolean {
   const { vendor_id, product_id, serial_number } = one
   return one !== other && other.vendor_id === vendor_id && other.product_id === product_id && other.serial_number === serial_number
 }
 
-/** Whether two twins are ports of one adapter: their sockets are the same one, but for the number of the interface. */
+/** Whether two twins are ports of one adapter, whose sockets differ only in the number of the interface. */
 export function areOnOneAdapter(one: SerialPort, other: SerialPort): boolean {
   const socketOf = ({ by_path }: SerialPort) => by_path?.replace(/:\d+\.\d+(-port\d+)?$/, '')
   return one.by_path !== null && socketOf(one) === socketOf(other)
 }
 
-/** The port that a path stands for now; the path itself where there is none. */
+/** Resolves a path to its present port; the path itself if there is none. */
 export async function portBehind(path: string): Promise<string> {
   return realpath(path).catch(() => path)
 }
@@ -65,7 +65,7 @@ async function portOf(name: string, { dev, sys }: { dev: string; sys: string }):
   }
 }
 
-/** The folder of the USB device that a port belongs to: some steps above it. */
+/** Finds the folder of the USB device above that of a port. */
 async function usbOf(device: string): Promise<string | undefined> {
   for (let folder = device; basename(folder) !== 'devices' && folder !== '/'; folder = dirname(folder)) {
     if ((await textOf(join(folder, 'idVendor'))) !== null) return folder
@@ -73,7 +73,7 @@ async function usbOf(device: string): Promise<string | undefined> {
   return undefined
 }
 
-/** The link to each port. Of two links, the one that is not by the USB version: udev of Debian 13 makes both, that of Debian 12 only the other. */
+/** Lists the link of each port. Of two links it takes the one without the USB version, which Debian 12 has; Debian 13 has both. */
 async function linksIn(folder: string): Promise<Map<string, string>> {
   const names = await namesIn(folder)
   const isByVersion = (name: string) => /-usbv\d+-/.test(name)

@@ -11,22 +11,22 @@ import { RealLine } from './real_line.ts'
 
 type Parts = { clock?: Clock; words?: NodeJS.WritableStream }
 
-/** `command` is the program and its arguments. What the program writes to standard error is written to `words`, too. */
+/** `command` is the program and its arguments. Its standard error is also written to `words`. */
 export function programLine(command: readonly string[], { clock = systemClock, words }: Parts = {}): BridgeLine {
   return new ProgramLine(command, clock, words)
 }
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>
-/** `mark` stands in the environment of the program and of all that it starts. */
+/** `mark` is in the environment of the program and of its child processes. */
 type Program = { child: Child; mark: string; began: number; lastWords: string; exited: Promise<void> }
 
-/** A program that ends sooner than that is started again later and later. */
+/** A program that ends sooner is restarted with growing pauses. */
 const young_ms = 10_000
 const pause_ms = { least: 2000, most: 60_000 }
-/** How long a program may take to end when its input ends. */
+/** The time for a program to end after its input has ended. */
 const ending_ms = 1000
 const mostWords = 400
-/** How long what a program wrote last is waited for after its end. */
+/** The wait for the last output of a program after its end. */
 const last_words_ms = 200
 const markName = 'BENCHD_BRIDGE_MARK'
 
@@ -34,11 +34,11 @@ class ProgramLine extends RealLine<Program> implements BridgeLine {
   readonly advice = 'see what it wrote to standard error, and its command in the configuration'
   readonly #command: readonly string[]
   readonly #words: NodeJS.WritableStream | undefined
-  /** When it may be started again, and how long the pause before that was. */
+  /** The time of the next start, and the last pause. */
   #next = { at: Number.NEGATIVE_INFINITY, pause_ms: pause_ms.least }
 
   constructor(command: readonly string[], clock: Clock, words: NodeJS.WritableStream | undefined) {
-    // Not its arguments: everybody whose key may read is shown this name, and an argument can be a secret.
+    // Without the arguments: every key may see this name, and an argument can be a secret.
     super(command[0] ?? '', clock)
     this.#command = command
     this.#words = words
@@ -59,7 +59,7 @@ class ProgramLine extends RealLine<Program> implements BridgeLine {
     if (wait_s > 0) throw new LabError('disconnected', `the program ended soon after its start; it is started again in ${wait_s} s`)
     const [file = '', ...args] = this.#command
     const mark = randomUUID()
-    // Node reads this module in where there is a program: most benches have none.
+    // Loaded only if a program is configured, which most benches do not have.
     const { spawn } = process.getBuiltinModule('node:child_process')
     const child = spawn(file, args, { stdio: 'pipe', detached: true, cwd: '/', env: { ...withoutOurs(process.env), [markName]: mark } })
     child.stdin.on('error', () => undefined)
@@ -83,7 +83,7 @@ class ProgramLine extends RealLine<Program> implements BridgeLine {
     child.on('error', (error) => this.#ended(program, error.message))
     child.once('exit', (code, signal) => {
       const how = signal ? `it was ended by ${signal}` : `it ended with exit status ${code}`
-      // A process that the program started may hold its outputs open for ever.
+      // A child process of the program may keep its outputs open.
       const cancel = this.clock.after(last_words_ms, () => this.#ended(program, how))
       child.once('close', () => {
         cancel()
@@ -92,7 +92,7 @@ class ProgramLine extends RealLine<Program> implements BridgeLine {
     })
   }
 
-  /** Kills all that it started; a connection that is closed in order has a moment to end by itself. */
+  /** Kills the program with its child processes; after an orderly close it first has a moment to end by itself. */
   protected async end(program: Program, isLost: boolean): Promise<void> {
     const { child, mark, exited } = program
     this.#pause(program)
@@ -122,10 +122,10 @@ class ProgramLine extends RealLine<Program> implements BridgeLine {
   }
 }
 
-/** Variables of the service itself. With those of systemd a program could speak for the service to the watchdog, or find its secrets. */
+/** Variables of the service. With those of systemd a program could feed the watchdog in its place, or find its secrets. */
 const ours = /^(BENCHD_|NODE_|NOTIFY_SOCKET$|WATCHDOG_|LISTEN_|CREDENTIALS_DIRECTORY$)/
 
-/** Returns the environment without the service's own variables, which are none of the program's business. */
+/** Returns the environment without the service's own variables. */
 function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !ours.test(name)))
 }
@@ -142,7 +142,7 @@ function kill(pid: number | undefined): void {
   }
 }
 
-/** Kills the processes that have left the process group; they are known by their environment, as far as this system shows it. */
+/** Kills child processes that have left the process group, found by the mark in their environment. */
 async function killMarked(mark: string): Promise<void> {
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name))
   await Promise.all(

@@ -1,4 +1,4 @@
-// A pseudo-terminal: a serial port whose far end is this process. Needs no native code, only Debian's `script`.
+// A pseudo-terminal: a serial port whose other end is this process. It needs no native code, only Debian's `script`.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { lstatSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs'
@@ -6,23 +6,23 @@ import type { Writable } from 'node:stream'
 import { LabError, messageOf } from '../../src/errors.ts'
 
 export interface Pty {
-  /** The path at which others open the terminal: the link if one was asked for, else `/dev/pts/…`. */
+  /** The path of the terminal for other programs: the requested link, else `/dev/pts/…`. */
   readonly path: string
-  /** Registers the one listener of the bytes that a program on the other side writes. */
+  /** Registers the only listener of bytes from the other program. */
   onBytes(listen: (bytes: Uint8Array) => void): void
-  /** To whoever has it open. What nobody fetches is kept, up to a bound. */
+  /** Writes to the other program. Unread bytes are kept up to a bound. */
   write(bytes: Uint8Array): void
-  /** Closes the terminal: for a process that has it open it is as if it were unplugged. */
+  /** Closes the terminal, which looks like unplugging to the other program. */
   close(): Promise<void>
 }
 
-/** A terminal keeps itself 4 KiB; if more than this waits in front of it, nobody is reading. */
+/** The most unread bytes, besides the 4 KiB of the terminal itself. */
 const mostUnread = 64 * 1024
 
-/** `script` holds the far end; `cat` holds the near one until the pipe at 3 ends, which it does even if this process is killed. */
+/** `script` holds the other end; `cat` holds this one until the pipe at 3 ends, which happens even if this process is killed. */
 const command = 'tty; stty raw -echo; echo READY; exec cat <&3 >/dev/null'
 
-/** Makes one, and a symbolic link to it where `link` says; a link that is there is replaced. */
+/** Opens a terminal, with a symbolic link at `link`, which replaces an existing one. */
 export async function openPty(options: { link?: string } = {}): Promise<Pty> {
   const { link } = options
   const child = spawn('script', ['-qfec', command, '/dev/null'], {
@@ -55,7 +55,7 @@ export async function openPty(options: { link?: string } = {}): Promise<Pty> {
   }
 }
 
-/** The name of the device, once it is ready. */
+/** Resolves with the name of the device when it is ready. */
 function firstWords(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (reason: string) =>
@@ -73,7 +73,7 @@ function firstWords(child: ChildProcess): Promise<string> {
     child.stdout?.on('data', listen)
     child.once('error', (error) => fail(messageOf(error)))
     child.once('close', (code) => fail(`script ended with ${code}`))
-    // Written to a terminal that is gone: lost, as on a wire.
+    // Bytes to a closed terminal are lost, as on a wire.
     for (const pipe of child.stdio) pipe?.on('error', () => undefined)
   })
 }
@@ -96,11 +96,11 @@ function putLink(device: string, link: string): void {
   renameSync(draft, link)
 }
 
-/** Leaves alone what somebody else has put there. */
+/** Removes the link, unless another program has replaced it. */
 function removeLink(device: string, link: string): void {
   try {
     if (readlinkSync(link) === device) unlinkSync(link)
   } catch {
-    // The path is gone, or is no link.
+    // The path is gone, or is not a link.
   }
 }

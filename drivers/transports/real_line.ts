@@ -1,5 +1,5 @@
-// The base class of a serial port and of a connection to a box on the network: a line that one caller at a time opens, that may be closed while it
-// is being opened or lost at any moment, and whose traffic can be watched.
+// The base class of serial ports and network connections: a line that is opened by one caller at a time, may be closed while it
+// is being opened, may be lost at any moment, and whose traffic can be watched.
 
 import type { Writable } from 'node:stream'
 import { notOpen } from '../../src/devices/failure.ts'
@@ -7,10 +7,10 @@ import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Line, OnWire } from './line.ts'
 
-/** `Connection` is used once: a line that is opened again makes another. */
+/** A `Connection` is used once; reopening makes another. */
 export abstract class RealLine<Connection> implements Line {
   readonly clock: Clock
-  /** A path, or `host:port`: sentences about the line begin with it. */
+  /** A path or `host:port`, with which sentences about the line begin. */
   protected readonly name: string
   readonly #lost: ((reason: string) => void)[] = []
   readonly #closed: (() => void)[] = []
@@ -18,7 +18,7 @@ export abstract class RealLine<Connection> implements Line {
   #connection: Connection | undefined
   #state: Line['state'] = 'closed'
   #opening: Promise<void> | undefined
-  /** Settles when the connection before is given up. */
+  /** Settles when the previous connection is closed. */
   #released: Promise<void> = Promise.resolve()
   #turn = 0
   #listener: (bytes: Uint8Array) => void = () => {}
@@ -30,19 +30,19 @@ export abstract class RealLine<Connection> implements Line {
 
   abstract write(bytes: Uint8Array): void
 
-  /** Does nothing where there is no speed. */
+  /** Does nothing by default, for lines without a baud rate. */
   async setBaud(_baud: number): Promise<void> {}
 
-  /** Sets nothing where there are no modem lines. */
+  /** Sets nothing by default, for lines without modem lines. */
   async setModem(_lines: { rts?: boolean; dtr?: boolean }): Promise<boolean> {
     return false
   }
 
-  /** Rejects with `disconnected`. */
+  /** Opens a connection. Rejects with `disconnected`. */
   protected abstract connect(): Promise<Connection>
-  /** Is called with the connection that is in use from now on. */
+  /** Called with the connection that is in use from now on. */
   protected abstract begin(connection: Connection): void
-  /** Gives it up. Of a lost one nothing is sent any more that waits in it: half a frame is no good to anybody. Must not reject. */
+  /** Closes a connection. Waiting bytes of a lost one are discarded, since half a frame is useless. Must not reject. */
   protected abstract end(connection: Connection, isLost: boolean): Promise<void>
 
   get state(): Line['state'] {
@@ -80,7 +80,7 @@ export abstract class RealLine<Connection> implements Line {
     this.#closed.push(call)
   }
 
-  /** The connection in use. Throws `disconnected` when there is none. */
+  /** The connection in use. Throws `disconnected` without one. */
   protected get connection(): Connection {
     if (this.#connection === undefined) throw notOpen(this.name)
     return this.#connection
@@ -90,14 +90,14 @@ export abstract class RealLine<Connection> implements Line {
     return this.#connection === connection
   }
 
-  /** Bytes came over that connection. */
+  /** Called with bytes from a connection. */
   protected came(connection: Connection, bytes: Uint8Array): void {
     if (!this.isUsed(connection)) return
     this.show('to_host', bytes)
     this.#listener(bytes)
   }
 
-  /** Writes to a stream, of which the kernel takes all before this returns, or the line is lost, and nothing of what waits is ever sent. */
+  /** Writes to a stream. Either the kernel takes all bytes before this returns, or the line is lost and the rest is never sent. */
   protected pour(stream: Writable, bytes: Uint8Array, { reason, advice }: { reason: string; advice: string }): void {
     stream.write(bytes)
     if (stream.writableLength > 0 || stream.destroyed) {
@@ -111,7 +111,7 @@ export abstract class RealLine<Connection> implements Line {
     for (const watch of this.#watchers) watch(direction, bytes)
   }
 
-  /** Unless another connection is in use meanwhile. */
+  /** Loses the line, unless another connection is in use meanwhile. */
   protected loseIf(connection: Connection, said: string): void {
     if (this.isUsed(connection)) this.lose(`${this.name} was disconnected (${said})`)
   }
@@ -121,7 +121,7 @@ export abstract class RealLine<Connection> implements Line {
     for (const call of this.#lost) call(reason)
   }
 
-  /** Loses the line unless it is not open. Resolves when the connection is given up. */
+  /** Loses the line if it is open. Resolves when the connection is closed. */
   async giveUp(reason: string): Promise<void> {
     if (this.#state === 'open') this.lose(reason)
     await this.#released

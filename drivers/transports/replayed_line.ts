@@ -1,4 +1,4 @@
-// A line that says again what an instrument once said: the host must say again what it said then.
+// A line that replays the recorded bytes of an instrument, for a host that repeats its recorded frames.
 
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
@@ -8,15 +8,15 @@ import type { Line, OnWire } from './line.ts'
 export type Recorded = { at: number; direction: 'to_device' | 'to_host'; hex: string }
 
 type ReplayedLine = Line & {
-  /** The recorded bytes that were not played yet. */
+  /** The recorded frames that were not replayed yet. */
   readonly left: readonly Recorded[]
-  /** The first frame that was not the one recorded. */
+  /** The error of the first frame that differed from the recording. */
   readonly differs: LabError | undefined
 }
 
 /**
- * Replays a recording as a line. Bytes that the instrument sent unasked before the first frame of the host come once the line is open.
- * `write` throws `device_failed` for a frame that is not the one that was recorded next, naming both.
+ * Replays a recording as a line. Unsolicited bytes before the first frame of the host come when the line is opened.
+ * `write` throws `device_failed` for a frame that differs from the next recorded one, naming both.
  */
 export function replayedLine(recorded: readonly Recorded[], clock: Clock): ReplayedLine {
   const left = [...recorded]
@@ -34,7 +34,7 @@ export function replayedLine(recorded: readonly Recorded[], clock: Clock): Repla
       listener(bytes)
     })
   }
-  /** The answers up to the next frame of the host come as long after it as they came then. */
+  /** Sends the answers up to the next frame of the host, with their recorded delays. */
   const answer = (asked_at: number) => {
     while (left[0]?.direction === 'to_host') {
       const frame = left.shift()!
@@ -87,7 +87,7 @@ export function replayedLine(recorded: readonly Recorded[], clock: Clock): Repla
   }
 }
 
-/** `676574… "get…"` */
+/** Formats a frame as `676574… "get…"`. */
 function said(hex: string): string {
   const text = Buffer.from(hex, 'hex')
     .toString('latin1')

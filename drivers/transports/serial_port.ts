@@ -1,4 +1,4 @@
-// A serial port of this machine. Its package is native and is loaded when the first port is opened.
+// A serial port of this computer. The native package is loaded when the first port is opened.
 
 import { once } from 'node:events'
 import { fstatSync, writeSync } from 'node:fs'
@@ -12,19 +12,19 @@ import type { Line, SerialSettings } from './line.ts'
 import { whyNotOpen } from './port_path.ts'
 import { RealLine } from './real_line.ts'
 
-/** A line to whatever is plugged in at `path`. Rejects with `disconnected` when that cannot be opened. */
+/** Makes a line to the port at `path`. Its `open` rejects with `disconnected`. */
 export function serialPort(options: { path: string; serial: SerialSettings; clock?: Clock }): Line {
   return new SerialLine(options.path, options.serial, options.clock ?? systemClock)
 }
 
-/** How often it is looked whether the device is still there. */
+/** The interval of the check whether the device is still there. */
 const watch_ms = 1000
-/** How long a port may take no bytes before it counts as lost. */
+/** The time without accepted bytes after which a port counts as lost. */
 const stuck_ms = 100
-/** The settings with which a port is opened. */
+/** The modem lines after opening. */
 const modemAfterOpen = { rts: true, dtr: true }
 
-/** An object of the package is opened once: opened again, it would send what was left in it. */
+/** A `SerialPort` object is opened once, because after a reopen it would send its remaining bytes. */
 class SerialLine extends RealLine<SerialPort> {
   readonly #path: string
   readonly #serial: SerialSettings
@@ -32,7 +32,7 @@ class SerialLine extends RealLine<SerialPort> {
   #baud = 0
   /** Changes of the speed, one after the other. */
   readonly #speeds = new SerialQueue(16)
-  /** For each change of the speed that was asked for: what was written since. */
+  /** For each requested change of the speed: the bytes written since. */
   readonly #atRisk = new Set<Uint8Array[]>()
   #stopWatching = () => {}
 
@@ -56,8 +56,8 @@ class SerialLine extends RealLine<SerialPort> {
   }
 
   /**
-   * Setting the speed throws away what waits in the port (`tcflush` in the package), so what was written goes out at the old speed first,
-   * and what is written meanwhile, which can only be a stop, is written again at the new one. A speed that is set already is left alone.
+   * Setting the speed discards waiting bytes (`tcflush` in the package). So written bytes are drained at the old speed first,
+   * and bytes written meanwhile, which can only be a stop, are written again at the new one. Does nothing if the speed is set already.
    */
   override setBaud(baud: number): Promise<void> {
     const atRisk: Uint8Array[] = []
@@ -102,7 +102,7 @@ class SerialLine extends RealLine<SerialPort> {
     this.#modem = modemAfterOpen
     this.#baud = this.#serial.baud
     port.on('data', (bytes: Buffer) => this.came(port, bytes))
-    // A port that breaks says `close` once, twice or never.
+    // A port that fails emits `close` once, twice or never.
     port.on('close', (error: Error | null) => this.loseIf(port, error ? error.message : 'it was closed'))
     port.on('error', (error) => this.loseIf(port, error.message))
     const fd = descriptorOf(port)
@@ -116,7 +116,7 @@ class SerialLine extends RealLine<SerialPort> {
   }
 
   /**
-   * An adapter that is unplugged while it sends causes no event at all, and reading it again and again keeps a processor busy
+   * Watches for the loss of the adapter: one that is unplugged while it sends causes no event, and the package's read loop keeps a processor busy
    * until the port is closed (serialport/bindings-cpp #162).
    */
   #watch(port: SerialPort, identity: string): void {
@@ -150,7 +150,7 @@ async function openPort(path: string, serial: SerialSettings): Promise<SerialPor
   })
   try {
     await called((done) => port.open(done))
-    // Bytes that came in while nobody listened answer nothing.
+    // Discards bytes that arrived before the port was opened.
     await called((done) => port.flush(done))
     keepReads(port)
     return port
@@ -164,17 +164,17 @@ async function loadPackage(): Promise<typeof import('serialport')> {
   try {
     return await import('serialport')
   } catch (error) {
-    const sentence = `serial ports cannot be used here, the package serialport does not load: ${whyNotLoaded(error)}; \`benchd doctor\` says what to do`
+    const sentence = `serial ports cannot be used here, the package serialport does not load: ${whyNotLoaded(error)}; GET /api/system/doctor says what to do`
     throw new LabError('disconnected', sentence, { cause: error })
   }
 }
 
-/** The read that each port has under way. */
+/** The pending read of each port. */
 const reads = new WeakMap<SerialPort, Promise<unknown>>()
 
 /**
- * Remembers the read that the port has under way, for `closePort` to wait for. A thread of the pool may be in the midst of it when the port is
- * closed. As long as it is, the kernel keeps the lock, and the port cannot be opened again.
+ * Remembers the pending read of the port, for which `closePort` waits. A thread of the pool may be executing it when the port is
+ * closed. Until it returns, the kernel keeps the lock, and the port cannot be opened again.
  */
 function keepReads(port: SerialPort): void {
   const binding = port.port
@@ -187,13 +187,13 @@ function keepReads(port: SerialPort): void {
   }
 }
 
-/** Closes it without sending what still waits in it: half a frame is no good to anybody. */
+/** Closes the port without sending waiting bytes, since half a frame is useless. */
 async function discardPort(port: SerialPort): Promise<void> {
   if (port.isOpen) await called((done) => port.flush(done)).catch(() => undefined)
   await closePort(port)
 }
 
-/** Resolves when its descriptor, and with it the lock, is given up. What goes wrong here changes nothing for anybody. */
+/** Closes the port. Resolves when its descriptor, and with it the lock, is released. Errors are ignored. */
 async function closePort(port: SerialPort): Promise<void> {
   port.on('error', () => undefined)
   if (port.isOpen) await called((done) => port.close(done)).catch(() => undefined)
@@ -205,7 +205,7 @@ function called(work: (done: (error: Error | null | undefined) => void) => void)
   return new Promise((resolve, reject) => work((error) => (error ? reject(error) : resolve())))
 }
 
-/** Asked anew for each frame: after a loss the number may belong to another file. */
+/** Returns the descriptor; read for each frame, since after a loss the number may belong to another file. */
 function descriptorOf(port: SerialPort): number | undefined {
   const binding = port.port
   return port.isOpen && binding && 'fd' in binding && typeof binding.fd === 'number' ? binding.fd : undefined

@@ -82,7 +82,7 @@ export type SimulatedBoard = Board & {
   clearFaults(): void
 }
 
-type Options<Settings> = {
+type BoardOptions<Settings> = {
   simulate: SimulateBoard<Settings>
   plan: BoardPlan
   settings: Settings
@@ -98,7 +98,7 @@ export function simulatedBoard<Settings>({
   settings,
   clock = systemClock,
   wire = systemClock,
-}: Options<Settings>): SimulatedBoard {
+}: BoardOptions<Settings>): SimulatedBoard {
   const faults = new Set<Fault>()
   const wires = new Map<string, Wire>()
   const buses = new Map<number, SimulatedBus>()

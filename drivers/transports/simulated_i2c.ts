@@ -1,10 +1,10 @@
-// An I2C bus inside the process, with chips on it that take and give bytes as real ones do.
+// A simulated I2C bus with simulated chips.
 
 import { type Clock, sleep } from '../../src/kit/clock.ts'
 import { I2cBus, type I2cPort, wireOf } from './i2c.ts'
 
 export interface SimulatedChip {
-  /** The bytes after the address. */
+  /** Receives the bytes after the address. */
   write(bytes: Uint8Array): void
   read(length: number): Uint8Array
 }
@@ -12,11 +12,11 @@ export interface SimulatedChip {
 export type SimulatedBus = {
   readonly bus: I2cBus
   put(address: number, chip: SimulatedChip): void
-  /** Pulls the cable: nobody answers any more. */
+  /** Unplugs the bus, after which no chip answers. */
   setUnplugged(unplugged: boolean): void
 }
 
-/** A byte and its acknowledgement at 100 kbit/s. */
+/** The time of a byte with its acknowledgement at 100 kbit/s. */
 const byte_ms = 9 / 100
 
 export function simulatedI2c(number: number, clock: Clock): SimulatedBus {
@@ -49,7 +49,7 @@ export function simulatedI2c(number: number, clock: Clock): SimulatedBus {
   }
 }
 
-/** A chip of 256 registers: the first byte written chooses one, and what follows goes on from there. */
+/** A chip of 256 registers: the first written byte selects one, and further bytes continue from there. */
 export class RegisterChip implements SimulatedChip {
   readonly registers = new Uint8Array(256)
   readonly #changed: (register: number, value: number) => void

@@ -1,4 +1,4 @@
-// A line inside the process: at its far end stands a simulator instead of an instrument.
+// A line inside the process with a simulator at its other end.
 
 import { notOpen } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
@@ -9,14 +9,14 @@ import type { MechanicalFault, Simulate, Simulator } from './simulator.ts'
 
 export type Fault = LineFault | MechanicalFault | 'unplug'
 
-/** A line, and the hand that breaks it. */
+/** A line whose faults can be set. */
 export type SimulatedLine = BridgeLine & {
   readonly simulator: Simulator
-  /** Faults that are present now. */
+  /** The present faults. */
   readonly faults: ReadonlySet<Fault>
-  /** Makes a fault; false when this instrument cannot have it. */
+  /** Simulates a fault. Returns false for a fault that this instrument cannot have. */
   setFault(fault: Fault): boolean
-  /** Whether this instrument can have a fault; one that is present is mended by asking. */
+  /** Whether this instrument can have a fault. A present one is cleared by the question. */
   canHave(fault: Fault): boolean
   clearFaults(): void
 }
@@ -25,13 +25,13 @@ type SimulatedLineOptions<Settings> = {
   simulate: Simulate<Settings>
   settings: Settings
   serial: SerialSettings
-  /** The instrument's own time; faster than the wire's when the simulation is scaled. */
+  /** The instrument's time, which is faster than the wire's in an accelerated simulation. */
   clock?: Clock
   /** The wire's time. */
   wire?: Clock
 }
 
-/** Time that does not go by. */
+/** A clock that stands still. */
 const still: Clock = { now: () => 0, after: () => () => {} }
 const bitsPerByte = 10
 
@@ -45,14 +45,14 @@ class LineToSimulator<Settings> implements SimulatedLine {
   readonly faults = new Set<Fault>()
   /** The wire's time. */
   readonly clock: Clock
-  /** Pauses between frames are the instrument's time: they shrink with the rest of the simulation. */
+  /** The instrument's time, so that pauses between frames shrink with the simulation. */
   readonly pacing: Clock
   readonly #options: SimulatedLineOptions<Settings>
   readonly #instrument: Clock
   readonly #lost: ((reason: string) => void)[] = []
   readonly #closed: (() => void)[] = []
   readonly #watchers: OnWire[] = []
-  /** When the last byte that was sent will have arrived. */
+  /** Keyed by direction: the arrival time of the last byte. */
   readonly #freeAt = { to_device: 0, to_host: 0 }
   #state: Line['state'] = 'closed'
   #baud: number
@@ -162,7 +162,7 @@ class LineToSimulator<Settings> implements SimulatedLine {
     })
   }
 
-  /** Calls when the last bit has arrived, unless the line was closed or lost since `openedAs`. Bytes never overtake others. */
+  /** Calls `arrived` when the last bit has arrived, unless the line was closed or lost since `openedAs`. Bytes never overtake others. */
   #transmit(direction: 'to_device' | 'to_host', bytes: Uint8Array, openedAs: number, arrived: () => void): void {
     const now = this.#instrument.now()
     const freeAt = Math.max(this.#freeAt[direction], now) + (bytes.length * bitsPerByte * 1000) / this.#baud
@@ -172,7 +172,7 @@ class LineToSimulator<Settings> implements SimulatedLine {
     })
   }
 
-  /** Tries the fault on another instrument of the same kind, so that this one is not touched. */
+  /** Tries the fault on another instance, so that this one is not affected. */
   #canBreak(fault: MechanicalFault): boolean {
     const { simulate, settings } = this.#options
     const other = simulate({ clock: still, settings, send() {} })

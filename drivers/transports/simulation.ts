@@ -1,4 +1,4 @@
-// The hand that breaks a simulated device, now or later, and mends it.
+// Sets and clears faults of a simulated device, now or later.
 
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Fault } from './simulated_line.ts'
@@ -22,7 +22,7 @@ export class Simulation {
     this.#clock = clock
   }
 
-  /** Breaks it `after` so many seconds; false when this instrument cannot have that fault. */
+  /** Sets a fault after that many seconds. Returns false for a fault that this instrument cannot have. */
   setFault(fault: Fault, after: number): boolean {
     if (after === 0) return this.#it.setFault(fault)
     if (!this.#it.canHave(fault)) return false
@@ -34,7 +34,7 @@ export class Simulation {
     return true
   }
 
-  /** Mends it, and forgets what was to come. */
+  /** Clears present and scheduled faults. */
   clearFaults(): void {
     for (const cancel of this.#pending) cancel()
     this.#pending.clear()

@@ -1,4 +1,4 @@
-// A line to a program that listens: on a Unix socket, or on a port of this computer or of a network that is trusted.
+// A line to a listening program: on a Unix socket, or on a port of this computer or of a trusted network.
 
 import type { Socket } from 'node:net'
 import { LabError } from '../../src/errors.ts'
@@ -9,10 +9,10 @@ import { RealLine } from './real_line.ts'
 
 export type SocketPlace = { path: string } | { host: string; port: number }
 
-/** Advice for people: when the program was lost, and when nobody listens there. */
+/** Advice for people when the program was lost, and when nobody listens. */
 type SocketAdvice = { lost: string; unreachable: string }
 
-/** Rejects with `disconnected` when nobody listens there. */
+/** Makes the line. Its `open` rejects with `disconnected` if nobody listens. */
 export function socketLine(place: SocketPlace, advice: SocketAdvice, clock: Clock = systemClock): BridgeLine {
   return new SocketLine(place, advice, clock)
 }

@@ -1,4 +1,4 @@
-// A contact on a pin that stops everything: a second way to press stop, and like the first no safety function.
+// A contact on a pin that stops all devices. Like STOP ALL, it is not a safety function.
 
 import { LabError, messageOf } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
@@ -7,31 +7,31 @@ import type { Pin } from './pin.ts'
 import type { ContactWiring } from './wiring.ts'
 
 /**
- * Wire it so that a cut wire is active: a contact to ground that opens when pressed, `active_low` false. Where the back end cannot
- * switch the pull resistor on, there has to be one outside.
+ * Wire the contact so that a cut wire is active: to ground, opening when pressed, `active_low` false. If the back end cannot
+ * switch the pull resistor on, add an external one.
  */
 type StopInputPlace = ContactWiring
 
 type StopInput = {
-  /** The reason why it would not be noticed now; undefined when it would. */
+  /** Says why a press would not be noticed now; undefined if it would. */
   readonly trouble: string | undefined
   close(): Promise<void>
 }
 
 type Listener = {
-  /** The input is active: called at the start too, and after the pin could not be read. */
+  /** Called when the input is active, also at the start and after a failure. */
   pressed(): void
-  /** The pin cannot be read; called once until it can. */
+  /** Called once when the pin can no longer be read. */
   failed(reason: string): void
 }
 
 type Opens = Pick<Hardware, 'openPin'>
 
 const again_ms = 2000
-/** An edge may be lost, so it is looked at as well. */
+/** The polling interval, since an edge may be lost. */
 const poll_ms = 100
 
-/** Opens the pin, and opens it anew for as long as it cannot be had. */
+/** Opens the pin, and retries until it can be opened. */
 export function stopInput(place: StopInputPlace, hardware: Opens, clock: Clock, listener: Listener): StopInput {
   let trouble: string | undefined
   let held: Held | undefined
@@ -79,7 +79,7 @@ export function stopInput(place: StopInputPlace, hardware: Opens, clock: Clock, 
   }
 }
 
-/** Holds the pin from one opening to the next loss. */
+/** The pin from its opening to its loss. */
 class Held {
   readonly #clock: Clock
   readonly #pressed: () => void
@@ -134,7 +134,7 @@ class Held {
   }
 }
 
-/** Pulled up where the back end can; `config` is how it says that it cannot. */
+/** Opens the contact with a pull-up, or without one if the back end rejects that with `config`. */
 async function contact({ active_low, ...place }: StopInputPlace, hardware: Opens, lost: (reason: string) => void): Promise<Pin> {
   const use = { mode: 'in', active_low } as const
   try {

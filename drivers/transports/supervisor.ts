@@ -1,5 +1,5 @@
-// The program of a bridge in a process of its own, which systemd starts when the service connects to the socket of the bridge. The process copies what
-// passes between the service and the program, and ends with the connection; its unit then kills all that the program has started.
+// Runs the program of a bridge in a process that systemd starts when the service connects to the socket of the bridge. The process copies the
+// bytes between the service and the program, and ends with the connection; its unit then kills the program's child processes.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,18 +10,18 @@ import { LabError, messageOf } from '../../src/errors.ts'
 import { commandsOfBridges } from '../bridge/commands.ts'
 import { programLine } from './program_line.ts'
 
-/** systemd hands its first socket over as this descriptor. */
+/** The descriptor of the first socket from systemd. */
 const firstSocket = 3
-/** Bytes that the service has not taken yet. */
+/** The most bytes that wait for the service. */
 const mostWaiting = 8 * 1024 * 1024
 
 /**
- * Waits for the service on a socket that listens, and runs the program for as long as the connection lasts. `command` is only called then, so that
- * a command that cannot be read is reported to the service, and systemd does not try it again and again.
+ * Waits for the service on a listening socket, and runs the program for as long as the connection lasts. `command` is called only then, so that
+ * an unreadable command is reported to the service, and systemd does not restart the unit again and again.
  */
 export async function supervise(command: () => Promise<readonly string[]>, listening: { fd: number } | string = { fd: firstSocket }) {
   const socket = await firstConnection(listening)
-  // The service reads of an end in order in the notification, and of any other end by the connection that is closed.
+  // An orderly end is reported in a notification; any other end closes the connection.
   const left = new Promise<undefined>((resolve) => socket.once('close', () => resolve(undefined)))
   socket.on('error', () => undefined)
   const ended = await Promise.race([left, runFor(socket, command)])
@@ -31,7 +31,7 @@ export async function supervise(command: () => Promise<readonly string[]>, liste
   }
 }
 
-/** Takes one connection alone: the next one starts the unit again, once all that this one has started is gone. */
+/** Accepts one connection. The next one starts the unit again, after all processes of this one have ended. */
 async function firstConnection(listening: { fd: number } | string): Promise<Socket> {
   const server = createServer().listen(listening)
   const [socket] = (await once(server, 'connection')) as [Socket]
@@ -39,7 +39,7 @@ async function firstConnection(listening: { fd: number } | string): Promise<Sock
   return socket
 }
 
-/** Resolves with what is to be said to the service last, when the program has ended. */
+/** Resolves with the last message to the service, when the program has ended. */
 async function runFor(socket: Socket, command: () => Promise<readonly string[]>): Promise<string> {
   let said = '\n'
   const reason = await new Promise<string>((resolve) => {
@@ -53,7 +53,7 @@ async function runFor(socket: Socket, command: () => Promise<readonly string[]>)
       })
       await program.open()
       socket.on('data', (bytes: Buffer) => {
-        // A program that reads nothing any more is lost, and the line has reported that by then.
+        // The line reports a program that no longer reads as lost.
         if (program.state === 'open') tryTo(() => program.write(bytes))
       })
     }
@@ -71,7 +71,7 @@ function tryTo(act: () => void): void {
   }
 }
 
-/** Says so where the kernel has killed something in this control group for want of memory. */
+/** Adds to the reason if the kernel has killed a process of this control group for lack of memory. */
 async function withMemory(why: string): Promise<string> {
   try {
     const group = /^0::(.*)$/m.exec(await readFile('/proc/self/cgroup', 'utf8'))?.[1]
@@ -83,8 +83,8 @@ async function withMemory(why: string): Promise<string> {
 }
 
 /**
- * Reads the command of a bridge from the configuration that is standard input. That is done by another process, which `reader` begins and which
- * ends at once: the configuration can hold secrets, and the program may look into the memory of the processes of its user.
+ * Reads the command of a bridge from the configuration on standard input. A short-lived process, started by `reader`, does that, because
+ * the configuration can hold secrets, and the program may read the memory of its user's processes.
  */
 export async function commandFromInput(reader: readonly [file: string, ...args: string[]]): Promise<readonly string[]> {
   const [file, ...args] = reader
@@ -97,14 +97,14 @@ export async function commandFromInput(reader: readonly [file: string, ...args: 
     words += text
   })
   await once(child, 'close')
-  // From here on nothing can reopen the configuration by way of this process.
+  // From here on nothing can reopen the configuration through this process.
   closeSync(0)
   openSync('/dev/null', 'r')
   if (child.exitCode !== 0) throw new LabError('config', words.trim() || 'its command cannot be read from the configuration')
   return JSON.parse(out) as string[]
 }
 
-/** The command of a bridge, from the configuration that is standard input. Throws `config`. */
+/** Reads the command of a bridge from the configuration on standard input. Throws `config`. */
 export function commandInInput(device_id: string): readonly string[] {
   const command = commandsOfBridges(readFileSync(0, 'utf8'), 'the configuration').get(device_id)
   if (!command) throw new LabError('config', `the configuration has no command for a bridge ${device_id}`)

@@ -1,4 +1,4 @@
-// A serial line behind a box on the network (ser2net, Moxa), as raw TCP. Speed and parity are settings of the box.
+// A serial line behind a serial box on the network (ser2net, Moxa), as raw TCP. Speed and parity are settings of the box.
 
 import type { Socket } from 'node:net'
 import { LabError } from '../../src/errors.ts'
@@ -9,12 +9,12 @@ import { RealLine } from './real_line.ts'
 
 type TcpPlace = { host: string; port: number }
 
-/** A line to the instrument behind `host`:`port`. Rejects with `disconnected` when that cannot be connected. */
+/** Makes a line to the instrument behind `host`:`port`. Its `open` rejects with `disconnected`. */
 export function tcpLine(options: TcpPlace & { serial: SerialSettings; clock?: Clock }): Line {
   return new TcpLine(options, options.serial, options.clock ?? systemClock)
 }
 
-/** Says what the box must be set to, for nothing can be set from here: `the box at … must have raw TCP, 9600 baud, 8 data bits, …`. */
+/** Returns the required settings of the box, which cannot be set from here: `the box at … must have raw TCP, 9600 baud, 8 data bits, …`. */
 export function boxWords({ host, port }: TcpPlace, { baud, data_bits = 8, parity = 'none', stop_bits = 1 }: SerialSettings): string {
   const words = [
     'raw TCP',
@@ -26,26 +26,26 @@ export function boxWords({ host, port }: TcpPlace, { baud, data_bits = 8, parity
   return `the box at ${host}:${port} must have ${words.join(', ')} and no flow control`
 }
 
-/** When nothing is said for so long, the kernel asks the box whether it is still there. */
+/** The idle time after which the kernel probes the connection. */
 const keepAlive_ms = 5000
 /**
- * A connection over which nothing came for so long after something was written is dead, whatever TCP says: only answers of the instrument
- * count. Longer than any instrument takes for one answer.
+ * The time without a byte after a write that makes a connection count as dead, whatever TCP reports: only answers of the instrument
+ * count. It is longer than any instrument takes for one answer.
  */
 const silent_ms = 40_000
-/** A box that refuses a client closes the connection within this time, after a line that says why. */
+/** The time within which a box that refuses a client closes the connection, after a line with the reason. */
 const refusal_ms = 1000
 const mostQuoted = 60
-/** Begins what ser2net says before it closes a connection: that is no answer of the instrument. */
+/** The beginning of ser2net's message before it closes a connection, which is not an answer of the instrument. */
 const refusalWords = /^(Port already in use|Device open failure)/
 
 class TcpLine extends RealLine<Socket> {
   readonly advice = 'see the box and its network, and that no other client is connected to it'
   readonly #at: TcpPlace
   readonly #serial: SerialSettings
-  /** Runs from the first write after which nothing came. */
+  /** Cancels the timer of silence, which runs from the first write without a byte after it. */
   #cancelSilence: (() => void) | undefined
-  /** The box closed the last connection at once: the next one is not open before it has lasted for a while. */
+  /** Whether the box closed the last connection at once, so that the next one counts as open only after a while. */
   #wasRefused = false
 
   constructor({ host, port }: TcpPlace, serial: SerialSettings, clock: Clock) {
@@ -57,12 +57,12 @@ class TcpLine extends RealLine<Socket> {
   write(bytes: Uint8Array): void {
     const socket = this.connection
     const advice = 'see that the box is switched on and on the network'
-    // A copy: what the kernel does not take at once stays in the socket.
+    // A copy, because bytes that the kernel does not take at once stay in the socket.
     this.pour(socket, Uint8Array.from(bytes), { reason: `${this.name} took no more bytes`, advice })
     this.#cancelSilence ??= this.clock.after(silent_ms, () => this.loseIf(socket, `nothing came for ${silent_ms / 1000} s`))
   }
 
-  /** Rejects with `device_failed` for any other speed than that of the settings: the box alone could change it. */
+  /** Rejects with `device_failed` for another speed than the configured one, which only the box could change. */
   override async setBaud(baud: number): Promise<void> {
     if (baud === this.#serial.baud) return
     throw new LabError('device_failed', `${this.name} cannot be set to ${baud} baud: the speed is the box's; use a serial port`)
@@ -92,7 +92,7 @@ class TcpLine extends RealLine<Socket> {
     })
   }
 
-  /** A connection that was lost is reset, so that nothing that waits in it is delivered; one that is closed sends what it has. */
+  /** Resets a lost connection, so that no waiting byte is delivered. A closed one sends its bytes. */
   protected async end(socket: Socket, isLost: boolean): Promise<void> {
     this.#heard()
     socket.on('error', () => undefined)
@@ -106,7 +106,7 @@ class TcpLine extends RealLine<Socket> {
   }
 }
 
-/** Listens to a new connection. The function that it returns says how the box refused that; undefined where the connection was reset or lasted too long for a refusal. */
+/** Listens to a new connection. The returned function gives the refusal of the box; undefined if the connection was reset, or lasted too long for a refusal. */
 function watchForRefusal(socket: Socket, clock: Clock): () => string | undefined {
   const oldAt = clock.now() + refusal_ms
   let said = ''
@@ -128,7 +128,7 @@ function refusalIn(said: string): string {
   return `closed the connection at once${quoted}; see that no other client is connected to it, and that its serial port is there`
 }
 
-/** Waits until the box has closed a new connection, or has left it open for a while. What came in meanwhile answers nothing. */
+/** Waits until the box has closed a new connection, or has left it open for a while. Bytes meanwhile are discarded. */
 function refusalOn(socket: Socket, clock: Clock): Promise<string | undefined> {
   const refusalOf = watchForRefusal(socket, clock)
   return new Promise((resolve) => {

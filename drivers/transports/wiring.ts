@@ -1,10 +1,10 @@
-// How parts are wired to this computer, as a configuration says it, and what a driver makes of that.
+// The wiring of parts to this computer in a configuration, and the plan that a driver makes of it.
 
 import * as v from 'valibot'
 import { described, Whole } from '../../src/kit/described.ts'
 import type { GpioPlace, PinUse } from './pin.ts'
 
-/** An address has seven bits; those below 8 and above 0x77 mean something else. In JSON it is written as a decimal number. */
+/** A 7-bit address; those below 8 and above 0x77 are reserved. JSON has it as a decimal number. */
 const Address = described(Whole(0x08, 0x77), 'Address on the bus, as a decimal number: 32 is 0x20')
 const Bus = v.optional(described(Whole(0, 255), 'The N of /dev/i2c-N'), 1)
 
@@ -34,14 +34,14 @@ const OnExpander = v.strictObject({
 export const GpioWiring = v.union([Bcm, ChipLine], 'must be {"bcm": 17} or {"chip": "gpiochip0", "line": 17}')
 export type GpioWiring = v.InferOutput<typeof GpioWiring>
 
-/** A pin of this computer whose pull is not for the configuration to say. */
+/** A pin of this computer whose pull cannot be configured. */
 export const ContactWiring = v.union(
   [v.omit(Bcm, ['pull']), v.omit(ChipLine, ['pull'])],
   'must be {"bcm": 5} or {"chip": "gpiochip0", "line": 5}, and "active_low"',
 )
 export type ContactWiring = v.InferOutput<typeof ContactWiring>
 
-/** A pin, wherever it is. */
+/** A pin of this computer or of an expander. */
 export const PinWiring = v.union(
   [Bcm, ChipLine, OnExpander],
   'must be {"bcm": 17}, {"chip", "line"} or {"expander": {"part", "address", "pin"}}',
@@ -49,7 +49,7 @@ export const PinWiring = v.union(
 export type PinWiring = v.InferOutput<typeof PinWiring>
 export type ExpanderPlace = v.InferOutput<typeof OnExpander>['expander']
 
-/** A part on a bus; which parts there are is the driver's to say. */
+/** Makes the schema of a part on a bus, of the parts that the driver supports. */
 export function PartWiring<const Parts extends readonly [string, ...string[]]>(
   parts: Parts,
   usual: { part: Parts[number]; address: number },
@@ -62,16 +62,16 @@ export function PartWiring<const Parts extends readonly [string, ...string[]]>(
 }
 export type PartWiring = { part: string; bus: number; address: number }
 
-/** `counted`: its edges are too many to be shown one by one. */
+/** `counted`: it has too many edges to show each. */
 export type PinPlan = PinWiring & Pick<PinUse, 'mode' | 'initial'> & { counted?: boolean }
 
-/** The pins and parts that a driver wants opened, by the names it uses. */
+/** The pins and parts that a driver needs, by its own names. */
 export type BoardPlan = {
   pins: Readonly<Record<string, PinPlan>>
   i2c: Readonly<Record<string, PartWiring>>
 }
 
-/** Names the place of a pin in words that no other place has. */
+/** Returns a unique name of a pin's place. */
 export function placeOf(wiring: GpioPlace | Pick<v.InferOutput<typeof OnExpander>, 'expander'>): string {
   if ('bcm' in wiring) return `GPIO ${wiring.bcm}`
   if ('chip' in wiring) return `line ${wiring.line} of ${wiring.chip}`

@@ -1,4 +1,4 @@
-// From whatever state it is in to one with addresses, speed, outputs and a closed door; the motor comes after.
+// Brings the centrifuge from any state to one with addresses, speed, outputs and a closed door. The motor follows later.
 
 import type { Identity } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
@@ -8,16 +8,16 @@ import { turns } from './rotor.ts'
 import type { Talk } from './talk.ts'
 import * as words from './words.ts'
 
-/** The modules are deaf for some 100 ms after a reset; so many tries are more than 5 s. */
+/** Attempts to address a module, over more than 5 s; modules are deaf for some 100 ms after a reset. */
 const addressTries = 25
 const addressDeadline_ms = 200
 const coldStarts = 3
-/** How long a module that should not be there has to say so. */
+/** The time in which an unexpected third module would answer. */
 const thirdModule_ms = 2000
-/** For the last bytes to leave before the speed changes, and for the other side to change its own. */
+/** The pause for the last bytes before a change of the speed, and for the modules to change theirs. */
 const settle_ms = 100
 const lastWake = 32
-/** From all pins inputs to the pins that hold the valves outputs, one by one. */
+/** The directions from all inputs to the valves as outputs, one pin at a time. */
 const directions: readonly [number, number][] = [
   ...Array<[number, number]>(8).fill([0xff, 0x0f]),
   [0xdf, 0x0f],
@@ -27,7 +27,7 @@ const directions: readonly [number, number][] = [
 ]
 const pulses = 5
 
-/** Tells the servo's id as soon as that is known: from then on the line can be found again by it. */
+/** Does the cold start. Calls `learn` with the servo's id as soon as it is known, for the resynchronization. */
 export async function coldStart(talk: Talk, learn: (servoId: Buffer) => void): Promise<Identity> {
   const { servo, io } = await bothAddressed(talk, learn)
   if (await talk.probeSilent(words.setAddress(3), thirdModule_ms)) {
@@ -35,7 +35,7 @@ export async function coldStart(talk: Talk, learn: (servoId: Buffer) => void): P
   }
   await toRunningSpeed(talk)
   await talk.order(words.defineServoStatus)
-  // The rotor may have coasted through the reset, if its answers were lost before; the motor must not grip it then.
+  // The rotor may still coast after the reset if its earlier answers were lost. The motor must not grip it then.
   if (await turns(talk)) throw new LabError('device_failed', 'its rotor is turning; wait until it is at rest, then initialize')
   await outputsReady(talk)
   return {
@@ -46,8 +46,8 @@ export async function coldStart(talk: Talk, learn: (servoId: Buffer) => void): P
 }
 
 /**
- * Gives both modules their addresses and returns their ids. An answer of the first module that comes after its deadline leads to a second
- * question, which gives the second module the same address. Then nobody answers to address 0 any more, and the start is repeated with twice
+ * Gives both modules their addresses and returns their ids. If the first module answers after the deadline, the repeated
+ * question gives the second module the same address. Then no module answers at address 0, and the start is repeated with twice
  * the deadline.
  */
 async function bothAddressed(talk: Talk, learn: (servoId: Buffer) => void): Promise<{ servo: Buffer; io: Buffer }> {
@@ -65,7 +65,7 @@ async function bothAddressed(talk: Talk, learn: (servoId: Buffer) => void): Prom
   }
 }
 
-/** At both speeds: it may be cold, or still be where an earlier session left it. */
+/** Resets all modules at both speeds, as they may be cold, or have the speed of an earlier session. */
 async function resetAll(talk: Talk): Promise<void> {
   await talk.tell(words.hardReset)
   await changeSpeed(talk, words.coldBaud)
@@ -85,7 +85,7 @@ async function firstAddress(talk: Talk, deadline_ms: number): Promise<void> {
 async function toRunningSpeed(talk: Talk): Promise<void> {
   await talk.tell(words.toRunningBaud)
   await changeSpeed(talk, words.runningBaud)
-  // Best effort: a pseudo terminal has no such lines.
+  // Best effort, as a pseudo-terminal has no modem lines.
   await talk.line.setModem({ rts: true, dtr: true })
 }
 

@@ -1,4 +1,4 @@
-// The door and the lock of the buckets: each an air cylinder that is sent to one end, and watched until it is there.
+// The door and the lock of the buckets: air cylinders that are sent to one end and watched until they arrive.
 
 import { LabError } from '../../src/errors.ts'
 import type { Inputs } from './nmc.ts'
@@ -7,7 +7,7 @@ import { freeBucket, lockBucket, openDoor, outputs, unlockDoor } from './words.t
 
 const motion_ms = 10_000
 
-/** Holds the bucket at the door, then opens. */
+/** Locks the bucket at the door, then opens the door. */
 export async function open(talk: Talk): Promise<void> {
   const { doorOpen } = await talk.inputs()
   if (!doorOpen) {
@@ -18,14 +18,14 @@ export async function open(talk: Talk): Promise<void> {
   await arrives(talk, 'the door should be open and is not', (seen) => seen.doorOpen)
 }
 
-/** Closes and leaves the door unlocked, the bucket as it is. */
+/** Closes the door and leaves it unlocked; the bucket stays as it is. */
 export async function close(talk: Talk): Promise<void> {
   const { bucketLocked } = await talk.inputs()
   await talk.order(outputs(0, unlockDoor | (bucketLocked ? lockBucket : 0)))
   await arrives(talk, 'the door should be closed and is not', (seen) => !seen.doorOpen)
 }
 
-/** Locks the door and lets the bucket go: what has to be so before the rotor may turn. */
+/** Locks the door and releases the bucket, as the rotor needs before it turns. */
 export async function freeForSpinning(talk: Talk): Promise<void> {
   await talk.order(outputs(0, 0))
   await arrives(talk, 'the door should be closed and locked and is not', (seen) => !seen.doorOpen && !seen.doorUnlocked)

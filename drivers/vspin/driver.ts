@@ -1,4 +1,4 @@
-// Agilent (Velocity11) VSpin: a centrifuge for two plates, with a door of its own. Without the Access2 loader.
+// Agilent (Velocity11) VSpin: a centrifuge for two plates with a door. The Access2 loader is not supported.
 
 import type { Device, Identity } from '../../src/devices/device.ts'
 import { connectionLost, notOpen } from '../../src/devices/failure.ts'
@@ -21,7 +21,7 @@ export const driver: Driver<Settings> = {
   about: { instrument: 'Agilent (Velocity11) VSpin' },
   typical: { initialize_s: 15 },
   settings: Settings,
-  // The speed after a cold start, so that a stop reaches one that still spins from an earlier session.
+  // The baud rate after a cold start, so that a stop reaches a rotor that still spins from an earlier session.
   serial: { baud: words.runningBaud },
   changes_speed: true,
   profile,
@@ -30,21 +30,21 @@ export const driver: Driver<Settings> = {
 }
 
 const gap_ms = 50
-/** For a first word after which silence means something. */
+/** The time limit of the first question, which detects a cold controller. */
 const hello_ms = 150
 const helloTries = 3
 /** The time within which a rotor must be seen to slow down after a stop. */
 const slowing_ms = 2000
 const slowingLook_ms = 75
-/** A stop slows down as fast as the motor may. */
+/** The deceleration of a stop: the motor's maximum. */
 const fastest = 1
 
-/** Turns the operations of a VSpin into the words of its motor controller. */
+/** Turns the operations of a VSpin into the commands of its motor controller. */
 class VSpin extends WithMount<SerialMount<Settings>> implements Device {
   #servoId: Buffer | undefined
-  /** Whether the centrifuge was initialized and neither stopped nor lost since: then it hears, and its positions mean something. */
+  /** Whether the centrifuge was initialized and neither stopped nor lost since, so that its positions are valid. */
   #ready = false
-  /** Ends questions that belong to no operation, and shows that there was a stop. */
+  /** Ends questions outside of operations, and marks a stop. */
   #halting = new AbortController()
   readonly #runner = new OperationRunner(this.at.line)
   #confirming: Promise<void> = Promise.resolve()
@@ -52,7 +52,7 @@ class VSpin extends WithMount<SerialMount<Settings>> implements Device {
     framer,
     encode: ({ bytes }) => bytes,
     gap_ms,
-    // Shorter than any other answer of the servo, and known after the first time.
+    // The servo's id, which is shorter than its other answers, and known after the first start.
     resync: {
       question: words.readServoId,
       recognises: (frame) => frame.length === 4 && (!this.#servoId || this.#servoId.subarray(1, 3).equals(frame.subarray(1, 3))),
@@ -112,7 +112,7 @@ class VSpin extends WithMount<SerialMount<Settings>> implements Device {
 
   readonly end = () => this.#runner.early.ask()
 
-  /** Does what turns the rotor. If it fails the rotor is slowed down, unless a stop has done so already. */
+  /** Does work that turns the rotor. If it fails, slows the rotor down, unless a stop has done so already. */
   async #slowedDownOtherwise(work: () => Promise<void>): Promise<void> {
     const { signal } = this.#halting
     try {
@@ -130,7 +130,7 @@ class VSpin extends WithMount<SerialMount<Settings>> implements Device {
     try {
       this.#exchange.interrupt(words.slowDown(fastest))
     } catch {
-      // The line is gone, which is what the operation failed with. The controller stops at its final position.
+      // The line is lost, with which the operation already fails. The controller stops at its final position.
     }
   }
 
@@ -152,20 +152,20 @@ class VSpin extends WithMount<SerialMount<Settings>> implements Device {
     return this.#talkUntil(signal)
   }
 
-  /** The centrifuge identifies itself only after a cold start, which moves it. */
+  /** Returns null, because the centrifuge identifies itself only after a cold start, which moves it. */
   async identify(): Promise<Identity | null> {
     return null
   }
 
   async check(): Promise<void> {
     if (this.at.line.state !== 'open') throw notOpen('the line')
-    // A cold one is silent at this speed, and not ill.
+    // A cold controller is silent at this speed, which is not a fault.
     if (this.#ready) rotor.mustRestWell(await this.#talkUntil().servo())
   }
 
   /**
-   * Slows the rotor down: an abrupt stop at speed would tear at it. The door and the lock of the buckets have air behind them
-   * and stay where their valves send them.
+   * Slows the rotor down, as an abrupt stop at speed could damage it. The door and the lock of the buckets are driven by air
+   * and stay as their valves are set.
    */
   async halt(): Promise<void> {
     const wasReady = this.#ready
@@ -192,7 +192,7 @@ class VSpin extends WithMount<SerialMount<Settings>> implements Device {
     throw new LabError('no_reply', 'it did not answer the stop; if its rotor turns, switch it off')
   }
 
-  /** Whether the controller was reset and not addressed since: then its motor has no power, which is as good as a stop. */
+  /** Whether the controller was reset and not addressed since. Its motor has no power then, which equals a stop. */
   async #isCold(talk: Talk): Promise<boolean> {
     await this.at.line.setBaud(words.coldBaud)
     try {
@@ -217,7 +217,7 @@ class VSpin extends WithMount<SerialMount<Settings>> implements Device {
   }
 }
 
-/** A cold one does not answer at this speed, and cannot turn. */
+/** Throws if the rotor still turns. A cold controller does not answer at this speed, and cannot turn it. */
 async function mustNotStillTurn(talk: Talk): Promise<void> {
   for (let tries = 1; tries <= helloTries; tries++) {
     if (await talk.probeSilent(words.defineServoStatus, hello_ms)) return mustNotTurn(talk)
@@ -228,7 +228,7 @@ async function mustNotTurn(talk: Talk): Promise<void> {
   if (await rotor.turns(talk)) throw new LabError('interlock', 'its rotor is turning; stop it, or wait until it is at rest')
 }
 
-/** Whether a servo answers, twice in the same way and without an error: two bytes alone may be noise, or what is left of an earlier answer. */
+/** Whether a servo gives the same valid answer twice, since two bytes may be noise or the rest of an earlier answer. */
 async function answersTwice(talk: Talk, question: Question): Promise<boolean> {
   const first = await talk.probe(question, hello_ms)
   if (!first || (first.readUInt8(0) & status.checksumError) !== 0) return false

@@ -1,11 +1,11 @@
-// The NMC bus behind a VSpin's port: `AA address command data… checksum` out, `status items… checksum` back.
+// The NMC bus behind a VSpin's port: `AA address command data… checksum`, answered by `status items… checksum`.
 
 import type { Found } from '../transports/exchange.ts'
 
-/** The bytes of a question, and how many bytes come back: an answer has neither header nor end. */
+/** The bytes of a question, and the length of its answer, which has neither header nor end. */
 export type Question = { bytes: Uint8Array; reply: number }
 
-/** Low half of the command byte; the high half counts the bytes of data. `outputs` is the I/O module's meaning of `gains`. */
+/** The low half of the command byte; the high half is the number of data bytes. On the I/O module, `outputs` is `gains`. */
 export const command = {
   resetPosition: 0x0,
   direction: 0x0,
@@ -38,7 +38,7 @@ export const status = {
 /** Bits of the auxiliary byte. */
 export const aux = { index: 0x01, servoOn: 0x04, accelerationDone: 0x08, slewDone: 0x10 } as const
 
-/** Bits of the first byte of a trajectory: what follows it, and how it is meant. */
+/** Bits of the first byte of a trajectory: the values that follow, and the mode. */
 export const trajectory = {
   position: 0x01,
   velocity: 0x02,
@@ -50,7 +50,7 @@ export const trajectory = {
   startNow: 0x80,
 } as const
 
-/** The items of a status answer, in the order in which they come, each with its number of bytes. */
+/** The items of a status answer in order, each with its number of bytes. */
 export const servoItems = {
   position: { bit: 0x01, bytes: 4 },
   analog: { bit: 0x02, bytes: 1 },
@@ -62,7 +62,7 @@ export const servoItems = {
   points: { bit: 0x80, bytes: 1 },
 } as const
 
-/** The divisor bytes of the speeds that are known. */
+/** The known divisor bytes by baud rate. */
 export const divisors: Readonly<Record<number, number>> = { 19200: 0x3f, 57600: 0x14 }
 
 export function checksum(bytes: Iterable<number>): number {
@@ -76,19 +76,19 @@ export function encode(address: number, name: keyof typeof command, data: readon
   return Buffer.from([0xaa, ...body, checksum(body)])
 }
 
-/** Little-endian. */
+/** Encodes a number as four bytes, little-endian. */
 export function u32(value: number): number[] {
   return [value & 0xff, (value >>> 8) & 0xff, (value >>> 16) & 0xff, (value >>> 24) & 0xff]
 }
 
-/** The motion that a trajectory loads; its bits say which of the three follow. Velocity and acceleration in the servo's own words. */
+/** Encodes a trajectory, whose bits say which of the three values follow. Velocity and acceleration are in the servo's units. */
 export function load(bits: number, motion: { position?: number; velocity?: number; acceleration?: number }): number[] {
   const { position, velocity, acceleration } = motion
   const of = (value: number | undefined) => (value === undefined ? [] : u32(value))
   return [bits, ...of(position), ...of(velocity), ...of(acceleration)]
 }
 
-/** Cuts the answer to a question out of what came in. A wrong checksum makes all of it worthless. */
+/** Finds the answer to a question. A wrong checksum discards all bytes. */
 export function framer(buffer: Buffer, question: Question | undefined): Found<Buffer> | undefined {
   if (!question) return { used: buffer.length }
   if (buffer.length < question.reply) return undefined
@@ -97,13 +97,13 @@ export function framer(buffer: Buffer, question: Question | undefined): Found<Bu
   return sound ? { used: question.reply, frame } : { used: buffer.length }
 }
 
-/** Whether a frame may be the answer to a question: bytes of the question itself that come back are an echo. */
+/** Makes the test whether a frame can be the answer, and not an echo of the question. */
 export function isNoEcho({ bytes }: Question): (frame: Buffer) => boolean {
   const asked = Buffer.from(bytes)
   return (frame) => !asked.includes(frame)
 }
 
-/** The status of the servo once it is defined as 0x1F. Position and home in counts, velocity in counts in a tick. */
+/** The status of the servo with items 0x1F. Position and home are in counts, velocity in counts in a tick. */
 export type Servo = { status: number; position: number; velocity: number; aux: number; home: number }
 
 export function servoOf(frame: Buffer): Servo {
@@ -116,10 +116,10 @@ export function servoOf(frame: Buffer): Servo {
   }
 }
 
-/** The status of the I/O module once it is defined as 0x03. */
+/** The status of the I/O module with items 0x03. */
 export type Inputs = { settled: boolean; bucketLocked: boolean; doorOpen: boolean; doorUnlocked: boolean }
 
-/** Set while the pneumatics move: 08, 80, 88 and 30 were seen then, 00 and 10 at rest. */
+/** The bits that are set while the pneumatics move: 08, 80, 88 and 30 were observed in motion, 00 and 10 at rest. */
 const movingBits = 0xa8
 
 export function inputsOf(frame: Buffer): Inputs {
@@ -133,10 +133,10 @@ export function inputsOf(frame: Buffer): Inputs {
   }
 }
 
-/** A frame as a module takes it from the bus. */
+/** A frame from the host, as a module receives it. */
 export type Packet = { address: number; command: number; data: Buffer; sound: boolean }
 
-/** Looks for a frame at the beginning of what came in; skips what begins none. */
+/** Finds a frame at the beginning of the buffer, and skips other bytes. */
 export function decode(buffer: Buffer): { used: number; packet?: Packet } | undefined {
   if (buffer.length === 0) return undefined
   if (buffer[0] !== 0xaa) return { used: 1 }

@@ -1,4 +1,4 @@
-// How the rotor turns: home, to a bucket, up to speed and down again. Whatever ends a motion early slows the rotor down.
+// The motions of the rotor: home, to a bucket, up to speed and down again. An early end slows the rotor down.
 
 import { LabError } from '../../src/errors.ts'
 import { type EarlyEnd, heardOrObeyed } from '../early_end.ts'
@@ -9,15 +9,15 @@ import * as words from './words.ts'
 const home_ms = 60_000
 const move_ms = 25_000
 const standstill_ms = 90_000
-/** Counts that a rotor at rest may seem to move between two looks, and how near to its goal a move ends. */
+/** The counts by which readings of a rotor at rest may differ, and the tolerance of a goal. */
 const restless = 10
-/** Units of the tachometer by which it may seem to change between two looks at an even speed. */
+/** The tachometer units by which readings of a constant speed may differ. */
 const wavers = 1
-/** The speed has been reached from here on; the tachometer knows whole units only. */
+/** The share of the speed that counts as reached, as the tachometer has whole units only. */
 const reached = 0.95
-/** Time at speed after which the controller slows down by itself, on top of what was asked: for a host that died. */
+/** The additional time at speed after which the controller slows down by itself, for a host that died. */
 const spare_s = 20
-/** Up and down together; the service waits 300 s, homing and the rest included. */
+/** The limit of both ramps together; the service waits 300 s in all. */
 const longestRamps_s = 200
 const bucketsApart = words.countsPerTurn / 2
 
@@ -25,17 +25,17 @@ export async function turns(talk: Talk): Promise<boolean> {
   return isTurning(await talk.servo(), await talk.servo())
 }
 
-/** Seen from two looks: the position tells what the tachometer is too coarse for. */
+/** Whether the rotor turns, by two readings: the position shows motion that is too slow for the tachometer. */
 export function isTurning(before: Servo, after: Servo): boolean {
   return Math.abs(after.velocity) > 1 || distance(before.position, after.position) > restless
 }
 
-/** Whether the rotor has slowed down since a look before. */
+/** Whether the rotor has slowed down between two readings. */
 export function isSlower(before: Servo, after: Servo): boolean {
   return Math.abs(after.velocity) < Math.abs(before.velocity) - wavers
 }
 
-/** Finds the index of the rotor; returns its position in counts. */
+/** Finds the index of the rotor. Returns its position in counts. */
 export async function home(talk: Talk): Promise<number> {
   await talk.orders(words.enableMotor)
   await talk.order(words.positionIsZero)
@@ -73,7 +73,7 @@ export async function goToBucket(talk: Talk, at: { home: number; remainder: numb
 
 type Spin = { rpm: number; duration: number; acceleration: number; deceleration: number }
 
-/** Throws `invalid` unless the whole of it fits the controller's count of positions and the time there is. */
+/** Plans a spin. Throws `invalid` if it exceeds the controller's range of positions or the time limit. */
 export function plan({ rpm, duration, acceleration, deceleration }: Spin, from: number): { target: number; up_s: number; down_s: number } {
   const speed = words.countsPerSecond(rpm)
   const up_s = speed / (acceleration * words.fullAcceleration)
@@ -85,7 +85,7 @@ export function plan({ rpm, duration, acceleration, deceleration }: Spin, from: 
       `speeding up and down would take ${total} s, more than ${longestRamps_s} s; raise acceleration or deceleration`,
     )
   }
-  // Up and, by itself, down at the same rate: twice half of speed times time.
+  // The ramps up and down at the same rate: twice half of speed times time.
   const target = Math.ceil(from + speed * (up_s + duration + spare_s))
   if (target > 0xffff_ffff) {
     const longest = Math.floor((0xffff_ffff - from) / speed - up_s - spare_s)
@@ -96,7 +96,7 @@ export function plan({ rpm, duration, acceleration, deceleration }: Spin, from: 
 
 type Ending = { early: EarlyEnd; going: AbortSignal }
 
-/** Up, as long as asked at speed or until somebody ends it, and down to a standstill. The positions mean nothing after it. */
+/** Spins: up to speed, for the requested time or until an early end, and down to a standstill. Positions are invalid afterwards. */
 export async function spin(talk: Talk, asked: Spin, { early, going }: Ending): Promise<void> {
   const { target, up_s, down_s } = plan(asked, (await talk.servo()).position)
   await talk.orders(words.enableMotor)
@@ -106,7 +106,7 @@ export async function spin(talk: Talk, asked: Spin, { early, going }: Ending): P
     await talk.order(words.gainsForSpinning)
     await talk.order(words.slowDown(asked.deceleration))
   }
-  // Brakes twice where the first was not acknowledged.
+  // Brakes again if the first command was not acknowledged.
   const twice = () => heardOrObeyed(brake, () => brake().then(() => true))
   const endsEarly = (seconds_left: number) => early.carriedOut({ seconds_left, going }, twice)
   const speedUp_ms = (1.5 * up_s + 15) * 1000
@@ -117,7 +117,7 @@ export async function spin(talk: Talk, asked: Spin, { early, going }: Ending): P
 
 type Turning = { asked: Spin; endsEarly(seconds_left: number): Promise<boolean> }
 
-/** Speeds up, and returns whether somebody ended that. */
+/** Speeds up. Returns whether an early end was requested. */
 async function isEndedBeforeFast(
   talk: Talk,
   { asked, speedUp_ms, early, endsEarly }: Turning & { speedUp_ms: number; early: EarlyEnd },
@@ -134,7 +134,7 @@ async function isEndedBeforeFast(
   }
 }
 
-/** Keeps the speed for as long as asked, and returns whether somebody ended that. */
+/** Keeps the speed for the requested time. Returns whether an early end was requested. */
 async function isEndedAtSpeed(talk: Talk, { asked: { rpm, duration }, endsEarly }: Turning): Promise<boolean> {
   const end = talk.clock.now() + duration * 1000
   while (talk.clock.now() < end) {
@@ -162,7 +162,7 @@ async function standstill(talk: Talk, limit_ms: number): Promise<void> {
   )
 }
 
-/** Looks at the door and at the motor; rejects unless both are as they have to be while the rotor turns. */
+/** Checks door and motor during a spin. Rejects with their fault. */
 async function watched(talk: Talk): Promise<Servo> {
   const { doorOpen, doorUnlocked } = await talk.inputs()
   if (doorOpen || doorUnlocked) throw failed(`the door is ${doorOpen ? 'open' : 'unlocked'} while the rotor turns; it is being slowed down`)
@@ -171,7 +171,7 @@ async function watched(talk: Talk): Promise<Servo> {
   return servo
 }
 
-/** At rest an error of position means nothing while the motor has no power. */
+/** Throws for a fault at rest. A position error is ignored while the motor has no power. */
 export function mustRestWell(servo: Servo): void {
   const powered = (servo.status & status.power) !== 0
   mustBeWell(powered ? servo : { ...servo, status: servo.status & ~status.positionError })
@@ -190,13 +190,13 @@ function isFast(seen: Servo, rpm: number): boolean {
   return words.rpmOfTachometer(seen.velocity) + words.tachometer_rpm >= reached * rpm
 }
 
-/** The first place that is ahead of the position, whole turns after `place`. */
+/** Returns the first place ahead of the position that is whole turns after `place`. */
 function ahead(place: number, position: number): number {
   const turns = Math.ceil((position - place) / words.countsPerTurn)
   return place + Math.max(0, turns) * words.countsPerTurn
 }
 
-/** Around the end of the count too. */
+/** Returns the distance of two positions, also across the overflow of the count. */
 function distance(a: number, b: number): number {
   return Math.abs((a - b) | 0)
 }

@@ -1,4 +1,4 @@
-// The settings of a VSpin, and what it can do.
+// The settings of a VSpin, and its abilities.
 
 import * as v from 'valibot'
 import type { Profile } from '../../src/devices/device.ts'

@@ -1,4 +1,4 @@
-// A door, its lock and the lock of the buckets, each moved by air when its valve switches.
+// A simulated door, its lock and the lock of the buckets, which move by air when their valves switch.
 
 import type { Clock } from '../../src/kit/clock.ts'
 import { WithMount } from '../with_mount.ts'
@@ -8,7 +8,7 @@ const door_ms = 1500
 const doorLock_ms = 300
 const bucketLock_ms = 400
 
-/** Two ends and a way between them. */
+/** A cylinder with two ends and a travel time. */
 class Cylinder extends WithMount<{ clock: Clock; out: boolean; travel_ms: number; arrived(): void }> {
   #cancel: (() => void) | undefined
   #goal = this.at.out
@@ -35,14 +35,14 @@ class Cylinder extends WithMount<{ clock: Clock; out: boolean; travel_ms: number
   }
 }
 
-/** At first it is closed and locked, and the buckets are free. */
+/** A door that is closed and locked at first, with the buckets free. */
 export class Door extends WithMount<Clock> {
   readonly #door = this.#cylinder(false, door_ms)
   readonly #lock = this.#cylinder(true, doorLock_ms)
   readonly #bucketLock = this.#cylinder(false, bucketLock_ms)
   #low = 0
   #high = 0
-  /** The switches at the door say open, whatever it is. */
+  /** Simulated fault: the door's switches always report open. */
   switchesOpen = false
 
   #cylinder(out: boolean, travel_ms: number): Cylinder {
@@ -62,14 +62,14 @@ export class Door extends WithMount<Clock> {
     return this.#bucketLock.out
   }
 
-  /** The levels of the valves: bits of the outputs that are outputs. */
+  /** Sets the valves: the bits of the pins that are outputs. */
   drive(low: number, high: number): void {
     this.#low = low
     this.#high = high
     this.#push()
   }
 
-  /** The levels of the switches: the two bytes of inputs. */
+  /** Returns the levels of the switches: the two bytes of inputs. */
   inputs(): [number, number] {
     const low = (this.#door.moving ? 0x80 : 0) | (this.#lock.moving ? 0x08 : 0) | (this.#bucketLock.moving ? 0x30 : 0)
     const open = this.switchesOpen || this.state !== 'closed'
@@ -83,7 +83,7 @@ export class Door extends WithMount<Clock> {
     this.#bucketLock.stop()
   }
 
-  /** The lock goes out only into a closed door, and the door only past a lock that is in. */
+  /** Moves the cylinders. The lock extends only into a closed door, and the door opens only with a retracted lock. */
   #push(): void {
     const wantsOpen = (this.#high & openDoor) !== 0
     const wantsUnlocked = (this.#high & unlockDoor) !== 0 || wantsOpen

@@ -1,4 +1,4 @@
-// A rotor, its motor and its encoder, moved on whenever somebody looks.
+// A simulated rotor with motor and encoder. Its state is advanced at each reading.
 
 import type { Clock } from '../../src/kit/clock.ts'
 import { WithMount } from '../with_mount.ts'
@@ -12,18 +12,18 @@ type Goal =
 const step_s = 0.005
 /** The deceleration of a rotor without a motor, in counts/s². */
 const friction = 2000
-/** The place where it happens to stand when it is switched on; the index is at every whole turn. */
+/** The angle at power-on; the index is at every whole turn. */
 const firstAngle = 2345
 
 type Parts = {
   clock: Clock
-  /** Whether something keeps the rotor from turning. */
+  /** Whether the rotor is blocked. */
   held(): boolean
-  /** Whether the motor may drive it. */
+  /** Whether the motor has power. */
   powered(): boolean
 }
 
-/** Angles in counts since it was switched on, speeds in counts/s, accelerations in counts/s². */
+/** Angles are in counts since power-on, speeds in counts/s, accelerations in counts/s². */
 export class Rotor extends WithMount<Parts> {
   #at_ms = this.at.clock.now()
   #angle = firstAngle
@@ -32,7 +32,7 @@ export class Rotor extends WithMount<Parts> {
   #velocity = 0
   #home = firstAngle
   #seeking = false
-  /** Set when the motor could not do what it was commanded. */
+  /** Whether the motor could not follow its command. */
   positionError = true
 
   get velocity(): number {
@@ -45,7 +45,7 @@ export class Rotor extends WithMount<Parts> {
     return this.#angle
   }
 
-  /** The position as the servo counts it. */
+  /** The position in the servo's count. */
   get position(): number {
     this.advance()
     return Math.round(this.#angle - this.#zero)
@@ -66,7 +66,7 @@ export class Rotor extends WithMount<Parts> {
     return this.#goal.kind !== 'none'
   }
 
-  /** The goal is reached, or there is none. */
+  /** Whether the goal is reached, or there is none. */
   get done(): boolean {
     this.advance()
     if (this.#goal.kind === 'none') return true
@@ -74,7 +74,7 @@ export class Rotor extends WithMount<Parts> {
     return this.#velocity === 0 && this.#angle === this.#goal.angle
   }
 
-  /** Acceleration as the servo's word for it. */
+  /** Goes to a velocity, with the acceleration in the servo's unit. */
   goAt(velocity: number, accelerationWord: number): void {
     this.advance()
     this.#goal = { kind: 'velocity', velocity, acceleration: accelerationOfWord(accelerationWord) }
@@ -91,7 +91,7 @@ export class Rotor extends WithMount<Parts> {
     this.#goal = { kind: 'velocity', velocity: 0, acceleration }
   }
 
-  /** At speed it tears at rotor and plates. */
+  /** Stops at once, which would damage a real rotor at speed. */
   stopAbruptly(): void {
     this.advance()
     this.#velocity = 0
@@ -144,7 +144,7 @@ export class Rotor extends WithMount<Parts> {
     }
   }
 
-  /** Up to speed, and down in time to stand at the goal. */
+  /** Moves towards a position goal: up to speed, and down in time to stop at the goal. */
   #approach(goal: Goal & { kind: 'position' }, seconds: number): void {
     const way = goal.angle - this.#angle
     const stoppable = Math.min(goal.velocity, Math.sqrt(2 * goal.acceleration * Math.abs(way)))

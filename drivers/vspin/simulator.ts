@@ -1,4 +1,4 @@
-// A VSpin as it is seen from its port: a bus with a servo and an I/O module, a rotor on the one and a door on the other.
+// A simulated VSpin: a bus with a servo that drives a rotor, and an I/O module that drives a door.
 
 import type { Clock } from '../../src/kit/clock.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
@@ -9,24 +9,24 @@ import { Door } from './simulated_door.ts'
 import { Rotor } from './simulated_rotor.ts'
 import * as words from './words.ts'
 
-/** For how long modules hear nothing after a reset. */
+/** The time for which modules are deaf after a reset. */
 const deaf_ms = 300
 const servoId = [0, 10]
 const ioId = [2, 1]
 /** Bits of a stop command, and of a homing command. */
 const stop = { amplifier: 0x01, motorOff: 0x02, abrupt: 0x04, smooth: 0x08 }
 const homing = { onIndex: 0x08 }
-/** Below this nobody sees it turn, in counts/s. */
+/** The speed in counts/s below which it counts as at rest. */
 const visible = 1
 
 type Module = {
   address: number
   items: number
-  /** Carries out a command; returns nothing. */
+  /** Carries out a command. */
   obey(packet: Packet): void
   reset(): void
   statusByte(): number
-  /** The items of its status that the bits of `items` choose. */
+  /** Returns the status items that the bits of `items` select. */
   report(items: number): number[]
 }
 
@@ -45,7 +45,7 @@ class SimulatedVSpin extends WithMount<InstrumentEnd<Settings>> implements Simul
   readonly #modules: Module[] = [this.#servo, ioModule(this.#door)]
 
   receive(bytes: Uint8Array): void {
-    // At another speed it sees bytes, but not these.
+    // At another baud rate it receives garbage.
     if (this.at.clock.now() < this.#deafUntil || (this.at.baud && this.at.baud() !== this.#speed)) {
       this.#buffer = Buffer.alloc(0)
       return
@@ -127,7 +127,7 @@ function speedOf(divisor: number): number | undefined {
   return found && Number(found[0])
 }
 
-/** Trajectories are loaded first and begun then, together or one after the other. */
+/** A loaded trajectory, which is begun by a separate command. */
 type Trajectory = { bits: number; position: number; velocity: number; acceleration: number }
 
 function servoModule(clock: Clock, held: () => boolean, doorLocked: () => boolean): Module & { rotor: Rotor } {
@@ -200,7 +200,7 @@ function servoModule(clock: Clock, held: () => boolean, doorLocked: () => boolea
   }
 }
 
-/** Reads a trajectory; a member that the frame leaves out stays as it was loaded before. */
+/** Parses a trajectory. Values that the frame leaves out keep their last loaded value. */
 function trajectoryOf(data: Buffer, before: Trajectory): Trajectory {
   const bits = data[0] ?? 0
   let at = 1
@@ -243,7 +243,7 @@ function ioModule(door: Door): Module {
   }
 }
 
-/** Which bucket stands at the door, if any. */
+/** Returns the bucket at the door, if there is one. */
 function bucketAtDoor(angle: number, remainder: number): 1 | 2 | null {
   const half = words.countsPerTurn / 2
   const away = angle + remainder

@@ -1,4 +1,4 @@
-// The conversation of one operation with a VSpin. It ends when the operation is aborted, or a module did not hear well.
+// The conversation of one operation with a VSpin. It ends when the operation is aborted, or a module reports a communication error.
 
 import { LabError } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
@@ -8,7 +8,7 @@ import { WithMount } from '../with_mount.ts'
 import { type Inputs, inputsOf, isNoEcho, type Question, type Servo, servoOf, status } from './nmc.ts'
 import { ioStatus, servoStatus } from './words.ts'
 
-/** The instrument answers within milliseconds; a busy computer may take its time to hear of it. */
+/** The time limit of an answer. The instrument answers within milliseconds, but the computer may be busy. */
 const reply_ms = 1000
 
 type Parts = { exchange: Exchange<Buffer, Question>; line: Line; clock: Clock; signal: AbortSignal }
@@ -17,7 +17,7 @@ export class Talk extends WithMount<Parts> {
   readonly clock = this.at.clock
   readonly line = this.at.line
 
-  /** Has it do something; resolves with its answer. */
+  /** Sends a command. Resolves with its answer. */
   async order(question: Question): Promise<Buffer> {
     this.at.signal.throwIfAborted()
     return heard(await this.at.exchange.command(question, { deadline_ms: reply_ms }))
@@ -27,13 +27,13 @@ export class Talk extends WithMount<Parts> {
     for (const question of questions) await this.order(question)
   }
 
-  /** Says what is not answered. */
+  /** Sends a command that has no answer. */
   async tell(question: Question): Promise<void> {
     this.at.signal.throwIfAborted()
     await this.at.exchange.tell(question)
   }
 
-  /** Asks what may go without an answer. */
+  /** Asks a question that may stay unanswered. */
   async probe(question: Question, deadline_ms: number): Promise<Buffer | undefined> {
     this.at.signal.throwIfAborted()
     return this.at.exchange.probe(question, { deadline_ms, accepts: isNoEcho(question) })
@@ -47,7 +47,7 @@ export class Talk extends WithMount<Parts> {
     return inputsOf(await this.#query(ioStatus))
   }
 
-  /** Frames and bytes that answered nothing so far. */
+  /** The number of frames and bytes that answered no question. */
   get dropped(): number {
     return this.at.exchange.dropped
   }
@@ -57,13 +57,13 @@ export class Talk extends WithMount<Parts> {
     return sleep(this.line.pacing ?? this.line.clock, ms, this.at.signal)
   }
 
-  /** Asks a module that may be deaf or not there; resolves with its answer, or with undefined after `ms` of the instrument's time. */
+  /** Asks a module that may be deaf or absent. Resolves with its answer, or with undefined after `ms` of the instrument's time. */
   async probeSilent(question: Question, ms: number): Promise<Buffer | undefined> {
     this.at.signal.throwIfAborted()
     return this.at.exchange.probe(question, { deadline_ms: ms, isLikelySilent: true, accepts: isNoEcho(question) })
   }
 
-  /** Asks until it is as wanted, at least once; rejects with what `late` returns after `limit_ms`. */
+  /** Asks, at least once, until the answer is as wanted. Rejects with the error of `late` after `limit_ms`. */
   async until<T>(ask: () => Promise<T>, wanted: (seen: T) => boolean, limit_ms: number, late: (seen: T) => LabError): Promise<T> {
     const end = this.clock.now() + limit_ms
     for (;;) {

@@ -1,4 +1,4 @@
-// All that is said to a VSpin, by name. `words.test.ts` holds each against its bytes.
+// The commands of a VSpin, by name. `words.test.ts` checks the bytes of each.
 
 import { divisors, encode, load, type Question, trajectory } from './nmc.ts'
 
@@ -12,14 +12,14 @@ const everybody = 0xff
 // Units
 
 export const countsPerTurn = 8000
-/** Unit: seconds. */
+/** The servo's unit of time, in seconds. */
 const tick = 0.000512
 const radius_cm = 10
 export const highest_rpm = 3000
-/** Measured at the full word, in counts/s²: a quarter of what the word would be in the servo's own unit. */
+/** The measured acceleration at the full word, in counts/s²; a quarter of the nominal one. */
 export const fullAcceleration = 12903
 const fullAccelerationWord = 915
-/** A unit of the tachometer. */
+/** The rpm of one unit of the tachometer. */
 export const tachometer_rpm = 60 / (countsPerTurn * tick)
 
 export function rpmOf(g: number): number {
@@ -30,12 +30,12 @@ export function countsPerSecond(rpm: number): number {
   return (rpm / 60) * countsPerTurn
 }
 
-/** Counts in a tick, times 65,536. */
+/** Converts a speed to the servo's unit: counts in a tick, times 65,536. */
 function velocityWord(rpm: number): number {
   return Math.round(countsPerSecond(rpm) * tick * 65_536)
 }
 
-/** The speed that a velocity word stands for, in counts/s. */
+/** Converts a velocity word to counts/s. */
 export function velocityOfWord(word: number): number {
   return word / 65_536 / tick
 }
@@ -44,12 +44,12 @@ function accelerationWord(fraction: number): number {
   return Math.round(fraction * fullAccelerationWord)
 }
 
-/** The real acceleration of the motor for an acceleration word, in counts/s². */
+/** Converts an acceleration word to the motor's real acceleration in counts/s². */
 export function accelerationOfWord(word: number): number {
   return (word / fullAccelerationWord) * fullAcceleration
 }
 
-/** The tachometer counts backwards. */
+/** Converts a reading of the tachometer, which counts backwards. */
 export function rpmOfTachometer(velocity: number): number {
   return -velocity * tachometer_rpm
 }
@@ -61,31 +61,31 @@ export function tachometerOf(speed: number): number {
 // Before the modules have their addresses
 
 export const zeros: Question = unanswered(Buffer.alloc(20))
-/** Ends whatever frame a module may still wait for. */
+/** Ends an incomplete frame that a module may wait for. */
 export function wake(address: number): Question {
   return unanswered(Buffer.concat([encode(address, 'noOp'), Buffer.alloc(8)]))
 }
 export const hardReset = unanswered(encode(everybody, 'hardReset'))
 export const toRunningBaud = unanswered(encode(everybody, 'setBaud', [divisors[runningBaud]!]))
 
-/** The next module in the chain that has no address takes this one. */
+/** Gives the address to the next module in the chain without one. */
 export function setAddress(address: number): Question {
   return { bytes: encode(0, 'setAddress', [address, everybody]), reply: 2 }
 }
 export const readServoId: Question = { bytes: encode(servo, 'readStatus', [0x20]), reply: 4 }
 export const readIoId: Question = { bytes: encode(io, 'readStatus', [0x20]), reply: 4 }
-/** Answered by a module that was reset and not spoken to since: its motor has no power. */
+/** Is answered only by a module that was reset and not addressed since, whose motor has no power. */
 export const areYouCold: Question = { bytes: Buffer.concat([zeros.bytes, encode(0, 'noOp')]), reply: 2 }
-/** Answered by a servo that has its address and no status items. */
+/** Is answered by a servo that has its address and no status items. */
 export const areYouAddressed: Question = { bytes: encode(servo, 'noOp'), reply: 2 }
 
 // The servo
 
-/** Changes nothing that was not so before, and its answer is as long whatever was defined earlier. */
+/** Defines the status items. Repeating it has no effect, and the length of its answer is always the same. */
 export const defineServoStatus = toServo(encode(servo, 'defineStatus', [0x1f]))
 export const servoStatus = toServo(encode(servo, 'noOp'))
 export const positionIsZero = toServo(encode(servo, 'resetPosition'))
-/** Motor off, gains, position held, amplifier on, latched errors cleared. */
+/** Enables the motor: motor off, gains, hold position, amplifier on, clear latched errors. */
 export const enableMotor: readonly Question[] = [
   toServo(encode(servo, 'stop', [0x02])),
   gains('c800b00496000f004b00a00f0500'),
@@ -95,17 +95,17 @@ export const enableMotor: readonly Question[] = [
 ]
 export const gainsForHoming = gains('05006400000000003200e8030100')
 export const gainsForSpinning = gains('0500640000000000fd00803e0100')
-/** On the index, then a smooth stop. */
+/** Homes on the index, with a smooth stop. */
 export const homeOnIndex = toServo(encode(servo, 'homing', [0x28]))
 const homing_rpm = 7.5
 export const turnSlowly = atVelocity(velocityWord(homing_rpm), 0x0112)
 
-/** To a position ahead, at 600 rpm. */
+/** Moves to a position ahead, at 600 rpm. */
 export function moveTo(position: number): Question {
   return toPosition(position, velocityWord(600), 0x1ad7)
 }
 
-/** Up to a speed, and to a standstill at `position`, whatever becomes of the host. */
+/** Spins up to a speed, and to a standstill at `position` even if the host is gone. */
 export function spinTo(position: number, rpm: number, acceleration: number): Question {
   return toPosition(position, velocityWord(rpm), accelerationWord(acceleration))
 }
@@ -135,11 +135,11 @@ function toPosition(position: number, velocity: number, acceleration: number): Q
 
 // The I/O module
 
-/** Sets the directions: one bit for each pin, 1 for an input. The answer is short, for it comes before the status items are defined. */
+/** Sets the directions: one bit for each pin, 1 for an input. The answer is short, because the status items are not defined yet. */
 export function directions(low: number, high: number): Question {
   return { bytes: encode(io, 'direction', [low, high]), reply: 2 }
 }
-/** Switches off as `outputs(0, 0)` does, before the status items are defined. */
+/** Switches all outputs off before the status items are defined; afterwards use `outputs(0, 0)`. */
 export const outputsOff: Question = { bytes: encode(io, 'outputs', [0, 0]), reply: 2 }
 export const defineIoStatus = toIo(encode(io, 'defineStatus', [0x03]))
 export const ioStatus = toIo(encode(io, 'noOp'))

@@ -1,4 +1,4 @@
-// The XPeel plate seal remover: commands with a star at 9600 baud, acknowledged at once and answered again when they are done.
+// The XPeel plate seal remover: commands with a star at 9600 baud, acknowledged at once and answered again at their end.
 
 import * as v from 'valibot'
 import type { Device, Identity, Profile } from '../../src/devices/device.ts'
@@ -51,7 +51,7 @@ class XPeel extends WithMount<SerialMount<Settings>> implements Device {
   readonly #talk = new Talk(this.at)
   readonly close = this.#runner.operation((_params: object, signal) => this.#talk.move(conveyorIn, step_s, signal))
 
-  /** A motion clears the codes of the one before, and a reset is one that brings it to where it takes a plate. */
+  /** Resets the peeler: a motion that clears the codes of the last one and brings the conveyor to the loading position. */
   readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     await this.#talk.still()
     this.#talk.forgetRestart()
@@ -77,8 +77,8 @@ class XPeel extends WithMount<SerialMount<Settings>> implements Device {
   }
 
   /**
-   * No command is known that ends a motion, and those that home it would begin another. So what is written is a question that
-   * moves nothing, and it is halted when it has said that its motion is done, and answers.
+   * No command ends a motion, and the homing commands would begin another. So a harmless question is written,
+   * and the peeler counts as halted when its motion has ended and it answers.
    */
   async halt(): Promise<void> {
     this.#runner.stop()

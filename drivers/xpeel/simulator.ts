@@ -1,4 +1,4 @@
-// A simulated XPeel: conveyor, elevator and tape, the lines that it sends, and the buttons on its front.
+// A simulated XPeel with conveyor, elevator, tape, and the buttons of its panel.
 
 import { Timers } from '../simulated_parts.ts'
 import { TextPort } from '../simulated_port.ts'
@@ -9,13 +9,13 @@ const answer_ms = 20
 const home_ms = 6000
 const elevator_ms = 2000
 const step_ms = 400
-/** A step that has nowhere to go. */
+/** The time of a step at the end of the travel. */
 const noStep_ms = 100
 const step_mm = 7
-/** From home to where a peel begins. */
+/** The travel from home to where a peel begins. */
 const travel_mm = 150
 const mmPerSecond = 50
-/** All of a peel but the time for which the tape is pressed on. */
+/** The time of a peel without the pressing of the tape. */
 const slowPeel_ms = 16_000
 const fastPeel_ms = 11_000
 const adhere_ms = [2500, 5000, 7500, 10_000]
@@ -23,15 +23,15 @@ const seals = 300
 const longest = 64
 const codes = { ok: 0, conveyor: 1, unknown: 5, stopButton: 9, fewLeft: 20, stop: 51 }
 
-/** The simulator, and what somebody in front of it can do. */
+/** The simulator, with the actions of a person in front of it. */
 export type SimulatedXPeel = Simulator & {
   /** Presses the button that peels. */
   pressPeel(): void
   /** Presses the stop button. */
   pressStop(): void
-  /** Takes its power for a moment. */
+  /** Interrupts its power for a moment. */
   cutPower(): void
-  /** Puts in a roll with so many seals. */
+  /** Inserts a roll with that many seals. */
   putInRoll(seals: number): void
 }
 
@@ -41,7 +41,7 @@ class Peeler extends WithMount<InstrumentEnd<unknown>> implements SimulatedXPeel
   readonly #port = new TextPort({
     ...this.at,
     ...{ answer_ms, longest, ending: '\r\n', speed: 9600 },
-    // Whether it hears anything while it moves is not known: this one does not.
+    // Whether a real peeler reads commands during a motion is not known; this one does not.
     hear: (line) => !this.#moving && this.#obey(line),
   })
   readonly #motion = new Timers(this.at.clock)
@@ -64,12 +64,12 @@ class Peeler extends WithMount<InstrumentEnd<unknown>> implements SimulatedXPeel
     '*platecheck:y': () => this.#acknowledged(() => this.#ready()),
     '*platecheck:n': () => this.#acknowledged(() => this.#ready()),
   }
-  /** The threshold of its seal sensor, in the three digits that the peeler tells. */
+  /** The threshold of its seal sensor, in three digits. */
   #threshold = '500'
   #jammed = false
   #coverOpen = false
   #codes: number[] = []
-  /** How far in the conveyor is. */
+  /** The inward position of the conveyor. */
   #in_mm = 0
   #moving = false
   #left = seals
@@ -195,7 +195,7 @@ class Peeler extends WithMount<InstrumentEnd<unknown>> implements SimulatedXPeel
     })
   }
 
-  /** The codes stay until the next motion. */
+  /** Ends a motion; its codes stay until the next one. */
   #ended(code: number): void {
     this.#rest()
     this.#codes = [code]
@@ -207,7 +207,7 @@ class Peeler extends WithMount<InstrumentEnd<unknown>> implements SimulatedXPeel
     this.#moving = false
   }
 
-  /** Tens of seals; 99 while it does not know. */
+  /** The remaining seals in tens; 99 if unknown. */
   #tape(): string {
     if (!this.#taken) return '99,99'
     return [this.#left, seals - this.#taken].map((left) => twoDigits(Math.max(0, Math.floor(left / 10)))).join()

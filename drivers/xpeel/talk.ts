@@ -1,4 +1,4 @@
-// Talking with an XPeel: questions, motions that end with a `*ready` of their own, and what it says unasked.
+// The conversation with an XPeel: questions, motions that end with their own `*ready`, and unsolicited messages.
 
 import { connectionLost } from '../../src/devices/failure.ts'
 import { LabError } from '../../src/errors.ts'
@@ -26,10 +26,10 @@ import {
 
 const short_ms = 2000
 
-/** How long what is done at its panel, or when it is switched on, may take. */
+/** The limit of a motion that was begun at its panel or by power-on. */
 const unasked_s = 60
 
-/** Something that goes on there, whoever waits for it here. */
+/** A motion under way. */
 type Motion = { acknowledged: boolean; ended: Promise<number[]>; end(codes: number[]): void; fail(error: LabError): void }
 
 type Parts = { line: Line; clock: Clock }
@@ -42,13 +42,13 @@ export class Talk extends WithMount<Parts> {
     resync: { question: askStatus, recognises: isReady },
     unsolicited: (answer) => this.#notice(answer),
   })
-  /** The motion that was asked for over this line. */
+  /** The motion that was requested over this line. */
   #motion: Motion | undefined
-  /** A motion that was not: begun at the panel, or by the peeler when it was switched on. It ends with a `*ready` too. */
+  /** An unsolicited motion, begun at the panel or by power-on. It ends with a `*ready` too. */
   #unasked: Motion | undefined
   #restarted = false
 
-  /** `clock` is the instrument's. */
+  /** `clock` is the instrument's time. */
   constructor(at: Parts) {
     super(at)
     at.line.onLost((reason) => {
@@ -57,7 +57,7 @@ export class Talk extends WithMount<Parts> {
     })
   }
 
-  /** The codes of its last motion. */
+  /** Asks for the codes of the last motion. */
   async codes(): Promise<number[]> {
     this.#mustBeTheSame()
     return this.#askCodes()
@@ -67,26 +67,26 @@ export class Talk extends WithMount<Parts> {
     return readyCodes(await this.#exchange.query(askStatus, { deadline_ms: short_ms, accepts: isReady }))!
   }
 
-  /** Any line may be a version, so the codes are asked for first: no other instrument tells those. */
+  /** Asks for the version. Any line may be one, so the codes are asked for first, which no other instrument has. */
   async version(): Promise<string> {
     if (!this.#unasked && !this.#motion) await this.#askCodes()
     return this.#exchange.query(askVersion, { deadline_ms: short_ms, accepts: isVersion })
   }
 
-  /** Throws `device_failed`, with the errors in words, when its last motion ended with any. While it moves it is not asked. */
+  /** Throws `device_failed` with the errors of the last motion, if there were any. Asks nothing during a motion. */
   async mustBeWell(): Promise<void> {
     if (!this.#unasked && !this.#motion) throwErrors(await this.codes())
     this.#mustBeTheSame()
   }
 
-  /** Moves it, and waits until it says that it is done. */
+  /** Sends a motion command, and waits until its end. */
   async move(command: string, within_s: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     this.#mustBeTheSame()
     if (this.#unasked) throw new LabError('interlock', 'somebody works at its panel; wait until it has finished')
     const motion = this.#begin(within_s)
     this.#motion = motion
-    // A refusal may come without an acknowledgement; a `*ready` without a code is of something else.
+    // A refusal may come without an acknowledgement; a `*ready` without a code belongs to another motion.
     const accepts = (line: string) => isAck(line) || errorsOf(readyCodes(line) ?? []).length > 0
     try {
       const answer = await this.#exchange.command(command, { deadline_ms: short_ms, accepts })
@@ -99,18 +99,18 @@ export class Talk extends WithMount<Parts> {
     }
   }
 
-  /** Resolves when nothing moves any more, as far as it says. */
+  /** Resolves when no reported motion is under way. */
   async still(): Promise<void> {
     await this.#unasked?.ended.catch(() => undefined)
     await this.#motion?.ended
   }
 
-  /** Writes at once, ahead of everything. */
+  /** Writes at once, ahead of all waiting commands. */
   interrupt(command: string): void {
     this.#exchange.interrupt(command)
   }
 
-  /** From here on a restart before now does not matter. */
+  /** Ignores restarts before now. */
   forgetRestart(): void {
     this.#restarted = false
   }
@@ -130,14 +130,14 @@ export class Talk extends WithMount<Parts> {
     return motion
   }
 
-  /** A command that was cut short may have begun its motion: then the peeler acknowledges it soon. */
+  /** Forgets the motion of an aborted command, unless the peeler acknowledges it soon and so has begun it. */
   #forgetUnlessAcknowledged(motion: Motion): void {
     this.at.line.clock.after(short_ms, () => {
       if (!motion.acknowledged) motion.end([])
     })
   }
 
-  /** Takes what answers no question; true when it was expected. */
+  /** Receives a line that answers no question. Returns whether it was expected. */
   #notice(line: string): boolean {
     if (isRestart(line)) this.#noticeRestart()
     if (beginsUnasked(line) && !this.#motion?.acknowledged) this.#unasked ??= this.#begin(unasked_s)

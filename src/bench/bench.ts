@@ -119,7 +119,7 @@ type BenchOptions = {
   /** Is called when a reload has taken over a configuration, with the certificate in force. */
   taken?: ((config: Config, certificate: Certificate | undefined) => void) | undefined
   topologies?: string | undefined
-  /** The reason why it opens in safe mode, if it does. */
+  /** Says why it opens in safe mode, if it does. */
   safe?: string | undefined
   log: Log
   clock?: Clock

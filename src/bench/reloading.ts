@@ -20,7 +20,7 @@ export type Source = {
 /** `config_file` is null where the configuration is from none. */
 type Changes = { config_file: string | null; at_once: string[]; needs_restart: string[] }
 
-type Options = {
+type ReloadingOptions = {
   config: Config
   source: Source | undefined
   /** The certificate that the service was started with; undefined without TLS. */
@@ -38,12 +38,12 @@ const newCertificate = 'listen.tls: the certificate'
 type Planned = { config: Config; certificate: Certificate | undefined; devices: DeviceChanges }
 
 export class Reloading {
-  readonly #options: Options
+  readonly #options: ReloadingOptions
   readonly #queue = new SerialQueue(8)
   #config: Config
   #certificate: Certificate | undefined
 
-  constructor(options: Options) {
+  constructor(options: ReloadingOptions) {
     this.#options = options
     this.#config = options.config
     this.#certificate = options.certificate

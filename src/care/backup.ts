@@ -1,6 +1,6 @@
-// A backup: the configuration and the state in one archive, with a list of what is in it. Made beside a running service it holds what a
-// power cut at that moment would have left: files that are replaced whole are whole, files that are added to end with a whole line or a
-// torn one, and the service reads both.
+// A backup: the configuration and the state in one archive, with a manifest. Made beside a running service it holds the files that a
+// power cut at that moment would have left: replaced files are whole, and appended files end with a whole or a
+// torn line. The service reads both.
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
@@ -23,12 +23,12 @@ const File = v.strictObject({
   sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
 })
 
-/** Stands last in the archive: an archive that ends earlier has none. */
+/** The last file of the archive, so that a truncated archive has none. */
 export const Manifest = v.strictObject({
   format: v.literal(backupFormat),
   /** The version of benchd. */
   version: v.string(),
-  /** Unix time. */
+  /** Unix time of the backup. */
   made_at: v.number(),
   system_id: v.string(),
   with_keys: v.boolean(),
@@ -42,19 +42,19 @@ export type Manifest = v.InferOutput<typeof Manifest>
 /** The sources of a backup. */
 export type Sources = {
   data_dir: string
-  /** The file; undefined where there is none, as for the demo. */
+  /** The configuration file; undefined without one, as for the demo. */
   config: string | undefined
   topologies: string | undefined
-  /** The content of these two, where the maker of the backup may not read them himself. */
+  /** The content of the configuration and the topologies, if this process may not read them. */
   configuration?: Configuration
   version: string
   system_id: string
 }
 
-/** Keys are hashed, but whoever has a copy of them can have them accepted; events may be many. */
+/** Keys and events are optional: a restored copy of keys is accepted although it is hashed, and events may be many. */
 export type BackupContents = { with_keys: boolean; with_events: boolean }
 
-/** The bytes that would be packed, before they are. */
+/** Returns the bytes to pack, before compression. */
 export async function sizeOfBackup(sources: Sources, wanted: BackupContents): Promise<number> {
   const { parts } = await partsOf(sources, wanted)
   return parts.reduce((sum, { size }) => sum + size, 0)
@@ -62,7 +62,7 @@ export async function sizeOfBackup(sources: Sources, wanted: BackupContents): Pr
 
 type Making = { path: string; at: Date; signal?: AbortSignal }
 
-/** Packs it into a file that is not there yet. Rejects with `storage`, or with the signal's reason; then there is no such file. */
+/** Packs a backup into a new file. Rejects with `storage` or the signal's reason, and leaves no file then. */
 export async function makeBackup(sources: Sources, wanted: BackupContents, { path, at, signal }: Making): Promise<Manifest> {
   const { version, system_id } = sources
   const { parts, left_out } = await partsOf(sources, wanted)
@@ -85,10 +85,10 @@ type OfDisk = { name: string; path: string }
 type Sized<Its extends Part> = { part: Its; size: number }
 type Sorted<Its extends Part = Part> = { parts: Sized<Its>[]; left_out: string[] }
 
-/** Files by their names in the archive, and what was there and is none of them, each with the reason. */
+/** Files with their names in the archive, and the files that were left out, each with the reason. */
 type Configuration = { files: { name: string; content: Uint8Array }[]; left_out: string[] }
 
-/** Rejects with `storage`. */
+/** Reads the configuration and the topologies. Rejects with `storage`. */
 export async function readConfiguration(sources: Pick<Sources, 'config' | 'topologies'>): Promise<Configuration> {
   const { parts, left_out } = fitting(await configParts(sources))
   const files = parts.map(async ({ part: { name, path } }) => ({ name, content: await readBytes(path) }))
@@ -119,7 +119,7 @@ function readParts({ files, left_out }: Configuration): Sorted {
   return { parts: files.map(({ name, content }) => ({ part: { name, text: content }, size: content.length })), left_out }
 }
 
-/** Leaves out files that a restore would refuse: one strange file must not cost all the others. */
+/** Leaves out files that a restore would refuse, so that they do not prevent the restore of the others. */
 function fitting<Its extends Part>({ parts, left_out }: Sorted<Its>): Sorted<Its> {
   const fits: Sorted<Its> = { parts: [], left_out: [...left_out] }
   const configs = { files: 0, bytes: 0 }
@@ -142,7 +142,7 @@ function whyNot(name: string, size: number): string | undefined {
   return fitsTar({ name, size }) ? undefined : 'its name is too long, or it is too large'
 }
 
-/** `before` are those that are packed already. */
+/** Returns why a configuration file is left out. `before` counts the files that are packed already. */
 function whyNoConfig(size: number, before: { files: number; bytes: number }): string | undefined {
   if (size > longestConfig) return `it is longer than ${mebibytes(longestConfig)}`
   if (before.files >= mostConfigs) return `there are more than ${mostConfigs} files of the configuration`
@@ -153,7 +153,7 @@ function mebibytes(bytes: number): string {
   return `${bytes / 1024 / 1024} MiB`
 }
 
-/** Names may hold what a terminal would obey. */
+/** Names a file that was left out, with control characters escaped. */
 function leftOut(name: string, why: string): string {
   return `${isPlainName(name.replace(/\/$/, '')) ? name : JSON.stringify(name)}: ${why}`
 }
@@ -208,7 +208,7 @@ export function manifestOf(text: string): Manifest {
       'config',
       `the backup has format ${format}; this version knows up to ${backupFormat}: install a newer version of benchd`,
     )
-  // Each issue takes many times the memory of what it is about.
+  // Each issue takes many times the memory of its value.
   const checked = v.safeParse(Manifest, value, { abortEarly: true })
   if (!checked.success) throw new LabError('storage', `the ${manifestName} of the archive is not as benchd writes it; take another archive`)
   return checked.output

@@ -1,17 +1,17 @@
-// The files of a data folder that go into a backup, and which of them belong together in a restore.
+// The files of a data folder that go into a backup, and the kinds that a restore treats together.
 
 /**
- * `setup`: what people have put in, and what was learned of how long things take. `runs`: what ran, what became of it, what stands open, and
- * where its labware is. `bench`: what is so of the instruments at this moment, and what was asked for once and for all.
+ * `setup`: what people have entered, and learned durations. `runs`: open and ended runs, and
+ * the places of labware. `bench`: the present state of the instruments, and requests that must not be repeated.
  */
 export type Kind = 'setup' | 'keys' | 'runs' | 'bench' | 'events' | 'audit'
 
 /**
- * Names the history of the event log for the lab. No backup holds it, and a restore takes it away: what is restored is another history.
+ * The file with the epoch of the event log. No backup holds it, and a restore removes it, because a restored log is another history.
  */
 export const epochFile = 'fleet.json'
 
-/** Folders of which nothing is packed; a `before-restore-…` is another. */
+/** Folders that are not packed; neither is a `before-restore-…`. */
 const leftOut = ['backups/', 'swap/']
 const beforeRestore = 'before-restore-'
 
@@ -24,43 +24,43 @@ const kinds: readonly (readonly [RegExp, Kind])[] = [
   [/^(latches\.json(\.bak)?|leases\.json(\.bak)?|runs\.jsonl|idempotency\.jsonl|operations\.jsonl)$/, 'bench'],
 ]
 
-/** Half made, put aside, or worth nothing elsewhere. */
+/** Temporary files, files that were set aside, and files without a use on another computer. */
 const passing = /(\.tmp|\.sock|\.torn|\.newer|\.corrupt-[^/]*)$|^notify\.jsonl$|^(starts|event_ids|fleet)\.json(\.bak)?$/
 
 /**
- * undefined for what no version has ever packed; `unknown` for a file that is none of benchd's, a `.bashrc` as an example: older versions
- * packed it, this one neither packs it nor puts it back. A folder has a slash at its end.
+ * Returns the kind of a file or, with a slash at its end, a folder: undefined for one that no version has packed; `unknown` for a file that is not benchd's, such as `.bashrc`. Older versions
+ * packed such files; this one neither packs nor restores them.
  */
 export function kindOf(name: string): Kind | 'unknown' | undefined {
   if (passing.test(name) || name.startsWith(beforeRestore) || leftOut.some((folder) => `${name}/`.startsWith(folder))) return undefined
   return kinds.find(([pattern]) => pattern.test(name))?.[1] ?? 'unknown'
 }
 
-/** Whether version control, package managers or shells keep it beside a topology, and secrets in it. A folder has a slash at its end. */
+/** Whether version control, package managers or shells keep the file beside topologies, possibly with secrets. A folder has a slash at its end. */
 export function isOfTools(name: string): boolean {
   return /(^|\/)(\.[^/]*|node_modules)(\/|$)/.test(name)
 }
 
-/** The limits of a reader, in bytes: a maker packs no more. The configuration is read into memory. */
+/** The most bytes of the configuration, which a restore reads into memory; a backup packs no more. */
 export const longestConfig = 4 * 1024 * 1024
 export const longestConfigs = 16 * 1024 * 1024
 export const mostConfigs = 1000
-/** The largest number of files. */
+/** The most files. */
 export const mostFiles = 20_000
-/** The longest list at the end, in bytes. */
+/** The most bytes of the manifest. */
 export const longestManifest = 8 * 1024 * 1024
 
-/** The folder that keeps what a restore of that moment has replaced. */
+/** Returns the folder for the files that a restore at that moment replaces. */
 export function beforeRestoreName(at: Date): string {
   return beforeRestore + stampOf(at)
 }
 
-/** `20261120T171530Z`. */
+/** Formats a moment as `20261120T171530Z`. */
 export function stampOf(at: Date): string {
   return at.toISOString().replace(/\.\d+/, '').replace(/[-:]/g, '')
 }
 
-/** Unix seconds of such a stamp. */
+/** Parses such a stamp to Unix seconds. */
 export function momentOf(stamp: string): number {
   return Date.parse(stamp.replace(/^(....)(..)(..T..)(..)(..Z)$/, '$1-$2-$3:$4:$5')) / 1000
 }

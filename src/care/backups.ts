@@ -1,4 +1,4 @@
-// The backups in the data folder: one a day by itself, others when somebody asks; the newest seven of each are kept.
+// The backups in the data folder: one each day, and others on request. The newest seven of both kinds are kept.
 
 import * as v from 'valibot'
 import { LabError, messageOf } from '../errors.ts'
@@ -32,19 +32,19 @@ export const MadeBackup = v.strictObject({
 })
 export type MadeBackup = v.InferOutput<typeof MadeBackup>
 
-/** `keep: false` for one that is taken away and deleted at once: no older one goes for it. */
+/** `keep: false` for a backup that is copied away and deleted at once, for which no older one is removed. */
 export type Making = BackupContents & { keep?: boolean }
 
 const pattern = /^(daily|asked)-(\d{8}T\d{6}Z)(-keys)?(-events)?\.tar\.gz$/
 const keptBackups = 7
 const day_ms = 86_400_000
-/** After the start: a service that breaks off at once packs nothing. */
+/** The delay after the start, so that a service that soon crashes packs nothing. */
 const first_ms = 60_000
-/** After one that failed, and for a clock that seems to be wrong. */
+/** The delay after a failure, and while the clock seems wrong. */
 const again_ms = 3_600_000
 const mostWaiting = 4
 
-type Options = {
+type BackupsOptions = {
   sources: Sources
   log: Log
   report: Report
@@ -68,7 +68,7 @@ export class Backups {
   readonly #closing = new AbortController()
   #failed: string | undefined
 
-  constructor({ sources, log, report, clock = systemClock, now = Date.now, room = () => roomOn(sources.data_dir) }: Options) {
+  constructor({ sources, log, report, clock = systemClock, now = Date.now, room = () => roomOn(sources.data_dir) }: BackupsOptions) {
     this.#sources = sources
     this.#folder = `${sources.data_dir}/backups`
     this.#log = log
@@ -78,54 +78,54 @@ export class Backups {
     this.#room = room
   }
 
-  /** Makes the daily one from now on: a day after the last, and soon if that is longer ago. What a kill left half made goes. */
+  /** Makes the daily backup from now on: a day after the last one, or soon. Removes backups that a kill left incomplete. */
   async start(): Promise<void> {
     await mustBeFolder(this.#folder, this.#report)
     for (const name of (await namesIn(this.#folder)).filter((one) => one.endsWith('.tmp'))) await removeFile(`${this.#folder}/${name}`)
     await this.#plan(again_ms)
   }
 
-  /** The reason why there is no daily backup of today; undefined while all is well. */
+  /** Says why the daily backup of today is missing; undefined if it is there. */
   get trouble(): string | undefined {
     return this.#failed
   }
 
-  /** The newest first. */
+  /** Lists the backups, the newest first. */
   async list(): Promise<Backup[]> {
     const found = await Promise.all((await namesIn(this.#folder)).map((name) => this.#backup(name)))
     return found.filter((backup) => backup !== undefined).sort((a, b) => b.made_at - a.made_at)
   }
 
-  /** Rejects with `not_found`. */
+  /** Finds a backup by its name. Rejects with `not_found`. */
   async get(wanted: string): Promise<Backup> {
     const backup = (await this.list()).find(({ name }) => name === wanted)
     if (!backup) throw new LabError('not_found', `there is no backup ${JSON.stringify(wanted)}; the list of backups tells which there are`)
     return backup
   }
 
-  /** The bytes of one that is there. */
+  /** Yields the bytes of a backup. */
   read({ name }: Backup): AsyncGenerator<Uint8Array> {
     return bytesOf(`${this.#folder}/${name}`)
   }
 
-  /** Rejects with `storage`, also where the disk is nearly full. */
+  /** Makes a backup. Rejects with `storage`, also on a nearly full disk. */
   make({ keep = true, ...wanted }: Making): Promise<MadeBackup> {
     return this.#queue.run(() => this.#make('asked', wanted, keep))
   }
 
-  /** Rejects with `not_found`. */
+  /** Removes a backup. Rejects with `not_found`. */
   remove(name: string): Promise<void> {
     return this.#queue.run(async () => removeFile(`${this.#folder}/${(await this.get(name)).name}`))
   }
 
-  /** Makes no more, and gives up the one under way. */
+  /** Makes no more backups, and aborts the one under way. */
   async close(): Promise<void> {
     this.#closing.abort(new LabError('stopping', 'the service is stopping and makes no backup; ask again when it is back'))
     this.#cancel()
     await this.#queue.run(async () => {})
   }
 
-  /** With a backup of a time to come the clock was wrong when that was made, or is so now: then a time server has `patience_ms` to set it. */
+  /** Schedules the next daily backup. If one has a time in the future, the clock was or is wrong, and a time server has `patience_ms` to set it. */
   async #plan(patience_ms: number): Promise<void> {
     const last = (await this.list()).find(({ is_daily }) => is_daily)
     const age_ms = last ? this.#now() - last.made_at * 1000 : day_ms
@@ -164,7 +164,7 @@ export class Backups {
     return { ...backup, left_out }
   }
 
-  /** Packed it is smaller, but how much is not known before. */
+  /** Throws if the disk has no room for the unpacked size; the packed size is not known before. */
   async #mustHaveRoom(wanted: BackupContents): Promise<void> {
     const { sizeOfBackup } = await packer()
     const [room, bytes] = [await this.#room(), await sizeOfBackup(this.#sources, wanted)]
@@ -175,7 +175,7 @@ export class Backups {
     )
   }
 
-  /** Two of one second have different names all the same. */
+  /** Returns a name that is free, also for two backups in one second. */
   async #freeName(why: string, { with_keys, with_events }: BackupContents): Promise<{ name: string; at: Date }> {
     const taken = new Set((await namesIn(this.#folder)).map((name) => pattern.exec(name)?.[2]))
     let at = new Date(this.#now())
@@ -183,7 +183,7 @@ export class Backups {
     return { name: `${why}-${stampOf(at)}${with_keys ? '-keys' : ''}${with_events ? '-events' : ''}.tar.gz`, at }
   }
 
-  /** Never the one that was just made, whatever the clock says. Those of a time to come were made before, while the clock was wrong: they go first. */
+  /** Removes old backups, never the one that was just made. Those with a time in the future were made with a wrong clock, and are removed first. */
   async #forgetOld({ name: newest, is_daily, made_at }: Backup): Promise<void> {
     const others = (await this.list()).filter((backup) => backup.is_daily === is_daily && backup.name !== newest)
     const [before, ahead] = [others.filter((other) => other.made_at <= made_at), others.filter((other) => other.made_at > made_at)]
@@ -198,7 +198,7 @@ export class Backups {
   }
 }
 
-/** Not needed at the start of the service. */
+/** Loads the packer when it is first needed. */
 function packer(): Promise<typeof import('./backup.ts')> {
   return import('./backup.ts')
 }

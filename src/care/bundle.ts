@@ -1,5 +1,5 @@
-// A bundle for a support mail: what helps to understand a bench from afar, in one archive, with a page that says what is in it. No secret
-// is: keys, their hashes and passwords are taken out of every text that goes in.
+// A support bundle: the information that helps to understand a bench remotely, in one archive with a table of contents. It holds no secrets:
+// keys, their hashes and passwords are removed from every text.
 
 import { type Part, pack, packedBytes } from '../kit/archive.ts'
 import { indented, parseJsonWithComments } from '../kit/json.ts'
@@ -7,21 +7,21 @@ import { indented, parseJsonWithComments } from '../kit/json.ts'
 /** A file of the bundle. */
 export type BundleFile = {
   name: string
-  /** For people. */
+  /** The description of the file for people. */
   what: string
   text: string
 }
 
 export type Bundle = {
   pieces: readonly BundleFile[]
-  /** The parts that could not be had, each with the reason. */
+  /** The parts that are missing, each with the reason. */
   missing: readonly { name: string; why: string }[]
 }
 
 const hidden = '(taken out)'
 const secretNames = /key|secret|token|passw|credential|auth/i
 
-/** Packs it. Rejects with `storage`; then there is no such file. */
+/** Packs the bundle into a file. Rejects with `storage`, and leaves no file then. */
 export function writeBundle(path: string, bundle: Bundle, at: Date): Promise<void> {
   return pack(path, partsOf(bundle, at))
 }
@@ -30,7 +30,7 @@ export function bundleName(at: Date): string {
   return `benchd-bundle-${at.toISOString().replace(/[-:]|\.\d+/g, '')}.tar.gz`
 }
 
-/** Packs it in memory: a full disk is one of the reasons to want it. */
+/** Packs the bundle in memory, because the disk may be full. */
 export function packedBundle(bundle: Bundle, at: Date): Promise<Uint8Array> {
   return packedBytes(partsOf(bundle, at))
 }
@@ -41,7 +41,7 @@ function partsOf({ pieces, missing }: Bundle, at: Date): Part[] {
   return [readme, ...clean.map(({ name, text }) => ({ name, text }))]
 }
 
-/** The page at the front. */
+/** Writes the table of contents. */
 export function contentsOf({ pieces, missing }: Bundle, at: Date): string {
   const width = Math.max(0, ...[...pieces, ...missing].map(({ name }) => name.length)) + 2
   return [
@@ -55,12 +55,12 @@ export function contentsOf({ pieces, missing }: Bundle, at: Date): string {
   ].join('\n')
 }
 
-/** A configuration without its comments, and without what its names call a secret. Throws `invalid` for what is no JSON. */
+/** Returns a configuration without comments and without the values of members that are named as secrets. Throws `invalid` for text that is not JSON. */
 export function configWithoutSecrets(text: string, origin: string): string {
   return indented(hiddenSecrets(parseJsonWithComments(text, origin)))
 }
 
-/** A value as JSON has it, without what its names call a secret. */
+/** Returns a JSON value without the values of members that are named as secrets. */
 export function hiddenSecrets(config: unknown): unknown {
   const hide = (name: string, value: unknown) => {
     if (secretNames.test(name) && typeof value !== 'object') return hidden
@@ -69,15 +69,15 @@ export function hiddenSecrets(config: unknown): unknown {
   return JSON.parse(JSON.stringify(config, hide))
 }
 
-/** Keyed by the names of members of a configuration, whose values hold secrets under no such name. */
+/** Keyed by name of a member that contains secrets under other names: the function that removes them. */
 const hiders: Record<string, (value: unknown) => unknown> = { notify: withoutAddresses, command: withoutArguments }
 
-/** The arguments of a bridge's program can be tokens and passwords. */
+/** Removes the arguments of a bridge's program, which can be tokens and passwords. */
 function withoutArguments(command: unknown): unknown {
   return Array.isArray(command) && command.length > 1 ? [command[0], hidden] : command
 }
 
-/** The path of a webhook's address and its headers are what lets one write there. */
+/** Removes the paths and headers of webhooks, which give access to them. */
 function withoutAddresses(notify: unknown): unknown {
   if (!Array.isArray(notify)) return hidden
   return notify.map(({ on, format, every_s }) => ({ url: hidden, on, format, headers: hidden, every_s }))
@@ -91,7 +91,7 @@ const secrets: readonly (readonly [RegExp, string])[] = [
   [/(\/\/)[^\s/@"]+:[^\s/@"]+@/g, `$1${hidden}@`],
 ]
 
-/** The text without keys of ours, their hashes, private keys, and passwords in addresses. */
+/** Removes API keys, their hashes, private keys, and passwords in addresses from a text. */
 export function withoutSecrets(text: string): string {
   return secrets.reduce((clean, [pattern, instead]) => clean.replace(pattern, instead), text)
 }

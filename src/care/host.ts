@@ -1,29 +1,29 @@
-// The facts about the computer that a service runs on, from its files alone: whether its clock is set, its power good, its
-// processor cool and its disk roomy. All of it can be read by a user without rights, under the hardening of the unit too.
+// The facts about the computer of the service, from its files alone: whether its clock is set, its power good, its
+// processor cool and its disk large enough. An unprivileged user can read all of them, also under the hardening of the unit.
 
 import { HostFiles, roomOn } from '../kit/host_files.ts'
 
-/** null where this computer cannot tell. */
+/** A fact is null if this computer cannot tell. */
 export type HostFacts = {
   clock_synced: boolean | null
   /** Whether the voltage was too low in the last two seconds. */
   under_voltage: boolean | null
-  /** °C, and what is too hot for this processor. */
+  /** The temperature in °C, and the one that is too hot for this processor. */
   temperature: { celsius: number; hot: number } | null
   /** The space of the file system of the data folder, in bytes. */
   room: Room | null
-  /** The wall clock less the monotonic one: it changes when somebody sets the clock, and when the computer slept. */
+  /** The wall clock minus the monotonic clock, which changes when the clock is set or the computer sleeps. */
   wall_ahead_ms: number
 }
 export type Room = { free: number; total: number }
 
 export interface Host {
   look(): Promise<HostFacts>
-  /** Alone, for who wants to know it more often. */
+  /** Reads this fact alone, for frequent checks. */
   underVoltage(): Promise<boolean | null>
 }
 
-/** `root` is a folder laid out like a computer, for trying things. */
+/** `root` is a folder with the file system of a computer, for tests. */
 export function thisHost({ data_dir, root = '' }: { data_dir: string; root?: string }): Host {
   const files = new HostFiles(root)
   return {
@@ -40,19 +40,19 @@ export function thisHost({ data_dir, root = '' }: { data_dir: string; root?: str
   }
 }
 
-/** A computer of which nothing is known. */
+/** A computer without any known fact. */
 export const unknownHost: Host = {
   look: async () => ({ clock_synced: null, under_voltage: null, temperature: null, room: null, wall_ahead_ms: 0 }),
   underVoltage: async () => null,
 }
 
-/** Board and kernel, for people. */
+/** Reads board and kernel, for people. */
 export async function boardOf(files: HostFiles): Promise<{ model: string | null; kernel: string | null }> {
   const [model, kernel] = await Promise.all([files.text('/proc/device-tree/model'), files.text('/proc/sys/kernel/osrelease')])
   return { model: model?.replaceAll('\0', '') ?? null, kernel: kernel ?? null }
 }
 
-/** Less than this is scarce, and less than that nearly nothing: a part of the disk, but a large disk need not keep so much. */
+/** The free space that is scarce, and that is nearly none: a share of the disk, and bytes that suffice on a large disk. */
 const scarce = { part: 0.1, bytes: 10e9 }
 const nearlyNone = { part: 0.02, bytes: 2e9 }
 
@@ -63,7 +63,7 @@ export function levelOf({ free, total }: Room): RoomLevel {
   return isLess(nearlyNone) ? 'nearly none' : isLess(scarce) ? 'scarce' : 'enough'
 }
 
-/** `9.5 % (3 GB of 32 GB)`. */
+/** Formats the free space as `9.5 % (3 GB of 32 GB)`. */
 export function roomInWords({ free, total }: Room): string {
   const part = total > 0 ? (100 * free) / total : 0
   return `${part < 10 ? part.toFixed(1) : Math.round(part)} % (${gigabytes(free)} of ${gigabytes(total)})`
@@ -74,15 +74,15 @@ function gigabytes(bytes: number): string {
 }
 
 /**
- * timesyncd has its folder for as long as it runs, and in it that file once it has set the clock (systemd-timesyncd.service(8)). Of
- * other programs that set clocks the files say nothing: adjtimex(2) would, which Node has not and `ProtectClock=` forbids.
+ * Reads whether timesyncd has set the clock: it has its folder while it runs, and the file in it after a synchronization (systemd-timesyncd.service(8)). For
+ * other programs no file tells; adjtimex(2) would, but Node lacks it and `ProtectClock=` forbids it.
  */
 async function clockSynced(files: HostFiles): Promise<boolean | null> {
   if (await files.has('/run/systemd/timesync/synchronized')) return true
   return (await files.has('/run/systemd/timesync')) ? false : null
 }
 
-/** The driver asks the firmware every two seconds what was since, and shows the last answer only (raspberrypi-hwmon.c of the kernel). */
+/** Reads the alarm of the kernel driver (raspberrypi-hwmon.c), which asks the firmware every two seconds and shows only the last answer. */
 async function underVoltage(files: HostFiles): Promise<boolean | null> {
   const sensor = (await sensorsIn(files)).get('rpi_volt')
   const alarm = sensor && (await files.text(`${sensor}/in0_lcrit_alarm`))
@@ -90,8 +90,8 @@ async function underVoltage(files: HostFiles): Promise<boolean | null> {
 }
 
 /**
- * Temperatures of the processor, by its sensor, from which on it is too hot. A Raspberry Pi begins to slow down at 80 °C; processors of
- * other computers are made for more, and run there.
+ * Keyed by sensor of the processor: the temperature from which it is too hot. A Raspberry Pi throttles at 80 °C; processors of
+ * other computers are made for more.
  */
 const hotAt: Record<string, number> = {
   'cpu-thermal': 80,
@@ -106,7 +106,7 @@ async function temperatureOf(files: HostFiles): Promise<HostFacts['temperature']
   for (const { kind, file } of [...(await thermalZones(files)), ...(await thermometers(files))]) {
     const hot = hotAt[kind]
     const celsius = Number((await files.text(file)) ?? Number.NaN) / 1000
-    // A sensor that is switched off says 0, or something below the coldest place on earth.
+    // A sensor that is switched off reports 0, or an impossibly low temperature.
     if (hot !== undefined && Number.isFinite(celsius) && celsius > -90 && celsius !== 0) return { celsius, hot }
   }
   return null
@@ -128,7 +128,7 @@ async function thermometers(files: HostFiles): Promise<{ kind: string; file: str
   return known.map((kind) => ({ kind, file: `${sensors.get(kind)}/temp1_input` }))
 }
 
-/** The folder of each sensor by its name, of the first where two have one name: the numbers of the folders are others after each start. */
+/** Finds the folder of each sensor by its name, of the first if two share it. The numbers of the folders change with each boot. */
 async function sensorsIn(files: HostFiles): Promise<ReadonlyMap<string, string>> {
   const folders = (await files.names('/sys/class/hwmon')).map((entry) => `/sys/class/hwmon/${entry}`)
   const named = await Promise.all(folders.map(async (folder) => [(await files.text(`${folder}/name`)) ?? '', folder] as const))

@@ -1,4 +1,4 @@
-// Watches the computer under the service: a word for `/health` for each thing that is not well, and an incident when it begins.
+// Watches the computer of the service: each problem is a word in `/health`, and an incident when it begins.
 
 import type { IncidentCategory, NewIncident } from '../events/incidents.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -6,31 +6,31 @@ import { type Host, type HostFacts, levelOf, roomInWords } from './host.ts'
 
 type HostReason = 'clock' | 'disk' | 'under_voltage' | 'temperature'
 
-/** Reports a trouble to people. */
+/** Reports a problem to people. */
 type Tell = (category: IncidentCategory, message: string, more: Pick<NewIncident, 'severity' | 'detail'>) => void
 
-type Options = {
+type HostWatchOptions = {
   host: Host
   clock: Clock
   tell: Tell
-  /** Whether the event log says by itself that the wall clock stands behind it. */
+  /** Whether the event log itself reports that the wall clock is behind it. */
   isBehindLog(): boolean
 }
 
 const look_ms = 60_000
-/** The kernel asks the board at the same interval: a dip of the voltage shows for so long and no longer. */
+/** The interval of the power check, equal to that of the kernel driver, which shows a dip of the voltage for only that long. */
 const lookAtPower_ms = 2000
-/** The time for which the same trouble is not reported again. */
+/** The time for which the same problem is not reported again. */
 const again_ms = 3_600_000
-/** A clock that is kept in step is never moved by so much at once. */
+/** A jump of the clock in ms that synchronization never makes. */
 const step_ms = 1000
 
 type Trouble = {
   category: IncidentCategory
   isThere(facts: HostFacts): boolean
-  /** For so long it is nothing yet. */
+  /** The time that a problem must last before it counts. */
   settles_ms: number
-  /** For so long it is kept in mind: who asks once a minute shall not miss a dip of two seconds. */
+  /** The time for which it is shown after its end, so that a client that asks once a minute does not miss a dip of two seconds. */
   stays_ms: number
   words(facts: HostFacts): string
 }
@@ -39,7 +39,7 @@ const troubles: Record<HostReason, Trouble> = {
   clock: {
     category: 'CLOCK',
     isThere: ({ clock_synced }) => clock_synced === false,
-    // At start there is no network yet.
+    // At boot there is no network yet.
     settles_ms: 300_000,
     stays_ms: 0,
     words: () =>
@@ -71,7 +71,7 @@ const troubles: Record<HostReason, Trouble> = {
   },
 }
 
-/** The report of a full disk before anybody has looked; also of a quota or a lack of inodes, which no look shows. */
+/** The report of a refused write before the next check; also of a quota or a lack of inodes, which no check shows. */
 const fullDisk: Trouble = {
   ...troubles.disk,
   isThere: () => true,
@@ -79,35 +79,35 @@ const fullDisk: Trouble = {
 }
 
 export class HostWatch {
-  readonly #options: Options
-  readonly #states = new Map<HostReason, State>()
+  readonly #options: HostWatchOptions
+  readonly #states = new Map<HostReason, TroubleTimes>()
   #facts: HostFacts | undefined
   #ended = false
   #cancels: (() => void)[] = [() => {}, () => {}]
 
-  constructor(options: Options) {
+  constructor(options: HostWatchOptions) {
     this.#options = options
     for (const reason of Object.keys(troubles) as HostReason[]) this.#states.set(reason, {})
   }
 
-  /** The facts of the last look; undefined before the first. */
+  /** The facts of the last check; undefined before the first. */
   get facts(): HostFacts | undefined {
     return this.#facts
   }
 
-  /** A word for each thing that is not well. */
+  /** A word for each problem. */
   get reasons(): HostReason[] {
     const now = this.#options.clock.now()
     return [...this.#states].filter(([reason, state]) => isActive(state, troubles[reason], now)).map(([reason]) => reason)
   }
 
-  /** Looks now, and again until it is closed. */
+  /** Checks now, and again until `close`. */
   async start(): Promise<void> {
     await this.#look()
     if (this.#facts?.under_voltage !== null) this.#again(1, lookAtPower_ms, () => this.#lookAtPower())
   }
 
-  /** Reports that a write was refused for want of room, without waiting for the next look, which judges anew. */
+  /** Reports a write that was refused for lack of room at once; the next check judges anew. */
   refusedForRoom(): void {
     if (!this.#ended && this.#facts) this.#judge('disk', this.#facts, fullDisk)
   }
@@ -158,7 +158,7 @@ export class HostWatch {
     this.#options.tell(trouble.category, trouble.words(facts), { severity: 'WARNING', detail: { reason } })
   }
 
-  /** A log that is ahead of a clock that was set back reports that with its next event, and is not reported here as well. */
+  /** Reports a jump of the clock, unless the event log reports with its next event that the clock was set back. */
   #compareClocks(before: HostFacts, facts: HostFacts): void {
     const step = facts.wall_ahead_ms - before.wall_ahead_ms
     if (Math.abs(step) <= step_ms || this.#options.isBehindLog()) return
@@ -171,10 +171,10 @@ export class HostWatch {
   }
 }
 
-/** When the trouble began without a break, when it was last seen, when it was last reported; monotonic ms. */
-type State = { since?: number | undefined; last?: number; reported?: number }
+/** The times, in monotonic ms, at which the problem began without a break, was last seen, and was last reported. */
+type TroubleTimes = { since?: number | undefined; last?: number; reported?: number }
 
-function isActive({ since, last }: State, { settles_ms, stays_ms }: Trouble, now: number): boolean {
+function isActive({ since, last }: TroubleTimes, { settles_ms, stays_ms }: Trouble, now: number): boolean {
   if (since === undefined || last === undefined || last - since < settles_ms) return false
   return stays_ms === 0 || now - last < stays_ms
 }

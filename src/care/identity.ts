@@ -1,4 +1,4 @@
-// The identity that an instrument reports, compared with the one in the configuration. Only questions are sent, and nothing moves.
+// Compares the identity that an instrument reports with the configuration. Only questions are sent, and nothing moves.
 
 import { type Attached, attached, type LineTransport } from '../../drivers/attach.ts'
 import type { AnyDriver } from '../../drivers/driver.ts'
@@ -9,33 +9,33 @@ import type { Identity } from '../devices/device.ts'
 import { LabError } from '../errors.ts'
 import { type Clock, sleep, systemClock } from '../kit/clock.ts'
 
-/** Some instruments are deaf for a while when their port was opened. */
+/** The time limit; some instruments are deaf for a while after their port was opened. */
 const patience_ms = 10_000
 
-/** The members that are known are what it must say. */
+/** The configured identity, of which known members must match. */
 type Taught = { [Member in keyof Identity]?: string | null | undefined }
 
-/** The instrument answers, and not as one of its driver does. */
+/** The error of an instrument whose answers are not those of its driver. */
 export class WrongInstrument extends LabError {
   constructor(message: string, options?: { cause: unknown }) {
     super('device_failed', message, options)
   }
 }
 
-/** Bytes of an answer that are kept to tell whose it is, and characters of it that a sentence quotes. */
+/** Bytes that are kept of an answer to recognize its driver, and characters that a sentence quotes. */
 const mostHeard = 4096
 const mostQuoted = 40
 
-/** Asks the instrument on a port of this computer or of a box, as `askOnce` does. Pins would be driven by being opened. */
+/** Identifies the instrument on a serial port of this computer or of a box, as `askOnce` does. */
 export async function askWhoItIs(device: { driven_by: AnyDriver; settings: unknown; transport: LineTransport }): Promise<Identity | null> {
   const { driven_by, settings, transport } = device
   return askOnce(attached(driven_by, { transport, settings, clock: systemClock, hardware: thisComputer() }), driven_by, systemClock)
 }
 
 /**
- * Opens the link, asks, and closes it again. null when the instrument cannot be asked without moving it. Rejects when it does not answer, and with
- * `WrongInstrument` when it answers as no instrument of the driver does. Only the driver's own questions are sent: one of another driver may be an
- * order to this instrument.
+ * Opens the link, asks, and closes it. Resolves with null if the instrument cannot be asked without moving it. Rejects without an answer, and with
+ * `WrongInstrument` for answers that no instrument of the driver gives. Only the driver's own questions are sent, since one of another driver may be a
+ * command to this instrument.
  */
 export async function askOnce({ device, link }: Attached, driver: AnyDriver, clock: Clock): Promise<Identity | null> {
   const deaf_ms = 'deaf_s' in driver ? (driver.deaf_s ?? 0) * 1000 : 0
@@ -61,12 +61,12 @@ export async function askOnce({ device, link }: Attached, driver: AnyDriver, clo
   }
 }
 
-/** Whether what was heard shows an instrument of the driver. Silence speaks against none. */
+/** Whether the received bytes can be from an instrument of the driver; silence can. */
 function isOf(driver: AnyDriver, heard: string): boolean {
   return heard === '' || (signatureOf(driver)?.test(heard) ?? true)
 }
 
-/** The error of an instrument that answers as none of the driver does. It names the drivers whose instruments answer so. */
+/** Makes the error of a wrong instrument, naming the drivers that its answers fit. */
 async function wrong(heard: string, cause?: unknown): Promise<WrongInstrument> {
   const fitting: string[] = []
   for (const name of driverNames) {
@@ -84,19 +84,19 @@ function signatureOf(driver: AnyDriver): RegExp | undefined {
   return 'signature' in driver ? driver.signature : undefined
 }
 
-/** Words the differences to the identity in the configuration: `serial number "4712" instead of "4711"`. */
+/** Lists the differences from the configured identity, such as `serial number "4712" instead of "4711"`. */
 export function differences(says: Identity, taught: Taught): string[] {
   return (Object.keys(says) as (keyof Identity)[])
     .filter((member) => typeof taught[member] === 'string' && says[member] !== taught[member])
     .map((member) => `${member.replace('_', ' ')} ${JSON.stringify(says[member])} instead of ${JSON.stringify(taught[member])}`)
 }
 
-/** The members that are worth storing: firmware is renewed, and the instrument is the same. */
+/** Returns the members to store in the configuration, without the firmware, which may be updated. */
 export function worthTeaching({ model, serial_number }: Identity): Taught {
   return { ...(model !== null && { model }), ...(serial_number !== null && { serial_number }) }
 }
 
-/** `BioShake 3000-T elm, serial number 4711, firmware 1.8.2`. */
+/** Formats an identity as `BioShake 3000-T elm, serial number 4711, firmware 1.8.2`. */
 export function identityInWords({ model, serial_number, firmware_version }: Identity): string {
   const words = [model, serial_number && `serial number ${serial_number}`, firmware_version && `firmware ${firmware_version}`]
   return words.filter(Boolean).join(', ') || 'nothing of itself'

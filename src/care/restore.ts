@@ -1,5 +1,5 @@
-// Putting a backup back: looked through to its last byte first, then all of the state that is to change is changed together, or none.
-// What was there before is kept in a folder of its own.
+// Restores a backup: verifies the whole archive first, then changes all of the state together, or none.
+// The replaced files are kept in a folder.
 
 import { createHash } from 'node:crypto'
 import { LabError } from '../errors.ts'
@@ -23,33 +23,33 @@ import {
   mostFiles,
 } from './backup_files.ts'
 
-/** Which parts of a backup take the place of what is here; what is not here is taken in any case, but for keys. */
+/** The parts of a backup that replace existing files. Missing files are restored in any case, except keys. */
 export type Parts = {
-  /** Puts back also the runs, and the events if the backup has them. */
+  /** Whether to restore the runs too, and the events if the backup has them. */
   all: boolean
   keys: boolean
 }
 
 export type FileChange = {
-  /** Below the data folder. */
+  /** The path below the data folder. */
   name: string
   change: 'added' | 'replaced' | 'the same' | 'taken away' | 'left alone'
 }
 
-/** A backup that is whole. */
+/** A verified backup. */
 export type Opened = {
   manifest: Manifest
-  /** Keyed by their names below the folder of the configuration: `config.json`, `topologies/…`. */
+  /** Keyed by name below the folder of the configuration: `config.json`, `topologies/…`. */
   config: ReadonlyMap<string, Buffer>
-  /** Names in the archive that are none of a backup of this version, and not put back. */
+  /** Names in the archive that this version does not restore. */
   passed_over: readonly string[]
   archive: Archive
 }
 
-/** The room that stays free on the disk. */
+/** The bytes that a restore leaves free on the disk. */
 const spare_bytes = 4 * 1024 * 1024
 
-/** Reads it through, and holds every file against the list. Rejects with `storage` for what is damaged or no backup, `config` for a newer one. */
+/** Reads the archive and checks every file against the manifest. Rejects with `storage` for damage or another kind of file, `config` for a newer format. */
 export async function openBackup(path: string): Promise<Opened> {
   const archive = await Archive.open(path)
   try {
@@ -70,12 +70,12 @@ export async function openBackup(path: string): Promise<Opened> {
   }
 }
 
-/** The content of an archive. */
+/** Collects the content of an archive while it is read. */
 class Looked {
   readonly found = new Map<string, Packed>()
   readonly config = new Map<string, Buffer>()
   readonly passedOver: string[] = []
-  /** The size of the configuration files, which are held in memory. */
+  /** The bytes of the configuration files, which are kept in memory. */
   #bytes = 0
 
   async at(file: TarFile, content: AsyncIterable<Uint8Array>): Promise<void> {
@@ -99,7 +99,7 @@ class Looked {
   }
 }
 
-/** Returns whether it is a file of a backup; throws where no version would have packed it. */
+/** Returns whether the file belongs to a backup. Throws for one that no version would have packed. */
 function mustBelong(name: string): boolean {
   const kind = name.startsWith(stateFolder) ? kindOf(name.slice(stateFolder.length)) : undefined
   const isConfig = name === `${configFolder}config.json` || name.startsWith(`${configFolder}topologies/`)
@@ -133,7 +133,7 @@ export async function planOf({ manifest }: Pick<Opened, 'manifest'>, data_dir: s
   const kindsHere = new Set([...here].map(kindOf))
   const isTaken = (name: string) => {
     const kind = kindOf(name) as Kind
-    // Keys let people in, on a machine that has none too.
+    // Keys grant access, also on a computer without any.
     return mayReplace(kind, manifest, parts) || (kind !== 'keys' && !kindsHere.has(kind))
   }
   const changes = [...new Set([...packed.keys(), ...here])].sort().map(async (name): Promise<FileChange> => {
@@ -150,7 +150,7 @@ function isKnown(name: string): boolean {
   return kind !== undefined && kind !== 'unknown'
 }
 
-/** Whether what is here of a kind gives way. What is so of the bench at this moment, and who did what, never does. */
+/** Whether existing files of a kind are replaced. The state of the bench and the audit trail never are. */
 function mayReplace(kind: Kind, { with_keys, with_events }: Manifest, { all, keys }: Parts): boolean {
   if (kind === 'setup') return true
   if (kind === 'keys') return keys && with_keys
@@ -159,8 +159,8 @@ function mayReplace(kind: Kind, { with_keys, with_events }: Manifest, { all, key
 }
 
 /**
- * Carries the plan out, under the lock of the folder. Returns the folder below the data folder that keeps what was there; undefined when
- * nothing had to be changed. Rejects with `storage`; nothing has changed then.
+ * Carries the plan out, under the lock of the folder. Returns the folder below the data folder with the replaced files; undefined if
+ * nothing had to be changed. Rejects with `storage`, and has changed nothing then.
  */
 export async function restore(
   { archive, manifest }: Pick<Opened, 'archive' | 'manifest'>,
@@ -172,7 +172,7 @@ export async function restore(
   const put = new Set([...named('added'), ...named('replaced')])
   const take = named('taken away')
   if (put.size === 0 && take.length === 0) return undefined
-  // The generation before would be read in the place of a file that is gone.
+  // The .bak of a removed file would be read in its place.
   take.push(...[epochFile, `${epochFile}.bak`].filter((name) => exists(`${data_dir}/${name}`)))
   const sizes = new Map(manifest.files.map(({ name, size, sha256 }) => [name, { size, sha256 }]))
   await mustHaveRoom(
@@ -187,7 +187,7 @@ export async function restore(
       if (!put.has(name.slice(stateFolder.length)) || !name.startsWith(stateFolder)) for await (const _ of hashed);
       else {
         await transaction.put(name.slice(stateFolder.length), hashed)
-        // The archive was whole a moment ago: the stick that it is on may fail.
+        // The archive was whole a moment ago, but its storage medium may fail.
         if (hash.digest('hex') !== sizes.get(name)?.sha256) throw notWhole(`${name} reads otherwise the second time`)
       }
     })

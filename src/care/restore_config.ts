@@ -1,4 +1,4 @@
-// Putting the configuration of a backup back: file by file, each whole. What was there before stands beside it, with the time in its name.
+// Restores the configuration of a backup file by file. Each replaced file is kept beside the new one, with the time in its name.
 
 import { isDeepStrictEqual } from 'node:util'
 import { commandsOfBridges } from '../../drivers/bridge/commands.ts'
@@ -10,10 +10,10 @@ import { sha256Of } from '../kit/tree.ts'
 import { configFolder } from './backup.ts'
 import type { FileChange, Opened } from './restore.ts'
 
-/** The place where the configuration of this machine is. */
+/** The paths of this computer's configuration. */
 type ConfigPlaces = { config: string; topologies: string }
 
-/** Plans the restore of the configuration; the names are the paths on this machine. Topologies that the backup has not stay. */
+/** Plans the restore of the configuration; the names are the paths on this computer. Topologies that the backup does not have stay. */
 export function configPlanOf({ manifest, config }: Opened, places: ConfigPlaces): Promise<FileChange[]> {
   const hashes = new Map(manifest.files.map(({ name, sha256 }) => [name, sha256]))
   return Promise.all(
@@ -25,7 +25,7 @@ export function configPlanOf({ manifest, config }: Opened, places: ConfigPlaces)
   )
 }
 
-/** Rejects with `storage` or `forbidden`; then those before it are in place. */
+/** Restores the planned files. Rejects with `storage` or `forbidden`; earlier files are in place then. */
 export async function restoreConfig({ config }: Opened, places: ConfigPlaces, plan: readonly FileChange[], at: Date): Promise<void> {
   const wanted = new Set(plan.filter(({ change }) => change === 'added' || change === 'replaced').map(({ name }) => name))
   for (const [name, content] of config) {
@@ -40,7 +40,7 @@ function pathOf(name: string, { config, topologies }: ConfigPlaces): string {
   return name === 'config.json' ? config : `${topologies}/${name.slice('topologies/'.length)}`
 }
 
-/** Lists the programs of bridges in the backup that the configuration of this machine does not start, each as `reader-1: python3 reader.py`. */
+/** Lists the programs of bridges in the backup that the present configuration does not start, as `reader-1: python3 reader.py`. */
 export async function strangeCommands({ config }: Opened, places: ConfigPlaces): Promise<string[]> {
   const own = exists(places.config) ? String(await readBytes(places.config)) : '{}'
   const known = commandsIn(own)
@@ -48,7 +48,7 @@ export async function strangeCommands({ config }: Opened, places: ConfigPlaces):
   return theirs.filter(([id, command]) => !isDeepStrictEqual(known.get(id), command)).map(([id, command]) => `${id}: ${command.join(' ')}`)
 }
 
-/** No service starts anything from a text that is no JSON. */
+/** Reads the commands; none from text that is not JSON, from which no service starts. */
 function commandsIn(text: string): ReadonlyMap<string, readonly string[]> {
   try {
     return commandsOfBridges(text, 'a configuration')

@@ -1,20 +1,20 @@
-// The pieces of a support bundle that the service tells about itself, over its API: for the command, and for the route of the same name.
+// The pieces of a support bundle that come from the service's API, for the command and for the route.
 
 import { messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import { indented } from '../kit/json.ts'
 import type { Bundle, BundleFile } from './bundle.ts'
 
-/** A piece that is still to be had. */
+/** A piece that is not fetched yet. */
 export type Wish = Omit<BundleFile, 'text'> & { get(): Promise<string> }
 /** Asks the service with GET, and resolves with the text of its answer. */
 type Asking = (path: string) => Promise<string>
 
 const mostEvents = 2000
-/** Back in time until there are enough, in seconds. */
+/** Windows of time in seconds, tried until there are enough events. */
 const windows = [600, 3600, 86_400, 30 * 86_400]
 
-/** Gets what can be had; what cannot is named with the reason, after `missing`. */
+/** Fetches the pieces. Failures are added to `missing` with their reasons. */
 export async function gathered(wishes: readonly Wish[], missing: Bundle['missing']): Promise<Bundle> {
   const bundle = { pieces: [] as BundleFile[], missing: [...missing] }
   for (const { name, what, get } of wishes) {
@@ -27,12 +27,12 @@ export async function gathered(wishes: readonly Wish[], missing: Bundle['missing
   return bundle
 }
 
-/** The pieces for everybody who may read. */
+/** The pieces for keys of scope read. */
 export async function servicePieces(ask: Asking): Promise<Wish[]> {
   return [...ofService(ask), ...(await ofDevices(ask))]
 }
 
-/** The pieces that need a key of scope admin. */
+/** The pieces for keys of scope admin. */
 export function adminPieces(ask: Asking): Wish[] {
   return [
     { name: 'config.json', what: 'the configuration in force', get: answer(ask, '/api/system/config') },

@@ -1,9 +1,9 @@
-// A task of root's on a data folder that is somebody else's, done in a process of that user: what it makes there is not closed to the
-// service, and no link that lies there is followed with root's rights. A process of its own, because Node refuses `seteuid` and its like
-// where it may use io_uring, as on Debian 13 (CVE-2024-22017).
+// Does root's task on another user's data folder in a process of that user, so that its files are accessible to the
+// service, and no link in the folder is followed with root's rights. It is a separate process, because Node refuses `seteuid` and its like
+// when it may use io_uring, as on Debian 13 (CVE-2024-22017).
 //
-// That user may look into the process, and change what it does. So it gets nothing of root's but the one file that the task needs: no
-// terminal, no environment, no groups. What it answers is not to be trusted further than its folder.
+// That user may inspect and change the process. So it gets nothing from root but the one file that the task needs: no
+// terminal, no environment, no groups. Its answer is trusted no more than the content of the folder.
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,10 +18,10 @@ type Job = { folder: string; name: keyof typeof tasks; input: unknown }
 type Failure = { message: string; code?: ErrorCode | undefined; errno?: string | undefined }
 type Outcome = { result?: unknown } | { failure: Failure }
 
-/** Behind stdin, stdout, stderr and the channel. */
+/** The file descriptor of the file, after stdin, stdout, stderr and the channel. */
 const fileThere = 4
 
-/** Rejects as the task does, and when the process cannot be begun or breaks off. */
+/** Rejects as the task does, and if the process cannot be started or crashes. */
 export async function asOwner({ uid, gid }: { uid: number; gid: number }, job: Job, file?: number): Promise<unknown> {
   const program = process.argv[1] ?? ''
   let outcome: Outcome | undefined
@@ -32,7 +32,7 @@ export async function asOwner({ uid, gid }: { uid: number; gid: number }, job: J
       gid,
       cwd: '/',
       env: {},
-      // In a session of its own it has no terminal to type into. When we end, however that is, the channel closes, and it ends too.
+      // A session of its own has no terminal to write to. When this process ends, the channel closes, and the child ends too.
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', 'ipc', ...(file === undefined ? [] : [file])],
     })
@@ -41,7 +41,7 @@ export async function asOwner({ uid, gid }: { uid: number; gid: number }, job: J
       outcome = message
     })
     createInterface({ input: child.stderr! }).on('line', (line) => process.stderr.write(`${forTerminal(line)}\n`))
-    // Whether it was taken, its end tells.
+    // A failed send shows in the end of the process.
     child.send({ ...job, file: file === undefined ? undefined : fileThere }, () => undefined)
     end = await closed
   } catch (error) {
@@ -89,7 +89,7 @@ function errnoIn(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }
 
-/** The error that it was, as far as the exit code and the advice are made of it. */
+/** Restores the error with the members that determine the exit code and the advice. */
 function errorOf({ message, code, errno }: Failure): Error {
   const cause = Object.assign(new Error(message), errno !== undefined && { code: errno })
   return code === undefined ? cause : new LabError(code, message, { cause })

@@ -1,23 +1,25 @@
-// The two ways in which most commands speak to the service: they show what it answers, or tell it something.
+// The two forms of most commands: they show an answer of the service, or send it a request.
 
 import { ask, patiently, type Service, serviceOf, serviceOptions } from './client.ts'
-import { type Command, command, type commonOptions, type Declaration, type Options, type OptionValues } from './command.ts'
+import { type Command, command, type commonOptions, type Declaration, type OptionTable, type OptionValues } from './command.ts'
 import { print } from './table.ts'
 import { mustBeSure, type OperationAnswer, say, yesOption } from './terminal.ts'
 
-type CommandInput<Own extends Options> = {
+type CommandInput<Own extends OptionTable> = {
   service: Service
   options: OptionValues<Own & typeof serviceOptions & typeof commonOptions>
   operands: readonly string[]
 }
 
-type Definition<Own extends Options> = Pick<Declaration<Own>, 'name' | 'aliases' | 'summary' | 'operands' | 'example'> & { options?: Own }
+type Definition<Own extends OptionTable> = Pick<Declaration<Own>, 'name' | 'aliases' | 'summary' | 'operands' | 'example'> & {
+  options?: Own
+}
 
 /**
- * GETs what is at `path`, and prints it: as `text` words it, or as JSON. `also` tells what else there is to say, beside it. `whom` finds the service
- * to ask in the options.
+ * Makes a command that GETs `path` and prints the answer, worded by `text` or as JSON. `also` prints notes on stderr. `whom` finds the service
+ * from the options.
  */
-export function shows<Shown, Own extends Options = Record<never, never>>({
+export function shows<Shown, Own extends OptionTable = Record<never, never>>({
   path,
   text,
   also = () => undefined,
@@ -43,14 +45,14 @@ export function shows<Shown, Own extends Options = Record<never, never>>({
   })
 }
 
-/** `patient` is for what may take long. */
+/** `patient`: the request may take long. */
 type Telling = { method?: 'POST' | 'PUT' | 'DELETE'; path: string; body?: object; headers?: Record<string, string>; patient?: boolean }
 
 /**
- * Tells the service something, and prints what it answers. What cannot be taken back has a `deed`: it is asked about first.
- * Before a DELETE the service is asked for the thing, so that nobody confirms the end of a thing that is not there.
+ * Makes a command that sends a request and prints the answer. A request that cannot be undone has a `deed`, which is confirmed first.
+ * Before a DELETE the service is asked for the object, so that nobody confirms the deletion of something that does not exist.
  */
-export function tells<Own extends Options = Record<never, never>>({
+export function tells<Own extends OptionTable = Record<never, never>>({
   tell,
   deed,
   whom = serviceOf,

@@ -1,6 +1,6 @@
-// Rewords the API's messages, which are worded for programs, as a person types it at a shell.
+// Rewords messages of the API for a shell: commands instead of routes, options instead of members.
 
-/** A shortened id has the eight characters that tell it from others. */
+/** Matches an id, of which eight characters are shown. */
 const id = '([0-9a-f]{8})[0-9a-f-]{28}'
 
 const typed: readonly (readonly [RegExp, string])[] = [
@@ -9,6 +9,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
     'that is the address of the coordinator of a lab, and the command is for a bench; name the address of a bench by --url',
   ],
   [/POST \/api\/devices\/([^/\s]+)\/initialize/g, 'benchd devices init $1'],
+  [/POST \/api\/devices\/([^/\s]+)\/accept/g, 'benchd devices accept $1'],
   [/POST \/api\/incidents\/([^/\s]+)\/acknowledge/g, 'benchd incidents ack $1'],
   [new RegExp(`POST /api/incidents/${id}/extend \\{"seconds": …\\}`, 'g'), 'benchd runs extend $1 SECONDS'],
   [new RegExp(`/api/incidents/${id}/abort\\b`, 'g'), 'benchd runs abort-call $1'],
@@ -17,7 +18,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/PUT \/api\/labware\/([^/\s]+)\/location/g, 'benchd labware put $1 PLACE'],
   [/DELETE \/api\/devices\/([^/\s]+)\/lock with X-Override: true/g, 'benchd devices unlock $1 --override'],
   [/X-Override: true/g, '--override'],
-  // The coordinator of a lab puts the bench before it, and its command takes the barcode as an operand.
+  // The coordinator of a lab prefixes the bench, and its command takes the barcode as an operand.
   [/^([\w-]+: .*)say what was read as "barcode"/, '$1add the barcode that was read'],
   [/say what was read as "barcode"/, 'add what was read as --barcode TEXT'],
   [
@@ -27,10 +28,19 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/\bunload it first, or load (\S+) with force\b/, 'benchd topology unload, or benchd topology load $1 --force'],
   [/\bunload with force\b/, 'benchd topology unload --force'],
   [/stop it once more with confirm\b/, 'stop it once more with --confirm'],
+  [
+    /([\w.-]+) was not taught ((?:(?! was not taught ).)*) \(teach them: POST \/api\/teachpoints\/bulk\)/g,
+    '$1 was not taught $2 (benchd teachpoints import $1 FILE)',
+  ],
+  [/GET \/api\/system\/doctor\b/g, 'benchd doctor'],
+  [/repeat the request with a key of scope admin to see the mistake/, 'benchd config check, or a key of scope admin, shows the mistake'],
+  [/POST \/api\/topology\/load\b/g, 'benchd topology load NAME'],
+  [new RegExp(`decide \\(([a-z, ]+)\\): POST /api/lab/journeys/${id}/decide`), 'decide ($1): benchd lab decide $2 DECISION'],
+  [/(?<![A-Z] |nothing at )\/api\/lab\/(journeys|tasks)\b(?!\/)/g, 'benchd lab $1'],
   [/(?<![A-Z] |nothing at )\/api\/executions\b(?!\/)/g, 'benchd runs list'],
   [/(?<![A-Z] |nothing at )\/api\/topologies\b(?!\/)/g, 'benchd topology list'],
   [/(?<![A-Z] |nothing at )\/api\/(devices|labware|incidents|workflows)\b(?!\/)/g, 'benchd $1 list'],
-  // An id is shortened to what every command accepts. In a path of the API it stays whole.
+  // Ids are shortened, except in paths of the API. Every command accepts the short form.
   [new RegExp(`(?<![/\\w-])${id}(?![\\w-])`, 'g'), '$1'],
   [/^the query: (\w+): it\b/, '--$1'],
   [/^the query: execution_id\b/, '--execution'],
@@ -40,7 +50,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
     /^there is nothing at \/api\/lab\/.*$/,
     'no coordinator of a lab answers there, but a bench; name the address of the coordinator by --url',
   ],
-  // The body that a command sends was typed as operands and options.
+  // The user typed operands and options, not a body.
   [/^the body says either before or after which step the item comes$/, 'say where the step comes: --before ITEM or --after ITEM'],
   [/^the body(: |\.)/, ''],
   [/^coords\.(\w+) is missing/, '--$1 is missing'],

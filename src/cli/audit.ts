@@ -51,7 +51,7 @@ const auditVerify = command({
     const wanted = options.head
     const found = file ? await verifyChain(path, { wanted }) : await offline(folder, 'audit verify', { file: auditFiles.done, wanted })
     if (found.files === 0) throw new CliError('not_found', `there is no audit trail ${path}; name its file, or its folder with --data-dir`)
-    // Where nothing was ever refused there is none.
+    // The file exists only after a first refusal.
     const refused = file ? undefined : await offline(folder, 'audit verify', { file: auditFiles.refused, wanted })
     const both = [found, ...(refused?.files ? [refused] : [])]
     const has_wanted = options.head === undefined ? null : both.some((chain) => chain.has_wanted)

@@ -1,8 +1,8 @@
-// Reads the output of `avahi-browse --parsable --resolve`, line by line: `=;eth0;IPv4;NAME;TYPE;DOMAIN;HOST;ADDRESS;PORT;"TXT" "TXT"`.
+// Parses the output of `avahi-browse --parsable --resolve`: `=;eth0;IPv4;NAME;TYPE;DOMAIN;HOST;ADDRESS;PORT;"TXT" "TXT"`.
 
 type Bench = {
   name: string
-  /** The name of the computer on the network; its addresses work where names do not. */
+  /** Has the name of the computer; `addresses` work without name resolution. */
   url: string
   addresses: string[]
   port: number
@@ -13,7 +13,7 @@ type Bench = {
 export function benchesIn(output: string): Bench[] {
   const benches = new Map<string, Bench>()
   for (const line of output.split('\n')) {
-    // A line that begins with + was only heard, not resolved.
+    // A line that begins with + is not resolved.
     const [sign, , , name = '', , , host = '', address = '', port = '', ...txt] = fields(line)
     if (sign !== '=' || !/^\d+$/.test(port)) continue
     const its = texts(txt.join(';'))
@@ -31,7 +31,7 @@ export function benchesIn(output: string): Bench[] {
   return [...benches.values()].sort((a, b) => a.name.localeCompare(b.name))
 }
 
-/** A semicolon inside a name is escaped, as `\;` or by its number: `\059`. */
+/** Splits a line. A semicolon inside a name is escaped as `\;` or `\059`. */
 function fields(line: string): string[] {
   return (line.match(/(?:\\.|[^;\\])*(?:;|$)/g) ?? []).map((field, i) => {
     const raw = field.replace(/;$/, '')
@@ -39,7 +39,7 @@ function fields(line: string): string[] {
   })
 }
 
-/** `\032` is a space: three decimal digits for each byte that is not plain. */
+/** Resolves escapes of three decimal digits, such as `\032` for a space. */
 function unescaped(text: string): string {
   const bytes = text.match(/\\\d{3}|\\.|[^\\]/gu) ?? []
   const parts = bytes.map((part) => {
@@ -49,7 +49,7 @@ function unescaped(text: string): string {
   return Buffer.concat(parts).toString()
 }
 
-/** `"txtvers=1" "tls=0"` */
+/** Parses `"txtvers=1" "tls=0"`. */
 function texts(txt: string): Record<string, string> {
   const pairs = [...txt.matchAll(/"((?:\\.|[^"\\])*)"/g)].map(([, pair = '']) => {
     const at = pair.indexOf('=')

@@ -1,4 +1,4 @@
-// `benchd backup …`: of the running service, or, when none runs, of the data folder itself.
+// `benchd backup …`: backups of the running service, or without one, of the data folder itself.
 
 import { join } from 'node:path'
 import type { Backup, MadeBackup, Making } from '../care/backups.ts'
@@ -30,7 +30,7 @@ const backup = command({
   },
   example: 'benchd backup /media/stick',
   async run({ options, operands: [file] }) {
-    // A word such as `restore` is hardly the name of a file that is wanted here.
+    // A word such as `restore` is more likely a mistyped command than a file name.
     if (file && /^[a-z-]+$/.test(file) && !exists(file))
       throw new CliError(
         'usage',
@@ -39,7 +39,7 @@ const backup = command({
     const wanted = { with_keys: options['with-keys'] ?? false, with_events: options['with-events'] ?? false }
     const store = await storeOf(options)
     const made = await store.make({ ...wanted, keep: file === undefined })
-    // The folder of a service at another address is not known here.
+    // The folder of a remote service is unknown.
     const kept = store.folder ? join(store.folder, 'backups', made.name) : undefined
     const path = file === undefined ? kept : await takenAway(store, made, file)
     print(options.json ? JSON.stringify({ ...made, path: path ?? null }) : (path ?? made.name))
@@ -60,18 +60,18 @@ const backupList = command({
 
 export const commands = [backup, backupList]
 
-/** The folder of the backups, for a running service and for none. */
+/** Access to the backups, with and without a running service. */
 type Store = {
-  /** The data folder; undefined for a service at another address. */
+  /** The data folder; undefined for a remote service. */
   folder?: string
   make(wanted: Making): Promise<MadeBackup>
   list(): Promise<Backup[]>
-  /** Returns what writes it into an open file. */
+  /** Resolves with a function that writes the backup into an open file. */
   read(backup: Backup): Promise<(to: number) => Promise<void>>
   remove(backup: Backup): Promise<void>
 }
 
-/** Returns the backups of the running service; without one, those of its folder on this machine. */
+/** Returns the store of the running service, or without one, of its folder on this computer. */
 export async function storeOf(options: OptionValues<typeof serviceOptions & typeof configOption>): Promise<Store> {
   const service = serviceOf(options)
   try {
@@ -127,7 +127,7 @@ async function madeHere(folder: string, config: string | undefined, wanted: Maki
     import('../config.ts'),
     import('../care/backup.ts'),
   ])
-  // A configuration that is broken is worth keeping too.
+  // A configuration with mistakes is backed up too.
   const system_id = config === undefined ? undefined : (await readConfig(config).catch(() => undefined))?.system_id
   const { files, left_out } = await readConfiguration({ config, topologies: topologiesDir(undefined, config) })
   const configuration = { files: files.map(({ name, content }) => ({ name, base64: Buffer.from(content).toString('base64') })), left_out }
@@ -144,7 +144,7 @@ function configOr(named: string | undefined, report: Report): string | undefined
   }
 }
 
-/** The file it is in; it is not kept twice. */
+/** Copies the backup to the file and deletes it from the store. Returns the path. */
 async function takenAway(store: Store, made: Backup, file: string): Promise<string> {
   const { saveAs } = await import('../kit/archive.ts')
   try {

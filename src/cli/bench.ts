@@ -1,4 +1,4 @@
-// The whole bench at a moment, from the live stream: what `status` prints and `top` keeps on the screen.
+// The present state of the bench from the live stream, for `status` and `top`.
 
 import { Readable } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
@@ -12,16 +12,16 @@ import { CliError } from './exit.ts'
 export type Health = { status: 'ok' | 'degraded' | 'starting' | 'stopping'; version: string; uptime_s: number; reasons: string[] }
 type ManualStep = { step_id: string; execution_id: string; instruction: string; since: number }
 
-/** The part that the live stream tells. */
+/** The part that comes from the live stream. */
 export type Shown = {
   health: Health
   system_id: string
   devices: DeviceInfo[]
-  /** The newest of each device that tells any. */
+  /** The newest readings by device. */
   readings: Readonly<Record<string, Reading>>
   runs: ExecutionSummary[]
   steps: ManualStep[]
-  /** The threads of open runs that an error or a restart holds, and those whose labware a person puts down or takes away. */
+  /** The threads of open runs that are held by an error or a restart, or that wait for a person to place or remove labware. */
   waiting: ShownThread[]
   /** The incidents that nobody has acknowledged. */
   incidents: Incident[]
@@ -33,7 +33,7 @@ export type Bench = Shown & {
   host: Host
 }
 
-/** Facts about the computer of a bench; null what it cannot tell. `clock_ahead_s` is how far its clock is ahead of the one here. */
+/** Facts about the computer of a bench; null if unknown. `clock_ahead_s` is the lead of its clock over the one here. */
 export type Host = {
   disk_free_bytes: number | null
   disk_bytes: number | null
@@ -43,7 +43,7 @@ export type Host = {
   cpu_temperature_celsius: number | null
 }
 
-/** Returns the answer of `/health`, which also comes while the service starts and stops, when it answers nothing else. */
+/** Returns the answer of `/health`, the only one that also comes while the service starts and stops. */
 export async function healthOf(service: Service): Promise<{ health: Health; clock_ahead_s: number | null }> {
   const response = await open(service, 'GET', '/health', { also: 503 })
   const date = Date.parse(response.headers.date ?? '')
@@ -51,7 +51,7 @@ export async function healthOf(service: Service): Promise<{ health: Health; cloc
   return { health: JSON.parse(await textOf(response)) as Health, clock_ahead_s: Number.isNaN(ahead_s) ? null : Math.round(ahead_s) }
 }
 
-/** Follows the live state: yields it when it is whole, and after each change and beat from then on. Ends when the service ends the stream. */
+/** Yields the live state when it is complete, and after each change and beat. Ends when the service ends the stream. */
 export async function* statesOf(service: Service, signal?: AbortSignal): AsyncGenerator<State> {
   const body = await open(service, 'GET', '/api/live', signal ? { signal } : {})
   let state = emptyState
@@ -61,7 +61,7 @@ export async function* statesOf(service: Service, signal?: AbortSignal): AsyncGe
   }
 }
 
-/** Throws `unreachable` when the stream ends before it is whole. */
+/** Resolves with the first complete state. Throws `unreachable` if the stream ends before. */
 export async function stateOf(service: Service): Promise<State> {
   for await (const state of statesOf(service)) return state
   throw new CliError('unreachable', 'the service ended the stream of its state; try again')
@@ -102,7 +102,7 @@ export function snapshotsOf(service: Service, runs: readonly ExecutionSummary[])
   return Promise.all(runs.map(({ execution_id }) => ask<ExecutionSnapshot>(service, 'GET', `/api/executions/${execution_id}`)))
 }
 
-/** Reads the facts from the figures in the text format of Prometheus. */
+/** Reads the facts from metrics in the text format of Prometheus. */
 function hostIn(metrics: string): Omit<Host, 'clock_ahead_s'> {
   const figure = (name: string) => {
     const [, value] = new RegExp(`^benchd_${name} (\\S+)$`, 'm').exec(metrics) ?? []

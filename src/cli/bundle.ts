@@ -1,4 +1,4 @@
-// `benchd bundle`: gathers what helps to understand a bench from afar; what cannot be had is named in it, and keeps nothing else out.
+// `benchd bundle`: makes a support bundle. Parts that cannot be collected are listed in it.
 
 import { execFile } from 'node:child_process'
 import { text as textOf } from 'node:stream/consumers'
@@ -53,7 +53,7 @@ async function gather(service: Service, places: Places): Promise<Bundle> {
   const isThere = await ask(service, 'GET', '/api/system').then(
     () => true,
     (error) => {
-      // The files here say nothing about a service elsewhere.
+      // The files of this computer do not describe a remote service.
       if (!isFar && error instanceof CliError && error.exit === 'unreachable') return false
       throw error
     },
@@ -81,7 +81,7 @@ function ofThisMachine(places: Places): Wish[] {
   ]
 }
 
-/** Used where no service answers. */
+/** The pieces from the folder, used when no service answers. */
 function ofFolder(places: Places): Wish[] {
   const get = (text: keyof typeof stateTexts) => () => offline(dataDir(places['data-dir']), 'state text', { text })
   return [
@@ -119,12 +119,12 @@ async function config(named: string | undefined): Promise<string> {
   return configWithoutSecrets(await readText(path), path)
 }
 
-/** A program of its own: whatever becomes of it, the rest is packed. */
+/** Runs the doctor as a separate program, whose failure does not affect the bundle. */
 async function doctor(places: Places): Promise<string> {
   const where = Object.entries({ config: places.config, 'data-dir': places['data-dir'] })
   const words = where.flatMap(([option, value]) => (value === undefined ? [] : [`--${option}`, value]))
   const run = promisify(execFile)(process.execPath, [process.argv[1] ?? '', 'doctor', '--json', ...words], { timeout: 60_000 })
-  // The doctor ends with 1 when something is not well, and has said what.
+  // The doctor exits with 1 after findings, which are in its output.
   const { stdout } = await run.catch((error: { stdout?: string; stderr?: string }) => {
     if (!error.stdout) throw new Error(error.stderr?.trim() || 'it did not run')
     return { stdout: error.stdout }

@@ -1,4 +1,4 @@
-// Sends one request to a running service: over its control socket, or over the network with a key.
+// Sends requests to a running service, over its control socket or over the network with a key.
 
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
@@ -15,14 +15,14 @@ import { secondsOf } from './numbers.ts'
 import { pinned } from './pinned.ts'
 import { dataDir } from './places.ts'
 
-/** Over the network. With a `fingerprint` only the service whose certificate has that SHA-256 is spoken to. */
+/** A service on the network. With a `fingerprint`, its certificate must have that SHA-256. */
 type Far = { url: string; api_key: string | undefined; fingerprint?: string | undefined }
 
-/** On the data folder of this computer. `isUsual`: nobody named the folder. */
-/** `starts` names the commands that start a service there, where those of a bench do not. */
+/** A service on a data folder of this computer. `isUsual`: the folder is the default. */
+/** `starts` names the commands that start the service, if they are not those of a bench. */
 type Near = { socket_of: string; isUsual?: boolean; starts?: string }
 
-/** `wait_s` is how long an answer may take, where somebody said so. */
+/** `wait_s` is the requested time limit of an answer. */
 export type Service = (Near | Far) & { wait_s?: number | undefined }
 
 /** Options of every command that asks a service. */
@@ -35,15 +35,15 @@ export const serviceOptions = {
   json: commonOptions.json,
 } as const
 
-/** The service that the options or the environment name; else the machine's own, the one of the credentials, the one on the data folder. */
+/** Returns the service that the options or the environment name; else that of the system, that of the credentials file, or that on the data folder. */
 export function serviceOf(options: OptionValues<typeof serviceOptions>): Service {
   return { ...whereabouts(options), wait_s: options.timeout === undefined ? undefined : secondsOf('--timeout', options.timeout, isTimeout) }
 }
 
 function whereabouts(options: OptionValues<typeof serviceOptions>): Service {
-  // A folder that is named with the command goes before the address that was exported for all of them.
+  // A folder in the options has priority over an address in the environment.
   const url = webAddress(options.url ?? (options['data-dir'] ? undefined : process.env.BENCHD_URL || undefined))
-  // A file with the line ends of Windows leaves a carriage return behind the key.
+  // A file with Windows line ends leaves a carriage return after the key.
   const api_key = (options.key ?? process.env.BENCHD_API_KEY)?.trim()
   const fingerprint = (options.fingerprint ?? (process.env.BENCHD_FINGERPRINT || undefined))?.trim()
   if (url) {
@@ -52,14 +52,14 @@ function whereabouts(options: OptionValues<typeof serviceOptions>): Service {
   }
   const isNamed = options['data-dir'] ?? process.env.BENCHD_DATA_DIR
   if (isNamed) return { socket_of: dataDir(options['data-dir']) }
-  // On the machine itself its own service goes before one that is only remembered.
+  // The system's own service has priority over a stored address.
   if (exists(`${groupDoor}/control.sock`)) return { socket_of: groupDoor }
   const known = credentials()
   if (!known) return { socket_of: dataDir(undefined), isUsual: true }
   return { url: known.url, api_key: api_key ?? known.api_key, fingerprint: fingerprint ?? known.fingerprint }
 }
 
-/** Returns the address of a service; undefined where none was named. */
+/** Checks the address of a service; undefined if none was given. */
 function webAddress(text: string | undefined): string | undefined {
   if (text === undefined || (/^https?:\/\//i.test(text) && URL.canParse(text))) return text
   if (text === '') throw new CliError('usage', 'the URL of the service is empty; for the service on this machine leave --url out')
@@ -68,7 +68,7 @@ function webAddress(text: string | undefined): string | undefined {
   throw new CliError('usage', `${text} is not the URL of a service; ${advice}`)
 }
 
-/** Below the path of the service, which a proxy may give it. */
+/** Makes a URL below the service's base path, which a proxy may add. */
 function urlOf(service: Far, path: string): URL {
   return new URL(service.url.replace(/[?#].*$/, '').replace(/\/+$/, '') + path)
 }
@@ -82,10 +82,10 @@ const usual_s = 60
 
 const isTimeout = (seconds: number) => seconds > 0 && seconds <= 86_400
 
-/** The place where systemd has the service open a socket for the group `benchd`. */
+/** The folder of the service's socket for the group `benchd`. */
 const groupDoor = '/run/benchd'
 
-/** Returns the answer of the service, parsed. Throws `CliError`; `unreachable` when nobody listens there. */
+/** Resolves with the parsed answer. Throws `CliError`, with `unreachable` if nobody listens. */
 export async function ask<Answer>(service: Service, method: string, path: string, body?: object, more: Asking = {}): Promise<Answer> {
   const response = await open(service, method, path, { ...more, body })
   try {
@@ -97,10 +97,10 @@ export async function ask<Answer>(service: Service, method: string, path: string
   }
 }
 
-/** `also` is a status that is an answer though it is not a good one. */
+/** `also` is an error status that is returned as an answer. */
 type Asking = { headers?: Record<string, string> | undefined; signal?: AbortSignal; also?: number }
 
-/** An answer whose body is still to be read. Throws `CliError` for any but a good one. */
+/** Sends a request. Resolves with an answer whose body is not read yet. Throws `CliError` for an error status. */
 export async function open(
   service: Service,
   method: string,
@@ -134,7 +134,7 @@ async function exchange(
             ...(socket && { createConnection: () => socket }),
           })
         : requestHttp({ socketPath: controlSocket(service), method, path, headers: { ...headers, ...localUser(method) }, signal })
-    // The limit holds also while the connection is being made, and between two pieces of an answer.
+    // The limit also applies to connecting, and between two pieces of an answer.
     if (wait_s > 0) asking.setTimeout(wait_s * 1000, () => asking.destroy(new Error(`no answer within ${wait_s} s`)))
     asking.on('error', (error) => reject(unreachable(service, error)))
     asking.on('response', resolve)
@@ -142,7 +142,7 @@ async function exchange(
   })
 }
 
-/** A connection to the service that its fingerprint names, where one does. */
+/** Opens a connection that verifies the fingerprint; undefined without a fingerprint. */
 async function pinnedSocket(service: Service, path: string, wait_s: number): Promise<TLSSocket | undefined> {
   if (!('url' in service) || service.fingerprint === undefined) return undefined
   try {
@@ -152,13 +152,13 @@ async function pinnedSocket(service: Service, path: string, wait_s: number): Pro
   }
 }
 
-/** On the socket everybody is an administrator; a lease tells them apart by this. Also through sudo it is the person. */
+/** Returns the header with the local user, also behind sudo, by which leases distinguish callers on the socket, who are all administrators. */
 function localUser(method: string): Record<string, string> {
   if (method === 'GET') return {}
   try {
     return { 'X-Local-User': encodeURIComponent(process.env.SUDO_USER || userInfo().username) }
   } catch {
-    // A user who stands in no list of users has no name.
+    // A user id without an account has no name.
     return {}
   }
 }
@@ -176,7 +176,7 @@ function controlSocket(service: Near): string {
   try {
     return socketPath(service.socket_of, 'control.sock')
   } catch (error) {
-    // There is no such folder, so nobody serves it.
+    // The folder does not exist, so no service uses it.
     throw unreachable(service, error as Error)
   }
 }
@@ -189,7 +189,7 @@ const noSocket: readonly string[] = ['ENOENT', 'ECONNREFUSED']
 const farAway = 'its computer cannot be reached; see that it is on and in the same network'
 const brokenOff = 'the connection broke off; try again'
 
-/** The reason why nobody answers at an address. */
+/** Keyed by error code: why no service answers at an address. */
 const unanswered: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there; see that the service runs, and that its port is right (benchd discover)',
   ENOTFOUND: 'nobody knows the name of its computer; check it, or write its address (benchd discover)',

@@ -16,8 +16,8 @@ export type Option = {
   one_of?: readonly string[]
   help: string
 }
-export type Options = Record<string, Option>
-export type OptionValues<Own extends Options> = {
+export type OptionTable = Record<string, Option>
+export type OptionValues<Own extends OptionTable> = {
   [Name in keyof Own]?: Own[Name]['type'] extends 'boolean' ? boolean : Own[Name] extends { multiple: true } ? string[] : string
 }
 
@@ -28,7 +28,7 @@ export const commonOptions = {
   'no-color': { type: 'boolean', help: 'Print no colors; the same as NO_COLOR=1' },
 } as const
 
-export type Command<Own extends Options = Options> = {
+export type Command<Own extends OptionTable = OptionTable> = {
   /** The name has one or two words: `serve`, `key create`. */
   name: string
   /** Other names of it. */
@@ -55,19 +55,19 @@ export type Command<Own extends Options = Options> = {
 }
 
 /** A command as its file declares it: without `operands` or `options` it has none. */
-export type Declaration<Own extends Options> = Omit<Command<Own>, 'operands' | 'options'> &
+export type Declaration<Own extends OptionTable> = Omit<Command<Own>, 'operands' | 'options'> &
   Partial<Pick<Command<Own>, 'operands' | 'options'>>
 
 /** The commands under one heading of the help. */
 export type Section = { heading: string; commands: readonly Command[] }
 
 /** Keeps the types of a command's options for its `run`. */
-export function command<Own extends Options = Record<never, never>>(declaration: Declaration<Own>): Command {
+export function command<Own extends OptionTable = Record<never, never>>(declaration: Declaration<Own>): Command {
   return { operands: [], options: {}, ...declaration } as unknown as Command
 }
 
 /** All that it takes, its own options first. */
-export function optionsOf({ options, no_json }: Command): Options {
+export function optionsOf({ options, no_json }: Command): OptionTable {
   const { json, ...rest } = commonOptions
   return { ...Object.fromEntries(Object.entries(options).filter(([name]) => name !== 'json')), ...(no_json ? {} : { json }), ...rest }
 }
@@ -78,7 +78,7 @@ function usageOf({ name, operands }: Command): string {
 }
 
 /** The text of `--help`. `elsewhere` has the options that are listed in another place. */
-export function helpOf(command: Command, elsewhere: Options = {}): string {
+export function helpOf(command: Command, elsewhere: OptionTable = {}): string {
   const { summary, aliases = [], example } = command
   const own = Object.entries(optionsOf(command)).filter(([name]) => !(name in elsewhere))
   const also = aliases.length ? [`Also: ${aliases.map((alias) => `benchd ${alias}`).join(', ')}`, ''] : []
@@ -175,7 +175,7 @@ function unlistedOptions(given: readonly string[], names: readonly string[]): { 
  * Takes out what is no option of the command, or has no value, for a command that stops something. `--ALL`, `-all` and `--al` are
  * `--all`.
  */
-function usable(given: readonly string[], options: Options): { args: string[]; passed_over: string[] } {
+function usable(given: readonly string[], options: OptionTable): { args: string[]; passed_over: string[] } {
   const args: string[] = []
   const passed_over: string[] = []
   for (let i = 0; i < given.length; i++) {
@@ -211,7 +211,7 @@ function mustBeOneOf(option: string, value: unknown, words: readonly string[] | 
 }
 
 /** `--x -42` as `--x=-42`: alone the number would be taken for an option. */
-function numbersJoined(args: readonly string[], options: Options): string[] {
+function numbersJoined(args: readonly string[], options: OptionTable): string[] {
   return args.flatMap((arg, i) => {
     const [before, next] = [args[i - 1] ?? '', args[i + 1] ?? '']
     if (isNumber(arg) && takesValue(before, options)) return []
@@ -223,6 +223,6 @@ function isNumber(text: string): boolean {
   return /^-\.?\d/.test(text)
 }
 
-function takesValue(arg: string, options: Options): boolean {
+function takesValue(arg: string, options: OptionTable): boolean {
   return arg.startsWith('--') && options[arg.slice(2)]?.type === 'string'
 }

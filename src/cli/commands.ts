@@ -1,10 +1,10 @@
-// The table of commands: parsing, help, completion and the man page all come from it. A file is loaded when its word is called for.
+// The table of commands, from which parsing, help, completion and the man page are made. Each file is loaded when its first word is used.
 
 import type { Command, Section } from './command.ts'
 
 type Load = () => Promise<{ commands: readonly Command[] }>
 
-/** Keyed by the first word of their commands, under the headings of the help. */
+/** The files of commands by their first word, under the headings of the help. */
 const sections = {
   'Run a bench': {
     init: () => import('./init.ts'),
@@ -49,7 +49,7 @@ const sections = {
   },
 } satisfies Record<string, Record<string, Load>>
 
-/** Called by the program itself, and by its units. */
+/** Commands for benchd itself and its units. */
 const hidden: Record<string, Load> = { 'as-owner': () => import('./as_owner.ts'), 'run-bridge': () => import('./run_bridge.ts') }
 
 const shown: ReadonlyMap<string, Load> = new Map(Object.values(sections).flatMap((words) => Object.entries(words)))
@@ -58,13 +58,13 @@ const loads: ReadonlyMap<string, Load> = new Map([...shown, ...Object.entries(hi
 /** Every first word. */
 export const words: readonly string[] = [...shown.keys()]
 
-/** The commands whose first word this is; none for an unknown one. */
+/** Loads the commands with this first word; none for an unknown one. */
 export async function commandsOf(word: string): Promise<Command[]> {
   const { commands } = (await loads.get(word)?.()) ?? { commands: [] }
   return commands.filter(({ name }) => name.split(' ')[0] === word)
 }
 
-/** All, in the order of the table. */
+/** Loads all commands, in the order of the table. */
 export function table(): Promise<Section[]> {
   return Promise.all(
     Object.entries(sections).map(async ([heading, words]) => ({

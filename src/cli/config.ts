@@ -1,4 +1,4 @@
-// `benchd config …`: the configuration file, and what comes of it.
+// `benchd config …`: the configuration file and its values.
 
 import { serviceOf, serviceOptions } from './client.ts'
 import { command } from './command.ts'

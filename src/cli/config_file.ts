@@ -1,4 +1,4 @@
-// Changing the configuration file from a shell: checked before it is written, by one at a time, and taken up by the service.
+// Changes the configuration file: checks it before it is written, one change at a time, and has the service reload it.
 
 import type { Config } from '../config.ts'
 import { LabError, messageOf } from '../errors.ts'
@@ -13,7 +13,7 @@ import { howToRestart, isOf, type Reload, reload, todo } from './reload.ts'
 
 const mostTimes = 10
 
-/** Repeats work when the file was changed between reading and writing it: the work begins anew with what is in the file then. */
+/** Repeats the work if the file was changed between reading and writing it. */
 export function again<Input>(work: (asked: Input) => Promise<number>): (asked: Input) => Promise<number> {
   return async (asked) => {
     for (let times = 1; ; times++) {
@@ -26,7 +26,7 @@ export function again<Input>(work: (asked: Input) => Promise<number>): (asked: I
   }
 }
 
-/** Returns the configuration of the text, if it may be written. Throws `config`. */
+/** Parses the text. Throws `config` if it must not be written. */
 export async function checked(text: string, path: string): Promise<Config> {
   const { parseConfig } = await import('../config.ts')
   try {
@@ -45,7 +45,7 @@ export function literal(value: string): unknown {
   }
 }
 
-/** With what lies between, where that is not there. Throws a usage error. */
+/** Returns the text with the value at the path, and makes missing objects on the way. Throws a usage error. */
 export function withDeep(text: string, path: readonly (string | number)[], value: unknown): string {
   if (path.some((step) => step === '' || step === '__proto__'))
     throw new CliError('usage', `${path.join('.')} is no place in the configuration; see: benchd config show --effective`)
@@ -65,7 +65,7 @@ export function withDeep(text: string, path: readonly (string | number)[], value
 
 type Writing = { path: string; text: string; before: string; service: LocalService }
 
-/** Writes the file over the text of `before`, keeping an old copy, and has the service read it. Says first when no service runs. */
+/** Replaces the file with the text `before`, keeps an old copy, and has the service reload it. Says first if no service runs. */
 export async function written({ path, text, before, service }: Writing): Promise<Reloaded & { old_copy: string | null }> {
   if (service.is === 'absent')
     await tellNoService({ folder: service.folder, isNamed: true, what: `${path} is written for the next service that uses it` })
@@ -73,10 +73,10 @@ export async function written({ path, text, before, service }: Writing): Promise
   return { old_copy, ...(await reloaded(service, path)) }
 }
 
-/** `reload_refused`: the running service knows the file and keeps its old configuration, for example because a device is in use. */
+/** `reload_refused`: the service keeps its old configuration, for example because a device is in use. */
 type Reloaded = { words: string; restart_needed: boolean; reload_refused: boolean }
 
-/** Has a service read the file that was written, and says what came of it. */
+/** Has the service reload the file, and words the outcome. */
 async function reloaded(service: LocalService, path: string): Promise<Reloaded> {
   const nothingToDo = { restart_needed: false, reload_refused: false }
   if (service.is === 'absent')
@@ -100,7 +100,7 @@ async function reloaded(service: LocalService, path: string): Promise<Reloaded> 
   }
 }
 
-/** After a refusal a later reload is enough, unless the file also changes what only a restart takes over. */
+/** Words a refusal. A later reload is enough, unless the file also has changes that need a restart. */
 async function refused({ service }: Extract<LocalService, { is: 'answering' }>, error: unknown): Promise<Reloaded> {
   const again = `reload: ${messageOf(error)}; to try again: benchd config reload`
   if (error instanceof CliError && error.exit === 'unreachable')

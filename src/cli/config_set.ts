@@ -1,4 +1,4 @@
-// `benchd config set`: one value of the configuration file; the rest of the file, its comments among it, stays.
+// `benchd config set`: changes one value of the configuration file, and keeps the rest with its comments.
 
 import { readText } from '../kit/files.ts'
 import { parseJsonWithComments } from '../kit/json.ts'
@@ -39,7 +39,7 @@ export const configSet = command({
   }),
 })
 
-/** A device is named by its id, and stands in the file by its place. */
+/** Converts a name to a path of the file: a device is named by its id, and stored by its index. */
 function placeOf(name: string, text: string, file: string): (string | number)[] {
   const [first = '', id, ...rest] = name.split('.')
   if (first !== 'devices' || id === undefined) return name.split('.')

@@ -1,11 +1,11 @@
-// Each value of the configuration as `serve` would have it, and where it comes from: a flag, the environment, the file, or nowhere.
+// The values of the configuration as `serve` would use them, and the source of each: flag, environment, file or default.
 
 import { readText } from '../kit/files.ts'
 import { parseJsonWithComments } from '../kit/json.ts'
 import { configPath, dataDir, topologiesDir } from './places.ts'
 
 export type Setting = {
-  /** `listen.port`, `devices.shaker-1.settings.model`. */
+  /** For example `listen.port` or `devices.shaker-1.settings.model`. */
   name: string
   value: unknown
   from: 'flag' | 'environment' | 'file' | 'default'
@@ -21,7 +21,7 @@ type Flags = {
   topologies?: string | undefined
 }
 
-/** Sorted in the order of the schema. Throws as `serve` does for a configuration that is wrong. */
+/** Lists the values in the order of the schema. Throws as `serve` does for a configuration with mistakes. */
 export async function settingsOf(flags: Flags): Promise<Setting[]> {
   const { readConfig } = await import('../config.ts')
   const path = configPath(flags.config)
@@ -58,14 +58,14 @@ function origin(flag: string, given: string | undefined, variable: string, value
   return process.env[variable] ? { value, from: 'environment', by: variable } : { value, from: 'default' }
 }
 
-/** Names each device by its id, not by its place in the list. */
+/** Names each device by its id instead of its index. */
 function byId(devices: readonly { device_id: string }[]): Record<string, object> {
   return Object.fromEntries(devices.map(({ device_id, ...its }) => [device_id, its]))
 }
 
 type Leaf = { name: string; value: unknown }
 
-/** Lists the values in an object by their paths. A value that is no object, or an empty one, is a leaf; undefined is none. */
+/** Lists the values of an object by their paths. A leaf is a non-object or an empty object; undefined is skipped. */
 function leaves(value: unknown, name = ''): Leaf[] {
   if (value === undefined) return []
   const isBranch = typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0

@@ -1,4 +1,4 @@
-// The service that a person uses from here, and their key to it, so that neither is typed each time.
+// The credentials file with the user's service and key, so that they are not typed each time.
 
 import { join } from 'node:path'
 import * as v from 'valibot'
@@ -11,14 +11,14 @@ import { userFolder } from './places.ts'
 const Credentials = v.strictObject({
   url: v.pipe(v.string(), v.url()),
   api_key: v.string(),
-  /** SHA-256 of the certificate of the service, where no authority vouches for it. */
+  /** SHA-256 of a certificate that no authority has signed. */
   fingerprint: v.optional(v.string()),
 })
 type Credentials = v.InferOutput<typeof Credentials>
 
 /**
- * Returns the credentials of the file, if it exists and they are for that service. Throws `config` for a file that others may read, or is
- * wrong.
+ * Returns the credentials of the file, if it exists and they are for that service. Throws `config` for a file that others may read, or with
+ * mistakes.
  */
 export function credentials(url?: string): Credentials | undefined {
   const path = join(userFolder(), 'credentials.json')

@@ -1,11 +1,11 @@
-// Comma-separated values as RFC 4180 has them: a cell with a comma, a quote or a line break is quoted, and a quote in it doubled. What
-// Excel writes where the comma is a decimal one is read as well: with semicolons or tabs. A spreadsheet takes a cell that begins with = + - @
-// for a formula: such text has an apostrophe before it, as OWASP advises, which is taken away again when the cell is read.
+// Comma-separated values by RFC 4180: a cell with a comma, a quote or a line break is quoted, and a quote in it doubled. The variants
+// of Excel with semicolons or tabs, for decimal commas, are read too. A spreadsheet takes a cell that begins with = + - @
+// for a formula, so such text gets an apostrophe before it, as OWASP advises, which is removed when the cell is read.
 
 import { withEscapes } from '../kit/invisible.ts'
 import { CliError } from './exit.ts'
 
-/** With its line break. Characters that command a terminal or that nobody sees are escaped as JSON escapes them; line breaks stay, in quotes. */
+/** Writes a line with its line break. Control and invisible characters are escaped as in JSON; line breaks stay, in quotes. */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map((cell) => quoted(asText(visible(cell)))).join(',')}\r\n`
 }
@@ -14,7 +14,7 @@ function visible(cell: string): string {
   return cell.split('\r').map(withEscapes).join('\r')
 }
 
-/** Text that a spreadsheet may compute, in any width of letters, and text that looks as if the apostrophe before it were ours. */
+/** Matches text that a spreadsheet may compute, also in full-width characters, and text whose own apostrophe would be removed. */
 const formula = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 const number = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i
 
@@ -30,16 +30,16 @@ function quoted(cell: string): string {
   return /[",;\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
 
-/** A row, and the line of the text on which it begins. */
+/** A row, with the number of its first line. */
 export type CsvRow = { line: number; cells: string[] }
 
 const separators = [',', ';', '\t'] as const
 type Separator = (typeof separators)[number]
 
-/** The beginning of a file of Excel: a byte order mark, and a line that names the separator. */
+/** Matches the beginning of Excel's files: a byte order mark, and a line that names the separator. */
 const opening = /^\uFEFF?(?:"?sep=([,;\t])"?(?:\r\n|\r|\n))?/
 
-/** Returns the separator that the text names itself, else the one that stands most often in its first line outside of quotes. */
+/** Returns the separator that the text names, else the most frequent one in its first line outside of quotes. */
 export function separatorOf(text: string): Separator {
   const [all = '', said] = opening.exec(text) ?? []
   if (said) return said as Separator
@@ -49,7 +49,7 @@ export function separatorOf(text: string): Separator {
   return separators.reduce((best, one) => (times(one) > times(best) ? one : best))
 }
 
-/** The rows, the empty ones left out. Takes line breaks of any system. Throws a usage error with line and column of what is no CSV. */
+/** Parses the rows, without empty ones, with the line breaks of any system. Throws a usage error with line and column. */
 export function parseCsv(text: string, what: string): CsvRow[] {
   const rows: CsvRow[] = []
   const separator = separatorOf(text)
@@ -76,7 +76,7 @@ export function parseCsv(text: string, what: string): CsvRow[] {
 
 type Scanner = { readonly text: string; at: number; line: number; what: string; separator: Separator; plain: RegExp }
 
-/** Leaves the scanner at what ended it: a separator, a line break, or the end. */
+/** Reads a cell, and leaves the scanner at the separator, line break or end after it. */
 function cell(scanner: Scanner): string {
   const { text, at } = scanner
   if (text[at] !== '"') {

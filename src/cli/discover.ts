@@ -1,4 +1,4 @@
-// `benchd discover`: the benches on the LAN, as Avahi hears them.
+// `benchd discover`: lists the benches on the LAN that Avahi finds.
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'

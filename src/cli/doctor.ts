@@ -1,4 +1,4 @@
-// `benchd doctor`: looks this computer over, and says what to do about what is not well.
+// `benchd doctor`: checks this computer, and prints a remedy for each problem.
 
 import type { Finding, Level } from '../care/doctor/finding.ts'
 import { exists } from '../kit/folder.ts'

@@ -1,4 +1,4 @@
-// Commands that work on the files of a data folder without a service say so first, and refuse when another service is likely meant.
+// Commands that work on a data folder without a service say so first, and refuse if another service is likely meant.
 
 import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -7,23 +7,23 @@ import { ask } from './client.ts'
 import { CliError, type NotServed } from './exit.ts'
 import { note } from './terminal.ts'
 
-/** The address of `benchd demo` and `benchd serve` by default: `listen.port` in src/config.ts, which is not loaded for this. */
+/** The default address of `benchd demo` and `benchd serve`; equal to `listen.port` in src/config.ts, which is not loaded for this. */
 const usualUrl = 'http://127.0.0.1:8520'
 const patience_s = 0.5
 
 type Wish = {
   folder: string
-  /** Whether somebody named the folder. */
+  /** Whether the user named the folder. */
   isNamed: boolean
-  /** The sentence for what is done instead, as in `the key is made for the next service that uses it`. */
+  /** A sentence that says what the command does, such as `the key is made for the next service that uses it`. */
   what: string
 }
 
-/** The services with other data folders: in words, and how to name one of them to a command. */
+/** The services with other data folders, in words, and the option that selects one. */
 type Other = { words: string; byOption: string }
 
 /**
- * Says on stderr that no service runs on the folder and what is done instead. Throws a usage error when nobody named the folder and a service
+ * Says on stderr that no service runs on the folder, and what is done. Throws a usage error if the user did not name the folder and a service
  * with another one runs on this computer.
  */
 export async function tellNoService({ folder, isNamed, what }: Wish): Promise<void> {
@@ -33,7 +33,7 @@ export async function tellNoService({ folder, isNamed, what }: Wish): Promise<vo
   note(`no service runs on the data folder ${folder}${other ? ` (${other.words})` : ''}: ${what}`)
 }
 
-/** The error of a command that found no service on the usual folder: it names the service with another folder, where there is one. */
+/** Returns the error of a command that found no service on the default folder, naming a service with another folder if there is one. */
 export async function namingOthers(error: NotServed): Promise<CliError> {
   const other = await otherServices(error.folder)
   return other ? new CliError('unreachable', notThisFolder(error.folder, other)) : error
@@ -43,7 +43,7 @@ function notThisFolder(folder: string, { words, byOption }: Other): string {
   return `no service runs on the data folder ${folder}, but on this computer ${words}; to use it: ${byOption}`
 }
 
-/** The services of this computer with another data folder; undefined where there seems to be none. */
+/** Finds the services of this computer with another data folder; undefined if there seems to be none. */
 async function otherServices(folder: string): Promise<Other | undefined> {
   const folders = (await servedFolders()).filter((other) => other !== folder)
   const served = await Promise.all(folders.map(async (other) => ((await isService(other)) ? [other] : [])))
@@ -55,7 +55,7 @@ async function otherServices(folder: string): Promise<Other | undefined> {
   return (await answersThere()) ? { words: `one with another folder answers at ${usualUrl}`, byOption } : undefined
 }
 
-/** Whether a benchd has the folder: other programs have a control.sock too. */
+/** Whether a benchd serves the folder; other programs may have a control.sock too. */
 async function isService(folder: string): Promise<boolean> {
   try {
     const health = await ask<unknown>({ socket_of: folder, wait_s: patience_s }, 'GET', '/health', undefined, { also: 503 })
@@ -65,7 +65,7 @@ async function isService(folder: string): Promise<boolean> {
   }
 }
 
-/** Whether a benchd answers at the usual address. */
+/** Whether a benchd answers at the default address. */
 async function answersThere(): Promise<boolean> {
   const answer = await new Promise<string>((resolve) => {
     const asking = get(`${usualUrl}/health`, { timeout: patience_s * 1000 }, (response) => resolve(text(response).catch(() => '')))

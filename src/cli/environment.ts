@@ -1,4 +1,4 @@
-// The variables that count, as help and the manual page name them.
+// The environment variables, as help and the manual page list them.
 
 export const environment = {
   BENCHD_URL: 'Service to talk to over the network.',

@@ -1,4 +1,4 @@
-// `benchd events …`: what happens, what happened, and whether the log of it is whole.
+// `benchd events …`: live and past events, and the integrity of the event log.
 
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -52,7 +52,7 @@ const eventsTail = command({
             if (wanted(event)) print(options.json ? data : line(event))
           }
       } catch (error) {
-        // While the service starts it answers too, but not yet with a stream.
+        // A starting service answers, but not with a stream yet.
         if (!opened || (error instanceof CliError && !['unreachable', 'failed'].includes(error.exit))) throw error
       }
       note('the stream ended; trying again')
@@ -124,7 +124,7 @@ function cellOf(event: RuntimeEvent, column: (typeof columns)[number]): string {
   return column === 'context' ? JSON.stringify(event.context) : String(event[column])
 }
 
-/** Says when there is no such event. Throws `not_found` for a run of which the log has none. */
+/** Says if there are no events. Throws `not_found` for a run without events in the log. */
 async function* eventsFrom(service: Service, since: number, options: OptionValues<typeof filters>): AsyncGenerator<RuntimeEvent> {
   const wanted = wantedBy(options)
   const execution_id = await runOf(service, options)
@@ -153,7 +153,7 @@ function eventsAt(service: Service, values: Record<string, string | undefined>):
   return ask<Page>(service, 'GET', `/events${query(values)}`)
 }
 
-/** The log may have events of runs that are not in the list any more, so a word that names none of the list is taken for a whole id. */
+/** Finds the run. A word that matches no run in the list is taken for a whole id, since the log may have events of deleted runs. */
 async function runOf(service: Service, { execution }: OptionValues<typeof filters>): Promise<string | undefined> {
   if (execution === undefined) return undefined
   return shownRunIdOf(service, execution).catch((error) => {
@@ -171,7 +171,7 @@ function wantedBy({ types }: OptionValues<typeof filters>): (event: RuntimeEvent
   return ({ entity_type }) => wanted.has(entity_type)
 }
 
-/** Unix seconds. */
+/** Parses a time to Unix seconds. */
 function moment(text: string): number {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? []
   if (amount && unit)

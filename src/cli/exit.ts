@@ -18,10 +18,10 @@ export const exitCodes = {
 
 export type Exit = keyof typeof exitCodes
 
-/** A failure that the command line words itself. */
+/** An error of the command line itself. */
 export class CliError extends Error {
   readonly exit: Exit
-  /** The code of the service for its refusal, where it has refused something. */
+  /** The error code of the service, if it refused the request. */
   readonly reason: string | undefined
 
   constructor(exit: Exit, message: string, { reason, ...options }: { cause?: unknown; reason?: string | undefined } = {}) {
@@ -31,7 +31,7 @@ export class CliError extends Error {
   }
 }
 
-/** No service has the data folder that is used when nobody names one. */
+/** The error that no service runs on the default data folder. */
 export class NotServed extends CliError {
   readonly folder: string
 
@@ -61,17 +61,17 @@ export function exitOf(error: unknown): number {
 export function exitNameOf(error: unknown): Exit {
   if (error instanceof CliError) return error.exit
   if (!(error instanceof LabError)) return isClosed(error) ? 'not_allowed' : 'failed'
-  // Nobody need start a service again whose configuration it may not read.
+  // A restart does not help a service that may not read its configuration.
   if (error.code !== 'config' && isClosed(error.cause)) return 'not_allowed'
   return byCode[error.code] ?? 'failed'
 }
 
-/** The rights of a file. */
+/** Whether an error is about the rights of a file. */
 function isClosed(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM')
 }
 
-/** The exit for a status that the service answered. */
+/** Returns the exit for an HTTP status. */
 export function exitOfStatus(status: number): Exit {
   if (status === 401 || status === 403) return 'not_allowed'
   if (status === 404) return 'not_found'

@@ -1,4 +1,4 @@
-// When a key is to end, as people write it.
+// Parses the end of a key.
 
 import { endOfDay, momentOf, noTime } from './local_time.ts'
 
@@ -10,7 +10,7 @@ export const expiresOption = {
   },
 } as const
 
-/** Unix seconds; null is never, and nothing when nothing was said. Days are those of this computer's time zone. */
+/** Returns Unix seconds; null for never; no member without the option. Days are in this computer's time zone. */
 export function expiryOf({ expires }: { expires?: string | undefined }): { expires_at?: number | null } {
   if (expires === undefined) return {}
   if (expires === 'never') return { expires_at: null }

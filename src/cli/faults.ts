@@ -1,4 +1,4 @@
-// How a shell says which fault a simulator is to have, and when.
+// The request for a simulated fault, from options.
 
 import { secondsOf } from './numbers.ts'
 
@@ -6,7 +6,7 @@ export const faultTellingOptions = {
   after: { type: 'string', value: 'SECONDS', help: 'Delay in seconds; default 0' },
 } as const
 
-/** Throws a usage error where `after` is no time. */
+/** Throws a usage error for an invalid `after`. */
 export function faultTelling(path: string, fault: string, { after }: { after?: string }): { path: string; body: object } {
   return { path, body: { fault, ...(after !== undefined && { after: secondsOf('--after', after, (seconds) => seconds >= 0) }) } }
 }

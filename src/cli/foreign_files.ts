@@ -1,10 +1,10 @@
-// Files of other programs that people try: each is refused with its name and with what to do.
+// Recognizes files of other programs that users try, and refuses each with the next step.
 
 import { CliError } from './exit.ts'
 
 type Foreign = {
   what: string
-  /** `json` is the value where the text is JSON; else it is undefined. */
+  /** `json` is the value of a JSON text, else undefined. */
   is(text: string, json: Readonly<Record<string, unknown>> | undefined): boolean
   advice: string
 }
@@ -52,7 +52,7 @@ const known: readonly Foreign[] = [
   },
 ]
 
-/** Throws a usage error for a file that is known to be another program's. */
+/** Throws a usage error for a file of a known other program. */
 export function refuseForeign(text: string, file: string): void {
   const json = jsonIn(text)
   const found = known.find(({ is }) => is(text, json))
@@ -62,7 +62,7 @@ export function refuseForeign(text: string, file: string): void {
 function jsonIn(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
-    // An array is no file of these, and no YAML either.
+    // An array is neither such a file nor YAML.
     return isObject(value) ? value : {}
   } catch {
     return undefined

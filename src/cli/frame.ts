@@ -1,4 +1,4 @@
-// Draws one picture of the bench for `top`, as high and as wide as the terminal.
+// Draws a frame of `top` in the size of the terminal.
 
 import { asTyped } from '../kit/as_typed.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../workflow/snapshot.ts'
@@ -14,7 +14,7 @@ export type View = { bench: Shown; runs: readonly RunView[] }
 type RunView = ExecutionSummary & Pick<ExecutionSnapshot, 'threads' | 'moves'>
 type Size = { columns: number; rows: number }
 
-/** Without a size, all of it. `trouble` is why it is not of now. */
+/** Draws everything without a size. `trouble` says why the state is outdated. */
 export function frame({ bench, runs }: View, { size, trouble }: { size?: Size; trouble?: string | undefined } = {}): string[] {
   const { health, system_id, devices, readings, steps, incidents } = bench
   const parts = [
@@ -39,13 +39,13 @@ function runLines(run: RunView): string[] {
   ]
 }
 
-/** Cuts lines to the size; those that have no room are counted. */
+/** Cuts the lines to the size, and counts those that do not fit. */
 function fitted(lines: readonly string[], { columns, rows }: Size): string[] {
   const shown = lines.length > rows ? [...lines.slice(0, rows - 1), `… ${lines.length - rows + 1} lines more`] : lines
   return shown.map((line) => cut(line, columns))
 }
 
-/** Colors take no room, and end where the line is cut. */
+/** Cuts a line to visible columns, and ends its color. */
 function cut(line: string, columns: number): string {
   const [plain = '', ...colored] = escapedForeign(line).split(escapeSign)
   let room = columns - plain.length

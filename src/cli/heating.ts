@@ -3,19 +3,19 @@
 import type { Heating } from '../devices/records.ts'
 import type { StillHeating } from '../events/contexts.ts'
 
-/** `heating to 60 °C`. */
+/** Returns text such as `heating to 60 °C`. */
 export function heatingText({ target, is_lowest }: Heating): string {
   const degrees = target === null ? '' : ` to ${target} °C`
   return `heating${degrees}${is_lowest ? ', its lowest set point: its heater cannot be switched off' : ''}`
 }
 
-/** Says to what a device heats, and names the command that switches the heater off. */
+/** Returns a sentence with the temperature and the command that switches the heater off. */
 export function heatingAndRemedy(device_id: string, heating: Heating): string {
   if (heating.is_lowest) return heatingText(heating)
   return `${heatingText(heating)}; to switch it off: benchd devices set-temperature ${device_id} --temperature off`
 }
 
-/** Says of each device that it still heats, and how to end that. */
+/** Returns a sentence for each device that still heats, with the command that ends that. */
 export function stillHeating(devices: readonly StillHeating[]): string[] {
   return devices.map(({ device_id, target }) => `${device_id} is still ${heatingAndRemedy(device_id, { target, is_lowest: false })}`)
 }

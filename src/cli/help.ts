@@ -1,4 +1,4 @@
-// `benchd help`: all from the table of commands. The overview is kept as text, for it is wanted most and loads no command so.
+// `benchd help`, made from the table of commands. The overview is stored as text, so that it loads no command.
 
 import { readShipped } from '../kit/shipped.ts'
 import { commonOptions, helpOf, helpOfAll, type Section } from './command.ts'
@@ -6,7 +6,7 @@ import { table } from './commands.ts'
 import { environment } from './environment.ts'
 import { CliError, exitCodes } from './exit.ts'
 
-/** The help for some words: all of it, a noun, a command, or `exit-codes`. */
+/** Returns the help for the words: the overview, a noun, a command, or `exit-codes`. */
 export async function helpText(words: readonly string[]): Promise<string> {
   const topic = words.join(' ')
   if (topic === '') return new TextDecoder().decode(await readShipped(new URL('./help.txt', import.meta.url)))

@@ -1,4 +1,4 @@
-// `benchd incidents …`: what went wrong and somebody has to know of.
+// `benchd incidents …`: problems that a person has to know about.
 
 import type { Incident } from '../events/incidents.ts'
 import { shows, tells } from './asking.ts'
@@ -62,7 +62,7 @@ function described(incident: Incident): string {
 }
 
 /**
- * Lists the commands that help while the cause of the incident stands; a late device call has ended or not, which only the service knows.
+ * Lists the commands that help while the cause of the incident lasts. Only the service knows whether a late device call has ended.
  */
 function commandsFor({ incident_id, category, severity, execution_id, thread_id, recovery_action, detail }: Incident): string[] {
   const id = short(incident_id)

@@ -1,5 +1,5 @@
-// `benchd init`: the first configuration of a bench, and its first key. The package puts a configuration without devices on the machine: that
-// one is filled in.
+// `benchd init`: makes the first configuration and the first key of a bench. The package installs a configuration without devices, which
+// is filled in.
 
 import { join, resolve } from 'node:path'
 import { didYouMean } from '../kit/did_you_mean.ts'
@@ -69,7 +69,7 @@ const init = command({
 
 export const commands = [init]
 
-/** The configuration in the folder that was named, else that of the environment, else the usual one. */
+/** Returns the path of the configuration: in the named folder, else from the environment, else the default. */
 function pathOf(folder: string | undefined): string {
   const named = process.env.BENCHD_CONFIG
   if (folder === undefined && named) return resolve(named)
@@ -89,7 +89,7 @@ function there(path: string): CliError {
   return new CliError('busy', `${path} has devices already and stays as it is; to add another one: benchd devices add ID --config ${path}`)
 }
 
-/** Returns what was done, in lines for a person. */
+/** Writes a new configuration. Returns lines that say what was done. */
 async function writtenNew(path: string, devices: readonly Device[], ports: readonly Port[]): Promise<string[]> {
   const text = configuration(devices, ports)
   await checked(text, path)
@@ -99,7 +99,7 @@ async function writtenNew(path: string, devices: readonly Device[], ports: reado
 
 type Filling = { path: string; before: string; devices: readonly Device[]; service: LocalService }
 
-/** Puts the devices into a configuration that has none; the rest of it, and its comments, stay. */
+/** Adds the devices to a configuration without any, and keeps the rest with its comments. */
 async function filledIn({ path, before, devices, service }: Filling): Promise<string[]> {
   if (devices.length === 0) return [`${path} stays as it is: no device was named`]
   const text = withValue(before, ['devices'], devices)
@@ -171,7 +171,7 @@ function configuration(devices: readonly Device[], ports: readonly Port[]): stri
 `
 }
 
-/** Undefined where there is a key already, and where a service has the folder that this user may not ask. */
+/** Makes the first key; undefined if there is a key already, or this user may not ask the running service. */
 async function firstKey(service: LocalService): Promise<string | undefined> {
   const wish = { name: 'first admin', scope: 'admin' as const }
   if (service.is === 'closed') return undefined

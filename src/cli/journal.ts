@@ -1,4 +1,4 @@
-// The service's own words, as systemd's journal has kept them, read with `journalctl`.
+// Reads the log of the service from systemd's journal with `journalctl`.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,10 +8,10 @@ import { CliError } from './exit.ts'
 
 type JournalWish = { lines: number; errors?: boolean | undefined; follow?: boolean | undefined; unit?: string | undefined }
 
-/** An entry of journald. `level` is journald's: 3 and less are errors, 4 warnings. */
+/** An entry of the journal, with journald's level: 3 and less are errors, 4 warnings. */
 type JournalEntry = { at: number; level: number; message: string }
 
-/** Entries of the unit, oldest first. Throws `not_found` where there is no journal, and `failed` with what journalctl says. */
+/** Yields the entries of the unit, oldest first. Throws `not_found` without a journal, and `failed` with the message of journalctl. */
 export async function* journalOf({ lines, errors, follow, unit = 'benchd' }: JournalWish): AsyncGenerator<JournalEntry> {
   const words = [
     ...['--unit', unit, '--output', 'json', '--output-fields', 'MESSAGE,PRIORITY', '--no-pager', '--lines', String(lines)],
@@ -20,7 +20,7 @@ export async function* journalOf({ lines, errors, follow, unit = 'benchd' }: Jou
   ]
   const child = spawn('journalctl', words, { stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = once(child, 'close').catch((error) => Promise.reject(noJournal(error)))
-  // Awaited below, after all that it says was read.
+  // Awaited below, after its output was read.
   ended.catch(() => undefined)
   const said = text(child.stderr)
   try {
@@ -28,7 +28,7 @@ export async function* journalOf({ lines, errors, follow, unit = 'benchd' }: Jou
     const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null]
     const complaint = (await said).trim()
     if (/No journal files were (found|opened)/.test(complaint)) throw noJournal(new Error(complaint))
-    // Some versions of journalctl end with 1, and say nothing, when there is no entry.
+    // Some versions of journalctl exit with 1 and print nothing if there is no entry.
     if (code !== 0 && !(code === 1 && complaint === '')) throw new CliError('failed', endOf({ code, signal, complaint }))
   } finally {
     child.kill()
@@ -49,7 +49,7 @@ function noJournal(error: Error): CliError {
 function* entryOf(line: string): Generator<JournalEntry> {
   const { MESSAGE, PRIORITY, __REALTIME_TIMESTAMP: us } = parsed(line)
   if (MESSAGE === undefined) return
-  // journald gives a message that is not UTF-8 as bytes.
+  // A message that is not UTF-8 is an array of bytes.
   const words = Array.isArray(MESSAGE) ? Buffer.from(MESSAGE as number[]).toString() : String(MESSAGE)
   yield { at: Number(us) / 1e6, level: Number(PRIORITY ?? 6), message: plain(words) }
 }

@@ -1,4 +1,4 @@
-// Changes a JSON text that people keep, with its comments: only the bytes of what changes are touched.
+// Changes single values of a JSON text with comments, and keeps all other bytes.
 
 import { findNodeAtLocation, type Node, parseTree } from 'jsonc-parser'
 import { parseJsonWithComments } from '../kit/json.ts'
@@ -7,8 +7,8 @@ import { parseJsonWithComments } from '../kit/json.ts'
 type Path = readonly (string | number)[]
 
 /**
- * Returns the text with this value at that place: in place of the old one, or added at the end of its object or array. The object or array
- * must be there. Throws `invalid` when the text is not JSON.
+ * Returns the text with this value at the path: it replaces the old value, or is added at the end of its object or array, which
+ * must exist. Throws `invalid` for text that is not JSON.
  */
 export function withValue(text: string, path: Path, value: unknown): string {
   const root = read(text)
@@ -19,7 +19,7 @@ export function withValue(text: string, path: Path, value: unknown): string {
   return withBreaksOf(text, added(text, parent, parent.type === 'object' ? `${JSON.stringify(path.at(-1))}: ` : '', value))
 }
 
-/** Returns the text without the value at that place and the comment beside it; the same text when nothing is there. */
+/** Returns the text without the value at the path and the comment beside it; the same text if there is no value. */
 export function withoutValue(text: string, path: Path): string {
   const value = findNodeAtLocation(read(text), [...path])
   if (!value) return text
@@ -37,13 +37,13 @@ export function withoutValue(text: string, path: Path): string {
   const cut = spliced(text, from, isOnLinesOfItsOwn ? afterLineBreak(text, to) : endsLine ? to : behind, '')
   const before = entries[entries.indexOf(entry) - 1]
   if (hasComma || before === undefined) return cut
-  // The comma after the entry before separates nothing any more.
+  // Removes the comma after the previous entry.
   const left = afterBlank(text, endOf(before))
   const isBlankBetween = text.slice(left + 1, start).trim() === ''
   return spliced(cut, left, isBlankBetween && !isOnLinesOfItsOwn ? start : left + 1, '')
 }
 
-/** A file keeps the line breaks that it has. */
+/** Keeps the kind of line breaks of the file. */
 function withBreaksOf(text: string, changed: string): string {
   return /\r\n/.test(text) && !/[^\r]\n/.test(text) ? changed.replace(/\r?\n/g, '\r\n') : changed
 }
@@ -57,14 +57,14 @@ function endOf({ offset, length }: Node): number {
   return offset + length
 }
 
-/** Adds a value behind the last entry, and behind the comment that stands beside that entry. */
+/** Adds a value after the last entry and the comment beside it. */
 function added(text: string, parent: Node, name: string, value: unknown): string {
   const last = parent.children?.at(-1)
   const isSpread = text.slice(parent.offset, endOf(parent)).includes('\n')
   const outer = indentAt(text, parent.offset)
   if (!last) {
     const inner = `${outer}  `
-    // A comment in an empty object stays where it is.
+    // Keeps a comment in an empty object.
     const open = text.slice(0, endOf(parent) - 1).trimEnd()
     return `${open}\n${inner}${name}${written(value, inner)}\n${outer}${text.slice(endOf(parent) - 1)}`
   }
@@ -79,7 +79,7 @@ function added(text: string, parent: Node, name: string, value: unknown): string
   return spliced(withComma, at, at, `\n${inner}${name}${written(value, inner)}${hasComma ? ',' : ''}`)
 }
 
-/** A value over several lines, the first of which is where it is put; short ones on one line. */
+/** Writes a value over several lines, a short one on one line. */
 function written(value: unknown, indent: string): string {
   const short = spaced(value)
   if (indent.length + short.length <= longest) return short
@@ -88,7 +88,7 @@ function written(value: unknown, indent: string): string {
 
 const longest = 100
 
-/** On one line, as people write it. */
+/** Writes a value on one line, with spaces. */
 function spaced(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -96,14 +96,14 @@ function spaced(value: unknown): string {
   return members.length ? `{ ${members.join(', ')} }` : '{}'
 }
 
-/** The next place that is neither white space nor in a comment. */
+/** Finds the next place that is neither white space nor in a comment. */
 function afterBlank(text: string, from: number): number {
   const blank = /(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y
   blank.lastIndex = from
   return from + (blank.exec(text)?.[0].length ?? 0)
 }
 
-/** The end of the comment beside it, where that ends its line; the place itself where more follows. */
+/** Finds the end of a comment that ends the line; the place itself if more follows. */
 function endOfLine(text: string, from: number): number {
   const rest = /[ \t]*(?:\/\/[^\n]*|\/\*[^\n]*?\*\/)?[ \t]*(?=\r?\n|$)/y
   rest.lastIndex = from

@@ -1,4 +1,4 @@
-// `benchd key …`: keys of the running service, or, when none runs, of the data folder itself.
+// `benchd key …`: keys of the running service, or without one, of the data folder itself.
 
 import { LabError } from '../errors.ts'
 import type { CreatedKey, PublicKey } from '../keys/keys.ts'
@@ -77,7 +77,7 @@ const keyRotate = command({
       },
       what: 'the new key is made for the next service that uses it',
     })
-    // Both have one name until then.
+    // Both keys have the same name until then, so the sentence needs the id.
     if (options.overlap === undefined) note(`the old key stays valid until you revoke it: benchd key revoke ${before}`)
     print(options.json ? JSON.stringify(created) : created.api_key)
   },
@@ -97,7 +97,7 @@ const keyRevoke = command({
   options: { ...yesOption, ...serviceOptions },
   example: 'benchd key revoke guest',
   async run({ options, operands: [named = ''] }) {
-    /** Asks nobody about a key that is not there. */
+    /** Finds the key before it asks for a confirmation. */
     const sureOf = async (keys: readonly PublicKey[]) => {
       const key = keyNamed(named, keys)
       await mustBeSure(options, `revoke ${inWords(key)}: programs and people that use it are refused from then on`)
@@ -124,9 +124,9 @@ export const commands = [keyCreate, keyList, keyRotate, keyRevoke, ...pairing, w
 
 type Work<Result> = {
   online(service: Service): Promise<Result>
-  /** Nobody serves the folder, so its file is ours to change. */
+  /** Does the work on the file of a folder without a service. */
   offline(folder: string): Promise<Result>
-  /** The sentence for what is done with the folder. */
+  /** The sentence that says what is done with the folder. */
   what: string
 }
 
@@ -140,7 +140,7 @@ async function withKeys<Result>(options: OptionValues<typeof serviceOptions>, wo
     const isNamed = (options['data-dir'] ?? process.env.BENCHD_DATA_DIR) !== undefined
     await tellNoService({ folder, isNamed, what: work.what })
     return work.offline(folder).catch((refusal) => {
-      // A service has begun meanwhile.
+      // A service has started meanwhile.
       if (refusal instanceof LabError && refusal.code === 'in_use') return work.online(service)
       throw refusal
     })
@@ -156,8 +156,8 @@ function keysIn(folder: string): Promise<PublicKey[]> {
 }
 
 /**
- * Finds the key of that id, or the one key of that name that is not revoked; one that has expired counts where no other has the name. The name is not
- * repeated in messages: people have put whole keys there.
+ * Finds the key by its id, or by its name if one unrevoked key has it; an expired one counts if no other has the name. The name is not
+ * repeated in messages, because people have put whole keys there.
  */
 function keyNamed(named: string, keys: readonly PublicKey[]): PublicKey {
   const byId = keys.find(({ key_id }) => key_id === named)
@@ -170,7 +170,7 @@ function keyNamed(named: string, keys: readonly PublicKey[]): PublicKey {
   throw new CliError('usage', `several keys have that name: ${candidates.join(', ')}; name one by its id`)
 }
 
-/** Returns the latest moment that is known, in Unix seconds. The clock here may be behind, as that of the service may. */
+/** Returns the latest known moment in Unix seconds, because both clocks may be behind. */
 function latest(keys: readonly PublicKey[]): number {
   return Math.max(Date.now() / 1000, ...keys.map(({ created_at, last_used_at }) => Math.max(created_at, last_used_at ?? 0)))
 }

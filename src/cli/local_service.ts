@@ -1,4 +1,4 @@
-// The service on a data folder of this computer, as far as it can be asked.
+// The service on a data folder of this computer, if it can be asked.
 
 import type { ServiceView } from '../care/doctor/patient.ts'
 import { exists } from '../kit/folder.ts'
@@ -6,13 +6,13 @@ import { isServed } from '../kit/folder_lock.ts'
 import { ask, type Service } from './client.ts'
 import { CliError } from './exit.ts'
 
-/** `service` is where to send more than questions. */
+/** `service` is the address for requests. */
 export type LocalService =
   | Exclude<ServiceView, { is: 'answering' | 'absent' }>
   | { is: 'absent'; folder: string }
   | (Extract<ServiceView, { is: 'answering' }> & { service: Service })
 
-/** Connects by the service's own socket, or by that for the group. */
+/** Connects over the service's own socket, or over that for the group. */
 export async function serviceOn(data_dir: string): Promise<LocalService> {
   const folders = [data_dir, ...(data_dir === '/var/lib/benchd' ? ['/run/benchd'] : [])].filter(exists)
   let closed: LocalService | undefined

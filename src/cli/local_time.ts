@@ -1,4 +1,4 @@
-// Times as people write and read them at a shell: in the zone of this computer, which every printed time names.
+// Formats and parses times in the zone of this computer, which every printed time names.
 
 import { CliError } from './exit.ts'
 
@@ -6,7 +6,7 @@ const lengths = { minutes: 16, seconds: 19, milliseconds: 23 }
 /** The year 10000. */
 const beyond = 253_402_300_800
 
-/** Formats Unix seconds as `2026-01-31T09:00+01:00`; a time beyond the calendar is printed as it is. */
+/** Formats Unix seconds as `2026-01-31T09:00+01:00`; a time beyond the year 9999 stays a number. */
 export function localTime(seconds: number, to: keyof typeof lengths = 'minutes'): string {
   if (!(Math.abs(seconds) < beyond)) return `${seconds} s`
   const at = new Date(seconds * 1000)
@@ -40,12 +40,12 @@ export function endOfDay(text: string): number | undefined {
 function beginningOf(text: string, later: number): number | undefined {
   const [, ...parts] = day.exec(text) ?? []
   const [year = 0, month = 0, date = 0] = parts.map(Number)
-  // A day that no month has would be one of the next.
+  // `Date` would take an invalid day for one of the next month.
   const isDay = parts.length === 3 && month >= 1 && month <= 12 && new Date(year, month - 1, date).getDate() === date
   return isDay ? new Date(year, month - 1, date + later).getTime() / 1000 : undefined
 }
 
-/** The error for a text that is no time; of a date in another form it says which form is taken. `what` stands before the text. */
+/** Makes the error for an invalid time, with the accepted forms. `what` precedes the text. */
 export function noTime(text: string, forms: string, what = ''): CliError {
   const isOtherForm = /^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b/.test(text) && momentOf(text) === undefined
   const write = isOtherForm ? 'a day as year-month-day, 2026-11-28' : forms

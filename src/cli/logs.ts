@@ -1,4 +1,4 @@
-// `benchd logs`: what the service said, from the journal of systemd.
+// `benchd logs`: the log of the service from systemd's journal.
 
 import { resolve } from 'node:path'
 import { command } from './command.ts'

@@ -9,7 +9,7 @@ void run(process.argv.slice(2)).then((code) => {
   process.exitCode = code
 })
 
-/** Ends quietly when the reader has had enough: `benchd events export | head`. After any other error the output is not complete. */
+/** Ends quietly if the reader closes the pipe, as in `benchd events export | head`. After any other error the output is incomplete. */
 function onPrintError(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(0)
   void import('../kit/durable.ts').then(({ storageError }) => {

@@ -1,20 +1,20 @@
-// Numbers that somebody types at a shell.
+// Parses typed numbers.
 
 import { CliError } from './exit.ts'
 
-/** Returns the value of a decimal number, NaN for other text: `0x10` would be 16. */
+/** Parses a decimal number; NaN for other text, also for `0x10`, which `Number` accepts. */
 export function decimal(text: string): number {
   return /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(text) ? Number(text) : Number.NaN
 }
 
-/** Returns the number. Throws a usage error for text that is none, or not right: `--port 70000 is not a port`. `what` names it, as `--port`. */
+/** Parses a number. Throws a usage error for an invalid one, such as `--port 70000 is not a port`. `what` names the option. */
 export function numberOf(what: string, text: string, is = 'a number', isRight = (_: number) => true): number {
   const value = decimal(text)
   if (Number.isFinite(value) && isRight(value)) return value
   throw new CliError('usage', `${what} ${text} is not ${is}`)
 }
 
-/** Returns the value of `--port`; 0 stands for any port that is free. */
+/** Parses the value of `--port`; 0 is any free port. */
 export function portOf(text: string, least = 0, most = 65_535): number {
   const isPort = (port: number) => Number.isInteger(port) && port >= least && port <= most
   return numberOf('--port', text, `a port; take ${least} to ${most}`, isPort)

@@ -1,4 +1,4 @@
-// Work on a data folder that no service has: here, or for root in a process of the folder's owner.
+// Work on a data folder without a service: in this process, or for root in a process of the folder's owner.
 
 import { statusOf } from '../kit/host_files.ts'
 import type { Tasks } from './offline_tasks.ts'
@@ -6,7 +6,7 @@ import type { Tasks } from './offline_tasks.ts'
 type Input<Name extends keyof Tasks> = Parameters<Tasks[Name]>[1]
 type Output<Name extends keyof Tasks> = Awaited<ReturnType<Tasks[Name]>>
 
-/** Does one of the tasks. `file` is the descriptor of a file that is part of it. Rejects as the task does, `in_use` where a service runs. */
+/** Does a task. `file` is the descriptor of a file that it needs. Rejects as the task does, with `in_use` if a service runs. */
 export async function offline<Name extends keyof Tasks>(
   folder: string,
   name: Name,

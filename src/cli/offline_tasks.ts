@@ -1,4 +1,4 @@
-// The work of commands on a data folder that no service has: by name, so that root can have it done in a process of the folder's owner.
+// The tasks of commands on a data folder without a service, by name, so that root can run them in a process of the folder's owner.
 
 import { join } from 'node:path'
 import type { Sources } from '../care/backup.ts'
@@ -38,7 +38,7 @@ export const tasks = {
   'key revoke': (at: TaskFolder, { key_id }: { key_id: string }): Promise<PublicKey> =>
     withKeys(at, (keys) => keys.revoke(key_id), `key revoke ${key_id}`),
 
-  /** Verifies a file in the folder: also where a service runs, and without changing anything. */
+  /** Verifies a file in the folder without changing it, also beside a service. */
   'audit verify': async ({ folder }: TaskFolder, { file, wanted }: { file: string; wanted: string | undefined }): Promise<Verified> => {
     const { verifyChain } = await import('../kit/chained_lines.ts')
     return verifyChain(join(folder, file), { wanted })
@@ -54,7 +54,7 @@ export const tasks = {
     return stateTexts[text](folder)
   },
 
-  /** The devices that were left on. */
+  /** Lists the devices that were left on. */
   'left on': (at: TaskFolder): Promise<string[]> => withRuns(at, async (runs) => runs.on),
 
   'switched off': (at: TaskFolder, { devices }: { devices: string[] }): Promise<void> =>
@@ -73,7 +73,7 @@ export const tasks = {
 
   'backup list': async ({ folder }: TaskFolder): Promise<Backup[]> => (await backupsIn(folder)).list(),
 
-  /** Into `file`. */
+  /** Copies a backup into `file`. */
   'backup copy': async ({ folder, file }: TaskFolder, { name }: { name: string }): Promise<void> => {
     const { writeOpen } = await import('../kit/open_file.ts')
     const backups = await backupsIn(folder)
@@ -87,7 +87,7 @@ export const tasks = {
     return planOf({ manifest }, folder, parts)
   },
 
-  /** Restores the archive that `file` is. `at` is in Unix milliseconds. */
+  /** Restores the archive in `file`. `at` is in Unix milliseconds. */
   restore: ({ folder, file }: TaskFolder, { manifest, parts, at }: Restoring & { at: number }): Promise<string | undefined> =>
     alone(folder, async () => {
       const [{ planOf, restore }, { Archive }] = await Promise.all([import('../care/restore.ts'), import('../kit/archive.ts')])
@@ -100,13 +100,13 @@ export const tasks = {
 
 export type Tasks = typeof tasks
 
-/** The configuration is read by the caller: the owner of the folder may not be allowed to. */
+/** The configuration is read by the caller, because the owner of the folder may lack the right. */
 type BackupSources = Pick<Sources, 'version' | 'system_id'> & {
   configuration: { files: { name: string; base64: string }[]; left_out: string[] }
 }
 type Restoring = { manifest: Opened['manifest']; parts: Parts }
 
-/** Waits for another such command, and ends a restore that was interrupted; rejects with `in_use` where a service runs. */
+/** Waits for other such commands, completes an interrupted restore, and does the work. Rejects with `in_use` if a service runs. */
 function alone<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
   return whileNobodyServes(folder, async () => {
     await finishTransaction(folder)
@@ -114,7 +114,7 @@ function alone<Result>(folder: string, work: () => Promise<Result>): Promise<Res
   })
 }
 
-/** Two of these at once take turns, or the record's chain would fork. `deed` is what it is called in there; absent for what changes nothing. */
+/** Does work on the keys. Simultaneous calls take turns, so that the chain of the audit trail does not fork. `deed` is the audit entry of a change. */
 function withKeys<Result>({ folder }: TaskFolder, work: (keys: Keys) => Promise<Result>, deed?: string): Promise<Result> {
   return alone(folder, async () => {
     const { Keys } = await import('../keys/keys.ts')
@@ -139,7 +139,7 @@ async function withRuns<Result>({ folder }: TaskFolder, work: (runs: OperationJo
   }
 }
 
-/** A task that only looks, or takes away, needs no more than the folder. */
+/** The sources of tasks that need only the folder. */
 const bare = { config: undefined, topologies: undefined, version: '', system_id: '' }
 
 async function backupsIn(folder: string, sources: Omit<Sources, 'data_dir'> = bare) {
@@ -147,7 +147,7 @@ async function backupsIn(folder: string, sources: Omit<Sources, 'data_dir'> = ba
   return new Backups({ sources: { ...sources, data_dir: folder }, log: silent, report })
 }
 
-/** Adds a line to the record of who did what. */
+/** Adds an entry to the audit trail. */
 async function takeDown(folder: string, deed: string): Promise<void> {
   const { Audit } = await import('../keys/audit.ts')
   const audit = new Audit({ folder, log: silent, report })

@@ -1,5 +1,5 @@
-// Whether a package is from whom the administrator trusts: a signature beside it, by the key that lies where only root may put one. The
-// signature is checked by the programs that everybody checks with, minisign and gpg.
+// Verifies the signature beside a package with the administrator's key, which lies where only root may write. The
+// programs minisign and gpg do the verification.
 
 import { execFile } from 'node:child_process'
 import { basename, join } from 'node:path'
@@ -10,7 +10,7 @@ import { readBytes } from '../kit/host_files.ts'
 import { CliError } from './exit.ts'
 import { forTerminal } from './table.ts'
 
-/** The place where the administrator puts the key. */
+/** The path of the administrator's key. */
 export const publicKeyPath = '/etc/benchd/update.pub'
 
 type Files = { key: string; signature: string; file: string; folder: string }
@@ -40,22 +40,22 @@ const kinds: readonly Kind[] = [
     isKey: (key) => key.includes('-----BEGIN PGP PUBLIC KEY BLOCK-----') || /^[\x98\x99\xc6]/.test(key),
     endings: ['.asc', '.sig', '.gpg'],
     async verify({ key, signature, file, folder }) {
-      // A keyring of its own, so that no other key counts.
+      // A separate keyring, so that no other key counts.
       const home = join(folder, 'gnupg')
       await makePrivateFolder(home)
       const words = ['--homedir', home, '--batch', '--no-tty', '--status-fd', '1']
       await run('gpg', [...words, '--import', key])
       const { stdout } = await run('gpg', [...words, '--verify', signature, file])
-      // gpgv is content with a signature that has expired, or whose key has.
+      // gpgv also accepts an expired signature or key.
       if (!/^\[GNUPG:\] GOODSIG /m.test(stdout)) throw new Error(/^\[GNUPG:\] (\w+SIG .*)$/m.exec(stdout)?.[1] ?? 'no good signature')
     },
   },
 ]
 
 /**
- * Checks `copy`, a copy of the package `original` in `folder`, which is ours alone, by the signature beside the original. Returns what was
- * found out, for people; undefined where there is no key. Rejects with `failed` when there is no signature, or none by that key, and with
- * `config` for a key that everybody could have put there, or that is none.
+ * Verifies `copy`, a copy of the package `original` in the private `folder`, with the signature beside the original. Returns the
+ * result for people; undefined without a key. Rejects with `failed` without a signature by that key, and with
+ * `config` for an invalid key, or one that others than root can write.
  */
 export async function signatureOf(original: string, copy: string, folder: string, keyPath: string): Promise<string | undefined> {
   const key = await keyIn(keyPath)
@@ -80,7 +80,7 @@ export async function signatureOf(original: string, copy: string, folder: string
 
 const run = promisify(execFile)
 
-/** undefined where there is none. */
+/** Reads the key; undefined if there is none. */
 async function keyIn(path: string): Promise<Buffer | undefined> {
   if (!exists(path)) return undefined
   if (await isOfOthers(path))

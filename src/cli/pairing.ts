@@ -1,4 +1,4 @@
-// `benchd key pair`, `key requests`, `key approve`: a key for who has none, given by who has one.
+// `benchd key pair`, `key requests`, `key approve`: requests for a key, and their approval.
 
 import { json as jsonOf } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -82,7 +82,7 @@ async function waiting(service: Service): Promise<PairingRequest[]> {
   return (await ask<{ requests: PairingRequest[] }>(service, 'GET', '/api/keys/requests')).requests
 }
 
-/** Returns a code as it is read aloud and typed. */
+/** Normalizes a typed code. */
 function plain(code: string): string {
   return code.replace(/[^A-Za-z0-9]/g, '').toUpperCase()
 }

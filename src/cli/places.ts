@@ -1,18 +1,18 @@
-// Where the configuration and the data are: flag, environment, then what this machine suggests.
+// The paths of configuration and data: from flag, environment, or the default of this computer.
 
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { exists } from '../kit/folder.ts'
 import { CliError } from './exit.ts'
 
-/** The place where the configuration of the system's own service is; systemd names another folder in the variable. */
+/** The folder of the system service's configuration; systemd sets the variable. */
 export const systemFolder = process.env.CONFIGURATION_DIRECTORY || '/etc/benchd'
 const systemConfig = join(systemFolder, 'config.json')
 export const systemData = '/var/lib/benchd'
-/** The place where systemd listens for the programs of bridges. */
+/** The folder of systemd's sockets for the programs of bridges. */
 export const bridgeSockets = '/run/benchd-bridges'
 
-/** The path of the configuration. Throws when none was named and none is there. */
+/** Returns the path of the configuration. Throws if none is named and none exists. */
 export function configPath(flag: string | undefined): string {
   const named = flag ?? process.env.BENCHD_CONFIG
   if (named) return resolve(named)
@@ -25,7 +25,7 @@ export function configPath(flag: string | undefined): string {
   )
 }
 
-/** The folder of the state. */
+/** Returns the data folder. */
 export function dataDir(flag: string | undefined): string {
   const named = flag ?? process.env.BENCHD_DATA_DIR ?? process.env.STATE_DIRECTORY
   if (named) return resolve(named)
@@ -33,19 +33,19 @@ export function dataDir(flag: string | undefined): string {
   return join(process.env.XDG_STATE_HOME || join(home(), '.local', 'state'), 'benchd')
 }
 
-/** The folder of topologies and workflows: named, or beside the configuration. */
+/** Returns the folder of topologies and workflows: the named one, or one beside the configuration. */
 export function topologiesDir(flag: string | undefined, config: string | undefined): string | undefined {
   const named = flag ?? process.env.BENCHD_TOPOLOGIES
   if (named) return resolve(named)
   return config === undefined ? undefined : join(dirname(config), 'topologies')
 }
 
-/** The place where a person keeps what is theirs. */
+/** Returns the user's configuration folder. */
 export function userFolder(): string {
   return join(process.env.XDG_CONFIG_HOME || join(home(), '.config'), 'benchd')
 }
 
-/** Throws for a user without a home: one that is a number and nothing else. */
+/** Returns the home folder. Throws for a user id without an account. */
 function home(): string {
   try {
     return homedir()

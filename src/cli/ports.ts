@@ -1,4 +1,4 @@
-// `benchd ports`: what is plugged in, and, with --identify, which cable is which.
+// `benchd ports`: lists serial ports, and with --identify finds the port of a cable.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ask, serviceOf, serviceOptions } from './client.ts'
@@ -11,7 +11,7 @@ type Port = import('../../drivers/transports/ports.ts').SerialPort & { device_id
 type Look = () => Promise<Port[]>
 
 const lookEveryMs = 250
-/** The kernel knows a port some moments before udev has given it its lasting name. */
+/** The delay until udev has given a new port its lasting name. */
 const settle_ms = 500
 
 const ports = command({
@@ -54,7 +54,7 @@ function lookThere(service: ReturnType<typeof serviceOf>): Look {
   }
 }
 
-/** Waits for a change, and tells of the port that it was. */
+/** Waits for a change, and reports its port. */
 async function identified(look: Look, tell: (port: Port) => void): Promise<number> {
   const before = await look()
   note(`${before.length} ports; unplug the one in question now, or plug it in`)
@@ -74,7 +74,7 @@ async function identified(look: Look, tell: (port: Port) => void): Promise<numbe
 
 type PortChange = { gone: Port | undefined; come: Port | undefined }
 
-/** The first port that has gone or come, once the system has made its names. */
+/** Resolves with the first port that was plugged or unplugged, when its names are complete. */
 async function changed(look: Look, before: readonly Port[]): Promise<PortChange> {
   for (;;) {
     if (isChange(difference(before, await look()))) {
@@ -118,7 +118,7 @@ async function listed(found: readonly Port[]): Promise<string> {
   return [table(['PORT', 'DEVICE', 'USB', 'WHAT', 'LASTING NAME'], rows), ...(twins.length ? ['', ...twins] : [])].join('\n')
 }
 
-/** A sentence for each pair of USB ports that a person may confuse. */
+/** Returns a sentence for each pair of USB ports that can be confused. */
 async function twinsIn(found: readonly Port[]): Promise<string[]> {
   const { areOnOneAdapter, isTwin } = await import('../../drivers/transports/ports.ts')
   return found.flatMap((one, i) =>

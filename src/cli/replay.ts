@@ -1,6 +1,6 @@
-// `benchd replay`: a driver against what an instrument once said, as `GET /api/devices/{id}/wire` gives it.
+// `benchd replay`: runs a driver against a recorded wire log of `GET /api/devices/{id}/wire`.
 //
-// A wire log does not say where an operation began, and holds questions that the service asked besides: each frame of the host is
+// A wire log does not mark where an operation began, and contains other questions too, so each frame of the host is
 // tried as the first.
 
 import type { Driver } from '../../drivers/driver.ts'
@@ -13,7 +13,7 @@ import { print } from './table.ts'
 
 type Start = {
   frames: readonly Recorded[]
-  /** Tells the driver to hear unasked messages before the operation begins, not while it waits for it. */
+  /** Whether the driver receives the unsolicited messages before the operation begins. */
   hears_first: boolean
 }
 type Tried = { shown: string[]; used: number; left: number; error: Error | undefined }
@@ -78,7 +78,7 @@ function isOurs({ direction }: Recorded): boolean {
   return direction === 'to_device'
 }
 
-/** The first that goes as recorded; else the one that went furthest. */
+/** Returns the first attempt that matches the recording, else the one that got furthest. */
 async function best(recorded: readonly Recorded[], run: (start: Start) => Promise<Tried>): Promise<Tried> {
   const tried: Tried[] = []
   for (const start of starts(recorded)) {
@@ -89,7 +89,7 @@ async function best(recorded: readonly Recorded[], run: (start: Start) => Promis
   return tried.reduce((furthest, one) => (one.used > furthest.used ? one : furthest))
 }
 
-/** Some drivers want to hear an instrument that talks unasked before they say anything: those come last. */
+/** Lists the possible starts; those that wait for unsolicited messages first come last. */
 function starts(recorded: readonly Recorded[]): Start[] {
   const ours = recorded.flatMap((frame, i) => (isOurs(frame) ? [i] : []))
   const heard = ours.filter((i) => i > 0 && !isOurs(recorded[i - 1]!))

@@ -1,4 +1,4 @@
-// `benchd restore`: puts a backup back, on this machine, while no service has the data folder.
+// `benchd restore`: restores a backup on this computer, while no service runs on the data folder.
 
 import { basename, join, resolve } from 'node:path'
 import type { FileChange, Opened, Parts } from '../care/restore.ts'
@@ -66,7 +66,7 @@ const restore = command({
 
 export const commands = [restore]
 
-/** The path of the file that was named, or of the backup in the data folder that has this name. */
+/** Returns the path of the named file, or of the backup with this name in the data folder. */
 function pathOf(file: string, folder: string): string {
   const isName = basename(file) === file && !exists(resolve(file))
   if (!isName) return resolve(file)
@@ -75,7 +75,7 @@ function pathOf(file: string, folder: string): string {
   throw new LabError('not_found', `there is no such file ${file}, neither here nor among the backups in ${folder}; see: benchd backup list`)
 }
 
-/** Throws `not_allowed` when there are any: the maker of the backup would have this computer run them. */
+/** Throws `not_allowed` if there are any, because the maker of the backup could make this computer run them. */
 function refuseCommands(programs: readonly string[]): void {
   if (programs.length === 0) return
   const named = programs.map((program) => `\n  ${program}`).join('')
@@ -90,7 +90,7 @@ function placesOf(named: string | undefined): { config: string; topologies: stri
   return { config, topologies: topologiesDir(undefined, config) as string }
 }
 
-/** On a new machine there is none yet. */
+/** Returns the path of the configuration, which may not exist yet on a new computer. */
 function configOrDefault(named: string | undefined): string {
   try {
     return configPath(named)
@@ -136,7 +136,7 @@ function asJsonText({ opened, plan, before }: Restored): string {
   return JSON.stringify({ made_at, version, system_id, changes: plan, passed_over: opened.passed_over, before: before ?? null })
 }
 
-/** Hints at parts that somebody may have expected to be restored, and has to ask for. */
+/** Names parts that are restored only on request. */
 function hints(plan: readonly FileChange[], { all, keys }: Parts, { with_keys, with_events }: Opened['manifest']): string[] {
   const stays = (pattern: RegExp) => plan.some(({ name, change }) => change === 'left alone' && pattern.test(name))
   const goesOn = plan.some(({ name, change }) => change === 'replaced' && name === 'workflows.json') && stays(/^executions\//)

@@ -1,8 +1,9 @@
-// The way from one command line to its command, and to the exit code.
+// Runs the command of a command line, and gives its exit code.
 
 import { messageOf } from '../errors.ts'
 import { asTyped, nameCommands } from '../kit/as_typed.ts'
 import { didYouMean } from '../kit/did_you_mean.ts'
+import { atShell } from './at_shell.ts'
 import { type Command, helpOf, parse } from './command.ts'
 import { commandsOf, table, words } from './commands.ts'
 import { CliError, exitCodes, exitNameOf, exitOf, NotServed } from './exit.ts'
@@ -11,7 +12,7 @@ import { behave } from './terminal.ts'
 
 nameCommands(words)
 
-/** Runs the command that the words behind `benchd` name; returns the exit code. An error is printed. */
+/** Runs the command that the words after `benchd` name. Prints its error. Returns the exit code. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
     if (args[0] === 'completion' && args[1] === '--resolve') {
@@ -33,14 +34,14 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** An error goes to stderr. A program that asked for JSON finds it on stdout too, in the form of every other answer. */
+/** Prints an error on stderr, and with --json also on stdout, in the form of every other answer. */
 function failed(error: unknown, asJson: boolean): void {
-  const message = asTyped(messageOf(error))
+  const message = asTyped(atShell(messageOf(error)))
   if (asJson) process.stdout.write(`${forTerminal(JSON.stringify({ success: false, error: exitNameOf(error), message }))}\n`)
   tell(message)
 }
 
-/** Tells whether JSON was asked for, also of a command line that could not be parsed. */
+/** Whether --json was given, also in a command line that could not be parsed. */
 function isJsonWanted(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return args.slice(0, end < 0 ? undefined : end).includes('--json')
@@ -48,7 +49,7 @@ function isJsonWanted(args: readonly string[]): boolean {
 
 type Found = { command?: Command | undefined; rest: readonly string[] }
 
-/** The command that the first words name; none for a call for help. */
+/** Finds the command of the first words; none for a call for help. */
 async function find(args: readonly string[]): Promise<Found> {
   const [first, second] = args
   if (first === undefined || first === '--help' || first === '-h' || first === 'help')
@@ -62,7 +63,7 @@ async function find(args: readonly string[]): Promise<Found> {
   if (two) return { command: two, rest: args.slice(2) }
   if (second === '--help' && commands.length > 1) return { rest: [first] }
   const one = called(first)
-  // `devices shkae` is a word too many only for what has no words behind it.
+  // In `devices shkae`, the second word is a mistyped command rather than an operand.
   if (one && (second === undefined || second.startsWith('-') || one.operands.length > 0 || commands.length === 1))
     return { command: one, rest: args.slice(1) }
   if (second === undefined || second === '--help') return { rest: [first] }

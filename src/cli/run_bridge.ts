@@ -1,4 +1,4 @@
-// `benchd run-bridge`: the program of a bridge, for the unit `benchd-bridge@.service`. It is called by systemd, and by nobody else.
+// `benchd run-bridge`: runs the program of a bridge. Only systemd calls it, in the unit `benchd-bridge@.service`.
 
 import { command } from './command.ts'
 import { CliError } from './exit.ts'
@@ -20,7 +20,7 @@ export const commands = [
       }
       if (process.env.LISTEN_FDS !== '1') throw new CliError('usage', `benchd ${word} is called by systemd, in benchd-bridge@${device_id}`)
       await supervise(() => commandFromInput([process.execPath, process.argv[1] ?? '', word, device_id, '--tell-command']))
-      // systemd kills the processes that the program has started, with the control group; nobody waits for them here.
+      // systemd kills the child processes of the program with the control group.
       process.exit(0)
     },
   }),

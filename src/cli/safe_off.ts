@@ -1,4 +1,4 @@
-// `benchd safe-off`: switches off what was left on when the service ended, in whatever way. For the unit's `ExecStopPost=`.
+// `benchd safe-off`: switches off devices that were left on when the service ended. For the unit's `ExecStopPost=`.
 
 import type { Attached, RealTransport } from '../../drivers/attach.ts'
 import type { BridgeConfig } from '../../drivers/bridge/attach.ts'
@@ -13,9 +13,9 @@ import { offline } from './offline.ts'
 import { bridgeSockets, configPath, dataDir, systemData } from './places.ts'
 import { print } from './table.ts'
 
-/** Instruments that go home first stand within this time. The driver of one that does not answer at all gives up sooner. */
+/** The time for instruments that go home first. The driver of a silent one gives up sooner. */
 const standing_ms = 10_000
-/** A program that stands behind a device is started first, which takes as long as its libraries take to load. */
+/** The additional time for the program of a bridge to load its libraries. */
 const starting_ms = 15_000
 
 type Program = Extract<BridgeConfig, { driver: 'bridge' }>
@@ -43,7 +43,7 @@ const safeOff = command({
     await refuseBesideService(folder)
     const config = await readConfig(configPath(options.config))
     const hardware = thisComputer()
-    // Also where root calls it by hand: the program of a bridge is not started with root's rights.
+    // Also for a manual call by root, so that the program of a bridge does not run with root's rights.
     const sockets = process.env.BENCHD_BRIDGES ?? (folder === systemData && exists(bridgeSockets) ? bridgeSockets : undefined)
     const attach: Attach = (device) =>
       device.driver === 'bridge'
@@ -61,7 +61,7 @@ const safeOff = command({
 
 export const commands = [safeOff]
 
-/** Both would write the journal, and talk on one line. */
+/** Throws if a service runs, because both would write the journal and use the same line. */
 async function refuseBesideService(folder: string): Promise<void> {
   if (!(await isServed(folder))) return
   throw new LabError('in_use', `a benchd runs on the data folder ${folder}; stop the devices there, or end that service first`)
@@ -86,7 +86,7 @@ async function switchOff(device_id: string, { devices }: Config, attach: Attach)
   }
 }
 
-/** How long it may not hear yet, after it was opened. */
+/** Returns the time for which a device is deaf after its port was opened. */
 function deafMs(device: Driven): number {
   if (device.kind === 'bridge') return starting_ms
   return 'deaf_s' in device.driven_by ? (device.driven_by.deaf_s ?? 0) * 1000 : 0
@@ -109,7 +109,7 @@ function haltable(its: Program, attach: Attach): Attached {
   return attach(its)
 }
 
-/** Nothing where it is simulated. */
+/** Attaches a device; undefined for a simulated one. */
 function onWire({ transport, ...its }: Extract<Driven, { kind: 'driven' }>, attach: Attach): Attached | undefined {
   return transport.kind === 'simulated' ? undefined : attach({ transport, ...its })
 }

@@ -1,4 +1,4 @@
-// `benchd serve` and `benchd demo`: the service in the foreground, until a signal ends it.
+// `benchd serve` and `benchd demo`: run the service in the foreground until a signal ends it.
 
 import type { Config } from '../config.ts'
 import type { Registry } from '../devices/registry.ts'
@@ -103,7 +103,7 @@ type Folders = {
   safe?: boolean | undefined
 }
 
-/** The signals that would end the process with everything left on, and can be heard. */
+/** The signals that would kill the process with devices left on, and that can be caught. */
 const deadly = [
   ...(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGABRT', 'SIGALRM', 'SIGUSR2', 'SIGXCPU', 'SIGVTALRM', 'SIGIO'] as const),
   ...(process.platform === 'linux' ? (['SIGSTKFLT', 'SIGPWR'] as const) : []),
@@ -147,19 +147,19 @@ async function serveUntilSignalled(
   return signal === 'SIGINT' ? exitCodes.interrupted[0] : exitCodes.ok[0]
 }
 
-/** The process may take this long to end by itself once the service is closed. */
+/** The time for the process to end by itself after the service is closed. */
 const afterwards_ms = 1000
 
-/** Ends the process with this code soon, also where a workflow in TypeScript has begun something that goes on. */
+/** Ends the process soon with this code, also if a workflow in TypeScript keeps it alive. */
 function ending(code: number): number {
   setTimeout(() => process.exit(code), afterwards_ms).unref()
   return code
 }
 
-/** Signals within this time of the first mean the same: Ctrl-C under npm arrives twice, from the terminal and from npm. */
+/** Signals within this time of the first are ignored: Ctrl-C under npm arrives twice, from the terminal and from npm. */
 const sameWish_ms = 1000
 
-/** Resolves with the first signal to end. `again` is called with one that comes later than those that mean the same. */
+/** Resolves with the first signal to end. Calls `again` with a later one that is not a repeat. */
 export function signalled(again: (signal: NodeJS.Signals) => void = () => {}): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let first_ms: number | undefined
@@ -172,7 +172,7 @@ export function signalled(again: (signal: NodeJS.Signals) => void = () => {}): P
   })
 }
 
-/** A terminal that has gone, or a pipe that nobody reads any more, is no reason to leave the devices as they are. */
+/** Ignores write errors of a closed terminal or pipe, so that the service still switches devices off. */
 export function goOnUnread(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.removeAllListeners('error')
@@ -180,7 +180,7 @@ export function goOnUnread(): void {
   }
 }
 
-/** The configuration with the address that the flags and the environment ask for. */
+/** Returns the configuration with the address from the flags and the environment. */
 function listening(config: Config, options: OptionValues<typeof listenOptions>): Config {
   const host = options.host ?? process.env.BENCHD_HOST ?? config.listen.host
   const port = options.port ?? process.env.BENCHD_PORT

@@ -1,4 +1,4 @@
-// `benchd sim …`: one simulated instrument on a pseudo-terminal, for anybody's driver to talk to; and faults of the bench's own simulators.
+// `benchd sim …`: a simulated instrument on a pseudo-terminal for any driver, and faults of the bench's simulators.
 
 import { tells } from './asking.ts'
 import { command } from './command.ts'
@@ -34,7 +34,7 @@ const sim = command({
     const settings = checked(driver.settings, parseJson(options.settings ?? '{}', '--settings'), '--settings')
     const time_scale = numberOf('--time-scale', options['time-scale'] ?? '1', 'a number from 1 up', (scale) => scale >= 1)
     const served = await serveOnPty(driver, settings, { time_scale, ...(options.link && { link: options.link }) })
-    // Before the path is printed: a program that reads it may end this one at once.
+    // Before the path is printed, because a program that reads it may end this one at once.
     const interrupted = new Promise((resolve) => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
     })

@@ -1,4 +1,4 @@
-// `benchd status`: how the service and the bench are, on one screen.
+// `benchd status`: the state of the service and the bench on one screen.
 
 import { atShell, short } from './at_shell.ts'
 import { type Bench, benchOf, type Health, type Host, healthOf } from './bench.ts'
@@ -77,7 +77,7 @@ function some(head: readonly string[], rows: readonly string[][]): string {
   return table(head, rows.slice(0, mostShown)) + (more > 0 ? `\n… and ${more} more` : '')
 }
 
-/** Seconds that two clocks may differ before it is worth a word. */
+/** The difference of two clocks in seconds from which it is reported. */
 const astray_s = 5
 
 function hostLines(host: Host): string[] {

@@ -7,7 +7,7 @@ import { withEscapes } from '../kit/invisible.ts'
 
 export { localTime as date } from './local_time.ts'
 
-/** Each column as wide as it must be; colors take no room. */
+/** Makes a table with the narrowest columns; colors have no width. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows].map((row) => row.map((cell) => escapedForeign(cell).replaceAll('\n', '\\n')))
   const widths = head.map((_, column) => Math.max(...all.map((row) => widthOf(row[column]!))))
@@ -21,7 +21,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     .join('\n')
 }
 
-/** `1:02:03`, and `2:03` under an hour. */
+/** Formats seconds as `1:02:03`, or `2:03` under an hour. */
 export function clock(seconds: number): string {
   const whole = Math.round(seconds)
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60]
@@ -29,31 +29,31 @@ export function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`
 }
 
-/** For people: commands in it are named as they are typed here. JSON is printed as it is. */
+/** Prints text for people, with commands as they are typed on this computer; JSON unchanged. */
 export function print(text: string): void {
   process.stdout.write(`${forTerminal(asTyped(text))}\n`)
 }
 
-/** Prints a sentence on stderr, under the name of the program; commands in it are named as they are typed here. */
+/** Prints a sentence on stderr after the name of the program, with commands as they are typed on this computer. */
 export function tell(sentence: string): void {
   process.stderr.write(`benchd: ${forTerminal(asTyped(sentence))}\n`)
 }
 
-/** Stands in the color codes of this process until they are printed: text of others cannot know the number, so its codes are never taken for ours. */
+/** A random mark in this process's own color codes, which foreign text cannot know, so that its codes are never printed. */
 const mark = randomInt(1e9, 1e12)
 const ownCode = new RegExp(`\u001b\\[${mark};([\\d;]*m)`)
 
-/** Marks the color codes of a text that nobody else wrote as ours. */
+/** Marks the color codes of a text by this process as its own. */
 export function ownColors(text: string): string {
   return text.replaceAll('\u001b[', `\u001b[${mark};`)
 }
 
-/** Makes text of others harmless to the terminal: everything but our own color codes is escaped as JSON escapes it, so that JSON says the same as before. */
+/** Escapes control characters for the terminal as JSON does, except this process's own color codes. JSON keeps its meaning. */
 export function forTerminal(text: string): string {
   return piecewise(text, (code) => `\u001b[${code}`)
 }
 
-/** Does the same to a part of what will be printed: our color codes keep their mark. */
+/** Does the same for a part of the output, and keeps the marks of own color codes. */
 export function escapedForeign(text: string): string {
   return piecewise(text, (code) => ownColors(`\u001b[${code}`))
 }

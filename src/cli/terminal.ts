@@ -1,4 +1,4 @@
-// How things are said at a shell: quietly or not, in colors or without, and after a question or not.
+// Output at a shell: quiet mode, colors, and confirmations.
 
 import { styleText } from 'node:util'
 import { asTyped } from '../kit/as_typed.ts'
@@ -17,32 +17,32 @@ export function behave({ quiet = false, 'no-color': plain = false }: { quiet?: b
   process.env.NO_COLOR = '1'
 }
 
-/** Beside what was asked for, for whoever looks. */
+/** Prints a note on stderr, unless --quiet. */
 export function note(text: string): void {
   if (!isQuiet) tell(text)
 }
 
-/** Says that a list is empty: on stderr, so that a program that reads the list is not disturbed. */
+/** Says on stderr that a list is empty, so that a program that reads the list is not disturbed. */
 export function noteNone(list: readonly unknown[], sentence: string): void {
   if (list.length === 0) note(sentence)
 }
 
-/** Colors text where stdout is a terminal, NO_COLOR is not set, or FORCE_COLOR is. */
+/** Colors text if stdout is a terminal without NO_COLOR, or with FORCE_COLOR. */
 export function colored(color: Parameters<typeof styleText>[0], text: string): string {
-  // Not of the text itself: Node looks for codes in it.
+  // Styles a placeholder, because Node would process codes in the text.
   const [begin = '', end = ''] = ownColors(styleText(color, '|')).split('|')
   return begin + text + end
 }
 
-/** Whether something that rewrites its line is wanted: somebody looks, and did not ask for quiet. */
+/** Whether to show progress that rewrites its line: on a terminal, without --quiet. */
 export function isWatched(): boolean {
   return process.stderr.isTTY === true && process.env.TERM !== 'dumb' && !isQuiet
 }
 
-/** `data` are the values that came of an operation, where there are any. */
+/** `data` are the values of an operation, if it gave any. */
 export type OperationAnswer = { success: boolean; message: string; data?: unknown }
 
-/** Prints what came of it; returns the exit code. */
+/** Prints the outcome. Returns the exit code. */
 export function say(answer: OperationAnswer, asJson = false): number {
   if (asJson) print(JSON.stringify(answer))
   else if (!isQuiet || !answer.success) print(atShell(answer.message))
@@ -52,7 +52,7 @@ export function say(answer: OperationAnswer, asJson = false): number {
 
 export const yesOption = { yes: { type: 'boolean', help: 'Do not ask for confirmation' } } as const
 
-/** Asks before what cannot be taken back; `deed` is what is about to be done. Without a terminal there must be a --yes. */
+/** Asks before an action that cannot be undone, which `deed` names. Without a terminal it needs --yes. */
 export async function mustBeSure({ yes }: OptionValues<typeof yesOption>, deed: string): Promise<void> {
   if (yes) return
   if (!canAsk()) throw new CliError('usage', `this would ${deed}; to have it done without being asked: --yes`)
@@ -60,7 +60,7 @@ export async function mustBeSure({ yes }: OptionValues<typeof yesOption>, deed: 
   if (!/^y(es)?$/i.test(answer.trim())) throw new CliError('failed', 'it was left as it is')
 }
 
-/** Whether a person is there to be asked. */
+/** Whether a person can be asked. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true
 }

@@ -1,4 +1,4 @@
-// `benchd top`: the bench on a terminal, drawn anew with each change that the live stream tells.
+// `benchd top`: the bench on a terminal, drawn anew with each change of the live stream.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { State } from '../clients/ts/benchd.ts'
@@ -24,11 +24,11 @@ const top = command({
 
 export const commands = [top]
 
-/** The stream has a beat each second; one that is silent for so many seconds is lost. */
+/** The silence in seconds after which the stream counts as lost; it has a beat each second. */
 const usual_s = 5
 const again_ms = 2000
 
-/** For programs: with all that is known of each open run. */
+/** Returns the state for programs, with the snapshots of open runs. */
 async function whole(service: Service) {
   const bench = await benchOf(service)
   return { bench, runs: await snapshotsOf(service, bench.runs) }
@@ -68,7 +68,7 @@ function viewOf(state: State): View {
   return { bench, runs: bench.runs.map((run) => ({ ...run, threads: of(run.execution_id), moves: [] })) }
 }
 
-/** Returns the seconds since a value of the stream was first seen. */
+/** Makes a function that returns the seconds since a value of the stream was first seen. */
 function ages(): (value: object) => number {
   const seen = new WeakMap<object, number>()
   return (value) => {
@@ -78,7 +78,7 @@ function ages(): (value: object) => number {
   }
 }
 
-/** Counts on what moves by itself: the stream tells no change for that alone. */
+/** Advances the times that change by themselves, for which the stream sends no change. */
 function counted({ bench, runs }: View, age: (value: object) => number, time_scale: number): View {
   const { health, devices } = bench
   const left = (device: DeviceInfo): DeviceInfo => {
@@ -99,7 +99,7 @@ const screen = {
 
 const ctrlC = '\u0003'
 
-/** A screen of our own, and keys as they are pressed. What it answers gives both back. */
+/** Switches to the alternate screen and raw keys. Returns the function that restores both. */
 function takeScreen(end: () => void): () => void {
   const { stdin, stdout } = process
   const onKey = (key: Buffer) => {

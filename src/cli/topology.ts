@@ -1,4 +1,4 @@
-// `benchd topology …`: the places of the bench and the labware at each of them.
+// `benchd topology …`: the positions of the bench and their labware.
 
 import type { ShownTopology } from '../workflow/snapshot.ts'
 import { shows, tells } from './asking.ts'

@@ -1,5 +1,5 @@
-// `benchd update FILE.deb`: copies the package, looks the copy over, makes a backup, has the copy installed, and says what came of it. The
-// package's own scripts watch over the upgrade and undo it when the new service is not well.
+// `benchd update FILE.deb`: copies the package, verifies the copy, makes a backup, installs the copy, and reports the outcome. The
+// package's own scripts supervise the upgrade and undo it if the new service is not healthy.
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,9 +21,9 @@ import { dataDir } from './places.ts'
 import { note, say } from './terminal.ts'
 
 const packageName = 'benchd'
-/** Says of an upgrade that it is under way. */
+/** The file that marks an upgrade under way. */
 const upgrading = '/var/cache/benchd/upgrading'
-/** Unit: bytes; ten times what it is. */
+/** The most bytes of a package, ten times its usual size. */
 const longest = 128 * 1024 * 1024
 const stop_ms = 600_000
 const look_ms = 500
@@ -41,10 +41,10 @@ const update = command({
       help: `Public key of minisign or gpg that the package must be signed with; default ${publicKeyPath}, if it exists`,
     },
   },
-  example: 'sudo benchd update /media/stick/benchd_0.2.0_arm64.deb',
+  example: 'sudo benchd update /media/stick/benchd_0.3.0_arm64.deb',
   async run({ options, operands: [file = ''] }) {
     const path = resolve(file)
-    // The copy that was looked over is what is installed: the owner of the stick may change the file meanwhile, or pull the stick out.
+    // Installs the verified copy, because the file on a stick may be changed or removed meanwhile.
     const folder = await makeThrowAwayFolder('benchd-update')
     const copy = join(folder, 'update.deb')
     try {
@@ -59,9 +59,9 @@ const update = command({
 export const commands = [update]
 
 type Package = { path: string; copy: string; folder: string }
-type Options = { downgrade?: boolean | undefined; 'public-key'?: string | undefined; json?: boolean | undefined }
+type UpdateOptions = { downgrade?: boolean | undefined; 'public-key'?: string | undefined; json?: boolean | undefined }
 
-async function updated({ path, copy, folder }: Package, options: Options): Promise<number> {
+async function updated({ path, copy, folder }: Package, options: UpdateOptions): Promise<number> {
   const offered = await packageIn(path, copy)
   const present = await installedVersion()
   mustFit(path, offered, await machineArchitecture())
@@ -93,7 +93,7 @@ async function updated({ path, copy, folder }: Package, options: Options): Promi
 
 const run = promisify(execFile)
 
-/** The list of hashes that lies beside it, if there is one that names it. */
+/** Checks the package against a list of hashes beside it, if one names it. */
 async function mustBeListed(path: string, sha256: string | undefined): Promise<void> {
   const list = join(dirname(path), 'SHA256SUMS')
   const text = await readText(list).catch(() => '')
@@ -117,10 +117,10 @@ async function installedVersion(): Promise<string> {
   return version
 }
 
-/** The parts of a package by which two builds of one version differ: the hashes of all its files, and its scripts. */
+/** The parts by which two builds of one version differ: the hashes of all files, and the scripts. */
 const partsOfBuild = ['md5sums', 'preinst', 'postinst', 'prerm', 'postrm']
 
-/** Whether the package that is installed is of this build. A part that is missing counts as empty. */
+/** Whether this build is installed. A missing part counts as empty. */
 async function isInstalled(copy: string): Promise<boolean> {
   const textOf = (program: string, ...words: string[]) =>
     run(program, words, { encoding: 'utf8' }).then(
@@ -154,7 +154,7 @@ async function isOlder(version: string, than: string): Promise<boolean> {
   )
 }
 
-/** Unpacks it into nothing: a file that was copied badly is found out before anything is ended. */
+/** Unpacks the package to nowhere, to detect a damaged copy before the service is ended. */
 async function mustBeWhole(path: string, copy: string): Promise<void> {
   const child = spawn('dpkg-deb', ['--fsys-tarfile', copy], { stdio: 'ignore' })
   const [code] = await once(child, 'close')
@@ -165,7 +165,7 @@ function mustBeRoot(): void {
   if (process.geteuid?.() !== 0) throw new CliError('not_allowed', 'only root may install a package: sudo benchd update …')
 }
 
-/** Refuses as the package's own scripts do, but before anything is done. */
+/** Refuses as the package's scripts do, but before any change. */
 async function mustBeIdle(service: Service): Promise<void> {
   if (process.env.BENCHD_FORCE_UPGRADE === '1') return
   const running = await whatRuns(service)
@@ -197,7 +197,7 @@ async function whatRuns(service: Service): Promise<string[]> {
 }
 
 /**
- * Installs with apt, which also installs what the package needs, or with dpkg where there is no apt. Never throws: what came of it is looked at
+ * Installs with apt, which also installs dependencies, or with dpkg without apt. Never throws: the caller checks the outcome
  * afterwards.
  */
 async function install(copy: string, { isDowngrade, isSameVersion }: { isDowngrade: boolean; isSameVersion: boolean }): Promise<void> {
@@ -209,7 +209,7 @@ async function install(copy: string, { isDowngrade, isSameVersion }: { isDowngra
           '--yes',
           '--no-remove',
           '-o',
-          'Dpkg::Options::=--force-confold',
+          'Dpkg::UpdateOptions::=--force-confold',
           ...(isDowngrade ? ['--allow-downgrades'] : []),
           ...(isSameVersion ? ['--reinstall'] : []),
           copy,
@@ -217,7 +217,7 @@ async function install(copy: string, { isDowngrade, isSameVersion }: { isDowngra
       ] as const)
     : (['dpkg', ['--install', '--force-confold', copy]] as const)
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }
-  // stdout is for what came of it.
+  // stdout is reserved for the outcome.
   const child = spawn(program, words, { stdio: ['ignore', process.stderr, process.stderr], env })
   const [code] = await once(child, 'close')
   if (code !== 0) note(`${program} ended with ${code}`)
@@ -225,7 +225,7 @@ async function install(copy: string, { isDowngrade, isSameVersion }: { isDowngra
 
 type Installing = { copy: string; wanted: string; before: string }
 
-/** Waits for an upgrade that is being undone, which goes on after dpkg has ended. */
+/** Waits for the end of a roll-back, which continues after dpkg has ended, and words the outcome. */
 async function outcome(service: Service, { copy, wanted, before }: Installing): Promise<{ success: boolean; message: string }> {
   for (const from = performance.now(); exists(upgrading) && performance.now() - from < stop_ms; ) await sleep(look_ms)
   const now = await installedVersion().catch((error) => messageOf(error))
@@ -247,7 +247,7 @@ async function healthOf(service: Service, version: string): Promise<string> {
   }
 }
 
-/** Returns the format in which dpkg shows fields of a package, a line each. */
+/** Returns the dpkg format that prints fields of a package, a line each. */
 function showing(...fields: string[]): string[] {
   return ['--show', '--showformat', fields.map((field) => `\${${field}}`).join('\\n')]
 }

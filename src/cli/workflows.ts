@@ -1,4 +1,4 @@
-// `benchd workflows …`: what can be run.
+// `benchd workflows …`: the workflows of the bench.
 
 import { readUtf8 } from '../kit/files.ts'
 import { parseJsonWithComments } from '../kit/json.ts'
@@ -49,7 +49,7 @@ const workflowsPut = command({
     const { name } = Object(document) as { name?: unknown }
     if (typeof name !== 'string') throw new CliError('usage', `${file} is no workflow: it has no name`)
     const stored = await ask<Workflow>(serviceOf(options), 'PUT', pathOf(name), document as object)
-    // A bench of an earlier version answers none.
+    // A bench of an earlier version sends none.
     for (const warning of stored.warnings ?? []) note(`${stored.name}: ${warning}`)
     print(options.json ? JSON.stringify(stored) : `workflow ${stored.name} on topology ${stored.topology} is kept`)
   },
@@ -65,7 +65,7 @@ const workflowsDelete = tells({
 
 export const commands = [workflowsList, workflowsShow, workflowsPut, workflowsDelete]
 
-/** Beside what is printed, for whoever looks. */
+/** Prints the mistakes of workflows as notes. */
 export function tellFaults(faults: readonly Fault[]): void {
   for (const { origin, reason } of faults) note(`${origin} is left out: ${reason}`)
 }

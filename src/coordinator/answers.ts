@@ -3,7 +3,7 @@
 import * as v from 'valibot'
 
 const MaybeText = v.nullable(v.string())
-/** Read by nobody: that there is an answer is enough. */
+/** For answers of which only the arrival counts. */
 export const Anything = v.object({})
 export const WhoAmI = v.object({ scope: v.string() })
 export const Health = v.object({ status: v.string(), version: v.optional(v.string()) })

@@ -1,4 +1,4 @@
-// The skin of the coordinator of a lab: the same entrance and the same form of answers as those of a bench.
+// The HTTP interface of the coordinator of a lab, with the checks and the error format of a bench.
 
 import { Hono } from 'hono'
 import { TrieRouter } from 'hono/router/trie-router'
@@ -17,9 +17,9 @@ import type { Keys } from '../keys/keys.ts'
 import { systemClock } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import type { Refusals } from '../kit/refusals.ts'
-import { coordinatorRoutes, ownKeys, type Rooms } from './routes.ts'
+import { type CoordinatorRooms, coordinatorRoutes, ownKeys } from './routes.ts'
 
-type Around = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; log: Log; rooms: Rooms }
+type Around = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; log: Log; rooms: CoordinatorRooms }
 
 const keys_made =
   'make one on the computer of the coordinator with: benchd key create --name NAME --scope operate --data-dir /var/lib/benchd-lab'
@@ -27,7 +27,7 @@ const keys_made =
 export function coordinatorApp(around: Around): Hono<Env> {
   const hono = new Hono<Env>({ router: new TrieRouter() })
   hono.onError((error, c) => answerFailure(around.log, c, error))
-  const routes: readonly Route<Rooms & { keys: Keys }>[] = [...coordinatorRoutes, ...ownKeys]
+  const routes: readonly Route<CoordinatorRooms & { keys: Keys }>[] = [...coordinatorRoutes, ...ownKeys]
   const paths = routes.map(({ path }) => path)
   hono.notFound((c) => {
     const guess = nearPath(c.req.path, paths)

@@ -25,16 +25,16 @@ export class Refused extends LabError {
   }
 }
 
-/** A whole answer comes within that time, however it is sent: a bench that drips it holds nobody. */
+/** A bench must send its whole answer within this time, so that a slow sender does not hold a request open. */
 const answer_ms = 10_000
-/** A stop is not waited for as long as an ordinary answer. */
+/** The limit for the answer to a stop, which is shorter. */
 const stop_ms = 3000
 const longestAnswer = 16 * 1024 * 1024
 const longestSentence = 1000
-/** A line of events is cut there; the id of the run stands before. */
+/** Characters of a line of events; the rest is cut off. The id of the run comes earlier in the line. */
 const longestLine = 1024 * 1024
 const streamAgain_ms = 1000
-/** Stands for a run that the bench may have refused, as its labware comes to where another labware stands. */
+/** Stands for a run that the bench may have refused because other labware stands at its start. */
 export const notOrdered = ''
 
 type Request = { method: string; path: string; body?: object | undefined; agent?: HttpAgent }
@@ -61,7 +61,7 @@ export class RemoteBench {
     return this.#address()?.url
   }
 
-  /** Rejects with `Refused`, or with `disconnected` where no answer came, or nonsense: the request may have been carried out then. */
+  /** Rejects with `Refused`, or with `disconnected` without a readable answer: the bench may have carried the request out then. */
   ask(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<object>
   ask<Answer>(method: 'POST', path: string, body: object, answer: Answers<Answer>): Promise<Answer>
   async ask(method: string, path: string, body?: object, answer: Answers<unknown> = Anything): Promise<unknown> {
@@ -117,13 +117,13 @@ export class RemoteBench {
     }
   }
 
-  /** Names the history of the bench's log; it is another one after a backup was restored. Empty where the bench tells none. */
+  /** Names the history of the bench's log, which changes when a backup is restored. Empty where the bench has no broker. */
   async epoch(): Promise<string> {
     const { link } = await this.get('/api/lab', Fleet)
     return link?.epoch ?? ''
   }
 
-  /** Follows the events of the bench until `close`, so that those who wait for a run look at once. */
+  /** Follows the events of the bench until `close`, so that watchers of a run are called at once. */
   follow(): void {
     if (this.#isClosed) return
     const again = () => {
@@ -143,7 +143,7 @@ export class RemoteBench {
       response.socket.setTimeout(40_000, () => response.destroy())
       response.on('error', () => undefined)
       response.on('close', () => {
-        // Whoever waits for a run is to know that its bench is away.
+        // Watchers of a run learn that its bench is away.
         this.#tellAll()
         again()
       })
@@ -157,7 +157,7 @@ export class RemoteBench {
     }, again)
   }
 
-  /** Calls when something has happened in the run, or, for `notOrdered`, when labware may have left a position. The answer ends that. */
+  /** Calls when something has happened in the run, or, for `notOrdered`, when labware may have left a position. Returns the function that ends the watch. */
   watch(execution_id: string, call: () => void): () => void {
     const calls = this.#waiting.get(execution_id) ?? new Set()
     this.#waiting.set(execution_id, calls.add(call))
@@ -209,7 +209,7 @@ export class RemoteBench {
           new LabError('disconnected', `the bench ${this.name} does not answer at ${address.url}: ${messageOf(error)}`, { cause: error }),
         )
       const cut = () => {
-        // While there is no connection yet, the request tells nothing of its end.
+        // Before it is connected, a request emits nothing when it is aborted.
         failed(ended.reason as Error)
         asking.destroy(ended.reason as Error)
       }
@@ -239,7 +239,7 @@ export function keyPath(lab: Lab, name: string): string {
   return pathIn(lab, `${lab.keys}/${name}.key`)
 }
 
-/** Says how a key is made that the coordinator can use. */
+/** Returns the instruction for making a key that the coordinator can use. */
 export function makeKey({ name }: Lab): string {
   return `make one on that bench: benchd key create --name lab-${name} --scope admin, and write it into that file`
 }
@@ -268,7 +268,7 @@ export function cut(text: string): string {
   return text.length > longestSentence ? `${text.slice(0, longestSentence)}…` : text
 }
 
-/** The lines of a stream of text; one that does not end is cut. */
+/** Splits a stream of text into lines; a line over the limit is cut. */
 export class Lines {
   readonly #tell: (line: string) => void
   #begun = ''

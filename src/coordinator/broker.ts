@@ -14,7 +14,7 @@ export class Broker {
   readonly #closing = new AbortController()
   readonly #running: Promise<void>
   #link: Link | undefined
-  /** The reason why there is no connection. */
+  /** The error of the last attempt to connect. */
   #failure: unknown
 
   constructor(place: Omit<Place, 'name'>) {
@@ -37,12 +37,12 @@ export class Broker {
     return this.#presence.benches()
   }
 
-  /** The address that a bench announced, however long ago; undefined where it never did. Anybody at the broker may have announced it. */
+  /** The address that a bench announced last, at any time; undefined where it never did. Any client of the broker may have announced it. */
   address(name: string): string | undefined {
     return this.#presence.benches().find((bench) => bench.name === name)?.url
   }
 
-  /** Seconds since a bench was heard; null where it was not heard since the coordinator began to listen. */
+  /** Seconds since the last announcement of a bench; null without one since the coordinator began to listen. */
   heard_s(name: string): number | null {
     return this.#presence.benches().find((bench) => bench.name === name)?.heard_s ?? null
   }

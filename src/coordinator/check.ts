@@ -35,12 +35,12 @@ export function checkLab(path: string): Promise<Checked> {
   })
 }
 
-/** Asks all benches of the file to stop, where no coordinator does. */
+/** Asks all benches of the file to stop, without a coordinator. */
 export function stopLab(path: string): Promise<StopOfAll> {
   return withBenches(path, (benches) => benches.stopAll())
 }
 
-/** Says that a bench runs another version; null where it does not, or is away. */
+/** Returns a sentence if the bench runs another version; null if it does not, or does not answer. */
 function versionOf(bench: RemoteBench): Promise<string | null> {
   return bench.get('/health', Health).then(
     ({ version }) => otherVersion(bench.name, version),
@@ -48,7 +48,7 @@ function versionOf(bench: RemoteBench): Promise<string | null> {
   )
 }
 
-/** Says what is wrong with the API key of a bench; undefined where the bench takes it, or is away. */
+/** Returns what is wrong with the API key of a bench; undefined if the bench accepts it, or does not answer. */
 async function mistakeOfKey(lab: Lab, bench: RemoteBench): Promise<string | undefined> {
   const named = `benches.${bench.name}: the API key in ${keyPath(lab, bench.name)}`
   try {

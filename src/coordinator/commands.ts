@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import { shows, tells } from '../cli/asking.ts'
-import { short } from '../cli/at_shell.ts'
+import { atShell, short } from '../cli/at_shell.ts'
 import { ask, patiently, type Service, serviceOf, serviceOptions } from '../cli/client.ts'
 import { command, type OptionValues } from '../cli/command.ts'
 import { CliError, type Exit, exitCodes } from '../cli/exit.ts'
@@ -81,12 +81,12 @@ const labServe = command({
     words.info(`${end.signal}: ending`)
     await service.close()
     manager.close()
-    // Steps that wait for a bench would keep the process; they are taken again at the next start.
+    // Steps that wait for a bench would keep the process alive; the next start repeats them.
     process.exit(end.signal === 'SIGINT' ? exitCodes.interrupted[0] : exitCodes.ok[0])
   },
 })
 
-/** The code of the coordinator, and DBOS with it, which comes with the package benchd-lab. */
+/** Loads the coordinator with DBOS, which only the package benchd-lab has. */
 async function coordinatorCode(): Promise<typeof import('./start.ts')> {
   try {
     return await import('./start.ts')
@@ -152,7 +152,7 @@ const labWhy = shows({
   summary: 'Explain what a journey waits for, and what to do about it',
   operands: ['JOURNEY'],
   path: ({ operands: [name = ''] }) => `/api/lab/journeys/${encodeURIComponent(name)}/why`,
-  text: ({ because }: { because: string[] }) => because.join('\n'),
+  text: ({ because }: { because: string[] }) => because.map(atShell).join('\n'),
 })
 
 const labTasks = shows({
@@ -228,7 +228,7 @@ const labConfirm = tells({
   }),
 })
 
-/** A coordinator that is away, or that does not let this user in: the stop is tried all the same. */
+/** Exits after which a stop is sent to the benches directly: the coordinator is away, or refuses this user. */
 const mayBeAway: readonly Exit[] = ['unreachable', 'not_allowed']
 
 const labStop = command({

@@ -53,7 +53,7 @@ export type ShownTask = Pick<Task, 'kind' | 'bench' | 'position'> & {
 }
 
 const mostWaiting = 1000
-/** For a name that fits more journeys, the message names these. */
+/** The most journeys that a message lists for an ambiguous name. */
 const mostNamed = 100
 
 export class Coordinator {
@@ -140,7 +140,7 @@ export class Coordinator {
     }
     const decisions = this.#decisions(row)
     if (waiting?.needs_person && decisions.includes('retry'))
-      because.push(`decide: benchd lab decide ${row.journey_id.slice(0, 8)} ${decisions.join('|')}`)
+      because.push(`decide (${decisions.join(', ')}): POST /api/lab/journeys/${row.journey_id}/decide`)
     return { journey_id: row.journey_id, because }
   }
 
@@ -173,20 +173,23 @@ export class Coordinator {
   async #openTasks(): Promise<{ task: Task; shown: ShownTask }[]> {
     return (await this.store.open()).flatMap((row) => {
       const task = this.#journeys.waiting(row.journey_id, row.state)?.task
-      // Somebody has decided otherwise: what was to be done is to be done no longer.
+      // A person has decided about the journey since, so the task is void.
       const isDecided = row.decision !== null && row.decision.number > row.state.decided
       return task && !isDecided ? [{ task, shown: shownTask(row, task) }] : []
     })
   }
 
-  /** Tells the bench that a task is done. Rejects with the sentence of the bench: the barcode is another, or nobody waits for that any more. */
+  /** Tells the bench that a task is done. Rejects with the sentence of the bench if the barcode differs, or the bench no longer waits for the task. */
   async confirm(task_id: string, barcode: string | undefined): Promise<string> {
     const open = await this.#openTasks()
     const found = open.filter(({ shown }) => isNamed(shown, task_id))
     const ids = found.map(({ shown }) => shown.task_id)
     if (ids.length > 1) throw new LabError('conflict', `${task_id} fits several tasks: ${ids.slice(0, 10).join(', ')}`)
     if (!found[0])
-      throw new LabError('not_found', `there is no task ${task_id}; it was confirmed, or its time is over; see: benchd lab tasks`)
+      throw new LabError(
+        'not_found',
+        `there is no task ${task_id}; it was confirmed, or its time is over; /api/lab/tasks shows the open ones`,
+      )
     const { journey_id, kind, bench, position, labware } = found[0].shown
     const { task } = found[0]
     const isPlacing = kind === 'place' || kind === 'bring'
@@ -204,13 +207,13 @@ export class Coordinator {
     return v.is(Id, labware) ? this.store.custodyOf(labware) : []
   }
 
-  /** Tries a journey out on the clock alone. Rejects with `not_found`, `config`, `disconnected`. */
+  /** Simulates a journey on the clock alone. Rejects with `not_found`, `config`, `disconnected`. */
   async simulate(name: string): Promise<JourneyDryRun> {
     this.#mustHave(name)
     return dryRun(name, await this.#planOf(name), (bench) => this.#bench(bench))
   }
 
-  /** Lets go of the database, once what was begun just now is done. Journeys go on when a coordinator begins again. */
+  /** Ends the steps that are under way, then closes the database. Journeys continue when a coordinator starts again. */
   async close(): Promise<void> {
     await this.#journeys.close()
     this.store.close()
@@ -221,7 +224,7 @@ export class Coordinator {
     if (!names.includes(name)) throw new LabError('not_found', `the lab file has no journey ${name}${didYouMeanAmong(name, names)}`)
   }
 
-  /** The file is held against the benches anew: they may have changed since. */
+  /** Plans a journey anew, because the benches may have changed since the start. */
   async #planOf(name: string): Promise<Plan> {
     const legs = this.lab.legs.get(name)!
     const { plans, away } = await planAll({ ...this.lab, legs: new Map([[name, legs]]) }, this.#benches.all)
@@ -239,7 +242,7 @@ export class Coordinator {
     const fitting = open.length ? open : rows
     // Labware has had several journeys one after the other; the newest is meant.
     const [one, another] = fitting.every(({ labware }) => labware === named) ? fitting.slice(0, 1) : fitting
-    if (!one) throw new LabError('not_found', `there is no journey ${named}; see: benchd lab journeys`)
+    if (!one) throw new LabError('not_found', `there is no journey ${named}; /api/lab/journeys shows what there is`)
     if (another)
       throw new LabError(
         'conflict',
@@ -263,7 +266,7 @@ export class Coordinator {
     }
   }
 
-  /** The decisions that are possible now; one that was given up can be taken up again. */
+  /** The decisions that are possible now. `retry` is one for a journey that DBOS has given up. */
   #decisions(row: Pick<JourneyRow, 'journey_id' | 'state'>): Verb[] {
     const usual = possible(row.state)
     return this.#journeys.isGivenUp(row) && !usual.includes('retry') ? ['retry', ...usual] : usual
@@ -287,7 +290,7 @@ export class Coordinator {
       admit: (trip: Trip) => this.#taking.run(() => this.#admit(trip)),
       claim: (trip: Trip, spots: readonly string[]) =>
         this.#taking.run(async () => {
-          // Who has waited longer goes first.
+          // The journey that has waited longest goes first.
           const isBefore = [...wanting].find(([id, wanted]) => id !== trip.journey_id && wanted.some((spot) => spots.includes(spot)))
           const isFirst = !wanting.has(trip.journey_id) && isBefore
           const other = isFirst ? isBefore[0] : await this.store.claim(trip.journey_id, spots)
@@ -321,7 +324,7 @@ export class Coordinator {
       const there = open.filter(({ state }) => state.legs.some((leg) => leg.bench === bench)).length
       if (room !== null && there >= room) return `${bench} has room for ${room} labware between its legs, and ${there} journeys are on it`
     }
-    // The next one in the queue is to know that this one is on its way, before this one has done its first step.
+    // The next journey in the queue must see that this one has begun, before its first step is done.
     await this.store.keep(journey_id, 'open', state, null)
     return undefined
   }
@@ -334,7 +337,7 @@ const taskWords: Readonly<Record<Task['kind'], (task: Task, labware: string) => 
   take_away: ({ bench, position }, labware) => `Take ${labware} away from ${position} of ${bench}.`,
 }
 
-/** Whether a task is meant: by its whole id, or with the journey's id cut short. The number is always that of the task, since the next one is another. */
+/** Whether `named` is the id of the task, whole or with the journey's id shortened. The number of the state must match. */
 function isNamed({ journey_id, task_id }: ShownTask, named: string): boolean {
   const at = named.lastIndexOf('-')
   return task_id === named || (at >= 4 && journey_id.startsWith(named.slice(0, at)) && task_id === journey_id + named.slice(at))

@@ -25,13 +25,13 @@ export class Custody {
     this.#broker = broker
   }
 
-  /** Makes the holder the only one. Rejects with `disconnected` where the broker is away, and with `conflict` where somebody else writes. */
+  /** Makes this the only holder. Rejects with `disconnected` if the broker is away, and with `conflict` if another program writes custody. */
   async give(change: Change): Promise<void> {
     const entry = this.#broker ? await this.#atBroker(change, this.#broker) : await this.#inDatabase(change)
     if (entry) await this.#store.noteCustody({ labware: change.labware, ...entry })
   }
 
-  /** Has the broker forget labware that nobody has any more. Rejects with `disconnected` where it is away. */
+  /** Removes labware without a holder from the broker. Rejects with `disconnected` if the broker is away. */
   async forget(labware: string): Promise<void> {
     const link = await this.#broker?.link()
     await link?.forget(`KV_${custodyBucket}`, subjectOf(labware))

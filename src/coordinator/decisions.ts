@@ -1,4 +1,4 @@
-// The decisions of a person about a journey: which are possible where it stands, and what becomes of it.
+// The decisions of a person about a journey: which are possible in its state, and how each is carried out.
 
 import { LabError } from '../errors.ts'
 import { give, type JourneyContext, legDone, looks, observing, type Trip, type Waiting } from './phases.ts'
@@ -41,7 +41,7 @@ export function mustBePossible(now: readonly Verb[], { verb, position }: Pick<De
   if (verb === 'done' && position === undefined) throw new LabError('invalid', 'done needs the position at which the labware stands')
 }
 
-/** Takes the step of the phase, or carries out what a person has decided about it since. */
+/** Does the step of the phase, or carries out the decision that a person has made about it. */
 export async function look(trip: Trip, context: JourneyContext, decision: Decision | null): Promise<JourneyState | Waiting> {
   const { state } = trip
   if (!decision || decision.number <= state.decided) return usual(trip, context)
@@ -70,7 +70,7 @@ async function usual(trip: Trip, context: JourneyContext): Promise<JourneyState 
   return { waiting: state.problem?.what ?? '', needs_person: true }
 }
 
-/** Carries a decision out. Rejects as a phase does; then it is carried out again. */
+/** Carries a decision out. Rejects as a phase does; the decision is then repeated. */
 export async function carryOut(trip: Trip, context: JourneyContext, { verb, position, number }: Decision): Promise<JourneyState> {
   const state = { ...trip.state, decided: number, overtaken: undefined }
   const decided = { ...trip, state }
@@ -93,8 +93,8 @@ export async function carryOut(trip: Trip, context: JourneyContext, { verb, posi
 }
 
 /**
- * Says what becomes of a decision that was made about an earlier state: the end of a journey holds, for it leaves the labware with who has it; all else is
- * dropped, for it was about a place where the labware is no more.
+ * Applies a decision about an earlier state. `end` still holds, because it leaves the labware with its holder. All others are
+ * dropped, because they name a place that the labware has left.
  */
 function overtaken(state: JourneyState, { verb, number, by }: Decision): JourneyState {
   return { ...state, decided: number, overtaken: `the decision ${verb} of ${by} came too late: the journey had gone on` }
@@ -103,13 +103,13 @@ function overtaken(state: JourneyState, { verb, number, by }: Decision): Journey
 /** The phases before the hand-over is granted: the labware rests on the bench before. */
 const beforeGrant: readonly Phase[] = ['claim', 'prepare', 'order', 'grant']
 
-/** Whether a problem arose while the labware rested on the bench before, so that nothing is to be kept for it until somebody has decided. */
+/** Whether a problem arose while the labware rested on the previous bench, so that nothing is reserved for it until a person has decided. */
 export function isAtRest({ problem, at, is_carried, legs, leg }: JourneyState): boolean {
   const isElsewhere = at !== null && at.bench !== legOf({ legs, leg }).bench
   return problem !== null && beforeGrant.includes(problem.phase) && isElsewhere && !is_carried
 }
 
-/** Begins the step anew, with a new run. What the old one had of its labware a person has seen to; what it only waits with is given back. */
+/** Repeats the step with a new run. A person has handled the labware of the old run; its reservations are released. */
 async function retried(trip: Trip, context: JourneyContext): Promise<JourneyState> {
   const { state } = trip
   const from = state.problem!.phase

@@ -1,4 +1,4 @@
-// A journey tried out before it begins: the dry runs of its benches one after the other, and the times of its carriers between them.
+// The dry run of a journey: the dry runs of its benches one after the other, with the times of the carriers between them.
 
 import { DryRun } from './answers.ts'
 import type { RemoteBench } from './benches.ts'
@@ -12,7 +12,7 @@ export type JourneyDryRun = {
   gantt: Lane[]
 }
 
-/** Rejects with the sentence of a bench that does not try its part out. */
+/** Rejects with the sentence of a bench that refuses the dry run of its leg. */
 export async function dryRun(journey: string, { legs }: Plan, bench: (name: string) => RemoteBench): Promise<JourneyDryRun> {
   const gantt: Lane[] = []
   const shown: JourneyDryRun['legs'] = []

@@ -1,5 +1,5 @@
 // The only file that knows DBOS: each journey is a workflow of it, and each phase a step whose outcome DBOS keeps in PostgreSQL. A step that was
-// interrupted is taken again, so the phases themselves make sure that nothing happens twice. DBOS is a whole of the process: there is one `Journeys`.
+// interrupted is repeated, so the phases themselves make sure that nothing happens twice. DBOS is global to the process: there is one `Journeys`.
 
 import { DBOS } from '@dbos-inc/dbos-sdk'
 import { LabError, messageOf } from '../errors.ts'
@@ -11,39 +11,39 @@ import { type BenchRun, type JourneyState, now, type Phase } from './state.ts'
 import type { JourneyRow, Store } from './store.ts'
 import { tryToWithdraw } from './withdrawing.ts'
 
-/** DBOS goes on only with workflows of the same version, so this never changes while a phase still means what it meant. */
+/** DBOS continues only workflows of the same version: change this only with the meaning of a phase. */
 const version = 'journeys-1'
-/** Without a limit DBOS would give a journey up after so many starts of the coordinator. */
+/** No limit in practice: DBOS gives a workflow up after 100 starts of the process by default. */
 const mostRecoveries = 1e9
-/** Each bench is looked at so often, also when it reported nothing. */
+/** The interval at which a bench is asked, also without an event. */
 const look_ms = 5000
 const firstAgain_ms = 100
 const longestAgain_ms = 10_000
-/** A bench that has not answered for so long is something for a person. */
+/** A bench without an answer for this time is reported to a person. */
 const patience_s = 3600
 
 /** The time between two sweeps, each for journeys that nobody carries out, runs that are to be withdrawn, and old journeys. */
 const sweep_ms = 10_000
-/** A journey that is not under way in so many sweeps one after the other is reported. */
+/** A journey that DBOS does not carry out in this many consecutive sweeps is reported. */
 const mostMissed = 6
 /** The time that requests have to end when the coordinator does. */
 const rest_ms = 3000
 
-type Options = {
+type JourneysOptions = {
   store: Store
   context: JourneyContext
   log: Log
   /** The number of journeys that are kept after their end. */
   keep: number
   watch(run: BenchRun, call: () => void): () => void
-  /** Has the broker forget labware that nobody has any more. */
+  /** Removes labware without a holder from the broker. */
   forget(labware: string): Promise<void>
 }
 
-/** The words of DBOS for a workflow that goes on. */
+/** The states of a DBOS workflow that has not ended. */
 const active: ReadonlySet<string> = new Set(['PENDING', 'ENQUEUED', 'DELAYED'])
 
-/** The workflow is registered once in a process, before there is a `Journeys`. */
+/** DBOS wants the workflow registered before its start, so it finds the instance here. */
 let present: Journeys | undefined
 
 const travel = DBOS.registerWorkflow(
@@ -59,18 +59,18 @@ const travel = DBOS.registerWorkflow(
 )
 
 export class Journeys {
-  readonly #options: Options
-  /** Keyed by journey, the thing that it waits for, and the number of the state in which it does. */
+  readonly #options: JourneysOptions
+  /** Keyed by journey: what it waits for, and the number of the state in which it waits. */
   readonly #waiting = new Map<string, Waiting & { number: number; given_up?: boolean }>()
   readonly #wakers = new Map<string, { phase: Phase; wake: Wake }>()
-  /** Keyed by journey, in how many sweeps it was not under way. */
+  /** Keyed by journey: the consecutive sweeps in which DBOS did not carry it out. */
   readonly #missed = new Map<string, number>()
   readonly #looking = new Set<Promise<unknown>>()
   #isClosing = false
   #sweeping: NodeJS.Timeout | undefined
 
-  /** Goes on with all journeys that have not ended. */
-  static async open(database: string, options: Options): Promise<Journeys> {
+  /** Starts DBOS and continues all journeys that have not ended. */
+  static async open(database: string, options: JourneysOptions): Promise<Journeys> {
     const journeys = new Journeys(options)
     present = journeys
     const { log } = options
@@ -90,28 +90,28 @@ export class Journeys {
       ...{ applicationVersion: version, executorID: 'coordinator', enableOTLP: false, logger: quiet },
     })
     await DBOS.launch()
-    // A journey that was kept, and whose workflow did not begin before the coordinator died.
+    // A journey may be stored although the coordinator died before its workflow began.
     for (const row of await options.store.open()) await journeys.begin(row)
     await journeys.#sweep()
     return journeys
   }
 
-  private constructor(options: Options) {
+  private constructor(options: JourneysOptions) {
     this.#options = options
   }
 
-  /** Begins a journey that is kept, or does nothing where it has begun. */
+  /** Begins a stored journey; does nothing if it has begun. */
   async begin({ journey_id, labware, state }: Pick<JourneyRow, 'journey_id' | 'labware' | 'state'>): Promise<void> {
     if (await DBOS.getWorkflowStatus(journey_id)) return
     await DBOS.startWorkflow(travel, { workflowID: journey_id })({ journey_id, labware }, state)
   }
 
-  /** Whether DBOS carries the journey out no longer, so that it stands until somebody decides. */
+  /** Whether DBOS has given the journey up, so that it stands until a person decides. */
   isGivenUp({ journey_id, state }: Pick<JourneyRow, 'journey_id' | 'state'>): boolean {
     return this.waiting(journey_id, state)?.given_up === true
   }
 
-  /** Takes a journey that was given up from where it stands: its state is kept here, and not only by DBOS. */
+  /** Continues a journey that was given up from its stored state. */
   async takeUp(row: JourneyRow): Promise<void> {
     await DBOS.deleteWorkflow(row.journey_id)
     this.#waiting.delete(row.journey_id)
@@ -119,7 +119,7 @@ export class Journeys {
     await this.begin((await this.#options.store.find(row.journey_id)) ?? row)
   }
 
-  /** Resolves when what was begun at the benches has ended, or after a while; nothing new begins. */
+  /** Begins nothing new. Resolves when the requests to benches have ended, after `rest_ms` at the latest. */
   async close(): Promise<void> {
     this.#isClosing = true
     clearTimeout(this.#sweeping)
@@ -132,18 +132,18 @@ export class Journeys {
     clearTimeout(timer)
   }
 
-  /** The thing that a journey waits for in that state; undefined where it has come to another one. */
+  /** Returns what a journey waits for in that state; undefined if it has left the state. */
   waiting(journey_id: string, { number }: Pick<JourneyState, 'number'>): (Waiting & { given_up?: boolean }) | undefined {
     const waiting = this.#waiting.get(journey_id)
     return waiting?.number === number ? waiting : undefined
   }
 
-  /** Has a journey look again at once: somebody has done or decided something. */
+  /** Makes a journey look again at once, after a person has done or decided something. */
   wake(journey_id: string): void {
     this.#wakers.get(journey_id)?.wake.tell()
   }
 
-  /** Looks, and acts, until the journey comes to its next phase. Never rejects: a failure is something that the journey waits for. */
+  /** Repeats the step of the phase until the journey comes to its next state. Never rejects: a failure is shown as what the journey waits for. */
   async next(trip: Trip): Promise<JourneyState> {
     const { journey_id, state } = trip
     if (this.#isClosing) return await new Promise<never>(() => {})
@@ -156,7 +156,7 @@ export class Journeys {
         wake.clear()
         const looking = this.#look(trip).catch((error) => this.#failed(trip, error, began))
         const found = await this.#untilKept(trip, looking)
-        // The step is taken again at the next start; DBOS does not hear of it.
+        // DBOS must not see this step end: the next start repeats it.
         if (this.#isClosing) return await new Promise<never>(() => {})
         if (found === undefined) return (await looking) as JourneyState
         if (!('phase' in found)) this.#waiting.set(journey_id, { ...found, waiting: cut(found.waiting), number: state.number })
@@ -181,7 +181,7 @@ export class Journeys {
     }
   }
 
-  /** Looks after what is left over; what fails is tried again in the next round. */
+  /** Cares for given-up journeys, owed withdrawals and old journeys. Failures are tried again in the next sweep. */
   async #sweep(): Promise<void> {
     try {
       await this.#withdrawOwed()
@@ -201,7 +201,7 @@ export class Journeys {
       if (await tryToWithdraw(() => context.bench(run.bench), run)) await store.settle(run.submission_id)
   }
 
-  /** Tells of a journey that nobody carries out: DBOS has given it up, or never went on with it. */
+  /** Reports a journey that DBOS has given up, or did not continue. */
   async #lookAfter(row: JourneyRow): Promise<void> {
     const { journey_id, state } = row
     if (this.#isClosing || this.#wakers.has(journey_id)) return void this.#missed.delete(journey_id)
@@ -216,7 +216,7 @@ export class Journeys {
     if (!isTold) this.#options.log.error(`journeys: journey ${journey_id} of ${row.labware}: ${waiting}`)
   }
 
-  /** Forgets the oldest journeys that have ended, where there are more than are kept. */
+  /** Removes the oldest ended journeys beyond the number that is kept. */
   async #prune(): Promise<void> {
     const { store, keep, forget } = this.#options
     const old = await store.oldest(keep)
@@ -227,7 +227,7 @@ export class Journeys {
     await store.remove(ids)
   }
 
-  /** Whether the database has the state. */
+  /** Stores the state. Returns whether the database has it. */
   async #kept({ journey_id, state }: Trip, found: JourneyState): Promise<boolean> {
     try {
       await this.#options.store.keep(journey_id, statusOf(found), found, found.phase === 'over' ? now() : null)
@@ -236,7 +236,7 @@ export class Journeys {
       return false
     }
     this.#waiting.delete(journey_id)
-    // Others may have waited for what this journey had.
+    // Other journeys may wait for the positions of this one.
     if (found.phase === 'over' || state.phase === 'bring')
       for (const { phase, wake } of [...this.#wakers.values()]) if (phase === 'queued' || phase === 'claim') wake.tell()
     return true
@@ -257,7 +257,7 @@ export class Journeys {
   }
 }
 
-/** Wakes somebody who waits; also if called before the waiting began. */
+/** A signal that also ends a wait which begins after the call. */
 class Wake {
   #isTold = false
   #wake = () => {}
@@ -271,7 +271,7 @@ class Wake {
     this.#isTold = false
   }
 
-  /** Resolves when it was called since `clear`, or after the time. */
+  /** Resolves when `tell` was called since `clear`, or after the time. */
   wait(ms: number): Promise<void> {
     if (this.#isTold) return Promise.resolve()
     return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-// The benches of a lab as a process has them open: with their keys, and with the broker that tells where they are. They need no database.
+// The open benches of a lab, with their keys and the broker that announces their addresses. They need no database.
 
 import { messageOf } from '../errors.ts'
 import { Health, Stop } from './answers.ts'
@@ -15,7 +15,7 @@ type ShownBench = {
   other_version: string | null
   heard_s: number | null
 }
-/** The outcome of a stop of all benches in a sentence, and that of each. */
+/** The outcome of a stop of all benches, in a sentence and for each bench. */
 export type StopOfAll = { success: boolean; message: string; benches: { bench: string; success: boolean; message: string }[] }
 
 export class LabBenches {
@@ -40,7 +40,7 @@ export class LabBenches {
     this.all = all
   }
 
-  /** The benches as they answer now; each fails alone. */
+  /** Asks all benches for their state. The failure of one does not affect the others. */
   shown(): Promise<ShownBench[]> {
     return Promise.all(
       [...this.all.values()].map(async (bench) => {

@@ -1,4 +1,4 @@
-// `benchd lab demo`: two simulated benches, a broker, PostgreSQL and the coordinator, in folders that go with the command.
+// `benchd lab demo`: two simulated benches, a broker, PostgreSQL and the coordinator, in folders that are removed when the command ends.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -107,7 +107,7 @@ function write(path: string, text: string): Promise<void> {
 type Lab = { folder: string; database: string; server: string; port: number }
 type Coordinator = { url: string; api_key: string; pid(): number | undefined; close(): Promise<void> }
 
-/** The coordinator is a process of its own, started again when it ends: somebody may kill it to see what happens. */
+/** Runs the coordinator as a process of its own and restarts it when it ends, so that a user can kill it and watch the recovery. */
 async function startCoordinator(benches: readonly Served[], { folder, database, server, port }: Lab): Promise<Coordinator> {
   const { labFileOf } = await import('../examples/lab_benches.ts')
   const file = `${folder}/lab.json`

@@ -36,7 +36,7 @@ const Carry = v.strictObject({
   ),
 })
 
-/** Whether a step of a journey is meant as a carry: its mistakes are worded with the members of a carry then. */
+/** Whether a step is meant as a carry, so that its mistakes are worded for a carry. */
 function isCarry(step: unknown): boolean {
   if (typeof step !== 'object' || step === null || 'on' in step || 'workflow' in step) return false
   return Object.keys(step).some((member) => nearest(member, Object.keys(Carry.entries)) !== undefined)
@@ -45,7 +45,7 @@ function isCarry(step: unknown): boolean {
 const byWhat =
   'its API key may go only to whom this file names: write its address, "url", or its name in the lab and the "fingerprint" of its certificate'
 
-/** Names the bench that gets the API key: by its address, or by its certificate. The broker is not asked for that. */
+/** Identifies the bench that gets the API key by its address or its certificate, never by what the broker says. */
 const BenchPlace = v.pipe(
   v.strictObject({
     url: described(
@@ -65,7 +65,7 @@ const BenchPlace = v.pipe(
   ),
 )
 
-/** A name alone is refused with the words that tell what to write: anybody at the broker could tell an address for it. */
+/** Refuses a name alone with a sentence that says what to write: any client of the broker could announce an address for it. */
 const NameAlone = v.pipe(
   v.string(),
   v.check(() => false, byWhat),
@@ -168,7 +168,7 @@ export function mistaken(origin: string, mistakes: readonly string[]): LabError 
   return new LabError('config', [...shown, ...more].join('\n'))
 }
 
-/** A path of the file, seen from its folder. */
+/** Resolves a path of the lab file against the folder of the file. */
 export function pathIn({ folder }: Pick<Lab, 'folder'>, path: string): string {
   return isAbsolute(path) ? path : join(folder, path)
 }

@@ -1,4 +1,4 @@
-// A PostgreSQL server in a folder of its own, for demos and tests: it listens on a socket in that folder alone, and goes with the command.
+// A PostgreSQL server in a folder of its own, for demos and tests. It listens only on a socket in that folder, and ends with the command.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import { CliError } from '../cli/exit.ts'
 import { exists, makeThrowAwayFolder, newestIn, ownedBy, removeFolder } from '../kit/folder.ts'
 
 export type LocalPostgres = {
-  /** For a client on this computer. */
+  /** The URL for a client on this computer. */
   url: string
   readonly pid: number | undefined
   kill(): Promise<void>
@@ -65,7 +65,7 @@ export async function startPostgres(): Promise<LocalPostgres> {
     start,
     kill: () => kill(),
     async close() {
-      // Breaks off what clients do, as they go too.
+      // SIGINT ends the server without waiting for its clients.
       await kill('SIGINT')
       await removeFolder(folder)
     },

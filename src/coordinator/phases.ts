@@ -19,16 +19,16 @@ export type Waiting = {
   /** Whether somebody has to look. */
   needs_person?: boolean
   task?: Task
-  /** Nothing tells when it is over, so that is asked sooner than usual. */
+  /** No event reports the end of the wait, so the bench is asked sooner than usual. */
   is_soon?: true
 }
 
 export type JourneyContext = {
   bench(name: string): RemoteBench
   custody: Pick<Custody, 'give'>
-  /** Whether the journey may begin now; a sentence where it may not. */
+  /** Returns undefined if the journey may begin now, else a sentence that says why not. */
   admit(trip: Trip): Promise<string | undefined>
-  /** Takes the positions of a hand-over; a sentence where another journey has them. */
+  /** Claims the positions of a hand-over. Returns a sentence if another journey has them. */
   claim(trip: Trip, spots: readonly string[]): Promise<string | undefined>
   release(trip: Trip): Promise<void>
   /** Withdraws a run from its bench: now, or as soon as the bench answers. */
@@ -41,7 +41,7 @@ type Look = (trip: Trip, context: JourneyContext) => Promise<JourneyState | Wait
 export const groupId = 'journey'
 const endings = ['COMPLETED', 'STOPPED', 'ABORTED', 'FAILED']
 
-/** The phases that only look: what they find has happened, whatever somebody decides meanwhile. */
+/** The phases that only observe: an event that they find counts for more than a decision. */
 export const observing: ReadonlySet<Phase> = new Set<Phase>(['place', 'grant', 'ready', 'take', 'bring', 'work'])
 
 export const looks: Readonly<Record<Exclude<Phase, 'over' | 'person'>, Look>> = {
@@ -118,7 +118,7 @@ export const looks: Readonly<Record<Exclude<Phase, 'over' | 'person'>, Look>> = 
     if (!('thread' in seen)) return seen
     if (isOver(seen.thread)) return problem(state, failed(seen, state.release!))
     if (seen.thread.position !== null) return step(state, 'take')
-    // The person who decided has said that the labware stands there.
+    // With the decision `done` the person has said that the labware stands there.
     if (seen.thread.status === 'AWAITING_MANUAL_PLACE')
       await context.bench(state.release!.bench).ask('POST', `/api/threads/${seen.thread.thread_id}/placed`, { barcode: labware })
     return { waiting: `${labware} is taken back at ${position} of ${state.release!.bench}` }
@@ -218,12 +218,12 @@ async function order(bench: RemoteBench, run: BenchRun, wanted: RunRequest): Pro
     const { execution_id } = known ?? (await submitted(bench, run, wanted))
     const { threads } = await bench.get(`/api/executions/${execution_id}`, Execution)
     const thread = threads.find(({ template_name, group_id }) => template_name === wanted.thread && group_id === groupId)
-    // A bench shows a thread when it is on its card.
+    // A bench lists a thread only after the run is stored.
     if (!thread) return { waiting: `${bench.name} begins run ${execution_id.slice(0, 8)}`, is_soon: true }
     return { ...run, execution_id, thread_id: thread.thread_id }
   } catch (error) {
     if (!(error instanceof Refused)) throw error
-    // A conflict passes when others have moved on; all else somebody has to mend at the bench.
+    // A conflict passes when other labware has moved on. A person has to resolve any other refusal at the bench.
     return {
       waiting: `the run was refused, and is asked for again: ${error.message}`,
       needs_person: error.status !== 409 && error.status !== 503,
@@ -243,7 +243,7 @@ async function submitted(
   return bench.ask('POST', '/api/submissions', order, Submission)
 }
 
-/** The bench has another history than that in which the journey knows it. */
+/** The history of the bench is not the one in which the run was ordered. */
 export class Restored extends LabError {
   constructor(bench: string) {
     super(
@@ -268,7 +268,7 @@ async function ordersMove(
 
 type SeenThread = { thread: Thread; execution: Execution }
 
-/** Throws `Restored` where the bench has another history than the run. */
+/** Reads the thread of the run. Throws `Restored` if the bench has another history than the run. */
 async function look(run: BenchRun, context: JourneyContext): Promise<SeenThread | Waiting> {
   const bench = context.bench(run.bench)
   const execution = await bench.find(`/api/executions/${run.execution_id}`, Execution)
@@ -289,7 +289,7 @@ function failed({ thread, execution }: SeenThread, run: BenchRun): string {
   return `run ${run.execution_id!.slice(0, 8)} on ${run.bench} ended ${thread.status.toLowerCase()}${why === null ? '' : `: ${why}`}`
 }
 
-/** A run that stands until somebody does something at its bench. */
+/** Returns what a run waits for that stands until a person acts at its bench. */
 function stands({ thread, execution }: SeenThread, run: BenchRun): Waiting | undefined {
   const name = `run ${run.execution_id!.slice(0, 8)} on ${run.bench}`
   if (execution.paused) {
@@ -304,7 +304,7 @@ function stands({ thread, execution }: SeenThread, run: BenchRun): Waiting | und
   return { waiting: `${name}: ${why}`, needs_person: true }
 }
 
-/** The bench waits for a hand; or does not yet, and then nobody has a task. */
+/** Waits until the bench asks for a hand; before that there is no task. */
 function awaitHand(seen: SeenThread, run: BenchRun, status: string, { task, ...waiting }: Waiting): Waiting {
   if (seen.thread.status === status) return { ...waiting, ...(task && { task }) }
   return stands(seen, run) ?? { ...waiting }

@@ -1,4 +1,4 @@
-// Connections over TLS to a bench whose certificate is known by its fingerprint: nothing is sent, no key either, to one that has another.
+// TLS connections to a bench whose certificate is pinned by its fingerprint. Nothing, not even a key, is sent to a server with another certificate.
 
 import { Agent } from 'node:https'
 import type { Duplex } from 'node:stream'

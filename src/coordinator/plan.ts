@@ -1,4 +1,4 @@
-// The plan of a journey: its legs, held against what the benches have now. A journey keeps the plan that it began with.
+// The plan of a journey: its legs, checked against the present topologies and workflows of the benches. A journey keeps its first plan.
 
 import { hash } from 'node:crypto'
 import { messageOf } from '../errors.ts'
@@ -8,7 +8,7 @@ import { Anything, Topology, Workflow, Workflows, type WorkflowThread } from './
 import { Refused, type RemoteBench } from './benches.ts'
 import { type Lab, type Leg, mistaken } from './lab_file.ts'
 
-/** A leg as a journey carries it out. All of it is JSON: it is kept with the journey. */
+/** A leg as a journey carries it out. It is JSON, and stored with the journey. */
 export type PlannedLeg = {
   bench: string
   workflow: string
@@ -22,7 +22,7 @@ export type PlannedLeg = {
   out: { position: string; workflow: string; back: string } | null
   /** How the labware comes to this bench; null for the first leg. */
   carried: { by: string; from: string; to: string; seconds: number; max_wait: number } | null
-  /** How many labware can rest on the bench between two legs; null where the labware does not rest there. */
+  /** The number of positions on which labware can rest on the bench between two legs; null where the labware does not rest there. */
   room: number | null
 }
 
@@ -40,7 +40,7 @@ export async function planAll(lab: Lab, benches: ReadonlyMap<string, RemoteBench
 
 type Planned = { plans: Map<string, Plan>; away: Map<string, string>; mistakes: string[] }
 
-/** Plans the journeys of the file as `planAll` does, and lists the mistakes. `away` has a sentence by the name of each bench without an answer that can be read. */
+/** Plans the journeys as `planAll` does, but returns the mistakes. `away` has, by bench, a sentence for each one without a readable answer. */
 export async function plannedAll(lab: Lab, benches: ReadonlyMap<string, RemoteBench>): Promise<Planned> {
   const mistakes: string[] = []
   const away = new Map<string, string>()
@@ -74,7 +74,7 @@ async function plannedLeg(
 ): Promise<{ leg: PlannedLeg; own: OwnWorkflow[] } | undefined> {
   const before = mistakes.length
   const wrong = (member: string, what: string) => void mistakes.push(`${leg.place}${member}: ${what}`)
-  if (!topology) return wrong('.on', `no topology is loaded on ${leg.bench}; load one there: benchd topology load NAME`)
+  if (!topology) return wrong('.on', `no topology is loaded on ${leg.bench}; load one on that bench: POST /api/topology/load`)
   const workflow = await workflowOf(bench, leg, wrong)
   if (!workflow) return undefined
   if (workflow.topology !== topology.name)
@@ -153,7 +153,7 @@ function checkEnd(leg: Leg, { end }: WorkflowThread, { positions }: Topology, wr
     )
 }
 
-/** The runs of one move: from where the labware rests to where a carrier takes it, and for labware that it has brought back there. */
+/** Makes the two workflows of one move to the carrier: from where labware rests, and for labware that the carrier has brought back. */
 function movesOf(position: string, parking: string, type: string, topology: string): OwnWorkflow['document'][] {
   return [
     moveOf('out', { at: parking, mode: 'REUSE_EXISTING' }, position, type, topology),
@@ -161,14 +161,14 @@ function movesOf(position: string, parking: string, type: string, topology: stri
   ]
 }
 
-/** Writes the run of a labware from where it is to where it is taken. Its name says what is in it: of one name, it is the same on every bench and for good. */
+/** Makes a workflow of one move. Its name encodes its content, so that a name means the same workflow on every bench, for good. */
 function moveOf(what: 'out' | 'back', start: { at: string; mode: string }, position: string, type: string, topology: string) {
   const labware = { labware: 'labware', start, end: { at: [position], mode: 'MANUAL_REMOVE' }, steps: [] }
   const document = { format: 1, topology, labware: { labware: { type } }, threads: { labware }, start: ['labware'] }
   return { ...document, name: `lab-${what}-${hash('sha256', JSON.stringify(document, sortedMembers)).slice(0, 12)}` }
 }
 
-/** Gives the benches the workflows that they do not have yet. Rejects with `config` where a key may not. */
+/** Uploads the workflows that the benches do not have yet. Rejects with `config` if a key lacks the right. */
 export async function giveWorkflows(plan: Plan, benches: ReadonlyMap<string, RemoteBench>): Promise<void> {
   for (const { bench: name, document } of plan.own) {
     const bench = benches.get(name)!

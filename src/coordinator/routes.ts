@@ -15,16 +15,16 @@ import type { Coordinator } from './coordinator.ts'
 import type { LabBenches } from './lab_benches.ts'
 
 /** `coordinator` is undefined while PostgreSQL is away; `failure` says why then. */
-export type Rooms = { benches: LabBenches; coordinator: Coordinator | undefined; failure: string }
+export type CoordinatorRooms = { benches: LabBenches; coordinator: Coordinator | undefined; failure: string }
 
-const route = routesOf<Rooms>('runs')
+const route = routesOf<CoordinatorRooms>('runs')
 
-/** Keys are made and ended as on a bench; nobody asks a coordinator for one. */
+/** The routes of keys, as on a bench, but without pairing. */
 export const ownKeys = keyRoutes.filter(({ path }) => !path.startsWith('/api/keys/requests')) as unknown as Route<{ keys: Keys }>[]
 
 const Seconds = described(v.number(), 'Unix time', 's')
 const MaybeSeconds = described(v.nullable(v.number()), 'Unix time', 's')
-/** The name of labware: a key at the broker, and the barcode at the benches. */
+/** Labware is named by its barcode, which is also its key at the broker. */
 const Labware = described(
   v.pipe(
     v.string(),
@@ -81,12 +81,12 @@ export const Custody = v.strictObject({
 })
 
 /** Throws `disconnected` while there is no database. */
-function of({ coordinator, failure }: Rooms): Coordinator {
+function of({ coordinator, failure }: CoordinatorRooms): Coordinator {
   if (!coordinator) throw new LabError('storage', `${failure}; journeys go on when it is back`)
   return coordinator
 }
 
-export const coordinatorRoutes: Route<Rooms>[] = [
+export const coordinatorRoutes: Route<CoordinatorRooms>[] = [
   route('GET', '/health', {
     operation_id: 'getHealth',
     tag: 'system',

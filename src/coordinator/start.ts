@@ -16,7 +16,7 @@ import { coordinatorApp } from './app.ts'
 import { Coordinator } from './coordinator.ts'
 import { LabBenches } from './lab_benches.ts'
 import type { Lab } from './lab_file.ts'
-import type { Rooms } from './routes.ts'
+import type { CoordinatorRooms } from './routes.ts'
 
 type CoordinatorService = {
   url: string
@@ -27,7 +27,7 @@ type CoordinatorService = {
   close(): Promise<void>
 }
 
-type Options = {
+type CoordinatorOptions = {
   data_dir: string
   host: string
   port: number
@@ -40,7 +40,10 @@ type Options = {
 const again_ms = 2000
 
 /** Rejects with `config` for a lab file that its benches cannot carry out, and with `in_use` where another coordinator works. */
-export async function startCoordinator(lab: Lab, { data_dir, host, port, tls, hosts = [], log }: Options): Promise<CoordinatorService> {
+export async function startCoordinator(
+  lab: Lab,
+  { data_dir, host, port, tls, hosts = [], log }: CoordinatorOptions,
+): Promise<CoordinatorService> {
   process.umask(0o077)
   const config = await checkConfig({ format: 1, devices: [], hosts }, 'the coordinator')
   const certificate = tls && (await readTls(tls))
@@ -49,7 +52,7 @@ export async function startCoordinator(lab: Lab, { data_dir, host, port, tls, ho
   const report = ({ message }: { message: string }) => log.error(message)
   await makePrivateFolder(data_dir)
   const benches = await LabBenches.open(lab)
-  const rooms: Rooms = { benches, coordinator: undefined, failure: 'PostgreSQL was not reached yet' }
+  const rooms: CoordinatorRooms = { benches, coordinator: undefined, failure: 'PostgreSQL was not reached yet' }
   const keys = await Keys.open({ folder: data_dir, report })
   const audit = new Audit({ folder: data_dir, log, report })
   const app = coordinatorApp({ config, keys, refusals, audit, log, rooms })
@@ -90,7 +93,7 @@ export async function startCoordinator(lab: Lab, { data_dir, host, port, tls, ho
 /** Opens the coordinator as soon as the database is there. */
 function opened(
   benches: LabBenches,
-  { rooms, log, ended }: { rooms: Rooms; log: Log; ended: AbortSignal },
+  { rooms, log, ended }: { rooms: CoordinatorRooms; log: Log; ended: AbortSignal },
 ): { first: Promise<void>; gone: Promise<string> } {
   const attempt = async (): Promise<void> => {
     try {

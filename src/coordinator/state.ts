@@ -1,9 +1,9 @@
-// Where a journey is. A state is JSON, kept in the database after each step, and never changed: each step makes the next one.
+// The state of a journey: immutable JSON, stored in the database after each step. Each step returns the next state.
 
 import { randomUUID } from 'node:crypto'
 import type { PlannedLeg } from './plan.ts'
 
-/** The phases of a journey, in their order; those from `claim` to `bring` are the hand-over from the bench before. */
+/** The phases of a journey, in order; `claim` to `bring` are the hand-over from the previous bench. */
 export const phases = {
   queued: 'waits until the benches have room for one labware more',
   claim: 'waits for the positions of its hand-over',
@@ -27,7 +27,7 @@ export type Phase = keyof typeof phases
 export type BenchRun = {
   bench: string
   submission_id: string
-  /** The history of the bench in which it was ordered; empty where the bench tells none. */
+  /** The history of the bench in which the run was ordered; empty if the bench has no broker. */
   epoch: string
   execution_id: string | null
   thread_id: string | null
@@ -46,27 +46,27 @@ export type JourneyState = {
   /** When the phase began, Unix seconds. */
   since: number
   legs: PlannedLeg[]
-  /** The leg that is under way; in a hand-over the one that the labware comes to. */
+  /** The leg that is under way; in a hand-over, the next leg. */
   leg: number
   /** The run of that leg. */
   run: BenchRun | null
   /** The run of one move that brings the labware to its carrier. */
   release: BenchRun | null
-  /** The bench and the position where the labware rests, as the coordinator heard last. */
+  /** The position where the labware rests, as last reported. */
   at: { bench: string; position: string } | null
   /** Whether a carrier has the labware. */
   is_carried: boolean
   /** The number of the last decision that was carried out, or that came too late. */
   decided: number
-  /** A decision that was made about an earlier state, in a sentence. */
+  /** A sentence about a decision that was dropped because it was about an earlier state. */
   overtaken?: string | undefined
-  /** The reason why a person is to decide, and where the journey stood. */
+  /** Says why a person has to decide, and the phase in which the problem arose. */
   problem: { what: string; phase: Phase } | null
   outcome: 'done' | 'ended' | 'lost' | null
   bars: Bar[]
 }
 
-/** The number of parts of a journey that are kept for its chart. */
+/** The most bars that a journey keeps for its chart. */
 const mostBars = 500
 
 export function begun(legs: PlannedLeg[]): JourneyState {
@@ -76,7 +76,7 @@ export function begun(legs: PlannedLeg[]): JourneyState {
   }
 }
 
-/** The next state. A journey that leaves a phase has a bar for it. */
+/** Returns the next state. A phase that ends becomes a bar of the chart. */
 export function step(state: JourneyState, phase: Phase, change: Partial<JourneyState> = {}): JourneyState {
   const at = now()
   const bar = { lane: laneOf(state), what: state.phase, from: state.since, to: at }

@@ -1,21 +1,21 @@
-// The database of the coordinator: journeys and where they are, who had which labware, and which positions for hand-over are taken.
+// The database of the coordinator: journeys with their states, custody of labware, and claimed hand-over positions.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { LabError, messageOf } from '../errors.ts'
 import type { BenchRun, Holder, JourneyState } from './state.ts'
 
-/** Any number that nobody else uses: who holds this lock is the coordinator. */
+/** The number of the advisory lock that makes a process the coordinator; arbitrary. */
 const lockNumber = 0x62656e63
-/** The number of times that the lock is tried. */
+/** Attempts to take the lock. */
 const mostTries = 20
 const again_ms = 100
 /**
- * How often the connection with the lock is tried, and how long its answer may take. TCP tells only after minutes of a connection whose other end has
+ * How often the connection with the lock is tested, and how long an answer may take. TCP reports only after minutes that the other end has
  * vanished; by then PostgreSQL may have given the lock to another coordinator. A PostgreSQL that is only busy answers within that time.
  */
 const usualPings = { every_ms: 5000, within_ms: 10_000 }
-/** The number of old journeys that are removed at once. */
+/** The most old journeys that are removed in one transaction. */
 const mostAtOnce = 500
 const holders = 'SELECT DISTINCT ON (labware) * FROM benchd_lab.custody ORDER BY labware, number DESC'
 const schema = `
@@ -44,7 +44,7 @@ export type JourneyRow = {
   ended_at: number | null
 }
 
-/** The decision of a person about a journey. `step` is the number of the state that it was made about. */
+/** The decision of a person about a journey; `step` is the number of the state that the person saw. */
 export type Decision = {
   number: number
   step: number
@@ -59,7 +59,7 @@ export class Store {
   /** The connections, for DBOS too. */
   readonly pool: pg.Pool
   readonly #lock: pg.Client
-  /** Resolves with a sentence when the database is gone; then another coordinator may have begun. */
+  /** Resolves with a sentence when the database is gone. Another coordinator may have started then. */
   readonly gone: Promise<string>
 
   /** Rejects with `disconnected` where there is no database, and with `in_use` where another coordinator has it. */
@@ -88,7 +88,7 @@ export class Store {
 
   private constructor(url: string, lock: pg.Client, gone: Promise<string>) {
     this.pool = new pg.Pool({ connectionString: url, max: 16, connectionTimeoutMillis: 5000 })
-    // The connection with the lock tells of a database that is gone.
+    // The connection with the lock reports the loss of the database.
     this.pool.on('error', () => undefined)
     this.#lock = lock
     this.gone = gone
@@ -108,7 +108,7 @@ export class Store {
       )
     } catch (error) {
       if ((error as { constraint?: string }).constraint !== 'one_journey_per_labware') throw error
-      throw new LabError('conflict', `the labware ${labware} is on a journey already; see: benchd lab journeys`, { cause: error })
+      throw new LabError('conflict', `the labware ${labware} is on a journey already; /api/lab/journeys shows it`, { cause: error })
     }
   }
 
@@ -126,7 +126,7 @@ export class Store {
     return (await this.#rows<{ journey_id: string }>(text))[0]?.journey_id
   }
 
-  /** The journeys whose id begins so, and those of the labware of that name; the newest first. */
+  /** Finds the journeys whose id begins with the name or whose labware has the name, the newest first. */
   named(name: string, limit: number): Promise<JourneyRow[]> {
     const text = 'SELECT * FROM benchd_lab.journey WHERE starts_with(journey_id, $1) OR labware = $1 ORDER BY number DESC LIMIT $2'
     return this.#rows<JourneyRow>(text, [name, limit])
@@ -137,7 +137,7 @@ export class Store {
     return this.#rows<JourneyRow>('SELECT * FROM benchd_lab.journey ORDER BY number DESC LIMIT $1', [limit])
   }
 
-  /** With its end a journey gives back the positions that it has taken. */
+  /** Stores the state of a journey. A journey that ends releases its positions. */
   async keep(journey_id: string, status: JourneyRow['status'], state: JourneyState, ended_at: number | null): Promise<void> {
     await this.#asked(
       `WITH freed AS (DELETE FROM benchd_lab.claim WHERE journey_id = $1 AND $4::double precision IS NOT NULL)
@@ -156,7 +156,7 @@ export class Store {
     return rowCount === 1
   }
 
-  /** Keeps that a run is to be withdrawn from a bench that is away. */
+  /** Notes that a run has to be withdrawn from a bench that is away. */
   async owe(journey_id: string, run: BenchRun): Promise<void> {
     const text = 'INSERT INTO benchd_lab.withdrawal VALUES ($1, $2, $3) ON CONFLICT (submission_id) DO NOTHING'
     await this.#asked(text, [run.submission_id, journey_id, jsonOf(run)])
@@ -176,13 +176,13 @@ export class Store {
     return this.#rows<{ journey_id: string }>(text, [keep, mostAtOnce])
   }
 
-  /** Lists the labware that nobody has any more since one of these journeys. */
+  /** Lists the labware that has no holder since one of these journeys. */
   async unheld(journey_ids: readonly string[]): Promise<string[]> {
     const text = `SELECT labware FROM (${holders}) AS held WHERE journey_id = ANY($1) AND holder ? 'nobody'`
     return (await this.#rows<{ labware: string }>(text, [journey_ids])).map(({ labware }) => labware)
   }
 
-  /** Removes journeys, and who had their labware; somebody who still has it stays. */
+  /** Removes journeys and their custody records, except the present holders. */
   async remove(journey_ids: readonly string[]): Promise<void> {
     await this.#rows(
       `WITH gone AS (DELETE FROM benchd_lab.custody WHERE journey_id = ANY($1) AND (labware, number) NOT IN
@@ -228,7 +228,7 @@ export class Store {
     await this.#asked('DELETE FROM benchd_lab.claim WHERE journey_id = $1', [journey_id])
   }
 
-  /** Lets go of the database. DBOS has a connection of its own for as long as the process runs, so the end is not waited for. */
+  /** Closes the connections without waiting: DBOS keeps one of its own until the process ends. */
   close(): void {
     this.pool.end().catch(() => undefined)
     this.#lock.end().catch(() => undefined)
@@ -261,7 +261,7 @@ function clientOf(url: string): pg.Client {
     if (!endsEarly(url))
       return new pg.Client({ connectionString: url, application_name: 'benchd lab', connectionTimeoutMillis: 5000, keepAlive: true })
   } catch {
-    // Told below.
+    // The error below is thrown instead.
   }
   throw new LabError(
     'config',
@@ -269,13 +269,13 @@ function clientOf(url: string): pg.Client {
   )
 }
 
-/** Whether the password of an address has a character that ends it early. The rest of it would be the name of a host or of a database, which sentences tell. */
+/** Whether a character of the password ends it early. The rest would be read as a host or database name, and be shown in messages. */
 function endsEarly(url: string): boolean {
   const [, password = ''] = /\/\/[^:/@]*:(.*)@/.exec(url) ?? []
   return /[@/?#]/.test(password)
 }
 
-/** Asks the connection again and again; resolves with a sentence when an answer does not come in time. */
+/** Tests the connection at intervals. Resolves with a sentence when an answer is late. */
 async function silence(client: pg.Client, { every_ms, within_ms }: typeof usualPings): Promise<string> {
   for (;;) {
     await sleep(every_ms, undefined, { ref: false })
@@ -298,7 +298,7 @@ async function isLocked(client: pg.Client): Promise<boolean> {
   return false
 }
 
-/** An address of a database without its password, wherever it stands; nothing of one that cannot be read. */
+/** Returns the address of a database without its password; nothing of an address that cannot be parsed. */
 export function shown(url: string): string {
   if (endsEarly(url) || !URL.canParse(url)) return 'the address that the lab file names'
   const parts = new URL(url)

@@ -1,4 +1,4 @@
-// Takes back what a bench keeps for a journey: an order that may still be on its way, and a position that waits for labware.
+// Withdraws the orders and the waiting positions of a journey from a bench.
 
 import { LabError } from '../errors.ts'
 import { Execution, Submission } from './answers.ts'
@@ -7,7 +7,7 @@ import { groupId, isOver, type JourneyContext, type Trip } from './phases.ts'
 import type { BenchRun } from './state.ts'
 
 /**
- * Ends a run whose labware has not come, and makes sure that an order that the bench has not seen yet never begins. A run that has its labware goes on.
+ * Ends a run whose labware has not come, and makes sure that an order still on its way to the bench never begins. A run that has its labware goes on.
  * Rejects with `disconnected` where the bench is away.
  */
 export async function withdraw(bench: RemoteBench, run: BenchRun): Promise<void> {
@@ -21,7 +21,7 @@ export async function withdraw(bench: RemoteBench, run: BenchRun): Promise<void>
   }
 }
 
-/** The run of an order whose answer was not seen; undefined where the bench has none, and will never have one. */
+/** Finds the run of an order whose answer was lost; undefined if the bench has none, and will never have one. */
 async function begun(bench: RemoteBench, { submission_id }: BenchRun): Promise<string | undefined> {
   const path = `/api/submissions/${submission_id}`
   const find = async () => (await bench.find(path, Submission))?.execution_id
@@ -32,18 +32,18 @@ async function begun(bench: RemoteBench, { submission_id }: BenchRun): Promise<s
     return undefined
   } catch (error) {
     if (!(error instanceof Refused) || error.status !== 409) throw error
-    // The order came between the two questions.
+    // The order arrived between the two questions.
     return find()
   }
 }
 
-/** Gives back what the journey holds at its benches, and its positions for hand-over. What a bench that is away holds is given back when it answers. */
+/** Withdraws the runs of the journey and releases its hand-over positions. A bench that is away gets the withdrawal when it answers. */
 export async function giveBack(trip: Trip, its: JourneyContext): Promise<void> {
   for (const run of [trip.state.run, trip.state.release]) if (run) await its.withdraw(trip, run)
   await its.release(trip)
 }
 
-/** Withdraws a run now. Returns whether the bench was there, and has done it. */
+/** Withdraws a run now. Returns whether the bench has done it. */
 export async function tryToWithdraw(bench: () => RemoteBench, run: BenchRun): Promise<boolean> {
   try {
     await withdraw(bench(), run)

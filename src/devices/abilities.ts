@@ -14,7 +14,7 @@ export class Abilities {
   readonly #device_id: string
   readonly #device: Device | undefined
 
-  /** Without `device` somebody else drives it: then it is known only whether it is initialized. */
+  /** Without `device` the device is external, and the service knows only whether it is initialized. */
   constructor(device_id: string, device: Device | undefined) {
     this.#device_id = device_id
     this.#device = device
@@ -36,12 +36,12 @@ export class Abilities {
     return this.#device?.described?.readings ?? {}
   }
 
-  /** Whether nobody knows what it can do: the program behind it has never run. */
+  /** Whether its abilities are unknown, because the program behind it has never run. */
   get isUndescribed(): boolean {
     return this.#device?.described?.isKnown === false
   }
 
-  /** The skills of an arm; null where it has not said them yet, and for what is no arm. */
+  /** The skills of an arm; null before it has reported them, and for devices that are not arms. */
   get skills(): ReadonlySet<Skill> | null {
     return this.#device?.skills ?? null
   }
@@ -61,7 +61,7 @@ export class Abilities {
     throw new LabError('invalid', `${this.#device_id} cannot ${name}: ${known}${why}`)
   }
 
-  /** Holds the parameters of an operation that it knows against their schema, and fills in what may be left out. Throws `invalid`. */
+  /** Checks the parameters of a known operation and fills in the defaults. Throws `invalid`. */
   paramsOf(name: string, params: unknown): Record<string, unknown> {
     const own = this.own.get(name)
     if (own && name === 'set_temperature') this.#mustSwitchOff(own, params)
@@ -69,7 +69,7 @@ export class Abilities {
     return checked(schema, params, `${name} of ${this.#device_id}`)
   }
 
-  /** Throws `invalid` where the heater is to be switched off and the program behind the device does not describe that it can. */
+  /** Throws `invalid` if the heater is to be switched off and the program behind the device does not describe that as possible. */
   #mustSwitchOff({ params: { entries } }: OwnOperation, params: unknown): void {
     const { temperature } = Object(params)
     if (temperature !== null || !entries.temperature || isNullable(entries.temperature)) return

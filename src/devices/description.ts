@@ -1,4 +1,4 @@
-// A program that stands behind a device describes itself: its model, its operations with their parameters, its readings.
+// The description that the program behind a device gives of itself: its model, its operations with their parameters, its readings.
 
 import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
@@ -10,7 +10,7 @@ import { measurements, operations as table } from './operations.ts'
 
 const Word = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]{0,31}$/, 'the name is a small letter, then small letters, digits and _'))
 
-/** Kind of a device that a program stands behind: any word but that of the devices that carry labware. */
+/** The type of a device with a program behind it: any word but that of the devices that carry labware. */
 export const BridgeType = v.pipe(
   Word,
   v.check((type) => type !== 'transporter', 'a transporter cannot be a bridge'),
@@ -67,17 +67,17 @@ export type OwnOperation = {
   schema: Record<string, unknown>
   /** Seconds that it takes with these parameters. */
   seconds(params: Readonly<Record<string, unknown>>): number
-  /** Seconds that come on top of a parameter that says how long, and the most that this parameter can be. */
+  /** Seconds besides the parameter for the duration, and the largest value of that parameter. */
   usual_s: number
   longest_s: number
   margin_s: number
   leaves_on: 'motion' | 'heat' | null
   can_end_early: boolean
-  /** How many labware it takes at most; undefined where the program does not tell. */
+  /** The most labware that it takes; undefined if the program does not say. */
   labware_sites: number | undefined
 }
 
-/** Names that have a meaning of their own. */
+/** Reserved names. */
 const taken: readonly string[] = [
   'stop',
   'halt',
@@ -90,7 +90,7 @@ const taken: readonly string[] = [
   'end',
 ]
 
-/** Throws `device_failed`, naming the place, unless it is a description. */
+/** Parses a description. Throws `device_failed`, naming the place. */
 export function readDescription(input: unknown): Description {
   const description = checked(Description, input, 'its description', 'device_failed')
   try {
@@ -132,12 +132,12 @@ function isNumber(property: FlatSchema['properties'][string]): boolean {
   return ['number', 'integer'].includes(typeOf(property))
 }
 
-/** The spec's route, workflows and clients then work with it unchanged. */
+/** An operation with a name of the table must have its parameters, so that routes, workflows and clients work with it unchanged. */
 function mustBeAsInTable(name: string, { properties, required }: FlatSchema, where: string): void {
   if (!Object.hasOwn(table, name)) return
   const wanted = Object.keys(table[name as keyof typeof table].params.entries)
   const isAlike = Object.keys(properties).sort().join() === [...wanted].sort().join()
-  // A program that is given no temperature must not take that for null.
+  // A missing temperature must not mean null, which switches the heater off.
   const vague = Object.entries(properties).find(([param, { type, default: usual }]) => {
     return Array.isArray(type) && (!required.includes(param) || usual !== undefined)
   })
@@ -151,7 +151,7 @@ function mustBeAsInTable(name: string, { properties, required }: FlatSchema, whe
   )
 }
 
-/** Names the places in which a description differs from the one before; an identity may change. */
+/** Lists the differences of a description from the previous one, except the identity. */
 export function changesOf(before: Description, now: Description): string[] {
   const ofParts = (['operations', 'readings'] as const).flatMap((part) => {
     const names = new Set([...Object.keys(before[part]), ...Object.keys(now[part])])

@@ -1,4 +1,4 @@
-// The last accepted description of each program that stands behind a device. Workflows are checked against it while the program is away.
+// The last accepted description of the program behind each device. Workflows are checked against it while the program is away.
 
 import { messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -6,10 +6,10 @@ import type { Report } from '../kit/json_file.ts'
 import { ValuesFile } from '../kit/values_file.ts'
 import { Description } from './description.ts'
 
-/** The place where the description of one device is kept. */
+/** The store of the description of one device. */
 export type KeptDescription = {
   readonly description: Description | undefined
-  /** Takes the description in place of the one before. */
+  /** Replaces the description. */
   keep(description: Description): void
 }
 
@@ -46,13 +46,13 @@ export class Descriptions {
     }
   }
 
-  /** Resolves when all that was to be kept is on the card, or was refused. */
+  /** Resolves when the disk has stored or refused all descriptions. */
   settled(): Promise<void> {
     return this.#file.settled()
   }
 }
 
-/** Keeps the description of a device that is forgotten when it is closed. */
+/** Makes a store in memory, for a device that is forgotten when it is closed. */
 export function inMemory(first: Description | undefined): KeptDescription {
   let description = first
   return {

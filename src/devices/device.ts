@@ -1,4 +1,4 @@
-// The device that a driver makes, and the link that it hangs on.
+// The device that a driver makes, and its link.
 
 import type { OwnOperation } from './description.ts'
 import type { MoveName, OperationName, Params, Performable, Question, Read } from './operations.ts'
@@ -10,12 +10,12 @@ export type DeviceType = (typeof deviceTypes)[number]
 /** The identity that an instrument reports. A member is null where the instrument cannot report it. */
 export type Identity = { model: string | null; serial_number: string | null; firmware_version: string | null }
 
-/** The range of a parameter, both ends included; `step` is the finest difference it knows. No unit is ''. */
+/** The range of a parameter, both ends included; `step` is its resolution. '' stands for no unit. */
 export type Limit = { min: number; max: number; unit: string; step?: number }
 /** Keyed by name of parameter: `speed`, `duration`, `temperature`, `g`. */
 export type Limits = Record<string, Limit>
 
-/** The features of a device besides its operations. `uninterruptible`: no stop is known that ends a motion that has begun. */
+/** The features of a device besides its operations. `uninterruptible`: no stop ends a motion that has begun. */
 type Features = Partial<
   Record<'locking' | 'heating' | 'cooling' | 'door' | 'host_watchdog' | 'autonomous_timer' | 'uninterruptible', boolean>
 >
@@ -34,10 +34,10 @@ export type Profile = {
 /** A profile with operations that the table may not have. */
 export type AnyProfile = Omit<Profile, 'ends_early'> & { ends_early?: readonly string[] }
 
-/** How long an instrument usually takes, in seconds of its own. */
+/** The usual durations of an instrument, in its own seconds. */
 export type Typical = {
   initialize_s: number
-  /** For each °C. Absent where an operation heats nothing first, or the device cannot tell its temperature. */
+  /** Seconds for each °C. Absent if no operation heats first, or the device cannot measure its temperature. */
   heating_s?: number
 }
 
@@ -47,57 +47,57 @@ export type Learned = { identity: Identity | null; limits?: Limits }
 type Commands = {
   [Name in Exclude<OperationName, 'initialize' | 'stop'>]?: (params: Params<Name>, signal: AbortSignal) => Promise<void>
 } & { [Name in MoveName]?: (way: Way, signal: AbortSignal) => Promise<void> } & {
-  /** Goes between two frames of an operation that runs, and moves nothing. */
+  /** A question is sent between two frames of a running operation, and moves nothing. */
   [Name in Question]?: () => Promise<Read<Name>>
 }
 
 /**
- * An instrument, made by its driver: a method for each operation and question that this model has; the others are undefined. A transporter has its moves besides:
+ * An instrument, made by its driver: a method for each operation and question that this model has; the others are undefined. A transporter also has its moves:
  * each resolves when the labware is gripped, or let go, and the gripper is clear of the place.
  *
  * An operation resolves when the instrument has done it and rejects with a `LabError` otherwise; it gives up soon after
  * its signal is aborted. `interlock` and `invalid` mean that nothing was done; anything else latches a fault.
  */
 export type Device = Commands & {
-  /** Brings the instrument to where it takes commands. May move it. */
+  /** Makes the instrument ready for commands. May move it. */
   initialize(params: object, signal: AbortSignal): Promise<Learned>
-  /** Asks who it is, without moving anything; null when it cannot be asked so. */
+  /** Asks for its identity without moving anything; null if it cannot be asked so. */
   identify(): Promise<Identity | null>
-  /** A harmless question, asked every two seconds while nothing runs. Rejects when the instrument is not well. */
+  /** Asks a harmless question, every two seconds while nothing runs. Rejects if the instrument has a fault. */
   check(): Promise<void>
-  /** Asks an instrument that was left alone for a run that ends by itself; null when there is none. */
+  /** Asks an instrument that was unattended for an operation that ends by itself; null if there is none. */
   underWay?(): Promise<UnderWay | null>
   described?: SelfDescribed
-  /** Asks an arm whether it holds something; null when that proves nothing of its last move, which was not finished. Rejects with `interlock` while it moves. */
+  /** Asks an arm whether it holds something; null if that proves nothing about its interrupted move. Rejects with `interlock` while it moves. */
   gripper?(): Promise<Gripper | null>
-  /** The skills of an arm; null until it has said them. Absent for what is no arm. */
+  /** The skills of an arm; null before it has reported them. Absent for devices that are not arms. */
   readonly skills?: ReadonlySet<Skill> | null
   /**
    * Ends a running operation that the profile lists in `ends_early` in an orderly way: a shaker ramps down and goes home, a centrifuge
-   * brakes. Resolves when the instrument has acknowledged, and the operation resolves when it is done. Rejects when it did not, and the
-   * operation goes on.
+   * brakes. Resolves when the instrument has acknowledged; the operation resolves when it is done. Rejects without an acknowledgement; the
+   * operation then continues.
    */
   end?(): Promise<EndedEarly>
   /**
-   * Stops motion and heat. The bytes are on the wire when this returns; a `stop_not_sent` thrown or rejected says that they
-   * are not. Resolves when there is evidence: the instrument has acknowledged, or is seen to obey. Silence, an echo, and that nothing was under
-   * way, are none.
+   * Stops motion and heat. The bytes are on the wire when this returns, unless it throws or rejects with `stop_not_sent`.
+   * Resolves on evidence: the instrument has acknowledged, or was observed to obey. Silence, an echo, or the fact that nothing was under
+   * way is no evidence.
    */
   halt(): Promise<void>
   /**
-   * The effect that no `halt` ends: heat, or anything at all. Where it is `all`, `halt` sends nothing, and resolves when what was under way has come to a
+   * The effect that no `halt` ends: heat, or everything. With `all`, `halt` sends nothing, and resolves when the present operation has come to a
    * good end by itself. Undefined where `halt` ends motion and heat.
    */
   readonly unhaltable?: 'all' | 'heat' | undefined
 }
 
-/** A device behind which a program stands: it describes itself, and is asked for its operations by name. */
+/** A device with a program behind it, which describes itself and performs its operations by name. */
 export type SelfDescribed = {
-  /** Keyed by name, those of the table among them; empty as long as it has never described itself. */
+  /** Keyed by name, including those of the table; empty before the first description. */
   readonly operations: ReadonlyMap<string, OwnOperation>
   /** Whether it has ever described itself. */
   readonly isKnown: boolean
-  /** Takes what it described last in place of what was accepted. Returns whether that was another. */
+  /** Accepts the last description. Returns whether it differed from the accepted one. */
   accept(): boolean
   perform(asked: AskedOperation, signal: AbortSignal): Promise<{ message?: string | undefined; data?: unknown }>
   /** The readings by name, with their units. */
@@ -110,15 +110,15 @@ export type AskedOperation = {
   operation: string
   params: Record<string, unknown>
   operation_id: string
-  /** Seconds after which it is given up. */
+  /** Seconds after which the operation is given up. */
   deadline_s: number
   progressed(progress: Progress): void
 }
 
-/** `fraction` is from 0 to 1; null where the program does not tell it. */
+/** `fraction` is from 0 to 1; null if the program does not report it. */
 export type Progress = { fraction: number | null; message: string | null }
 
-/** How much of the `duration` asked for was left when it was ended. */
+/** The rest of the requested `duration` when the operation was ended. */
 export type EndedEarly = { seconds_left: number }
 
 export type Gripper = 'empty' | 'full'
@@ -128,10 +128,10 @@ export type UnderWay = { operation: Performable; seconds_left: number }
 /** The link of a device: a port, a bus, a simulated line. */
 export interface Link {
   readonly state: 'closed' | 'open' | 'lost'
-  /** Opens anew; after a loss too. Nothing written before is ever delivered after. */
+  /** Opens the link, also after a loss. Nothing written before is delivered afterwards. */
   open(): Promise<void>
   close(): Promise<void>
-  /** Calls, at each loss, with what was noticed. */
+  /** Calls the function at each loss, with the reason. */
   onLost(call: (reason: string) => void): void
   /** The advice to a person when the device cannot be reached; by default its cable and its power supply. */
   readonly advice?: string

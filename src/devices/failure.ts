@@ -1,10 +1,10 @@
-// The failures of a device, in words and as a fault.
+// The errors of a device: which are faults, and how they are worded.
 
 import { LabError, messageOf } from '../errors.ts'
 import { inCamelCase } from '../kit/camel_case.ts'
 import type { Fault } from './records.ts'
 
-/** These mean that nothing was done; all else means that we no longer know the instrument. */
+/** Codes that mean that nothing was done. After any other error the state of the instrument is unknown. */
 const harmless = new Set(['invalid', 'interlock', 'busy', 'not_initialized', 'stopped', 'stopping', 'storage'])
 
 export function isHarmless(error: unknown): error is LabError {
@@ -16,18 +16,18 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof LabError && ['invalid', 'interlock', 'busy'].includes(error.code)
 }
 
-/** The connection to a device is gone. */
+/** Makes the error of a lost connection. */
 export function connectionLost(reason: string, advice = 'see its cable and its power supply'): LabError {
   return new LabError('disconnected', `the connection was lost: ${reason}; ${advice}, then initialize`)
 }
 
-/** Something was to be written on a connection that is closed. */
+/** Makes the error of a write to a closed connection. */
 export function notOpen(what: string): LabError {
   return new LabError('disconnected', `${what} is not open; see its cable and its power supply`)
 }
 
 /**
- * Returns the same error with the device named, as the subject where the sentence begins with `it`; `internal` for an error that no driver
+ * Returns the error with the device named, as the subject if the sentence begins with `it`; `internal` for an error that no driver
  * should throw.
  */
 export function worded(device_id: string, error: unknown): LabError {

@@ -1,4 +1,4 @@
-// A flat JSON Schema, as a program describes the parameters of an operation, and the valibot schema that holds them against it.
+// The flat JSON Schema with which a program describes the parameters of an operation, and the valibot schema that checks them.
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
@@ -7,7 +7,7 @@ import { isMultiple } from './multiple.ts'
 
 const Value = v.union([v.string(), v.number(), v.boolean()])
 
-/** A parameter. No other keyword of JSON Schema is known. */
+/** A parameter. Other keywords of JSON Schema are refused. */
 const Property = v.strictObject({
   type: v.union(
     [v.picklist(['number', 'integer', 'string', 'boolean']), v.strictTuple([v.picklist(['number', 'integer']), v.literal('null')])],
@@ -25,7 +25,7 @@ const Property = v.strictObject({
 type Property = v.InferOutput<typeof Property>
 type PropertyType = 'number' | 'integer' | 'string' | 'boolean'
 
-/** The type of a parameter, which may also be null where the schema lists `null` beside it. */
+/** Returns the type of a parameter without a `null` beside it. */
 export function typeOf({ type }: Pick<Property, 'type'>): PropertyType {
   return Array.isArray(type) ? type[0] : type
 }
@@ -49,12 +49,12 @@ export const FlatSchema = v.strictObject({
 })
 export type FlatSchema = v.InferOutput<typeof FlatSchema>
 
-/** A string without a `maxLength` of its own may have so many characters. */
+/** The `maxLength` of a string that sets none. */
 const usualLength = 1000
 
 export type ParamsSchema = v.StrictObjectSchema<Record<string, v.GenericSchema>, undefined>
 
-/** Makes the schema of the parameters. Throws `invalid`, naming the parameter, for one that cannot be. `where` begins the sentence. */
+/** Makes the schema of the parameters. Throws `invalid`, naming a parameter with a mistake. `where` begins the sentence. */
 export function paramsSchema({ properties, required }: FlatSchema, where: string): ParamsSchema {
   for (const name of required) {
     if (!Object.hasOwn(properties, name)) throw new LabError('invalid', `${where}: ${name} is required, and is not among the properties`)

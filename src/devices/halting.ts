@@ -1,4 +1,4 @@
-// Whether a stop that was sent has arrived.
+// Waits for the evidence that a stop has arrived.
 
 import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -8,16 +8,16 @@ import type { OperationResult } from './records.ts'
 
 /** The longest that the answer to a stop waits for the instrument. */
 export const acknowledge_ms = 400
-/** How long that answer waits for the link to be opened, besides. */
+/** The additional time for which that answer waits for the link to be opened. */
 const opening_ms = 2000
-/** How long a device that failed may take to acknowledge that it is halted: somebody waits for the answer. */
+/** The time for a failed device to acknowledge its halt, while a caller waits for the answer. */
 const patience_ms = 2000
-/** How long a device that was left on may take until it stands: some go home first. One that does not answer at all is reported sooner, by its driver. */
+/** The time for a device that was left on to come to rest, as some go home first. A silent device is reported sooner, by its driver. */
 export const standing_ms = 10_000
 
 /**
- * Resolves with true when the device has acknowledged, with false when the time is up; rejects with what the driver says. A time in which this
- * process stood still counts as half of that at most.
+ * Resolves with true when the device has acknowledged, with false when the time is up; rejects with the driver's error. A time in which this
+ * process was suspended counts as half of `ms` at most.
  */
 export function inTime(clock: Clock, acknowledged: Promise<void>, ms = patience_ms): Promise<boolean> {
   return new Promise((resolve, reject) => {
@@ -35,13 +35,13 @@ export function promised(halt: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Sends a stop that could not be sent, for this reason, while the link was being opened; rejects with the reason when that comes to nothing. */
+/** Sends a stop again that could not be sent while the link was being opened. Rejects with the reason if it cannot be opened. */
 export async function onceOpen(opening: Promise<void>, reason: unknown, halt: () => Promise<void>): Promise<void> {
   await opening.catch(() => Promise.reject(reason))
   return halt()
 }
 
-/** The words for a device that was left on, and that nobody has seen off since. */
+/** The sentence for a device that was left on, and that nobody has seen off since. */
 export function mayStillBeOn(device_id: string, why: string): string {
   return `${device_id} may still be on: use its red button (${why})`
 }
@@ -54,7 +54,7 @@ type Stopping = {
   unhaltable: Device['unhaltable']
 }
 
-/** The answer to a stop. Rejects with `stop_not_sent` when the bytes could not be written, or not yet. */
+/** Makes the answer to a stop. Rejects with `stop_not_sent` if the bytes could not be written, or not yet. */
 export async function answerToStop(
   device_id: string,
   clock: Clock,

@@ -1,11 +1,11 @@
-// The halts of one device: one that was not acknowledged is owed, and is repeated until the device hears it.
+// The halts of one device. A halt that was not acknowledged is owed, and repeated until the device acknowledges one.
 
 import { LabError } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Device } from './device.ts'
 import type { LeftOn } from './left_on.ts'
 
-/** An acknowledgement is awaited so long before the halt is sent again. */
+/** The time without an acknowledgement after which the halt is sent again. */
 const repeat_ms = 4000
 
 type Sent = { at: number; isPending: boolean }
@@ -13,7 +13,7 @@ type Sent = { at: number; isPending: boolean }
 type Parts = {
   clock: Clock
   leftOn: LeftOn
-  /** Is called when the device acknowledges a halt. */
+  /** Called when the device acknowledges a halt. */
   heard(): void
   /** Returns the effect that no halt of the device ends. */
   unhaltable(): Device['unhaltable']
@@ -37,7 +37,7 @@ export class Halts {
     if (leftOn.isHaltOwed) this.#owed = { at: clock.now(), isPending: false }
   }
 
-  /** Whether the device has not acknowledged its last halt, which is repeated. A device that nothing halts owes none. */
+  /** Whether the last halt was not acknowledged, and is being repeated. A device that nothing halts never owes one. */
   get isOwed(): boolean {
     return this.#owed !== undefined && this.#unhaltable() !== 'all'
   }
@@ -59,8 +59,8 @@ export class Halts {
   }
 
   /**
-   * Counts a halt that was sent, until it is acknowledged, however late that is. Returns its acknowledgement. The bytes of a halt cut off the
-   * acknowledgement of the one before, which was sent earlier: then that of the newest halt counts for both.
+   * Counts a halt that was sent until it is acknowledged, however late. Returns its acknowledgement. The bytes of a halt cut off the
+   * acknowledgement of the previous one, so the acknowledgement of the newest halt counts for both.
    */
   sent(acknowledged: Promise<void>): Promise<void> {
     const halt = { at: this.#clock.now(), isPending: true }
@@ -85,26 +85,26 @@ export class Halts {
     return counted
   }
 
-  /** A halt could not be sent, and has to be as soon as it can. */
+  /** Notes that a halt could not be sent, so that it is sent as soon as possible. */
   owe(): void {
     this.#owed = { at: this.#clock.now(), isPending: false }
     this.#leftOn.oweHalt()
   }
 
-  /** Somebody has initialized the device since: an acknowledgement of before tells nothing any more. */
+  /** Forgets the halt, because the device was initialized since: a late acknowledgement means nothing. */
   forget(): void {
     if (!this.#owed) return
     this.#owed = undefined
     if (!this.#leftOn.hot) this.#leftOn.off()
   }
 
-  /** Somebody has seen that the device stands and is cold. */
+  /** Notes that a person has seen the device at rest and cold. */
   seenOff(): void {
     this.#owed = undefined
     this.#leftOn.off()
   }
 
-  /** Somebody else sends it from now on: what becomes of it here is not written down any more. */
+  /** Hands the halt over to another owner: its outcome is no longer written here. */
   disown(): void {
     this.#owed = undefined
   }

@@ -1,4 +1,4 @@
-// The latch of a device: its first fault, and whether it was stopped. Each change is an event, and outlasts a restart.
+// The latch of a device: its first fault, and whether it was stopped. Each change is an event, and survives a restart.
 
 import type { Context } from '../events/event.ts'
 import type { Log } from '../kit/log.ts'
@@ -6,7 +6,7 @@ import type { Latch, LatchStore } from './latches.ts'
 import type { Fault, Stopped, StopRequest } from './records.ts'
 import type { WireLog } from './wire_log.ts'
 
-/** Fires the events of a device: the hub, or a stage before it. */
+/** Fires the events of a device: the hub, or an object in front of it. */
 export type Emitter = { emit(event_name: string, context: Context, execution_id?: string): unknown }
 
 type NewFault = Omit<Fault, 'since'>
@@ -16,7 +16,7 @@ type Around = {
   latches: LatchStore
   log: Log
   wire: WireLog | undefined
-  /** The execution whose device it is just now, and whose event a fault is then. */
+  /** The execution that holds the device now, to which the event of a fault belongs. */
   execution(): string | null
 }
 
@@ -24,7 +24,7 @@ export class DeviceLatch {
   readonly #device_id: string
   readonly #around: Around
   #latch: Latch | undefined
-  /** When each caller last stopped the device, since it was latched. */
+  /** Keyed by caller: the time of the last stop since the device was latched. */
   readonly #stops = new Map<string | null, number>()
 
   constructor(device_id: string, around: Around) {
@@ -41,19 +41,19 @@ export class DeviceLatch {
     return this.#latch?.stopped ?? false
   }
 
-  /** The first and the last stop: who, and when; null unless the device is stopped. */
+  /** The first and the last stop with caller and time; null unless the device is stopped. */
   get stop(): Stopped | null {
     if (!this.#latch?.stopped) return null
     const { by, at, again = null } = this.#latch.stop ?? { by: null, at: this.#latch.fault.since }
     return { by, at, again }
   }
 
-  /** A fault that is latched already stays the first. */
+  /** Latches a fault; does nothing if one is latched. */
   setFault(fault: NewFault): void {
     if (!this.#latch) this.#set({ fault: { ...fault, since: Date.now() / 1000 }, stopped: false })
   }
 
-  /** `command` is what was under way, `by` the name of whoever stops it. */
+  /** `command` is the operation that was under way, `by` the name of the caller. */
   setStopped(command: string | null, by: string | null): void {
     const request: StopRequest = { by, at: Date.now() / 1000 }
     const isRepeat = this.#isRepeat(request)
@@ -72,7 +72,7 @@ export class DeviceLatch {
     this.#set({ fault, stopped: true, stop: request })
   }
 
-  /** A stop of a device that is latched already: an event tells of it, so that nobody who looked before takes it for nothing. */
+  /** Records the stop of a latched device with an event, so that a person who saw the device before learns of it. */
   #setStoppedToo(latch: Latch, request: StopRequest, isRepeat: boolean): void {
     const { stop } = this
     this.#latch = { ...latch, stopped: true, stop: stop ? { ...stop, again: request } : request }
@@ -80,7 +80,7 @@ export class DeviceLatch {
     this.#keep()
   }
 
-  /** Whether the caller asks again within a second, as a button that is held down does: such requests have one event. */
+  /** Whether the caller repeats the stop within a second, as a button that is held down does. Such repeats have one event. */
   #isRepeat({ by, at }: StopRequest): boolean {
     const last = this.#stops.get(by)
     this.#stops.set(by, at)
@@ -94,14 +94,14 @@ export class DeviceLatch {
     this.#around.log.warn(`${this.#device_id}: stopped${by === null ? '' : ` by ${by}`}`)
   }
 
-  /** The device has acknowledged that it was halted: the fault stays, and says that nothing moves any more. */
+  /** Notes that the device has acknowledged its halt. The fault stays, and says that nothing moves any more. */
   setHalted(): void {
     if (!this.#latch?.fault.may_still_be_moving) return
     this.#latch = { ...this.#latch, fault: { ...this.#latch.fault, may_still_be_moving: false } }
     this.#keep()
   }
 
-  /** Returns whether there was something to clear. */
+  /** Clears the latch. Returns whether anything was latched. */
   clear(message: string): boolean {
     if (!this.#latch) return false
     const { fault } = this.#latch
@@ -121,7 +121,7 @@ export class DeviceLatch {
     this.#keep()
   }
 
-  /** `message` says how it was cleared. */
+  /** `message` says how the fault was cleared. */
   #emit(status: 'FAULTED' | 'FAULT_CLEARED', fault: Fault, message: string | null): void {
     const { since: _, ...what } = fault
     const execution_id = this.#around.execution()
@@ -129,7 +129,7 @@ export class DeviceLatch {
     this.#around.hub.emit(`DEVICE.${this.#device_id}.${status}`, context, execution_id ?? undefined)
   }
 
-  /** After the event, and never awaited: storage that hangs holds nothing up. */
+  /** Stores the latch after the event, without waiting, so that a hanging disk delays nothing. */
   #keep(): void {
     this.#around.latches.set(this.#device_id, this.#latch).catch((error) => {
       this.#around.log.error(`${this.#device_id}: the latch could not be kept over a restart`, error)

@@ -1,9 +1,9 @@
-// The leases of devices. They outlast a restart, for a person who has their hands in a machine counts on a lease.
+// The leases of devices. They survive a restart, because a person with their hands in a machine relies on a lease.
 
 import * as v from 'valibot'
 import { JsonFile, type Report } from '../kit/json_file.ts'
 
-/** `ttl_s` is how long it was given for, `expires_at` the Unix time at which it ends. */
+/** `ttl_s` is the granted time, `expires_at` the Unix time at which the lease ends. */
 export const Lease = v.strictObject({
   key_id: v.string(),
   owner: v.string(),
@@ -15,12 +15,12 @@ export type Lease = v.InferOutput<typeof Lease>
 const Content = v.strictObject({ leases: v.record(v.string(), Lease) })
 type Content = v.InferOutput<typeof Content>
 
-/** The place where a device keeps who has leased it. */
+/** The store of a device's lease. */
 export type LeaseStore = Pick<Leases, 'get' | 'set' | 'isOver'>
 
 export class Leases {
   readonly #file: JsonFile<Content>
-  /** Whether a key opens nothing any more: its leases end with it. */
+  /** Whether a key has ended; its leases end with it. */
   readonly #isKeyOver: (key_id: string) => boolean
 
   static async open(folder: string, report: Report, isKeyOver: (key_id: string) => boolean): Promise<Leases> {
@@ -33,7 +33,7 @@ export class Leases {
     this.#isKeyOver = isKeyOver
   }
 
-  /** Whether it has ended before its time. */
+  /** Whether the lease has ended before its time. */
   isOver({ key_id }: Lease): boolean {
     return this.#isKeyOver(key_id)
   }
@@ -43,7 +43,7 @@ export class Leases {
     return Object.hasOwn(leases, device_id) ? leases[device_id] : undefined
   }
 
-  /** Resolves when it is on the card, and that there is none if undefined. Rejects with `storage`. */
+  /** Stores the lease, or without one its end. Rejects with `storage`. */
   async set(device_id: string, lease: Lease | undefined): Promise<void> {
     await this.#file.change((content) => {
       const { [device_id]: before, ...others } = content.leases

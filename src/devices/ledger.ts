@@ -1,4 +1,4 @@
-// The operations that run and that ran: there a client that went away finds how its own ended.
+// The records of running and ended operations, in which a client that lost its connection finds the outcome.
 
 import { steadySeconds } from '../kit/clock.ts'
 import { flatId } from '../kit/flat_id.ts'
@@ -6,20 +6,20 @@ import type { OperationHistory } from './operation_history.ts'
 import type { OperationRecord } from './records.ts'
 
 const mostKept = 1000
-/** The number of further operations before the oldest are forgotten together, as that looks at all. */
+/** The number of further operations after which old ones are forgotten together, since that visits all records. */
 const atOnce = 100
 const keptSeconds = 24 * 3600
 
 type Ends = Record<'success' | 'failed', number>
 type OperationCount = { device_id: string; operation: string; result: keyof Ends; times: number }
 
-/** `begun` tells by the steady clock when the operation began; of one that ran before this start, by the clock of that time. */
+/** `begun` is the start by the steady clock; for an operation before this start of the service, by the clock of that time. */
 type Kept = { record: OperationRecord; begun: number }
 
 const results = ['success', 'failed'] as const
 
 export class Ledger {
-  /** Oldest first. Not a `Map`: one that forgets as it learns keeps the collector of garbage busy. */
+  /** Oldest first. An array, because a `Map` with steady insertions and deletions burdens the garbage collector. */
   #records: Kept[] = []
   /** Keyed by device and operation. */
   readonly #counts = new Map<string, Map<string, Ends>>()
@@ -27,12 +27,12 @@ export class Ledger {
   readonly #now: () => number
   readonly #steadyNow: () => number
   #recalling: Promise<void> | undefined
-  /** The values of the newest operation of each device: they are too large to be kept for all. */
+  /** The values of the newest operation of each device; they are too large to keep for all operations. */
   readonly #data = new Map<string, { operation_id: string; data: unknown }>()
 
   /**
-   * Without `history` a restart forgets them. `now` tells Unix seconds for people; `steadyNow` those that no setting of the clock changes, so
-   * that nothing is forgotten for it.
+   * Without `history` a restart forgets the records. `now` gives Unix seconds for people; `steadyNow` gives seconds that setting the clock does not
+   * change, by which records are forgotten.
    */
   constructor({
     history,
@@ -70,7 +70,7 @@ export class Ledger {
     return record
   }
 
-  /** `data` are the values that came of it. */
+  /** Records that an operation has ended. `data` are the values that it gave. */
   end(
     record: OperationRecord,
     outcome: Pick<OperationRecord, 'result' | 'detail' | 'reason'> & Partial<OperationRecord>,
@@ -86,13 +86,13 @@ export class Ledger {
     this.#history?.add(record, () => this.#all())
   }
 
-  /** The values that came of an operation; undefined when there were none, or the device has done something else since. */
+  /** Returns the values of an operation; undefined if it gave none, or the device has done another operation since. */
   dataOf({ device_id, operation_id }: OperationRecord): unknown {
     const newest = this.#data.get(device_id)
     return newest?.operation_id === operation_id ? newest.data : undefined
   }
 
-  /** How often each ended how, since the service began. */
+  /** Counts the outcomes of each operation since the service began. */
   get counts(): OperationCount[] {
     return [...this.#counts].flatMap(([device_id, operations]) =>
       [...operations].flatMap(([operation, ends]) =>
@@ -101,7 +101,7 @@ export class Ledger {
     )
   }
 
-  /** Finds an operation of this start, or one that was already read from the history. */
+  /** Finds an operation since this start, or one that was already read from the history. */
   get(operation_id: string): OperationRecord | undefined {
     this.#forget()
     return this.#records.find(({ record }) => record.operation_id === operation_id)?.record
@@ -118,7 +118,7 @@ export class Ledger {
     return (await this.#all()).findLast((record) => record.device_id === device_id && record.status === 'ended') ?? null
   }
 
-  /** Resolves when all is written, or was refused. */
+  /** Resolves when the disk has stored or refused all records. */
   async close(): Promise<void> {
     await this.#history?.close()
   }
@@ -129,7 +129,7 @@ export class Ledger {
     return this.#records.map(({ record }) => record)
   }
 
-  /** Reads the history once, when somebody first asks for an operation. */
+  /** Reads the history once, at the first request for an older operation. */
   async #recall(): Promise<void> {
     if (!this.#history) return
     this.#recalling ??= this.#history.before().then((before) => {
@@ -146,7 +146,7 @@ export class Ledger {
     this.#counts.set(device_id, operations)
   }
 
-  /** Keeps the newest of the last day, and what still runs. */
+  /** Keeps the newest operations of the last day, and the running ones. */
   #forget(): void {
     const oldest = this.#steadyNow() - keptSeconds
     const newest = this.#records.length - mostKept

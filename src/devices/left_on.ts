@@ -1,4 +1,4 @@
-// Motion and heat that would go on if the service ended now: recorded before they begin, and crossed out when the device is known to be off.
+// Motion and heat that would continue if the service ended now: recorded before they begin, and crossed out when the device is known to be off.
 
 import type { Log } from '../kit/log.ts'
 import type { RunStore } from './operation_journal.ts'
@@ -7,9 +7,9 @@ import type { Heating } from './records.ts'
 
 type Known = {
   device_id: string
-  /** Ends with us: there is nothing to switch off later. */
+  /** A simulator ends with the service, so there is nothing to switch off later. */
   simulated: boolean
-  /** The motion ends without us. */
+  /** Whether the instrument ends the motion by itself. */
   timesItself: boolean
   /** The lowest set point in °C of a heater that cannot be switched off. */
   lowest: number | undefined
@@ -20,11 +20,11 @@ export class LeftOn {
   readonly #journal: RunStore
   readonly #log: Log
   #heating: Heating | null = null
-  /** Whether something besides heat may be on: a motion that has begun, or whatever was on before this start. */
+  /** Whether there may be motion: one that has begun, or an unknown one from before this start. */
   #mayMove: boolean
-  /** Whether the instrument was seen off since it was last switched on: the journal may say so a moment later. */
+  /** Whether the instrument was seen off since it was last switched on; the journal may record that later. */
   #isOff = false
-  /** Resolves when all that was to be written down so far is, or was refused. */
+  /** Resolves when the journal has stored or refused all entries so far. */
   #written: Promise<void> = Promise.resolve()
   /** The state before the last operation began. */
   #before: { heating: Heating | null; mayMove: boolean; fromBefore: boolean } = { heating: null, mayMove: false, fromBefore: false }
@@ -36,27 +36,27 @@ export class LeftOn {
     this.#mayMove = this.fromBefore && journal.leftBy(known.device_id) !== 'set_temperature'
   }
 
-  /** The heat that is on, as far as it was switched on here; also the lowest set point of a heater that cannot be switched off. */
+  /** The heat that this service switched on, or the lowest set point of a heater that cannot be switched off. */
   get heating(): Heating | null {
     return this.#heating
   }
 
-  /** Whether we switched its heater on, and not off since. */
+  /** Whether this service switched the heater on, and not off since. */
   get hot(): boolean {
     return this.#heating?.is_lowest === false
   }
 
-  /** Whether it was on when the service ended, and has not been seen off since. */
+  /** Whether it was on when the service last ended, and has not been seen off since. */
   get fromBefore(): boolean {
     return !this.#isOff && this.#journal.on.includes(this.#known.device_id)
   }
 
-  /** Whether it may be hot, or move, with nothing running. */
+  /** Whether the device may be hot or move although no operation runs. */
   get mayBeOn(): boolean {
     return this.hot || this.fromBefore
   }
 
-  /** Counts a device that was on when the service ended as hot: no halt ends that. */
+  /** Treats a device that was on when the service ended as hot, since no halt ends its heat. */
   keep(): void {
     if (this.fromBefore) this.#heating = { target: null, is_lowest: false }
   }
@@ -66,7 +66,7 @@ export class LeftOn {
     return this.#journal.haltsOwed.includes(this.#known.device_id)
   }
 
-  /** Writes down that the device has not acknowledged a halt, for whoever comes after us. */
+  /** Records that the device has not acknowledged a halt, for the next start. */
   oweHalt(): void {
     const { device_id, simulated } = this.#known
     if (simulated) return
@@ -76,7 +76,7 @@ export class LeftOn {
     }, failed)
   }
 
-  /** Before the first byte. `heats_to` is the set point in °C, where it is known. Rejects with `storage`: then it must not begin. */
+  /** Records an operation before its first byte. `heats_to` is the set point in °C, if known. Rejects with `storage`; the operation must not begin then. */
   async before(name: string, leaves_on: Leaves, heats_to: number | null = null): Promise<void> {
     const goesOn = this.#goesOn(leaves_on)
     await this.#written
@@ -87,7 +87,7 @@ export class LeftOn {
     if (goesOn === 'motion') this.#mayMove = true
   }
 
-  /** Takes back what was recorded last: the operation was refused, and nothing was done. */
+  /** Takes back the last record, because the operation was refused and nothing was done. */
   async refused(): Promise<void> {
     const wasHot = this.#before.heating?.is_lowest === false
     this.#heating = this.#before.heating
@@ -95,7 +95,7 @@ export class LeftOn {
     if (!wasHot && !this.#before.fromBefore) await this.#crossOut()
   }
 
-  /** After its good end. */
+  /** Records the good end of an operation. */
   after(leaves_on: Leaves): void {
     if (leaves_on === 'no heat') this.#heating = this.#coldest()
     if (this.#goesOn(leaves_on) === 'motion') this.#mayMove = false
@@ -103,7 +103,7 @@ export class LeftOn {
     if (hasEnded && !this.hot && !this.#mayMove) void this.#crossOut()
   }
 
-  /** Records that the device has acknowledged that it stands and is cold. */
+  /** Records that the device has acknowledged that it is at rest and cold. */
   off(): void {
     this.#heating = this.#coldest()
     this.#mayMove = false
@@ -117,14 +117,14 @@ export class LeftOn {
 
   #crossOut(): Promise<void> {
     const { device_id, simulated } = this.#known
-    // The acknowledgement of a simulator says nothing of an instrument that was here before.
+    // The acknowledgement of a simulator proves nothing about an instrument that was configured before.
     if (simulated) return Promise.resolve()
     this.#isOff = true
     const failed = `${device_id}: it could not be written down that it is off; it will be switched off once more`
     return this.#inOrder(() => this.#journal.switchedOff(device_id), failed)
   }
 
-  /** The journal crosses out only what it has written. */
+  /** Runs the writes one after the other, since an entry must be written before it is crossed out. */
   #inOrder(write: () => Promise<void>, failed: string): Promise<void> {
     this.#written = this.#written.then(write).catch((error) => this.#log.error(failed, error))
     return this.#written

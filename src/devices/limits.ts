@@ -1,4 +1,4 @@
-// The range of a parameter: that of the model, narrowed by the configuration and by the instrument itself.
+// The range of a parameter: that of the model, narrowed by the configuration and the instrument.
 
 import { LabError } from '../errors.ts'
 import type { Limit, Limits } from './device.ts'
@@ -41,7 +41,7 @@ export class DeviceLimits {
     this.bound(this.#bounds)
   }
 
-  /** Takes the bounds of a configuration. A bound outside the limits changes nothing. */
+  /** Takes the bounds of a configuration. A bound outside the limits has no effect. */
   bound(bounds: Bounds): void {
     this.#bounds = bounds
     const limits = Object.entries({ ...this.#model, ...this.#learned }).map(([name, limit]) => {
@@ -62,7 +62,7 @@ export class DeviceLimits {
   }
 }
 
-/** Throws `invalid`, naming field, value and range, unless every parameter is one that the device takes. */
+/** Throws `invalid`, naming field, value and range, for a parameter outside its limits. */
 export function checkLimits(device_id: string, params: Readonly<Record<string, unknown>>, limits: Limits): void {
   for (const [name, value] of Object.entries(params)) {
     const limit = limits[name]

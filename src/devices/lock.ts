@@ -1,18 +1,18 @@
-// The lock of a device: an execution that runs, or a key that has leased the device for a while. Requests of others are refused
-// meanwhile, but for readings and a stop. A lease goes before an execution: whoever leases a machine may have their hands in it.
+// The lock of a device: a running execution, or a key that has leased the device. Requests of others are refused
+// meanwhile, except readings and a stop. A lease has priority over an execution, because its holder may have their hands in the machine.
 
 import { LabError } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Lease, LeaseStore } from './leases.ts'
 import type { LeaseWish, Lock } from './records.ts'
 
-/** Somebody outside. `override` is the word of one who may say that a lock does not count. */
+/** The caller of a request. `override`: the caller may pass a lock, and asks for that. */
 export type Caller = { key_id: string; override: boolean }
 
-/** The caller over the control socket who does not say who they are: there may be several of these. */
+/** The key id of callers over the control socket without a name, of whom there may be several. */
 const anyoneHere = 'local'
 
-/** The wall clock was set when it differs by so many seconds from the clock that nobody sets. */
+/** The seconds of difference from the monotonic clock by which a wall clock counts as set. */
 const isSet_s = 2
 
 type Around = { clock: Clock; leases: LeaseStore }
@@ -22,9 +22,9 @@ export class DeviceLock {
   readonly #clock: Clock
   readonly #leases: LeaseStore
   #execution_id: string | null = null
-  /** How often its execution holds it: several of its threads may. */
+  /** The number of holds of the execution, of which several threads may hold the device. */
   #holds = 0
-  /** `ends` is a moment of the clock, which nobody sets. */
+  /** `ends` is a moment of the monotonic clock. */
   #leased: { lease: Lease; ends: number } | undefined
 
   constructor(device_id: string, { clock, leases }: Around) {
@@ -32,7 +32,7 @@ export class DeviceLock {
     this.#clock = clock
     this.#leases = leases
     const lease = leases.get(device_id)
-    // By a wall clock that was wrong, or has been set back, it lasts no longer than it was given for.
+    // A wall clock that was wrong or set back does not prolong the lease beyond its granted time.
     if (lease) this.#leased = this.#from(lease, Math.min(lease.ttl_s, lease.expires_at - Date.now() / 1000))
   }
 
@@ -41,14 +41,14 @@ export class DeviceLock {
     return this.#execution_id
   }
 
-  /** The lock as it is shown; null when anybody may use the device. */
+  /** The lock as the API shows it; null if anybody may use the device. */
   get shown(): Lock | null {
     const lease = this.#lease
     if (lease) return shownOf(lease)
     return this.#execution_id === null ? null : { owner: `execution ${this.#execution_id}`, note: null, expires_at: null }
   }
 
-  /** Holds it for an execution, and returns how to let go; calling that twice does no harm. Throws `locked` when it is another's. */
+  /** Holds the device for an execution. Returns the function that releases it, which may be called twice. Throws `locked` if another holds it. */
   hold(execution_id: string): () => void {
     if (this.#execution_id !== null && this.#execution_id !== execution_id) throw this.#heldByExecution()
     this.#execution_id = execution_id
@@ -60,7 +60,7 @@ export class DeviceLock {
     }
   }
 
-  /** Throws `locked`, saying who holds it, unless the caller may use the device. Without one an execution asks, which a lease keeps out too. */
+  /** Throws `locked`, naming the holder, unless the caller may use the device. Without a caller an execution asks, which a lease keeps out too. */
   admit(by: Caller | undefined): void {
     if (by?.override) return
     const lease = this.#lease
@@ -78,7 +78,7 @@ export class DeviceLock {
     return shownOf(lease)
   }
 
-  /** Ends the lease, and returns whether there was one. Rejects with `locked` when it is another's, and with `storage`. */
+  /** Ends the lease, and returns whether there was one. Rejects with `locked` for another's lease, and with `storage`. */
   async release(by: Caller): Promise<boolean> {
     const lease = this.#lease
     if (!lease) return false
@@ -94,7 +94,7 @@ export class DeviceLock {
     return this.#leased?.lease
   }
 
-  /** Shows the end of a lease by the wall clock as it is now, which may have been set since the lease began. */
+  /** Recomputes the shown end of a lease, because the wall clock may have been set since it began. */
   #correct(leased: { lease: Lease; ends: number }): void {
     const expires_at = (Date.now() + leased.ends - this.#clock.now()) / 1000
     if (Math.abs(expires_at - leased.lease.expires_at) < isSet_s) return
@@ -106,7 +106,7 @@ export class DeviceLock {
     return { lease, ends: this.#clock.now() + left_s * 1000 }
   }
 
-  /** Puts the lease in force at once, so that only one of two simultaneous callers gets it. Takes it back when it could not be stored. */
+  /** Puts the lease in force at once, so that only one of two simultaneous callers gets it. Takes it back if it cannot be stored. */
   async #change(leased: { lease: Lease; ends: number } | undefined): Promise<void> {
     const before = this.#leased
     this.#leased = leased
@@ -123,7 +123,7 @@ export class DeviceLock {
     return new LabError('locked', `${holder}; wait until that lets go of it, or ${pass}`)
   }
 
-  /** A run cannot pass: somebody ends the lease for it. */
+  /** How a person lets a run pass the lease. */
   get #endOfLease(): string {
     return `ask them to release it, wait, or let an admin end the lease: DELETE /api/devices/${this.#device_id}/lock with X-Override: true`
   }

@@ -1,4 +1,4 @@
-// Whether a number is a multiple of another, as far as floating-point numbers can be distinguished.
+// Tells whether a number is a multiple of another within floating-point precision.
 
 export function isMultiple(value: number, step: number): boolean {
   const times = value / step

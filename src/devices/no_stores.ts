@@ -1,4 +1,4 @@
-// The stores of a bench that is forgotten when it is closed: latches, leases and devices that are on are written nowhere.
+// The stores of a bench without a data folder: latches, leases and devices that are on are written nowhere.
 
 import type { LatchStore } from './latches.ts'
 import type { LeaseStore } from './leases.ts'

@@ -1,4 +1,4 @@
-// The journal of operations that would go on if this process ended now: motion that only the service ends, and heat. An entry is
+// The journal of operations that would continue if this process ended now: motion that only the service ends, and heat. An entry is
 // written before the operation begins, so that `benchd safe-off`, or the next start, can switch the device off.
 
 import * as v from 'valibot'
@@ -43,12 +43,12 @@ export class OperationJournal {
     return this.#journal.live.find((entry) => entry.device_id === device_id)?.operation ?? undefined
   }
 
-  /** Records an operation that leaves the device moving or hot if the service ends. Called before its first byte. Rejects with `storage`. */
+  /** Records, before its first byte, an operation that would leave the device moving or hot. Rejects with `storage`. */
   async switchedOn(device_id: string, operation: string): Promise<void> {
     await this.#journal.append({ device_id, state: 'on', operation, at: Date.now() / 1000 })
   }
 
-  /** Records that the device stands and is off. Rejects with `storage`: then a later start switches it off once more. */
+  /** Records that the device is at rest and off. Rejects with `storage`; the next start then switches it off once more. */
   async switchedOff(device_id: string): Promise<void> {
     if (this.on.includes(device_id)) await this.#journal.append({ device_id, state: 'off', operation: null, at: Date.now() / 1000 })
   }

@@ -1,4 +1,4 @@
-// An operation or move under way: its record, its deadline, and how it can be cut short.
+// An operation or move under way: its record, its deadline, and its early end.
 
 import { LabError, messageOf } from '../errors.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
@@ -7,7 +7,7 @@ import type { EndedEarly, Progress } from './device.ts'
 import type { OperationRecord, OperationResult } from './records.ts'
 import type { Task } from './task.ts'
 
-/** How long an operation that was cut short may take to unwind before it is left behind. */
+/** The time for the driver to unwind an operation that was cut short, before it is abandoned. */
 const unwind_ms = 2000
 
 type OperationRunOptions = { clock: Clock; time_scale: number; task: Task; execution_id: string | null; abort: AbortController }
@@ -19,28 +19,28 @@ export class OperationRun {
   readonly #time_scale: number
   readonly #task: Task
   readonly #abort: AbortController
-  /** Called when the operation is to end before its time. */
+  /** Called when the operation has to end before its time. */
   #onAbort = () => {}
-  /** Whether the driver has begun with it. */
+  /** Whether the driver has begun the operation. */
   #isDriven = false
   /** Asks the instrument to end it early. */
   #end: (() => Promise<EndedEarly>) | undefined
-  /** How much of the duration was done when the instrument ended it early, in seconds. */
+  /** The seconds of the duration that were done when the instrument ended it early. */
   #endedAfter: number | undefined
-  /** The reason why it was cut short. */
+  /** Whether a stop or the end of the service cut it short. */
   cut: 'stopped' | 'stopping' | undefined
-  /** The error from elsewhere that ended the run, once there is one. */
+  /** The outside error that ended the operation, if one did. */
   cause: Promise<LabError> | undefined
-  /** The execution that asked for it, if one did. */
+  /** The execution that requested it, if one did. */
   readonly execution_id: string | null
-  /** The message for a good end, in place of the table's words. */
+  /** The message for a good end, instead of the table's. */
   done: string | undefined
-  /** The values that came of it, where there are any. */
+  /** The values that it gave, if any. */
   data: unknown
-  /** How far it says that it is. */
+  /** The progress that the device reported last. */
   progress: Progress | null = null
 
-  /** `abort` is a controller that was never aborted. `time_scale` is how many seconds of the instrument go by in one of ours. */
+  /** `abort` is a controller that was never aborted. `time_scale` is the number of the instrument's seconds in one real second. */
   constructor(record: OperationRecord, { clock, time_scale, task, execution_id, abort }: OperationRunOptions) {
     this.record = record
     this.execution_id = execution_id
@@ -55,12 +55,12 @@ export class OperationRun {
     return this.record.operation
   }
 
-  /** Seconds after which it is given up. */
+  /** Seconds after which the operation is given up. */
   get limit_s(): number {
     return this.#task.asked_s + this.#task.margin_s
   }
 
-  /** Aborted when the operation is to end before its time. */
+  /** Aborted when the operation has to end before its time. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
@@ -70,19 +70,19 @@ export class OperationRun {
     return this.#end !== undefined
   }
 
-  /** Whether it has come to its end, and before its time because somebody asked for that. */
+  /** Whether it has ended before its time at a caller's request. */
   get endedEarly(): boolean {
     return this.#endedAfter !== undefined && this.cut === undefined
   }
 
-  /** Has the instrument end it early; `end` is called as soon as the driver has begun with it. When that fails, it goes on and says so. */
+  /** Has the instrument end it early: calls `end` as soon as the driver has begun. If that fails, the operation continues with a notice. */
   endEarly(end: () => Promise<EndedEarly>): void {
     this.#end = end
     this.record.notice = 'it is being ended early'
     if (this.#isDriven) void this.#askToEnd(end)
   }
 
-  /** From here on the driver is at work on it. */
+  /** Called when the driver begins the operation. */
   isDriven(): void {
     this.#isDriven = true
     if (this.#end) void this.#askToEnd(this.#end)
@@ -98,23 +98,23 @@ export class OperationRun {
     }
   }
 
-  /** The time that is left, in seconds of the instrument, as far as it is known. */
+  /** The estimated time left, in seconds of the instrument. */
   get secondsLeft(): number {
     const gone = ((this.#clock.now() - this.#began) / 1000) * this.#time_scale
     const { asked_s, usual_s } = this.#task
-    // An operation that is being ended early does not last as long as its caller asked.
+    // An operation that is being ended early is shorter than its caller asked.
     const lasts_s = this.#endedAfter ?? (this.ending ? Math.min(gone, asked_s) : asked_s)
     const remaining = lasts_s + usual_s - gone
     return Math.round(Math.max(0, remaining) * 1000) / 1000
   }
 
-  /** Ends it before its time. What comes of it after a stop is never a success. */
+  /** Ends it before its time. After a stop its outcome is never a success. */
   cutShort(why: 'stopped' | 'stopping'): void {
     this.cut = why
     this.#abortWith(new LabError(why, why === 'stopped' ? `${this.record.device_id} was stopped` : 'the service is stopping'))
   }
 
-  /** Ends it for what went wrong elsewhere, which is what comes of it. */
+  /** Ends it because of an outside error, which becomes its outcome. */
   endFor(error: unknown, cause: Promise<LabError>): void {
     this.cause ??= cause
     this.#abortWith(error)
@@ -126,8 +126,8 @@ export class OperationRun {
   }
 
   /**
-   * Waits for the driver, as long as the operation may take; or, where somebody else looks after that, for ever. Rejects with what
-   * went wrong, and with the reason of an abort.
+   * Waits for the driver until the deadline of the operation; without a limit if the caller has a deadline. Rejects with the
+   * error of the driver, and with the reason of an abort.
    */
   async end(driving: Promise<void>, deadline: 'own' | 'caller' = 'own'): Promise<void> {
     const { limit_s } = this
@@ -144,7 +144,7 @@ export class OperationRun {
     }
   }
 
-  /** The result, once the run has ended. */
+  /** Returns the result after the end. */
   result(): OperationResult {
     if (this.cut === 'stopped') return { success: false, message: 'stopped' }
     if (this.#endedAfter !== undefined) {
@@ -154,7 +154,7 @@ export class OperationRun {
     return { success: true, message: `${this.record.device_id}: ${this.done ?? this.#task.done(this.record.params)}` }
   }
 
-  /** Rejects a moment after an abort, by when the driver has let go. A listener of the signal would cost more than all the rest. */
+  /** Rejects a moment after an abort, when the driver has let go. A callback is used because a listener of the signal would cost more than all the rest. */
   #unlessAborted(driving: Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       driving.then(resolve, reject)

@@ -1,20 +1,20 @@
-// The tables of operations and readings. Routes, driver types, capabilities, commands and the OpenAPI text are all made from them.
+// The tables of operations and readings, from which routes, driver types, capabilities, commands and the OpenAPI text are made.
 
 import * as v from 'valibot'
 import { described, Whole } from '../kit/described.ts'
 import { inSeconds } from '../kit/seconds.ts'
 
-/** A number with a unit. What a device takes of it is narrowed by its limits. */
+/** Makes the schema of a number with a unit. The limits of a device narrow it. */
 function quantity(unit: string, description: string) {
   return described(v.pipe(v.number(), v.finite()), description, unit)
 }
 
-/** A number with a unit, or null, which switches off. */
+/** Makes the schema of a number with a unit, or null, which switches off. */
 function quantityOrOff(unit: string, description: string) {
   return described(v.nullable(v.pipe(v.number(), v.finite())), description, unit)
 }
 
-/** A whole number that stands for something. May be left out. */
+/** Makes the schema of an optional whole number that selects something. */
 function choice(least: number, most: number, usual: number, description: string) {
   return v.optional(described(Whole(least, most), description), usual)
 }
@@ -22,12 +22,12 @@ function choice(least: number, most: number, usual: number, description: string)
 const Nothing = v.strictObject({})
 
 /**
- * An operation does something: POST, with a body, answered when it is done.
+ * The operations: POST with a body, answered when they are done.
  *
- * `typical_seconds` and `margin_seconds` come on top of the `duration` asked for, if there is one: the first is what it
- * usually takes besides, the second is when the service gives up, halts the device and latches a fault.
- * `done` says afterwards what was done. `leaves_on` returns what would go on by itself if this process ended: the motion, as
- * long as it lasts, unless the instrument times it; or the heat, until it is switched off or the device is halted. An `extension` is ours,
+ * `typical_seconds` and `margin_seconds` are added to the requested `duration`, if there is one: the first is the time that the operation
+ * usually takes besides; after the second the service gives up, halts the device and latches a fault.
+ * `done` is the message of a good end. `leaves_on` returns what would continue if this process ended: the motion for
+ * its duration, unless the instrument times it; or the heat until it is switched off or the device is halted. An `extension` goes
  * beyond the published API.
  */
 export const operations = {
@@ -63,7 +63,7 @@ export const operations = {
       temperature: quantity('°C', 'Temperature of the sealing plate'),
       duration: quantity('s', 'Time under the sealing plate'),
     }),
-    // The time of a sealer that is hot already. Heating is counted separately.
+    // The time of a hot sealer; heating is counted separately.
     typical_seconds: 12,
     margin_seconds: 420,
     leaves_on: () => 'heat',
@@ -105,7 +105,7 @@ export const operations = {
 } as const satisfies Record<string, OperationShape>
 
 /**
- * The moves of a transporter in a run, besides its operations: no route, no capability. `at` is the name of the place. The driver knows how
+ * The moves of a transporter in a run, which have no route and no capability. `at` is the name of the place. The driver knows how
  * long one move of its arm may take, and gives up before `margin_seconds`.
  */
 const moves = {
@@ -113,7 +113,7 @@ const moves = {
   place: { typical_seconds: 10, margin_seconds: 660, done: ({ at }: { at: string }) => `set down at ${at}` },
 } as const satisfies Record<string, TaskShape>
 
-/** All that takes its time on a device. */
+/** Operations and moves: the tasks that take time on a device. */
 export const tasks = { ...operations, ...moves }
 
 /** The point at which a transporter grips: mm and degrees, in its own frame. The `coords` of a cartesian teachpoint. */
@@ -121,8 +121,8 @@ const poseMembers = ['x', 'y', 'z', 'yaw', 'pitch', 'roll'] as const
 export type Pose = Record<(typeof poseMembers)[number], number>
 
 /**
- * The questions to an instrument: GET, answered at once, also while an operation runs. `shown` makes the answer of the bench, without the
- * `device_id`, of what the driver answers. A number with a unit in `answer` makes the question a measurement: see `measurements`.
+ * The questions to an instrument: GET, answered at once, also while an operation runs. `shown` makes the answer of the API, without the
+ * `device_id`, from the driver's answer. A number with a unit in `answer` makes the question a measurement: see `measurements`.
  */
 export const questions = {
   get_temperature: {
@@ -148,7 +148,7 @@ export const questions = {
   },
 } as const satisfies Record<string, QuestionShape>
 
-/** All that is asked by GET, in the order in which it is shown. */
+/** All that is read by GET, in the order in which it is shown. */
 export const readings = { initialized: { summary: 'Check whether the device is initialized' }, ...questions }
 
 type TaskShape = { typical_seconds: number; margin_seconds: number; done(params: never): string }
@@ -160,7 +160,7 @@ type OperationShape = TaskShape & {
   leaves_on?(params: never): Leaves
 }
 
-/** The effect that an operation leaves when this process ends; `no heat` where the operation has ended the heat. */
+/** The effect that continues when this process ends; `no heat` if the operation has ended the heat. */
 export type Leaves = 'motion' | 'heat' | 'no heat' | undefined
 
 export type QuestionShape = {
@@ -172,7 +172,7 @@ export type QuestionShape = {
 }
 
 export type OperationName = keyof typeof operations
-/** The operations that can be performed; a stop goes its own way. */
+/** The operations that can be performed; a stop is handled separately. */
 export type Performable = Exclude<OperationName, 'stop'>
 export type MoveName = keyof typeof moves
 export type TaskName = keyof typeof tasks
@@ -187,7 +187,7 @@ export type Params<Name extends OperationName> = v.InferOutput<(typeof operation
 export type Measurement = { question: Question; name: string; unit: string }
 
 /**
- * Returns the questions that measure a value, in the order of the table: the first number with a unit in the answer of each. The value is asked for in
+ * Returns the questions that measure a value, in the order of the table, each with the first number with a unit in its answer. The value is read in
  * the background, and shown in the readings, on the page and among the metrics; `target` in an answer is the value that the device was set to.
  */
 export function measurements(): Measurement[] {

@@ -1,32 +1,32 @@
-// Whether an instrument is there and who it is: its link is opened, and it is looked at every two seconds while nothing runs.
+// Watches whether an instrument is there, and which one: opens its link, and checks it every two seconds while nothing runs.
 
 import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import type { Device, Identity, Link } from './device.ts'
 
-/** Between two looks. */
+/** The interval of the checks. */
 export const watch_ms = 2000
 
 type Known = {
   device_id: string
   device: Device
   link: Link
-  /** The identity that the instrument must report; a member left out may be anything. */
+  /** The identity that the instrument must report; an absent member may have any value. */
   wanted: Partial<Identity>
 }
 
 type Owner = {
-  /** Whether something runs on it, which sees for itself how it is. */
+  /** Whether an operation runs, which watches the instrument itself. */
   isRunning(): boolean
   /**
-   * Is called when the instrument is there again, before any question but the one for its identity, and before that one where a program
-   * stands behind it. When this rejects it is called again at the next look.
+   * Called when the instrument is connected again, before any question except the one for its identity, and before that one too if a program
+   * is behind it. If it rejects, it is called again at the next check.
    */
   connected(): Promise<void>
-  /** Nothing runs on it: it is seen whether it is well. Rejects when it is not. */
+  /** Checks the instrument while nothing runs. Rejects if it has a fault. */
   look(): Promise<void>
-  /** Is called when the instrument does not answer as it should. */
+  /** Called when the instrument does not answer correctly. */
   unwell(error: unknown): Promise<unknown>
 }
 
@@ -36,15 +36,15 @@ export class Presence {
   readonly #clock: Clock
   readonly #log: Log
   #identity: Identity | null = null
-  /** The serial number that the instrument must have where none is configured: the first one, or that of an instrument that was initialized in its place. */
+  /** The serial number that the instrument must have if none is configured: the first one, or that of a replacement that a person has initialized twice. */
   #accepted: string | null = null
-  /** The serial number that the last initialize found. */
+  /** The serial number that the last `initialize` found. */
   #found: string | null = null
-  /** Whether it has said who it is, and its owner has seen to it, since its link was opened. */
+  /** Whether it was identified, and `connected` has resolved, since its link was opened. */
   #isMet = false
   #meeting: Promise<void> | undefined
   #opening: Promise<void> | undefined
-  /** The reason why the device cannot be reached, as it was last reported. */
+  /** The last reported reason why the device cannot be reached. */
   #unreachable = ''
   #ended = false
   #cancelLook = () => {}
@@ -61,12 +61,12 @@ export class Presence {
     return this.#identity
   }
 
-  /** While its link is being opened: resolves when it is open, or rejects. */
+  /** Set while the link is being opened: resolves when it is open, or rejects. */
   get opening(): Promise<void> | undefined {
     return this.#opening
   }
 
-  /** Looks now, and again every two seconds until it is ended. */
+  /** Checks now, and again every two seconds until `end`. */
   async watch(): Promise<void> {
     await this.#look()
     if (!this.#ended) this.#cancelLook = this.#clock.after(watch_ms, () => void this.watch())
@@ -77,7 +77,7 @@ export class Presence {
     this.#cancelLook()
   }
 
-  /** Before it is moved: it has been met, and is the one that the configuration names, as far as it can be asked. */
+  /** Called before a motion. Rejects unless the instrument was identified as the configured one, as far as it can be asked. */
   async mustBeTheOne(): Promise<void> {
     // A person who initializes the device again has been told that another instrument is plugged in.
     if (this.#found !== null && this.#found === this.#serial) this.#accepted = this.#found
@@ -91,7 +91,7 @@ export class Presence {
   }
 
   /**
-   * The instrument must be the one that the configuration names, and where that names none, the one that was there before. Throws
+   * Checks that the instrument is the one of the configuration, or, if that names none, the previous one. Throws
    * `device_failed`.
    */
   recognise(identity: Identity): void {
@@ -110,7 +110,7 @@ export class Presence {
     throw new LabError('device_failed', sentence)
   }
 
-  /** Throws `invalid` when the configuration names what the instrument does not tell: it could be any. */
+  /** Throws `invalid` if the configuration names a member that the instrument does not report. */
   mustTell(identity: Identity | null): void {
     const unknown = this.#wanted.map(([member]) => member).filter((member) => (identity?.[member] ?? null) === null)
     if (!unknown.length) return
@@ -153,7 +153,7 @@ export class Presence {
     return entries.filter((entry): entry is [keyof Identity, string] => typeof entry[1] === 'string')
   }
 
-  /** Runs once at a time: the owner's work with the connection must not reach into work that is begun afterwards. */
+  /** Runs once at a time, so that the owner's work with the connection does not overlap with later work. */
   #meet(): Promise<void> {
     this.#meeting ??= this.#introduce().finally(() => {
       this.#meeting = undefined
@@ -161,7 +161,7 @@ export class Presence {
     return this.#meeting
   }
 
-  /** Opens the link unless it is open, asks who is there, and leaves it to its owner. */
+  /** Opens the link unless it is open, identifies the instrument, and calls `connected`. */
   async #introduce(): Promise<void> {
     const { device_id, link } = this.#known
     this.#isMet = false
@@ -172,7 +172,7 @@ export class Presence {
       })
       this.#log.info(`${device_id}: connected`)
     }
-    // A program is halted before it is asked anything: what it drives may have gone on when the one before it ended.
+    // A program is halted before it is asked anything, because its device may have continued when the previous program ended.
     const steps = [() => this.#identify(), () => this.#owner.connected()]
     for (const step of this.#known.device.described ? steps.reverse() : steps) await step()
     this.#isMet = true

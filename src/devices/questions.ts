@@ -1,4 +1,4 @@
-// The questions to one device: anybody may ask them at any moment, also while an operation runs.
+// The questions to one device, which may be asked at any moment, also while an operation runs.
 
 import { LabError } from '../errors.ts'
 import type { Abilities } from './abilities.ts'
@@ -7,15 +7,15 @@ import { measurements, type Question, type Read } from './operations.ts'
 import type { Reading } from './records.ts'
 import { SharedAnswer } from './shared_answer.ts'
 
-/** The number of readings of its own that a device is asked for in the background. */
+/** The most described readings that are read in the background. */
 const mostSampled = 8
 
 type Owner = {
   /** Throws `disconnected` unless the device can be asked. */
   mustBeConnected(): void
-  /** Whether it is initialized and well: a question after a fault would tell its watchdog that all is well. */
+  /** Whether it is initialized and without a fault: a question after a fault would reset the instrument's watchdog. */
   isWell(): boolean
-  /** Is called when the device does not answer as it should; resolves with the error to throw. */
+  /** Called when the device does not answer correctly. Resolves with the error to throw. */
   unwell(question: string, error: unknown): Promise<LabError>
 }
 
@@ -51,8 +51,8 @@ export class Questions {
   }
 
   /**
-   * The answer of the instrument. However many ask, one question waits for the line: a line takes no more than a few, and what runs on
-   * the device has to be asked as well.
+   * Returns the answer of the instrument. However many callers ask, one question waits for the line, since the running operation has to
+   * ask the device as well.
    */
   async #answered<Answer>(question: string, ask: () => Promise<Answer>): Promise<Answer> {
     this.#owner.mustBeConnected()
@@ -68,13 +68,13 @@ export class Questions {
     return shared.get() as Promise<Answer>
   }
 
-  /** Whether there is something that `sample` can ask for. */
+  /** Whether `sample` has anything to ask for. */
   get canSample(): boolean {
     return measurements().some(({ question }) => this.#abilities.knows(question)) || Object.keys(this.#abilities.ownReadings).length > 0
   }
 
   /**
-   * Asks for its readings in the background, which latches nothing and never rejects. Undefined where the device is not well, or answers
+   * Asks for its readings in the background. Latches nothing and never rejects. Resolves with undefined if the device has a fault, or answers
    * nothing.
    */
   async sample(): Promise<Omit<Reading, 'at'> | undefined> {
@@ -95,7 +95,7 @@ export class Questions {
     return { temperature: temperature?.value ?? null, target: temperature?.target ?? null, ...(hasOthers && { others }) }
   }
 
-  /** Undefined also where it fails: an instrument that is not well is found by `check`, or by the operation that runs. */
+  /** Resolves with undefined also after a failure: `check` or the running operation finds the fault. */
   async #ifWell<Answer>(ask: () => Promise<Answer> | undefined): Promise<Answer | undefined> {
     if (!this.#owner.isWell()) return undefined
     try {

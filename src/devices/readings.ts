@@ -1,21 +1,21 @@
-// The readings of the last hour: each device that can tell its temperature, or others of its own, is asked in the background.
+// The readings of the last hour. Each device with readings is asked in the background.
 
 import type { Clock } from '../kit/clock.ts'
 import type { Instrument } from './instrument.ts'
 import type { Reading } from './records.ts'
 
-/** Between two questions to a device: while somebody watches, and otherwise. */
+/** The intervals of the questions to a device: while somebody watches, and otherwise. */
 const watched_ms = 2000
 const unwatched_ms = 10_000
 const kept_ms = 3_600_000
 /** An hour of readings while somebody watches. */
 export const mostReadings = kept_ms / watched_ms
 
-/** `moment` is one of the clock that nobody sets, so that a clock that jumps forgets and keeps nothing. */
+/** `moment` is monotonic, so that a jump of the wall clock does not change what is kept. */
 type Noted = { moment: number; reading: Reading }
 type Series = { noted: Noted[]; askedAt: number; isAsking: boolean }
 
-type Options = { devices(): readonly Instrument[]; clock: Clock; now?(): number }
+type ReadingsOptions = { devices(): readonly Instrument[]; clock: Clock; now?(): number }
 
 export class Readings {
   readonly #devices: () => readonly Instrument[]
@@ -25,15 +25,15 @@ export class Readings {
   #watchers = 0
   #cancel: () => void
 
-  /** `now` is the wall clock, in Unix milliseconds. Asks for the first time 10 s later, or 2 s after somebody watches. */
-  constructor({ devices, clock, now = Date.now }: Options) {
+  /** `now` is the wall clock, in Unix milliseconds. The first question comes after 10 s, or 2 s after somebody watches. */
+  constructor({ devices, clock, now = Date.now }: ReadingsOptions) {
     this.#devices = devices
     this.#clock = clock
     this.#now = now
     this.#cancel = clock.after(watched_ms, () => this.#tick())
   }
 
-  /** Asks every 2 s instead of every 10 s until the function is called that this answers. */
+  /** Asks every 2 s instead of every 10 s until the returned function is called. */
   watch(): () => void {
     this.#watchers++
     let isOver = false
@@ -43,7 +43,7 @@ export class Readings {
     }
   }
 
-  /** The readings since then (Unix seconds, inclusive), oldest first: at most those of an hour, and at most 1,800. */
+  /** Lists the readings since then (Unix seconds, inclusive), oldest first; at most an hour and 1,800 readings. */
   since(device_id: string, since = 0): Reading[] {
     const series = this.#series.get(device_id)
     if (!series) return []
@@ -51,7 +51,7 @@ export class Readings {
     return series.noted.flatMap(({ reading }) => (reading.at >= since ? [reading] : []))
   }
 
-  /** The newest reading of each device that has one which is not older than that. */
+  /** Lists the newest reading of each device, without those older than `oldest_ms`. */
   newest(oldest_ms = kept_ms): [device_id: string, reading: Reading][] {
     const from = this.#clock.now() - oldest_ms
     return [...this.#series].flatMap(([device_id, { noted }]) => {
@@ -72,7 +72,7 @@ export class Readings {
     for (const device of devices) if (device.questions.canSample) void this.#ask(device)
   }
 
-  /** Asks once at a time, so that a silent instrument has no more than one question waiting. */
+  /** Asks one question at a time, so that a silent instrument never has more than one waiting. */
   async #ask(device: Instrument): Promise<void> {
     const { device_id } = device
     const moment = this.#clock.now()

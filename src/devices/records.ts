@@ -8,7 +8,7 @@ import { questions } from './operations.ts'
 const Nullable = { text: v.nullable(v.string()), number: v.nullable(v.number()) }
 const UnixSeconds = described(v.number(), 'Unix time', 's')
 
-/** A device as the list tells it. */
+/** A device in the list. */
 export const DeviceSummary = v.strictObject({
   device_id: v.string(),
   type: described(v.string(), '`shaker`, `sealer`, `peeler`, `centrifuge`, `transporter`, or what the configuration of a bridge names'),
@@ -30,7 +30,7 @@ const Data = described(
 export const PerformResult = v.strictObject({ ...OperationResult.entries, data: Data })
 export type PerformResult = v.InferOutput<typeof PerformResult>
 
-/** The operation of a device by its name. */
+/** The request to perform an operation by its name. */
 export const PerformWish = v.strictObject({
   operation: described(v.string(), 'The name of the operation, as the capabilities list it'),
   params: v.optional(described(v.record(v.string(), v.unknown()), 'Its parameters'), {}),
@@ -38,7 +38,7 @@ export const PerformWish = v.strictObject({
 
 const Notice = described(Nullable.text, 'The outcome of a request to end the operation early, until it has ended; null when there was none')
 
-/** An operation, from its start until a day after its end. Of one that the service did not see the end of, `result` and `ended` stay null. */
+/** An operation, kept from its start until a day after its end. If the service did not see the end, `result` and `ended` stay null. */
 export const OperationRecord = v.strictObject({
   operation_id: v.string(),
   device_id: v.string(),
@@ -56,7 +56,7 @@ export const OperationRecord = v.strictObject({
 })
 export type OperationRecord = v.InferOutput<typeof OperationRecord>
 
-/** A fault that is latched: the first, until it is cleared. */
+/** A latched fault: the first one until it is cleared. */
 export const Fault = v.strictObject({
   command: Nullable.text,
   outcome: v.picklist(['failed', 'unknown']),
@@ -73,7 +73,7 @@ export const StopRequest = v.strictObject({
 })
 export type StopRequest = v.InferOutput<typeof StopRequest>
 
-/** A stop that is latched: the first one since the device was initialized, and the last. */
+/** A latched stop: the first and the last one since the device was initialized. */
 export const Stopped = v.strictObject({
   ...StopRequest.entries,
   again: v.optional(described(v.nullable(StopRequest), 'The last stop of a device that was stopped already; null without one'), null),
@@ -82,7 +82,7 @@ export type Stopped = v.InferOutput<typeof Stopped>
 
 export const Identity = v.strictObject({ model: Nullable.text, serial_number: Nullable.text, firmware_version: Nullable.text })
 
-/** The request for a lease: the device for one key alone, for a while. */
+/** The request for a lease, which reserves the device for one key for a while. */
 export const LeaseWish = v.strictObject({
   owner: described(Name, 'The name that others see; the key of this request is the one that may use the device'),
   note: v.optional(described(v.pipe(v.string(), v.maxLength(200, 'has more than 200 characters')), 'The purpose')),

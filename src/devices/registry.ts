@@ -13,7 +13,7 @@ export class Registry {
   #instruments: ReadonlyMap<string, Instrument>
   /** The devices that were replaced or removed and are not closed yet. A stop reaches them too. */
   readonly #leaving = new Set<Instrument>()
-  /** Resolves when all that were leaving so far are closed. */
+  /** Resolves when all devices that are leaving now are closed. */
   #portsFree: Promise<unknown> = Promise.resolve()
 
   constructor(devices: readonly Configured[], around: InstrumentContext) {
@@ -21,7 +21,7 @@ export class Registry {
     this.#instruments = new Map(devices.map((device) => [device.device_id, new Instrument(device, around)]))
   }
 
-  /** Sorted in the order of the configuration. */
+  /** Lists the devices in the order of the configuration. */
   all(): Instrument[] {
     return [...this.#instruments.values()]
   }
@@ -36,7 +36,7 @@ export class Registry {
     )
   }
 
-  /** Whether all that has a driver is simulated. */
+  /** Whether all devices with a driver are simulated. */
   get allSimulated(): boolean {
     return this.all().every((instrument) => instrument.simulated || !instrument.driven)
   }
@@ -67,7 +67,7 @@ export class Registry {
   }
 
   /**
-   * Puts `fresh` in place of the devices of the same ids, or beside them; of the others those of `order` stay. Call one of what it answers in
+   * Adds the devices `fresh`, replacing those of the same ids; of the others, those in `order` stay. Call one of the returned functions in
    * the same turn: `undo`, or `complete`, which opens the fresh devices and resolves when the others are halted and closed.
    */
   exchange(fresh: readonly Configured[], order: readonly string[]): { undo(): void; complete(): Promise<void> } {
@@ -91,7 +91,7 @@ export class Registry {
     }
   }
 
-  /** Sends every halt that is owed, for a process that ends at once; see `Instrument.haltBeforeExit`. */
+  /** Sends every owed halt before the process ends at once; see `Instrument.haltBeforeExit`. */
   async haltBeforeExit(): Promise<void> {
     await Promise.all([...this.all(), ...this.#leaving].map((instrument) => instrument.haltBeforeExit()))
   }
@@ -100,7 +100,7 @@ export class Registry {
     await Promise.all([this.#portsFree, ...this.all().map((instrument) => instrument.close())])
   }
 
-  /** Closes a device; a halt that it has not acknowledged is owed by the one in its place. */
+  /** Closes a device. A halt that it has not acknowledged passes to its replacement. */
   async #leave(instrument: Instrument, next: Instrument | undefined): Promise<void> {
     this.#leaving.add(instrument)
     const { device_id } = instrument
@@ -114,14 +114,14 @@ export class Registry {
     }
   }
 
-  /** Returns the device with a link that is opened only when the leaving devices have let go of their ports. */
+  /** Returns the device with a link that is opened only when the leaving devices have closed their ports. */
   #afterLeaving(device: Configured): Configured {
     if (!device.driven) return device
     return { ...device, driven: { ...device.driven, link: openedAfter(() => this.#portsFree, device.driven.link) } }
   }
 }
 
-/** Returns the same link, which is opened after `others`. */
+/** Returns the link, opened after `others` has resolved. */
 function openedAfter(others: () => Promise<unknown>, link: Link): Link {
   let closed = 0
   return {
@@ -142,12 +142,12 @@ function openedAfter(others: () => Promise<unknown>, link: Link): Link {
   }
 }
 
-/** Halts instruments that were replaced. The devices in their places report whether the halt was acknowledged. */
+/** Halts instruments that were replaced. Their replacements report whether the halt was acknowledged. */
 function haltQuietly(instruments: readonly Instrument[]): void {
   for (const instrument of instruments) if (instrument.driven) instrument.halt().catch(() => undefined)
 }
 
-/** Throws `stop_not_sent` when a stop could not be written. */
+/** Sums the answers up. Throws `stop_not_sent` if a stop could not be written. */
 function summed(answers: { device_id: string; answer: PromiseSettledResult<OperationResult> }[]): StopAllResult {
   const failed = answers.flatMap(({ answer }) => (answer.status === 'rejected' ? [messageOf(answer.reason)] : []))
   if (failed.length) throw new LabError('stop_not_sent', failed.join(' · '))

@@ -1,4 +1,4 @@
-// A question that many callers ask at once is asked one time, and each of them gets its answer.
+// Asks a question once for many simultaneous callers.
 
 export class SharedAnswer<T> {
   readonly #ask: () => Promise<T>
@@ -9,7 +9,7 @@ export class SharedAnswer<T> {
     this.#ask = ask
   }
 
-  /** Asks. Callers that come while an answer is on its way share the one after it, so that no answer is older than its question. */
+  /** Asks. Callers that come while an answer is on its way share the next one, so that no answer is older than the request. */
   get(): Promise<T> {
     if (!this.#now) return this.#begin()
     this.#next ??= this.#now.then(

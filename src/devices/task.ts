@@ -1,4 +1,4 @@
-// The facts of an operation before it begins: how long it takes, when it is given up, and what it leaves on.
+// The facts about an operation before it begins: its usual duration, its deadline, and what it leaves on.
 
 import type { OwnOperation } from './description.ts'
 import type { Typical } from './device.ts'
@@ -10,18 +10,18 @@ export type Task = {
   asked_s: number
   /** The seconds that it usually takes on top of that. */
   usual_s: number
-  /** The seconds on top of what is asked for after which the service gives up. */
+  /** The seconds besides `asked_s` after which the service gives up. */
   margin_s: number
-  /** The effect that would go on by itself if this process ended. */
+  /** The effect that would continue if this process ended. */
   leaves_on: Leaves
-  /** The set point in °C that it leaves on; null where nobody knows that, or nothing heats. */
+  /** The set point in °C that it leaves on; null if unknown, or if nothing heats. */
   heats_to: number | null
   done(params: Record<string, unknown>): string
 }
 
 type Known = { params: Record<string, unknown>; own: OwnOperation | undefined; typical: Typical | undefined }
 
-/** `own` is how the device describes it, where it does. */
+/** `own` is the device's own description of the operation, if it has one. */
 export function taskOf(name: string, { params, own, typical }: Known): Task {
   const { temperature } = params
   const heats_to = typeof temperature === 'number' ? temperature : null

@@ -1,9 +1,9 @@
-// How long an operation usually takes: as its driver declares it, else as the table of operations says.
+// The usual duration of an operation: from its driver, else from the table of operations.
 
 import type { Typical } from './device.ts'
 import { type TaskName, tasks } from './operations.ts'
 
-/** Returns seconds of the instrument, on top of the `duration` that is asked for. */
+/** Returns seconds of the instrument, besides the requested `duration`. */
 export function usualSeconds(name: TaskName, typical: Typical | undefined): number {
   return (name === 'initialize' ? typical?.initialize_s : undefined) ?? tasks[name].typical_seconds
 }

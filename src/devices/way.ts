@@ -1,4 +1,4 @@
-// The way of an arm to a point: what a pick or a place is given, and which parts of it not every arm can do.
+// The way of an arm to a point, as a pick or a place gets it, and the skills that it needs.
 
 import type { Pose } from './operations.ts'
 
@@ -8,10 +8,10 @@ export type Joints = Record<(typeof jointMembers)[number], number>
 
 export type Side = 'left' | 'right'
 
-/** A taught point, by its name. `elbow` is the side to which the elbow bends there. */
+/** A taught point with its name. `elbow` is the side to which the elbow bends there. */
 export type Spot = { at: string } & ({ pose: Pose; elbow?: Side } | { joints: Joints })
 
-/** How an arm comes to the labware and leaves, in mm. A length that is left out is the arm's own. */
+/** How an arm approaches the labware and leaves, in mm. For an absent length the arm uses its default. */
 export type Approach = {
   access_type: 'vertical' | 'horizontal'
   vertical_clearance?: number | undefined

@@ -1,4 +1,4 @@
-// The last words between a device and us, as they went over the wire; kept aside when a fault is latched.
+// The last frames between the service and a device; a copy is kept when a fault is latched.
 
 import * as v from 'valibot'
 import { described } from '../kit/described.ts'
@@ -19,12 +19,12 @@ export const Wire = v.strictObject({
 export type Wire = v.InferOutput<typeof Wire>
 
 const mostFrames = 200
-/** Pieces of an answer that come closer together than this are one frame. */
+/** Pieces of an answer within this time are one frame. */
 const together_ms = 20
-/** A frame is cut here; an instrument that never stops talking fills no memory. */
+/** The most characters of a frame, so that an instrument that sends without end fills no memory. */
 const longest = 1024
 
-/** `text` is latin1: a `Buffer` of a few bytes takes ten times the room, and keeps what was allocated beside it. */
+/** `text` is latin1, because a `Buffer` of a few bytes takes ten times the memory, and keeps its whole allocation alive. */
 type Noted = { at_ms: number; last_ms: number; direction: WireFrame['direction']; text: string }
 
 export class WireLog {
@@ -61,7 +61,7 @@ export class WireLog {
     }))
   }
 
-  /** When the device last said something, Unix seconds; null before it has. */
+  /** The time of the device's last bytes, Unix seconds; null before the first. */
   get heard_at(): number | null {
     return this.#heard_ms === undefined ? null : Math.floor(this.#heard_ms / 1000)
   }

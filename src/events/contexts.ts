@@ -66,7 +66,7 @@ export const GroupLifecycleContext = v.strictObject({
 })
 export type GroupLifecycleContext = v.InferOutput<typeof GroupLifecycleContext>
 
-/** A device of the run that still heats; the target is in °C, and null where nobody knows it. */
+/** A device of the run that still heats; the target is in °C, null if unknown. */
 export const StillHeating = v.strictObject({ device_id: v.string(), target: v.nullable(v.number()) })
 export type StillHeating = v.InferOutput<typeof StillHeating>
 
@@ -142,6 +142,6 @@ export const DeviceReloadContext = v.strictObject({
 })
 export type DeviceReloadContext = v.InferOutput<typeof DeviceReloadContext>
 
-/** The events of an execution up to a sequence number were taken out of the log, so that copies of them can be taken out too. */
+/** Reports that the events of an execution up to a sequence number were removed from the log, so that copies can be removed too. */
 export const RecordRemovalContext = v.strictObject({ execution_id: v.string(), through: v.number() })
 export type RecordRemovalContext = v.InferOutput<typeof RecordRemovalContext>

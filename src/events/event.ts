@@ -35,9 +35,9 @@ export function parseEventName(event_name: string): NameParts {
 }
 
 /**
- * Makes an event of what is handed over, which is frozen to its depth. Throws `invalid` for a context that JSON cannot
- * hold: a number that is not finite, a BigInt, a function, an instance of a class, a circle. A caller that made the name hands over
- * its parts, for taking them out of the name costs a quarter of firing an event.
+ * Makes an event, and deep-freezes the context. Throws `invalid` for a context that JSON cannot
+ * hold: a number that is not finite, a BigInt, a function, an instance of a class, a cycle. A caller that composed the name passes
+ * its parts, because parsing the name takes a quarter of the time of firing an event.
  */
 export function runtimeEvent(
   event_name: string,
@@ -50,7 +50,7 @@ export function runtimeEvent(
   return Object.freeze({ event_name, execution_id, timestamp, entity_type, entity_id, status, context: context as Record<string, unknown> })
 }
 
-/** Freezes a member of a context before anything is done with it. Throws as `runtimeEvent`, which freezes it again. */
+/** Freezes a member of a context in advance. Throws as `runtimeEvent` does. */
 export function freezeMember(value: unknown, event_name: string): void {
   freeze(value, event_name, 2)
 }
@@ -64,7 +64,7 @@ export const eventNameRule = v.pipe(
 )
 
 const ends = new Set(['COMPLETED', 'FAILED', 'ABORTED'])
-/** Keyed by the type of event, whether one is to be synced first. */
+/** Keyed by type of event: whether the event has to be synced before it is shown. */
 const syncedFirst = new Map<string, (event: RuntimeEvent) => boolean>([
   ['INCIDENT', () => true],
   ['DEVICE', ({ status }) => status === 'FAULTED' || status === 'FAULT_CLEARED'],
@@ -73,7 +73,7 @@ const syncedFirst = new Map<string, (event: RuntimeEvent) => boolean>([
   ['SUBMISSION', ({ status }) => ends.has(status)],
 ])
 
-/** Whether an event must be on the card, not just in the file, before anybody is shown it. */
+/** Whether an event must be synced to the disk before it is shown. */
 export function isSyncedFirst(event: RuntimeEvent): boolean {
   return syncedFirst.get(event.entity_type)?.(event) ?? false
 }
@@ -93,7 +93,7 @@ function freeze(value: unknown, event_name: string, depth: number): void {
     if (prototype !== Object.prototype && prototype !== null) throw unfit(event_name, `holds a ${value.constructor?.name}`)
     for (const key in value) {
       const member = (value as Context)[key]
-      // Nearly all are strings, and a call costs more than the look.
+      // Nearly all members are strings, and the check is cheaper than a call.
       if (typeof member !== 'string') freeze(member, event_name, depth + 1)
     }
   }

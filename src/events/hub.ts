@@ -1,4 +1,4 @@
-// Where every event passes through: sinks hear of it at once, the log and the streams when it is in the file.
+// The hub through which every event passes. Sinks get an event at once; streams get it when it is in the log file.
 
 import { setMaxListeners } from 'node:events'
 import { messageOf } from '../errors.ts'
@@ -25,12 +25,12 @@ type HubOptions = {
 }
 
 type EventRequest = {
-  /** Unix time in seconds, itself included. */
+  /** Unix time in seconds, inclusive. */
   since?: number | undefined
   execution_id?: string | undefined
 }
 
-/** Room that the card must have left. */
+/** Free bytes below which `disk` is reported. */
 const leastFree = 256 * 1024 * 1024
 const look_ms = 60_000
 const mostTypes = 64
@@ -42,7 +42,7 @@ export class Hub {
   readonly states: States
   readonly streams: Streams
   readonly incidents: Incidents
-  /** Answers to requests that read much of the log: two at a time, so that they delay nothing else. */
+  /** Admits two requests at a time that read much of the log, so that they delay nothing else. */
   readonly wholeAnswers = new Semaphore(2, 16)
   readonly #closing = new AbortController()
   readonly #clock: Clock
@@ -62,19 +62,19 @@ export class Hub {
     this.#clock = clock
     this.#timestamps = timestamps
     this.#sinks = new Sinks({ clock, warn, onBroken: (name, error) => this.#onBroken(name, error) })
-    // Everybody who waits for an event listens to it.
+    // Each waiter for an event listens to the signal.
     setMaxListeners(0, this.#closing.signal)
     void this.#look()
   }
 
-  /** Aborted when it begins to close: who waits for something to happen waits in vain. */
+  /** Aborted when the hub begins to close, so that waiters for events stop waiting. */
   get closing(): AbortSignal {
     return this.#closing.signal
   }
 
   /**
-   * Fires an event. Every sink has heard of it when this returns, unless a sink itself called: then the sinks hear of it next. What is
-   * handed over is frozen. `parts` are those of the name, where the caller has them. Throws `invalid` for a context that JSON cannot hold.
+   * Fires an event. All sinks have received it when this returns, unless a sink made the call: then they receive it next. The context
+   * is frozen. `parts` are those of the name, if the caller has them. Throws `invalid` for a context that JSON cannot hold.
    */
   emit(event_name: string, context: Context, execution_id: string = this.system_id, parts?: NameParts): RuntimeEvent {
     const now_ms = this.#clock.now()
@@ -87,7 +87,7 @@ export class Hub {
     return event
   }
 
-  /** Resolves when the event, and all before it, is in the file; or in memory, while the log cannot be written. */
+  /** Resolves when the event and all before it are in the file, or in memory while the log cannot be written. */
   stored({ timestamp }: RuntimeEvent): Promise<void> {
     return this.log.until(microseconds(timestamp))
   }
@@ -100,12 +100,12 @@ export class Hub {
     this.#sinks.unregister(sink)
   }
 
-  /** Every event of that time and later (Unix time, s), with all that was emitted before the call. */
+  /** Lists the events since that Unix time (s), including all that were emitted before the call. */
   getEventsSince(timestamp?: number): Promise<RuntimeEvent[]> {
     return this.#all({ since: timestamp })
   }
 
-  /** Every event of the execution, with all that was emitted before the call. */
+  /** Lists the events of the execution, including all that were emitted before the call. */
   getEventsForExecution(execution_id: string): Promise<RuntimeEvent[]> {
     return this.#all({ execution_id })
   }
@@ -116,8 +116,8 @@ export class Hub {
   }
 
   /**
-   * Takes the events of an execution out of the log, and forgets its incidents, when the execution itself is removed. An event tells
-   * everybody who has a copy of the events. Rejects with `storage`.
+   * Removes the events of an execution from the log, and its incidents, when the execution itself is removed. An event tells
+   * everyone who has a copy of the events. Rejects with `storage`.
    */
   async remove(execution_id: string): Promise<void> {
     const through = await this.log.remove(execution_id)
@@ -130,17 +130,17 @@ export class Hub {
     return this.incidents.record({ category, message, ...more })
   }
 
-  /** How many of each type there were since the service began. */
+  /** The number of events of each type since the service began. */
   get counts(): ReadonlyMap<string, { events: number }> {
     return this.#counts
   }
 
-  /** A word for each thing that is not well: `storage`, `disk`. */
+  /** Returns a word for each problem: `storage`, `disk`. */
   troubles(): string[] {
     return [...(this.log.failing ? ['storage'] : []), ...(this.#isTight ? ['disk'] : [])]
   }
 
-  /** Ends the streams at once and brings all that was emitted onto the card. */
+  /** Ends the streams at once, and syncs all emitted events to the disk. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -169,7 +169,7 @@ export class Hub {
     }
   }
 
-  /** Counts the event by its type. A simulation may name types as it likes, so only so many are counted by name. */
+  /** Counts the event by its type. The number of counted types is bounded, because a simulation may invent types. */
   #count(type: string): void {
     const count = this.#counts.get(type) ?? this.#newCount(type)
     count.events++
@@ -193,7 +193,7 @@ export class Hub {
     if (complaint) this.incident('CLOCK', complaint, { severity: 'WARNING' })
   }
 
-  /** Looks every minute how much room the card has left. */
+  /** Checks the free space of the disk every minute. */
   async #look(): Promise<void> {
     const { free, total } = await this.log.room().catch(() => ({ free: 0, total: 0 }))
     const wasTight = this.#isTight
@@ -205,7 +205,7 @@ export class Hub {
   }
 }
 
-/** Whole microseconds of a Unix time in seconds. */
+/** Converts a Unix time in seconds to whole microseconds. */
 export function microseconds(seconds: number): number {
   return Math.round(seconds * 1e6)
 }

@@ -1,4 +1,4 @@
-// The event log on the card: every event once, in the order of emission, and shown only when it is in the file.
+// The event log on the disk: every event once, in the order of emission, and shown only when it is in the file.
 
 import { randomBytes } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
@@ -19,30 +19,30 @@ import type { States } from './states.ts'
 import { nothingSaved, type SavedStates } from './states_reader.ts'
 import type { Wall } from './timestamps.ts'
 
-/** While the log cannot be written, whoever makes events at will rests so long between two of its turns. */
+/** The pause between two bursts of a caller that obeys `backpressure`, while the log cannot be written. */
 const slow_ms = 50
 
 type LogOptions = {
-  /** The folder of the segments alone. */
+  /** The folder of the segments, and of nothing else. */
   folder: string
-  /** The file that outlasts the folder: which sequence numbers were given. */
+  /** The file of the sequence numbers that were given; it is kept beside the folder and outlasts it. */
   numbers: string
   segment_bytes: number
   commit_ms: number
-  /** At most so many events are shown in one turn of the event loop. */
+  /** The most events that are shown in one turn of the event loop. */
   burst: number
   clock: Clock
   wall: Wall
   report: Report
-  /** For what is no trouble. */
+  /** Logs a message that is not a problem. */
   say(message: string): void
-  /** Stands in place of the file system's own, for trying what a failing card does. */
+  /** Replaces the file system's `open` in tests of a failing disk. */
   open?: OpenFile
   /** The state of runs, which is written in one transaction with their events. */
   states?: States
 }
 
-/** Hears of entries in the order of their numbers, once each, when they may be seen. */
+/** Receives each entry once, in the order of the numbers, when it may be shown. */
 type OnShown = (entries: readonly Entry[]) => void
 
 export class EventLog {
@@ -57,14 +57,14 @@ export class EventLog {
   #shown: { seq: number; us: number }
   #closed = false
   #reportedLost = 0
-  /** Called when it cannot be written any more. */
+  /** Called when the log can no longer be written. */
   onNotStored: () => void = () => {}
   /** The state of the runs that were open when the service ended. */
   readonly saved: SavedStates
 
   /**
-   * Reads the sidecars, the last segment, and the state of the runs; segments without a sidecar are read later. Afterwards log and state tell
-   * of the same. What is damaged or torn is reported, and prevents nothing.
+   * Reads the sidecars, the last segment, and the state of the runs; segments without a sidecar are read later. Afterwards log and state agree.
+   * Damage is reported, and does not prevent the start.
    */
   static async open(options: LogOptions): Promise<EventLog> {
     const { folder, segment_bytes, open, report, states } = options
@@ -74,7 +74,7 @@ export class EventLog {
     await mustBeFolder(folder, report)
     await files.load()
     const removal = await LogRemoval.open(files, report)
-    // An event with a number that was removed would be hidden.
+    // An event that got a removed number again would be hidden.
     const removed = Math.max(0, ...removal.removed.values())
     const numbers: SequenceNumbers = await SequenceNumbers.open({ path: options.numbers, stored: storedIn(files), removed, report })
     if (states) await mustBeFolder(states.folder, report)
@@ -113,52 +113,52 @@ export class EventLog {
     files.onSealed = () => removal.sweep()
   }
 
-  /** The newest event's time, in microseconds; 0 while there is none. */
+  /** The time of the newest event in microseconds; 0 if there is none. */
   get newest_us(): number {
     return this.#newest_us
   }
 
-  /** The newest event that anybody can have seen. */
+  /** The newest event that was shown. */
   get shown(): { seq: number; us: number } {
     return this.#shown
   }
 
-  /** False where events may have been shown that are lost: a crash or a power cut came before this start. */
+  /** False after a crash or a power cut: events that were shown may be lost then. */
   get isAfterOrderlyEnd(): boolean {
     return this.#numbers.isAfterOrderlyEnd
   }
 
-  /** Whether a reader who has seen the event of this number, and goes on with the log, misses events that are lost. */
+  /** Whether a reader who continues after this number misses events that are lost. */
   isGapBehind(seq: number): boolean {
     return seq > this.#shown.seq || this.#numbers.isGapBehind(seq)
   }
 
-  /** The reason why it cannot be written now; undefined when it can. */
+  /** The error because of which the log cannot be written now. */
   get failing(): string | undefined {
     return this.#writer.failing
   }
 
-  /** Events that nobody will find here, since the card could not be written for too long. */
+  /** The number of events that were dropped because the disk could not be written for too long. */
   get lost(): number {
     return this.#writer.lost
   }
 
-  /** Events that wait to be written. */
+  /** The number of events that wait to be written. */
   get waiting(): number {
     return this.#writer.waiting
   }
 
   /**
-   * Undefined while events may be made at will; else resolves when those that wait are written. So what has to be on the card before something
-   * moves waits behind one burst of the events of others, and the one that is being written. While the log cannot be written it resolves after
-   * a while: nothing stands still for that, and events that are made at will do not push those of others out of memory so soon.
+   * Returns undefined while more events may be made at once, else a promise that resolves when the waiting ones are written. So a write that
+   * must be on the disk before a motion waits behind one burst of other events at most, and the write under way. While the log cannot be written, it
+   * resolves after a pause: callers go on, but do not displace the events of others from memory so soon.
    */
   backpressure(): Promise<void> | undefined {
     if (this.waiting < this.#options.burst) return undefined
     return this.failing === undefined ? this.until() : sleep(this.#options.clock, slow_ms)
   }
 
-  /** On the card. */
+  /** The bytes of the log on the disk. */
   get bytes(): number {
     return this.#files.bytes
   }
@@ -169,13 +169,13 @@ export class EventLog {
     return { free: bavail * bsize, total: blocks * bsize }
   }
 
-  /** Calls with entries once they may be seen. The answer ends it. */
+  /** Calls the listener with entries once they may be shown. Returns the function that removes the listener. */
   onShown(listener: OnShown): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  /** `now_ms` is monotonic. What comes after `close` is not taken any more. */
+  /** Adds an event; does nothing after `close`. `now_ms` is monotonic. */
   add(event: RuntimeEvent, us: number, now_ms: number): void {
     if (this.#closed) return
     this.#newest_us = us
@@ -184,7 +184,7 @@ export class EventLog {
   }
 
   /**
-   * Resolves when all up to that time (µs) is in the file, or in memory while that cannot be written; all that was added, if not given.
+   * Resolves when all events up to that time (µs), by default all, are in the file, or in memory while the file cannot be written.
    * Rejects with `stopping` for an event that came after `close`.
    */
   until(us: number = this.#newest_us): Promise<void> {
@@ -199,21 +199,21 @@ export class EventLog {
     return this.#writer.persist()
   }
 
-  /** How much an answer to the query would have to read, in bytes, as far as can be known without reading: never too little by much. */
+  /** Estimates the bytes that an answer to the query has to read, without reading; never much too low. */
   bytesToRead(query: Query): number {
     return bytesToRead(this.#files.segments, query)
   }
 
-  /** The events that may be seen now, as bytes. One read is under way at a time, and only when the next piece is asked for. */
+  /** Yields the events that may be shown now, as bytes. Reads only when the next piece is requested. */
   read(query: Query, form: Form): AsyncGenerator<Chunk> {
     const { removed } = this.#removal
     return readLog(this.#files, query, form, { through: this.#shown.seq, tail: this.#writer.tail, removed })
   }
 
   /**
-   * Returns the CRC of the line with this number as the file has it, eight hexadecimal digits; also where the line was removed, if it was the
-   * newest one that was cut out of its file, or the one that `keepCrcOf` named. `gone` where the log had a line of this number, which was
-   * removed, or which a crash, a power cut or the card took.
+   * Returns the CRC of the line with this number, eight hexadecimal digits. A removed line has one if it was the
+   * newest one that was cut out of its file, or the one that `keepCrcOf` named. Returns `gone` if the line was
+   * removed, or lost by a crash, a power cut or the disk.
    */
   async crcOf(seq: number): Promise<string | 'gone' | undefined> {
     const everything = { through: this.#shown.seq, tail: [], removed: new Map() }
@@ -223,12 +223,12 @@ export class EventLog {
     return this.#removal.crcOf(seq) ?? (wasHere ? 'gone' : undefined)
   }
 
-  /** Keeps the CRC of this line when the line is removed. One line is kept so, the last that was named. */
+  /** Keeps the CRC of this line when the line is removed. Only the last named line is kept. */
   keepCrcOf(seq: number): void {
     this.#removal.keptSeq = seq
   }
 
-  /** Returns the number behind which the newest `count` events stand; fewer do where some were removed or lost. */
+  /** Returns the number after which the newest `count` events stand, or fewer if some were removed or lost. */
   beforeNewest(count: number): number {
     const behind = this.#shown.seq + 1
     let [low, high] = [0, this.#shown.seq]
@@ -240,33 +240,33 @@ export class EventLog {
     return low
   }
 
-  /** Counts the events between these two numbers, whether they are still here or not. */
+  /** Counts the events between these two numbers, also those that were removed. */
   givenBetween(after: number, before: number): number {
     return this.#numbers.givenBetween(after, before)
   }
 
-  /** Takes out all that the execution did so far. Returns the last number that is taken out. Rejects with `storage` when that cannot be written down. */
+  /** Removes all present events of the execution. Returns the last removed number. Rejects with `storage` if the removal cannot be stored. */
   async remove(execution_id: string): Promise<number> {
     const { last } = this.#numbers
     await this.#removal.remove(execution_id, last)
     return last
   }
 
-  /** Resolves when every segment without a sidecar has been read whole, or cannot be. */
+  /** Resolves when every segment without a sidecar has been read, or found unreadable. */
   indexed(): Promise<void> {
     return this.#files.index.complete()
   }
 
-  /** Resolves when what was removed is out of the files that are not written to any more. */
+  /** Resolves when removed events are out of all sealed files. */
   swept(): Promise<void> {
     return this.#removal.swept()
   }
 
-  /** Writes what waits, and syncs it. */
+  /** Writes and syncs all waiting events. */
   async close(): Promise<void> {
     this.#closed = true
     const isStored = await this.#writer.close()
-    // A sweep that waits for the index must not wait for all of it.
+    // Ends the index at once, because a sweep may wait for it.
     await Promise.all([this.#removal.close(), this.#files.index.end()])
     await this.#files.close()
     await this.#options.states?.close()
@@ -281,7 +281,7 @@ export class EventLog {
     if (this.#waiting.length) this.#release(us)
   }
 
-  /** Calls a listener. Its error does not stop the writing. */
+  /** Calls a listener. Its error does not end the writing. */
   #hand(entries: readonly Entry[], listener: OnShown): void {
     try {
       listener(entries)
@@ -318,7 +318,7 @@ export class EventLog {
   }
 }
 
-/** Reads the state that fits the log, and cuts off the log what the state does not know of. */
+/** Reads the state that fits the log, and cuts events off the log that the state does not know. */
 async function savedIn(
   files: LogFiles,
   states: States | undefined,
@@ -343,7 +343,7 @@ function olderLog(stored: number, reached: number): string {
   return `the event log ends with event ${stored}, and event ${reached} was in it before: an older log was put in its place, or its end is lost. Runs that were open go on from their own state; look for the events in between in a backup`
 }
 
-/** The highest number in all segments: the newest may be empty, or an old one that was copied there. */
+/** Returns the highest number in all segments, since the newest may be empty, or be the copy of an old one. */
 function storedIn({ segments }: LogFiles): number {
   return Math.max(0, ...segments.map(({ last_seq }) => last_seq))
 }

@@ -1,16 +1,16 @@
-// A segment as its first and its last line tell it: that is enough to answer readers until the whole segment has been read.
+// The facts about a segment from its first and last line alone, which serve readers until the whole segment has been read.
 
 import { closeSync, openSync, readSync } from 'node:fs'
 import { isWhole, newline } from './log_line.ts'
 import { notesOf } from './log_scan.ts'
 import { type Noted, note, type Segment } from './log_segment.ts'
 
-/** The first line is looked for in so many bytes at the beginning of the file, the last line in as many at its end. */
+/** The bytes at each end of the file that are searched for the first and the last line. */
 const edgeBytes = 65_536
 
 /**
- * Returns the segment as its ends tell it: which executions it holds is not known, and how many lines only about. Undefined where a line at an end
- * is not whole. Throws what the system says.
+ * Returns the segment with unknown executions and an estimated number of lines. Returns undefined if a line at an end
+ * is not whole. Throws errors of the file system.
  */
 export function glimpse(empty: Segment, fileBytes: number): Segment | undefined {
   const file = openSync(empty.path, 'r')

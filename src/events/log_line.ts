@@ -2,17 +2,17 @@
 //
 //   {"crc":"1c291ca3","seq":              42,"boot":"5f0c9a1e","mono":         1234567,"sync":1,"event":{…}}
 //
-// `crc` is the CRC-32 of all that follows its own comma, to the last brace. `boot` names the start of the service whose
+// `crc` is the CRC-32 of the text from the comma after it to the last brace. `boot` names the start of the service whose
 // monotonic clock `mono` (µs) is; `sync` says whether the wall clock was in step.
 
 import { crc32 } from 'node:zlib'
 
 export const newline = 0x0a
-/** The place where the event begins. */
+/** The offset of the event in its line. */
 export const eventAt = 100
-/** The length of what follows the event: a brace and the newline. */
+/** The bytes after the event: a brace and the newline. */
 export const lineEnd = 2
-/** The length of a line besides its event. */
+/** The bytes of a line without its event. */
 export const lineOverhead = eventAt + lineEnd
 const digestAt = 8
 const summedFrom = 18
@@ -21,13 +21,13 @@ const seqEnd = 40
 
 const monoEnd = 82
 
-/** Makes the common part of many lines. Numbers are put into it without making strings, for this is done with every event. */
+/** Makes the common part of many lines. Numbers are written into it without making strings, since this happens for every event. */
 export function envelope(boot: string, in_step: boolean): Buffer {
   const blank = ' '.repeat(16)
   return Buffer.from(`{"crc":"00000000","seq":${blank},"boot":"${boot}","mono":${blank},"sync":${in_step ? 1 : 0},"event":`, 'latin1')
 }
 
-/** Writes a line and returns where it ends. There must be room for three bytes a character of `json`, and the overhead. */
+/** Writes a line and returns its end. There must be room for three bytes a character of `json`, and the overhead. */
 export function writeLine(
   buffer: Buffer,
   at: number,
@@ -52,12 +52,12 @@ export function isWhole(buffer: Buffer, start: number, end: number): boolean {
   return digest === crc32(buffer.subarray(start + summedFrom, end))
 }
 
-/** `end` is where its newline stands. */
+/** `end` is the offset of the newline. */
 export type Line = { start: number; end: number }
 
 /**
- * The first whole line at or after `from`, as far as `to`. A damaged one is passed over, and only that one: also where the
- * damage struck a newline, so that two lines look like one.
+ * Finds the first whole line between `from` and `to`. Only damaged lines are skipped, also when
+ * the damage hit a newline, so that two lines look like one.
  */
 export function nextLine(buffer: Buffer, from: number, to: number, onDamage: (from: number, to: number) => void): Line | undefined {
   let start = from
@@ -84,7 +84,7 @@ function salvaged(buffer: Buffer, from: number, end: number): Line | undefined {
   }
 }
 
-/** The CRC of the line that begins at `start`, as it is written: eight hexadecimal digits. */
+/** Reads the CRC of the line that begins at `start`: eight hexadecimal digits. */
 export function crcAt(buffer: Buffer, start: number): string {
   return buffer.toString('latin1', start + digestAt, start + digestAt + 8)
 }
@@ -95,7 +95,7 @@ export function seqOf(buffer: Buffer, { start }: Line): number {
   return seq
 }
 
-/** These stand in that order behind the event's name; the quote before each cannot come from inside a string. */
+/** The members after the event's name, in this order. The quote before each cannot be part of a string. */
 const executionMember = Buffer.from('","execution_id":"')
 const timestampMember = Buffer.from('","timestamp":')
 
@@ -104,40 +104,40 @@ function executionAt(buffer: Buffer, at: number): number {
   return buffer.indexOf(executionMember, at) + executionMember.length
 }
 
-/** The execution's id. */
+/** Reads the id of the execution of the event at `at`. */
 export function executionOf(buffer: Buffer, at: number): string {
   const from = executionAt(buffer, at)
   const text = buffer.toString('utf8', from, buffer.indexOf(timestampMember, from))
   return text.includes('\\') ? JSON.parse(`"${text}"`) : text
 }
 
-/** The timestamp in whole microseconds. */
+/** Reads the timestamp of the event at `at`, in whole microseconds. */
 export function microsecondsOf(buffer: Buffer, at: number): number {
   const from = buffer.indexOf(timestampMember, executionAt(buffer, at)) + timestampMember.length
   return Math.round(Number(buffer.toString('latin1', from, buffer.indexOf(0x2c, from))) * 1e6)
 }
 
-/** Returns the bytes by which the lines of one execution are found in a block, without looking at the others. */
+/** Returns the bytes to search for in a block to find the lines of one execution. */
 export function executionNeedle(execution_id: string): Buffer {
   return Buffer.from(`","execution_id":${wellFormed(JSON.stringify(execution_id))},"timestamp":`)
 }
 
-/** Whether the event that begins at `at` is one of that execution. */
+/** Whether the event that begins at `at` belongs to that execution. */
 export function hasNeedle(buffer: Buffer, at: number, needle: Buffer): boolean {
   const found = buffer.indexOf(needle, at)
   return found !== -1 && found + executionMember.length === executionAt(buffer, at)
 }
 
 /**
- * The JSON text with U+FFFD for each half of a surrogate pair that stands alone. JSON.stringify writes only these as `\ud…`,
- * and jq 1.6 refuses such a line and all that follow it.
+ * Replaces each lone surrogate in a JSON text by U+FFFD. JSON.stringify writes only these as `\ud…`,
+ * and jq 1.6 fails at such a line.
  */
 export function wellFormed(json: string): string {
   if (!json.includes('\\ud')) return json
   return json.replace(/\\(?:ud[0-9a-f]{3}|.)/g, (one) => (one.startsWith('\\ud') ? '\ufffd' : one))
 }
 
-/** Writes leftwards from `end`. */
+/** Writes the digits to the left of `end`. */
 export function writeDecimal(buffer: Buffer, end: number, value: number): void {
   let at = end
   let left = value

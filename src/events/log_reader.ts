@@ -1,4 +1,4 @@
-// Answers from the log: raw bytes of events, cut out of their lines and never parsed.
+// Reads answers from the log: raw bytes of events, cut out of their lines and never parsed.
 
 import type { FileHandle } from 'node:fs/promises'
 import { asDamage, Damage } from '../kit/damage.ts'
@@ -24,31 +24,31 @@ import { writeText } from './ring.ts'
 export type Query = {
   /** Events of this time and later, in microseconds. */
   since_us?: number
-  /** Events behind this sequence number. */
+  /** Events after this sequence number. */
   after_seq?: number
   execution_id?: string | undefined
   limit?: number | undefined
 }
 
 /**
- * How events stand beside one another: as in a JSON array with a comma before all but the first, as frames of a stream, or as whole lines
- * of the log. Events that are in memory only, because the log cannot be written, have no lines.
+ * The form of the output: elements of a JSON array with commas between them, frames of a stream, or whole lines
+ * of the log. Events that are only in memory, because the log cannot be written, have no lines.
  */
 export type Form = 'array' | 'frames' | 'lines'
 
 /** Some of the events of an answer. */
 export type Chunk = {
-  /** Good until the next piece is asked for; may be empty. */
+  /** Valid until the next piece is requested; may be empty. */
   bytes: Buffer
-  /** Events answered so far. */
+  /** The number of events so far. */
   count: number
-  /** Time of the last of them, in microseconds. */
+  /** The time of the last event so far, in microseconds. */
   last_us: number
-  /** Everything up to this sequence number has been looked at. */
+  /** The sequence number up to which all events have been examined. */
   through: number
 }
 
-/** The end of the log at the moment of the question. */
+/** The end of the log at the moment of the request. */
 type Snapshot = { through: number; tail: readonly Entry[]; removed: ReadonlyMap<string, number> }
 
 export async function* readLog(files: LogFiles, query: Query, form: Form, { through, tail, removed }: Snapshot): AsyncGenerator<Chunk> {
@@ -72,11 +72,11 @@ export async function* readLog(files: LogFiles, query: Query, form: Form, { thro
   yield cutter.entries(tail)
 }
 
-/** Bytes of the segments from where the answer would begin; where a limit ends it early, twice what so many lines of usual length have. */
+/** Estimates the bytes to read: the segments from the beginning of the answer, or with a limit, twice that number of average lines. */
 export function bytesToRead(segments: readonly Segment[], { since_us = 0, after_seq = 0, execution_id, limit }: Query): number {
   const wanted = segments.filter((one) => concerns(one, { since_us, after_seq, execution_id }))
   const bytes = wanted.reduce((sum, one) => sum + one.bytes - seek(one, { us: since_us, seq: after_seq }), 0)
-  // Lines of other executions are read too, and do not count.
+  // The lines of other executions are read too, and do not count for the limit.
   if (limit === undefined || execution_id !== undefined || wanted.length === 0) return bytes
   const lines = wanted.reduce((sum, { count }) => sum + count, 0)
   const size = wanted.reduce((sum, one) => sum + one.bytes, 0)
@@ -90,7 +90,7 @@ function concerns(segment: Segment, { since_us, after_seq, execution_id }: LogQu
   return execution_id === undefined || mayHold(segment, execution_id)
 }
 
-/** The next segment that may hold something. It is opened again when it was rewritten in between. */
+/** Opens the next segment that may hold events of the answer; once more if it was rewritten meanwhile. */
 async function openNext(files: LogFiles, from: number, cutter: Cutter): Promise<{ file: FileHandle; segment: Segment } | undefined> {
   for (let number = from; ; ) {
     const segment = files.segments.find((one) => one.number >= number && cutter.concerns(one))
@@ -105,7 +105,7 @@ async function openNext(files: LogFiles, from: number, cutter: Cutter): Promise<
   }
 }
 
-/** Reports a segment that cannot be read, whose events are passed over. Throws an error that may pass. */
+/** Reports an unreadable segment, which is skipped. Throws an error that may be temporary. */
 function passOver(files: LogFiles, segment: Segment, error: unknown): void {
   const damage = asDamage(error)
   if (!(damage instanceof Damage)) throw error
@@ -120,7 +120,7 @@ class Cutter {
   readonly #form: Form
   readonly #removed: ReadonlyMap<string, number>
   readonly #upTo: number
-  /** Lines are looked at one by one where one may be too early, too late, or removed. */
+  /** Whether each line has to be examined, because it may be too early, too late, or removed. */
   #looksAtTime = false
   #looksAtSeq = false
   #looksAtExecution = false
@@ -165,7 +165,7 @@ class Cutter {
     }
   }
 
-  /** Makes a piece of events that are in memory and not in the file yet. */
+  /** Makes a piece of events that are not in the file yet. */
   entries(entries: readonly Entry[]): Chunk {
     if (this.#form === 'lines') return this.#piece(Buffer.alloc(0))
     const isFrames = this.#form === 'frames'
@@ -187,7 +187,7 @@ class Cutter {
     return { bytes, count: this.#count, last_us: this.#last_us, through: this.through }
   }
 
-  /** Moves the events of a block together, in its own place: an envelope is wider than what stands between two events. */
+  /** Moves the events of a block together in place: an envelope is longer than the separator of two events. */
   #cut(block: Buffer, onDamage: (from: number, to: number) => void): Buffer {
     let end = 0
     let newest = -1
@@ -241,11 +241,11 @@ class Cutter {
   }
 }
 
-/** Returns where the line ends in its new place, with its newline. */
+/** Moves a line with its newline. Returns its new end. */
 function moveLine(block: Buffer, { start, end }: Line, to: number): number {
   block.copyWithin(to, start, end)
   const newEnd = to + end - start
-  // Behind the last line of a block may be nothing but the room that its newline had.
+  // The last line of a block may end the block.
   if (newEnd < block.length) block[newEnd] = newline
   return newEnd + 1
 }
@@ -257,7 +257,7 @@ function frameTail(seq: number): string {
   return `\nid: ${seq}\n\n`
 }
 
-/** An event as it stands in a stream; the JSON text has no line end in it, whatever a client put into the event. */
+/** Makes the frame of an event in a stream. JSON text has no line ends. */
 export function frame(json: string, seq: number): string {
   return frameHead + json + frameTail(seq)
 }
@@ -265,7 +265,7 @@ export function frame(json: string, seq: number): string {
 const headBytes = Buffer.from(frameHead)
 const idBytes = Buffer.from('\nid: ')
 
-/** Writes such a frame and returns where it ends. There must be room for the bytes of `json`, and 64 more. */
+/** Writes such a frame and returns its end. There must be room for the bytes of `json`, and 64 more. */
 export function writeFrame(buffer: Buffer, at: number, json: string | Buffer, seq: number): number {
   buffer.set(headBytes, at)
   const end = writeText(buffer, at + headBytes.length, json)
@@ -279,13 +279,13 @@ export function writeFrame(buffer: Buffer, at: number, json: string | Buffer, se
   return to + 2
 }
 
-/** The next line of one execution, without looking at those between. */
+/** Finds the next line of one execution, without examining the lines between. */
 function nextWith(needle: Buffer, block: Buffer, from: number, onDamage: (from: number, to: number) => void): Line | undefined {
   let hit = block.indexOf(needle, from)
   while (hit !== -1) {
     const found = block.indexOf(newline, hit)
     const end = found === -1 ? block.length : found
-    // Damage may have glued lines together, so there may be several between two newlines.
+    // There may be several lines between two newlines if damage hit a newline.
     let line = nextLine(block, Math.max(from, block.lastIndexOf(newline, hit) + 1), end, onDamage)
     while (line && !hasNeedle(block, line.start + eventAt, needle)) line = nextLine(block, line.end + 1, end, onDamage)
     if (line) return line

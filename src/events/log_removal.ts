@@ -1,4 +1,4 @@
-// Taking an execution's events out of the log: hidden at once, cut out of the files little by little.
+// Removes an execution's events from the log: hides them at once, and cuts them out of the files little by little.
 
 import { renameSync } from 'node:fs'
 import { type FileHandle, rm } from 'node:fs/promises'
@@ -15,7 +15,7 @@ import { emptySegment, mayHold, note, removeFiles, type Segment, writeSidecar } 
 const Content = v.strictObject({ executions: v.record(v.string(), v.number()) })
 type Content = v.InferOutput<typeof Content>
 
-/** Lines that were cut out of the files: of each file the newest, and the one that was to be kept. */
+/** The CRCs of lines that were cut out: the newest one of each file, and the one that `keepCrcOf` named. */
 const CutLines = v.strictObject({ lines: v.array(v.strictObject({ seq: v.number(), crc: v.string() })) })
 type CutLines = v.InferOutput<typeof CutLines>
 const mostCutLines = 256
@@ -48,23 +48,23 @@ export class LogRemoval {
     this.sweep()
   }
 
-  /** Executions whose events are gone, with the sequence number up to which they are. */
+  /** Keyed by execution: the sequence number up to which its events are removed. */
   get removed(): ReadonlyMap<string, number> {
     return this.#removed
   }
 
-  /** Returns the CRC of a line that was cut out, as far as it is known. */
+  /** Returns the CRC of a line that was cut out, if it is known. */
   crcOf(seq: number): string | undefined {
     return this.#cutLines.content.lines.find((line) => line.seq === seq)?.crc
   }
 
-  /** Hides the execution's events up to `seq`, for good. Rejects with `storage` when that cannot be written down. */
+  /** Hides the execution's events up to `seq` for good. Rejects with `storage` if the removal cannot be stored. */
   async remove(execution_id: string, seq: number): Promise<void> {
     await this.#change((executions) => ({ ...executions, [execution_id]: seq }))
     this.sweep()
   }
 
-  /** Cuts what is hidden out of the segments that are not written to any more. Also to be called when one has been sealed. */
+  /** Cuts hidden events out of the sealed segments. Call it also when a segment has been sealed. */
   sweep(): void {
     if (this.#removed.size === 0 || this.#closed) return
     if (this.#sweeping) this.#again = true
@@ -78,7 +78,7 @@ export class LogRemoval {
       })
   }
 
-  /** Resolves when there is nothing to be cut out at the moment. */
+  /** Resolves when no hidden event is left in the sealed segments. */
   async swept(): Promise<void> {
     while (this.#sweeping) await this.#sweeping
   }
@@ -90,9 +90,9 @@ export class LogRemoval {
 
   async #sweepAll(): Promise<void> {
     this.#again = false
-    // A segment of which only the ends are known may hold every execution, and all of them would be rewritten.
+    // While only the ends of a segment are known it may hold any execution, so all segments would be rewritten.
     await this.#files.index.complete()
-    // The list stays as it is now: segments that are sealed or removed from here on are for the next sweep.
+    // Works on the present list: segments that are sealed or removed later are for the next sweep.
     const { segments } = this.#files
     const oldest = oldestInUse(segments)
     const done = [...this.#removed].filter(([, seq]) => seq < oldest)
@@ -132,14 +132,14 @@ export class LogRemoval {
       }
       await to.sync()
     } catch (error) {
-      // A part of a copy would take the room of new events on a card that is full.
+      // A partial copy would take the room of new events on a full disk.
       await remove(`${segment.path}.tmp`)
       throw error
     } finally {
       await Promise.all([from.close(), to?.close()])
     }
     if (cut.size) await this.#cutLines.change(({ lines }) => ({ lines: [...lines, ...cut.values()].slice(-mostCutLines) }))
-    // In one turn: whoever opens the file finds out by the segment which of the two it is.
+    // In one turn of the event loop, so that a reader who opens the file gets the segment that describes it.
     if (remaining.count) renameSync(`${segment.path}.tmp`, segment.path)
     files.replace(remaining)
     if (remaining.count) await writeSidecar(remaining, files.open)
@@ -147,7 +147,7 @@ export class LogRemoval {
     await files.syncFolder()
   }
 
-  /** Moves the lines that stay together, and notes them. Tells of each line that does not stay. */
+  /** Moves the lines that stay together, and notes them. Calls `onCut` for each other line. */
   #keep(bytes: Buffer, remaining: Segment, onCut: (line: CutLines['lines'][number]) => void): Buffer {
     const start = remaining.bytes
     const skip = () => undefined
@@ -172,13 +172,13 @@ export class LogRemoval {
   }
 }
 
-/** Returns the error of a segment that cannot be read; the others can be rewritten all the same. Throws any other error. */
+/** Returns the error of an unreadable segment, which does not keep the others from being rewritten. Throws any other error. */
 function damageOf(error: unknown): unknown {
   if (asDamage(error) instanceof Damage) return error
   throw error
 }
 
-/** The first sequence number of the segment that is written to, whether it is there yet or not. */
+/** Returns the first sequence number of the segment that is being written, which may not exist yet. */
 function oldestInUse(segments: readonly Segment[]): number {
   const last = segments.at(-1)
   return last?.count ? last.first_seq : (segments.at(-2)?.last_seq ?? -1) + 1

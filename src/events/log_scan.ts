@@ -1,4 +1,4 @@
-// Reading a segment from its file alone: in blocks of whole lines, and what is to be known of it.
+// Reads a segment from its file alone, in blocks of whole lines, and collects the facts about it.
 
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -11,8 +11,8 @@ const blockBytes = 262_144
 const longestLine = 8_388_608
 
 /**
- * The bytes from one offset to another, in blocks that end where a line ends; only the last may end inside one. One
- * buffer serves them all: a block is good until the next is asked for, and may be written over.
+ * Yields the bytes between two offsets, in blocks of whole lines; only the last may end inside a line. One
+ * buffer serves all blocks: a block is valid until the next is requested, and the caller may overwrite it.
  */
 export async function* blocks(file: FileHandle, from: number, to: number): AsyncGenerator<Block> {
   let buffer: Buffer = Buffer.allocUnsafeSlow(Math.max(1, Math.min(blockBytes, to - from)))
@@ -56,8 +56,8 @@ export type Damage = { from: number; to: number }
 export type Scanned = { segment: Segment; damages: Damage[]; torn: Damage | undefined }
 
 /**
- * Reads the file's lines as far as `to` and notes them in the segment, which is empty. What follows the last whole line is the
- * torn tail; what is not whole before that is damage. Where only the last newline is missing, the segment reaches past `to`.
+ * Reads the file's lines up to `to` and notes them in the empty segment. Bytes after the last whole line are the
+ * torn tail; a broken line before it is damage. If only the last newline is missing, the segment reaches past `to`.
  */
 export async function scan(file: FileHandle, segment: Segment, to: number): Promise<Scanned> {
   const damages: Damage[] = []

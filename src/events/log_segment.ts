@@ -9,7 +9,7 @@ export type OpenFile = (path: string, flags: string, mode?: number) => Promise<F
 export type Segment = {
   readonly number: number
   readonly path: string
-  /** How much of the file holds lines that are trusted; one more than the file has where a power cut took its last newline. */
+  /** The bytes of the file with trusted lines; one more than the file has if a power cut took its last newline. */
   bytes: number
   count: number
   first_seq: number
@@ -18,7 +18,7 @@ export type Segment = {
   last_us: number
   /** The executions whose events the segment holds; null when they are too many to list. */
   executions: Set<string> | null
-  /** A line's time (µs), offset and sequence number, one line in 64 KiB. */
+  /** Time (µs), offset and sequence number of one line in 64 KiB. */
   marks: number[]
 }
 
@@ -34,7 +34,7 @@ export function emptySegment(folder: string, number: number): Segment {
   return { number, path, bytes: 0, count: 0, first_seq: 0, last_seq: 0, first_us: 0, last_us: 0, executions: new Set(), marks: [] }
 }
 
-/** Takes note of a line that was added at the end. Its offsets count from `start`. */
+/** Notes a line that was added at the end. Its offsets count from `start`. */
 export function note(segment: Segment, { us, seq, execution_id, from, to }: Noted, start = 0): void {
   if (segment.count === 0) {
     segment.first_seq = seq
@@ -54,7 +54,7 @@ export function mayHold(segment: Segment, execution_id: string): boolean {
   return segment.executions?.has(execution_id) ?? true
 }
 
-/** An offset at or before the first line that is not earlier than `us`, or that follows `seq`. */
+/** Returns an offset at or before the first line that is not earlier than `us`, or that follows `seq`. */
 export function seek({ marks }: Segment, { us, seq }: { us: number; seq: number }): number {
   let low = 0
   let high = marks.length / 3
@@ -78,10 +78,10 @@ const Sidecar = v.strictObject({
   marks: v.array(v.number()),
 })
 
-/** Unit: bytes. A larger one is damaged, and would not fit into memory. */
+/** Bytes of a sidecar. A larger one is damaged, and would not fit into memory. */
 const longestSidecar = 16 * 1024 * 1024
 
-/** The segment as its sidecar has it; undefined when there is none that fits the file. */
+/** Reads the segment from its sidecar; undefined without a sidecar that fits the file. */
 export function readSidecar(empty: Segment, fileBytes: number): Segment | undefined {
   try {
     const stats = statSync(sidecarOf(empty.path))

@@ -1,4 +1,4 @@
-// Reads every line of a log and tells what is damaged; changes nothing, also beside a running service.
+// Reads every line of a log and lists the damage. Changes nothing, and may run beside the service.
 
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,11 +11,11 @@ import { emptySegment } from './log_segment.ts'
 export type Verified = {
   files: number
   events: number
-  /** `torn`: the end of a file that is not whole yet, or that a power cut left so. */
+  /** `torn`: the incomplete end of a file, from a write under way or a power cut. */
   damaged: { file: string; offset: number; bytes: number; problem: string; torn: boolean }[]
 }
 
-/** Verifies the log in the folder of the segments; `newest_only` reads the last one alone. Rejects with `not_found` when there is none. */
+/** Verifies the log in the folder of the segments; with `newest_only`, its last segment alone. Rejects with `not_found` if there is none. */
 export async function verifyLog(folder: string, { newest_only = false } = {}): Promise<Verified> {
   const verified: Verified = { files: 0, events: 0, damaged: [] }
   let last_seq = 0

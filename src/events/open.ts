@@ -1,4 +1,4 @@
-// Opens all of what happens: the log, the streams, the incidents, and the hub before them.
+// Opens the log, the streams, the incidents, and the hub in front of them.
 
 import { type Clock, systemClock } from '../kit/clock.ts'
 import type { Report } from '../kit/json_file.ts'
@@ -19,18 +19,18 @@ type EventsOptions = {
     events: { segment_mib: number; commit_ms: number; queue: number }
     limits: { subscribers: number }
   }
-  /** For the service's own words. */
+  /** The log for operators, on stdout. */
   log: Log
   clock?: Clock
   wall?: Wall
-  /** Stands in place of the file system's own, for trying what a failing card does. */
+  /** Replaces the file system's `open` in tests of a failing disk. */
   open?: OpenFile
 }
 
 const mostAtOnce = 500
 const margin_us = 1_000_000
 
-/** A log that cannot be written prevents nothing: events are kept in memory until it can. */
+/** Opens them also if the log cannot be written: events are kept in memory until it can. */
 export async function openEvents({
   folder,
   config,
@@ -43,16 +43,16 @@ export async function openEvents({
   const warn = (message: string) => words.warn(message)
   const troubles: string[] = []
   let report: Report = ({ message }) => void troubles.push(message)
-  // Incidents of a run that is taken up again are known before its state says that they were reported.
+  // The incidents of a run are on the disk before its state says that they were reported.
   const before = () => (incidents.isWritten ? undefined : incidents.written().catch(() => undefined))
   const states = new States({ folder: `${folder}/executions`, before, ...(open && { open }) })
   const log = await EventLog.open({
     folder: `${folder}/events`,
-    // Beside the log: who moves that aside, or puts an older one back, gets no number twice either.
+    // Beside the log, so that no number is given twice after somebody moves the log away or restores an older one.
     numbers: `${folder}/event_ids.json`,
     segment_bytes: events.segment_mib * 1024 * 1024,
     commit_ms: events.commit_ms,
-    // A reader who takes all it is given never has more than two such heaps before it.
+    // A reader who keeps up never has more than two such bursts queued.
     burst: Math.max(1, Math.min(mostAtOnce, events.queue >> 1)),
     clock,
     wall,
@@ -71,7 +71,7 @@ export async function openEvents({
     report: (trouble) => report(trouble),
   })
   const streams = new Streams({ log, clock, queue: events.queue, subscribers: limits.subscribers, warn })
-  // Lost events may have been shown with later times, and a board without a battery begins in the past.
+  // Lost events may have been shown with later times, and the clock of a board without a battery begins in the past.
   const timestamps = new Timestamps(wall, log.isAfterOrderlyEnd ? log.newest_us : log.newest_us + margin_us)
   const hub: Hub = new Hub({ system_id, clock, log, states, streams, incidents, timestamps, warn })
   report = ({ message }) => {

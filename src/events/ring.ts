@@ -1,9 +1,9 @@
-// The newest frames of one channel, and for each reader only a place in them: that is its whole queue.
+// A ring of the newest frames of one channel. The queue of a reader is a place in the ring.
 
-/** Frames joined for one write; readers who stand at the same place share it. */
+/** Frames joined for one write; readers at the same place share it. */
 type Joined = { bytes: Buffer; next: number }
 
-/** Writes a frame, and returns where it ends. There is room for the bytes of the text, and 64 more. */
+/** Writes a frame and returns its end. There is room for the bytes of the text, and 64 more. */
 type WriteFrame = (chunk: Buffer, at: number, text: string | Buffer, seq: number) => number
 
 const joinedBytes = 262_144
@@ -11,7 +11,7 @@ const mostJoined = 4
 const chunkBytes = 65_536
 const overhead = 64
 
-/** Writes a text and returns where it ends. */
+/** Writes a text and returns its end. */
 export function writeText(chunk: Buffer, at: number, text: string | Buffer): number {
   if (typeof text === 'string') return at + chunk.write(text, at)
   chunk.set(text, at)
@@ -22,7 +22,7 @@ export class Ring {
   readonly #bound: number
   readonly #mask: number
   readonly #write: WriteFrame
-  /** The chunk that each frame is in, and where it begins and ends there. Frames stand in their chunk in order, and nothing is between them. */
+  /** The chunk of each frame, with its beginning and end there. The frames of a chunk are in order, without gaps. */
   readonly #chunks: (Buffer | undefined)[]
   readonly #starts: Uint32Array
   readonly #ends: Uint32Array
@@ -31,11 +31,11 @@ export class Ring {
   #head = 0
   #tail = 0
   #floor: number
-  /** The chunk that is being filled. What was written into it is not changed any more, for readers have it. */
+  /** The chunk that is being filled. Written bytes never change, since readers use them. */
   #chunk = Buffer.alloc(0)
   #filled = 0
 
-  /** At most `bound` frames are kept for whoever is behind. What comes is behind the sequence number `after`. */
+  /** Keeps `bound` frames at most. The first frame follows the sequence number `after`. */
   constructor(bound: number, after: number, write: WriteFrame = writeText) {
     const size = 2 ** Math.ceil(Math.log2(bound))
     this.#bound = bound
@@ -48,12 +48,12 @@ export class Ring {
     this.#floor = after
   }
 
-  /** The place behind the newest frame. */
+  /** The place after the newest frame. */
   get head(): number {
     return this.#head
   }
 
-  /** Keeps the bytes of a frame, and not its text: a thousand texts would have to be looked through with each collection of garbage. */
+  /** Adds a frame. Its bytes are kept instead of its text, since each garbage collection would visit a thousand texts. */
   push(text: string | Buffer, seq: number): void {
     if (this.#head - this.#tail === this.#bound) this.#dropOldest()
     if (this.#filled + text.length * 3 + overhead > this.#chunk.length) {
@@ -69,12 +69,12 @@ export class Ring {
     this.#joined.clear()
   }
 
-  /** The first place that still has its frame. A reader that is further behind has lost what lies between. */
+  /** Returns the place, or the oldest one that still has its frame. A reader further behind has lost the frames between. */
   oldest(place: number): number {
     return Math.max(place, this.#tail)
   }
 
-  /** The place of the first frame behind a sequence number; undefined when frames behind it are gone already. */
+  /** Finds the first frame after a sequence number; undefined if frames after it are gone. */
   placeAfter(seq: number): number | undefined {
     if (seq < this.#floor) return undefined
     let place = this.#head
@@ -82,7 +82,7 @@ export class Ring {
     return place
   }
 
-  /** The frames from a place on, as many as go into one write. */
+  /** Joins the frames from a place on that fit into one write. */
   join(place: number): Joined {
     const known = this.#joined.get(place)
     if (known) return known
@@ -100,13 +100,13 @@ export class Ring {
     return joined
   }
 
-  /** Lets go of the frames before a place: nobody will ask for them. */
+  /** Drops the frames before a place. */
   release(place: number): void {
     while (this.#tail < place) this.#dropOldest()
     this.#joined.clear()
   }
 
-  /** The frames from a place on that are in one chunk, up to the one that reaches so many bytes. */
+  /** Joins the frames from a place on that are in one chunk, up to `most` bytes and the rest of the last frame. */
   #piece(place: number, most: number): Joined {
     const first = place & this.#mask
     const chunk = this.#chunks[first]!

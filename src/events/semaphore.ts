@@ -50,7 +50,7 @@ export class Semaphore {
     })
   }
 
-  /** The place goes to the next who waits. */
+  /** Passes the permit to the next waiter. */
   #leave(): void {
     const next = this.#waiting[0]
     if (next) next()

@@ -1,5 +1,5 @@
-// The sequence numbers of events, which are the ids in a stream. No number is given to two events, whatever became of the first one: a
-// range of numbers is reserved on the card before any of it is shown, and a start that follows no orderly end begins behind that range.
+// The sequence numbers of events, which are the ids in a stream. No number is ever given to two events: a
+// range of numbers is reserved on the disk before any of them is shown, and a start after a crash begins after that range.
 
 import { randomInt } from 'node:crypto'
 import * as v from 'valibot'
@@ -10,13 +10,13 @@ import { JsonFile, type Report } from '../kit/json_file.ts'
 const Gap = v.strictObject({
   after: v.number(),
   before: v.number(),
-  /** Whether there were such events; else they may have been shown before a crash or a power cut, and nobody knows. */
+  /** Whether such events existed for certain; else they may have been shown before a crash or a power cut. */
   is_certain: v.boolean(),
 })
 type Gap = v.InferOutput<typeof Gap>
 
 const Content = v.strictObject({
-  /** No higher number was given. */
+  /** The highest number that may have been given. */
   reserved: v.number(),
   /** The record of the last orderly end: the last number given, and the last that is in the log. null while the service runs. */
   ended: v.nullable(v.strictObject({ given: v.number(), stored: v.number() })),
@@ -25,15 +25,15 @@ const Content = v.strictObject({
 type Content = v.InferOutput<typeof Content>
 
 const range = 2 ** 20
-/** Numbers that cannot be reserved begin at one of so many ranges, at random. */
+/** The ranges from which one is chosen at random when numbers cannot be reserved. */
 const randomRanges = 2 ** 16
 const mostGaps = 1000
 
-type Options = {
+type SequenceNumbersOptions = {
   path: string
   /** The last number in the log, 0 for an empty one. */
   stored: number
-  /** The last number that was removed from it, 0 if none was. */
+  /** The last number that was removed from the log, 0 without a removal. */
   removed: number
   report: Report
 }
@@ -41,27 +41,27 @@ type Options = {
 export class SequenceNumbers {
   readonly #file: JsonFile<Content>
   readonly #report: Report
-  /** False after a crash or a power cut, and where the file does not tell. */
+  /** False after a crash or a power cut, and if the file does not tell. */
   readonly isAfterOrderlyEnd: boolean
-  /** The last number in the log at the last orderly end; 0 after a crash, and where the file does not tell. */
+  /** The last number in the log at the last orderly end; 0 after a crash, and if the file does not tell. */
   readonly ended: number
   #last = 0
   /** The last number that may be given. */
   #reserved = 0
-  /** Behind this number the next range is reserved. */
+  /** The number after which the next range is reserved. */
   #reserveAt = 0
   #gaps: readonly Gap[]
   #isWritten = false
   #isReported = false
 
-  /** Reserves the first range. On a card that cannot be written numbers begin far away, at random. */
-  static async open({ path, stored, removed, report }: Options): Promise<SequenceNumbers> {
+  /** Reserves the first range. If the disk cannot be written, the numbers begin far away, at random. */
+  static async open({ path, stored, removed, report }: SequenceNumbersOptions): Promise<SequenceNumbers> {
     let isSound = true
     const empty = { reserved: 0, ended: null, gaps: [] }
     const file = await JsonFile.open<Content>({
       ...{ path, format: 1, schema: Content, empty },
       report(trouble) {
-        // The generation before the last one may tell of an older end.
+        // The previous generation of the file may describe an older end.
         isSound = false
         report(trouble)
       },
@@ -71,7 +71,10 @@ export class SequenceNumbers {
     return numbers
   }
 
-  private constructor(file: JsonFile<Content>, { stored, removed, isSound, report }: Omit<Options, 'path'> & { isSound: boolean }) {
+  private constructor(
+    file: JsonFile<Content>,
+    { stored, removed, isSound, report }: Omit<SequenceNumbersOptions, 'path'> & { isSound: boolean },
+  ) {
     const { reserved, ended, gaps } = file.content
     this.#file = file
     this.#report = report
@@ -94,18 +97,18 @@ export class SequenceNumbers {
     return ++this.#last
   }
 
-  /** Events with the numbers between these two were dropped, and will never be in the log. */
+  /** Notes that the events with the numbers between these two were dropped, and will never be in the log. */
   dropped(after: number, before: number): void {
     this.#note({ after, before, is_certain: true })
   }
 
-  /** The log was cut behind this number: events that may have been shown are not in it any more. Resolves when that is on the card, or was refused. */
+  /** Notes that the log was cut after this number, so that events that may have been shown are lost. Resolves when the disk has stored or refused that. */
   async cut(after: number): Promise<void> {
     this.#note({ after, before: this.#last + 1, is_certain: false })
     await this.written()
   }
 
-  /** Whether a reader who has seen this number, and goes on with the log, misses events that are lost. */
+  /** Whether a reader who continues after this number misses events that are lost. */
   isGapBehind(seq: number): boolean {
     return this.#gaps.some(({ after, before, is_certain }) => (is_certain ? seq < before - 1 : after < seq && seq < before))
   }
@@ -115,7 +118,7 @@ export class SequenceNumbers {
     return this.#gaps.some(({ after, before }) => after < seq && seq < before)
   }
 
-  /** Counts the numbers between these two that were given for certain: a start after a crash leaves numbers out of which nobody knows. */
+  /** Counts the numbers between these two that were given for certain, without those that a crash leaves unknown. */
   givenBetween(after: number, before: number): number {
     const unknown = this.#gaps
       .filter(({ is_certain }) => !is_certain)
@@ -123,13 +126,13 @@ export class SequenceNumbers {
     return Math.max(0, before - after - 1 - unknown)
   }
 
-  /** Resolves when every gap is on the card, or was refused. */
+  /** Resolves when the disk has stored or refused every gap. */
   async written(): Promise<void> {
     if (!this.#isWritten) await this.#write(null)
     await this.#file.settled()
   }
 
-  /** Every event is in the log, `stored` is the number of the last one, and none will follow. */
+  /** Notes the orderly end: all events are in the log, and `stored` is the last number. */
   async end(stored: number): Promise<void> {
     await this.#write({ given: this.#last, stored })
   }
@@ -138,7 +141,7 @@ export class SequenceNumbers {
     const newest = this.#gaps.at(-1)
     const isJoined = newest?.is_certain === gap.is_certain && gap.after < newest.before
     this.#gaps = isJoined ? [...this.#gaps.slice(0, -1), joined(newest, gap)] : [...this.#gaps, gap]
-    // Some readers then hear of a gap without need, and none misses one.
+    // Merging gaps reports a gap to some readers without need, and hides none.
     const [first, second, ...others] = this.#gaps
     if (this.#gaps.length > mostGaps) this.#gaps = [joined(first!, second!), ...others]
     this.#isWritten = false
@@ -151,19 +154,19 @@ export class SequenceNumbers {
 
   #reserve(): void {
     if (this.#last >= this.#reserved) this.#leap()
-    // A card that refuses is asked again once in a while.
+    // If the disk refuses, it is tried again after a sixteenth of a range.
     this.#reserveAt = Math.min(this.#reserved, this.#last + range / 16)
     void this.#write(null)
   }
 
-  /** Leaps to random numbers. A later start does not know numbers that the card did not take, and chance keeps its own apart from these. */
+  /** Jumps to a random range. A later start does not know numbers that the disk refused, and so must not meet them. */
   #leap(): void {
     this.#skip(this.#last, nextRange(this.#last) + randomInt(1, randomRanges) * range)
     this.#reserved = this.#last + range
     this.#reserveAt = this.#last + range / 2
   }
 
-  /** Returns whether it is on the card. */
+  /** Returns whether the disk has stored the content. */
   async #write(ended: Content['ended']): Promise<boolean> {
     const wanted = nextRange(this.#last + range) - 1
     try {

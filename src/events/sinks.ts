@@ -5,15 +5,15 @@ import type { Clock } from '../kit/clock.ts'
 import type { RuntimeEvent } from './event.ts'
 
 export interface Sink {
-  /** For warnings; the name of its class if there is none. */
+  /** The name in warnings; by default that of the class. */
   readonly name?: string
-  /** Called synchronously at the emission. A promise is not waited for. */
+  /** Called synchronously at the emission. A promise is not awaited. */
   onEvent(event: RuntimeEvent): void | Promise<void>
 }
 
 type SinksOptions = {
   clock: Clock
-  /** Is called when a sink has thrown three times in a row, and not again before it has succeeded. */
+  /** Called when a sink has thrown three times in a row, and not again before it has succeeded. */
   onBroken(name: string, error: unknown): void
   warn(message: string): void
 }
@@ -21,7 +21,7 @@ type SinksOptions = {
 const streak = 3
 const slow_ms = 20
 const warnAgain_ms = 60_000
-/** Each sink is timed until none was slow for so long. */
+/** The time without a slow dispatch after which sinks are no longer timed one by one. */
 const calm_ms = 600_000
 
 export class Sinks {
@@ -29,7 +29,7 @@ export class Sinks {
   #sinks: readonly Registered[] = []
   readonly #waiting: RuntimeEvent[] = []
   #dispatching = false
-  /** To read the clock costs more than most sinks: which one is slow is looked into, until this moment, once something was. */
+  /** Sinks are timed one by one until this moment. Reading the clock costs more than most sinks, so this begins only after a slow dispatch. */
   #timesEachUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: SinksOptions) {
@@ -46,7 +46,7 @@ export class Sinks {
   }
 
   /**
-   * Tells every sink; `now_ms` is by the clock. An event that a sink emits is dispatched after the one it received, so that
+   * Passes an event to every sink; `now_ms` is by the clock. An event that a sink emits is dispatched after the present one, so that
    * all sinks receive events in one order.
    */
   dispatch(event: RuntimeEvent, now_ms: number): void {
@@ -63,7 +63,7 @@ export class Sinks {
     }
   }
 
-  /** Calls every sink, and returns the time when the last has returned. */
+  /** Calls every sink. Returns the time when the last one returned. */
   #tellAll(event: RuntimeEvent, began: number): number {
     if (began < this.#timesEachUntil) return this.#tellEachTimed(event, began)
     for (const one of this.#sinks) this.#tell(one, event)

@@ -1,21 +1,21 @@
-// The line of a transaction in the file of states, put together in a buffer that serves for all of them: a string of the whole line, and the buffer
+// The line of a transaction in the file of states, composed in a buffer that is reused: a string of the whole line, and the buffer
 // made of it, would cost more than the texts of the values.
 
 import { crc32 } from 'node:zlib'
 import { checksumHead } from '../kit/checksum.ts'
 
-/** The values of a run that have changed, as JSON; null for a key that is gone. */
+/** The changed values of a run, as JSON; null for a removed key. */
 export type Patch = Map<string, string | null>
 
 /** A run with its changes; a patch of null ends the run. `n` counts its patches. */
 type PatchedRun = { id: string; n: number; patch: Patch | null }
 
-/** The characters that are made at once, of a line of a copy and of the line of a transaction. */
+/** The characters that are composed at once, of the line of a copy or of a transaction. */
 export const sliceLength = 262_144
 const usualLength = 65_536
-/** A buffer that became longer than this goes with its line. */
+/** A buffer that became longer than this is not reused. */
 const mostKept = 1024 * 1024
-/** A character takes up to so many bytes. */
+/** The most bytes of a character. */
 const widest = 3
 const newline = 0x0a
 const headLength = checksumHead(0).length
@@ -23,11 +23,11 @@ const headLength = checksumHead(0).length
 export class StateLine {
   #buffer = Buffer.allocUnsafeSlow(usualLength)
   #end = 0
-  /** The checksum of the bytes as far as `#summed`. */
+  /** The checksum of the bytes up to `#summed`. */
   #crc = 0
   #summed = 0
 
-  /** Returns the bytes of the line, in slices that delay nobody. They stay as they are until the next call. */
+  /** Composes the line in slices that do not block the event loop. Its bytes are valid until the next call. */
   async of(numbers: string, runs: readonly PatchedRun[]): Promise<Buffer> {
     if (this.#buffer.length > mostKept) this.#buffer = Buffer.allocUnsafeSlow(usualLength)
     this.#end = this.#summed = headLength
@@ -61,7 +61,7 @@ export class StateLine {
   }
 }
 
-/** The line behind its checksum. */
+/** Yields the parts of the line after its checksum. */
 function* partsOf(numbers: string, runs: readonly PatchedRun[]): Generator<string> {
   yield `${numbers},"runs":{`
   for (const [i, { id, n, patch }] of runs.entries()) {

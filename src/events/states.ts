@@ -1,11 +1,11 @@
-// The state of runs on the card, in one file for all of them. A line is a transaction: all that changed in one turn of the event loop, and the
+// The state of runs on the disk, in one file for all runs. A line is a transaction: all changes of one turn of the event loop, and the
 // numbers of the events of that turn. The event log writes the line before these events.
 //
 //   {"crc":"1c291ca3","from":17,"through":19,"synced":12,"runs":{"<id>":{"n":4,"patch":{"<key>":<value>,"<key>":null}}}}
 //
-// `n` counts the patches of a run. A key whose value is null is gone, and so is a run whose patch is null. `synced` is the last event that was
-// on the card for certain when the line was written: a log that ends before it is not the one that belongs to this state. A file begins with a
-// copy of all that stands; its lines say which of how many they are: "copy":[1,3]. The file has its name when the copy is on the card.
+// `n` counts the patches of a run. A null value removes the key, and a null patch the run. `synced` is the last event that was
+// on the disk for certain when the line was written: a log that ends before it does not belong to this state. A file begins with a
+// copy of all present values, whose lines are numbered: "copy":[1,3]. The file gets its name when the copy is on the disk.
 
 import { type FileHandle, open as openOnDisk, rename } from 'node:fs/promises'
 import { withChecksum } from '../kit/checksum.ts'
@@ -14,36 +14,36 @@ import type { OpenFile } from './log_segment.ts'
 import { type Patch, StateLine, sliceLength } from './state_line.ts'
 import { format, type LogEnd, nameOf, readStates, type SavedRun, type SavedStates, statesIn } from './states_reader.ts'
 
-/** A key, and the JSON text of its value; null for a key that is gone. */
+/** A key, and the JSON text of its value; null for a removed key. */
 export type Change = readonly [key: string, text: string | null]
 
-/** A run, as far as it is written. */
+/** The source of the stored values of a run. */
 export interface StateSource {
-  /** Takes what has changed since the last call, as it is at this moment, also where the caller goes through it in later turns. */
+  /** Takes the changes since the last call, as of this moment, also if the caller iterates in later turns. */
   changes(): Iterable<Change>
-  /** The values as the last call left them, once its changes were gone through. */
+  /** The values after the changes of the last call. */
   readonly standing: ReadonlyMap<string, string>
-  /** The reason why they may be older than they should be, if they may; written with them. */
+  /** Says why the values may be outdated, if they may; stored with them. */
   readonly damage?: string | undefined
 }
 
 type Numbers = { from: number; through: number }
-/** A turn of the event loop: the numbers of its events, and the executions that these are of. */
+/** A turn of the event loop: the numbers of its events, and their executions. */
 export type Turn = Numbers & { executions: Iterable<string> }
 
 type StatesOptions = {
   /** The folder of the file. */
   folder: string
-  /** Everything that is written ahead of a transaction; undefined where there is nothing. It must not reject. */
+  /** Writes what must be stored before a transaction; returns undefined if there is nothing. It must not reject. */
   before?: () => Promise<unknown> | undefined
-  /** Stands in place of the file system's own, for trying what a failing card does. */
+  /** Replaces the file system's `open` in tests of a failing disk. */
   open?: OpenFile
 }
 
 const firstLine = `{"format":${format}}\n`
-/** A file is replaced when it has more bytes than this, and more than so many times those of the present values. */
+/** A file is replaced when it has more bytes than this, and more than `mostTimes` the bytes of the present values. */
 const longest = 8 * 1024 * 1024
-/** A card that has no room for the copy is asked again when the old file has grown by so many bytes. */
+/** The bytes by which the old file grows before a copy is tried again on a full disk. */
 const growth = 1024 * 1024
 const mostTimes = 3
 
@@ -53,31 +53,31 @@ export class States {
   before: () => Promise<unknown> | undefined
   readonly #sources = new Map<string, StateSource>()
   #left: (() => void) | undefined
-  /** How many patches of each run were written. */
+  /** The number of written patches of each run. */
   readonly #counts = new Map<string, number>()
-  /** The changes that were taken from the sources and are not in the file; null for a run that is gone. */
+  /** The changes that were taken from the sources and are not in the file yet; null for an ended run. */
   readonly #pending = new Map<string, Patch | null>()
-  /** The keys in the file of runs that were dropped. */
+  /** Keyed by dropped run: its keys in the file. */
   readonly #dropped = new Map<string, readonly string[]>()
   readonly #line = new StateLine()
   #isDirty = false
   #file: FileHandle | undefined
   /** The number of the newest file. */
   #number = 0
-  /** The length of what is whole in the file. */
+  /** The bytes of whole lines in the file. */
   #bytes = 0
-  /** With more bytes than this it may have to be replaced. */
+  /** The bytes beyond which the file may have to be replaced. */
   #most = longest
-  /** The last event that is on the card for certain. */
+  /** The last event that is on the disk for certain. */
   #synced = 0
-  /** Whether the file may hold more than what is whole in it. */
+  /** Whether the file may have a torn line at its end. */
   #isTorn = false
   #isUnsynced = false
-  /** A sync failed, or the file holds what must not count at a later start: nothing counts as synced before another is begun. */
+  /** Says why the file is not trusted: a sync failed, or it holds lines that a later start must ignore. Until another file is begun, nothing counts as synced. */
   #distrusted: Error | undefined
-  /** Files before this one, which go once the log is synced as far as the copy. */
+  /** Earlier files, which are removed when the log is synced up to the copy. */
   #old: { names: string[]; through: number } | undefined
-  /** Called when there is something to write. */
+  /** Called when there are changes to write. */
   onDirty: () => void = () => {}
 
   constructor({ folder, before = () => undefined, open = openOnDisk }: StatesOptions) {
@@ -87,7 +87,7 @@ export class States {
   }
 
   /**
-   * Reads what was written before this start, as far as the log goes. Until a run is added or dropped, what was read of it stands. Rejects with
+   * Reads the stored state up to the end of the log. The values of a run stay until the run is added or dropped. Rejects with
    * `config` for a newer format.
    */
   async load(log: LogEnd): Promise<SavedStates> {
@@ -95,22 +95,22 @@ export class States {
     this.#number = read.newest
     this.#sources.clear()
     for (const [id, run] of read.runs) this.#sources.set(id, asRead(run))
-    // Once the log is longer, it would seem to reach as far as that. A damaged file goes after it was kept aside.
+    // The file is not continued: once the log has grown, lines beyond its present end would seem to belong to it. A damaged file was set aside and is removed.
     this.#distrusted = read.isLeftOut && !read.damage ? new Error('the file holds what the log does not tell of') : undefined
     return read
   }
 
-  /** Whether there is a run whose state is written. */
+  /** Whether the state of any run is written. */
   get isUsed(): boolean {
     return this.#sources.size > 0 || this.#pending.size > 0
   }
 
-  /** Whether something may have changed since the last transaction. */
+  /** Whether there may be changes since the last transaction. */
   get isDirty(): boolean {
     return this.#isDirty || this.isDistrusted || this.#pending.size > 0
   }
 
-  /** Whether the next transaction begins another file, without which nothing counts as synced. */
+  /** Whether the next transaction has to begin another file before anything counts as synced. */
   get isDistrusted(): boolean {
     return this.#distrusted !== undefined
   }
@@ -118,25 +118,25 @@ export class States {
   /** Writes the state of this run from now on. */
   add(id: string, source: StateSource): void {
     this.#sources.set(id, source)
-    // The dropped source of this name is still in the file, and its end must not be written after the new one has begun: its keys go instead.
+    // The end of the dropped run with this id must not be written after the new one has begun, so its keys are removed instead.
     if (this.#pending.get(id) === null) this.#pending.set(id, new Map(this.#dropped.get(id)!.map((key) => [key, null])))
     this.changed()
   }
 
-  /** Has all that has changed written at the end of this turn. */
+  /** Has the changes written at the end of this turn. */
   changed(): void {
     if (this.#isDirty) return
     this.#isDirty = true
     this.onDirty()
   }
 
-  /** With the next transaction the state of all runs stands as it is then, whatever changes. `left` is called in that very moment. */
+  /** Freezes the state of all runs with the next transaction; later changes are not written. Calls `left` at that moment. */
   leave(left: () => void): void {
     this.#left = left
     this.changed()
   }
 
-  /** The run has ended: its state is gone with the next transaction. */
+  /** Removes the state of an ended run with the next transaction. */
   drop(id: string): void {
     const source = this.#sources.get(id)
     if (!source) return
@@ -146,7 +146,7 @@ export class States {
     this.changed()
   }
 
-  /** Writes all that has changed, as one transaction. Called between two turns. Returns whether anything was written. Rejects with `storage`. */
+  /** Writes all changes as one transaction. Called between two turns. Returns whether anything was written. Rejects with `storage`. */
   async write({ from, through, executions }: Turn): Promise<boolean> {
     const sources = await this.#take(executions)
     if (this.#pending.size === 0 && !this.isDistrusted) return false
@@ -170,7 +170,7 @@ export class States {
     return true
   }
 
-  /** Resolves when all that was written is on the card. Afterwards the file is not trusted where that fails: the next write begins another. */
+  /** Resolves when all written lines are on the disk. After a failure the file is not trusted, and the next write begins another. */
   async sync(): Promise<void> {
     if (this.#distrusted) throw this.#distrusted
     if (!this.#isUnsynced) return
@@ -179,7 +179,7 @@ export class States {
     try {
       await file?.datasync()
     } catch (error) {
-      // Another file has taken its place, with a copy of all that was in it; or no run is left.
+      // Another file has replaced it meanwhile, or no run is left.
       if (this.#file !== file) return
       await this.#distrust(error as Error)
       throw error
@@ -193,7 +193,7 @@ export class States {
     await file?.close().catch(() => undefined)
   }
 
-  /** The log is on the card as far as this number: files that only a restart before it would need go. */
+  /** Notes that the log is on the disk up to this number, and removes files that are no longer needed. */
   async logSynced(through: number): Promise<void> {
     this.#synced = Math.max(this.#synced, through)
     const old = this.#old
@@ -210,8 +210,8 @@ export class States {
   }
 
   /**
-   * Takes from each run what has changed in it until now, in slices that delay nobody, and returns the runs. Events of a run have a line, also where
-   * nothing else changed.
+   * Takes the changes of each run until now, in slices that do not block the event loop, and returns the runs. A run with events has a line, also if
+   * nothing has changed.
    */
   async #take(executions: Iterable<string>): Promise<ReadonlyMap<string, StateSource>> {
     this.#isDirty = false
@@ -226,7 +226,7 @@ export class States {
       return new Map(this.#sources)
     }
     let length = 0
-    // The run may be over by now, and its name may be that of another source.
+    // The run may have ended meanwhile, and another may have its id.
     const isThere = (id: string) => this.#sources.get(id) === taken.get(id)?.source
     for (const [id, { changes }] of taken) {
       if (!isThere(id)) continue
@@ -241,7 +241,7 @@ export class States {
     return new Map([...this.#sources].filter(([id]) => isThere(id)))
   }
 
-  /** Returns how long the change is. */
+  /** Notes a change. Returns its length. */
   #note(id: string, [key, text]: Change): number {
     this.#patchOf(id).set(key, text)
     return key.length + (text?.length ?? 0)
@@ -259,7 +259,7 @@ export class States {
     if (this.#isTorn) await file.truncate(this.#bytes)
     this.#isTorn = true
     await writeAt(file, bytes, this.#bytes)
-    // A sync that ran meanwhile knew nothing of these bytes.
+    // A sync that ran meanwhile may not have covered these bytes.
     this.#isUnsynced = true
     this.#isTorn = false
     this.#bytes += bytes.length
@@ -275,9 +275,9 @@ export class States {
   }
 
   /**
-   * Returns the file that the transaction is to be added to. Where there is none, or a long one, begins another with the transaction in its copy,
-   * and returns undefined. A long file goes on while the card has no room for the copy. It does not where the name of the copy may be on the card:
-   * a start after a power cut would read the copy, and nothing that was added to the long file since.
+   * Returns the file to which the transaction is added. If there is none, or it is long, begins another with the transaction in its copy,
+   * and returns undefined. A long file is continued while the disk has no room for the copy, unless the name of the copy may be on the disk:
+   * a start after a power cut would read the copy, and miss later lines of the long file.
    */
   async #fileToAddTo(sources: ReadonlyMap<string, StateSource>, numbers: Numbers): Promise<FileHandle | undefined> {
     if (this.#file && !this.#isTooLong()) return this.#file
@@ -291,7 +291,7 @@ export class States {
     }
   }
 
-  /** Begins another file with a copy of all that stands of these, which is a transaction as any other. Meanwhile runs begin and end. */
+  /** Begins another file with a copy of the present values, which is a transaction like any other. Runs may begin and end meanwhile. */
   async #begin(sources: ReadonlyMap<string, StateSource>, numbers: Numbers): Promise<void> {
     await makeFolder(this.folder)
     const path = `${this.folder}/${nameOf(this.#number + 1)}`
@@ -338,13 +338,13 @@ export class States {
     return `"from":${from},"through":${through},"synced":${this.#synced}`
   }
 
-  /** No run is left. */
+  /** Removes all files when no run is left. */
   async #removeAll(): Promise<void> {
     await this.close()
     this.#old = undefined
     this.#isUnsynced = false
     this.#distrusted = undefined
-    // The oldest first: one that is left over after a kill must not be read for the newest.
+    // The oldest first, so that after a kill no older file remains as the newest.
     for (const name of (await statesIn(this.folder)).toReversed()) await remove(`${this.folder}/${name}`)
     await syncFolder(this.folder, this.#open).catch(() => undefined)
   }
@@ -375,7 +375,7 @@ function copyText(id: string, values: ReadonlyMap<string, string>, damage: strin
   return damage === undefined ? text : `${text.slice(0, -1)},"damage":${JSON.stringify(damage)}}`
 }
 
-/** The values of all runs, in pieces of a length that delays nobody. */
+/** Splits the values of all runs into slices that do not block the event loop. */
 function slicesOf(sources: ReadonlyMap<string, StateSource>): Map<string, Map<string, string>>[] {
   let slice = new Map<string, Map<string, string>>()
   const slices = [slice]

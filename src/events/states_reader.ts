@@ -1,4 +1,4 @@
-// Reads the state of runs as a start finds it: the newest file whose copy lies within the log, and of that the transactions whose events are in
+// Reads the state of runs at a start: the newest file whose copy lies within the log, and its transactions whose events are in
 // the log.
 
 import { withoutChecksum } from '../kit/checksum.ts'
@@ -7,7 +7,7 @@ import { namesIn } from '../kit/files.ts'
 import { formatOf, isFormatLine, mustKnowFormat } from '../kit/format_line.ts'
 
 /**
- * Versions that had a file for each run know format 1 in this folder: they must not take this file for one of theirs. In format 3, a thread was one
+ * Versions with a file for each run use format 1 in this folder, and must not take this file for one of theirs. In format 3, a thread was one
  * value. Each format from 2 on is read; `scripts/upgrades` has files of each, and a test that fails where one is missing.
  */
 export const format = 4
@@ -16,17 +16,17 @@ export const lastWithoutBench = 2
 
 export type SavedRun = {
   keys: Map<string, unknown>
-  /** The reason why nobody knows whether the values are the last that were written; undefined where they are. */
+  /** Says why the values may not be the last that were written; undefined if they are. */
   damage: string | undefined
 }
 
-/** Event numbers of the log. */
+/** Event numbers of the end of the log. */
 export type LogEnd = {
-  /** The last one in it. */
+  /** The last event in the log. */
   stored: number
-  /** The last one that it knows of: newer events may have been removed. */
+  /** The last event that the log knows, including removed ones. */
   known: number
-  /** The last one that was in it at the last orderly end, 0 where the service did not end so. */
+  /** The last event at the last orderly end, 0 after a crash. */
   ended: number
 }
 
@@ -34,15 +34,15 @@ export type SavedStates = {
   runs: ReadonlyMap<string, SavedRun>
   /** The number of the last event that the state knows of. */
   through: number
-  /** The name of the file, where it is not as it was written, and in what. */
+  /** The name of a damaged file, and its damage. */
   damage: string | undefined
-  /** Whether there is more in the files, to which the log does not reach. */
+  /** Whether the files hold transactions beyond the end of the log. */
   isLeftOut: boolean
   /** The number of the newest file, read or not. */
   newest: number
   /** The format of the file that was read. */
   format: number
-  /** The last event of the log that was on the card for certain when the state was written. */
+  /** The last event that was on the disk for certain when the state was written. */
   synced: number
 }
 
@@ -67,7 +67,7 @@ export async function readStates(folder: string, { stored, known, ended }: LogEn
     const lines = linesOf(text)
     const [first] = lines
     const synced = lines.findLast(({ synced }) => synced !== undefined)?.synced ?? 0
-    // Of an older log nobody can say how far the state may be ahead of it.
+    // The state may be ahead of an older log by any number of transactions.
     const isLogLost = Math.max(synced, ended) > known || (stored === 0 && (first?.from ?? 0) > 1)
     const isBeyond = !isLogLost && first !== undefined && first.through! > stored
     const reading = new Reading(lines, isBeyond || isLogLost ? Number.POSITIVE_INFINITY : stored, damage)
@@ -81,10 +81,10 @@ export async function readStates(folder: string, { stored, known, ended }: LogEn
   return beyond ?? nothingSaved
 }
 
-/** A line that is broken is not as it was written; what can be read of it may be wrong. */
+/** `isBroken`: the checksum is wrong, and the values may be wrong. */
 type Line = Partial<Transaction> & { isBroken: boolean }
 
-/** Leaves out the end of the last line, where a power cut took it or its bytes never came to the card. */
+/** Splits the text into lines, without a last one that a power cut has torn. */
 function linesOf(text: string): Line[] {
   const pieces = text.split('\n')
   const whole = pieces.map(transactionIn)
@@ -99,11 +99,11 @@ function linesOf(text: string): Line[] {
 function isTorn(rest: readonly string[]): boolean {
   if (rest.some((piece) => piece.includes('\0'))) return true
   const lines = rest.filter((piece) => !isFormatLine(piece))
-  // Where nothing but the last line end is wrong, it was flipped.
+  // Only the last line end is wrong.
   return lines.length === 1 && !transactionIn(lines[0]!.slice(0, -1))
 }
 
-/** The checksum says that the line is one of ours. */
+/** Parses a line; undefined if its checksum is wrong. */
 function transactionIn(line: string): Transaction | undefined {
   return withoutChecksum(line) === undefined ? undefined : JSON.parse(line)
 }
@@ -119,7 +119,7 @@ function parsed(piece: string): Partial<Transaction> {
 
 const missing = 'a part of its state is missing'
 
-/** `n` counts the patches that were read of the run. */
+/** `n` counts the patches of the run that were read. */
 type ReadRun = { keys: Map<string, unknown>; n: number; damage: string | undefined; isDoubtful: boolean }
 
 class Reading {
@@ -142,7 +142,7 @@ class Reading {
     if (!isCopied) for (const run of this.#runs.values()) run.damage ??= missing
   }
 
-  /** The line may have been of any run, unless the count of the run says otherwise later. Where its labware may be can be read of it all the same. */
+  /** Skips a broken line, which may belong to any run until the counts show otherwise. Its possible places of labware are still used. */
   #passOver({ runs = {} }: Line): void {
     this.damage ??= 'a line is not as it was written'
     for (const run of this.#runs.values()) run.isDoubtful = true
@@ -192,7 +192,7 @@ export function nameOf(number: number): string {
   return `state-${String(number).padStart(6, '0')}.jsonl`
 }
 
-/** The names of the files there are, the newest first. */
+/** Lists the names of the files of states, the newest first. */
 export async function statesIn(folder: string): Promise<string[]> {
   const names = (await namesIn(folder)).filter((name) => /^state-\d{6,}\.jsonl$/.test(name))
   return names.sort((one, other) => numberIn(other) - numberIn(one))

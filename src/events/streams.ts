@@ -8,41 +8,41 @@ import type { Entry } from './log_batches.ts'
 import { writeFrame } from './log_reader.ts'
 import { Ring } from './ring.ts'
 
-/** The receiver of a stream: a socket, for example. */
+/** The receiver of a stream, such as a socket. */
 export interface Outlet {
-  /** False when it wants no more until it has drained. What is written is not changed afterwards. */
+  /** Returns false if no more should be written until it has drained. Written bytes do not change afterwards. */
   write(bytes: Buffer | string): boolean
-  /** Registers `call`, which the outlet calls each time it has drained. Called once. */
+  /** Registers the function that the outlet calls each time it has drained. Called once. */
   onDrain(call: () => void): void
-  /** Nothing more comes. `cut`: without waiting for what it has not taken. */
+  /** Ends the stream. `cut`: without waiting for unsent bytes. */
   end(how: 'ended' | 'cut'): void
 }
 
 type Subscribing = {
   outlet: Outlet
-  /** Goes on behind that sequence number; without it with what comes now. */
+  /** Continues after that sequence number; without it, with the next event. */
   after_seq?: number | undefined
   execution_id?: string | undefined
-  /** A `: ping` so often, so that nothing on the way takes the line for dead. */
+  /** The interval of `: ping`, which keeps proxies from closing the connection. */
   heartbeat_s?: number | undefined
 }
 
 interface Subscription {
-  /** Events it has lost because it was too slow. */
+  /** The number of events it has lost because it was too slow. */
   readonly dropped: number
-  /** Takes the subscriber out; its outlet is closed already. */
+  /** Removes the subscriber, whose outlet is closed already. */
   close(): void
-  /** Takes the subscriber out and ends its outlet. */
+  /** Removes the subscriber and ends its outlet. */
   end(): void
 }
 
 type StreamsOptions = {
   log: EventLog
   clock: Clock
-  /** Events that wait for a subscriber at most; then the oldest is dropped. */
+  /** The most events that wait for a subscriber; then the oldest is dropped. */
   queue: number
   subscribers: number
-  /** Receives what went wrong inside, in words. */
+  /** Logs an internal error. */
   warn(message: string): void
 }
 
@@ -50,18 +50,18 @@ export const usualHeartbeat_s = 15
 const stalled_ms = 60_000
 const tick_ms = 1000
 /**
- * The number of readers that are written to before others may have the event loop: a stop waits for so many, however many there are. It waits for all
- * of them where half a queue of events has come since the first of them was written to.
+ * The number of readers that are written to in one turn of the event loop. A stop waits for that many, however many readers there are; it waits for all
+ * of them if half a queue of events has come since the first of them was written to.
  */
 const mostAtOnce = 128
 
 export class Streams {
   #options: StreamsOptions
-  /** Keyed by execution; undefined is everything. There is none without a subscriber. */
+  /** Keyed by execution; undefined is the channel of all events. A channel exists while it has a subscriber. */
   readonly #channels = new Map<string | undefined, Channel>()
-  /** The readers whose turn in this round has not come yet: a round writes to each what it has not had. */
+  /** The readers that this round has not served yet. A round writes the missing events to each reader. */
   #unserved: Iterator<Reader, undefined> | undefined
-  /** The events that came before this round and since the one before it began, and those that came since this one began. */
+  /** The number of events between the beginnings of the last round and this one, and since this one began. */
   #came = { before: 0, since: 0 }
   #cancelTick: (() => void) | undefined
   #dropped = 0
@@ -78,7 +78,7 @@ export class Streams {
     return this.#all().length + this.#others
   }
 
-  /** Counts a stream of another kind among the subscribers until the answer is called. Throws as `mustHaveRoom`. */
+  /** Counts a stream of another kind among the subscribers until the returned function is called. Throws as `mustHaveRoom`. */
   enter(): () => void {
     this.mustHaveRoom()
     this.#others++
@@ -89,17 +89,17 @@ export class Streams {
     }
   }
 
-  /** Events that subscribers have lost, all together. */
+  /** The number of events that all subscribers have lost together. */
   get dropped(): number {
     return this.#dropped
   }
 
-  /** Sets the bound of subscribers; streams that are open stay. */
+  /** Sets the limit of subscribers; open streams stay. */
   allow(subscribers: number): void {
     this.#options = { ...this.#options, subscribers }
   }
 
-  /** Throws `overloaded` when there are as many subscribers as may be, and `stopping` after `close`. */
+  /** Throws `overloaded` at the limit of subscribers, and `stopping` after `close`. */
   mustHaveRoom(): void {
     const { subscribers } = this.#options
     if (this.#closed) throw new LabError('stopping', 'the service is stopping; ask again when it is back', { retry_after_s: 5 })
@@ -155,7 +155,7 @@ export class Streams {
 
   #publish(entries: readonly Entry[]): void {
     const isServing = this.#unserved !== undefined
-    // Readers whose turn has not come yet would lose what the new events push out. Half of the queue is for those who take what they are given in parts.
+    // Readers that were not served yet would lose the events that new ones displace. Half of the queue is left for readers that drain slowly.
     if (this.#came.before + this.#came.since + entries.length > this.#options.queue / 2) this.#serve(Number.POSITIVE_INFINITY)
     if (this.#channels.size === 0) return
     const common = this.#channels.get(undefined)
@@ -171,7 +171,7 @@ export class Streams {
     if (!isServing) this.#serveSome()
   }
 
-  /** Begins another round, if anything came since the one before began. */
+  /** Begins another round if events came since the last one began. */
   #beginRound(): void {
     this.#unserved = this.#came.since > 0 ? this.#eachReader() : undefined
     this.#came = { before: this.#came.since, since: 0 }
@@ -188,7 +188,7 @@ export class Streams {
     if (!this.#serve(mostAtOnce)) setImmediate(() => this.#serveSome())
   }
 
-  /** Writes to so many readers, in turn. Returns whether each has had everything. */
+  /** Writes to the next `most` readers. Returns whether all readers are served. */
   #serve(most: number): boolean {
     for (let served = 0; this.#unserved && served < most; served++) {
       const { value: reader } = this.#unserved.next()
@@ -198,7 +198,7 @@ export class Streams {
     return !this.#unserved
   }
 
-  /** Writes what waits for the reader, as long as it takes more. */
+  /** Writes the waiting frames of a reader until its outlet is full. */
   #pump(reader: Reader): void {
     try {
       this.#dropped += reader.pump()
@@ -214,7 +214,7 @@ export class Streams {
     release(reader.channel)
   }
 
-  /** From the log, at the reader's pace, until the ring has all that follows. */
+  /** Replays events from the log at the reader's pace, until the ring has all later ones. */
   async #replay(reader: Reader, after_seq: number, execution_id: string | undefined): Promise<void> {
     let through = after_seq
     reader.replaying = true
@@ -247,7 +247,7 @@ export class Streams {
     }
   }
 
-  /** Heartbeats, and the end of those that take nothing. */
+  /** Sends heartbeats, and ends streams whose outlets take nothing. */
   #tick(): void {
     for (const reader of this.#all()) {
       if (reader.isStalled) this.#end(reader, 'cut')
@@ -281,14 +281,14 @@ export class Streams {
 type Channel = { execution_id: string | undefined; ring: Ring; readers: Set<Reader> }
 
 /**
- * Returns the beginning of a stream. A new stream gets the id it begins behind, so that a client whose stream breaks off before the first
+ * Returns the beginning of a stream. A new stream gets the id that it begins after, so that a client whose stream breaks off before the first
  * event misses none.
  */
 function opening(behind: number | undefined): string {
   return `retry: 2000\n${behind === undefined ? '' : `id: ${behind}\n`}\n`
 }
 
-/** Frames that all have stay only for those who are on their way from the log. */
+/** Drops the frames that all readers have had, except for readers that still replay the log. */
 function release({ ring, readers }: Channel): void {
   let place = ring.head
   for (const reader of readers) {
@@ -333,12 +333,12 @@ class Reader {
     return true
   }
 
-  /** A comment, to be written before the next frame. Said once while it waits. */
+  /** Adds a comment before the next frame, once while it waits. */
   note(text: string): void {
     if (!this.#notes.includes(text)) this.#notes += text
   }
 
-  /** Writes notes and frames until there are none, or no more is wanted. Returns how many events were lost. */
+  /** Writes notes and frames until none is left or the outlet is full. Returns the number of lost events. */
   pump(): number {
     let lost = 0
     while (this.#blockedSince === undefined && !this.ended) {
@@ -350,7 +350,7 @@ class Reader {
     return lost
   }
 
-  /** Writes what comes from the log; resolves when more is wanted. */
+  /** Writes bytes from the log. Resolves when the outlet takes more. */
   async take(bytes: Buffer): Promise<void> {
     this.#write(bytes)
     while (this.#blockedSince !== undefined && !this.ended) await new Promise<void>((resolve) => (this.#onDrained = resolve))

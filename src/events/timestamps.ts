@@ -1,12 +1,12 @@
-// The time that an event gets: the wall clock's, but always later than the event before, whatever the wall clock does.
+// The timestamps of events: the wall clock's time, but always later than that of the previous event.
 
 import { existsSync } from 'node:fs'
 
-/** The clock on the wall: it jumps when somebody sets it, or when the network tells a board without a battery the time. */
+/** The wall clock. It jumps when somebody sets it, or when a board without a battery gets the time from the network. */
 export interface Wall {
   /** Microseconds since 1970. */
   now(): number
-  /** Whether it is kept in step with the network's time. */
+  /** Whether it is synchronized with the network's time. */
   inStep(): boolean
 }
 
@@ -18,23 +18,23 @@ export class Timestamps {
   readonly #wall: Wall
   #last: number
   #behind = 0
-  /** The wall clock when it was last asked (µs), and the monotonic clock then (ms). */
+  /** The wall clock at its last reading (µs), and the monotonic clock then (ms). */
   #asked = 0
   #askedAt = Number.NEGATIVE_INFINITY
   #isReported = false
   #reportAgainAt = Number.POSITIVE_INFINITY
 
-  /** `last` is that of the newest event in the log, in microseconds; 0 when there is none. */
+  /** `last` is the timestamp of the newest event in the log, in microseconds; 0 if there is none. */
   constructor(wall: Wall, last: number) {
     this.#wall = wall
     this.#last = last
   }
 
-  /** Whole microseconds; the seconds on the wire are these / 1e6. `now_ms` is monotonic: within a millisecond of it the wall clock is not asked again. */
+  /** Returns the next timestamp in whole microseconds. `now_ms` is monotonic: within a millisecond the wall clock is not read again. */
   next(now_ms: number): number {
     const since_ms = now_ms - this.#askedAt
     if (since_ms > 0 && since_ms < 1) {
-      // Both clocks run alike for so short a time, and each look at one costs as much as three sinks.
+      // Both clocks agree for so short a time, and reading the wall clock costs as much as three sinks.
       this.#last = Math.max(this.#asked + Math.floor(since_ms * 1000), this.#last + 1)
       return this.#last
     }
@@ -50,13 +50,13 @@ export class Timestamps {
     return this.#last
   }
 
-  /** Whether there may be something to say about the wall clock: see `complaint`. */
+  /** Whether `complaint` may have a sentence. */
   get isBehind(): boolean {
     return this.#behind > behind_us || this.#isReported
   }
 
   /**
-   * Returns a sentence about what is wrong with the wall clock since the last `next`; undefined if nothing is, or if that was reported
+   * Returns a sentence about a wall clock that was wrong since the last `next`; undefined if it is right, or if the fault was reported
    * already. While the clock is in step with the network and yet a day behind, the sentence is returned every hour: then the log was once
    * written in the future. `now_ms` is monotonic.
    */
@@ -77,7 +77,7 @@ export class Timestamps {
   }
 }
 
-/** Whether the next event will tell that the wall clock stands behind the newest, of `newest_us`. */
+/** Whether the wall clock is behind the newest event, of `newest_us`, so that the next event will report it. */
 export function isBehind(wall: Wall, newest_us: number): boolean {
   return newest_us - wall.now() > behind_us
 }

@@ -16,7 +16,7 @@ test('the workflow of the demo runs on the demo bench in every mode, once its po
   const workflow = workflows.get('seal-and-spin')!
   t.equal(
     refusalFor(workflow, 'LIVE', setup),
-    'workflow seal-and-spin cannot run in LIVE, only in PURE_SIM: arm-1 was not taught pad_1, pad_2, pad_3, pad_4, shaker_in, sealer_in, centrifuge_in, waste (Teach on the page, or benchd teachpoints import arm-1 FILE)',
+    'workflow seal-and-spin cannot run in LIVE, only in PURE_SIM: arm-1 was not taught pad_1, pad_2, pad_3, pad_4, shaker_in, sealer_in, centrifuge_in, waste (teach them: POST /api/teachpoints/bulk)',
   )
   await bench.teachpoints.importAll(demoTeachpoints, { overwrite: false })
   for (const mode of runModes) t.equal(refusalFor(workflow, mode, setup), undefined, mode)

@@ -32,7 +32,7 @@ export class Batches {
     this.#largest = largest
   }
 
-  /** Reads the events behind a number, as far as they are in the file now. A batch is good until the next one is asked for. */
+  /** Reads the events after a number that are in the file now. A batch is valid until the next one is requested. */
   async *after(seq: number): AsyncGenerator<Batch> {
     this.#clear()
     for await (const { bytes } of this.#log.read({ after_seq: seq }, 'lines')) {
@@ -47,7 +47,7 @@ export class Batches {
     if (this.#count > 0) yield* this.#take()
   }
 
-  /** Whether a line of the log of so many bytes goes into this batch. An event that is too large for a batch is one of its own. */
+  /** Whether a log line of that length fits into the batch. An event that is too large for a batch becomes a batch of its own. */
   #fits(length: number): boolean {
     return this.#count === 0 || (this.#count < mostEvents && this.#length + length - eventAt + overhead <= mostBytes)
   }
@@ -75,13 +75,13 @@ export class Batches {
   }
 
   #clear(): void {
-    // The buffer of one large event is not held for ever.
+    // Frees the buffer of a large event.
     if (this.#buffer.length > mostBytes) this.#buffer = Buffer.allocUnsafeSlow(mostBytes)
     this.#length = 0
     this.#count = 0
   }
 
-  /** Writes text, and makes room for so many bytes behind it. Only an event that is alone in its batch needs more room than there is. */
+  /** Writes text, and makes room for `behind` bytes after it. Only an event that is alone in its batch needs a larger buffer. */
   #write(text: string, behind = 0): void {
     const needed = this.#length + text.length + behind
     if (needed > this.#buffer.length) this.#buffer = Buffer.allocUnsafeSlow(needed)

@@ -1,17 +1,17 @@
-// The connection of the NATS client, with bounds on what a broker may have the client keep. Without them the client keeps a greeting that does not
-// end, and looks at all of it again with each piece; later it keeps a line or a message of any length, and answers to a broker that reads none.
+// The connection of the NATS client, with bounds on the memory that a broker can make it use. Without them the client keeps a greeting that does not
+// end, and scans all of it again with each piece. Later it keeps a line or a message of any length, and replies that the broker does not read.
 
 import type { Socket } from 'node:net'
 import { type ConnectionOptions, type NatsConnection, NatsConnectionImpl, setTransportFactory } from '@nats-io/transport-node'
 import { NodeTransport, nodeResolveHost } from '@nats-io/transport-node/lib/node_transport.js'
 
-/** Bytes of the largest message that is sent and taken, whatever the broker allows; its headers are among them. */
+/** Bytes of the largest message that is sent or accepted, with its headers, whatever the broker allows. */
 export const largestMessage = 8 * 1024 * 1024
-/** A greeting names the servers of a cluster, and is a few KiB long; every other line is shorter. The parser takes a microsecond for each byte of it. */
+/** Bytes of a greeting. It names the servers of a cluster in a few KiB; every other line is shorter. The parser needs a microsecond a byte. */
 const mostGreeting = 65_536
-/** The broker adds headers of its own to a message that it was asked for. */
+/** Bytes that the parser keeps: the broker adds headers to a requested message. */
 const mostKept = largestMessage + 65_536
-/** Before a broker has taken what was sent, a client says no more than a few frames. */
+/** Frames that may wait for a broker to read them; a client normally has a few. */
 const mostUntaken = 1000
 
 type Parser = NatsConnectionImpl['protocol']['parser']
@@ -20,7 +20,7 @@ class BoundedTransport extends NodeTransport {
   #parser: Parser | undefined
   #untaken = 0
 
-  /** The broker has let the client in: from now on it is bound by what the parser keeps. */
+  /** Called when the broker has accepted the client: from now on the parser's buffer is bounded. */
   letIn(parser: Parser): void {
     this.#parser = parser
   }
@@ -31,13 +31,13 @@ class BoundedTransport extends NodeTransport {
     return socket
   }
 
-  /** The client is done with the greeting, and has taken all listeners off. */
+  /** Called after the greeting, when the client has removed all listeners. */
   override setupHandlers(): void {
     super.setupHandlers()
     this.#bound(this.socket)
   }
 
-  /** Hands each piece to the parser. Where that does not understand it, the client would keep all that comes afterwards. */
+  /** Passes each piece to the parser. After a parser error the client would keep all further input, so the connection is ended. */
   override async *iterate(): AsyncGenerator<Uint8Array> {
     try {
       for await (const piece of super.iterate()) {

@@ -1,3 +1,3 @@
-// The name of the bucket at the broker that says who has which labware.
+// The name of the broker's bucket that stores the holder of each labware.
 
 export const custodyBucket = 'bd_custody'

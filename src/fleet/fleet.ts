@@ -1,5 +1,5 @@
-// A bench among many: keeps a connection to the broker of the lab for as long as the service runs. No event, no stop and no run ever waits
-// for that; whatever fails is reported in one sentence and tried again.
+// Keeps a connection to the broker of the lab for as long as the service runs. No event, stop or run ever waits for the broker;
+// failures are reported in one sentence and tried again.
 
 import type { FleetConfig } from '../config/fleet.ts'
 import { messageOf } from '../errors.ts'
@@ -16,16 +16,16 @@ export type FleetStatus = {
   lab: string
   name: string
   servers: string[]
-  /** `connected`: the broker has said how far it is. `foreign`: connected, but another box has this bench's name, so nothing is sent. */
+  /** `connected`: the position in the broker's stream is known. `foreign`: connected, but another computer uses this bench's name, so nothing is sent. */
   state: 'connected' | 'away' | 'foreign'
-  /** A sentence about what is wrong; null where all is well. */
+  /** A sentence about the failure; null without one. */
   failure: string | null
   epoch: string
   machine: string
-  /** Events that wait to be sent; null before the broker has said how far it is. */
+  /** Events that wait to be sent; null while the position in the broker's stream is unknown. */
   waiting: number | null
   lag_s: number
-  /** Since the service began. */
+  /** Events that were sent since the service began. */
   sent: number
   lost: number
 }
@@ -46,7 +46,7 @@ export type FleetOptions = {
 
 const firstAgain_ms = 500
 const longestAgain_ms = 30_000
-/** The log tells of a broker that is away once in so long. */
+/** The log reports an absent broker once in this time. */
 const tellAgain_ms = 3_600_000
 
 export class Fleet {
@@ -104,7 +104,7 @@ export class Fleet {
     return this.#presence.benches()
   }
 
-  /** Draws a new epoch, and goes on with whatever the broker has under this bench's name. Rejects with `storage`. */
+  /** Draws a new epoch, and continues after the messages that the broker has under this bench's name. Rejects with `storage`. */
   async newEpoch(): Promise<FleetStatus> {
     await this.#identity.renew()
     this.#link?.close()
@@ -131,7 +131,7 @@ export class Fleet {
     }
   }
 
-  /** Resolves with a sentence that says why the connection did not come about, or has ended. */
+  /** Connects and sends. Resolves with a sentence that says why the connection failed or ended. */
   async #connected(): Promise<string> {
     const { config } = this.#options
     const ended = new AbortController()
@@ -154,7 +154,7 @@ export class Fleet {
     }
   }
 
-  /** Waits with a part left to chance, so that the benches of a lab do not come back in the same moment. */
+  /** Waits with random jitter, so that the benches of a lab do not reconnect at the same moment. */
   async #pause(ms: number): Promise<void> {
     if (this.#closing.signal.aborted) return
     const now = new AbortController()

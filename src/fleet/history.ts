@@ -1,4 +1,4 @@
-// Compares the newest message that the broker has of this bench with the event log of this bench: whether it is the same history.
+// Compares the broker's newest message of this bench with the event log, to tell whether both have the same history.
 
 import type { EventLog } from '../events/log.ts'
 import type { Identity } from './identity.ts'
@@ -18,12 +18,12 @@ export const headerNames = {
 /** The broker holds messages of another history under the name of this bench. */
 export type Foreign = { epoch: string; machine: string }
 
-/** The number behind which this bench goes on, or who was here instead. */
+/** The number after which this bench continues to send, or the owner of the foreign history. */
 export type Standing = { after: number } | { foreign: Foreign }
 
 /**
- * Judges by the line with the number `To`: each event has a CRC over its number, its time and its content, so two boxes never have the same
- * line. A line that was removed since, or that a power cut took, is believed where the same computer sent it.
+ * Compares the log line with the number `To`: each event has a CRC over its number, its time and its content, so two computers never have the same
+ * line. If the line was removed since or lost in a power cut, a message from this same computer is trusted.
  */
 export async function standingAt(last: Last, mine: Identity, log: EventLog): Promise<Standing> {
   const [epoch, machine] = [last.header(headerNames.epoch), last.header(headerNames.machine)]
@@ -31,8 +31,8 @@ export async function standingAt(last: Last, mine: Identity, log: EventLog): Pro
   const crc = await log.crcOf(to)
   const isSame = crc === last.header(headerNames.to_crc)
   if (epoch === mine.epoch && (isSame || (crc === 'gone' && machine === mine.machine))) return { after: to }
-  // The first message of an epoch that was just drawn: on the same computer after a restore, elsewhere when a person says so.
+  // A new epoch may begin on the same computer after a restore; on another computer only when a person wants it.
   const mayBegin = epoch !== mine.epoch && !mine.isBegun && (machine === mine.machine || mine.isByPerson)
-  // Another data folder on this computer may lack a line of that number too, so that only the very line shows what needs not be sent again.
+  // Another data folder of this computer may also lack a line of that number, so only an equal line proves what was sent.
   return mayBegin ? { after: isSame ? to : 0 } : { foreign: { epoch, machine } }
 }

@@ -1,5 +1,5 @@
-// The identity of a bench in the lab: the epoch of its event log. A new one is drawn where no history is known, when the data folder is
-// made or a backup was restored, and when a person says that this bench is to go on after another one of its name.
+// The identity of a bench in the lab: the epoch of its event log. A new epoch is drawn when the data folder is
+// made, after a backup was restored, and when a person lets this bench continue after another one of its name.
 
 import { randomBytes } from 'node:crypto'
 import * as v from 'valibot'
@@ -11,7 +11,7 @@ const Content = v.strictObject({
   epoch: v.string(),
   /** Whether events were sent in this epoch. */
   is_begun: v.boolean(),
-  /** Whether a person has drawn it, who knows what was sent under the name of this bench before. */
+  /** Whether a person has drawn the epoch, knowing what was sent under the name of this bench before. */
   by_person: v.boolean(),
 })
 type Content = v.InferOutput<typeof Content>

@@ -1,5 +1,5 @@
 // The folder from which a lab's broker is set up: its configuration, its certificate, and a key for each client. `lab.json` says what is in it,
-// and all else can be made from it again, but for the secret keys.
+// and everything but the secret keys can be made from it again.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -71,8 +71,8 @@ export async function makeCertificate(folder: string, host: string): Promise<voi
 type NewLab = { name: string; host: string; port: number; store: string }
 
 /**
- * Makes a lab, or adds benches to the one that is there; keys that are there stay. Returns the benches that are new. Rejects with `storage`, and
- * with `invalid` for names that cannot be.
+ * Makes a lab, or adds benches to an existing one; existing keys stay. Returns the new benches. Rejects with `storage`, and
+ * with `invalid` for names that are not allowed.
  */
 export async function makeLab(
   folder: string,
@@ -98,12 +98,12 @@ export async function makeLab(
   return { lab, added }
 }
 
-/** How a client of the folder connects. */
+/** Returns the address and the credentials of a client of the folder. */
 export function placeIn(folder: string, lab: LabFile, client: 'reader' | 'admin'): Place {
   return { servers: [addressOf(lab)], name: client, credentials: join(folder, keyFile(client)), ca: join(folder, certificateFile) }
 }
 
-/** The setting of a bench. Its key and the certificate are copied into its folder. */
+/** Returns the `fleet` setting of a bench, for a key and a certificate that are copied into its folder. */
 function fleetOf(lab: LabFile, name: string): FleetConfig {
   const its = '/etc/benchd/fleet'
   return { servers: [addressOf(lab)], lab: lab.name, name, credentials: `${its}/${name}.seed`, ca: `${its}/cert.pem` }
@@ -119,7 +119,7 @@ async function writtenKey(folder: string, name: string): Promise<string> {
   return public_key
 }
 
-/** The configuration of the NATS server: TLS alone, and each client may do only what it has to. */
+/** Writes the configuration of the NATS server: TLS only, and the least rights for each client. */
 function brokerConfig({ name, port, store, benches, others }: LabFile, folder: string): string {
   const users = [
     ...Object.entries(benches).map(([bench, nkey]) => user(bench, nkey, mayBench(name, bench))),

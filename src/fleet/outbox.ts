@@ -1,5 +1,5 @@
-// Sends every event of the log to the broker, once and in order. The log is the queue, and the broker's newest message of this bench says how
-// far it is: there is no file with a position that could be wrong. Nothing here ever delays the log.
+// Sends every event of the log to the broker, once and in order. The log is the queue, and the broker's newest message of this bench is
+// the position: there is no file with a position that could be wrong. Nothing here ever delays the log.
 
 import type { Hub } from '../events/hub.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
@@ -8,7 +8,7 @@ import { type Foreign, headerNames, standingAt } from './history.ts'
 import type { Identity } from './identity.ts'
 import type { Link } from './wire.ts'
 
-/** The stream of all events of the broker. */
+/** The stream of the broker that holds the events of all benches. */
 export const eventStream = 'BD_EVT'
 
 export function eventSubject(lab: string, bench: string): string {
@@ -23,27 +23,27 @@ type OutboxOptions = {
   clock: Clock
 }
 
-/** The place of the next message: behind the event `after`, and behind the message at the place `expected` of the stream. */
+/** The place of the next message: after the event `after`, and after the message number `expected` of the stream. */
 type Position = { after: number; expected: number }
 
-/** Events are collected for so long before they are sent. */
+/** The time for which events are collected into a batch. */
 const collect_ms = 20
-/** While another box has the name of this bench, the broker is asked this often whether that is still so. */
+/** The interval of the check whether another computer still has the name of this bench. */
 const foreign_ms = 30_000
-/** The broker is asked anew so long after it has refused a message. */
+/** The pause after the broker has refused a message. */
 const refused_ms = 100
-/** Besides its payload a message has headers. */
+/** Room for the headers of a message. */
 const headerBytes = 1024
 
 export class Outbox {
   readonly #options: OutboxOptions
   readonly #stop: () => void
-  /** Undefined until the broker has said how far it is. */
+  /** The last event that the broker has; undefined until the broker was asked. */
   #after: number | undefined
   #foreign: Foreign | undefined
   #lost = 0
   #sent = 0
-  /** Since when, on the monotonic clock, there is something to send. */
+  /** The monotonic time since which there is something to send. */
   #waitingSince_ms: number | undefined
   #lostUntold = 0
   /** Whether events were shown since the log was last read. */
@@ -65,7 +65,7 @@ export class Outbox {
     return this.#after === undefined ? undefined : log.givenBetween(this.#after, log.shown.seq + 1)
   }
 
-  /** How long the oldest of them has been waiting. */
+  /** The time for which the oldest of them has been waiting. */
   get lag_s(): number {
     return this.#waitingSince_ms === undefined ? 0 : (this.#options.clock.now() - this.#waitingSince_ms) / 1000
   }
@@ -84,7 +84,7 @@ export class Outbox {
     this.#stop()
   }
 
-  /** Sends over this connection until the signal is aborted or something fails, which rejects. Calls when the broker has said how far it is. */
+  /** Sends over this connection until the signal is aborted; rejects with a failure. Calls `onAnswer` when the position at the broker is known. */
   async run(link: Link, ended: AbortSignal, onAnswer: () => void): Promise<void> {
     const { clock, hub } = this.#options
     const batches = new Batches(hub.log, link.max_payload - headerBytes)
@@ -102,7 +102,7 @@ export class Outbox {
     }
   }
 
-  /** Asks the broker how far it is. Undefined where its messages are not of this bench's history. */
+  /** Asks the broker for its newest message. Resolves with undefined if that is of another history. */
   async #position(link: Link): Promise<Position | undefined> {
     const { lab, bench, identity, hub } = this.#options
     const last = await link.last(eventStream, eventSubject(lab, bench))
@@ -117,7 +117,7 @@ export class Outbox {
     return { after: standing.after, expected: last?.seq ?? 0 }
   }
 
-  /** Sends from a position on, for as long as the broker has what was expected. */
+  /** Sends from a position on, until the broker has another newest message than expected. */
   async #sendAfter(position: Position, { link, batches, ended }: { link: Link; batches: Batches; ended: AbortSignal }): Promise<void> {
     while (!ended.aborted) {
       this.#isDue = false
@@ -135,7 +135,7 @@ export class Outbox {
     }
   }
 
-  /** Returns the position behind the batch; undefined where the broker did not take it, because it has other messages than were expected. */
+  /** Returns the position after the batch; undefined if the broker refused it, because its newest message is not the expected one. */
   async #send(batch: Batch, { after, expected }: Position, link: Link): Promise<Position | undefined> {
     const { lab, bench, identity, hub } = this.#options
     const { from, to, to_crc, count, payload } = batch
@@ -181,12 +181,12 @@ export class Outbox {
     hub.incident('OTHER', this.foreignSentence!, { stays: true })
   }
 
-  /** Names both boxes where another one has this bench's name. */
+  /** A sentence with both computers if another one uses this bench's name. */
   get foreignSentence(): string | undefined {
     if (!this.#foreign) return undefined
     const { bench, identity } = this.#options
     const { machine, epoch } = this.#foreign
     const theirs = `machine ${machine || 'unknown'} (epoch ${epoch || 'unknown'})`
-    return `the lab has events under the name ${bench} that are not in this bench's log: they are of ${theirs}, this is machine ${identity.machine} (epoch ${identity.epoch}). Nothing is sent. If the other one is switched off for good, go on here with benchd lab new-epoch; if not, give this bench another name in fleet.name`
+    return `the lab has events under the name ${bench} that are not in this bench's log: they are of ${theirs}, this is machine ${identity.machine} (epoch ${identity.epoch}). Nothing is sent. If the other one is switched off for good, run benchd lab new-epoch at a shell of this computer; if not, give this bench another name in fleet.name`
   }
 }

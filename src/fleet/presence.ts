@@ -1,5 +1,5 @@
-// Which benches of the lab are there: each writes its own entry at the broker every ten seconds, and everybody hears of it. The time since a
-// bench was heard is counted from the arrival, on the monotonic clock of who hears; no clock of another computer is compared.
+// The presence of the benches of a lab: each writes its entry at the broker every ten seconds, and all others receive it. The time since a
+// bench was heard is counted from the arrival on the receiver's monotonic clock; clocks of other computers are not compared.
 
 import * as v from 'valibot'
 import { messageOf } from '../errors.ts'
@@ -10,7 +10,7 @@ import type { Link } from './wire.ts'
 export const benchBucket = 'bd_bench'
 const bucketStream = `KV_${benchBucket}`
 
-/** A bench tells no more positions than that, so that its entry stays short. */
+/** The most positions in the entry of a bench, so that it stays short. */
 export const mostPositions = 32
 
 const Text = v.pipe(v.string(), v.maxLength(256))
@@ -29,34 +29,34 @@ const Entry = v.object({
   /** Incidents that nobody has acknowledged. */
   incidents: Count,
   /**
-   * The positions to which carriers bring labware and from which they take it, of all topologies of the bench. Benches of older versions tell
-   * none.
+   * The positions to which carriers bring labware and from which they take it, of all topologies of the bench. Older versions do not send
+   * them.
    */
   positions: v.optional(v.pipe(v.array(Text), v.maxLength(mostPositions)), []),
 })
 type Entry = v.InferOutput<typeof Entry>
 
-/** The members that the rest of the service fills in. */
+/** The part of an entry that other rooms of the service provide. */
 export type About = Omit<Entry, 'epoch' | 'machine'>
 
 /**
- * A bench as this one knows it. `silent`: not heard for 35 s or more. `unknown`: this bench has not listened for long enough to tell.
- * `heard_s` is null where it was not heard since this bench began to listen.
+ * A bench as seen by this one. `silent`: not heard for 35 s or more. `unknown`: this bench has not listened for long enough to tell.
+ * `heard_s` is null if no entry has arrived since this bench began to listen.
  */
 export type BenchPresence = Entry & { name: string; state: 'here' | 'silent' | 'unknown'; heard_s: number | null }
 
 const beat_ms = 10_000
-/** Three of these were missed. */
+/** The time after which a bench is `silent`: three entries were missed. */
 const silent_ms = 35_000
-/** A lab with more is not shown whole. */
+/** The most benches that are shown. */
 const mostBenches = 1000
 const longestEntry = 24_576
 const benchName = /^[\w-]{1,64}$/
 
-/** Anybody at the broker may send entries as fast as the network takes them, so only so many are parsed in each slice of time. */
+/** Entries that are parsed in each slice of time, since a client of the broker may send them as fast as the network allows. */
 const readAtOnce = 10
 const read_ms = 100
-/** Entries that wait to be parsed, one a name; beyond that a new name is passed over until its next entry. */
+/** Entries that wait to be parsed, one for each name. If there are more, a new name is skipped until its next entry. */
 const mostUnread = 200
 
 type PresenceOptions = {
@@ -71,7 +71,7 @@ export class Presence {
   /** The newest entry of each name that was not parsed yet. */
   readonly #unread = new Map<string, { payload: Uint8Array; heard_ms: number }>()
   #cancelReading: (() => void) | undefined
-  /** Since when the broker tells of the others; undefined while it is away. */
+  /** The time since which the broker sends the entries of others; undefined while it is away. */
   #listening_ms: number | undefined
   #failure: string | null = null
 
@@ -79,7 +79,7 @@ export class Presence {
     this.#options = options
   }
 
-  /** The reason why this bench could not be announced the last time. */
+  /** The error of the last announcement of this bench. */
   get failure(): string | null {
     return this.#failure
   }
@@ -98,7 +98,7 @@ export class Presence {
       .sort((one, other) => (one.name < other.name ? -1 : 1))
   }
 
-  /** Announces this bench, if it has a name, and listens to the others until the signal is aborted. Never rejects: what fails is tried again. */
+  /** Announces this bench, if it has a name, and listens to the others until the signal is aborted. Never rejects: failures are tried again. */
   async run(link: Link, ended: AbortSignal): Promise<void> {
     const { own, clock } = this.#options
     link.listen(subjectOf('*'), (subject, payload) => this.#hear(nameOf(subject), payload))
@@ -121,7 +121,7 @@ export class Presence {
     this.#unread.clear()
   }
 
-  /** Reads the entries that are there. When they were written, nobody knows. */
+  /** Reads the stored entries, whose age is unknown. */
   async #readAll(link: Link): Promise<void> {
     const names = (await link.subjects(bucketStream)).map(nameOf).filter((name) => benchName.test(name))
     for (const name of names.slice(0, mostBenches)) {
@@ -130,12 +130,12 @@ export class Presence {
     }
   }
 
-  /** Keeps the newest entry of a bench until its turn comes: here an entry costs as little as possible. */
+  /** Keeps the newest entry of a bench until it is parsed. Does no work here, since a flood of entries may arrive. */
   #hear(name: string, payload: Uint8Array): void {
     if (payload.length > longestEntry || !benchName.test(name)) return
     if (this.#unread.size >= mostUnread && !this.#unread.has(name)) return
     const { clock } = this.#options
-    // A copy: the payload is a part of a larger piece of what the broker sent, which it would keep in memory.
+    // A copy, because the payload is a view of a larger buffer and would keep all of it in memory.
     this.#unread.set(name, { payload: payload.slice(), heard_ms: clock.now() })
     this.#cancelReading ??= clock.after(read_ms, () => this.#readSome())
   }
@@ -166,7 +166,7 @@ function subjectOf(bench: string): string {
   return `$KV.${benchBucket}.${bench}`
 }
 
-/** Undefined for an entry that is none: any bench may have written it. */
+/** Parses an entry; undefined for an invalid one. */
 function entryOf(payload: Uint8Array): Entry | undefined {
   if (payload.length > longestEntry) return undefined
   try {

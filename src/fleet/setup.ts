@@ -1,4 +1,4 @@
-// Makes at the broker what the benches of a lab need there.
+// Makes the streams and buckets that the benches of a lab need at the broker.
 
 import { custodyBucket } from './custody_bucket.ts'
 import { eventStream } from './outbox.ts'
@@ -6,8 +6,8 @@ import { benchBucket } from './presence.ts'
 import { connectTo, type Place } from './wire.ts'
 
 /**
- * Makes the stream of events and the buckets of benches and of custody. One that is there is kept; a sentence is returned for each that an administrator
- * has set otherwise. Rejects with `disconnected`, and with `conflict` where the lab cannot work with what is there.
+ * Makes the stream of events and the buckets of benches and of custody. Existing ones are kept; a sentence is returned for each that an administrator
+ * has configured differently. Rejects with `disconnected`, and with `conflict` if the lab cannot use an existing one.
  */
 export async function setUp(place: Place): Promise<string[]> {
   const link = await connectTo(place)

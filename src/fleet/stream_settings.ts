@@ -1,19 +1,19 @@
-// How a stream that is at the broker already differs from the one that benchd would make.
+// Compares an existing stream of the broker with the one that benchd would make.
 
 /** The settings of a stream, as the broker names them. Durations are in nanoseconds. */
 export type Settings = { readonly [name: string]: unknown }
 
-/** Without these nothing can be sent to a stream, or nothing read from it. */
+/** Settings without which a stream cannot be written or read. */
 const needed: Settings = { allow_direct: true, no_ack: false, sealed: false }
 
-/** The broker takes these where benchd names nothing. */
+/** The broker's defaults for settings that benchd does not set. */
 const usual: Settings = {
   ...{ max_msgs: -1, max_bytes: -1, max_age: 0, max_msg_size: -1, max_msgs_per_subject: -1, max_consumers: -1 },
   ...{ duplicate_window: 120e9, retention: 'limits', discard: 'old', storage: 'file', num_replicas: 1 },
 }
 const durations = ['max_age', 'duplicate_window']
 
-/** `missing` are words for what the lab cannot do without, `other` for what an administrator may set as they like. */
+/** Returns the differences in words: `missing` prevents the lab from working, `other` is the choice of an administrator. */
 export function differences(wanted: Settings, found: Settings): { missing: string[]; other: string[] } {
   const subjects = [found.subjects ?? []].flat()
   const differing = (all: Settings) =>

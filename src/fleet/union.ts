@@ -1,5 +1,5 @@
-// Reads the events of all benches from the broker, each once and those of a bench in order, also where the broker was put back to an older copy
-// of its store. Events are distinguished by bench, epoch and sequence number, never by their place in the stream.
+// Reads the events of all benches from the broker, each once and those of a bench in order, also after the broker was restored from an older copy
+// of its store. Events are identified by bench, epoch and sequence number, never by their place in the stream.
 
 import { messageOf } from '../errors.ts'
 import { sleep, systemClock } from '../kit/clock.ts'
@@ -8,15 +8,15 @@ import { headerNames } from './history.ts'
 import { eventStream } from './outbox.ts'
 import { connectTo, type Link, type Place, type Stored } from './wire.ts'
 
-/** A line of the union begins so; its event follows, or `too_large` where the broker did not take it. */
+/** The beginning of a line of the union. The event follows, or `too_large` if the broker refused it. */
 const beginning = /^\{"bench":"([\w-]+)","epoch":"([\w-]*)","seq":(\d+),/
 
-/** Knows which events were read. */
+/** Keeps track of the events that were read. */
 export class Union {
-  /** The last number of each bench and epoch. */
+  /** The last sequence number of each bench and epoch. */
   readonly #reached = new Map<string, number>()
 
-  /** Takes note of a line that was read before. Returns whether it is one. */
+  /** Notes a line of an earlier output. Returns whether it is a line of the union. */
   resume(line: string): boolean {
     const [, bench, epoch, seq] = beginning.exec(line) ?? []
     if (seq === undefined || !line.endsWith('}')) return false
@@ -24,7 +24,7 @@ export class Union {
     return true
   }
 
-  /** Returns the lines of the message's events that are new. A line that is no event is left out: a bench may send what it likes. */
+  /** Returns the lines of the message's new events. Lines that are not events are left out, since a bench may send anything. */
   take({ subject, header, payload }: Stored): string[] {
     // Only the bench itself may send to its subject; a header could name another one.
     const bench = subject.split('.').at(-1) ?? ''
@@ -43,7 +43,7 @@ export class Union {
   }
 }
 
-/** The sequence number of a line of a message; undefined where it is no JSON of that form, or is nested too deep. */
+/** Returns the sequence number of a line; undefined if it is not JSON of that form, or nested too deep. */
 function numberOf(text: string): number | undefined {
   const [, seq] = /^\{"seq":(\d+),/.exec(text) ?? []
   if (seq === undefined) return undefined
@@ -56,9 +56,9 @@ function numberOf(text: string): number | undefined {
 
 type Reading = {
   union: Union
-  /** Whether to wait for new events at the end, and for a broker that is away. */
+  /** Whether to wait for new events, and for a broker that is away. */
   follow: boolean
-  /** Receives a sentence when the connection failed and is tried again. */
+  /** Called with a sentence before a failed connection is tried again. */
   say(sentence: string): void
   /** Ends the reading when it is aborted. */
   ended?: AbortSignal
@@ -70,7 +70,7 @@ type Reached = { seq: number; id: string; to_crc: string }
 const firstAgain_ms = 500
 const longestAgain_ms = 30_000
 
-/** Yields the new lines of a message at a time. Rejects with `disconnected` where it does not follow. */
+/** Yields the new lines of one message at a time. Without `follow`, rejects with `disconnected`. */
 export async function* linesOfLab(place: Place, { union, follow, say, ended }: Reading): AsyncGenerator<string[]> {
   let reached: Reached | undefined
   for (let again_ms = firstAgain_ms; !ended?.aborted; again_ms = Math.min(2 * again_ms, longestAgain_ms)) {
@@ -101,7 +101,7 @@ export async function* linesOfLab(place: Place, { union, follow, say, ended }: R
   }
 }
 
-/** Behind the message that was read last, if the broker still has it; else from the beginning: `Union` knows what was read. */
+/** Returns the place after the last message that was read; the first place if the broker no longer has that message. */
 async function beginningAt(link: Link, reached: Reached | undefined): Promise<number> {
   if (!reached) return 1
   const there = await link.at(eventStream, reached.seq)

@@ -1,4 +1,4 @@
-// The only file, but for the transport below it, that knows NATS: a connection to the broker of the lab, and what is sent and read over it.
+// The connection to the broker of the lab. Only this file and the transport below it know NATS.
 
 import {
   DeliverPolicy,
@@ -19,7 +19,7 @@ import { boundedConnect, largestMessage } from './bounded_transport.ts'
 import { differences } from './stream_settings.ts'
 
 export type Place = Pick<FleetConfig, 'servers' | 'credentials' | 'ca'> & {
-  /** The name of this client in the lists of the broker, and the first part of the addresses at which it gets answers. */
+  /** The name of this client at the broker, and the prefix of its reply subjects. */
   name: string
 }
 
@@ -28,7 +28,7 @@ export type Last = {
   /** The place of the message in the stream. */
   seq: number
   payload: Uint8Array
-  /** '' where it has no such header. */
+  /** Returns '' if there is no such header. */
   header(name: string): string
 }
 
@@ -36,13 +36,13 @@ type Message = {
   subject: string
   payload: Uint8Array
   headers: Record<string, string>
-  /** A second message with the same id is not taken while the broker remembers the first. */
+  /** The broker drops a second message with the same id while it remembers the first. */
   id: string
-  /** The place of the newest message of the subject, 0 for none; with another one there the message is refused. */
+  /** The expected place of the subject's newest message, 0 for none. If another one is there, the message is refused. */
   expected: number
 }
 
-/** The message has this place in the stream, or was refused because others are there than were expected. */
+/** The place of the message in the stream, or `refused` if the newest message is not the expected one. */
 type Published = { seq: number } | 'refused'
 
 /** A message of a stream, as a reader gets it. */
@@ -51,53 +51,53 @@ export type Stored = {
   subject: string
   payload: Uint8Array
   header(name: string): string
-  /** How many messages there were behind it when it was sent. */
+  /** The number of later messages when this one was sent. */
   behind: number
 }
 
 export type Link = {
   /** The server, as the configuration names it. */
   server: string
-  /** Bytes of a message with its headers. */
+  /** The broker's limit for a message with its headers, in bytes. */
   max_payload: number
   last(stream: string, subject: string): Promise<Last | undefined>
   publish(message: Message): Promise<Published>
-  /** Writes the newest message of a subject, whatever is there. */
+  /** Writes the newest message of a subject without a condition. */
   put(subject: string, payload: Uint8Array): Promise<void>
-  /** Takes the messages of a subject out of the stream. */
+  /** Removes the messages of a subject from the stream. */
   forget(stream: string, subject: string): Promise<void>
-  /** Calls with each message of the subjects that is sent from now on. */
+  /** Calls `hear` with each message of the subjects that is sent from now on. */
   listen(subjects: string, hear: (subject: string, payload: Uint8Array) => void): void
-  /** The subjects that a stream has messages of. */
+  /** Lists the subjects of a stream's messages. */
   subjects(stream: string): Promise<string[]>
-  /** The message at a place of the stream; undefined where there is none. */
+  /** Reads the message at a place of the stream; undefined if there is none. */
   at(stream: string, seq: number): Promise<Last | undefined>
-  /** Reads the stream from a place on, as new messages come; the broker keeps nothing for the reader. Rejects when the connection ends. */
+  /** Reads the stream from a place on and waits for new messages; the broker keeps no state for the reader. Rejects when the connection ends. */
   messages(stream: string, from: number): AsyncGenerator<Stored>
   /** The place of the newest message, 0 for none. */
   newest(stream: string): Promise<number>
   /**
-   * Makes the stream with these subjects unless it is there: then it is kept, and what an administrator has set otherwise is returned in words.
-   * Rejects with `conflict` where the lab cannot work with the stream that is there.
+   * Makes the stream with these subjects. An existing one is kept, and differences that an administrator has made are returned in words.
+   * Rejects with `conflict` if the lab cannot use the existing stream.
    */
   makeStream(stream: string, subjects: string[]): Promise<string[]>
-  /** Makes a bucket of keys with one value each, as other clients of NATS know them, as `makeStream` makes a stream. */
+  /** Makes a NATS key-value bucket with one value for each key, as `makeStream` makes a stream. */
   makeBucket(bucket: string): Promise<string[]>
   /** Resolves with a sentence when the connection has ended. */
   closed: Promise<string>
   close(): void
 }
 
-/** A server that is gone without a word is noticed after two of these. */
+/** The interval of pings; a vanished server is noticed after two of them. */
 const ping_ms = 3000
 const connect_ms = 5000
-/** A slow broker has so long for each answer. */
+/** The time limit for an answer of the broker. */
 const answer_ms = 10_000
-/** Messages that are asked for before the reader has taken those before them. */
+/** Messages that are requested ahead of the reader. */
 const mostAhead = 100
-/** The broker has another newest message of the subject than the sender expected. */
+/** NATS error: the newest message of the subject is not the one that the sender expected. */
 const wrongLast = 10_071
-/** The broker has no stream of that name. */
+/** NATS error: there is no stream of that name. */
 const noStream = 10_059
 
 /** Connects once, and does not connect again when the connection ends. Rejects with `disconnected` or `config`, and a sentence. */
@@ -143,7 +143,7 @@ export async function connectTo(place: Place): Promise<Link> {
         try {
           const options = { headers: written, msgID: id, expect: { lastSubjectSequence: expected }, timeout: answer_ms }
           const { seq, duplicate } = await client.publish(subject, payload, options)
-          // The broker has a message with this id, which need not be the same.
+          // The broker has a message with this id, whose content may differ.
           return duplicate ? 'refused' : { seq }
         } catch (error) {
           if (error instanceof JetStreamApiError && error.code === wrongLast) return 'refused'
@@ -173,7 +173,7 @@ export async function connectTo(place: Place): Promise<Link> {
   }
 }
 
-/** Makes a stream of that name, or returns in words how the one that is there differs. Rejects with `conflict` where the lab cannot use that one. */
+/** Makes a stream of that name, or returns in words how the existing one differs. Rejects with `conflict` if the lab cannot use that one. */
 async function keptOrMade(streams: JetStreamManager, place: Place, { name, ...rules }: Partial<StreamConfig> & { name: string }) {
   const wanted = { name, storage: StorageType.File, ...rules }
   const { config } = await streams.streams.info(name).catch((error: unknown) => {
@@ -184,11 +184,11 @@ async function keptOrMade(streams: JetStreamManager, place: Place, { name, ...ru
   if (missing.length === 0) return other
   throw new LabError(
     'conflict',
-    `${named(place)} has a stream ${name} that the lab cannot use: ${missing.join(', ')}. Change it there, then: benchd lab setup`,
+    `${named(place)} has a stream ${name} that the lab cannot use: ${missing.join(', ')}. Change the stream at the broker, then run benchd lab setup at a shell`,
   )
 }
 
-/** A key pair for a client: the broker knows the public part, the secret one stays with the client. */
+/** Makes a key pair for a client. The broker gets the public part; the secret stays with the client. */
 export function newKey(): { secret: string; public_key: string } {
   const pair = nkeys.createUser()
   return { secret: new TextDecoder().decode(pair.getSeed()), public_key: pair.getPublicKey() }
@@ -203,7 +203,7 @@ async function open(place: Place): Promise<NatsConnection> {
     return await boundedConnect({
       servers,
       name,
-      // Other benches may not listen to the answers.
+      // A prefix of its own, so that other benches cannot read the replies.
       inboxPrefix: `_INBOX_${name}`,
       tls: servers.some((server) => server.startsWith('tls:')) ? { ...(certificate && { ca: certificate }) } : null,
       ...(authenticator && { authenticator }),
@@ -218,7 +218,7 @@ async function open(place: Place): Promise<NatsConnection> {
   }
 }
 
-/** An nkey seed as `benchd lab init` writes it, or the credentials file of a NATS account: a token, which may expire, and its seed. */
+/** Reads an nkey seed as `benchd lab init` writes it, or the credentials file of a NATS account: a token, which may expire, and its seed. */
 function authenticatorOf(secret: string, { credentials }: Place) {
   const [seed] = /\bSU[A-Z2-7]{56}\b/.exec(secret) ?? []
   const [token] = /\beyJ[\w-]*\.[\w-]+\.[\w-]+/.exec(secret) ?? []
@@ -228,7 +228,7 @@ function authenticatorOf(secret: string, { credentials }: Place) {
   return token ? jwtAuthenticator(token, bytes) : nkeyAuthenticator(bytes)
 }
 
-/** Whether the check sum of a seed is right: what the client makes of a wrong one is found out while it connects. */
+/** Whether the checksum of a seed is right, which the client would find out only while it connects. */
 function isSeed(seed: string): boolean {
   try {
     nkeys.fromSeed(new TextEncoder().encode(seed))
@@ -238,7 +238,7 @@ function isSeed(seed: string): boolean {
   }
 }
 
-/** Sentences for errors of the client: the first whose pattern is found in the words of the error or of its cause. */
+/** Sentences for errors of the NATS client: the first whose pattern matches the message of the error or of its cause. */
 const sentences: readonly (readonly [RegExp, (broker: string, place: Place, found: RegExpExecArray) => string])[] = [
   [
     /authoriz|authenticat|credential|nkey/i,
@@ -246,7 +246,10 @@ const sentences: readonly (readonly [RegExp, (broker: string, place: Place, foun
       `${broker} refuses ${credentials === undefined ? 'a bench without credentials: name their file in fleet.credentials' : `the credentials in ${credentials}: they have ended, or it does not know them. Put the right ones there; they are tried without a restart`}`,
   ],
   [/permission/i, (broker) => `${broker} does not let this client do that: see that fleet.lab and fleet.name are those of its credentials`],
-  [/no responders|jetstream is not enabled|stream not found/i, (broker) => `${broker} has no stream for the lab yet: benchd lab setup`],
+  [
+    /no responders|jetstream is not enabled|stream not found/i,
+    (broker) => `${broker} has no stream for the lab yet; make it at a shell: benchd lab setup`,
+  ],
   [
     /insufficient (storage )?resources|maximum bytes|no space|resource limits/i,
     (broker) => `${broker} has no room left: free some space on its disk`,

@@ -1,6 +1,6 @@
-// A crowd of clients that come at once, each with a TLS handshake or a request, must not keep out the client that comes next with a stop.
-// The kernel keeps new connections in the order in which they came, and Node takes one in each turn of the event loop. So all of them are
-// taken first, which is cheap, and then handed to the server a few in each turn: mostly the newest, which waits for nobody, and now and then the
+// A crowd of simultaneous clients, each with a TLS handshake or a request, must not delay a later client with a stop.
+// The kernel queues new connections, and Node accepts one in each turn of the event loop. So all of them are
+// accepted first, which is cheap, and then passed to the server a few in each turn: mostly the newest, and sometimes the
 // oldest, so that none waits for ever.
 
 import type { Server } from 'node:http'
@@ -10,42 +10,42 @@ import type { Clock } from '../kit/clock.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import { peerOf } from './connections.ts'
 
-type Options = { limits: () => Pick<Limits, 'connections'>; refusals: Refusals; clock: Clock; isTls: boolean }
+type ArrivalsOptions = { limits: () => Pick<Limits, 'connections'>; refusals: Refusals; clock: Clock; isTls: boolean }
 
 /**
- * TLS connections that may shake hands, or send their first request, at the same time. A silent one counts for `hello_ms` only: the pair allows
- * 800 handshakes a second, about as many as a Raspberry Pi computes. A crowd that comes back at once must not use up the turns of others.
+ * TLS connections that may do their handshake or send their first request at the same time. A silent one counts for `hello_ms` only: the pair allows
+ * 800 handshakes a second, about as many as a Raspberry Pi can compute. A crowd that reconnects at once must not use up the turns of others.
  */
 const mostHandshakes = 16
 const hello_ms = 20
-/** While connections still come, one is handed over this often all the same. */
+/** The interval at which a connection is passed on while others still arrive. */
 const patience_ms = 10
-/** The oldest waiting connection is handed over once in this number of times. */
+/** Each n-th connection that is passed on is the oldest. */
 const oldestOf = 3
-/** At most this many are handed over in one turn of the event loop. Where answers make the turns long, connections come faster than one a turn. */
+/** The most connections that are passed on in one turn of the event loop. With long turns, more than one arrives in each. */
 const mostInATurn = 16
 /**
- * The longest turn after a handing over that is usual. In a longer turn those connections sent much, and Node accepted one connection. Then
- * fewer are handed over, and those that still come are accepted for as long as it took.
+ * The longest usual turn after connections were passed on. In a longer turn they sent much, while Node accepted only one connection. Then
+ * fewer are passed on, and new ones are accepted for as long as that turn took.
  */
 const longTurn_ms = 20
-/** This number is handed over in any turn; beyond it only connections that ask little, in order, so that none is overtaken again and again. */
+/** The number that is passed on in any turn; beyond it only small ones are, in order, so that none is overtaken again and again. */
 const fewInATurn = 4
-/** A connection that has sent so much before its turn costs as much as many others: one that asks less goes first, as a stop does. */
+/** The bytes up to which a connection is small. Larger ones cost as much as many others, so small ones, such as a stop, go first. */
 const little_bytes = 4096
-/** Node reads no more of a connection that nobody reads. */
+/** The bytes that Node reads of a connection without a reader. */
 const largestRead_bytes = 64 * 1024
-/** Bytes that all waiting connections together may have sent. Of each Node reads up to 64 KiB. */
+/** The most bytes that all waiting connections together may have sent. */
 const mostWaiting_bytes = 8 * 2 ** 20
-/** Twice as many connections may wait as may be open: a client whose connection is closed only comes again. */
+/** The factor by which more connections may wait than may be open, since a client whose connection is closed only reconnects. */
 const overshoot = 2
 
 /**
- * Puts a queue before everything that handles new connections of a server that does not listen yet. Addresses take turns. Of one address the
- * newest connection that asks little goes first, else the newest, and every third time the oldest. When too many wait, the oldest of the address with the most is closed.
- * Bytes that a client sends while its connection waits are kept.
+ * Puts a queue before all handlers of new connections of a server that does not listen yet. Addresses take turns. Of an address, the
+ * newest small connection goes first, else the newest, and every third time the oldest. If too many wait, the oldest of the address with the most is closed.
+ * Bytes that arrive during the wait are kept.
  */
-export function queueArrivals(server: Server, { limits, refusals, clock, isTls }: Options): void {
+export function queueArrivals(server: Server, { limits, refusals, clock, isTls }: ArrivalsOptions): void {
   const handlers = server.listeners('connection')
   server.removeAllListeners('connection')
   const waiting = new Waiting()
@@ -53,13 +53,13 @@ export function queueArrivals(server: Server, { limits, refusals, clock, isTls }
   let cameInThisTurn = false
   let handedOver = 0
   let scheduledAt = 0
-  /** Whether connections were handed over in the turn before, and how long the turn after the last of them took. */
+  /** Whether connections were passed on in the last turn, and how long the turn after the last of them took. */
   let hasHandedOver = false
   let turn_ms = 0
   let handedOverAt = Number.NEGATIVE_INFINITY
 
   const mostAtOnce = isTls ? mostHandshakes : Number.POSITIVE_INFINITY
-  /** Peers that were handed over and have not sent a request since. */
+  /** Peers that were passed on and have not sent a request since. */
   const silent = new Set<string>()
 
   const schedule = () => {
@@ -97,7 +97,7 @@ export function queueArrivals(server: Server, { limits, refusals, clock, isTls }
   const handOverOne = (which: Which) => {
     let socket = waiting.takeNext(which)
     for (; socket && hasHungUp(socket, isTls); socket = waiting.takeNext('newest little')) socket.destroy()
-    // The server's closing could not end a connection that was not handed over yet.
+    // A closing server does not know connections that were not passed on yet.
     if (!server.listening) socket?.destroy()
     else if (socket) {
       const peer = peerOf(socket)
@@ -127,8 +127,8 @@ export function queueArrivals(server: Server, { limits, refusals, clock, isTls }
 }
 
 /**
- * Whether the client has ended the connection without a request that could still be answered. Node tells the end only to a reader of the
- * stream, and nothing public shows it before. If Node renames this member, such a connection is handed over in vain.
+ * Whether the client has ended the connection without a request that could still be answered. Node reports the end only to a reader of the
+ * stream, and no public member shows it before. If Node renames this one, such a connection is passed on in vain.
  */
 function hasHungUp(socket: Socket & { _readableState?: { ended?: boolean } }, isTls: boolean): boolean {
   return socket._readableState?.ended === true && (isTls || socket.readableLength === 0)
@@ -145,7 +145,7 @@ function asksLittle({ readableLength }: Socket): boolean {
   return readableLength > 0 && readableLength <= little_bytes
 }
 
-/** Connections by address, the newest last. An address without any is not in the map. */
+/** The waiting connections by address, the newest last. The map has only addresses with connections. */
 class Waiting {
   readonly #byAddress = new Map<string, Socket[]>()
   size = 0
@@ -160,13 +160,13 @@ class Waiting {
     socket.on('close', () => this.#remove(address, this.#byAddress.get(address)?.lastIndexOf(socket) ?? -1))
   }
 
-  /** Whether there is one that asks little. */
+  /** Whether there is a small one. */
   get hasLittle(): boolean {
     for (const sockets of this.#byAddress.values()) if (sockets.some(asksLittle)) return true
     return false
   }
 
-  /** Takes a connection of the address whose last turn is longest ago; the newest of it where none asks little. */
+  /** Takes a connection of the address whose last turn is longest ago; its newest one if none is small. */
   takeNext(which: Which): Socket | undefined {
     for (const [address, sockets] of this.#byAddress) {
       const at = indexOf[which](sockets)
@@ -178,7 +178,7 @@ class Waiting {
     return undefined
   }
 
-  /** Takes those that have sent most, until the others have sent no more than so many bytes together. */
+  /** Takes those that have sent most, until the others have sent at most that many bytes together. */
   takeBeyond(most_bytes: number): Socket[] {
     if (this.size * largestRead_bytes <= most_bytes) return []
     const all = [...this.#byAddress.values()].flat()
@@ -195,7 +195,7 @@ class Waiting {
     return taken
   }
 
-  /** Takes a connection of the address that has most. */
+  /** Takes the oldest connection of the address with the most. */
   takeOldest(): Socket | undefined {
     const [most] = [...this.#byAddress].toSorted(([, a], [, b]) => b.length - a.length)
     return most && this.#remove(most[0], 0)

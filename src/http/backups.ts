@@ -1,4 +1,4 @@
-// Backups of the configuration and the state: made, listed, fetched, thrown away. Putting one back needs a service that has ended:
+// The routes of backups. A restore needs an ended service:
 // `benchd restore`.
 
 import * as v from 'valibot'
@@ -9,7 +9,6 @@ import { json, type Route, routesOf } from './contract.ts'
 import { type Pacing, pacedBody } from './paced_body.ts'
 import { apiVersion } from './version.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { backups: Backups } & Pacing
 
 const route = routesOf<Rooms>('system')

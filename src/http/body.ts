@@ -1,4 +1,4 @@
-// Reading a body: nothing but JSON, no more than may be, as UTF-8 that is right.
+// Reads the bodies of requests: JSON within a size limit, in valid UTF-8.
 
 import { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
@@ -17,32 +17,32 @@ export const usualLimit = 256 * 1024
 
 const nothing = new Uint8Array()
 
-/** A body up to this size is read in any case; all larger ones together have a bound. */
+/** The size up to which a body is always read; larger ones share a bound. */
 const small_bytes = 16 * 1024
 const mib = 1024 * 1024
 
 type Body = {
   bytes: Uint8Array
-  /** To be called once when nothing needs the bytes any more. */
+  /** Call it once, when the bytes are no longer needed. */
   release(): void
 }
 
 /** Reads the bodies of all requests. */
 export class BodyReader {
   readonly #lab: Rooms
-  /** Bytes of bodies that are being read or in use; of a large body all that its request announced. */
+  /** The bytes of bodies in use; of a large body, its announced length. */
   #held = 0
 
   constructor(rooms: Rooms) {
     this.#lab = rooms
   }
 
-  /** Bytes of bodies that are held now. */
+  /** The bytes of bodies that are held now. */
   get held(): number {
     return this.#held
   }
 
-  /** The bytes of the body, none when there is none. Throws `media_type`, `too_large`, `overloaded`, `invalid`. */
+  /** Reads the body, empty if there is none. Throws `media_type`, `too_large`, `overloaded`, `invalid`. */
   async read(c: Exchange, limit: number): Promise<Body> {
     const type = c.req.header('content-type')
     const length = Number(c.req.header('content-length')) || 0
@@ -52,7 +52,7 @@ export class BodyReader {
     if (length > limit) throw tooLarge(limit)
     const stream = streamOf(c, chunked || length > 0)
     if (!stream) return { bytes: nothing, release() {} }
-    // A body that cannot fit is refused before it is read.
+    // Refuses a body that does not fit before it is read.
     if (chunked || length > small_bytes) this.#mustHaveRoom(length)
     return this.#readAtMost(stream, { type, limit, announced: length > small_bytes ? length : 0 })
   }
@@ -86,7 +86,7 @@ export class BodyReader {
     }
   }
 
-  /** Throws `overloaded` unless so many bytes more are within the bound. */
+  /** Throws `overloaded` unless that many more bytes are within the bound. */
   #mustHaveRoom(more: number): void {
     const { bodies_mib } = this.#lab.config.limits
     if (this.#held + more <= bodies_mib * mib) return
@@ -99,7 +99,7 @@ export class BodyReader {
   }
 }
 
-/** Node's own stream of the request where there is one: a web stream made of it costs more than everything else about a small request. */
+/** Returns Node's stream of the request if there is one, because a web stream costs more than the rest of a small request. */
 function streamOf(c: Exchange, isAnnounced: boolean): Readable | null {
   const { incoming } = (c.env ?? {}) as { incoming?: unknown }
   if (incoming instanceof IncomingMessage) return isAnnounced ? incoming : null
@@ -108,8 +108,8 @@ function streamOf(c: Exchange, isAnnounced: boolean): Readable | null {
 }
 
 /**
- * The whole of a stream. Rejects with what `take` throws for a piece; the stream stays open then, so that the refusal of a body that is too
- * large still goes out over its connection. By events, not by iteration, which costs three times as much for a small body.
+ * Reads a whole stream. Rejects with the error of `take` for a piece; the stream stays open then, so that the refusal of a body that is too
+ * large can be sent over its connection. Uses events, because iteration costs three times as much for a small body.
  */
 function piecesOf(body: Readable, take: (piece: Uint8Array) => void): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
@@ -129,7 +129,7 @@ function piecesOf(body: Readable, take: (piece: Uint8Array) => void): Promise<Ui
       if (!body.readableEnded) reject(body.errored ?? new Error('the client is gone'))
     }
     body.on('error', onGone).on('close', onGone)
-    // The client was gone before anybody listened.
+    // The client was gone before this listened.
     if (body.destroyed) onGone()
   })
 }

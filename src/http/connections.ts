@@ -1,5 +1,5 @@
-// The connections of one server: how many there may be, which of them gives up its place for a new one, and how long an answer may wait
-// for its client. A connection is protected while a request of a valid key is handled on it; every other one can be replaced.
+// The connections of one server: their number, which one is closed for a new one, and how long an answer may wait
+// for its client. A connection is protected while it handles a request with a valid key; others can be replaced.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -17,33 +17,33 @@ type ConnectionLimits = Pick<
   'connections' | 'connections_per_address' | 'requests_per_connection' | 'requests_mib' | 'answer_s' | 'answers_mib' | 'untaken_per_key'
 >
 
-type Options = { limits: () => ConnectionLimits; refusals: Refusals; clock: Clock }
+type ConnectionsOptions = { limits: () => ConnectionLimits; refusals: Refusals; clock: Clock }
 
-/** A client has this long to send its request, or to finish its handshake, before a newer connection may take its place. */
+/** The time for a client to send its request or finish its handshake before a newer connection may replace it. */
 const grace_ms = 1000
-/** Until then there may be this many times as many connections as configured. */
+/** The factor by which connections in their first second may exceed the configured number. */
 const overshoot = 2
 /**
- * Below that bound connections are closed no faster than this. A client that is cut off comes back at once, and its TLS handshake costs far
+ * The rate of closing connections below that bound. A client that is cut off reconnects at once, and its TLS handshake costs far
  * more than the place that it held.
  */
 const closings = { burst: 8, perSecond: 40 }
-/** Connections that could not be closed yet are looked at again after so long. */
+/** The delay until connections that could not be closed yet are checked again. */
 const closeAgain_ms = 100
-/** Returns that are not taken yet are added up this often at most. */
+/** The shortest interval of the sums of untaken answers. */
 const addUpEvery_ms = 100
 const mib = 1024 * 1024
-/** An estimate of the memory of a request beside its texts: of Node's objects for it, and of those for each header. */
+/** The estimated bytes of a request without its texts: Node's objects for it and its headers. */
 const request_bytes = 4096
 const header_bytes = 100
 
 type Connection = {
-  /** The socket that is destroyed: under TLS the TCP socket below. */
+  /** The socket to destroy: under TLS the TCP socket below. */
   readonly socket: Socket
   readonly address: string
-  /** When it came, or was last protected; on the clock. */
+  /** The time at which it arrived, or was last protected; on the clock. */
   since: number
-  /** Requests that are not answered to the last byte, with an estimate of their bytes. */
+  /** Requests that are not completely answered, with their estimated bytes. */
   readonly unfinished: Map<ServerResponse, number>
   /** The requests among them that protect the connection, with their keys; a stop has none here. */
   readonly protecting: Map<ServerResponse, string | undefined>
@@ -55,44 +55,44 @@ type Connection = {
 const bySocket = new WeakMap<Socket, { connection: Connection; connections: Connections }>()
 
 /**
- * Keeps the connection of a request open, whoever else wants a place, until the request is answered. Throws `overloaded` when the clients of
- * the key leave too many large answers untaken; without a `key_id`, as for a stop, never.
+ * Protects the connection of a request until the request is answered. Throws `overloaded` if the clients of
+ * the key leave too many large answers unread; without a `key_id`, as for a stop, never.
  */
 export function protectConnection(request: IncomingMessage | undefined, response: ServerResponse | undefined, key_id?: string): void {
   const found = request && bySocket.get(request.socket)
   if (found && response) found.connections.protect(found.connection, response, key_id)
 }
 
-/** Names a client by address and port: the same for a TLS socket and for the TCP socket below it. */
+/** Names a client by address and port, equal for a TLS socket and the TCP socket below it. */
 export function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
 /**
- * Ends the connection of a request that was answered before its chunked body had come: Node would read the rest for nobody, chunk by chunk, and
- * there may be no end of it. What came together with the head is parsed by now, also a request behind it.
+ * Ends the connection of a request that was answered before its chunked body had arrived: Node would read the rest in vain, and
+ * it may be endless. Bytes that arrived with the head are parsed by now, also a following request.
  */
 function endUnread({ complete, socket }: IncomingMessage): void {
   if (!complete) socket.destroySoon()
 }
 
 export class Connections {
-  readonly #options: Options
+  readonly #options: ConnectionsOptions
   readonly #all = new Set<Connection>()
-  /** Unprotected ones by address, the longest unprotected first. An address without any is not in the map. */
+  /** Unprotected connections by address, the longest unprotected first. The map has only addresses with connections. */
   readonly #replaceable = new Map<string, Set<Connection>>()
-  /** Keyed by the client's address and port. */
+  /** Keyed by address and port of the client. */
   readonly #byPeer = new Map<string, Connection>()
   readonly #closings: TokenBuckets
   readonly #untaken: UntakenAnswers
   readonly #turns: RequestTurns
-  /** An estimate of the memory of all requests that are not answered. */
+  /** The estimated bytes of all unanswered requests. */
   #unfinished_bytes = 0
   #trimsLater = false
   #addedUpAt = 0
 
   /** Watches every connection of a server that does not listen yet. */
-  constructor(server: Server, options: Options) {
+  constructor(server: Server, options: ConnectionsOptions) {
     this.#options = options
     this.#untaken = new UntakenAnswers(options)
     this.#turns = new RequestTurns(options.clock)
@@ -106,12 +106,12 @@ export class Connections {
     return this.#all.size
   }
 
-  /** Whether requests can come over this socket: false for one that is still in its TLS handshake. */
+  /** Whether requests can come over this socket; false during its TLS handshake. */
   knows(socket: Socket): boolean {
     return bySocket.has(socket)
   }
 
-  /** Takes a request in. False when its connection is closed for sending too many at once. */
+  /** Registers a request. Returns false if its connection is closed because it sent too many at once. */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request
     const connection = bySocket.get(socket)?.connection
@@ -136,10 +136,10 @@ export class Connections {
   }
 
   /**
-   * Calls `handle` once the earlier requests of the same connection are answered, or gone: answers go out in that order anyway, and a client
-   * that sends eight requests at once gets no more turns of the event loop than others. Many connections that ask for large answers share
-   * each turn of the event loop with everybody else. Refuses the request where all that are unanswered take too much memory. A request that
-   * `passes`, as the stop of somebody who may stop, is neither refused nor waits.
+   * Calls `handle` when the earlier requests of the connection are answered or gone. Answers are sent in that order anyway, and a client
+   * that sends eight requests at once gets no more turns of the event loop than others. Many connections with large answers share
+   * each turn with all others. Refuses the request if all unanswered ones take too much memory. A request that
+   * `passes`, such as an authorized stop, is never refused and does not wait.
    */
   inTurn(request: IncomingMessage, response: ServerResponse, handle: () => void, passes: () => boolean): void {
     const { socket } = request
@@ -149,7 +149,7 @@ export class Connections {
     else this.#turns.take(connection.line, { socket, response, handle }, passes)
   }
 
-  /** Refuses a request when its turn comes. What it brought is forgotten at once. The connection is closed unless `keepsAlive`. */
+  /** Refuses a request when its turn comes, and forgets its content at once. Closes the connection unless `keepsAlive`. */
   refuseInTurn(request: IncomingMessage, response: ServerResponse, error: LabError, { keepsAlive = false } = {}): void {
     const { socket } = request
     const connection = bySocket.get(socket)?.connection
@@ -209,7 +209,7 @@ export class Connections {
     this.#trim([address])
   }
 
-  /** Requests name the TLS socket, places are held by the TCP socket below. */
+  /** Registers the TLS socket, which requests have, for the connection, which has the TCP socket. */
   #addSecured(socket: Socket): void {
     const connection = this.#byPeer.get(peerOf(socket))
     if (connection) bySocket.set(socket, { connection, connections: this })
@@ -228,8 +228,8 @@ export class Connections {
   }
 
   /**
-   * Closes connections until there are as many as may be. Unless there are far too many, those in their first second go later, and all of
-   * them go one after another.
+   * Closes connections until the limit is met. Unless there are far too many, those in their first second are closed later, and all of
+   * them at a limited rate.
    */
   #trim(addresses: Iterable<string>): void {
     let isOver = this.#trimAll()
@@ -243,7 +243,7 @@ export class Connections {
     this.#trim([...this.#replaceable.keys()])
   }
 
-  /** Whether there are still too many, since those that may go cannot be closed yet. */
+  /** Trims all connections. Returns whether there are still too many, because none can be closed yet. */
   #trimAll(): boolean {
     const { connections } = this.#options.limits()
     while (this.#all.size > connections) {
@@ -274,8 +274,8 @@ export class Connections {
   }
 
   /**
-   * The oldest of the address that has most. Where that is the newest connection of all, one that is protected and whose answers only wait
-   * for their client goes before it. Undefined when each is protected.
+   * Returns the oldest connection of the address with the most. If that is the newest of all, a protected one whose answers only wait
+   * for their client is preferred. Undefined if all are protected.
    */
   #mostReplaceable(): Connection | undefined {
     let most: Set<Connection> | undefined
@@ -288,7 +288,7 @@ export class Connections {
     return waiting ?? (most && first(most))
   }
 
-  /** The answer is complete, and its client has to take it now. */
+  /** Called when an answer is complete, and its client has to take it in time. */
   #answered(connection: Connection, response: ServerResponse, socket: Socket): void {
     if (socket.writableLength === 0) return
     const key_id = connection.protecting.get(response)
@@ -302,7 +302,7 @@ export class Connections {
     connection.unfinished.delete(response)
     this.#untaken.taken(response)
     this.#turns.ended(connection.line, response)
-    // Without another request Node has set the timer of an idle connection just now.
+    // Without another request Node has just set the timer of an idle connection.
     if (connection.isTimed && connection.unfinished.size > 0) socket.setTimeout(0)
     connection.isTimed = false
     if (connection.protecting.delete(response) && connection.protecting.size === 0 && this.#all.has(connection)) {
@@ -317,7 +317,7 @@ export class Connections {
     this.#close(connection, 'answer_s', `${connection.address} took nothing of an answer for ${answer_s} s: its connection is closed`)
   }
 
-  /** Closes the connections with the largest answers until those that are not taken yet are within their bound. */
+  /** Closes the connections with the largest answers until all untaken ones are within their bound. */
   #addUpAnswers(): void {
     const now = this.#options.clock.now()
     if (now - this.#addedUpAt < addUpEvery_ms) return
@@ -336,14 +336,14 @@ export class Connections {
 
   #close(connection: Connection, bound: Bound, sentence: string): void {
     this.#options.refusals.count(bound, sentence)
-    // `close` reports what counts, but in a later turn.
+    // The event `close` comes only in a later turn.
     this.#all.delete(connection)
     this.#unlist(connection)
     connection.socket.destroy()
   }
 }
 
-/** Node tells only the answer whose turn it is that its connection is gone; those behind it would be made, and kept, for nobody. */
+/** Ends the waiting answers of a lost connection, because Node informs only the first one, and the others would be made in vain. */
 function endWaiting({ unfinished }: Connection): void {
   for (const response of unfinished.keys()) {
     if (response.socket) continue
@@ -355,8 +355,8 @@ function endWaiting({ unfinished }: Connection): void {
 type Parser = { constructor: { kOnHeadersComplete?: number }; [callback: number]: () => number }
 
 /**
- * Keeps Node from making a request of everything else that came in the same piece, which can be a thousand. Nothing public stops its parser
- * inside a piece: a callback that answers 2, as for an upgrade, does. Where Node has changed that, this only takes longer.
+ * Keeps Node from making requests of the rest of the same piece, which can be a thousand. No public method stops its parser
+ * inside a piece, but a callback that returns 2, as for an upgrade, does. If Node changes that, this only takes longer.
  */
 function stopParsing(socket: Socket & { parser?: Parser }): void {
   const { parser } = socket
@@ -364,7 +364,7 @@ function stopParsing(socket: Socket & { parser?: Parser }): void {
   if (!parser || at === undefined) return
   const usual = parser[at]!
   parser[at] = () => 2
-  // Node uses its parsers again for other connections.
+  // Node reuses its parsers for other connections.
   process.nextTick(() => {
     parser[at] = usual
   })

@@ -1,4 +1,4 @@
-// A route is a record from which the routing, the checks and the OpenAPI text are made.
+// The type of a route: a record from which routing, checks and the OpenAPI document are made.
 
 import type { HttpBindings } from '@hono/node-server'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
@@ -6,21 +6,21 @@ import type * as v from 'valibot'
 import type { Scope } from '../keys/keys.ts'
 import { apiVersion } from './version.ts'
 
-/** The holder of the key of a request. Over the control socket that is somebody with a shell on this machine. */
+/** The holder of a request's key. Over the control socket it is a user of this computer. */
 export type Principal = { key_id: string; name: string; scope: Scope }
 
-/** The properties of a request on its way: `request_id` once somebody has asked for it, `operation_id` once an operation has begun. */
+/** The properties of a request: `request_id` when it was needed, `operation_id` when an operation has begun. */
 export type Variables = { principal: Principal; request_id?: string; operation_id?: string }
 
 export type Bindings = Partial<HttpBindings> & { local?: boolean }
 
 export type Env = { Bindings: Bindings | undefined; Variables: Variables }
 
-/** A request on its way through the checks to its route, and what they may ask of it. Hono's context is one. */
+/** A request on its way through the checks to its route. Hono's context is one. */
 export type Exchange = {
   readonly env: Bindings | undefined
   readonly req: {
-    /** Absent where the request came over a socket and past Hono: `env.incoming` is the request then. */
+    /** Absent for a request over a socket that does not pass through Hono; `env.incoming` is the request then. */
     readonly raw: Request | undefined
     readonly method: string
     readonly url: string
@@ -39,11 +39,11 @@ export type Call<Rooms, Body, Query> = {
   c: Exchange
   /** A parameter of the path, decoded. */
   param(name: string): string
-  /** The query, held against its schema. Throws `invalid`. */
+  /** Returns the checked query. Throws `invalid`. */
   query(): Query
-  /** Asks this service with GET, with all rights, and resolves with the text of its answer. */
+  /** Asks this service with GET and all rights. Resolves with the text of the answer. */
   ask(path: string): Promise<string>
-  /** The body, held against its schema; asked for once device and operation are known to be there. Throws `invalid`. */
+  /** Returns the checked body. Call it after device and operation were found. Throws `invalid`. */
   body(): Body
 }
 
@@ -52,9 +52,9 @@ type Success = {
   description: string
   schema?: v.GenericSchema
   media_type?: string
-  /** Besides those that every answer has. */
+  /** The headers besides those of every answer. */
   headers?: readonly ('Location' | 'Operation-Id' | 'ETag' | 'Content-Disposition')[]
-  /** Statuses that have the same body. */
+  /** Other statuses with the same body. */
   also?: readonly ContentfulStatusCode[]
 }
 
@@ -65,37 +65,37 @@ type Description<Rooms, Body, Query> = {
   /** The smallest scope that may call the route, `any` for every valid key, or `public` without one. */
   scope: Scope | 'any' | 'public'
   query?: v.GenericSchema<unknown, Query> & { entries: Record<string, v.GenericSchema> }
-  /** Absent: a body is neither wanted nor read. */
+  /** Without it, no body is read. */
   body?: v.GenericSchema<unknown, Body>
   /** An empty body stands for `{}`. */
   body_may_be_empty?: boolean
-  /** Unit: bytes; 256 KiB by default. */
+  /** The limit of the body in bytes; by default 256 KiB. */
   body_limit?: number
-  /** Takes `If-Match`. */
+  /** Whether it accepts `If-Match`. */
   conditional?: true
-  /** Takes `If-State`: the state of the thing that the path names, as its own resource shows it, and after a space the time of its last stop; undefined when it is not there. */
+  /** For routes with `If-State`: returns the state of the path's object, as its resource shows it, and after a space the time of its last stop; undefined if it does not exist. */
   state_of?: (rooms: Rooms, param: (name: string) => string) => string | undefined
-  /** The answer holds a secret, and is written down nowhere. */
+  /** Whether the answer holds a secret, and must not be stored. */
   is_secret?: true
-  /** The answer with 202 and a `Location` to a request with `Prefer: respond-async`. */
+  /** The answer 202 with a `Location` to a request with `Prefer: respond-async`. */
   accepted?: { description: string; schema: v.GenericSchema }
   handle(call: Call<Rooms, Body, Query>): Response | Promise<Response>
 }
 
 type Tag = 'devices' | 'teachpoints' | 'workflows' | 'runs' | 'events' | 'keys' | 'system' | 'simulation'
 
-/** `Rooms` are the rooms of the bench that its handler uses; without them it can be described, and not called. */
+/** `Rooms` are the rooms of the bench that its handler uses; without them it can only be described. */
 export type Route<Rooms = never, Body = unknown, Query = unknown> = Description<Rooms, Body, Query> & {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** With Hono's `:name` for parameters. */
+  /** The path, with Hono's `:name` for parameters. */
   path: string
   tag: Tag
   success: Success
-  /** The statuses it answers besides those that every route can. */
+  /** The error statuses besides those of every route. */
   errors: readonly ContentfulStatusCode[]
 }
 
-/** A route as its file declares it: the tag is that of the file, the answer has status 200, and no other errors are answered, unless it says so. */
+/** A route as its file declares it. Defaults: the tag of the file, status 200, no further errors. */
 type Declaration<Rooms, Body, Query> = Description<Rooms, Body, Query> & {
   tag?: Tag
   success: Omit<Success, 'status'> & Partial<Success>
@@ -104,7 +104,7 @@ type Declaration<Rooms, Body, Query> = Description<Rooms, Body, Query> & {
 
 export const requestIdHeader = 'X-Request-Id'
 
-/** Makes the function that declares the routes of one file. It keeps the types of a route's body and query for the route's handler. */
+/** Makes the function that declares the routes of a file, and types each handler by its body and query. */
 export function routesOf<Rooms>(tag: Tag) {
   return <Body = unknown, Query = unknown>(
     method: Route['method'],
@@ -114,19 +114,19 @@ export function routesOf<Rooms>(tag: Tag) {
     ({ method, path, tag, errors: [], ...its, success: { status: 200, ...success } }) as Route<Rooms, Body, Query> as Route<Rooms>
 }
 
-/** The parts of a JSON answer. The server reads it when it sends the answer, so a header can be added until then. */
+/** The parts of a JSON answer. The server reads them when it sends the answer, so headers can be added until then. */
 type PlainAnswer = { status: number; headers: Record<string, string | number>; text: string }
 
 const plain = Symbol('plain')
 
-/** Undefined for an answer that `json` did not make. Not by a `WeakMap`, which the collector of garbage looks through again and again. */
+/** Returns the parts of an answer by `json`, else undefined. A symbol is used, because a `WeakMap` burdens the garbage collector. */
 export function plainAnswerOf(answer: Response & { [plain]?: PlainAnswer }): PlainAnswer | undefined {
   return answer[plain]
 }
 
 /**
- * A JSON answer with the headers that all have. The body ends with a line end, for terminals. Not `c.json`: that makes a `Headers` object, which
- * costs more than all else here.
+ * Makes a JSON answer with the usual headers. The body ends with a line end, for terminals. It replaces `c.json`, whose `Headers` object
+ * costs more than everything else here.
  */
 export function json(value: object, status: ContentfulStatusCode = 200, headers: Record<string, string> = {}): Response {
   const all = { 'Content-Type': 'application/json', 'X-API-Version': apiVersion, 'Cache-Control': 'no-store', ...headers }
@@ -134,7 +134,7 @@ export function json(value: object, status: ContentfulStatusCode = 200, headers:
   return Object.assign(new Response(text, { status, headers: all }), { [plain]: { status, headers: all, text } })
 }
 
-/** Adds a header to an answer of `json` that nobody has looked at, at no cost. False for any other answer. */
+/** Adds a header to an unread answer of `json`, at no cost. Returns false for any other answer. */
 export function addHeader(answer: Response, name: string, value: string): boolean {
   const parts = plainAnswerOf(answer)
   if (parts) parts.headers[name] = value

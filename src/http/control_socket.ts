@@ -1,4 +1,4 @@
-// The control socket in the data folder: the lock of that folder, and the door for whoever has a shell on this machine.
+// The control socket in the data folder: the lock of the folder, and the access for users of this computer.
 
 import type { Server } from 'node:net'
 import { LabError } from '../errors.ts'
@@ -6,8 +6,8 @@ import { removeFile, shareWithGroup, socketPath } from '../kit/folder.ts'
 import { claimSocket } from '../kit/folder_lock.ts'
 
 /**
- * Takes the folder by listening on its socket. Rejects with `in_use` when another service answers there; a dead one is replaced.
- * On a card that has become read-only there is no socket, and `warn` receives why: nothing can be written there, so nothing has to be
+ * Locks the folder by listening on its socket. Rejects with `in_use` if another service answers there; a dead socket is replaced.
+ * On a read-only disk there is no socket, and `warn` gets the reason: nothing can be written there, so nothing has to be
  * locked, and the instruments can still be stopped.
  */
 export async function claimFolder(folder: string, server: Server, warn: (message: string) => void): Promise<void> {
@@ -21,7 +21,7 @@ export async function claimFolder(folder: string, server: Server, warn: (message
   throw new LabError('in_use', `another benchd runs on the data folder ${folder}; stop that one, or choose another folder with --data-dir`)
 }
 
-/** A second door, in a folder that is thrown away with the service: for members of the group that owns it. */
+/** Opens a second socket, in a temporary folder of the service, for members of the group that owns it. */
 export async function openToGroup(folder: string, server: Server): Promise<void> {
   const path = socketPath(folder, 'control.sock')
   await removeFile(path)

@@ -1,4 +1,4 @@
-// The commands to devices: a route for each row of the table of operations, the stop, and the right to use a device alone.
+// The routes of commands to devices: one for each row of the table of operations, the stop, and leases.
 
 import * as v from 'valibot'
 import type { Instrument } from '../devices/instrument.ts'
@@ -11,7 +11,6 @@ import { LabError } from '../errors.ts'
 import { inCamelCase } from '../kit/camel_case.ts'
 import { type Exchange, json, type Route, routesOf } from './contract.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { registry: Registry; ledger: Ledger }
 
 const route = routesOf<Rooms>('devices')
@@ -209,10 +208,10 @@ function notPerformed(device_id: string, name: string): LabError {
   return new LabError('invalid', `${name} is no operation that is performed; ask ${name === 'stop' ? 'POST' : 'GET'} ${path}`)
 }
 
-/** `isPlain`: the answer is that of the published API, which has no values. */
+/** `isPlain`: the answer has the form of the published API, without values. */
 type OperationRequest = { name: string; params(): Record<string, unknown>; isPlain?: boolean }
 
-/** The state; where a stop is latched, with the time of the last stop. */
+/** Returns the state, for a latched stop with the time of the last stop. */
 function stateOf({ registry }: Rooms, param: (name: string) => string): string | undefined {
   const instrument = registry.all().find(({ device_id }) => device_id === param('device_id'))
   if (!instrument) return undefined
@@ -232,7 +231,7 @@ async function operate(c: Exchange, instrument: Instrument, { name, params, isPl
   const its: Record<string, string> = record ? { 'Operation-Id': record.operation_id } : {}
   const preferred = preferencesIn(c.req.header('prefer'))
   if (record && preferred.includes('respond-async')) {
-    // The client reads the outcome there.
+    // The client reads the outcome from the operation.
     done.catch(() => undefined)
     return json(record, 202, { ...its, Location: `/api/operations/${record.operation_id}`, 'Preference-Applied': 'respond-async' })
   }
@@ -245,7 +244,7 @@ async function operate(c: Exchange, instrument: Instrument, { name, params, isPl
   return json({ success, message, ...(!isPlain && data !== undefined && { data }) }, 200, its)
 }
 
-/** On the control socket everybody is `local`; who says there who they are is held apart from the others. */
+/** Returns the caller. On the control socket all are `local`, distinguished by the user name that they send. */
 function callerOf(c: Exchange): Caller {
   const { key_id, scope } = c.get('principal')
   const user = c.env?.local ? c.req.header('x-local-user')?.slice(0, 64) : undefined
@@ -255,12 +254,12 @@ function callerOf(c: Exchange): Caller {
   }
 }
 
-/** The preferences of RFC 7240. */
+/** Parses the preferences of RFC 7240. */
 function preferencesIn(header = ''): string[] {
   return header.split(',').map((preference) => preference.trim().toLowerCase().replaceAll(/[\s"]/g, ''))
 }
 
-/** `lock_plate` as a generated client calls it: lockPlateDevice is ugly, so the verb comes first and the plate stays. */
+/** Makes the operation id of a row for generated clients, with the verb first. */
 function operationId(name: string): string {
   const [verb = name, ...rest] = name.split('_')
   return `${verb}${rest.length ? inCamelCase(rest.join('_')) : 'Device'}`

@@ -1,4 +1,4 @@
-// The metrics of each device: its state, its temperature, and the speed of the operation that runs.
+// The metrics of each device: its state, its readings, and the speed of the running operation.
 
 import type { Instrument } from '../devices/instrument.ts'
 import type { Ledger } from '../devices/ledger.ts'
@@ -6,20 +6,19 @@ import type { Readings } from '../devices/readings.ts'
 import { deviceStates, type Reading } from '../devices/records.ts'
 import type { Registry } from '../devices/registry.ts'
 
-/** The rooms of the lab that these metrics use. */
 type Rooms = { registry: Registry; ledger: Ledger; readings: Readings }
 
 /** A line of a metric: its labels and its value. */
 type Sample = { labels?: Record<string, string>; value: number }
 export type Metric = { name: string; help: string; type: 'gauge' | 'counter'; values: Sample[] }
 
-/** A reading that is older is left out: three questions in a row had no answer. */
+/** The age from which a reading is left out, after three unanswered questions. */
 const oldest_ms = 30_000
 
-/** The states in which a device answers readings; in any other state it tells nothing new. */
+/** The states in which a device gives readings. */
 const readable: readonly string[] = ['ready', 'busy']
 
-/** No instrument is asked for it: a scrape finds what the background questions found. */
+/** Returns the metrics without asking an instrument, from the background readings. */
 export function deviceMetrics({ registry, ledger, readings }: Rooms): Metric[] {
   const devices = registry.all()
   const newest = new Map(readings.newest(oldest_ms))
@@ -69,7 +68,7 @@ function samples({ device_id }: Instrument, value: number | null): Sample[] {
   return value === null ? [] : [{ labels: { device_id }, value }]
 }
 
-/** Unit: rpm; null while nothing runs that has a speed. */
+/** Returns the speed in rpm of the running operation; null without one that has a speed. */
 function speedOf(device: Instrument, ledger: Ledger): number | null {
   const { operation } = device.info()
   const speed = operation && ledger.get(operation.operation_id)?.params.speed

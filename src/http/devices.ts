@@ -1,4 +1,4 @@
-// The devices: what each is and can do, what it reads, and the last words on its wire. GET alone.
+// The GET routes of devices: identity, capabilities, readings, and the wire log.
 
 import * as v from 'valibot'
 import { type Question, type QuestionShape, questions, readings } from '../devices/operations.ts'
@@ -11,7 +11,6 @@ import { described } from '../kit/described.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { decimal, Numeral } from './numeral.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { registry: Registry; readings: Readings }
 
 const route = routesOf<Rooms>('devices')

@@ -1,11 +1,10 @@
-// A submission tried out before it is made.
+// The route of dry runs of a submission.
 
 import type { Runs } from '../bench/runs.ts'
 import { DryRun } from '../workflow/dry_run.ts'
 import { SubmissionRequest } from '../workflow/state/submission_request.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { runs: Runs }
 
 const route = routesOf<Rooms>('runs')

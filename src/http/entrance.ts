@@ -13,7 +13,7 @@ import { headerOf, rawHeaderOf, requestIdOf } from './headers.ts'
 import { type MaybePromise, thenMaybe } from './maybe_promise.ts'
 import { WrongKeys } from './wrong_keys.ts'
 
-/** The rooms of the lab that the entrance uses. `keys_made` says how a key is made, where that is not at a bench. */
+/** The rooms of the bench that the entrance uses. `keys_made` says how a key is made, where that is not at a bench. */
 type Rooms = { config: Config; keys: Keys; refusals: Refusals; audit: Audit; keys_made?: string }
 
 const local: Principal = { key_id: 'local', name: 'local', scope: 'admin' }

@@ -1,4 +1,4 @@
-// Errors on the wire: `{detail}` and a status. The only place that turns codes into statuses.
+// Errors on the wire: `{detail}` and a status. Only this file maps codes to statuses.
 
 import type { ServerResponse } from 'node:http'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
@@ -47,7 +47,7 @@ export const statuses: Record<ErrorCode, ContentfulStatusCode> = {
 
 const longestDetail = 300
 
-/** Any thrown thing as an answer. An error that nobody foresaw is logged, and not shown to the client. */
+/** Converts any thrown value to an answer. The client does not see the message of an unexpected error. */
 export function errorAnswer(error: unknown): { status: ContentfulStatusCode; body: { detail: string }; headers: Record<string, string> } {
   const { code, message, retry_after_s } =
     error instanceof LabError ? error : new LabError('internal', 'something went wrong inside the service; its log says what')
@@ -65,7 +65,7 @@ export function errorAnswer(error: unknown): { status: ContentfulStatusCode; bod
   }
 }
 
-/** Answers with an error where no route is asked: before the entrance, or instead of it. */
+/** Answers with an error before or instead of the entrance. */
 export function refuse(response: ServerResponse, error: LabError): void {
   const { status, body, headers } = errorAnswer(error)
   const text = `${JSON.stringify(body)}\n`
@@ -73,7 +73,7 @@ export function refuse(response: ServerResponse, error: LabError): void {
   response.end(text)
 }
 
-/** A refusal for overload closes the connection when the body has not arrived: it would have to be read otherwise. */
+/** Answers with an error. A refusal for overload closes the connection if the body has not arrived, which would have to be read otherwise. */
 export function answerError(c: Exchange, error: unknown, more: Record<string, string> = {}): Response {
   const { status, body, headers } = errorAnswer(error)
   const operation_id = c.get('operation_id')
@@ -83,7 +83,7 @@ export function answerError(c: Exchange, error: unknown, more: Record<string, st
   return new Response(`${JSON.stringify(body)}\n`, { status, headers: all })
 }
 
-/** Answers as `answerError` does; an unforeseen error is logged. One of the disk is answered with what to do, though nobody below has worded it. */
+/** Answers as `answerError` does, and logs an unexpected error. An error of the disk is answered with the next step. */
 export function answerFailure(log: Log, c: Exchange, error: unknown): Response {
   if (!(error instanceof LabError)) log.error(`${c.req.method} ${withoutSecrets(c.req.path)} failed, request ${requestIdOf(c)}`, error)
   return answerError(c, isOfDisk(error) ? storageError('a file could not be read or written', error) : error)

@@ -1,4 +1,4 @@
-// The answer of GET /events: bytes of the log as they are, whole when they are few, a piece at a time when they are many.
+// The answer of GET /events: raw bytes of the log, at once if they are few, else piece by piece.
 
 import type { ServerResponse } from 'node:http'
 import type { LabError } from '../errors.ts'
@@ -6,22 +6,22 @@ import type { Hub } from '../events/hub.ts'
 import type { Chunk, Query } from '../events/log_reader.ts'
 import { type Pacing, pacedBody } from './paced_body.ts'
 
-/** The rooms of the lab that an answer of events uses. */
+/** The rooms of the bench that an answer of events uses. */
 type Rooms = { hub: Hub } & Pacing
 
-/** An answer that reads more of the log than this waits for its turn before it reads anything. */
+/** The bytes of the log from which an answer waits for its turn. */
 const large_bytes = 128 * 1024
-/** An answer up to this size is one buffer. */
+/** The size up to which an answer is one buffer. */
 const whole_bytes = 256 * 1024
 
 type Reading = {
   /** Aborted when the client has hung up. */
   gone: AbortSignal
-  /** Aborted, with a `LabError`, when the answer must end early: an answer under way is cut off then. */
+  /** Aborted with a `LabError` when the answer must end early, which cuts an answer under way off. */
   ended: AbortSignal
   /** The socket over which the answer goes, if it goes over one. */
   response: ServerResponse | undefined
-  /** Called once when the answer is taken or given up, unless this throws. */
+  /** Called once when the answer is taken or given up, unless `answerEvents` throws. */
   onEnd(): void
 }
 
@@ -73,7 +73,7 @@ async function* written(query: Query, pieces: AsyncGenerator<Chunk>): AsyncGener
   yield Buffer.from('{"events":[')
   for await (const piece of pieces) {
     last = piece
-    // The log writes over a piece when the next is asked for.
+    // The log overwrites a piece when the next is requested.
     if (piece.bytes.length) yield Buffer.from(piece.bytes)
   }
   const { since_us = 0 } = query

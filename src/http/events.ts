@@ -1,4 +1,4 @@
-// The routes of events: a page of them, or a stream.
+// The routes of events: pages and streams.
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
@@ -15,7 +15,6 @@ import { decimal, Numeral, whole } from './numeral.ts'
 import { answerHeaders, keyOf, openStream } from './open_stream.ts'
 import type { Pacing } from './paced_body.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { hub: Hub; long_requests: LongRequests } & Pacing
 
 const route = routesOf<Rooms>('events')
@@ -90,7 +89,7 @@ export const eventRoutes: Route<Rooms>[] = [
       const reading = { gone: goneSignal(c), ended: ended.signal, response: c.env?.outgoing, onEnd: leave }
       try {
         if (asked.wait) await somethingThere(rooms, wanted, asked.wait * 1000, reading)
-        // A client that knows from elsewhere that something has ended finds the event of it here.
+        // A client that has learned of an end elsewhere must find its event here.
         await rooms.hub.log.until()
         const body = await answerEvents(rooms, asked.newest ? { after_seq: rooms.hub.log.beforeNewest(asked.newest) } : wanted, reading)
         return new Response(body, { headers: answerHeaders('application/json') })
@@ -141,7 +140,7 @@ function sequenceNumber(text: string | undefined): number | undefined {
 
 type Ends = { gone: AbortSignal; ended: AbortSignal }
 
-/** Resolves when there is an event to answer, when the time is up, or when nobody waits any more. Rejects with the reason of `ended`. */
+/** Resolves when there is an event to answer, when the time is up, or when the client is gone. Rejects with the reason of `ended`. */
 async function somethingThere(rooms: Rooms, query: Query, wait_ms: number, { gone, ended }: Ends): Promise<void> {
   const { log, closing } = rooms.hub
   const { promise, resolve } = deferred<void>()
@@ -162,7 +161,7 @@ async function somethingThere(rooms: Rooms, query: Query, wait_ms: number, { gon
 }
 
 async function isThere(rooms: Rooms, query: Query): Promise<boolean> {
-  // Most who wait have seen all there is, and cost no look at the card.
+  // Fast path: most waiting clients have seen all events, so the disk is not read.
   if (rooms.hub.log.shown.us < query.since_us!) return false
   for await (const { count } of rooms.hub.log.read({ ...query, limit: 1 }, 'array')) if (count > 0) return true
   return false

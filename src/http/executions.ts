@@ -1,4 +1,4 @@
-// The runs: what each of them does now and what became of it, and what an operator tells it.
+// The routes of runs: their state, their records, and the commands of an operator.
 
 import * as v from 'valibot'
 import type { Runs } from '../bench/runs.ts'
@@ -29,7 +29,6 @@ import { knownBy, openOne } from './known_execution.ts'
 import { countAnswerAbout } from './large_answers.ts'
 import { Limit, Numeral, whole } from './numeral.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { hub: Hub; runs: Runs; refusals: Refusals; safe_mode: Incident | undefined }
 
 const route = routesOf<Rooms>('runs')
@@ -44,9 +43,9 @@ const Emission = v.strictObject({
   data: v.optional(v.record(v.string(), v.unknown()), {}),
 })
 
-/** Unit: bytes: what comes here is kept in the run, waits in every stream, and is a line of the log. */
+/** The most bytes of an emitted event, which is kept in the run, in every stream and in the log. */
 const longestItem = 16_384
-/** Events that may wait to be written; then whoever emits waits for the card. */
+/** The most unwritten events; beyond that, emitters wait for the disk. */
 const mostUnwritten = 200
 
 const Offset = v.optional(described(Numeral(whole, 'it must be a whole number'), 'Begins behind so many'), '0')
@@ -272,14 +271,14 @@ export const executionRoutes: Route<Rooms>[] = [
 
 type Asked = { rooms: Rooms; c: Exchange; param(name: string): string }
 
-/** The run that is to be answered with all that is in it. Throws `not_found`, and `overloaded` where too many large answers are under way. */
+/** Returns the run for an answer with its whole content. Throws `not_found`, and `overloaded` if too many large answers are under way. */
 function wholeOf({ rooms, c, param }: Asked): Known {
   const known = knownBy(rooms, param('execution_id'))
   countAnswerAbout(known, c, rooms.refusals)
   return known
 }
 
-/** The route of a verb for an open run that takes no more than its name. */
+/** Makes the route of a verb for an open run that needs no body. */
 function verb(name: string, summary: string, tell: (execution: Execution) => string | Promise<string>): Route<Rooms> {
   return route('POST', `${path}/${name}`, {
     operation_id: `${name}Execution`,
@@ -298,7 +297,7 @@ function verb(name: string, summary: string, tell: (execution: Execution) => str
   })
 }
 
-/** `PAUSED` for one that is open and paused. */
+/** Returns the status; `PAUSED` for a paused run. */
 function stateOf({ runs }: Rooms, param: (name: string) => string): string | undefined {
   const { records } = runs.runtime
   const execution_id = param('execution_id')
@@ -312,7 +311,7 @@ function resumedIn({ paused, slots }: Execution): string {
   return paused ? 'resumed; threads that an error holds are recovered one by one' : 'it was not paused; threads that were are resumed'
 }
 
-/** Older executions than are kept have events still, which nothing else would ever take out of the log. */
+/** Throws `not_found` unless the execution has events. Executions without a record can still have events, which only this route removes. */
 async function mustHaveEvents(rooms: Rooms, execution_id: string): Promise<void> {
   if (rooms.runs.runtime.records.execution(execution_id)) return
   if (/^[0-9a-f-]{36}$/.test(execution_id)) {

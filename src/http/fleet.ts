@@ -1,4 +1,4 @@
-// The lab of many benches, as this bench sees it.
+// The route of the lab of many benches, as this bench sees it.
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'

@@ -1,14 +1,14 @@
-// A request whose body lies in a few pieces, however small the chunks are in which its client sends it. Node makes a buffer of each chunk, which
-// takes some two hundred bytes for one byte.
+// A request whose small chunks are gathered into a few pieces. Node makes a buffer of each chunk, which
+// takes some two hundred bytes of memory for one byte.
 
 import { IncomingMessage } from 'node:http'
 import type { Server, Socket } from 'node:net'
 
-/** A larger piece is passed on as it is, and so are the first few. */
+/** The size up to which a piece is gathered. The first few pieces are passed on unchanged. */
 const small_bytes = 64
 const few = 16
 const gathered_bytes = 4096
-/** A body may come in so many small pieces. Each of them costs as much as a large one, and a client without a key may send them. */
+/** The most small pieces of a body. Each costs as much as a large one, and a client without a key may send them. */
 export const mostSmall = 1000
 
 export class GatheredRequest extends IncomingMessage {
@@ -37,14 +37,14 @@ export class GatheredRequest extends IncomingMessage {
     return this.#length + small_bytes <= gathered_bytes || this.#passOn()
   }
 
-  /** Whether more is wanted. */
+  /** Passes the gathered bytes on. Returns whether more is wanted. */
   #passOn(): boolean {
     const gathered = this.#gathered
     this.#gathered = undefined
     return gathered === undefined || this.destroyed || super.push(gathered.subarray(0, this.#length))
   }
 
-  /** The server hears of it as of an error of the parser, which ends the connection. */
+  /** Refuses the body with an error like one of the parser, which ends the connection. */
   #refuse(): boolean {
     const socket = this.socket as Socket & { server: Server }
     if (!this.#isRefused)
@@ -54,5 +54,5 @@ export class GatheredRequest extends IncomingMessage {
   }
 }
 
-/** The code of the error that the server hears of. */
+/** The code of that error. */
 export const smallPieces = 'BENCHD_SMALL_PIECES'

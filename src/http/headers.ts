@@ -1,4 +1,4 @@
-// The headers of a request, and those that an answer is given on its way out.
+// The headers of requests, and the request id of answers.
 
 import { LabError } from '../errors.ts'
 import { withoutSecrets } from '../keys/secret.ts'
@@ -6,8 +6,8 @@ import { flatId } from '../kit/flat_id.ts'
 import type { Exchange } from './contract.ts'
 
 /**
- * Headers of one request, and trailers. Node 20 keeps no more than the next multiple of 31 and drops the others without a word, so that they
- * have to be counted; a newer one refuses such a request by itself.
+ * The most headers or trailers of one request. Node 20 keeps no more than the next multiple of 31 and silently drops the others, so they
+ * have to be counted; newer versions refuse such a request themselves.
  */
 export const mostHeaders = 100
 export const tooManyHeaders = new LabError(
@@ -15,18 +15,18 @@ export const tooManyHeaders = new LabError(
   `a request has at most ${mostHeaders} headers and ${mostHeaders} trailers, of 16 KiB together; send fewer of them`,
 )
 
-/** Whether these are too many headers or trailers, as Node's parser gives them: names and values in turn. */
+/** Whether there are too many headers or trailers in the parser's list of names and values. */
 export function areTooMany(raw: readonly string[]): boolean {
   return raw.length > mostHeaders * 2
 }
 
-/** Reads a header as the web's `Headers` do, but without copying all of them: a stop waits for what is done here. `name` in small letters. */
+/** Reads a header as `Headers` would, without copying all of them, because a stop waits for this. `name` is in lower case. */
 export function headerOf({ env, req }: Pick<Exchange, 'env' | 'req'>, name: string): string | undefined {
   const raw = env?.incoming?.rawHeaders
   return raw ? rawHeaderOf(raw, name) : (req.raw?.headers.get(name) ?? undefined)
 }
 
-/** Reads a header of a request as Node's parser gives its headers. */
+/** Reads a header from the parser's list. */
 export function rawHeaderOf(raw: readonly string[], name: string): string | undefined {
   let found: string | undefined
   for (let i = 0; i < raw.length; i += 2) {
@@ -37,8 +37,8 @@ export function rawHeaderOf(raw: readonly string[], name: string): string | unde
 }
 
 /**
- * Returns the id that the client has for the request, or else one of ours: in its answer, the log and the audit trail it is the same. It is
- * found when it is first asked for, since a stop does not wait for it.
+ * Returns the client's id of the request, or a new one; answer, log and audit trail have the same. It is
+ * computed at its first use, so that a stop does not wait for it.
  */
 export function requestIdOf(c: Exchange): string {
   const found = c.get('request_id') ?? idFor(c)

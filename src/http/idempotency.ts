@@ -1,4 +1,4 @@
-// Carries out a POST with an Idempotency-Key once, and repeats its answer to later requests with the same key. Other requests pass through.
+// Carries out a POST with an Idempotency-Key once, and repeats its answer to later requests with the same key.
 
 import type { Ledger } from '../devices/ledger.ts'
 import { LabError } from '../errors.ts'
@@ -9,15 +9,15 @@ import type { Exchange, Route } from './contract.ts'
 import { answerFailure } from './errors.ts'
 import { catchMaybe, type MaybePromise } from './maybe_promise.ts'
 
-/** The rooms of the lab that idempotency uses. */
+/** The rooms of the bench that idempotency uses. */
 type Rooms = { idempotency: Idempotency; ledger: Ledger; log: Log }
 
-/** Whether such a key means anything there: a stop is never held back by one, and who has no key of ours is nobody to remember. */
+/** Whether a route honours the header. A stop never does, nor does a route without an API key. */
 export function takesIdempotencyKey({ method, scope }: Route): boolean {
   return method === 'POST' && scope !== 'any' && scope !== 'public'
 }
 
-/** Returns what `handle` answers, or what it answered before, on a route that takes such a key. Fails as `Once.begin`, and with `invalid` for a key that is none. */
+/** Returns the answer of `handle`, or its earlier answer. Fails as `Idempotency.begin`, and with `invalid` for an invalid key. */
 export function idempotent(
   rooms: Rooms,
   route: Route,
@@ -53,7 +53,7 @@ async function once(rooms: Rooms, route: Route, c: Exchange, { idempotency_key, 
 }
 
 /**
- * Returns the body of a repeated answer: the present outcome of an operation that was answered before its end. Throws `conflict` where a
+ * Returns the body of a repeated answer: for an operation that was answered before its end, its present outcome. Throws `conflict` if a
  * restart interrupted the operation.
  */
 async function bodyNow(rooms: Rooms, asked: IdempotentRequest, { status, headers, body }: StoredAnswer): Promise<string> {
@@ -65,7 +65,7 @@ async function bodyNow(rooms: Rooms, asked: IdempotentRequest, { status, headers
 }
 
 /**
- * Says how long an answer is stored. A refused request was not done, so it may be tried again under the same key; one that began and failed
+ * Returns how long an answer is stored. A refused request was not carried out and may be tried again with the same key; one that began and failed
  * may not.
  */
 function worthOf({ is_secret }: Route, { status, headers }: Response): Worth {

@@ -1,14 +1,14 @@
-// The header If-State: a button is pressed for what its screen shows. Where that is not so any more, nothing is done.
+// The header If-State: a request is refused if the state that the client was shown is no longer the present one.
 
 import { LabError } from '../errors.ts'
 import type { Audit } from '../keys/audit.ts'
 
-/** The newest lines of the audit trail among which the last change is looked for. */
+/** The newest lines of the audit trail in which the last change is searched. */
 const lookedThrough = 200
 
 type Condition = { shown: string; present: string | undefined; path: string }
 
-/** Throws `conflict` that names the present state, and who changed it last. A thing that is not there is refused by its own route. */
+/** Throws `conflict` that names the present state, and who changed it last. An object that does not exist is refused by the route. */
 export async function mustBeAsShown({ audit }: { audit: Pick<Audit, 'newest'> }, { shown, present, path }: Condition): Promise<void> {
   if (present === undefined || isAsShown(shown, present)) return
   const [, kind = '', id = ''] = /^\/api\/(\w+)\/([^/]+)/.exec(path) ?? []
@@ -39,8 +39,8 @@ function callOf({ name, what }: { name: string | null; what: string }): string {
 }
 
 /**
- * `stopped 1764138000.5` differs from a stop at another time. Without the time `stopped` means any stop, as clients of earlier versions send it; any other
- * state without it was shown before the stop.
+ * Compares the states. `stopped 1764138000.5` differs from a stop at another time. Without a time `stopped` means any stop, as earlier clients send it; any other
+ * state was shown before the stop.
  */
 function isAsShown(shown: string, present: string): boolean {
   const [, shownAt] = shown.split(' ')

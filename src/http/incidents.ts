@@ -1,4 +1,4 @@
-// The routes of incidents: failures that a person has to know of.
+// The routes of incidents, the failures that a person has to know.
 
 import * as v from 'valibot'
 import type { Runs } from '../bench/runs.ts'
@@ -10,7 +10,6 @@ import type { OperatorVerdict } from '../workflow/threads/action/late_calls.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { hub: Hub; runs: Runs }
 
 const route = routesOf<Rooms>('runs')
@@ -97,11 +96,11 @@ type LateCall<Body> = {
   summary: string
   body: v.GenericSchema<unknown, Body>
   verdict(body: Body): OperatorVerdict
-  /** Says to the caller what becomes of the call, which is named. */
+  /** Words the outcome for the call, which is named. */
   said(call: string, body: Body): string
 }
 
-/** The route of a decision about the call of a RECOVERABLE_TIMEOUT, as long as the call goes on. */
+/** Makes the route of a decision about the late call of a RECOVERABLE_TIMEOUT. */
 function lateCall<Body>({ name, summary, body, verdict, said }: LateCall<Body>): Route<Rooms> {
   return route<Body>('POST', `${path}/${name}`, {
     operation_id: `${name}LateCall`,

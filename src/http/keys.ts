@@ -1,4 +1,4 @@
-// Keys: who may what. A key is shown once, when it is made.
+// The routes of keys. A key is shown once, when it is made.
 
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
@@ -9,7 +9,6 @@ import type { Log } from '../kit/log.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { remoteAddress } from './entrance.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { keys: Keys; pairing: Pairing; log: Log }
 
 const route = routesOf<Rooms>('keys')
@@ -109,7 +108,7 @@ export const keyRoutes: Route<Rooms>[] = [
       const wish = body()
       const from = remoteAddress(c.env) ?? null
       const { answer, shown } = rooms.pairing.request(wish, from)
-      // The name that the program gives itself comes last, in quotes: it must not pass for our words.
+      // The program's own name comes last, in quotes, so that it cannot imitate the rest of the sentence.
       const who = `somebody${from === null ? '' : ` at ${from}`} asks for a key of scope ${wish.scope} and shows the code ${shown.code}`
       rooms.log.warn(
         `${who}; if you know who that is: benchd key approve ${shown.code} (the program calls itself ${JSON.stringify(shown.app_name)})`,

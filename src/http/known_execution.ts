@@ -1,4 +1,4 @@
-// The execution that a request names. The start of a bench loads this file, and with it nothing of the workflows.
+// Finds the execution that a request names. The start of a bench loads this file, so it must not load workflows.
 
 import type { Runs } from '../bench/runs.ts'
 import { LabError } from '../errors.ts'
@@ -16,7 +16,7 @@ export function knownBy({ runs }: Rooms, execution_id: string): Known {
   return { row, records, execution: runs.runtime.runs.get(execution_id) }
 }
 
-/** Throws `not_found`; `invalid` for a wrong body; and `conflict` for one that has ended. */
+/** Finds an open execution. Throws `not_found`, `invalid` for a wrong body, and `conflict` for an ended one. */
 export function openOne({ rooms, param, body }: Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'param' | 'body'>): Execution {
   const { execution, row } = knownBy(rooms, param('execution_id'))
   if (execution && !execution.isOver) return execution

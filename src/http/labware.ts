@@ -1,4 +1,4 @@
-// Where labware is, and what an operator says about that.
+// The routes of labware: its places, and corrections by an operator.
 
 import * as v from 'valibot'
 import type { Runs } from '../bench/runs.ts'
@@ -7,7 +7,6 @@ import { Name } from '../kit/name.ts'
 import { Whereabouts } from '../workflow/whereabouts.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { runs: Runs }
 
 const route = routesOf<Rooms>('runs')

@@ -1,19 +1,19 @@
-// Answers about runs with very many threads or rows: megabytes each, made in one turn of the event loop.
+// Bounds large answers about runs with very many threads or rows: megabytes each, made in one turn of the event loop.
 
 import { LabError } from '../errors.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import type { Known } from '../workflow/snapshot.ts'
 import type { Exchange } from './contract.ts'
 
-/** An answer about so many threads and rows of the timeline is a large one. */
+/** The threads and rows of the timeline from which an answer is large. */
 const large = 2000
-/** Large answers that may wait to be taken at the same time. */
+/** The most large answers that wait to be taken at the same time. */
 const most = 4
 
 let underWay = 0
 
 /**
- * Counts an answer about a run, if it is large, until the client has taken it or is gone. Throws `overloaded` when too many are under way.
+ * Counts a large answer about a run until the client has taken it or is gone. Throws `overloaded` if too many are under way.
  */
 export function countAnswerAbout({ execution }: Known, c: Exchange, refusals: Refusals): void {
   const { outgoing } = c.env ?? {}

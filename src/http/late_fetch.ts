@@ -1,6 +1,6 @@
-// Node reads in its whole fetch, a fifth of our start and 9 MiB, when `Request`, `Response` or `Headers` is first looked at, and
-// `@hono/node-server` looks at them to build its light ones upon. Those that stand here have it read in when one is first made.
-// To be imported before that package. Node 22 and later leave no getter to stand in for: there it is read in at the start.
+// Node loads its whole fetch, a fifth of the start time and 9 MiB, at the first access to `Request`, `Response` or `Headers`.
+// `@hono/node-server` accesses them to derive its light classes. The stand-ins here load it when a real object is first made.
+// Import this file before that package. Node 22 and later have no getter to replace, and load it at the start.
 
 type Class = (abstract new (...args: never[]) => object) & { prototype: object }
 
@@ -10,14 +10,14 @@ for (const name of ['Headers', 'Request', 'Response'] as const) {
     Object.defineProperty(globalThis, name, { value: late(name, own.get), writable: true, configurable: true })
 }
 
-/** A class that becomes what `getter` gives, with all that was derived from it before. */
+/** Makes a class that becomes the result of `getter`, also for classes that were derived from it before. */
 function late(name: string, getter: () => unknown): object {
   let real: Class | undefined
   function Late(...args: never[]): object {
     return Reflect.construct(real ?? become(), args, new.target ?? Late)
   }
   const become = (): Class => {
-    // The getter puts the real class into the place of the light one that was built upon this one meanwhile.
+    // The getter overwrites the light class that was derived from this one meanwhile.
     const present = Object.getOwnPropertyDescriptor(globalThis, name)!
     real = getter.call(globalThis) as Class
     Object.defineProperty(globalThis, name, present)

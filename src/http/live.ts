@@ -1,4 +1,4 @@
-// The route of the live state: what the page, `benchd top` and every other display of the bench show, as one stream.
+// The route of the live state: one stream for the page, `benchd top` and other displays.
 
 import * as v from 'valibot'
 import type { Readings } from '../devices/readings.ts'
@@ -8,15 +8,15 @@ import { described } from '../kit/described.ts'
 import type { Log } from '../kit/log.ts'
 import { type Route, routesOf } from './contract.ts'
 import { LiveBoard, type Source } from './live/board.ts'
-import { type Rooms as Shown, sourcesOf, timelineOf } from './live/sources.ts'
+import { type LiveRooms, sourcesOf, timelineOf } from './live/sources.ts'
 import { openStream, type Streaming } from './open_stream.ts'
 
-/** The rooms of the lab that this route uses. */
-type Rooms = Shown & Streaming & { clock: Clock; log: Log; readings: Readings }
+/** The rooms of the bench that this route uses. */
+type Rooms = LiveRooms & Streaming & { clock: Clock; log: Log; readings: Readings }
 
 const route = routesOf<Rooms>('system')
 
-/** Each lab has one board, so that each value is looked at and serialised once for all connections. */
+/** The board of each bench, so that each value is compared and serialized once for all connections. */
 const boards = new WeakMap<Rooms['hub'], LiveBoard>()
 
 export const liveRoutes: Route<Rooms>[] = [

@@ -12,7 +12,6 @@ import { type Route, routesOf } from './contract.ts'
 import { deviceMetrics, type Metric } from './device_metrics.ts'
 import { apiVersion } from './version.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = {
   version: string
   hub: Hub
@@ -27,7 +26,7 @@ type Rooms = {
 
 const route = routesOf<Rooms>('system')
 
-/** Bytes; what getrusage(2) counts written blocks in. */
+/** The bytes of a block in getrusage(2). */
 const block = 512
 
 export const metricRoutes: Route<Rooms>[] = [
@@ -104,19 +103,19 @@ async function metricsOf(rooms: Rooms): Promise<Metric[]> {
   ]
 }
 
-/** Returns a metric without labels; what is not known has no value. */
+/** Returns a metric without labels; an unknown one has no value. */
 function one(name: string, type: Metric['type'], help: string, value: number | boolean | null | undefined): Metric {
   return { name, type, help, values: value === null || value === undefined ? [] : [{ value: Number(value) }] }
 }
 
-/** At the moment of asking: a clock that ticks all the time would keep a small computer awake. */
+/** Measures the lag of the event loop now, because a permanent timer would keep a small computer awake. */
 async function lag(): Promise<number> {
   const began = performance.now()
   await new Promise((resolve) => setImmediate(resolve))
   return (performance.now() - began) / 1000
 }
 
-/** A bench without a broker has no values. */
+/** Returns the metrics of the broker; without one they have no values. */
 function fleetMetrics({ fleet }: Rooms): Metric[] {
   const status = fleet?.status()
   return [
@@ -146,7 +145,7 @@ function written({ name, help, type, values }: Metric): string {
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
 }
 
-/** Ids and states hold nothing that would have to be escaped. */
+/** Formats labels. Ids and states need no escaping. */
 function pairs(labels: Record<string, string>): string {
   return Object.entries(labels)
     .map(([label, value]) => `${label}="${value}"`)

@@ -1,11 +1,11 @@
-// A guess at the path that a request was meant for.
+// Guesses the intended path of a request.
 
 import { nearest } from '../kit/did_you_mean.ts'
 
-/** Returns `; did you mean /api/devices?` where the path is that of a route but for its slashes or for one of its words, else nothing. */
+/** Returns `; did you mean /api/devices?` if the path differs from a route only in slashes or one word, else nothing. */
 export function nearPath(path: string, patterns: readonly string[]): string {
   const given = path.split('/').filter(Boolean)
-  /** The words that routes have at an index, for each index at which alone a route differs from the path. */
+  /** Keyed by index at which alone a route differs from the path: the routes' words. */
   const words = new Map<number, string[]>()
   for (const pattern of patterns) {
     const parts = pattern.split('/').filter(Boolean)

@@ -1,4 +1,4 @@
-// The messages that the service sends when somebody is needed.
+// The route of messages to people.
 
 import * as v from 'valibot'
 import { notifyKinds } from '../config/notify.ts'

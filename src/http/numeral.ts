@@ -1,4 +1,4 @@
-// Numbers as they stand in a query: text of digits.
+// Schemas of numbers in a query, which are text.
 
 import * as v from 'valibot'
 import { described } from '../kit/described.ts'
@@ -7,7 +7,7 @@ export const Numeral = (rule: RegExp, words: string) => v.pipe(v.string(), v.reg
 export const whole = /^\d{1,15}$/
 export const decimal = /^\d+(\.\d*)?([eE][+-]?\d{1,2})?$/
 
-/** The `limit` of a list that is answered the newest first. */
+/** The `limit` of a list with the newest first. */
 export const Limit = v.optional(
   described(
     v.pipe(Numeral(whole, 'it must be a whole number'), v.minValue(1), v.maxValue(10_000)),

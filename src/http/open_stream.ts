@@ -1,4 +1,4 @@
-// Answers a request with a stream, which ends when its key does and counts in the limits of streams.
+// Answers a request with a stream, which ends with its key and counts in the limits of streams.
 
 import { LabError } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
@@ -10,19 +10,19 @@ import { requestIdOf } from './headers.ts'
 import { bodyOutlet, socketOutlet } from './outlets.ts'
 import { apiVersion } from './version.ts'
 
-/** The rooms of the lab that a stream uses. */
+/** The rooms of the bench that a stream uses. */
 export type Streaming = { hub: Hub; long_requests: LongRequests; refusals: Refusals }
 
-/** `close` where the outlet is closed already; `end` closes it. */
+/** `close` is for an outlet that is closed already; `end` closes it. */
 type Subscription = { close(): void; end(): void }
 
 /**
- * Reverse proxies pass each event on at once with these headers. The first is for nginx. The second is for Caddy 2.6.2 with `encode`: it compresses a stream whose
- * first piece has 512 bytes, does not flush what it compresses, and overlooks `no-transform`.
+ * Headers with which reverse proxies pass each event on at once. The first is for nginx. The second is for Caddy 2.6.2 with `encode`, which compresses a stream whose
+ * first piece has 512 bytes, does not flush it, and ignores `no-transform`.
  */
 const promptHeaders = { 'X-Accel-Buffering': 'no', 'Content-Encoding': 'identity' }
 
-/** `subscribe` begins to write to the outlet. Throws `overloaded`, and `stopping` while the service ends. */
+/** Opens a stream; `subscribe` begins to write to the outlet. Throws `overloaded`, and `stopping` while the service ends. */
 export async function openStream(rooms: Streaming, c: Exchange, subscribe: (outlet: Outlet) => Subscription): Promise<Response> {
   const headers = { ...answerHeaders('text/event-stream; charset=utf-8'), ...promptHeaders, [requestIdHeader]: requestIdOf(c) }
   if (c.req.method === 'HEAD') return new Response(null, { headers })
@@ -32,13 +32,13 @@ export async function openStream(rooms: Streaming, c: Exchange, subscribe: (outl
     leave()
     subscription?.close()
   }
-  // A page of another origin needs the headers that a middleware adds to the answer, so there has to be one.
+  // A page of another origin needs the headers that a middleware adds to an answer.
   const response = c.req.header('origin') === undefined ? c.env?.outgoing : undefined
   const { outlet, body } = response ? { outlet: socketOutlet(response, headers, close), body: null } : bodyOutlet(close, c.env?.outgoing)
   const subscription = subscribe(outlet)
   if (body) return new Response(body, { headers })
   const { RESPONSE_ALREADY_SENT } = await import('@hono/node-server/utils/response')
-  // A copy is one of Node's own: of a light one the mark is not seen, and it would be sent.
+  // The clone is Node's own Response: on a light one the mark would be missed, and it would be sent.
   return RESPONSE_ALREADY_SENT.clone()
 }
 
@@ -52,7 +52,7 @@ function mustHaveRoom({ hub, refusals }: Streaming): void {
   }
 }
 
-/** The key of a request that stays open; undefined on the control socket, which nobody needs a key for. */
+/** Returns the key of a long request; undefined on the control socket, which needs no key. */
 export function keyOf(c: Exchange): string | undefined {
   return c.env?.local ? undefined : c.get('principal').key_id
 }

@@ -1,7 +1,7 @@
-// An example request of each kind for the demo's bench; the snippets of /docs are made of these.
+// Example requests for the demo's bench, from which the snippets of /docs are made.
 
 type Example = {
-  /** Parameters of the path and of the query, where they differ from `usual`. */
+  /** Parameters of path and query that differ from `usual`. */
   parameters?: Record<string, string | number>
   body?: unknown
 }

@@ -1,4 +1,4 @@
-// The meanings of the API's tags, parameters, statuses and reasons, in words.
+// The descriptions of the API's tags, parameters, statuses and reasons.
 
 import * as v from 'valibot'
 import type { ErrorCode } from '../errors.ts'
@@ -62,7 +62,7 @@ export const meanings: Record<number, string> = {
   503: 'The service starts, stops, is overloaded, or cannot write to its disk; ask again after `Retry-After`',
 }
 
-/** The words of `X-Reason`. */
+/** The descriptions of the values of `X-Reason`. */
 export const reasons: Record<ErrorCode | 'starting', string> = {
   invalid: 'A value is missing, unknown or out of range, or the device cannot do this',
   unauthorized: 'No key, or none that is valid',

@@ -1,4 +1,4 @@
-// The routes of manual steps, which people are asked to do in runs.
+// The routes of manual steps in runs.
 
 import * as v from 'valibot'
 import type { Runs } from '../bench/runs.ts'
@@ -6,7 +6,6 @@ import { OperationResult } from '../devices/records.ts'
 import { described } from '../kit/described.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { runs: Runs }
 
 const route = routesOf<Rooms>('runs')

@@ -1,17 +1,17 @@
-// Where an event stream goes: straight to the socket, or, where there is none, into a body that is read.
+// The outlets of event streams: directly to the socket, or without one, into a body that is read.
 
 import type { ServerResponse } from 'node:http'
 import type { Outlet } from '../events/streams.ts'
 
-/** A response that ends with its connection, so that nothing is counted or wrapped on the way. */
+/** Makes an outlet that writes to the socket, whose response ends with its connection and so needs no chunks. */
 export function socketOutlet(response: ServerResponse, headers: Record<string, string>, onClose: () => void): Outlet {
   response.useChunkedEncodingByDefault = false
   response.writeHead(200, { ...headers, Connection: 'close' })
   response.flushHeaders()
   response.on('close', onClose)
-  // A client that hangs up is no error of the service.
+  // A client that hangs up is not an error of the service.
   response.on('error', () => undefined)
-  // The work of the response on each piece costs as much as the write. It has no socket while an answer before it is under way.
+  // Writing to the response costs twice as much as to the socket. It has no socket while an earlier answer is under way.
   const way = response.socket ?? response
   return {
     write: (bytes) => way.write(bytes),
@@ -20,7 +20,7 @@ export function socketOutlet(response: ServerResponse, headers: Record<string, s
   }
 }
 
-/** `response` is where the body goes, if it goes over a socket. */
+/** `response` is that of the socket over which the body is sent, if there is one. */
 export function bodyOutlet(onClose: () => void, response?: ServerResponse): { outlet: Outlet; body: ReadableStream<Uint8Array> } {
   const encoder = new TextEncoder()
   let controller: ReadableStreamDefaultController<Uint8Array>
@@ -46,7 +46,7 @@ export function bodyOutlet(onClose: () => void, response?: ServerResponse): { ou
     end(how) {
       onClose()
       if (how === 'ended') controller.close()
-      // An error of the body would be logged, once for each.
+      // An error of the body would be logged for each stream.
       else if (response) response.destroy()
       else controller.error(new Error('it took nothing for a minute'))
     },

@@ -1,4 +1,4 @@
-// A body that is made piece by piece, at the pace of whoever takes it.
+// A body that is made piece by piece, at the pace of its client.
 
 import type { ServerResponse } from 'node:http'
 import type { Config } from '../config.ts'
@@ -8,14 +8,14 @@ import type { Refusals } from '../kit/refusals.ts'
 
 type PacedBody = {
   body: ReadableStream<Uint8Array>
-  /** Gives the body up before its end; after its end nothing happens. */
+  /** Ends the body early; does nothing after its end. */
   cut(why: LabError): void
 }
 
 export type Pacing = { clock: Clock; config: Config; refusals: Refusals }
 
 type Pieces = {
-  /** Goes before the pieces. */
+  /** Sent before the pieces. */
   head?: Uint8Array
   pieces: AsyncGenerator<Uint8Array, unknown, undefined>
   /** The socket over which the body goes, if it goes over one. */
@@ -24,7 +24,7 @@ type Pieces = {
 }
 
 /**
- * Holds one piece at a time. `onEnd` is called once, when the last piece is taken, or when the body is given up: by `cut`, by its client, or
+ * Holds one piece at a time. Calls `onEnd` once, when the last piece is taken, or when the body is given up: by `cut`, by its client, or
  * because nothing was taken for `limits.answer_s`.
  */
 export function pacedBody({ clock, config, refusals }: Pacing, { head, pieces, response, onEnd }: Pieces): PacedBody {
@@ -36,13 +36,13 @@ export function pacedBody({ clock, config, refusals }: Pacing, { head, pieces, r
     cancelTimer()
     if (isOver) return
     isOver = true
-    // A piece that is still being read is not waited for.
+    // Does not wait for a piece that is still being read.
     pieces.return(undefined).catch(() => undefined)
     onEnd?.()
   }
   const cut = (why: LabError) => {
     if (isOver) return
-    // An error of the body would be logged, once for each.
+    // An error of the body would be logged for each answer.
     if (response) response.destroy()
     else controller.error(why)
     end()

@@ -1,5 +1,5 @@
-// The files that anybody gets without a key: the page of the bench, the page of the API, the OpenAPI document, the clients, and the
-// schemas of what people write.
+// The public files, which need no key: the page of the bench, the page of the API, the OpenAPI document, the clients, and the
+// schemas of files that people write.
 
 import { createHash } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
@@ -20,7 +20,7 @@ const css = 'text/css; charset=utf-8'
 const schema = 'application/schema+json'
 const javascript = 'text/javascript; charset=utf-8'
 
-/** Keyed by path: the file beside this module, and what it is. */
+/** Keyed by path: the file beside this module, and its content type. */
 const files: Record<string, [file: string, type: string]> = {
   '/': ['../../web/index.html', html],
   '/style.css': ['../../web/style.css', css],
@@ -62,30 +62,30 @@ const filesOfLab: typeof files = {
   ),
 }
 
-/** `GET /path` of each: what needs no key. */
+/** Lists `GET /path` of each file. */
 const pathsOf = (files: object): readonly string[] => Object.keys(files).map((path) => `GET ${path}`)
 export const publicPages = pathsOf(files)
 export const publicLabPages = pathsOf(filesOfLab)
 
-/** Everything is from here, nothing stands in the HTML itself, and nobody may put the pages into a frame. */
+/** Security headers: all content comes from this service, none is inline, and the pages may not be framed. */
 const secure: MiddlewareHandler<Env> = secureHeaders({
   contentSecurityPolicy: { defaultSrc: ["'self'"], baseUri: ["'none'"], formAction: ["'none'"], frameAncestors: ["'none'"] },
   xFrameOptions: 'DENY',
-  // The service is spoken to over plain HTTP: the first would lock people out, the others are ignored there with a warning.
+  // Over plain HTTP the first header would lock people out, and browsers ignore the others with a warning.
   strictTransportSecurity: false,
   crossOriginOpenerPolicy: false,
   originAgentCluster: false,
 })
 
-/** The files that may be sent at once, as a multiple of those of a second: a browser that opens a page asks for several. */
+/** The burst of files as a multiple of those of a second, since a browser requests several for a page. */
 const burst = 8
 
 type Shipped = { bytes: Uint8Array<ArrayBuffer>; etag: string }
 
-/** Over TLS a larger file goes out piece by piece: each piece is copied, and a client that takes none of it holds only one. */
+/** The piece size over TLS, which copies each piece, so that a client that takes nothing holds only one. */
 const piece_bytes = 64 * 1024
 
-/** Each file is read once, when it is first asked for: a bench that no browser looks at holds none of them. */
+/** Serves the files. Each is read once, at its first request, so that a bench without browsers holds none. */
 export function servePages(hono: Hono<Env>, pacing: Pacing, of: 'bench' | 'lab' = 'bench'): void {
   const mustNotBeMany = rateByAddress(pacing)
   for (const [path, [file, type]] of Object.entries(of === 'bench' ? files : filesOfLab)) {
@@ -95,7 +95,7 @@ export function servePages(hono: Hono<Env>, pacing: Pacing, of: 'bench' | 'lab' 
     hono.all(path, async (c) => {
       if (c.req.method !== 'GET' && c.req.method !== 'HEAD') return notAllowed(c, ['GET', 'HEAD'])
       shipped ??= type === html ? readPage(url) : read(url)
-      // A page that cannot be read now may be there later.
+      // A failed page is read again at the next request.
       shipped.catch(() => {
         shipped = undefined
       })
@@ -112,7 +112,7 @@ async function read(url: URL): Promise<Shipped> {
   return shippedOf(await readShipped(url))
 }
 
-/** Reads a page, and writes into it how commands are typed on this computer. */
+/** Reads a page, and inserts how commands are typed on this computer. */
 async function readPage(url: URL): Promise<Shipped> {
   const page = new TextDecoder().decode(await readShipped(url))
   return shippedOf(new TextEncoder().encode(page.replace('content="benchd"', () => `content="${commandHere().replaceAll('"', '&quot;')}"`)))
@@ -123,8 +123,8 @@ function shippedOf(bytes: Shipped['bytes']): Shipped {
 }
 
 /**
- * Throws `overloaded` for an address that asks for too many files: whoever has no key could otherwise keep the computer busy with copying. On
- * the control socket there is no address, and no bound.
+ * Makes a function that throws `overloaded` for an address that requests too many files, because a client without a key could keep the computer busy. On
+ * the control socket there is no address and no bound.
  */
 function rateByAddress({ clock, config, refusals }: Pacing): (address: string | undefined) => void {
   let perSecond = 0
@@ -132,7 +132,7 @@ function rateByAddress({ clock, config, refusals }: Pacing): (address: string | 
   return (address) => {
     if (address === undefined) return
     const { pages_per_address } = config.limits
-    // A reload changes it.
+    // A reload may have changed the setting.
     if (perSecond !== pages_per_address) {
       perSecond = pages_per_address
       buckets = new TokenBuckets({ burst: burst * perSecond, perSecond, now: () => clock.now() })

@@ -172,7 +172,7 @@ test('who may not read the configuration is not told what stands in a file that 
     if (text === undefined) rmSync(path)
     else writeFileSync(path, text)
     const { status, text: told } = await changes()
-    t.match(told, /benchd config check, or a key of scope admin, tells what is wrong with it/)
+    t.match(told, /repeat the request with a key of scope admin to see the mistake/)
     t.notMatch(told, /hooks|T0K3N/)
     const whole = await ask('GET', '/api/system/changes')
     t.equal(status, whole.status)

@@ -1,4 +1,4 @@
-// The turns of requests: of one connection one after another, and of all connections so that each turn of the event loop leaves time for a stop.
+// Schedules requests: those of a connection one after another, and all so that each turn of the event loop leaves time for a stop.
 
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -6,18 +6,18 @@ import { LabError } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { refuse } from './errors.ts'
 
-/** Requests are handled for so long in one turn of the event loop; the others wait for the next turn, in which a stop goes first. */
+/** The time for requests in one turn of the event loop; others wait for the next turn, in which a stop goes first. */
 const handle_ms = 5
 /**
- * After a turn that took longer than this, as many milliseconds are left to everything else, up to a limit: a stop and the instruments need
- * several turns, and a turn with a large answer can take 50 ms. Small requests that come as fast as they are answered make shorter turns.
+ * After a turn that took longer than this, the same time is left to everything else, up to a limit: a stop and the instruments need
+ * several turns, and a turn with a large answer can take 50 ms. A flood of small requests makes shorter turns.
  */
 const restAfter_ms = 15
 const longestRest_ms = 100
 
 type Waiting = { socket: Socket; response: ServerResponse; handle: () => void }
 
-/** The requests of one connection: the one whose turn it is, and those that come after it. */
+/** The requests of one connection: the present one, and those after it. */
 export type RequestLine = { turn: ServerResponse | undefined; readonly waiting: Waiting[] }
 
 const overloaded = new LabError('overloaded', 'an earlier request of this connection was refused; send this one again in a moment', {
@@ -26,11 +26,11 @@ const overloaded = new LabError('overloaded', 'an earlier request of this connec
 
 export class RequestTurns {
   readonly #clock: Clock
-  /** When the first request was handled in this turn of the event loop; undefined before that. */
+  /** The time of the first request in this turn of the event loop; undefined before. */
   #turnBegan: number | undefined
-  /** Until then no request is handled but a stop; on the clock. */
+  /** The time on the clock until which only stops are handled. */
   #restUntil = 0
-  /** Requests that wait for a later turn of the event loop. */
+  /** The number of requests that wait for a later turn. */
   #delayed = 0
 
   constructor(clock: Clock) {
@@ -38,8 +38,8 @@ export class RequestTurns {
   }
 
   /**
-   * Handles a request once the earlier ones of its line have ended, in a turn of the event loop that has time left. One that would have to
-   * wait is asked whether it `passes`: then it is handled at once, too.
+   * Handles a request when the earlier ones of its connection have ended, in a turn of the event loop with time left. One that would have to
+   * wait is handled at once if it `passes`.
    */
   take(line: RequestLine, request: Waiting, passes: () => boolean): void {
     const isFirst = line.turn === undefined
@@ -57,8 +57,8 @@ export class RequestTurns {
   }
 
   /**
-   * The answer to a request is over: the next of its line has its turn. Where it was refused because too much is going on, those behind it are
-   * refused too. The connection stays until it has been idle for as long as any other: a client that is cut off at once comes back at once, and
+   * Called when the answer to a request is over, and the next of its connection has its turn. If it was refused for overload, those after it are
+   * refused too. The connection stays open for the usual idle time, because a client that is cut off reconnects at once, and
    * its handshake costs more than the requests.
    */
   ended(line: RequestLine, response: ServerResponse): void {
@@ -70,8 +70,8 @@ export class RequestTurns {
   }
 
   /**
-   * Handles the request in a turn of the event loop that has time left, in the order of the requests; leaves it out when its client is gone.
-   * Nothing more is read from its connection until then: requests that come faster than they are handled would be parsed, and kept, for later.
+   * Handles the request in a later turn with time left, in order; drops it if its client is gone.
+   * Until then nothing more is read from its connection, because further requests would be parsed and kept.
    */
   #delay(line: RequestLine, { socket, response, handle }: Waiting): void {
     this.#delayed++
@@ -88,7 +88,7 @@ export class RequestTurns {
     setImmediate(attempt)
   }
 
-  /** Whether the requests of this turn have used less than `handle_ms`: a request has done its work up to its first wait when the next one is looked at. */
+  /** Whether the requests of this turn have used less than `handle_ms`, each up to its first wait. */
   #isTimeLeft(): boolean {
     const began = this.#turnBegan ?? this.#clock.now()
     if (this.#turnBegan === undefined) {

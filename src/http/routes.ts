@@ -1,4 +1,4 @@
-// Every route there is, for those who look at all of them: the generator and the tests.
+// All routes, for the generator and the tests.
 
 import type { Route } from './contract.ts'
 import { runRoutes } from './run_routes.ts'

@@ -1,4 +1,4 @@
-// The routes that break and mend the simulators of an open run, to rehearse recovery.
+// The routes that set and clear faults of the simulators of an open run, to rehearse a recovery.
 
 import type { Runs } from '../bench/runs.ts'
 import { OperationResult } from '../devices/records.ts'
@@ -9,7 +9,6 @@ import { type Call, type Route, routesOf } from './contract.ts'
 import { openOne } from './known_execution.ts'
 import { broken, Fault, mended } from './simulation.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { registry: Registry; runs: Runs }
 
 const route = routesOf<Rooms>('simulation')
@@ -40,7 +39,7 @@ export const runFaultRoutes: Route<Rooms>[] = [
   }),
 ]
 
-/** Throws `not_found`; `conflict` for a run that has ended, or has no simulators of its own. */
+/** Throws `not_found`, and `conflict` for an ended run, or one without its own simulators. */
 function simulatorOfRun(call: Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'param' | 'body'>): SimulatorHand {
   const { rooms, param } = call
   const execution = openOne(call)

@@ -1,4 +1,4 @@
-// The routes about workflows, noun by noun; none is public. Their paths stand in `service_routes.ts` too.
+// The routes about workflows, noun by noun; none is public. `service_routes.ts` lists their paths too.
 
 import type { Bench } from '../bench/bench.ts'
 import type { Route } from './contract.ts'

@@ -1,14 +1,14 @@
-// Safe mode: the service has broken off again and again. It can be asked and stopped, and its records be edited; what moves waits
-// until somebody has looked and acknowledged its incident.
+// Safe mode, after repeated crashes of the service: reading, stopping and editing are allowed, but motions are refused
+// until a person has acknowledged its incident.
 
 import { LabError } from '../errors.ts'
 import type { Incident } from '../events/incidents.ts'
 import type { Route } from './contract.ts'
 
-/** The part of the lab that says whether it is in safe mode. */
+/** The part of the bench that tells whether it is in safe mode. */
 type Rooms = { safe_mode: Incident | undefined }
 
-/** The routes of scope operate that move nothing. A route that is not named here is taken to move something. */
+/** The routes of scope operate that move nothing. All others are assumed to move something. */
 const movesNothing = new Set([
   'acknowledgeIncident',
   'clearDeviceFault',

@@ -1,4 +1,4 @@
-// The findings of the service about itself: the doctor, the configuration in force, and both with much else in a bundle for others.
+// The routes of the doctor, the configuration in force, and the support bundle.
 
 import * as v from 'valibot'
 import { levels } from '../care/doctor/finding.ts'
@@ -7,7 +7,6 @@ import { described } from '../kit/described.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { apiVersion } from './version.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { config: Config; places: { data_dir: string; config_path: string | undefined } }
 
 const route = routesOf<Rooms>('system')
@@ -71,11 +70,11 @@ export const selfCareRoutes: Route<Rooms>[] = [
   }),
 ]
 
-/** Returns the body of a GET. */
+/** Resolves with the body of a GET. */
 type Get = (path: string) => Promise<string>
 type Findings = v.InferOutput<typeof Finding>[]
 
-/** The examination under way on each lab: it opens files and asks programs, so that one at a time is enough. */
+/** Keyed by bench: the doctor's examination under way, which simultaneous requests share. */
 const underWay = new WeakMap<Rooms['places'], Promise<Findings>>()
 
 function examined({ places }: Rooms, ask: Get): Promise<Findings> {

@@ -1,4 +1,4 @@
-// Node's HTTP servers under the skin: their limits, and answers in our form where the parser itself refuses.
+// Node's HTTP servers: their limits, and answers in the API's form for errors of the parser.
 
 import './late_fetch.ts'
 import { createServer as createHttp, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -24,28 +24,28 @@ const timing = {
   requestTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
   keepAliveTimeout: 5_000,
-  // Node would answer a missing Host without a body; the entrance checks it instead.
+  // Node would answer a missing Host without a body, so the entrance checks it.
   requireHostHeader: false,
   IncomingMessage: GatheredRequest,
 }
 
 type Tls = { cert: string; key: string }
 
-/** Connections that wait to be accepted: where they do not fit, the kernel lets a client try again only after a second, a stop too. */
+/** Connections that may wait to be accepted. Beyond that, the kernel lets a client try again only after a second, also for a stop. */
 const backlog = 4096
-/** A client that is sent an error has this long to take it. */
+/** The time for a client to take an error. */
 const farewell_ms = 1000
 
-type Options = {
+type ServerOptions = {
   limits: () => Limits
   refusals: Refusals
   tls?: Tls | undefined
-  /** Marks what comes over the control socket, which only its owner may open. */
+  /** Whether it serves the control socket, which only its owner may open. */
   local?: boolean
 }
 
-/** A server of whatever app there is now. `handshake_s` of the limits is read once, all others whenever they are needed. */
-export function serverOf(app: () => App, { limits, refusals, tls, local = false }: Options): Server {
+/** Makes a server of the present app. `handshake_s` of the limits is read once, the others at each use. */
+export function serverOf(app: () => App, { limits, refusals, tls, local = false }: ServerOptions): Server {
   const throughHono = getRequestListener((request, env) => app().fetch(request, local ? { ...env, local } : env), listening)
   const answer = (request: IncomingMessage, response: ServerResponse): MaybePromise<void> => {
     const { method = '', url = '' } = request
@@ -53,14 +53,14 @@ export function serverOf(app: () => App, { limits, refusals, tls, local = false 
     const direct = isPlainHost(request.headers.host) ? app().direct?.({ method, url }, env) : undefined
     return direct ? thenMaybe(direct, (one) => send(one, request, response)) : throughHono(request, response)
   }
-  // Read in where there is a certificate, and only there.
+  // Loaded only with a certificate.
   const server: Server = tls
     ? process.getBuiltinModule('node:https').createServer({ ...timing, ...tls, handshakeTimeout: limits().handshake_s * 1000 })
     : createHttp(timing)
   server.maxHeadersCount = mostHeaders
   const connections = new Connections(server, { limits, refusals, clock: systemClock })
   queueArrivals(server, { limits, refusals, clock: systemClock, isTls: tls !== undefined })
-  /** Returns a request, or refuses it with `objection`, which is nothing to a stop. */
+  /** Handles a request, or refuses it with `objection`, which a stop ignores. */
   const take = (request: IncomingMessage, response: ServerResponse, objection?: LabError) => {
     if (!connections.begin(request, response)) return
     if (areTooMany(request.rawHeaders)) return connections.refuseInTurn(request, response, tooManyHeaders)
@@ -83,7 +83,7 @@ export function serverOf(app: () => App, { limits, refusals, tls, local = false 
       )
     }
     if (connections.knows(socket)) answerClientError(error, socket)
-    // An answer needs a handshake first: without one it would never leave, and the socket would stay for ever.
+    // Without a handshake an answer could not be sent, and the socket would stay for ever.
     else socket.destroy()
   })
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => take(request, response, unknownExpectation))
@@ -93,28 +93,28 @@ export function serverOf(app: () => App, { limits, refusals, tls, local = false 
 const unknownExpectation = new LabError('invalid', 'the header Expect is not understood here; leave it out')
 
 const listening = {
-  // Without it a request that has no Host ends here, with an empty 400; the entrance looks at what was really sent.
+  // Without it a request without Host gets an empty 400; the entrance checks the real header.
   hostname: 'localhost',
   errorHandler: answerUnreadable,
 }
 
-/** Whether Hono's server makes an address of this host unseen. It may refuse any other host: no request is carried out before it has looked. */
+/** Whether Hono's server accepts this host without a check. It may refuse any other before the request is carried out. */
 function isPlainHost(host: string | undefined): boolean {
   return host !== undefined && /^[a-z0-9._-]+(:([1-5]\d{3,4}|[6-9]\d{3}))?$/.test(host)
 }
 
-/** Writes what `json` has made as it is, where all of the request was read. Anything else goes out as Hono's answers do. */
+/** Writes an answer of `json` directly if the request was read completely; any other answer as Hono does. */
 function send(answer: Response, request: IncomingMessage, response: ServerResponse): MaybePromise<void> {
   const plain = plainAnswerOf(answer)
   if (!plain || !(request.method === 'GET' || request.readableEnded)) return getRequestListener(() => answer, listening)(request, response)
-  // The client may be gone. A body that is a stream is given up by the way above.
+  // The client may be gone. The code above has given up a stream.
   if (response.destroyed) return
   plain.headers['Content-Length'] = Buffer.byteLength(plain.text)
   response.writeHead(plain.status, plain.headers)
   response.end(plain.text)
 }
 
-/** Resolves with the address once it listens. Rejects with `conflict` when somebody else does, who may go away again. */
+/** Resolves with the address when it listens. Rejects with `conflict` if another program does, which may be temporary. */
 export function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
@@ -128,7 +128,7 @@ export function listen(server: Server, host: string, port: number): Promise<Addr
   })
 }
 
-/** Takes nothing new, lets answers under way go out for a moment, then hangs up. */
+/** Accepts no more connections, lets answers under way finish for `grace_ms`, then closes all. */
 export function closeServer(server: Server, grace_ms = 2000): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), grace_ms)
@@ -140,14 +140,14 @@ export function closeServer(server: Server, grace_ms = 2000): Promise<void> {
   })
 }
 
-/** For a request that cannot become one of ours: a Host that is no host, a target that is no path. */
+/** Answers a request with an invalid Host or target. */
 function answerUnreadable(cause: unknown): Response {
   const { status, body, headers } = errorAnswer(new LabError('invalid', 'the address of the request or its Host cannot be read', { cause }))
   return Response.json(body, { status, headers })
 }
 
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }): void {
-  // Node itself looks at this before it answers: nothing may get into an answer that has begun.
+  // As Node does: an error must not be written into an answer that has begun.
   const begun = socket._httpMessage?.headersSent ?? false
   if (error.code === 'ECONNRESET' || !socket.writable || begun) return void socket.destroy()
   const { status, body, headers } = errorAnswer(parserError(error.code))
@@ -155,7 +155,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _htt
   const lines = { ...headers, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text), Connection: 'close' }
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${reasonPhrases[status]}\r\n${head.join('')}\r\n${text}`)
-  // The rest of such a body costs too much to be read.
+  // Reading the rest of such a body would cost too much.
   if (error.code === smallPieces) socket.destroySoon()
   else setTimeout(() => socket.destroy(), farewell_ms).unref()
 }

@@ -1,4 +1,4 @@
-// The routes that are there from the start, noun by noun.
+// The routes that are loaded at the start, noun by noun.
 
 import type { Bench } from '../bench/bench.ts'
 import { backupRoutes } from './backups.ts'
@@ -15,7 +15,7 @@ import { simulationRoutes } from './simulation.ts'
 import { systemRoutes } from './system.ts'
 import { teachpointRoutes } from './teachpoints.ts'
 
-/** The rooms that are open from the start: a route that uses the runs stands in `run_routes.ts`. */
+/** The rooms that are open from the start. A route that uses runs belongs into `run_routes.ts`. */
 type Rooms = Omit<Bench, 'runs'>
 
 export const serviceRoutes: readonly Route<Rooms>[] = [
@@ -33,7 +33,7 @@ export const serviceRoutes: readonly Route<Rooms>[] = [
   ...metricRoutes,
 ]
 
-/** The roots of the routes of `run_routes.ts`, which are loaded with the workflows at the first request to one of them. */
+/** The roots of the routes in `run_routes.ts`, which is loaded with the workflows at the first request to one of them. */
 export const runPaths = [
   '/api/topologies/*',
   '/api/topology/*',
@@ -50,8 +50,8 @@ export const runPaths = [
   '/api/sim/executions/*',
 ] as const
 
-/** No route is at these themselves. */
+/** Roots that are not routes themselves. */
 const bareRoots = ['/api/threads', '/api/operator', '/api/sim/executions']
 
-/** The paths of `run_routes.ts` without parameters that a refusal may name before that file is loaded. */
+/** The routes of `run_routes.ts` without parameters, which a refusal may suggest before that file is loaded. */
 export const runRoots = runPaths.map((path) => path.replace('/*', '')).filter((path) => !bareRoots.includes(path))

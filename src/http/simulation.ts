@@ -1,4 +1,4 @@
-// The routes of a simulated bench: faults to order, and events as if the engine had fired them.
+// The routes of a simulated bench: faults, and injected events.
 
 import * as v from 'valibot'
 import { lineFaults } from '../../drivers/transports/faults.ts'
@@ -15,7 +15,6 @@ import { Id } from '../kit/name.ts'
 import type { SimulatorHand } from '../workflow/equipment/equipment.ts'
 import { type Call, json, type Route, routesOf } from './contract.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { hub: Hub; load: Load; registry: Registry; simulations: ReadonlyMap<string, Simulation> }
 
 const route = routesOf<Rooms>('simulation')
@@ -96,7 +95,7 @@ export const simulationRoutes: Route<Rooms>[] = [
   }),
 ]
 
-/** Throws `invalid` for a fault that this instrument cannot have. */
+/** Sets a fault. Throws `invalid` for a fault that this instrument cannot have. */
 export function broken(simulator: SimulatorHand, { param, body }: Call<unknown, v.InferOutput<typeof Fault>, unknown>): Response {
   const device_id = param('device_id')
   const { fault, after = 0 } = body()

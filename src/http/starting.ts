@@ -1,4 +1,4 @@
-// The answers before the lab is open. A stop is taken as soon as the devices are: what was open before may take long to read.
+// The answers before the bench is open. A stop is accepted as soon as the devices are open, because reading open runs may take long.
 
 import { Hono } from 'hono'
 import type { Registry } from '../devices/registry.ts'
@@ -17,12 +17,12 @@ const streams = ['/events/stream', '/api/live']
 /** The rooms that a stop needs. */
 export type Stoppable = Parameters<typeof entrance>[0] & { registry: Registry; log: Log }
 
-/** `stoppable` is given once the devices are open. */
+/** `stoppable` is given when the devices are open. */
 export function startingApp(stoppable?: Stoppable): Hono<Env> & App {
   const hono = new Hono<Env>()
   const health = { status: 'starting', version: packageVersion(), uptime_s: 0, reasons: [] }
   hono.get('/health', (c) => c.json(health, 503, versioned))
-  // An EventSource that is answered 503 gives up for good; one whose stream ends opens it anew.
+  // An EventSource gives up for good after 503, but reopens a stream that ends.
   hono.on('GET', streams, (c) =>
     c.body('retry: 1000\n: the service is starting\n\n', 200, answerHeaders('text/event-stream; charset=utf-8')),
   )

@@ -1,8 +1,8 @@
-// The address of a stop. A stop forgives what does not matter: slashes that are doubled or at the end, and a query.
+// Recognizes the address of a stop, also with doubled or trailing slashes and a query.
 
 const stop = /^\/+api\/+(?:devices\/+([^/?]+)\/+)?stop\/*(?:\?|$)/
 
-/** Returns the path of the stop that a request asks for, as the routes have it; undefined for any other request. */
+/** Returns the path of the stop route that a request means; undefined for any other request. */
 export function stopPathOf(method: string | undefined, url: string | undefined): string | undefined {
   const [matched, device_id] = (method === 'POST' && stop.exec(url ?? '')) || []
   if (matched === undefined) return undefined

@@ -13,7 +13,6 @@ import { withdraw } from '../workflow/submission_ids.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { runs: Runs }
 
 const route = routesOf<Rooms>('runs')
@@ -56,7 +55,7 @@ export const submissionRoutes: Route<Rooms>[] = [
     errors: [400, 404, 409, 503],
     async handle({ rooms, body }) {
       const { submission_id, execution_id, status } = await rooms.runs.runtime.submit(body())
-      // The submission runs also when its record cannot be written, which is an incident.
+      // The submission also runs if its record cannot be written, which is an incident.
       await rooms.runs.written().catch(() => undefined)
       const execution = rooms.runs.runtime.runs.get(execution_id)
       const answer = { submission_id, execution_id, status, in_the_way: execution ? inTheWayOf(execution) : [] }

@@ -1,4 +1,4 @@
-// The service itself.
+// The routes of the service itself.
 
 import * as v from 'valibot'
 import { portBehind, serialPorts } from '../../drivers/transports/ports.ts'
@@ -16,7 +16,6 @@ import { json, type Route, routesOf } from './contract.ts'
 import { Limit } from './numeral.ts'
 import { apiVersion } from './version.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { config: Config; version: string; reloading: Reloading; audit: Audit; host: HostFacts | undefined; health(): HealthNow }
 
 const route = routesOf<Rooms>('system')
@@ -159,10 +158,11 @@ export const systemRoutes: Route<Rooms>[] = [
   }),
 ]
 
-/** Throws the error, but not what is wrong with a file to somebody who may not read the file: that is quoted from it, and can be a secret. */
+/** Throws the error. A key that may not read the configuration gets no quotation of the file, which can be a secret. */
 function throwTo(scope: Scope, error: unknown): never {
   if (allows(scope, 'admin') || !(error instanceof LabError)) throw error
-  const sentence = 'the configuration file cannot be taken over; benchd config check, or a key of scope admin, tells what is wrong with it'
+  const sentence =
+    'the configuration file has a mistake and cannot be taken over; repeat the request with a key of scope admin to see the mistake'
   throw new LabError(error.code, sentence, { cause: error })
 }
 

@@ -1,4 +1,4 @@
-// Where things are: the points of the lab's robots.
+// The routes of the teachpoints of arms.
 
 import * as v from 'valibot'
 import { OperationResult } from '../devices/records.ts'
@@ -11,7 +11,6 @@ import type { Teachpoints } from '../teachpoints/store.ts'
 import { AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
 import { type Call, json, type Route, routesOf } from './contract.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { registry: Registry; teachpoints: Teachpoints }
 
 const route = routesOf<Rooms>('teachpoints')
@@ -158,7 +157,7 @@ function existing({ rooms, param }: Pick<Call<Rooms, unknown, unknown>, 'rooms' 
   return rooms.teachpoints.get(device_id, nameIn({ rooms, param }))
 }
 
-/** The name as it is stored: the white space at its ends was taken off, as that of a body is. */
+/** Returns the name without white space at its ends, as it is stored. */
 function nameIn({ rooms, param }: Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'param'>): string {
   const name = param('name')
   return rooms.teachpoints.has(param('device_id'), name) ? name : name.trim()
@@ -172,7 +171,7 @@ function tagged(teachpoint: Teachpoint): Response {
   return json(teachpoint, 200, { ETag: `"${versionOf(teachpoint)}"` })
 }
 
-/** undefined where any will do. */
+/** Returns the tag of If-Match; undefined without one. */
 function wantedTag({ c }: Pick<Call<Rooms, unknown, unknown>, 'c'>): string | undefined {
   const header = c.req.header('if-match')?.trim()
   return header === undefined || header === '*' ? undefined : header.replace(/^"(.*)"$/, '$1')

@@ -1,4 +1,4 @@
-// The routes of threads: the journey of one labware, and the requests of an operator to it.
+// The routes of threads: the journeys of labware, and the commands of an operator.
 
 import * as v from 'valibot'
 import type { Runs } from '../bench/runs.ts'
@@ -12,7 +12,6 @@ import type { LabwareThread } from '../workflow/threads/thread.ts'
 import { askArm } from '../workflow/whereabouts.ts'
 import { json, type Route, routesOf } from './contract.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { runs: Runs }
 
 const route = routesOf<Rooms>('runs')
@@ -22,7 +21,7 @@ type Verb<Body> = {
   summary: string
   description?: string
   body?: v.GenericSchema<unknown, Body>
-  /** Returns what has come of it, in words. */
+  /** Carries the command out. Returns the outcome in words. */
   tell(thread: LabwareThread, body: Body, rooms: Rooms): string | Promise<string>
 }
 

@@ -1,4 +1,4 @@
-// Where labware can be: the topologies there are, and the one that is loaded.
+// The routes of topologies, and of the loaded one.
 
 import * as v from 'valibot'
 import type { Reloading } from '../bench/reloading.ts'
@@ -12,7 +12,6 @@ import { ShownTopology, topologyOf } from '../workflow/snapshot.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Changes } from './system.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { runs: Runs; reloading: Reloading }
 
 const route = routesOf<Rooms>('workflows')
@@ -131,7 +130,7 @@ export const topologyRoutes: Route<Rooms>[] = [
       const { catalog } = rooms.runs
       const { done, at_once: applied, ...rest } = await rooms.reloading.take(() => catalog.read())
       await catalog.runtime.standing.persisted()
-      // The limits are in force only after the files were found right: what was read is held against them once more.
+      // New limits are in force only after the files were checked, so the files are checked against them once more.
       const library = applied.some((place) => isLimits.test(place)) ? catalog.compileAnew() : done
       const { config_file, needs_restart } = rest
       const { faults } = library

@@ -1,27 +1,27 @@
-// Large answers that are complete and wait for their clients to take them. A key that leaves many of them gets no more, so that nobody makes the
-// service work for answers that nobody reads.
+// Counts large complete answers that wait for their clients. A key with many of them gets no more, so that the
+// service does not work for answers that are not read.
 
 import type { ServerResponse } from 'node:http'
 import type { Limits } from '../config/file.ts'
 import { LabError } from '../errors.ts'
 import type { Refusals } from '../kit/refusals.ts'
 
-type Options = { limits: () => Pick<Limits, 'untaken_per_key'>; refusals: Refusals }
+type UntakenAnswersOptions = { limits: () => Pick<Limits, 'untaken_per_key'>; refusals: Refusals }
 
-/** A smaller answer is taken by the kernel. */
+/** The size up to which the kernel buffers an answer. */
 const large_bytes = 128 * 1024
 
 export class UntakenAnswers {
-  readonly #options: Options
-  /** Their number by key. A key without any is not in the map. */
+  readonly #options: UntakenAnswersOptions
+  /** Their number by key; the map has only keys with some. */
   readonly #counts = new Map<string, number>()
   readonly #keys = new Map<ServerResponse, string>()
 
-  constructor(options: Options) {
+  constructor(options: UntakenAnswersOptions) {
     this.#options = options
   }
 
-  /** Throws `overloaded` when the key has as many as it may. */
+  /** Throws `overloaded` at the limit of the key. */
   mustHaveRoom(key_id: string): void {
     const { untaken_per_key: most } = this.#options.limits()
     if ((this.#counts.get(key_id) ?? 0) < most) return
@@ -30,14 +30,14 @@ export class UntakenAnswers {
     throw new LabError('overloaded', `${sentence}; read or close them, then ask again`, { retry_after_s: 1 })
   }
 
-  /** Counts a complete answer, if it is large, until `taken` is called. */
+  /** Counts a large complete answer until `taken` is called. */
   add(key_id: string, response: ServerResponse): void {
     if (response.writableLength <= large_bytes || this.#keys.has(response)) return
     this.#keys.set(response, key_id)
     this.#counts.set(key_id, (this.#counts.get(key_id) ?? 0) + 1)
   }
 
-  /** Takes note that the client has taken the answer, or is gone. */
+  /** Notes that the client has taken the answer, or is gone. */
   taken(response: ServerResponse): void {
     const key_id = this.#keys.get(response)
     if (key_id === undefined) return

@@ -1,2 +1,2 @@
-/** The version of the API and of the events, as `openapi.json` and the header `X-API-Version` tell it. */
+/** The version of the API and of the events, in `openapi.json` and the header `X-API-Version`. */
 export const apiVersion = '2.1.0'

@@ -1,4 +1,4 @@
-// The routes of workflows: those of the topologies folder, those that came over the API, and the examples.
+// The routes of workflows: those of the topologies folder, uploaded ones, and the examples.
 
 import * as v from 'valibot'
 import type { Runs } from '../bench/runs.ts'
@@ -13,7 +13,6 @@ import { shownDocument } from '../workflow/snapshot.ts'
 import { json, type Route, routesOf } from './contract.ts'
 import { Faults } from './topology.ts'
 
-/** The rooms of the lab that these routes use. */
 type Rooms = { runs: Runs }
 
 const route = routesOf<Rooms>('workflows')

@@ -1,4 +1,4 @@
-// Guessing keys is made slow, by address. Right keys never come here, so nobody can lock anybody out.
+// Slows the guessing of keys down, by address. Valid keys never come here, so nobody can be locked out.
 
 import { LabError } from '../errors.ts'
 import { TokenBuckets } from '../kit/token_buckets.ts'
@@ -7,13 +7,13 @@ export class WrongKeys {
   readonly #tries: TokenBuckets
   readonly #onRefused: (address: string) => void
 
-  /** `onRefused` is called for each request that an address has no try left for. */
+  /** Calls `onRefused` for each request of an address without a try left. */
   constructor(onRefused: (address: string) => void) {
     this.#onRefused = onRefused
     this.#tries = new TokenBuckets({ burst: 20, perSecond: 1, now: () => performance.now() })
   }
 
-  /** Counts a wrong key. Throws `too_many_wrong_keys` once an address has used up its tries; one comes back each second. */
+  /** Counts a wrong key. Throws `too_many_wrong_keys` if the address has used up its tries, of which one is restored each second. */
   count(address: string): void {
     if (this.#tries.take(address)) return
     this.#onRefused(address)

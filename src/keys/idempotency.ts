@@ -9,10 +9,10 @@ import { LineFile } from '../kit/json_lines.ts'
 import { SerialQueue } from '../kit/serial_queue.ts'
 import { Entry, IdempotencyTable, type Known, keptSeconds, longestAnswer, PastLine, type StoredAnswer } from './idempotency_table.ts'
 
-/** The file was found damaged at that time (Unix, s): requests of before may be missing. */
+/** The file was found damaged at that time (Unix, s): earlier requests may be missing. */
 const LostLine = v.strictObject({ lost_at: v.number() })
 type Line = Entry | PastLine | v.InferOutput<typeof LostLine>
-/** `isSettled` once somebody has looked what became of them. */
+/** `isSettled` is true once a person has acknowledged the incident. */
 type Lost = { at: number; isSettled(): boolean }
 
 /** A request with an Idempotency-Key. */
@@ -25,13 +25,13 @@ const mostWaiting = 64
 const consequence =
   'until this is acknowledged, for 24 hours at most, a request with an Idempotency-Key that is not known is refused, as it may have been carried out'
 
-type Options = {
+type IdempotencyOptions = {
   folder: string
-  /** Whether this service has carried out anything in that folder before: then the file of its requests must be there. */
+  /** Whether a service has used the folder before, so that the file must exist. */
   isUsed: boolean
-  /** Tells an operator that requests may be forgotten. The answer says whether somebody has acknowledged that since. */
+  /** Reports that requests may be forgotten. Returns a function that tells whether a person has acknowledged the report. */
   tellLost(message: string): () => boolean
-  /** Unix seconds that no setting of the clock changes: a request that is forgotten could be carried out twice. */
+  /** Unix seconds, unaffected by setting the clock: a request that is forgotten too early could be carried out twice. */
   now?: () => number
   /** Unix seconds as the clock of the computer shows them now. */
   wall?: () => number
@@ -42,14 +42,20 @@ export class Idempotency {
   readonly #queue = new SerialQueue(mostWaiting)
   readonly #now: () => number
   readonly #wall: () => number
-  /** The requests of the day. An entry that says `running` and does not run was interrupted by a restart. */
+  /** The requests of the day. An entry that is stored as `running` and does not run was interrupted by a restart. */
   readonly #table = new IdempotencyTable()
-  /** Requests that are not known may have been made before that moment. */
+  /** Requests before that moment may be missing from the table. */
   #lost: Lost | undefined
-  /** Whether the content of the file besides the entries has changed. */
+  /** Whether the file has to be written anew, apart from new entries. */
   #isOutdated = false
 
-  static async open({ folder, isUsed, tellLost, now = steadySeconds, wall = () => Date.now() / 1000 }: Options): Promise<Idempotency> {
+  static async open({
+    folder,
+    isUsed,
+    tellLost,
+    now = steadySeconds,
+    wall = () => Date.now() / 1000,
+  }: IdempotencyOptions): Promise<Idempotency> {
     let isSettled: Lost['isSettled'] | undefined
     const file = new LineFile<Line>({
       path: `${folder}/idempotency.jsonl`,
@@ -61,13 +67,13 @@ export class Idempotency {
       },
     })
     const lines = await file.read((whole) => [...whole, { lost_at: now() }])
-    // The file is begun, so that it is missed where it is not there any more. A disk that refuses it does so again when it is needed.
+    // An empty file is begun, so that its loss is noticed later. A disk that refuses it refuses again when it is needed.
     if (lines.length === 0 && !file.isOpen) await file.begin([]).catch(() => undefined)
     const lost_at = Math.max(
       ...lines.map((line) => ('lost_at' in line ? line.lost_at : Number.NEGATIVE_INFINITY)),
       Number.NEGATIVE_INFINITY,
     )
-    // At each start until it is over: who is refused looks for the reason.
+    // Reported at each start until it is over, because refused clients look for the reason.
     if (lost_at >= now() - keptSeconds)
       isSettled ??= tellLost(`idempotency.jsonl was damaged at ${timeOf(lost_at)}, and requests may be forgotten; ${consequence}`)
     const once = new Idempotency(file, { now, wall }, isSettled && { at: lost_at, isSettled })
@@ -76,7 +82,7 @@ export class Idempotency {
     return once
   }
 
-  private constructor(file: LineFile<Line>, { now, wall }: Required<Pick<Options, 'now' | 'wall'>>, lost: Lost | undefined) {
+  private constructor(file: LineFile<Line>, { now, wall }: Required<Pick<IdempotencyOptions, 'now' | 'wall'>>, lost: Lost | undefined) {
     this.#file = file
     this.#now = now
     this.#wall = wall
@@ -84,7 +90,7 @@ export class Idempotency {
   }
 
   /**
-   * The answer of before, or nothing: then it is this caller's to do, and `end` is to be called with what it came to. Rejects with
+   * Returns the stored answer. Without one, the caller carries the request out and calls `end` with its answer. Rejects with
    * `in_progress` while it runs, `invalid` for another body, `conflict` when a restart interrupted it, when its answer was not kept, or when
    * it may be one that was forgotten, `overloaded` when no more can be remembered, and `storage`.
    */
@@ -98,7 +104,7 @@ export class Idempotency {
     if (pastUntil !== undefined) throw withoutAnswer(pastUntil)
     this.#mustNotBeForgotten()
     this.#table.mustHaveRoom(key_id, now)
-    // The next start counts from the clock of the computer, which may have been set since this one: a board without a battery begins in the past.
+    // The next start counts from the clock of the computer, which may be set until then: a board without a battery begins in the past.
     const at = Math.max(now, this.#wall())
     const entry: Entry = { id, key_id, sha256, at, state: 'running', answer: null }
     this.#table.put({ entry, since: now, isRunning: true })
@@ -116,7 +122,7 @@ export class Idempotency {
     return this.#table.find({ key_id: asked.key_id, id: idOf(asked) })?.isInterrupted ?? false
   }
 
-  /** Resolves when it is on the card; when the disk refuses it, it is known for as long as the service runs, and was interrupted after that. */
+  /** Resolves when the answer is on the disk. If the disk refuses it, the answer lasts until the next start, which treats the request as interrupted. */
   async end(asked: IdempotentRequest, answer: StoredAnswer, worth: Worth): Promise<void> {
     const known = this.#table.find({ key_id: asked.key_id, id: idOf(asked) })
     if (!known) return

@@ -9,7 +9,7 @@ export const StoredAnswer = v.strictObject({ status: v.number(), headers: v.reco
 export type StoredAnswer = v.InferOutput<typeof StoredAnswer>
 
 export const Entry = v.strictObject({
-  /** Hash of who asked, for what, under which key. */
+  /** Hash of the caller, the method, the path and the Idempotency-Key. */
   id: v.string(),
   /** The API key. Earlier versions did not write it: all their requests count as those of one key. */
   key_id: v.optional(v.string(), ''),
@@ -17,7 +17,7 @@ export const Entry = v.strictObject({
   sha256: v.string(),
   at: v.number(),
   state: v.picklist(['running', 'ended', 'forgotten']),
-  /** null also for one that is not to be kept here: it holds a secret, or is long. */
+  /** null while the request runs, and for an answer that is secret or too long to store. */
   answer: v.nullable(StoredAnswer),
 })
 export type Entry = v.InferOutput<typeof Entry>
@@ -26,15 +26,15 @@ export type Entry = v.InferOutput<typeof Entry>
 export const PastLine = v.strictObject({ key_id: v.string(), at: v.number(), past: v.array(v.string()) })
 export type PastLine = v.InferOutput<typeof PastLine>
 
-/** A request, and what is known of it besides what is on the card. */
+/** A request with what the service knows beyond the stored entry. */
 export type Known = {
   entry: Entry
-  /** When it was asked, by the clock that no setting changes: Unix s. */
+  /** When the request came, in Unix seconds unaffected by setting the clock. */
   since: number
   isRunning: boolean
-  /** An answer that is not for the card. */
+  /** An answer that is never written to disk. */
   secret?: StoredAnswer
-  /** Whether it was answered before its end, and before this start. */
+  /** Whether it was answered 202 and interrupted by a restart. */
   isInterrupted?: boolean
 }
 
@@ -66,7 +66,7 @@ export class IdempotencyTable {
   #bytes = 0
   #pastSize = 0
 
-  /** Takes up what is on the card, at a start at `now`. Times that lie ahead are those of a clock that was set since. */
+  /** Loads the stored lines at a start at `now`. Times in the future come from a clock that was set since. */
   take(lines: readonly (Entry | PastLine)[], now: number): void {
     for (const line of lines) {
       const since = Math.min(line.at, now)
@@ -82,7 +82,7 @@ export class IdempotencyTable {
     return this.#keys.get(key_id)?.known.get(id) ?? (key_id === '' ? undefined : this.#keys.get('')?.known.get(id))
   }
 
-  /** Returns the time, Unix s, before which a request was made whose answer had to make room; undefined where it is none of those. */
+  /** Returns a time, Unix s, before which a request was made whose answer had to make room; undefined for other requests. */
   pastUntil({ key_id, id }: Pick<Entry, 'key_id' | 'id'>): number | undefined {
     const short = shortId(id)
     const all = [...(this.#keys.get(key_id)?.past ?? []), ...(this.#keys.get('')?.past ?? [])]
@@ -162,7 +162,7 @@ export class IdempotencyTable {
     return [...this.#keys.values()].reduce((most, of) => (of.bytes > most.bytes ? of : most))
   }
 
-  /** Keeps only the ids of the oldest requests that do not run, for as long as there is no room. */
+  /** Replaces the oldest finished requests by their short ids until there is room. */
   #makeRoom(of: OfKey, isFull: () => boolean): void {
     for (const known of of.known.values()) {
       if (!isFull()) return
@@ -198,7 +198,7 @@ function bytesOf(known: Known | undefined): number {
   return known ? entryBytes + ((known.entry.answer ?? known.secret)?.body.length ?? 0) : 0
 }
 
-/** 96 of the 256 bits: as many as two requests of one day never share. */
+/** 96 of the 256 bits: enough that no two requests of a day share them. */
 function shortId(id: string): string {
   return Buffer.from(id, 'hex').subarray(0, 12).toString('base64url')
 }

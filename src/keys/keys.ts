@@ -1,5 +1,5 @@
-// The keys of the service, hashed, in `keys.json`. Keys that others put there are taken up within seconds;
-// when the file is broken, the last good set stays, and where there never was one, nobody comes in.
+// The keys of the service, hashed, in `keys.json`. Keys that other programs put there are loaded within seconds.
+// While the file is damaged, the last good set stays valid; without one, no key is accepted.
 
 import { timingSafeEqual } from 'node:crypto'
 import * as v from 'valibot'
@@ -10,7 +10,7 @@ import { JsonFile, type Report } from '../kit/json_file.ts'
 import { Name } from '../kit/name.ts'
 import { digestOf, mint, partsOf } from './secret.ts'
 
-/** Each scope allows what stands before it, too. */
+/** Each scope includes those before it. */
 export const scopes = ['read', 'operate', 'admin'] as const
 export const Scope = v.picklist(scopes)
 export type Scope = v.InferOutput<typeof Scope>
@@ -21,7 +21,7 @@ export function allows(scope: Scope, wanted: Scope): boolean {
 
 const UnixSeconds = described(v.pipe(v.number(), v.finite()), 'Unix time', 's')
 
-/** The beginning of the year 2100: what lies beyond is a slip, and most often milliseconds. */
+/** The beginning of the year 2100. A later end is a mistake, most often milliseconds. */
 const latestEnd = 4_102_444_800
 
 /** When a key is to end; null is never. */
@@ -74,16 +74,16 @@ type Known = { key: StoredKey; shown: PublicKey; digest: Buffer; secret?: Buffer
 const mostKeys = 1000
 const lookEveryMs = 2000
 const usedEverySeconds = 3600
-/** No secret has this digest. */
+/** A digest that no secret has. */
 const nobody = Buffer.alloc(32)
 
-type Options = {
+type KeysOptions = {
   folder: string
   report: Report
   clock?: Clock
   /** Unix seconds. */
   now?: () => number
-  /** A moment that is over for certain, in Unix seconds; nothing where the clock is right for certain. */
+  /** A moment that has certainly passed, in Unix seconds; undefined if the clock is known to be right. */
   passed?: () => number | undefined
 }
 
@@ -100,7 +100,7 @@ export class Keys {
   /** The latest moment that the file knows of. */
   #newest = 0
 
-  static async open(options: Options): Promise<Keys> {
+  static async open(options: KeysOptions): Promise<Keys> {
     const { folder, report } = options
     return new Keys(
       await JsonFile.open({ path: `${folder}/keys.json`, format: 1, schema: Content, empty: { keys: [] }, report, secret: true }),
@@ -108,7 +108,10 @@ export class Keys {
     )
   }
 
-  private constructor(file: JsonFile<Content>, { report, clock = systemClock, now = () => Date.now() / 1000, passed = () => 0 }: Options) {
+  private constructor(
+    file: JsonFile<Content>,
+    { report, clock = systemClock, now = () => Date.now() / 1000, passed = () => 0 }: KeysOptions,
+  ) {
     this.#file = file
     this.#report = report
     this.#now = now
@@ -116,7 +119,7 @@ export class Keys {
     this.#unwatch = file.watch(clock, lookEveryMs)
   }
 
-  /** The key that the header holds; nothing when it is malformed, unknown, wrong, expired or revoked. */
+  /** Returns the key of the header; undefined if it is malformed, unknown, wrong, expired or revoked. */
   check(header: string): PublicKey | undefined {
     const parts = partsOf(header)
     if (!parts) return undefined
@@ -126,24 +129,24 @@ export class Keys {
     return this.#isValid(known.key) ? known.shown : undefined
   }
 
-  /** Whether there is such a key, and it still opens what it is for. */
+  /** Whether there is such a key, and it is valid. */
   opens(key_id: string): boolean {
     const known = this.#index().get(key_id)
     return known !== undefined && this.#isValid(known.key)
   }
 
-  /** Whether this is the id of a key, and the key opens nothing any more; it may have left the list since. */
+  /** Whether the id belongs to a key that has ended, also to one that the list no longer holds. */
   isOver(key_id: string): boolean {
     const known = this.#index().get(key_id)
     return known ? !this.#isValid(known.key) : keyIdPattern.test(key_id)
   }
 
-  /** Lists all keys, also the expired and the revoked ones, the oldest first. Of a thousand, those that ended first give way to new ones. */
+  /** Lists all keys with the expired and revoked ones, the oldest first. At a thousand, new keys replace those that ended first. */
   list(): PublicKey[] {
     return this.#file.content.keys.map(publicRecord)
   }
 
-  /** Rejects with `invalid` when it would be expired already, and when there are too many keys. */
+  /** Rejects with `invalid` if the key would be expired already, or if there are too many valid keys. */
   create(wanted: KeyRequest): Promise<CreatedKey> {
     return this.#add((keys) => {
       this.mustLieAhead(wanted.expires_at)
@@ -168,7 +171,7 @@ export class Keys {
     })
   }
 
-  /** Holds from the answer on. Rejects with `not_found`; one that is revoked stays as it is. */
+  /** Revokes a key; does nothing for one that is revoked. Rejects with `not_found`. */
   async revoke(key_id: string): Promise<PublicKey> {
     const { keys } = await this.#file.change((content) => {
       const key = found(content.keys, key_id)
@@ -177,18 +180,18 @@ export class Keys {
     return publicRecord(found(keys, key_id))
   }
 
-  /** Throws `invalid` for the end of a key that would have ended already. */
+  /** Throws `invalid` for an end that has passed. */
   mustLieAhead(expires_at: KeyRequest['expires_at']): void {
     if ((expires_at ?? Number.POSITIVE_INFINITY) > this.#time()) return
     throw new LabError('invalid', 'expires_at lies in the past; it is in Unix seconds: name a later moment or leave it out')
   }
 
-  /** Takes over at once what somebody else has put into the file. */
+  /** Reads the file at once, for keys that another program has put there. */
   reload(): Promise<void> {
     return this.#file.reload()
   }
 
-  /** Ends looking at the file; resolves when the last use of each key is noted. */
+  /** Stops watching the file. Resolves when the last use of each key is stored. */
   async close(): Promise<void> {
     this.#unwatch()
     await this.#file.settled()
@@ -209,7 +212,7 @@ export class Keys {
     return { ...publicRecord(found(content.keys, key_id)), api_key }
   }
 
-  /** Leaves out the keys that ended first, as many as one more key needs. Throws `invalid` where too many are valid. */
+  /** Drops ended keys, the earliest first, until one more key fits. Throws `invalid` if too many are valid. */
   #withRoom(keys: StoredKey[]): StoredKey[] {
     const tooMany = keys.length + 1 - mostKeys
     if (tooMany <= 0) return keys
@@ -220,14 +223,14 @@ export class Keys {
     return keys.filter((key) => !left.has(key))
   }
 
-  /** Most keys have no end: for those nobody asks what time it is, nor the disk whether the clock is right. */
+  /** Reads the time only for keys with an end, as that can involve the disk. */
   #isValid({ expires_at, revoked_at }: PublicKey): boolean {
     return revoked_at === null && (expires_at === null || this.#time() < expires_at)
   }
 
   /**
-   * Returns the time by which keys end: the clock of a board without a battery begins in the past, and a key that has ended does not begin
-   * anew with it.
+   * Returns the time by which keys end. The clock of a board without a battery begins in the past, and must not make an ended key valid
+   * again.
    */
   #time(): number {
     this.#index()
@@ -247,7 +250,7 @@ export class Keys {
     return this.#known
   }
 
-  /** Notes a use once an hour, and once after the key's end. The request does not wait: a disk that fails keeps nobody out. */
+  /** Notes a use once an hour, and once after the key's end. The request does not wait, so that a failing disk locks nobody out. */
   #noteUse({ key_id, last_used_at, expires_at }: StoredKey): void {
     const now = this.#now()
     const noted = this.#noted.get(key_id) ?? last_used_at ?? Number.NEGATIVE_INFINITY
@@ -282,9 +285,9 @@ function publicRecord({ sha256: _, ...key }: StoredKey): PublicKey {
 }
 
 function isSecretOf(known: Known | undefined, secret: Buffer): known is Known {
-  // A stop waits for this check, and to hash the secret is the dearest part of it.
+  // A stop waits for this check, and hashing the secret is its most expensive part.
   if (known?.secret && timingSafeEqual(secret, known.secret)) return true
-  // An id that is not there costs the same work as a wrong secret, so that time does not tell which ids exist.
+  // An unknown id costs the same work as a wrong secret, so that the time does not reveal which ids exist.
   const isRight = timingSafeEqual(digestOf(secret), known?.digest ?? nobody)
   if (known && isRight) known.secret = secret
   return isRight

@@ -8,30 +8,30 @@ import type { Keys } from './keys.ts'
 
 type LongRequestLimits = { connections: number; long_requests_per_key: number }
 
-type Options = { keys: Pick<Keys, 'opens'>; limits: () => LongRequestLimits; refusals: Refusals; clock: Clock }
+type LongRequestsOptions = { keys: Pick<Keys, 'opens'>; limits: () => LongRequestLimits; refusals: Refusals; clock: Clock }
 
 const lookEvery_ms = 500
-/** Short requests have the rest of the connections for themselves. */
+/** The share of connections for long requests; the rest is for short ones. */
 const share = 3 / 4
 
 export class LongRequests {
-  readonly #options: Options
+  readonly #options: LongRequestsOptions
   /** The functions that end the requests, by key. A key without requests is not in the map. */
   readonly #open = new Map<string, Set<() => void>>()
   #size = 0
   #cancelLook: (() => void) | undefined
 
-  constructor(options: Options) {
+  constructor(options: LongRequestsOptions) {
     this.#options = options
   }
 
-  /** How many are open. */
+  /** The number of open long requests. */
   get size(): number {
     return this.#size
   }
 
   /**
-   * Takes one in until the answer is called. `end` is called within a second when the key is revoked, replaced or expired; without a `key_id`
+   * Admits a request until the returned function is called. `end` is called within a second when the key is revoked, replaced or expired; without a `key_id`
    * never. Throws `overloaded` when the key, or all keys together, have as many as they may.
    */
   enter(key_id: string | undefined, end: () => void): () => void {

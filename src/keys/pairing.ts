@@ -1,4 +1,4 @@
-// Pairing: a program asks for a key, somebody who may lets it have one, and the program fetches it, once. Until then there is no key.
+// Pairing: a program asks for a key, an admin approves the request, and the program fetches the key, once. The key is made when it is fetched.
 
 import { randomBytes, randomInt, randomUUID, timingSafeEqual } from 'node:crypto'
 import * as v from 'valibot'
@@ -8,7 +8,7 @@ import { described } from '../kit/described.ts'
 import { type KeyRequest, type Keys, Scope } from './keys.ts'
 import { digestOf } from './secret.ts'
 
-/** The name of a program. It is shown beside a command, so it holds nothing that could end a quotation or begin another line. */
+/** The name of a program. It is shown beside a command, so it has no character that could end a quotation or begin a line. */
 const AppName = described(
   v.pipe(
     v.string(),
@@ -53,24 +53,24 @@ type Pending = PairingRequest & {
   key_ends: KeyRequest['expires_at']
 }
 
-type Options = {
+type PairingOptions = {
   keys: Pick<Keys, 'create' | 'mustLieAhead'>
   /** Returns the number of requests of one address that may wait. */
   perAddress(): number
-  /** Is called for each request that is turned away, or gives way. */
+  /** Called for each request that is refused or displaced. */
   refused(message: string): void
   clock?: Clock
   now?: () => number
 }
 
 export class Pairing {
-  readonly #options: Options
-  readonly #keys: Options['keys']
+  readonly #options: PairingOptions
+  readonly #keys: PairingOptions['keys']
   readonly #clock: Clock
   readonly #now: () => number
   readonly #pending = new Map<string, Pending>()
 
-  constructor(options: Options) {
+  constructor(options: PairingOptions) {
     const { keys, clock = systemClock, now = () => Date.now() / 1000 } = options
     this.#options = options
     this.#keys = keys
@@ -97,7 +97,7 @@ export class Pairing {
       .map((pending) => this.#shown(pending))
   }
 
-  /** The key, once; nothing while nobody has decided. Throws `not_found` for whatever else, a wrong secret too; rejects with `storage`. */
+  /** Resolves with the key, once; with undefined before the decision. Rejects with `not_found` in all other cases, also for a wrong secret, and with `storage`. */
   async fetch(request_id: string, secret: string): Promise<string | undefined> {
     const pending = this.#find(request_id)
     if (!pending || !timingSafeEqual(digestOf(secret), pending.digest) || pending.state === 'fetched') throw gone()
@@ -114,7 +114,7 @@ export class Pairing {
   }
 
   /**
-   * Approves a request; its key ends at `expires_at`, if that is a moment. Throws `not_found`, and `invalid` when that is over; a request
+   * Approves a request; its key ends at `expires_at`, if that is a time. Throws `not_found`, and `invalid` for a time that has passed; a request
    * that is approved already stays so.
    */
   approve(request_id: string, expires_at?: KeyRequest['expires_at']): PairingRequest {
@@ -181,7 +181,7 @@ export class Pairing {
   }
 }
 
-/** Finds the oldest request of the address that holds the most, if that is more than one; approved requests stay. */
+/** Finds the oldest undecided request of the address with the most requests, if it has more than one. */
 function oldestOfMost(all: readonly Pending[]): Pending | undefined {
   const asked = all.filter(({ state }) => state === 'asked')
   const held = (address: string | null) => asked.filter(({ from }) => from === address).length
@@ -200,7 +200,7 @@ function gone(): LabError {
   )
 }
 
-/** `K7M-2QX`: nothing that is taken for something else when it is read aloud. */
+/** Makes a code such as `K7M-2QX`, of characters that are not confused when read aloud. */
 function newCode(): string {
   const letters = Array.from({ length: 6 }, () => '23456789ABCDEFGHJKMNPQRSTVWXYZ'[randomInt(30)])
   return `${letters.slice(0, 3).join('')}-${letters.slice(3).join('')}`

@@ -1,4 +1,4 @@
-// Files packed into a `.tar.gz`, and read out of one. An archive is there whole, or not at all.
+// Packs files into a `.tar.gz`, and reads them. An archive is complete, or does not exist.
 
 import { createHash, type Hash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -12,16 +12,16 @@ import { errnoOf, readError, remove, storageError, syncFolder } from './durable.
 import { readOpen } from './open_file.ts'
 import { readTar, type TarFile, tarEnd, tarFill, tarHead } from './tar.ts'
 
-/** An entry to pack: a file of the disk, or a text, under a name. */
+/** An entry to pack under a name: a file, or a text. */
 export type Part = { name: string; path: string } | { name: string; text: string | Uint8Array }
 export type Packed = { name: string; size: number; sha256: string }
 
 type Contents = AsyncIterable<Uint8Array>
 
 /**
- * Packs the parts one after the other into a file that is not there yet and that its owner alone may read. Each is read once, as long as
- * it is when its turn comes; one that is gone by then is passed over. `last` hears what was packed, and returns what comes at the end.
- * Rejects with `storage`, or with the signal's reason; then there is no such file.
+ * Packs the parts one after the other into a new file that only its owner may read. Each is read once, up to its length
+ * when its turn comes; a missing one is skipped. `last` gets the packed parts, and returns the last entry.
+ * Rejects with `storage` or the signal's reason, and leaves no file then.
  */
 export async function pack(
   path: string,
@@ -48,7 +48,7 @@ export async function packedBytes(parts: readonly Part[]): Promise<Uint8Array> {
   return Buffer.concat(pieces)
 }
 
-/** Remembers the first error: a pipeline may report only that it was given up because of that one. */
+/** Remembers the first error, since a pipeline may report only that it was aborted. */
 class FirstFailure {
   failure: unknown
 
@@ -113,7 +113,7 @@ async function* packedFile({ name, path }: { name: string; path: string }, packe
 
 const pieceBytes = 64 * 1024
 
-/** Reads the first `size` bytes; bytes that are added to the file meanwhile are left out. */
+/** Yields the first `size` bytes, without bytes that are added meanwhile. */
 async function* piecesOf(handle: FileHandle, size: number, path: string): AsyncGenerator<Buffer> {
   for (let at = 0; at < size; ) {
     const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(Math.min(pieceBytes, size - at)), 0, null, at)
@@ -130,7 +130,7 @@ async function writeAll(handle: FileHandle, bytes: AsyncIterable<Uint8Array>, si
   }
 }
 
-/** The whole path of a file that is not there yet; in a folder it is called `name`. Rejects with `exists`. */
+/** Returns the absolute path of a new file, with the name `name` in a folder. Rejects with `exists`. */
 export async function freeFile(wanted: string, name: string): Promise<string> {
   const path = resolve((await isFolder(wanted)) ? join(wanted, name) : wanted)
   if (existsSync(path)) throw new LabError('exists', `${path} is there already; name another file`)
@@ -138,8 +138,8 @@ export async function freeFile(wanted: string, name: string): Promise<string> {
 }
 
 /**
- * Makes a file that is not there yet and that its owner alone may read; its path. In a folder it is called `name`. `fill` writes the content
- * by its descriptor. Rejects with `exists` and `storage`; then there is no such file.
+ * Makes a new file that only its owner may read, with the name `name` in a folder, and returns its path. `fill` writes the content
+ * to its descriptor. Rejects with `exists` and `storage`, and leaves no file then.
  */
 export async function saveAs(wanted: string, name: string, fill: (descriptor: number) => Promise<void>): Promise<string> {
   const path = await freeFile(wanted, name)
@@ -173,7 +173,7 @@ function isFolder(path: string): Promise<boolean> {
   )
 }
 
-/** An archive that somebody names. */
+/** An archive that a user names. */
 export class Archive {
   readonly path: string
   /** The file descriptor of the open archive. */
@@ -192,7 +192,7 @@ export class Archive {
     }
   }
 
-  /** Reads a file that the caller has opened, and closes. */
+  /** Reads a file that the caller opens and closes. */
   constructor(path: string, descriptor: number, handle?: FileHandle) {
     this.path = path
     this.descriptor = descriptor
@@ -200,8 +200,8 @@ export class Archive {
   }
 
   /**
-   * From the beginning: hands over each file with its content, to be read before the next. Resolves when all of it was read and its
-   * checksum holds; rejects with `storage` for what is no whole archive of plain files.
+   * Reads from the beginning: calls `onFile` with each file and its content, which has to be read before the next. Resolves when all was read and the
+   * checksum is right; rejects with `storage` for anything but a complete archive of plain files.
    */
   async read(onFile: (file: TarFile, content: Contents) => Promise<void>): Promise<void> {
     const first = new FirstFailure()
@@ -223,7 +223,7 @@ export class Archive {
   }
 }
 
-/** The content of a file in an archive, if it is no longer than that. Throws `storage`. */
+/** Reads the content of a file in an archive, if it is no longer than `longest`. Throws `storage`. */
 export async function contentOf({ name, size }: TarFile, content: Contents, longest: number): Promise<Buffer> {
   if (size > longest)
     throw new LabError('storage', `${JSON.stringify(name)} in the archive is ${size} bytes long, which cannot be; take another one`)
@@ -232,7 +232,7 @@ export async function contentOf({ name, size }: TarFile, content: Contents, long
   return Buffer.concat(parts)
 }
 
-/** The hash of what goes through it. */
+/** Passes the content on, and updates the hash. */
 export async function* hashing(content: Contents, hash: Hash): AsyncGenerator<Uint8Array> {
   for await (const part of content) {
     hash.update(part)

@@ -1,5 +1,5 @@
-// Lines of JSON of which each carries the hash of itself and of all before it, so that what is changed or taken out later is seen. The
-// newest files are kept, the rest is thrown away. Whoever cuts off the end is found out only by a hash that was published elsewhere before.
+// Lines of JSON, each with the hash of itself and of the lines before, so that later changes and removals are detected. The
+// newest files are kept. A removed end is detected only with a hash that was stored elsewhere before.
 
 import { hash } from 'node:crypto'
 import { type FileHandle, open, readdir, rename } from 'node:fs/promises'
@@ -10,25 +10,25 @@ import { makeFolder, remove, storageError, syncFolder } from './durable.ts'
 import { isFormatLine, mustKnowFormat } from './format_line.ts'
 import type { Report } from './json_file.ts'
 
-/** The last line: how many there were, and its hash. */
+/** The number of lines, and the hash of the last one. */
 export type Head = { seq: number; hash: string }
 type ChainedLine = Head & { entry: Record<string, unknown> }
 
-type Options = {
+type ChainedLinesOptions = {
   path: string
-  /** Is called when the file is found damaged. */
+  /** Called when the file is found damaged. */
   report: Report
-  /** Unit: bytes; then the file is put aside and a new one begun. */
+  /** The bytes at which a file is put aside and a new one begun. */
   longest?: number
-  /** The number of full files that are kept. */
+  /** The most full files that are kept. */
   mostFiles?: number
 }
 
 const beginning = '{"hash":"'
 const nothingBefore: Head = { seq: 0, hash: '0'.repeat(64) }
-/** The number of the newest lines that are kept in memory. */
+/** The newest lines that are kept in memory. */
 const newest = 1000
-/** The number of lines that are checked between two turns of the event loop. */
+/** The lines that are checked in one turn of the event loop. */
 const batch = 500
 
 /** A file of chained lines, for one caller at a time. */
@@ -39,12 +39,12 @@ export class ChainedLines {
   readonly #mostFiles: number
   #handle: FileHandle | undefined
   #size = 0
-  /** Whether the file has a line that can be followed. */
+  /** Whether the file has a line that the chain can follow. */
   #hasLine = false
   #head = nothingBefore
   #newest: ChainedLine[] = []
 
-  constructor({ path, report, longest = 8 * 1024 * 1024, mostFiles = 7 }: Options) {
+  constructor({ path, report, longest = 8 * 1024 * 1024, mostFiles = 7 }: ChainedLinesOptions) {
     this.#path = path
     this.#report = report
     this.#longest = longest
@@ -55,12 +55,12 @@ export class ChainedLines {
     return this.#head
   }
 
-  /** The newest thousand, oldest first. */
+  /** The newest thousand lines, oldest first. */
   get newest(): readonly ChainedLine[] {
     return this.#newest
   }
 
-  /** Resolves when they are on the card; without entries, when what is there was read. Rejects with `storage`; then each may be there or not; and with `config` for a file of a newer format. */
+  /** Resolves when the entries are on the disk; without entries, when the file was read. Rejects with `storage`, after which each may be there or not, and with `config` for a newer format. */
   async add(entries: readonly object[]): Promise<void> {
     try {
       this.#handle ??= await this.#begin()
@@ -88,7 +88,7 @@ export class ChainedLines {
     await handle?.close().catch(() => undefined)
   }
 
-  /** Goes on behind the last line that is whole, also after a failure: the disk knows best what of it is there. */
+  /** Continues after the last whole line of the file, also after a failure. */
   async #begin(): Promise<FileHandle> {
     await makeFolder(dirname(this.#path))
     const { text, damage } = await readable(this.#path)
@@ -102,7 +102,7 @@ export class ChainedLines {
     this.#size = why === undefined ? Buffer.byteLength(text) : 0
     this.#hasLine = why === undefined && whole.length > 0
     const handle = await open(this.#path, 'a', 0o600)
-    // A line that a power cut left half written stays, on a line of its own.
+    // A line that a power cut has torn stays as a line of its own.
     if (this.#size > 0 && !text.endsWith('\n')) await handle.appendFile('\n')
     await syncFolder(dirname(this.#path))
     return handle
@@ -116,7 +116,7 @@ export class ChainedLines {
       .at(-1)
   }
 
-  /** With lines in it, it stays one of the files that the chain goes through; another begins behind its last line. */
+  /** Puts the file aside. A file with lines stays part of the chain, which continues in a new one. */
   async #putAside(why: string, hasLine: boolean): Promise<void> {
     const aside = asidePath(this.#path, this.#head.seq)
     if (hasLine) await rename(this.#path, aside)
@@ -132,7 +132,7 @@ export class ChainedLines {
     return this.#openNew()
   }
 
-  /** Nobody could read what is written to a file that was deleted. The chain goes on in a new one, so that the lines that are missing are seen. */
+  /** Replaces a deleted file, to which writing would be useless. The chain continues in the new one, so that the missing lines are detected. */
   async #inItsPlace(deleted: FileHandle): Promise<FileHandle> {
     await deleted.close()
     const what = 'who did what before is known from a backup alone. A new file is begun; see who deletes files of the service'
@@ -158,7 +158,7 @@ async function isTakenAway(handle: FileHandle): Promise<boolean> {
   return (await handle.stat()).nlink === 0
 }
 
-/** The reason why the lines are not as they were written; what a power cut has torn is no damage. */
+/** Returns why the lines are damaged; a torn line of a power cut is no damage. */
 async function damageOf(text: string): Promise<string | undefined> {
   if (text.includes('\0')) return 'there are zeros in it'
   const found = nothingFound(undefined)
@@ -171,7 +171,7 @@ async function damageOf(text: string): Promise<string | undefined> {
   return first && `line ${first.line}: ${first.problem}`
 }
 
-/** Tells whether a line is one of ours, or the beginning of one that a power cut has torn. */
+/** Whether a line is valid, or the beginning of one that a power cut has torn. */
 function isOurs(line: string): boolean {
   return isFormatLine(line) || line.startsWith(beginning.slice(0, line.length))
 }
@@ -180,16 +180,16 @@ type Broken = { file: string; line: number; problem: string }
 export type Verified = {
   files: number
   lines: number
-  /** Lines that are no lines of ours, as a power cut leaves them. They break nothing by themselves. */
+  /** The number of torn lines, as a power cut leaves them. They do not break the chain. */
   torn: number
   first_seq: number | null
   head: Head | null
   broken: Broken[]
-  /** Whether the hash that was asked for is that of a line. */
+  /** Whether a line has the requested hash. */
   has_wanted: boolean | null
 }
 
-/** Follows the chain through a file and those put aside before it, if they are there. Throws `storage` when one cannot be read. */
+/** Verifies the chain through a file and the earlier files that exist. Throws `storage` if one cannot be read. */
 export async function verifyChain(path: string, { wanted }: { wanted?: string | undefined } = {}): Promise<Verified> {
   const found = nothingFound(wanted)
   for (const file of [...(await olderFiles(path)), path]) {
@@ -227,14 +227,14 @@ function chained(entries: readonly object[], before: Head, { isFirst }: { isFirs
   let { seq, hash } = before
   return entries.map((entry, i) => {
     seq++
-    // A file can be followed without the one before it.
+    // The first file is verified without the one before it.
     const rest = JSON.stringify(isFirst && i === 0 ? { seq, previous: hash, entry } : { seq, entry }).slice(1)
     hash = hashOf(hash, rest)
     return { text: `{"hash":"${hash}",${rest}\n`, head: { seq, hash } }
   })
 }
 
-/** Hashes the hash before, and all of the line behind its own hash. */
+/** Hashes the previous hash, and the line after its own hash. */
 function hashOf(before: string, rest: string): string {
   return hash('sha256', before + rest)
 }
@@ -256,13 +256,13 @@ function linesIn(text: string): string[] {
   return text.split('\n').filter((line) => line !== '')
 }
 
-/** '' where there is nothing, or nothing that can be read. */
+/** Reads the file; '' if it is missing or unreadable. */
 async function readable(path: string): Promise<{ text: string; damage?: string }> {
   const { bytes, ...more } = await readOrDamage(path)
   return { text: bytes?.toString() ?? '', ...more }
 }
 
-/** `audit-000000000123.jsonl` of `audit.jsonl`: the number is that of its last line. */
+/** Returns the path of a full file, such as `audit-000000000123.jsonl` of `audit.jsonl`, with the number of its last line. */
 function asidePath(path: string, seq: number): string {
   return path.replace(/(\.\w+)?$/, (ending) => `-${String(seq).padStart(12, '0')}${ending}`)
 }

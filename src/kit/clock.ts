@@ -1,17 +1,17 @@
-// Time as it is handed to whoever needs it: the machine's, a faster one for simulations, and one that tests turn by hand.
+// Clocks: that of the computer, an accelerated one for simulations, and one that tests advance.
 
 import { hrtime } from 'node:process'
 
-/** Monotonic time. Only differences mean anything: a deadline never moves when somebody sets the wall clock. */
+/** A monotonic clock, so that setting the wall clock does not move a deadline. */
 export interface Clock {
-  /** Milliseconds since some moment. */
+  /** Returns milliseconds since an arbitrary moment. */
   now(): number
-  /** Calls once, `ms` from now. The answer calls it off. */
+  /** Calls once, `ms` from now. Returns the function that cancels the call. */
   after(ms: number, call: () => void): () => void
 }
 
 export const systemClock: Clock = {
-  // `hrtime` takes less time than `performance.now`.
+  // `hrtime` is faster than `performance.now`.
   now: () => {
     const [seconds, nanoseconds] = hrtime()
     return (seconds - firstSecond) * 1000 + nanoseconds / 1e6
@@ -26,7 +26,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** A clock whose timers end with it, so that none of them keeps the process from ending. */
+/** A clock whose timers end with it, so that none keeps the process alive. */
 export class EndingClock implements Clock {
   readonly #clock: Clock
   readonly #cancels = new Set<() => void>()
@@ -52,7 +52,7 @@ export class EndingClock implements Clock {
     }
   }
 
-  /** Calls off all timers, those that are set from now on too. */
+  /** Cancels all timers, also later ones. */
   end(): void {
     this.#isOver = true
     for (const cancel of this.#cancels) cancel()
@@ -60,39 +60,39 @@ export class EndingClock implements Clock {
   }
 }
 
-/** A timer of Node that is set for longer rings after a millisecond. */
+/** The longest timer of Node; a longer one fires after a millisecond. */
 const longestTimer_ms = 2 ** 31 - 1
 
-/** Times are counted from here. */
+/** The start of the clock. */
 const [firstSecond] = hrtime()
 
-/** Unix time in seconds as of the start of this process: how old something is does not change when somebody sets the wall clock meanwhile. */
+/** Returns Unix seconds by the monotonic clock since the start of this process, unaffected by setting the wall clock meanwhile. */
 export function steadySeconds(): number {
   return (performance.timeOrigin + performance.now()) / 1000
 }
 
-/** A clock that runs `factor` times as fast as another. */
+/** Makes a clock that runs `factor` times as fast as another. */
 export function scaled(clock: Clock, factor: number): Clock {
   return factor === 1 ? clock : new ScaledClock(clock, factor)
 }
 
-/** Real time that a scaled clock makes up for after the computer was busy; a longer delay is lost to it. */
+/** The longest delay by a busy computer that a scaled clock makes up for. */
 const mostMadeUp_ms = 1000
 
 type ScaledTimer = Timer & { alarm?: Alarm }
-/** A timer of the other clock. */
+/** A timer of the underlying clock. */
 type Alarm = { of: ScaledTimer; cancel(): void }
 
 /**
- * A clock that goes faster than time. Its timers ring in the order of their moments, and its time never passes one that has not rung. A
- * busy computer rings late, and a deadline in the time of a simulated instrument, which is milliseconds here, would otherwise pass before
- * what it waits for could happen.
+ * An accelerated clock. Its timers fire in order, and its time never passes a timer that has not fired. A
+ * busy computer fires late, and a deadline in the instrument's time, which is milliseconds here, would otherwise pass before
+ * the awaited event could happen.
  */
 class ScaledClock implements Clock {
   readonly #clock: Clock
   readonly #factor: number
   readonly #pending = new Set<ScaledTimer>()
-  /** The timer that rang last, until its callers have gone on: its moment is the time, whether it rang late or early. */
+  /** The timer that fired last, until its callers have continued: its moment is the time, although it fired late or early. */
   #ringing: ScaledTimer | undefined
   #reached = Number.NEGATIVE_INFINITY
   #lost_ms = 0
@@ -118,7 +118,7 @@ class ScaledClock implements Clock {
     }
   }
 
-  /** Rings the first timer, whose alarm then is that of the other. */
+  /** Fires the first timer, and sets the alarm for the next. */
   #ring(alarm: Alarm): void {
     const other = alarm.of
     const first = [...this.#pending].reduce((first, timer) => (timer.at < first.at ? timer : first), other)
@@ -133,18 +133,18 @@ class ScaledClock implements Clock {
     first.call()
   }
 
-  /** Measured in real time; less than 0 when the clock is late. */
+  /** Returns the real time until a timer; negative if the clock is late. */
   #until_ms({ at }: Timer): number {
     return (at - this.#wanted()) / this.#factor
   }
 
-  /** The time if the computer were never busy. */
+  /** Returns the time without delays by a busy computer. */
   #wanted(): number {
     return (this.#clock.now() - this.#lost_ms) * this.#factor
   }
 }
 
-/** Resolves `ms` from now; rejects with the signal's reason as soon as that is aborted. */
+/** Resolves `ms` from now. Rejects with the signal's reason when it is aborted. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
@@ -161,8 +161,8 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
 }
 
 /**
- * A clock that stands still until a test advances it. Timers of the same moment ring in the order they were set,
- * so a run on it is the same every time.
+ * A clock that stands still until a test advances it. Timers of the same moment fire in the order they were set,
+ * so that runs are reproducible.
  */
 export class VirtualClock implements Clock {
   readonly #settle: () => Promise<void>
@@ -170,7 +170,7 @@ export class VirtualClock implements Clock {
   #order = 0
   #timers: Ordered[] = []
 
-  /** `settle` resolves when every promise that could go on has gone on. */
+  /** `settle` resolves when all promises that can continue have continued. */
   constructor(settle = twoTurns) {
     this.#settle = settle
   }
@@ -187,12 +187,12 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** How many timers are set. */
+  /** The number of set timers. */
   get timers(): number {
     return this.#timers.length
   }
 
-  /** Lets `ms` go by, ringing each timer at its moment and letting what it woke finish first. */
+  /** Advances by `ms`, firing each timer at its moment and waiting until its effects have settled. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms
     await this.#settle()
@@ -200,7 +200,7 @@ export class VirtualClock implements Clock {
     this.#now = end
   }
 
-  /** Lets as much time go by as the promise needs, and returns what it answers. */
+  /** Advances until the promise is settled, and returns its result. */
   async run<T>(promise: Promise<T>): Promise<T> {
     let settled = false
     const mark = () => {
@@ -215,7 +215,7 @@ export class VirtualClock implements Clock {
     return promise
   }
 
-  /** With nothing due, the promise may still wait for a file or a socket: those take time of ours. */
+  /** Waits for a timer in real time if none is set, because the promise may wait for a file or a socket. */
   async #firstAfterAll(settled: () => boolean): Promise<Ordered | undefined> {
     for (let tries = 0; tries < patience && !settled(); tries++) {
       await new Promise((resolve) => setTimeout(resolve, 1))
@@ -241,7 +241,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Milliseconds, approximately. */
+/** The limit of that wait, in about milliseconds. */
 const patience = 10_000
 
 type Timer = { at: number; call: () => void }

@@ -1,4 +1,4 @@
-// A copy of a file that others may change or take away: what is looked over is what is used.
+// Copies a file that others may change or remove, so that the checked content is the used content.
 
 import { copyFile, stat } from 'node:fs/promises'
 import { LabError } from '../errors.ts'
@@ -6,8 +6,8 @@ import { readError, storageError } from './durable.ts'
 import { statusOf } from './host_files.ts'
 
 /**
- * Copies a plain file of at most so many bytes. Throws `not_found` where there is none, `too_large` for a longer one and for what is no file,
- * `storage` when the copy cannot be written.
+ * Copies a plain file of at most that many bytes. Throws `not_found` for a missing one, `too_large` for a longer one or another kind of file,
+ * `storage` if the copy cannot be written.
  */
 export async function copyOf(path: string, to: string, most_bytes: number): Promise<void> {
   const found = await stat(path).catch((error) => {
@@ -21,7 +21,7 @@ export async function copyOf(path: string, to: string, most_bytes: number): Prom
   }
 }
 
-/** Whether others than root and we ourselves may have written the file. */
+/** Whether users other than root and this one may have written the file. */
 export async function isOfOthers(path: string): Promise<boolean> {
   const status = await statusOf(path)
   return status !== undefined && ((status.uid !== 0 && status.uid !== process.geteuid?.()) || (status.mode & 0o022) !== 0)

@@ -1,5 +1,5 @@
-// Files of the state that are not as the service wrote them: zeros, a folder or a device in their place, rights that were taken away.
-// They keep nobody from starting. They are reported, and kept under another name before anything is written in their place.
+// Damaged files of the state: zeros, a folder or a device in their place, missing rights.
+// They do not prevent a start. They are reported, and kept under another name before anything is written in their place.
 
 import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
@@ -7,14 +7,14 @@ import { link, lstat, rename, stat, tryFolder, unlink } from './disk.ts'
 import { errnoOf, storageError, syncFolder } from './durable.ts'
 import type { Report } from './report.ts'
 
-/** The reason why a file cannot be taken for one of ours. */
+/** The error of a damaged file. */
 export class Damage extends Error {}
 
 const nowhere = 'it is a link that leads nowhere'
 const tooLarge = 'it is larger than any file of the service'
-/** Unit: bytes. More of a file that is read at once would not fit into the memory that the service may use. */
+/** The most bytes of a file that is read at once, which fit into the memory of the service. */
 const longest = 64 * 1024 * 1024
-/** Errors that trying again does not mend, and what each of them means. */
+/** Permanent errors, with their meanings. */
 const lasting: Record<string, string> = {
   EACCES: 'the service may not read it (EACCES)',
   EPERM: 'the service may not read it (EPERM)',
@@ -27,7 +27,7 @@ const lasting: Record<string, string> = {
   ENOTDIR: 'it is no folder',
 }
 
-/** Opens a plain file, and waits for no pipe. Rejects with `Damage`, and with what the system says where that may pass, or where there is none. */
+/** Opens a plain file without waiting for a pipe. Rejects with `Damage`, and with the system's error if that may be temporary, or the file is missing. */
 export async function openPlain(path: string): Promise<FileHandle> {
   try {
     const stats = await stat(path)
@@ -39,13 +39,13 @@ export async function openPlain(path: string): Promise<FileHandle> {
   }
 }
 
-/** The whole content. Rejects with `Damage` for more than any file of ours has. */
+/** Reads the whole content. Rejects with `Damage` for a file over `longest`. */
 export async function readWhole(handle: FileHandle): Promise<Buffer> {
   if ((await handle.stat()).size > longest) throw new Damage(tooLarge)
   return handle.readFile()
 }
 
-/** The content of a plain file; undefined where there is none. Rejects as `openPlain` and `readWhole`. */
+/** Reads a plain file; undefined if it is missing. Rejects as `openPlain` and `readWhole`. */
 export async function readPlain(path: string): Promise<Buffer | undefined> {
   try {
     const handle = await openPlain(path)
@@ -61,7 +61,7 @@ export async function readPlain(path: string): Promise<Buffer | undefined> {
 }
 
 /**
- * Reads a file of the state whole: its bytes, undefined where there is no such file, or why it is damaged. Rejects with `storage` where another
+ * Reads a file of the state: its bytes, undefined if it is missing, or its damage. Rejects with `storage` if another
  * try may succeed.
  */
 export async function readOrDamage(path: string): Promise<{ bytes: Buffer | undefined; damage?: string }> {
@@ -73,13 +73,13 @@ export async function readOrDamage(path: string): Promise<{ bytes: Buffer | unde
   }
 }
 
-/** `Damage` where the error tells of one, else the error itself. */
+/** Converts a permanent error to `Damage`; returns any other error unchanged. */
 export function asDamage(error: unknown): unknown {
   const why = lasting[errnoOf(error)]
   return why === undefined ? error : new Damage(why, { cause: error })
 }
 
-/** Gives whatever bears that name another one, and returns that; undefined where there is nothing. */
+/** Renames the file, and returns its new name; undefined if it is missing. */
 export async function setAside(path: string): Promise<string | undefined> {
   const aside = await freeName(path)
   try {
@@ -93,8 +93,8 @@ export async function setAside(path: string): Promise<string | undefined> {
 }
 
 /**
- * Keeps a file under another name as `setAside` does, but the file also keeps its own name until another takes its place: at no moment
- * there is none.
+ * Keeps a file under another name as `setAside` does, but leaves its own name until a new file replaces it, so that there is never
+ * no file.
  */
 export async function keepAside(path: string): Promise<string | undefined> {
   const aside = await freeName(path)
@@ -107,7 +107,7 @@ export async function keepAside(path: string): Promise<string | undefined> {
   return basename(aside)
 }
 
-/** Puts a file in the place of another. A folder that stands there is set aside; then its new name is answered. */
+/** Replaces a file by another. A folder in its place is set aside, and its new name returned. */
 export async function putInPlace(from: string, path: string): Promise<string | undefined> {
   try {
     await rename(from, path)
@@ -120,12 +120,12 @@ export async function putInPlace(from: string, path: string): Promise<string | u
   return aside
 }
 
-/** Makes sure that a draft of that name can be begun: what an earlier one left goes. */
+/** Removes an earlier draft of that name. */
 export async function makeRoom(path: string): Promise<void> {
   await unlink(path).catch((error) => (errnoOf(error) === 'ENOENT' ? undefined : setAside(path).catch(() => undefined)))
 }
 
-/** Sets aside, and tells, what stands in the place of a folder of ours and is none, or is closed to us. The folder need not be there. */
+/** Sets aside and reports a file in the place of a folder, or an inaccessible folder. The folder need not exist. */
 export async function mustBeFolder(path: string, report: Report): Promise<void> {
   const why = await whyNoFolder(path)
   if (why === undefined) return

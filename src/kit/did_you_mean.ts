@@ -1,32 +1,32 @@
-// A guess at what somebody meant to write.
+// Suggests the intended word.
 
 const mostListed = 20
-/** Fewer letters begin too much. */
+/** The shortest beginning that counts as a match. */
 const shortestBeginning = 3
 
-/** `; did you mean "speed"?` when a known word is near enough, else nothing. */
+/** Returns `; did you mean "speed"?` if a known word is near enough, else nothing. */
 export function didYouMean(word: string, known: readonly string[]): string {
   const meant = nearest(word, known)
   return meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`
 }
 
-/** Adds to the guess all the known words, or those that are to be listed, as far as they fit into a sentence. */
+/** Returns the suggestion with the known or listed words, as far as they fit into a sentence. */
 export function didYouMeanAmong(word: string, known: readonly string[], listed = known): string {
   const more = listed.length > mostListed ? `, and ${listed.length - mostListed} more` : ''
   const list = listed.length === 0 ? '' : `; there is: ${listed.slice(0, mostListed).join(', ')}${more}`
   return `${didYouMean(word, known)}${list}`
 }
 
-/** The guess, or all the known words where none is near. */
+/** Returns the suggestion, or all known words if none is near. */
 export function didYouMeanOrAmong(word: string, known: readonly string[]): string {
   return didYouMean(word, known) || didYouMeanAmong(word, known)
 }
 
-/** The known word that is nearest to this one, if it is near enough, or the only one of which one of the two is the beginning: `variables` means `var`. */
+/** Finds the nearest known word, if it is near enough, or the only one of which one is the beginning of the other: `variables` means `var`. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const [best] = known.map((other) => ({ other, away: distance(word.toLowerCase(), other.toLowerCase()) })).sort((a, b) => a.away - b.away)
   const shorter = best ? Math.min(word.length, best.other.length) : 0
-  // Of one letter nothing is left when it is another.
+  // A word of one letter has no similar word.
   if (best && best.away <= Math.ceil(shorter / 3) && (best.away < shorter || best.away === 0)) return best.other
   const [begun, ...others] = known.filter((other) => isBeginning(word, other) || isBeginning(other, word))
   return others.length === 0 ? begun : undefined

@@ -1,5 +1,5 @@
-// Questions to the disk, and changes of its folders. While the service begins they are asked at once: the way through the pool of threads takes
-// several times as long, there are a hundred of them, and nobody can be kept waiting yet. From then on a slow card must hold up no stop.
+// Synchronous and asynchronous file operations. During the start they are synchronous: the thread pool takes
+// several times as long, there are a hundred of them, and no request waits yet. Afterwards they are asynchronous, so that a slow disk does not delay a stop.
 
 import type { BigIntStats, Stats } from 'node:fs'
 import * as now from 'node:fs'
@@ -7,12 +7,12 @@ import * as pool from 'node:fs/promises'
 
 let isAtOnce = false
 
-/** Whether what follows is asked at once. */
+/** Switches to synchronous operations or back. */
 export function askAtOnce(yes: boolean): void {
   isAtOnce = yes
 }
 
-/** Asks at once while the work goes on. */
+/** Does the work with synchronous operations. */
 export async function atOnce<Value>(work: () => Promise<Value>): Promise<Value> {
   isAtOnce = true
   try {
@@ -26,7 +26,7 @@ export async function stat(path: string): Promise<Stats> {
   return isAtOnce ? now.statSync(path) : pool.stat(path)
 }
 
-/** With times in nanoseconds. */
+/** Reads the status, with times in nanoseconds. */
 export async function statOf(path: string): Promise<BigIntStats> {
   return isAtOnce ? now.statSync(path, { bigint: true }) : pool.stat(path, { bigint: true })
 }
@@ -35,7 +35,7 @@ export async function lstat(path: string): Promise<Stats> {
   return isAtOnce ? now.lstatSync(path) : pool.lstat(path)
 }
 
-/** Reads a text of UTF-8. */
+/** Reads a UTF-8 text. */
 export async function readText(path: string): Promise<string> {
   return isAtOnce ? now.readFileSync(path, 'utf8') : pool.readFile(path, 'utf8')
 }
@@ -50,7 +50,7 @@ export async function tryFolder(folder: string): Promise<void> {
   else await (await pool.opendir(folder)).close()
 }
 
-/** Makes a folder that only its owner may look into. */
+/** Makes a folder for its owner alone. */
 export async function mkdir(folder: string): Promise<void> {
   await (isAtOnce ? now.mkdirSync(folder, { mode: 0o700 }) : pool.mkdir(folder, { mode: 0o700 }))
 }
@@ -67,7 +67,7 @@ export async function unlink(path: string): Promise<void> {
   return isAtOnce ? now.unlinkSync(path) : pool.unlink(path)
 }
 
-/** Makes a file that was not there before, for its owner alone, and syncs it. */
+/** Makes a new file for its owner alone, and syncs it. */
 export async function writeNew(path: string, content: string | Uint8Array): Promise<BigIntStats> {
   if (isAtOnce) return writeNewAtOnce(path, content)
   const handle = await pool.open(path, 'wx', 0o600)
@@ -93,7 +93,7 @@ function writeNewAtOnce(path: string, content: string | Uint8Array): BigIntStats
 
 type OpenFile = (path: string, flags: string) => Promise<pool.FileHandle>
 
-/** `openFile`: in place of the file system's own, for trying what a failing card does. */
+/** `openFile` replaces the file system's `open` in tests of a failing disk. */
 export async function syncFolder(folder: string, openFile?: OpenFile): Promise<void> {
   if (isAtOnce && !openFile) return syncAtOnce(folder)
   const handle = await (openFile ?? pool.open)(folder, 'r')

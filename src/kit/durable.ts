@@ -1,4 +1,4 @@
-// Functions that write files so that they are there after the power has failed.
+// Writes files that survive a power cut.
 
 import { randomUUID } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
@@ -9,21 +9,21 @@ import { link, mkdir, rename, syncFolder, unlink, writeNew } from './disk.ts'
 
 export { syncFolder } from './disk.ts'
 
-/** A file that was not there before. After an error it is to be thrown away: a second fsync may succeed though the data is gone. */
+/** Writes and syncs a new file. Discard it after an error, because a second fsync may succeed although the data is lost. */
 export async function writeSynced(path: string, text: string | Uint8Array): Promise<string> {
   return stampOf(await writeNew(path, text))
 }
 
 type Making = { mode: number; isNew?: boolean }
 
-/** Makes a file with those rights, whole or not at all. Rejects with `storage`; with `exists` where `isNew` and there is such a file. */
+/** Makes a complete file with those rights, or none. Rejects with `storage`, and with `exists` if it must be new and is not. */
 export async function createSynced(path: string, text: string | Uint8Array, { mode, isNew = false }: Making): Promise<void> {
   const temporary = `${path}.${randomUUID()}.tmp`
   try {
     await makeFolder(dirname(path))
     await writeSynced(temporary, text)
     await chmod(temporary, mode)
-    // Unlike a rename, a link takes nobody's place.
+    // Unlike a rename, a link never replaces a file.
     await (isNew ? link(temporary, path) : rename(temporary, path))
     await syncFolder(dirname(path))
   } catch (error) {
@@ -34,7 +34,7 @@ export async function createSynced(path: string, text: string | Uint8Array, { mo
   }
 }
 
-/** Writes all of the bytes at that offset: the system may take a part of them at a time. */
+/** Writes all bytes at that offset, in several calls if necessary. */
 export async function writeAt(file: FileHandle, bytes: Buffer, at: number): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at + done)
@@ -42,7 +42,7 @@ export async function writeAt(file: FileHandle, bytes: Buffer, at: number): Prom
   }
 }
 
-/** Not by `recursive`: with that Node says ENOENT where the disk is read-only. */
+/** Makes a folder. Without `recursive`, with which Node reports ENOENT for a read-only disk. */
 export async function makeFolder(folder: string): Promise<void> {
   const make = () => mkdir(folder)
   try {
@@ -56,18 +56,18 @@ export async function makeFolder(folder: string): Promise<void> {
     throw error
   }
   await syncFolder(dirname(folder)).catch(async (error) => {
-    // The folder goes again, so that the next attempt makes it and syncs it anew.
+    // Removes the folder, so that the next attempt makes and syncs it again.
     await rmdir(folder).catch(() => undefined)
     throw error
   })
 }
 
-/** Removes a file; one that is not there, or cannot be removed, is left as it is. */
+/** Removes a file; ignores a missing one, and failures. */
 export async function remove(path: string): Promise<void> {
   await unlink(path).catch(() => undefined)
 }
 
-/** Which file it is, and in which state. */
+/** Returns a text that identifies the file and its version. */
 export function stampOf({ ino, mtimeNs, size }: BigIntStats): string {
   return `${ino} ${mtimeNs} ${size}`
 }
@@ -76,19 +76,19 @@ export function errnoOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
 }
 
-/** Whether this is a failure of the disk, as the system tells it, about which something can be done. */
+/** Whether it is a system error of the disk that has a remedy. */
 export function isOfDisk(error: unknown): boolean {
   return errnoOf(error) in adviceFor
 }
 
-/** A failure of the disk, with what to do about it. `what` is the file and what became of it. */
+/** Makes the error of a disk failure with its remedy. `what` names the file and the failed action. */
 export function storageError(what: string, error: unknown): LabError {
   const errno = errnoOf(error)
   const advice = adviceFor[errno] ?? 'look into the log, then try again'
   return new LabError('storage', `${what} (${errno}): ${advice}`, { cause: error, retry_after_s: 5 })
 }
 
-/** A file or folder that cannot be read, with the reason in words and what to do. `what` names the file, with its path. */
+/** Makes the error of an unreadable file or folder, with reason and remedy. `what` names it, with its path. */
 export function readError(what: string, error: unknown, code: ErrorCode = 'not_found'): LabError {
   const errno = errnoOf(error)
   const reason = unreadableFor[errno]

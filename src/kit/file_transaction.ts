@@ -1,5 +1,5 @@
-// A transaction over the files of a folder: after a kill or a power cut at any moment, either all of them are changed or none is. The files
-// that were there before are kept in a folder of their own.
+// A transaction over the files of a folder: after a kill or a power cut, either all of them are changed or none. The earlier files
+// are kept in a folder.
 
 import { copyFile, link, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -9,27 +9,27 @@ import { readPlain, setAside } from './damage.ts'
 import { stat } from './disk.ts'
 import { errnoOf, makeFolder, storageError, syncFolder, writeSynced } from './durable.ts'
 
-/** The name of the working folder, which lies in the folder itself, so that all of it is on one file system. */
+/** The name of the working folder, inside the folder itself, so that all is on one file system. */
 const swapName = 'swap'
 
 const List = v.strictObject({
   format: v.literal(1),
-  /** Files that come from the swap's `new`. */
+  /** The files to put in place from the swap's `new`. */
   put: v.array(v.string()),
-  /** Files that go. */
+  /** The files to remove. */
   take: v.array(v.string()),
-  /** The name that the folder with the earlier files will get. */
+  /** The name of the folder for the earlier files. */
   before: v.string(),
 })
 type List = v.InferOutput<typeof List>
 
-/** Made under the lock of the folder, one at a time. All reject with `storage`. */
+/** Use it under the lock of the folder, one at a time. All methods reject with `storage`. */
 export class FileTransaction {
   readonly #folder: string
   readonly #put: string[] = []
   #isDecided = false
 
-  /** Takes away what an earlier one left, whose list was not written. */
+  /** Begins a transaction, and removes the rest of an earlier one without a list. */
   static async begin(folder: string): Promise<FileTransaction> {
     await finishTransaction(folder)
     try {
@@ -44,7 +44,7 @@ export class FileTransaction {
     this.#folder = folder
   }
 
-  /** The file of that name will have this content. `name` is a path below the folder that `isPlainName` is true of. */
+  /** Adds a file with this content. `name` is a path below the folder for which `isPlainName` is true. */
   async put(name: string, content: AsyncIterable<Uint8Array>): Promise<void> {
     mustBePlain(name)
     const path = `${this.#new}/${name}`
@@ -64,7 +64,7 @@ export class FileTransaction {
     this.#put.push(name)
   }
 
-  /** From when this has written its list the change will be made, whatever happens. `before` names the folder that keeps what was there. */
+  /** Commits: after its list is written, the change is made in any case. `before` names the folder for the earlier files. */
   async commit({ take, before }: { take: readonly string[]; before: string }): Promise<void> {
     for (const name of [...take, before]) mustBePlain(name)
     const list: List = { format: 1, put: this.#put, take: [...take], before }
@@ -81,7 +81,7 @@ export class FileTransaction {
     await finishTransaction(this.#folder)
   }
 
-  /** Nothing has changed, and nothing will; once the list may be written, it is left to `finishSwap`. */
+  /** Abandons the transaction. After its list may have been written, `finishTransaction` decides. */
   async abandon(): Promise<void> {
     if (!this.#isDecided) await rm(this.#transaction, { recursive: true, force: true }).catch(() => undefined)
   }
@@ -94,7 +94,7 @@ export class FileTransaction {
     return `${this.#transaction}/new`
   }
 
-  /** Throws unless all lies on one file system: otherwise a file could not be renamed to its place once all is decided. */
+  /** Throws unless all files are on one file system, because renames could fail after the commit otherwise. */
   async #mustBeOneFileSystem(names: readonly string[]): Promise<void> {
     const { dev } = await stat(this.#transaction)
     for (const folder of new Set(names.map((name) => dirname(join(this.#folder, name))))) {
@@ -109,7 +109,7 @@ export class FileTransaction {
     if (!(await isThere(from))) return
     await makeFolder(dirname(to))
     await link(from, to).catch(async (error) => {
-      // A file system without links, as on a stick.
+      // The file system has no links, as on a USB stick.
       if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK'].includes(errnoOf(error))) throw error
       await copyFile(from, to)
       await syncFile(to)
@@ -119,12 +119,12 @@ export class FileTransaction {
 }
 
 /**
- * Ends what a kill or a power cut has interrupted: makes the change if it was decided, else forgets it. Returns the folder that keeps what
- * was there before, if there was a change. Rejects with `storage`, and with `config` where the list itself is damaged.
+ * Completes an interrupted transaction if it was committed, else discards it. Returns the folder with the earlier
+ * files, if there was a change. Rejects with `storage`, and with `config` if the list itself is damaged.
  */
 export async function finishTransaction(folder: string): Promise<string | undefined> {
   const transaction = `${folder}/${swapName}`
-  // A file in the place of the folder is no transaction, and nothing is there to be ended.
+  // A file in the place of the folder is not a transaction.
   if (!(await isFolder(transaction))) return undefined
   try {
     const list = await listOf(transaction)
@@ -138,14 +138,14 @@ export async function finishTransaction(folder: string): Promise<string | undefi
 }
 
 /**
- * Keeps a transaction that cannot be ended under another name, and returns that name. It is not tried again: some files may be changed and
+ * Renames a transaction that cannot be completed, and returns the new name. It is not tried again, since some files may be changed and
  * others not.
  */
 export async function giveUpTransaction(folder: string): Promise<string | undefined> {
   return setAside(`${folder}/${swapName}`)
 }
 
-/** Each step can be done again. */
+/** Makes the change. Each step can be repeated. */
 async function carryOut(folder: string, transaction: string, { put, take, before }: List): Promise<void> {
   for (const name of put) {
     await makeFolder(dirname(`${folder}/${name}`))
@@ -179,7 +179,7 @@ async function listOf(transaction: string): Promise<List | undefined> {
   }
 }
 
-/** Whether a name stays below the folder that it is meant for, and is one that people can read. */
+/** Whether a name stays below its folder, and is readable. */
 export function isPlainName(name: string): boolean {
   const segments = name.split('/')
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for

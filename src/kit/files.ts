@@ -1,4 +1,4 @@
-// Files that somebody names.
+// Reads and writes files that a user names.
 
 import { readFileSync, statSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -7,13 +7,13 @@ import { readdir } from './disk.ts'
 import { readError, storageError } from './durable.ts'
 import { textOfUtf8 } from './utf8.ts'
 
-/** The path of a file with a secret: a path as it is, or a name in the folder in which systemd puts credentials. */
+/** Returns the path of a file with a secret: a path unchanged, or a name in systemd's folder of credentials. */
 export function credentialPath(file: string): string {
   const folder = process.env.CREDENTIALS_DIRECTORY
   return file.startsWith('/') || !folder ? file : `${folder}/${file}`
 }
 
-/** A file that somebody named. Throws `not_found`. */
+/** Reads a named file. Throws `not_found`. */
 export async function readText(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
@@ -22,7 +22,7 @@ export async function readText(path: string): Promise<string> {
   }
 }
 
-/** Reads a file as `readText` does, and without a byte order mark. Throws `invalid` where it is not UTF-8: names in it would be other names. */
+/** Reads a file as `readText` does, without a byte order mark. Throws `invalid` if it is not UTF-8, because names in it would be wrong. */
 export async function readUtf8(path: string): Promise<string> {
   return utf8Of(await readBytes(path), path)
 }
@@ -45,7 +45,7 @@ export async function readBytes(path: string): Promise<Uint8Array> {
   }
 }
 
-/** Writes a file that somebody named, over one that is there. Throws `storage`. */
+/** Writes a named file, also over an existing one. Throws `storage`. */
 export async function writeText(path: string, text: string): Promise<void> {
   try {
     await writeFile(path, text)
@@ -54,20 +54,20 @@ export async function writeText(path: string, text: string): Promise<void> {
   }
 }
 
-/** A file with a secret, read at once, and whether its owner alone may read it; undefined if it is not there. Throws `config`. */
+/** Reads a file with a secret synchronously, and whether others may read it; undefined if it is missing. Throws `config`. */
 export function readPrivate(path: string): { text: string; isOpenToOthers: boolean } | undefined {
   try {
     const { mode } = statSync(path)
     return { text: readFileSync(path, 'utf8'), isOpenToOthers: (mode & 0o077) !== 0 }
   } catch (error) {
     const { code = '', syscall } = error as NodeJS.ErrnoException
-    // In a folder that is hidden from us, as the home of whoever we were before setpriv or sudo.
+    // The folder is inaccessible, such as the home of the user before setpriv or sudo.
     if (['ENOENT', 'ENOTDIR'].includes(code) || (code === 'EACCES' && syscall === 'stat')) return undefined
     throw readError(path, error, 'config')
   }
 }
 
-/** The names in a folder, in order; none if there is no such folder. Throws `not_found` for one that cannot be read. */
+/** Lists the names in a folder, in order; none for a missing folder. Throws `not_found` for an unreadable one. */
 export async function namesIn(folder: string): Promise<string[]> {
   try {
     return (await readdir(folder)).sort()

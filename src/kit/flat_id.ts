@@ -6,7 +6,7 @@ const random = Buffer.allocUnsafeSlow(4096)
 let used = random.length
 const text = Buffer.alloc(36, '-')
 const digits = Buffer.from('0123456789abcdef')
-/** The place where the two digits of each of the sixteen bytes stand. */
+/** The offset of the two digits of each of the sixteen bytes. */
 const places = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 
 /**

@@ -1,4 +1,4 @@
-// Folders and sockets of the service: its own, and nobody else's to read.
+// Private folders and sockets of the service.
 
 import { constants, existsSync, openSync, readdirSync } from 'node:fs'
 import { access, chmod, chown, mkdtemp, rm, stat } from 'node:fs/promises'
@@ -7,11 +7,11 @@ import { dirname, join, resolve } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
 import { errnoOf, makeFolder } from './durable.ts'
 
-/** Makes the folder, and those above it, for us alone. Throws `config` when it cannot be made, or when our user may not write in it. */
+/** Makes the folder and its parents for this user alone. Throws `config` if that fails, or if this user may not write in it. */
 export async function makePrivateFolder(path: string): Promise<void> {
   try {
     await makeFolder(path)
-    // A disk that is read-only is left to those who write. A file in place of the folder is no matter of rights.
+    // Writers handle a read-only disk. A file in place of the folder is not a matter of rights.
     await access(`${path}/.`, constants.R_OK | constants.W_OK | constants.X_OK).catch((error) => {
       if (errnoOf(error) === 'EACCES' || errnoOf(error) === 'ENOTDIR') throw error
     })
@@ -28,7 +28,7 @@ export async function makePrivateFolder(path: string): Promise<void> {
 
 type Forbidden = { why: string; command: string | null }
 
-/** The reason why our user may not write in the folder, or not make it, and the command that mends it where there is one. */
+/** Returns why this user may not write or make the folder, with a command that helps, if there is one. */
 async function forbidden(path: string): Promise<Forbidden> {
   const us = process.geteuid?.()
   const { nearest, owner } = await nearestOf(resolve(path))
@@ -45,10 +45,10 @@ async function forbidden(path: string): Promise<Forbidden> {
   return { why, command: canEnter ? `sudo install -d -m 700 -o ${us} ${path}` : null }
 }
 
-/** Files that a data folder has and hardly any other. */
+/** Files by which a data folder is recognized. */
 const ofService = ['event_ids.json', 'keys.json', 'latches.json', 'teachpoints.json']
 
-/** Advises to give a folder away only where it is a data folder, or empty: any other, such as `/usr/local`, is of use to others. */
+/** Advises a change of the owner only for a data folder or an empty one, since others, such as `/usr/local`, have other users. */
 function givenAway(path: string, why: string, command: string): Forbidden {
   try {
     const names = readdirSync(path)
@@ -59,7 +59,7 @@ function givenAway(path: string, why: string, command: string): Forbidden {
   }
 }
 
-/** The folder itself, or the lowest one above it that our user can see, and its owner. */
+/** Finds the folder, or its lowest visible parent, and its owner. */
 async function nearestOf(path: string): Promise<{ nearest: string; owner: number }> {
   try {
     return { nearest: path, owner: (await stat(path)).uid }
@@ -69,7 +69,7 @@ async function nearestOf(path: string): Promise<{ nearest: string; owner: number
   }
 }
 
-/** A new folder that is thrown away with `removeFolder`. */
+/** Makes a temporary folder, to be removed with `removeFolder`. */
 export function makeThrowAwayFolder(name: string): Promise<string> {
   return mkdtemp(join(tmpdir(), `${name}-`))
 }
@@ -86,29 +86,29 @@ export function exists(path: string): boolean {
   return existsSync(path)
 }
 
-/** Gives a folder to another user; only root may. */
+/** Changes the owner of a folder, as root. */
 export async function ownedBy(path: string, { uid, gid }: { uid: number; gid: number }): Promise<void> {
   await chown(path, uid, gid)
 }
 
-/** The largest number among the names in a folder, as of versions; undefined where there is none. */
+/** Returns the highest version among the names in a folder; undefined without any. */
 export function newestIn(folder: string): string | undefined {
   const names = exists(folder) ? readdirSync(folder) : []
   return names.filter((name) => /^\d+$/.test(name)).sort((one, other) => Number(other) - Number(one))[0]
 }
 
-/** Lets the owner and the group of a socket use it from now on. */
+/** Gives the owner and the group access to a socket. */
 export async function shareWithGroup(path: string): Promise<void> {
   await chmod(path, 0o660)
 }
 
-/** The kernel takes no longer path for a socket. */
+/** The longest path of a socket that the kernel accepts. */
 const longestSocketPath = 100
 
-/** A path of the same socket that is short enough to be bound and connected to. */
+/** Returns a path of the socket that is short enough for the kernel. */
 export function socketPath(folder: string, name: string): string {
   const path = join(folder, name)
   if (Buffer.byteLength(path) <= longestSocketPath) return path
-  // Open until the process ends: the short path leads through it.
+  // Stays open until the process ends, because the short path uses it.
   return `/proc/self/fd/${openSync(folder, 'r')}/${name}`
 }

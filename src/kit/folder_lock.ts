@@ -1,5 +1,5 @@
-// The lock of a data folder: sockets in it, which the kernel closes however their owner ends. `control.sock` is the service's,
-// `offline.sock` that of a command which works on the folder while no service does.
+// The lock of a data folder: sockets in it, which the kernel closes when their owner ends. `control.sock` belongs to the service,
+// `offline.sock` to a command that works on the folder without a service.
 
 import { existsSync, lstatSync, statSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
@@ -15,13 +15,13 @@ const look_ms = 50
 const commandPatience_ms = 10_000
 const takingTurns_ms = 5000
 
-/** Listens on the socket of that name, in the place of a dead one. Returns whether it does: another may live there. */
+/** Listens on the socket of that name, replacing a dead one. Returns false if another process listens there. */
 export function claimSocket(folder: string, name: string, server: Server): Promise<boolean> {
   return inTurn(folder, async () => {
     const path = socketPath(folder, name)
     if (await bound(server, path)) return true
     if (await answers(path)) return false
-    // A file that is no socket is not ours to delete.
+    // A file that is not a socket must not be deleted.
     if (lstatSync(path, { throwIfNoEntry: false })?.isSocket()) await removeFile(path)
     else await setAside(path)
     return bound(server, path)
@@ -33,10 +33,10 @@ export function isServed(folder: string): Promise<boolean> {
   return isHeld(folder, ofService)
 }
 
-/** Returns the data folders of the services of this computer, as far as the kernel's list of sockets names them; empty without such a list. */
+/** Returns the data folders of this computer's services from the kernel's list of sockets; empty without such a list. */
 export async function servedFolders(): Promise<string[]> {
   const ending = `/${ofService}`
-  // Num RefCount Protocol Flags Type St Inode Path; the flag is that of a socket which listens.
+  // Num RefCount Protocol Flags Type St Inode Path; the flag marks a listening socket.
   const paths = ((await new HostFiles().text('/proc/net/unix')) ?? '').split('\n').flatMap((line) => {
     const [, path] = /^\S+ \S+ \S+ 00010000 \S+ \S+ +\d+ (\/.*)$/.exec(line) ?? []
     return path?.endsWith(ending) && !path.startsWith('/proc/') ? [path.slice(0, -ending.length)] : []
@@ -45,7 +45,7 @@ export async function servedFolders(): Promise<string[]> {
 }
 
 /**
- * Does the work while neither a service nor another such command has the folder, which is made if it is not there; waits for a command,
+ * Does the work while neither a service nor another command uses the folder, which is made if it is missing. Waits for a command,
  * not for a service. Rejects with `in_use`.
  */
 export async function whileNobodyServes<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
@@ -53,7 +53,7 @@ export async function whileNobodyServes<Result>(folder: string, work: () => Prom
   const server = createServer((socket) => socket.destroy())
   await claimed(folder, server)
   try {
-    // After our own socket is there: a service that begins now waits for us, one that was there before is seen.
+    // Checked after the own socket exists: a later service waits for it, and an earlier one is seen.
     await mustNotBeServed(folder)
     return await work()
   } finally {
@@ -61,7 +61,7 @@ export async function whileNobodyServes<Result>(folder: string, work: () => Prom
   }
 }
 
-/** For the service that has the folder: resolves when no command works on it. `onWait` is called if there is one. */
+/** Resolves for the service when no command works on the folder. Calls `onWait` if it has to wait. */
 export async function whenNoCommandWorks(folder: string, onWait: () => void): Promise<void> {
   if (!(await isHeld(folder, ofCommand))) return
   onWait()
@@ -84,24 +84,24 @@ async function mustNotBeServed(folder: string): Promise<void> {
 async function isHeld(folder: string, name: string): Promise<boolean> {
   try {
     const path = socketPath(folder, name)
-    // Most often there is no such socket, and to look takes a tenth of the time that a connection takes.
+    // Usually there is no such socket, and the check takes a tenth of the time of a connection.
     return existsSync(path) && (await answers(path))
   } catch {
-    // There is no such folder.
+    // The folder does not exist.
     return false
   }
 }
 
 /**
- * Runs work that takes a dead socket away, one process at a time, so that nobody removes the socket that another has just put in its place.
- * The turn is an abstract socket name, which is in no folder and goes with its owner. A caller that cannot have its turn for so long,
- * because a stranger has the name, does without.
+ * Runs work that removes a dead socket, one process at a time, so that none removes the new socket of another.
+ * The turn is an abstract socket name, which is not a file and ends with its owner. A caller that does not get its turn in time,
+ * because another program has the name, continues without it.
  */
 export async function inTurn<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
   const { dev, ino } = statSync(folder)
   const turn = createServer()
   const from = performance.now()
-  // Where there are no such names either.
+  // Also on systems without abstract names.
   const hasTurn = () => bound(turn, `\0benchd-${dev}-${ino}`).catch(() => true)
   while (!(await hasTurn()) && performance.now() - from < takingTurns_ms) await sleep(systemClock, 5)
   try {

@@ -1,5 +1,5 @@
-// The first line of a file of JSON lines may be `{"format": 2}`; a file without it is of format 1. As with other files, a newer format than
-// is known is refused and never rewritten.
+// The first line of a file of JSON lines may be `{"format": 2}`; without it the file has format 1. A newer format than the
+// known one is refused and never rewritten.
 
 import { basename } from 'node:path'
 import { LabError } from '../errors.ts'
@@ -8,12 +8,12 @@ const pattern = /^\s*\{"format":\s*(\d+)\}/
 
 const wholeLine = /^\s*\{"format":\s*\d+\}\s*$/
 
-/** The format of a file with that text. */
+/** Returns the format of a file with that text. */
 export function formatOf(text: string): number {
   return Number(pattern.exec(text)?.[1] ?? 1)
 }
 
-/** Throws `config` when the text of the file is of a newer format than `known`. */
+/** Throws `config` if the format is newer than `known`. */
 export function mustKnowFormat(text: string, path: string, known = 1): void {
   const format = formatOf(text)
   if (format <= known) return
@@ -23,7 +23,7 @@ export function mustKnowFormat(text: string, path: string, known = 1): void {
   )
 }
 
-/** Whether a line only tells the format. */
+/** Whether a line is the format line. */
 export function isFormatLine(line: string): boolean {
   return wholeLine.test(line)
 }

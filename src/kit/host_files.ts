@@ -1,4 +1,4 @@
-// The files of a computer, read as they are below some root: `/`, or a folder that is laid out like one.
+// Reads the files of a computer below a root: `/`, or a folder with the file system of another.
 
 import { constants } from 'node:fs'
 import { open, readFile, readlink, realpath, statfs } from 'node:fs/promises'
@@ -8,21 +8,21 @@ import { remove } from './durable.ts'
 
 export type FileStatus = { kind: 'file' | 'folder' | 'device' | 'other'; uid: number; gid: number; mode: number; bytes: number }
 
-/** Reading never throws: what cannot be read is not there. */
+/** Reads files without throwing: an unreadable file counts as missing. */
 export class HostFiles {
-  /** '' for the computer itself. */
+  /** The root; '' for this computer. */
   readonly root: string
 
   constructor(root = '') {
     this.root = root.replace(/\/+$/, '')
   }
 
-  /** The place where a file of that computer is found from here. */
+  /** Returns the path of a file of that computer. */
   at(path: string): string {
     return `${this.root}${path}`
   }
 
-  /** Without the white space around it. */
+  /** Reads a text, without white space at its ends. */
   text(path: string): Promise<string | undefined> {
     return readText(this.at(path)).then(
       (text) => text.trim(),
@@ -30,7 +30,7 @@ export class HostFiles {
     )
   }
 
-  /** Sorted in order; none where there is no such folder. */
+  /** Lists the names in a folder, sorted; none for a missing folder. */
   names(path: string): Promise<string[]> {
     return readdir(this.at(path)).then(
       (names) => names.sort(),
@@ -38,7 +38,7 @@ export class HostFiles {
     )
   }
 
-  /** Returns the status of the file that a link leads to. */
+  /** Returns the status of a file; follows links. */
   status(path: string): Promise<FileStatus | undefined> {
     return statusOf(this.at(path))
   }
@@ -47,19 +47,19 @@ export class HostFiles {
     return (await this.status(path)) !== undefined
   }
 
-  /** Returns the target that is written in a link. */
+  /** Returns the target of a link. */
   link(path: string): Promise<string | undefined> {
     return readlink(this.at(path)).catch(() => undefined)
   }
 
-  /** The file that a path stands for in the end, as that computer calls it. */
+  /** Resolves all links of a path, to a path of that computer. */
   async behind(path: string): Promise<string> {
     const [real, root] = await Promise.all([realpath(this.at(path)).catch(() => undefined), realpath(this.root || '/').catch(() => '/')])
     if (real === undefined) return path
     return this.root && real.startsWith(`${root}/`) ? real.slice(root.length) : real
   }
 
-  /** The first bytes of a file, as many as there are. */
+  /** Reads the first bytes of a file, or as many as there are. */
   async head(path: string, length: number): Promise<Buffer> {
     const handle = await open(this.at(path), 'r').catch(() => undefined)
     try {
@@ -74,7 +74,7 @@ export class HostFiles {
   }
 }
 
-/** undefined where there is nothing, or nothing that we may look at. */
+/** Returns the status; undefined for a missing or inaccessible file. */
 export async function statusOf(path: string): Promise<FileStatus | undefined> {
   const stats = await stat(path).catch(() => undefined)
   if (!stats) return undefined
@@ -82,7 +82,7 @@ export async function statusOf(path: string): Promise<FileStatus | undefined> {
   return { kind, uid: stats.uid, gid: stats.gid, mode: stats.mode & 0o777, bytes: stats.size }
 }
 
-/** A file as it is. Rejects with what the system says. */
+/** Reads a file. Rejects with the system's error. */
 export function readBytes(path: string): Promise<Buffer> {
   return readFile(path)
 }
@@ -93,7 +93,7 @@ export async function roomOn(folder: string): Promise<{ free: number; total: num
   return { free: bavail * bsize, total: blocks * bsize }
 }
 
-/** How long a file of one block takes until it is on the disk, in milliseconds. It is taken away again. Rejects when it cannot be written. */
+/** Measures the milliseconds to write and sync a file of one block, which is removed afterwards. Rejects if it cannot be written. */
 export async function syncTime(folder: string): Promise<number> {
   const path = join(folder, `.sync-${process.pid}.tmp`)
   const began = performance.now()
@@ -108,7 +108,7 @@ export async function syncTime(folder: string): Promise<number> {
   }
 }
 
-/** Opens a device to read and to write, and lets go of it at once. Rejects with what the system says; waits for no carrier. */
+/** Opens a device for reading and writing, and closes it. Does not wait for a carrier. Rejects with the system's error. */
 export async function tryToOpen(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK)
   await handle.close()

@@ -1,28 +1,28 @@
-// How benchd came onto this computer, and so what to call where something of it is missing, broken or to be newer.
+// The way in which benchd was installed, and the commands that repair or update it.
 
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export type Installation = {
-  /** How its commands are typed: in a clone, or where npx runs a tarball, nothing puts `benchd` on the PATH unless somebody linked it. */
+  /** How its commands are typed: in a clone, or with npx and a tarball, `benchd` is not on the PATH unless a user has linked it. */
   command: string
-  /** The package of the computer, `scripts/install.sh`, npm, or nobody: it runs where it was built. */
+  /** The Debian package, `scripts/install.sh`, npm, or a clone in which it was built. */
   by: 'package' | 'install.sh' | 'npm' | 'sources'
-  /** The command that makes a certificate, in the place of one that is there if that has the names it gives. */
+  /** Returns the command that makes a certificate, and replaces one with its file names. */
   makeCert(instead_of?: { cert: string; key: string }): string
   /** The script that makes a certificate. */
   cert_script: string
-  /** Says what to do where files of the installation are missing or broken. */
+  /** How to reinstall if files are missing or damaged. */
   again: string
-  /** Says what to do to have another version. */
+  /** How to install another version. */
   newer: string
-  /** Says what to do where a package with native code of that name does not load. */
+  /** Returns how to repair a native package that does not load. */
   rebuild(native: string): string
 }
 
 const top = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
-/** `build-native` compiles these; others come compiled. */
+/** The packages that `build-native` compiles; others are shipped compiled. */
 const compiledHere = ['epoll', 'i2c-bus']
 
 /** Describes the installation in `folder`, by default the one that runs. The packager writes `installed` into its `package.json`. */
@@ -48,7 +48,7 @@ export function installation(folder = top): Installation {
 
 let known: Installation['command'] | undefined
 
-/** Says how commands are typed on this computer; looked up once. `benchd` where its own files are missing, so that an error can still be printed. */
+/** Returns how commands are typed on this computer. `benchd` if its own files are missing, so that errors can still be printed. */
 export function commandHere(): Installation['command'] {
   try {
     known ??= installation().command
@@ -58,13 +58,13 @@ export function commandHere(): Installation['command'] {
   return known
 }
 
-/** Folders that npm adds for its own scripts are not on the PATH of the person who types. */
+/** Whether `benchd` is on the user's PATH, without the folders that npm adds for its scripts. */
 function isOnPath(): boolean {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder && !folder.includes('node_modules'))
   return folders.some((folder) => existsSync(join(folder, 'benchd')))
 }
 
-/** Returns the tarball as it was typed after `npx`, and the folder where npx keeps what it installed of it. */
+/** Returns the tarball as it was typed after `npx`, and npx's folder of its installation. */
 function runByNpx(folder: string): { tarball: string; kept_in: string } | undefined {
   const kept_in = /^.*\/_npx\/[^/]+/.exec(folder)?.[0]
   if (!kept_in || !existsSync(`${kept_in}/package.json`)) return undefined
@@ -72,13 +72,13 @@ function runByNpx(folder: string): { tarball: string; kept_in: string } | undefi
     _npx?: { packages?: string[] }
     dependencies?: Record<string, string>
   }
-  // npm before 11 notes only the way from its folder to the file.
+  // npm before 11 stores only the relative path from its folder to the file.
   const installed = Object.values(dependencies).find((value) => /^file:.*\.tgz$/.test(value))
   const tarball = _npx?.packages?.find((name) => name.endsWith('.tgz')) ?? (installed && asPath(join(kept_in, installed.slice(5))))
   return tarball === undefined ? undefined : { tarball: quoted(tarball), kept_in }
 }
 
-/** Returns the path from the working folder, which `npx` takes for a file because it begins with a dot. */
+/** Returns the path from the working folder, with a leading dot, by which `npx` recognizes a file. */
 function asPath(file: string): string {
   const path = relative(process.cwd(), file)
   return /^\.\.?\//.test(path) ? path : `./${path}`
@@ -88,7 +88,7 @@ function quoted(word: string): string {
   return /^[\w./+:@~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
-/** Returns the setting by which npm finds the headers beside Node. Without it npm fetches headers from nodejs.org. */
+/** Returns the setting with which npm uses the headers beside Node instead of downloading them. */
 function withHeaders(): string {
   const prefix = dirname(dirname(realpathSync(process.execPath)))
   return existsSync(`${prefix}/include/node/node_version.h`) ? `npm_config_nodedir=${prefix} ` : ''

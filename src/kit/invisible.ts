@@ -1,13 +1,13 @@
-// Text of others made safe to look at: what a terminal obeys, what turns the direction of writing, and what nobody sees is written as an escape.
+// Makes foreign text safe to display: control characters, changes of the writing direction and invisible characters become escapes.
 
 /**
- * Control characters (C0, C1) but tab and line feed, line separators, controls of the direction of writing, and characters without a width.
- * Two joiners and the variation selectors stay: scripts and emoji need them, and alone they show nothing false.
+ * Control characters (C0, C1) except tab and line feed, line separators, controls of the writing direction, and zero-width characters.
+ * Two joiners and the variation selectors stay, because scripts and emoji need them, and alone they are harmless.
  */
 const hidden = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/gu
 const needed = /[\t\n\p{Join_Control}\p{Variation_Selector}]/u
 
-/** Writes such characters as JSON writes them, so that JSON says the same as before. */
+/** Escapes such characters as JSON does, so that JSON keeps its meaning. */
 export function withEscapes(text: string): string {
   return text.replace(hidden, (found) => (needed.test(found) ? found : escaped(found)))
 }

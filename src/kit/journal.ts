@@ -1,17 +1,17 @@
-// Lines of JSON that are only ever added to: each is on the card when it is answered.
+// A journal of JSON lines to which entries are appended; each is on the disk when `append` resolves.
 
 import type * as v from 'valibot'
 import type { Report } from './json_file.ts'
 import { LineFile } from './json_lines.ts'
 import { SerialQueue } from './serial_queue.ts'
 
-type Options<Entry> = {
+type JournalOptions<Entry> = {
   path: string
   schema: v.GenericSchema<unknown, Entry>
   report: Report
-  /** The end of the sentence that reports damage: what may be lost, and what to do then. */
+  /** The end of the report of damage: the possible loss, and the next step. */
   loss: string
-  /** Returns the entries that still matter, the newest last: the file begins anew with these at each start, and after each failure. */
+  /** Returns the valid entries, the newest last, with which the file is rewritten at each start and after each failure. */
   live(entries: readonly Entry[]): Entry[]
 }
 
@@ -21,16 +21,16 @@ export class Journal<Entry extends object> {
   readonly #live: (entries: readonly Entry[]) => Entry[]
   readonly #queue = new SerialQueue(mostWaiting)
   readonly #file: LineFile<Entry>
-  /** The entries that still matter. */
+  /** The valid entries. */
   #entries: Entry[]
 
-  /** Opens the journal. Damaged lines are left out, and reported. */
-  static async open<Entry extends object>(options: Options<Entry>): Promise<Journal<Entry>> {
+  /** Opens the journal. Damaged lines are left out and reported. */
+  static async open<Entry extends object>(options: JournalOptions<Entry>): Promise<Journal<Entry>> {
     const file = new LineFile(options)
     return new Journal(options.live, file, options.live(await file.read(options.live)))
   }
 
-  private constructor(live: Options<Entry>['live'], file: LineFile<Entry>, entries: Entry[]) {
+  private constructor(live: JournalOptions<Entry>['live'], file: LineFile<Entry>, entries: Entry[]) {
     this.#live = live
     this.#file = file
     this.#entries = entries
@@ -41,7 +41,7 @@ export class Journal<Entry extends object> {
     return this.#entries
   }
 
-  /** Rejects with `storage`; then the entry may be there or not. */
+  /** Adds an entry. Rejects with `storage`, after which the entry may be there or not. */
   append(entry: Entry): Promise<void> {
     return this.#queue.run(async () => {
       const live = this.#live([...this.#entries, entry])

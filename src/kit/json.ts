@@ -1,17 +1,17 @@
-// JSON from people and from the network: nothing deeper, larger or stranger than can be written down again.
+// Parses JSON from people and the network, and refuses values that cannot be stored again.
 
 import { LabError, messageOf } from '../errors.ts'
 
-/** Levels of a value that people, programs or other computers send. */
+/** The most levels of a received value. */
 export const deepest = 32
-/** Levels of what the service itself wrote, which holds such values. */
+/** The most levels of a value by the service itself, which contains received ones. */
 export const deepestWritten = 64
-/** JavaScript keeps them for itself, and what holds values against a schema passes over them: they would be lost without a word. */
+/** Member names that are special in JavaScript, and would be lost silently when a value is checked against a schema. */
 const reserved = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
- * The value of a JSON text. Throws `invalid` for what is malformed, deeper than 32, or holds a number that no double can hold, or text that
- * is none, or a member called `__proto__`, `constructor` or `prototype`.
+ * Parses a JSON text. Throws `invalid` for malformed JSON, more than 32 levels, a number that no double can hold, malformed
+ * text, or a member called `__proto__`, `constructor` or `prototype`.
  */
 export function parseJson(text: string, what: string): unknown {
   let value: unknown
@@ -26,18 +26,18 @@ export function parseJson(text: string, what: string): unknown {
   return value
 }
 
-/** Tells whether a value of JSON has more levels than that. The parser takes any number, but most other code fails on many thousands. */
+/** Whether a JSON value has more levels. The parser accepts any number, but most other code fails on many thousands. */
 export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1))
 }
 
-/** Writes JSON for people: a file of its own, with an end of line. */
+/** Writes indented JSON with a line end. */
 export function indented(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`
 }
 
-/** Not every version of Node says on which line it stumbled; on a first line the position is enough. */
+/** Returns the place of a parse error, since not every version of Node names the line; on the first line the position is enough. */
 function placeIn(text: string, message: string): string {
   const [, position] = /at position (\d+)/.exec(message) ?? []
   if (position === undefined || / line \d+ column/.test(message)) return ''
@@ -57,12 +57,12 @@ function checkDepth(value: unknown, what: string, depth: number): void {
   }
 }
 
-/** Refuses text with half a surrogate pair: programs that read our files and answers, for example jq, stop there. */
+/** Refuses text with a lone surrogate, at which other programs, such as jq, fail. */
 function mustBeWellFormed(text: string, what: string): void {
   if (!text.isWellFormed()) throw new LabError('invalid', `${what} holds half a surrogate pair, which is no text`)
 }
 
-/** JSON as people write it: comments, a comma too many and the mark that Notepad begins with are blanked, so that positions stay true. */
+/** Parses JSON with comments, trailing commas and a byte order mark, which are replaced by blanks, so that positions stay right. */
 export function parseJsonWithComments(text: string, what: string): unknown {
   const blank = (found: string) => found.replace(/[^\n]/g, ' ')
   const plain = text

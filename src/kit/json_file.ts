@@ -1,5 +1,5 @@
-// A durable JSON document: a change that `change` has answered survives a SIGKILL and a power cut, and a damaged file is set aside, never
-// overwritten. The generation before stands beside it as `.bak`.
+// A durable JSON document: a change survives a SIGKILL and a power cut when `change` has resolved. A damaged file is set aside, never
+// overwritten. The previous generation is kept beside it as `.bak`.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { chmod } from 'node:fs/promises'
@@ -16,15 +16,15 @@ import { SerialQueue } from './serial_queue.ts'
 
 export type { Report, Trouble } from './report.ts'
 
-type Options<Content> = {
+type JsonFileOptions<Content> = {
   path: string
-  /** The format written, and the newest that is read. */
+  /** The written format, and the newest one that is read. */
   format: number
   schema: v.GenericSchema<unknown, Content>
-  /** The content while there is no file. */
+  /** The content without a file. */
   empty: Content
   report: Report
-  /** Nobody but its owner may read it: rights that go further are taken away, and that is reported. */
+  /** Whether only its owner may read it. Wider rights are removed and reported. */
   secret?: boolean
 }
 
@@ -34,31 +34,31 @@ const mostWaiting = 64
 
 /**
  * The file holds `format`, `sha256` and the members of the content, an entry a line. `sha256` is that of the content as
- * `JSON.stringify` writes it; a file without it was written by hand and is taken as it is.
+ * `JSON.stringify` writes it; a file without it was written by hand and is accepted.
  */
 export class JsonFile<Content extends object> {
-  readonly #options: Options<Content>
+  readonly #options: JsonFileOptions<Content>
   readonly #path: string
   readonly #spare: string
   readonly #name: string
   readonly #queue = new SerialQueue(mostWaiting)
   #content: Content
-  /** Which file on the disk the content is of; undefined while there is none. */
+  /** The stamp of the file that has the content; undefined without one. */
   #stamp: string | undefined
-  /** Damaged files that still bear their names. */
+  /** Damaged files that were not renamed yet. */
   readonly #damaged = new Set<string>()
-  /** The last write failed so late that the disk may show it or not. */
+  /** Whether the last write failed so late that the disk may have it or not. */
   #inDoubt = false
   #reported = ''
 
-  /** Rejects with `config` when the format is a newer one, and with `storage` when a file cannot be opened for a reason that may pass. */
-  static async open<Content extends object>(options: Options<Content>): Promise<JsonFile<Content>> {
+  /** Rejects with `config` for a newer format, and with `storage` if a file cannot be opened for a temporary reason. */
+  static async open<Content extends object>(options: JsonFileOptions<Content>): Promise<JsonFile<Content>> {
     const file = new JsonFile(options)
     if (await file.#isThere()) await file.#start()
     return file
   }
 
-  private constructor(options: Options<Content>) {
+  private constructor(options: JsonFileOptions<Content>) {
     this.#options = options
     this.#path = resolve(options.path)
     this.#spare = `${this.#path}.bak`
@@ -72,8 +72,8 @@ export class JsonFile<Content extends object> {
   }
 
   /**
-   * Stores what `next` makes of the content; one change at a time. Nothing is stored when it throws or answers what it was given.
-   * Rejects with `storage` when the disk refuses; the content then is what the disk shows. Whatever is handed over is frozen.
+   * Stores the content that `next` returns; one change at a time. Nothing is stored if it throws or returns its argument.
+   * Rejects with `storage` if the disk refuses; the content is then that of the disk. The new content is frozen.
    */
   change(next: (content: Content) => Content): Promise<Content> {
     return this.#queue.run(async () => {
@@ -85,17 +85,17 @@ export class JsonFile<Content extends object> {
     })
   }
 
-  /** Resolves when all that was to be stored is, or was refused. */
+  /** Resolves when the disk has stored or refused all changes. */
   settled(): Promise<void> {
     return this.#queue.run(async () => {})
   }
 
-  /** Takes over a file that somebody else has put in place; a broken one is reported, and the content from before stays in force. */
+  /** Loads a file that another program has put in place. A damaged one is reported, and the previous content stays valid. */
   reload(): Promise<void> {
     return this.#queue.run(() => this.#look())
   }
 
-  /** Reloads every so often, until the answer is called. */
+  /** Reloads at intervals, until the returned function is called. */
   watch(clock: Clock, every_ms: number): () => void {
     let cancel = () => {}
     let ended = false
@@ -129,7 +129,7 @@ export class JsonFile<Content extends object> {
     const what = main === 'missing' ? 'is missing' : `is damaged: ${main.damage}`
     if (isWhole(spare)) {
       this.#content = deepFreeze(spare.content)
-      // If this fails, the next start or the next write does it.
+      // After a failure the next start or the next write repairs it.
       await this.#write(spare.content).catch(() => undefined)
       this.#tell(
         `${this.#name} ${what}${aside}. Its generation before, ${basename(this.#spare)}, is in use: look whether a late change is missing`,
@@ -139,7 +139,7 @@ export class JsonFile<Content extends object> {
     }
   }
 
-  /** Looks whether the file is still the one the content is of. */
+  /** Checks whether the file is still the one with the content. */
   async #look(): Promise<void> {
     const stamp = await statOf(this.#path).then(stampOf, (error) => {
       if (errnoOf(error) === 'ENOENT') return undefined
@@ -153,7 +153,7 @@ export class JsonFile<Content extends object> {
     } else await this.#keepLastGood(found, stamp)
   }
 
-  /** Puts the content in force into `.bak`, for a restart; the broken file is left to the person or program that is writing it. */
+  /** Stores the valid content as `.bak` for a restart, and leaves the damaged file to its writer. */
   async #keepLastGood(found: Exclude<Found<Content>, { content: Content }>, stamp: string | undefined): Promise<void> {
     const temporary = this.#temporary()
     try {
@@ -200,7 +200,7 @@ export class JsonFile<Content extends object> {
   }
 
   async #keepPrevious(): Promise<void> {
-    // There is no generation before: the file is new.
+    // A new file has no previous generation.
     if (this.#stamp === undefined) return
     const temporary = this.#temporary()
     try {
@@ -209,12 +209,12 @@ export class JsonFile<Content extends object> {
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT') throw error
     } finally {
-      // rename(2) does nothing, and leaves both names, when they already are the same file.
+      // rename(2) leaves both names if they are the same file.
       await remove(temporary)
     }
   }
 
-  /** Gives the damaged files other names, and returns those. */
+  /** Renames the damaged files, and returns the new names. */
   async #setAside(): Promise<string[]> {
     const names: string[] = []
     for (const path of this.#damaged) {
@@ -281,8 +281,8 @@ export class JsonFile<Content extends object> {
   }
 
   /**
-   * Removes what earlier writes left, and tells whether there may be anything to read. One look into the folder tells it of both files: each
-   * question to the disk costs a tenth of a millisecond, and a new bench has none of a dozen such files.
+   * Removes the rest of earlier writes, and returns whether there may be a file. It reads the folder once for both files: each
+   * file operation costs a tenth of a millisecond, and a new bench has none of a dozen such files.
    */
   async #isThere(): Promise<boolean> {
     const folder = dirname(this.#path)
@@ -296,14 +296,14 @@ export class JsonFile<Content extends object> {
     return storageError(`${this.#name} ${outcome}`, error)
   }
 
-  /** Reports a message, unless the last one had the same words. */
+  /** Reports a message, unless it equals the last one. */
   #tell(message: string): void {
     if (message !== this.#reported) this.#options.report({ kind: 'storage', message })
     this.#reported = message
   }
 }
 
-/** The reason why the bytes are no whole document of ours, whatever it is of; undefined when they are one. */
+/** Returns the damage of a document of any content; undefined for a valid one. */
 export function damageOf(bytes: Buffer): string | undefined {
   try {
     const { format, sha256, ...content } = parseObject(bytes)
@@ -319,13 +319,13 @@ function isWhole<Content>(found: Found<Content>): found is { content: Content; s
   return found !== 'missing' && 'content' in found
 }
 
-/** Throws `Damage`. What was written by hand has no hash. */
+/** Throws `Damage` if the hash is wrong. A file that was written by hand has none. */
 function mustFit(content: object, sha256: unknown): void {
   if (sha256 === undefined || sha256 === hashOf(JSON.stringify(content))) return
   throw new Damage('its sha256 does not fit; if it was edited by hand, take the sha256 line out')
 }
 
-/** Without the value, which may be a secret. */
+/** Words an issue without the value, which may be a secret. */
 function worded(issue: v.BaseIssue<unknown>): string {
   return `${v.getDotPath(issue) ?? 'at the top'} ${issue.type === 'check' ? `is wrong: ${issue.message}` : 'is not as it should be'}`
 }
@@ -342,14 +342,14 @@ function parseJson(bytes: Buffer): unknown {
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    // The parser's own words quote the text, which may be secret.
+    // The parser's message quotes the text, which may be secret.
     throw new Damage('it is not JSON')
   }
   if (isDeeper(value, deepestWritten)) throw new Damage(`it is nested deeper than ${deepestWritten} levels`)
   return value
 }
 
-/** An entry a line, to be read with `less` and compared with `diff`. */
+/** Writes an entry on each line, for `less` and `diff`. */
 function linesOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const [lines, open, close] = Array.isArray(value)

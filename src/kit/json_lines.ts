@@ -1,5 +1,5 @@
-// A file of JSON lines that is added to: damaged and missing lines are reported, and a new file takes the place of the old one whole or not at
-// all. Each line has a checksum. Files of format 2, which do not say how long they were, and of format 1, without checksums, are read too.
+// An append-only file of JSON lines: damaged and missing lines are reported, and a new file replaces the old one completely or not at
+// all. Each line has a checksum. Files of format 2, without a recorded length, and of format 1, without checksums, are read too.
 
 import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
@@ -12,13 +12,13 @@ import { formatOf, isFormatLine, mustKnowFormat } from './format_line.ts'
 import type { Report } from './json_file.ts'
 import { type LengthLine, lengthLine, readLengthLine } from './length_line.ts'
 
-type Options<Entry> = {
+type JsonLinesOptions<Entry> = {
   path: string
   schema: v.GenericSchema<unknown, Entry>
   report: Report
-  /** The end of the sentence that reports damage: what may be lost, and what to do then. */
+  /** The end of the report of damage: the possible loss, and the next step. */
   loss: string
-  /** Whether it is damage that there is no such file. */
+  /** Whether a missing file is damage. */
   isExpected?: boolean
 }
 
@@ -26,22 +26,22 @@ type Found<Entry> = { entries: Entry[]; damage?: string | undefined }
 
 const format = 3
 const firstLine = `{"format":${format}}\n`
-/** Up to this format a file does not say how long it was. */
+/** The last format without a recorded length. */
 const lastWithoutLength = 2
-/** The number of entries that are made into text between two turns of the event loop. */
+/** The entries that are serialized in one turn of the event loop. */
 const batch = 500
-/** A file that was torn before its first line had ended is no longer than this. */
+/** The most bytes of a file that was torn inside its first line. */
 const longestTorn = 4096
-/** The first two lines are shorter than this, in bytes. */
+/** The most bytes of the first two lines. */
 const longestBeginning = 256
 /**
- * A file begins anew when it has more lines or bytes than this, and more than `mostTimes` as many as it began with: a longer file could not be
- * read, or not soon.
+ * A file is rewritten when it has more lines or bytes than this, and more than `mostTimes` as many as at its beginning: a longer file could not be
+ * read, or only slowly.
  */
 const longest = { lines: 4000, bytes: 16 * 1024 * 1024 }
 const mostTimes = 2
 
-/** Whether there is such a file, and of a version that says how long it was. */
+/** Whether the file exists and records its length. */
 export async function saysItsLength(path: string): Promise<boolean> {
   const handle = await openPlain(path).catch(() => undefined)
   if (!handle) return false
@@ -54,30 +54,30 @@ export async function saysItsLength(path: string): Promise<boolean> {
   }
 }
 
-/** For one caller at a time: its owner puts a serial queue before it. */
+/** Use it with one call at a time, behind a serial queue. */
 export class LineFile<Entry extends object> {
-  readonly #options: Options<Entry>
+  readonly #options: JsonLinesOptions<Entry>
   readonly #path: string
   readonly #name: string
   #handle: FileHandle | undefined
-  /** A second handle of the same file, for its second line. */
+  /** A second handle of the file, for its second line. */
   #head: FileHandle | undefined
   #size = { lines: 0, bytes: 0 }
   #most = longest
-  /** Whether the present file is to be kept under another name before it is replaced. */
+  /** Whether the present file has to be kept under another name before it is replaced. */
   #isDamaged = false
-  /** The name that it is kept under. */
+  /** The name under which it is kept. */
   #aside: string | undefined
 
-  constructor(options: Options<Entry>) {
+  constructor(options: JsonLinesOptions<Entry>) {
     this.#options = options
     this.#path = options.path
     this.#name = basename(options.path)
   }
 
   /**
-   * Reads the entries of all lines; none if there is no such file. A damaged file is kept under another name, and reported; the new file
-   * begins with what `mend` makes of the lines that are whole. Rejects with `config` for a newer format, and with `storage`.
+   * Reads the entries of all lines; none without a file. A damaged file is kept under another name and reported; the new file
+   * begins with the result of `mend` for the whole lines. Rejects with `config` for a newer format, and with `storage`.
    */
   async read(mend: (whole: Entry[]) => Entry[] = (whole) => whole): Promise<Entry[]> {
     const { entries: whole, damage } = await this.#find()
@@ -94,19 +94,19 @@ export class LineFile<Entry extends object> {
   }
 
   /**
-   * Nothing can be added before `begin`, nor after a failure: what a failed sync left behind is not to be trusted. Nor should it where the
-   * file has grown too long.
+   * Whether entries can be added: not before `begin`, nor after a failure, since the result of a failed sync is unknown, nor if the
+   * file is too long.
    */
   get isOpen(): boolean {
     return this.#handle !== undefined && this.#size.bytes <= this.#most.bytes && this.#size.lines <= this.#most.lines
   }
 
-  /** Adds the entries; where that cannot be, the file begins anew with `all`, which they are among. Rejects with `storage`, as `add` and `begin`. */
+  /** Adds the entries; if that is not possible, rewrites the file with `all`, which includes them. Rejects with `storage`, as `add` and `begin`. */
   async write(entries: readonly Entry[], { isSynced, all }: { isSynced: boolean; all(): readonly Entry[] }): Promise<void> {
     await (this.isOpen ? this.add(entries, { isSynced }) : this.begin(all()))
   }
 
-  /** The file holds these and nothing else. Rejects with `storage`; then it is as it was before. */
+  /** Rewrites the file with these entries. Rejects with `storage`, and leaves the file unchanged then. */
   async begin(entries: readonly Entry[]): Promise<void> {
     await this.close()
     const temporary = `${this.#path}.tmp`
@@ -131,12 +131,12 @@ export class LineFile<Entry extends object> {
     }
   }
 
-  /** Unless `isSynced`, they survive the end of the process, and a power cut soon after. Rejects with `storage`; then they may be there or not. */
+  /** Adds entries. Without `isSynced` they survive the end of the process, but a power cut only after a while. Rejects with `storage`, after which they may be there or not. */
   async add(entries: readonly Entry[], { isSynced }: { isSynced: boolean }): Promise<void> {
     const handle = this.#handle
     if (!handle) throw new Error(`${this.#path} was not begun`)
     try {
-      // Nobody could read what is written to a file that was deleted; the next write begins a new one.
+      // Writing to a deleted file would be useless; the next write begins a new one.
       if ((await handle.stat()).nlink === 0) throw new Error('it was deleted while the service ran')
       this.#size.bytes += await addLines(handle, entries)
       this.#size.lines += entries.length
@@ -152,7 +152,7 @@ export class LineFile<Entry extends object> {
     await this.#letGo()
   }
 
-  /** The length is written when the lines are on the card, so that the power may fail between the two. */
+  /** Syncs the lines before it writes the length, so that a power cut between the two is harmless. */
   async #sync(handle: FileHandle): Promise<void> {
     await handle.datasync()
     await writeLength(this.#head!, this.#size.bytes)
@@ -179,7 +179,7 @@ export class LineFile<Entry extends object> {
   }
 }
 
-/** Makes a file of the entries that is on the card, and returns how many bytes it is. A short one is written at once, which a start does twice. */
+/** Makes a synced file of the entries, and returns its bytes. A short one is written in one call, as a start does twice. */
 async function makeFile(path: string, entries: readonly object[]): Promise<number> {
   const beginning = (bytes: number) => firstLine + lengthLine({ format, bytes })
   const empty = Buffer.byteLength(beginning(0))
@@ -201,7 +201,7 @@ async function makeFile(path: string, entries: readonly object[]): Promise<numbe
   }
 }
 
-/** Returns how many bytes they are. */
+/** Appends the lines. Returns their bytes. */
 async function addLines(handle: FileHandle, entries: readonly object[]): Promise<number> {
   let bytes = 0
   for (let next = 0; next < entries.length; next += batch) {
@@ -220,7 +220,7 @@ async function writeLength(handle: FileHandle, bytes: number): Promise<void> {
   await handle.write(lengthLine({ format, bytes }), firstLine.length)
 }
 
-/** Throws `config` for a newer format. */
+/** Parses the content. Throws `config` for a newer format. */
 function contentOf<Entry>(bytes: Buffer, path: string, schema: v.GenericSchema<unknown, Entry>): Found<Entry> {
   const text = bytes.toString()
   if (text === '') return { entries: [], damage: 'it is empty' }
@@ -229,14 +229,14 @@ function contentOf<Entry>(bytes: Buffer, path: string, schema: v.GenericSchema<u
   if (version <= lastWithoutLength) return linesOf(text, schema, version > 1)
   const [first = '', second = ''] = text.split('\n', 2)
   const length = readLengthLine(second)
-  // A newer format is one only where the second line says so too.
+  // A newer format counts only if the second line confirms it.
   if (length?.format === version) mustKnowFormat(text, path, format)
   const whole = mayBeTorn(bytes, length) ? text.slice(0, text.lastIndexOf('\n') + 1) : text
   const { entries, damage } = linesOf(whole.slice(first.length + second.length + 2), schema, true)
   return { entries, damage: whyNotWhole(version, length, bytes.length) ?? damage }
 }
 
-/** Whether its last line, when that has no end, lies behind those on the card: whatever a power cut made of it, it was acknowledged to nobody. */
+/** Whether an unterminated last line is beyond the recorded length, so that it was never acknowledged. */
 function mayBeTorn(bytes: Buffer, length: LengthLine | undefined): boolean {
   return length !== undefined && bytes.lastIndexOf('\n') + 1 >= length.bytes
 }
@@ -254,19 +254,19 @@ function linesOf<Entry>(text: string, schema: v.GenericSchema<unknown, Entry>, i
   const damaged = lines.length - entries.length
   if (damaged === 0) return { entries }
   const last = lines.at(-1)!
-  // Where the last line end is wrong, and nothing else, the line is no torn one.
+  // If only the last line end is wrong, the line is damaged and not torn.
   const isGlued = parsed(last.slice(0, -1), schema, isSummed) !== undefined
   const isBegun = entries.length > 0 || isSummed || text.length < longestTorn
   if (damaged === 1 && read.at(-1) === undefined && !isGlued && isBegun && isTorn(text, last, isSummed)) return { entries }
   return { entries, damage: damaged === lines.length ? 'none of its lines is whole' : `${damaged} of ${lines.length} lines are not whole` }
 }
 
-/** Tells whether the last line is as a power cut leaves the line that was being written: the write was acknowledged to nobody. */
+/** Whether the last line was torn by a power cut, and so never acknowledged. */
 function isTorn(text: string, last: string, isSummed: boolean): boolean {
   return text.endsWith(last) && !last.includes('\0') && isBegunWith(last, isSummed ? checksumBeginning : '{"')
 }
 
-/** Whether a line, of which the end may be missing, began so. */
+/** Whether a possibly torn line has this beginning. */
 function isBegunWith(line: string, beginning: string): boolean {
   return line.startsWith(beginning.slice(0, line.length))
 }

@@ -1,5 +1,5 @@
-// JSON Schema (draft 2020-12) of valibot schemas, as other people's tools like it. For the generator and for tests alone: the
-// package that converts is a development dependency, so the service never imports this file.
+// Converts valibot schemas to JSON Schema (draft 2020-12). Only the generator and tests use it: the
+// converter is a development dependency, so the service must not import this file.
 
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
@@ -7,36 +7,36 @@ import type * as v from 'valibot'
 export type JsonSchema = { [keyword: string]: unknown }
 type Named = Readonly<Record<string, v.GenericSchema>>
 
-type Options = {
-  /** Schemas that are pointed at, not repeated. */
+type JsonSchemaOptions = {
+  /** Schemas that are referenced instead of repeated. */
   named?: Named
-  /** The text that stands before the name in a pointer to a named schema. */
+  /** The prefix of the reference to a named schema. */
   at?: string
   /** Chooses between the type that the schema accepts and the type that it returns. */
   side?: 'input' | 'output'
 }
 
 /** Returns the JSON Schema of one schema; units are in `x-unit` and in the description. */
-export function jsonSchema(schema: v.GenericSchema, options: Options = {}): JsonSchema {
+export function jsonSchema(schema: v.GenericSchema, options: JsonSchemaOptions = {}): JsonSchema {
   const { $schema: _, $defs: __, ...converted } = toJsonSchema(schema, { ...conversion(options), definitions: { ...options.named } })
   return tidy(converted)
 }
 
-/** Each of the named schemas, by name. */
-export function jsonSchemas(named: Named, options: Omit<Options, 'named'> = {}): Record<string, JsonSchema> {
+/** Returns the JSON Schema of each named schema. */
+export function jsonSchemas(named: Named, options: Omit<JsonSchemaOptions, 'named'> = {}): Record<string, JsonSchema> {
   return mapped(toJsonSchemaDefs(named, conversion(options)) as Record<string, JsonSchema>, tidy)
 }
 
-/** A schema of all that a choice may be, by which it can be named. */
+/** Makes a schema of all options of a choice, by which it can be named. */
 export function anyOf(choice: v.LazySchema<v.GenericSchema>): v.GenericSchema {
   return choice.getter(undefined)
 }
 
-function conversion({ at = '#/$defs/', side = 'input' }: Options): ConversionConfig {
+function conversion({ at = '#/$defs/', side = 'input' }: JsonSchemaOptions): ConversionConfig {
   return {
     target: 'draft-2020-12',
     typeMode: side,
-    // The type says the same, or words alone can say it.
+    // The type expresses the same, or only words can.
     ignoreActions: ['finite', 'check', 'readonly', 'trim'],
     overrideRef: ({ referenceId }) => `${at}${referenceId}`,
     overrideAction({ valibotAction, jsonSchema }) {
@@ -57,7 +57,7 @@ function withUnit({ unit, ...schema }: JsonSchema): JsonSchema {
   return { ...schema, 'x-unit': unit }
 }
 
-/** Patterns with flags are read differently from language to language: the length, where they tell no more, and the description have to do. */
+/** Replaces a pattern with flags, which languages interpret differently, by a length and the description. */
 function withoutFlags(schema: JsonSchema, { flags, source }: RegExp): JsonSchema | undefined {
   if (!flags) return undefined
   const { pattern: _, ...rest } = schema
@@ -65,7 +65,7 @@ function withoutFlags(schema: JsonSchema, { flags, source }: RegExp): JsonSchema
   return { ...rest, ...(least && { minLength: Number(least), maxLength: Number(most) }) }
 }
 
-/** A text that is read as a number is a number to whoever writes it; made of digits alone it is whole. */
+/** Describes a text that is parsed as a number as a number; as an integer if it has only digits. */
 function asNumber({ pattern, ...schema }: JsonSchema, { operation }: { operation: unknown }): JsonSchema | undefined {
   if (operation !== Number) return { pattern, ...schema }
   return { ...schema, type: String(pattern).includes('.') ? 'number' : 'integer' }
@@ -73,7 +73,7 @@ function asNumber({ pattern, ...schema }: JsonSchema, { operation }: { operation
 
 type Variant = { key: string; options: { entries: Record<string, { literal?: unknown }> }[] }
 
-/** Adds a discriminator only where every alternative is a reference: OpenAPI does not look into others. */
+/** Adds a discriminator if every alternative is a reference, as OpenAPI requires. */
 function discriminator({ key, options }: Variant, { oneOf }: JsonSchema): JsonSchema {
   const refs = (oneOf as JsonSchema[]).map(({ $ref }) => $ref)
   if (refs.includes(undefined)) return {}
@@ -85,7 +85,7 @@ function discriminator({ key, options }: Variant, { oneOf }: JsonSchema): JsonSc
 const holdSchema = ['items', 'additionalProperties', 'propertyNames', 'not']
 const holdSchemas = ['anyOf', 'oneOf', 'allOf', 'prefixItems']
 
-/** The converter's output without its noise, and with units in words. */
+/** Cleans the converter's output, and adds units in words. */
 function tidy(schema: JsonSchema): JsonSchema {
   const inner = Object.entries(schema).map(([key, value]) => {
     if (key === 'properties') return [key, mapped(value as Record<string, JsonSchema>, tidy)]
@@ -96,7 +96,7 @@ function tidy(schema: JsonSchema): JsonSchema {
   return withUnitInWords(withType(withNumber(withoutNoise(withNull(Object.fromEntries(inner))))))
 }
 
-/** A number or null in one schema instead of three. */
+/** Merges a type and null into one schema. */
 function withNull(schema: JsonSchema): JsonSchema {
   const { anyOf, ...rest } = schema
   const [one, other] = (anyOf ?? []) as JsonSchema[]
@@ -115,7 +115,7 @@ function withType(schema: JsonSchema): JsonSchema {
   return typeof schema.const === 'string' ? { type: 'string', ...schema } : schema
 }
 
-/** The default of a text that is read as a number is a number. */
+/** Converts the default of a text that is parsed as a number. */
 function withNumber(schema: JsonSchema): JsonSchema {
   const isNumber = schema.type === 'integer' || schema.type === 'number'
   return isNumber && typeof schema.default === 'string' ? { ...schema, default: Number(schema.default) } : schema
@@ -124,7 +124,7 @@ function withNumber(schema: JsonSchema): JsonSchema {
 function withUnitInWords(schema: JsonSchema): JsonSchema {
   const { 'x-unit': unit, description } = schema
   const words = `in ${unit}`
-  // Within a schema that may be null too, it has been said already.
+  // The description of a nullable schema already has the unit.
   const isSaid = String(description).toLowerCase().endsWith(words.toLowerCase()) || (unit === 's' && /seconds/i.test(String(description)))
   if (unit === undefined || isSaid) return schema
   return { ...schema, description: description ? `${description}, ${words}` : `In ${unit}` }

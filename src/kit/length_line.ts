@@ -1,9 +1,9 @@
-// The second line of a file of JSON lines says how long the file was, at least, when its lines were last acknowledged: a file that is shorter
-// has lost lines, also where it ends between two of them. It repeats the format, so that a digit that was flipped in the first line is noticed.
+// The second line of a file of JSON lines records the least length of the file when its lines were last acknowledged. A shorter file
+// has lost lines, also if it ends between two of them. It repeats the format, to detect a flipped digit in the first line.
 //
 //   {"crc":"1c291ca3","format":3,"bytes":"000000001234"}
 //
-// It has always as many bytes, and is written over in its place.
+// It has a fixed size, and is overwritten in place.
 
 import { withChecksum, withoutChecksum } from './checksum.ts'
 
@@ -13,12 +13,12 @@ export type LengthLine = { format: number; bytes: number }
 const digits = 12
 const pattern = new RegExp(`^\\{"format":(\\d+),"bytes":"(\\d{${digits}})"\\}$`)
 
-/** With its line end. */
+/** Writes the line with its end. */
 export function lengthLine({ format, bytes }: LengthLine): string {
   return `${withChecksum(`{"format":${format},"bytes":"${String(bytes).padStart(digits, '0')}"}`)}\n`
 }
 
-/** Returns the content of the line; undefined where it is no such line, or not whole. */
+/** Parses the line; undefined if it is another line or damaged. */
 export function readLengthLine(line: string): LengthLine | undefined {
   const [, format, bytes] = pattern.exec(withoutChecksum(line) ?? '') ?? []
   return format === undefined ? undefined : { format: Number(format), bytes: Number(bytes) }

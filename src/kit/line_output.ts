@@ -1,4 +1,4 @@
-// A file of lines that a program adds to over many starts: what it holds is read at the beginning, and a last line that was torn is cut off.
+// A file of lines to which a program appends over many starts. Its lines are read at the beginning, and a torn last line is cut off.
 
 import { type FileHandle, open } from 'node:fs/promises'
 import { storageError } from './durable.ts'
@@ -10,7 +10,7 @@ export class LineOutput {
   readonly #path: string
   readonly #file: FileHandle
 
-  /** Calls with each line that is there. What follows the last line for which the answer is true is cut off. Rejects with `storage`. */
+  /** Opens the file and calls `isLine` with each line. Cuts off the text after the last line for which it returns true. Rejects with `storage`. */
   static async open(path: string, isLine: (line: string) => boolean): Promise<LineOutput> {
     try {
       const file = await open(path, 'a+', 0o600)
@@ -41,7 +41,7 @@ export class LineOutput {
   }
 }
 
-/** The place where the last whole line ends. */
+/** Returns the end of the last whole line. */
 async function endOf(file: FileHandle, isLine: (line: string) => boolean): Promise<number> {
   let held: Buffer = Buffer.alloc(0)
   let end = 0

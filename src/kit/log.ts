@@ -1,4 +1,4 @@
-// The service's own words: for a person on a terminal, as JSON lines with journald's priority elsewhere.
+// The log of the service: text on a terminal, elsewhere JSON lines with journald's priority.
 
 import { messageOf } from '../errors.ts'
 import { asTyped } from './as_typed.ts'
@@ -7,13 +7,13 @@ import { withEscapes } from './invisible.ts'
 export interface Log {
   info(message: string): void
   warn(message: string): void
-  /** The error's stack is for the log alone, never for a client. */
+  /** Logs an error with its stack, which clients never see. */
   error(message: string, error?: unknown): void
 }
 
 const priorities = { info: 6, warn: 4, error: 3 } as const
 
-/** Writes to the stream, which is stdout of the service: for a person, or for journald. */
+/** Makes a log that writes to the stream, for people or for journald. */
 export function log(stream: NodeJS.WriteStream, isForPeople: boolean = stream.isTTY): Log {
   const write = (level: keyof typeof priorities, text: string, error?: unknown) => {
     const message = asTyped(text)
@@ -32,5 +32,5 @@ export function log(stream: NodeJS.WriteStream, isForPeople: boolean = stream.is
   }
 }
 
-/** For tests and for tools that have nothing to say. */
+/** A log without output. */
 export const silent: Log = { info() {}, warn() {}, error() {} }

@@ -1,22 +1,22 @@
-// How Node finds and reads the modules that `modules.ts` loads. Runs beside it, or in a thread of its own where Node wants that.
+// The hooks with which Node resolves and reads the modules of `modules.ts`. They run in the same thread, or in a hook thread on older Nodes.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-/** The part of the type of Node's hooks that is used here; the answers may be promises there. */
+/** The used part of the type of Node's hooks, whose results may be promises. */
 type Next<Context> = (what: string, context: Context) => unknown
 type Resolving = { parentURL?: string | undefined }
 
-/** Marks the address of each of these modules with the loading to which it belongs; its imports belong to the same. */
+/** Marks the URL of each module with its load, to which its imports belong too. */
 export const mark = 'loaded'
 
-/** False where Node has it and does not use it unasked. */
+/** False if Node supports TypeScript only behind an option. */
 const readsTypeScript = Boolean((process.features as { typescript?: unknown }).typescript)
 
 let names: Readonly<Record<string, string>> = {}
 
-/** `given`: what they may import by a name, and its address. */
+/** `given`: the packages that modules may import by name, with their URLs. */
 export function initialize(given: Readonly<Record<string, string>>): void {
   names = given
 }
@@ -40,13 +40,13 @@ export function load(address: string, context: object, next: Next<object>): unkn
 
 type Amaro = { transformSync(source: string, options: { mode: 'strip-only' }): { code: string } }
 
-/** With the stripper that newer Nodes have built in. Blanks stand where types were, so that lines and columns stay true. */
+/** Strips types with the package that newer Nodes have built in. Types become blanks, so that lines and columns stay right. */
 function withoutTypes(path: string): string {
   const { transformSync } = stripper()
   try {
     return transformSync(readFileSync(path, 'utf8'), { mode: 'strip-only' }).code
   } catch (error) {
-    // Amaro throws a text: the error, and the line with a mark under it.
+    // Amaro throws a string with the error and the marked line.
     throw typeof error === 'string' ? new SyntaxError(error.trim()) : error
   }
 }

@@ -1,4 +1,4 @@
-// Modules that people write, in TypeScript or JavaScript, on every Node: loaded anew each time, with whatever they import from beside them.
+// Loads user modules in TypeScript or JavaScript on every Node, anew each time, with their relative imports.
 
 import * as nodeModule from 'node:module'
 import { pathToFileURL } from 'node:url'
@@ -9,8 +9,8 @@ let loadings = 0
 let areHooked = false
 
 /**
- * Runs the file and returns its default export, undefined if it has none. `names` is what it may import by a name, and the address
- * of that; the first call's count. Throws `invalid`. What was loaded before stays in memory: for a handful of times, not in a loop.
+ * Runs the file and returns its default export, undefined if it has none. `names` are the packages that it may import, with their
+ * URLs; those of the first call are used. Throws `invalid`. Loaded modules stay in memory, so do not call it in a loop.
  */
 export async function loadModule(path: string, names: Readonly<Record<string, string>>): Promise<unknown> {
   if (!areHooked) hook(names)
@@ -24,7 +24,7 @@ export async function loadModule(path: string, names: Readonly<Record<string, st
   }
 }
 
-/** `registerHooks` runs them here; it came with Node 22.15. */
+/** Registers the hooks: since Node 22.15 in this thread, by `registerHooks`. */
 function hook(names: Readonly<Record<string, string>>): void {
   if ('registerHooks' in nodeModule) {
     hooks.initialize(names)

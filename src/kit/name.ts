@@ -1,4 +1,4 @@
-// The names that things may have.
+// The schemas of ids and names.
 
 import { isIP, isIPv6 } from 'node:net'
 import * as v from 'valibot'
@@ -6,25 +6,25 @@ import { described } from './described.ts'
 
 const hostRule = 'must be a name or an address, without a scheme or a port'
 
-/** An id that becomes part of a path or of an event's name: no dot, no slash. */
+/** An id, which becomes part of paths and event names: no dot, no slash. */
 export const Id = described(
   v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, hyphens and underscores')),
   '1 to 64 letters, digits, hyphens and underscores',
 )
 
 /**
- * A name that people give: any Unicode without control characters and halves of surrogate pairs, compared byte for byte. White space at its ends, which
- * nobody sees, is taken off.
+ * A name by people: any Unicode without control characters and lone surrogates, compared byte for byte. White space at its ends, which
+ * is invisible, is removed.
  */
 export const Name = v.pipe(
   v.string(),
   v.trim(),
-  // A client folds `/..` and `/%2e%2e` away (WHATWG URL), so that such a thing could never be reached.
+  // Clients normalize `/..` and `/%2e%2e` (WHATWG URL), so such a name could not be addressed.
   v.regex(/^(?!\.{1,2}$)[^\p{Cc}\p{Cs}]{1,128}$/u, 'must be 1 to 128 characters, none of them a control character, and not . or ..'),
   v.description('1 to 128 characters, none of them a control character; not . or ..; without the spaces at its ends'),
 )
 
-/** Returns the text of a barcode as it is kept and compared: a scanner adds white space and control characters at its ends. */
+/** Normalizes a barcode, without white space and control characters at its ends, which scanners add. */
 export function barcodeText(read: string): string {
   return read.normalize('NFC').replace(/^[\s\p{Cc}\p{Cf}]+|[\s\p{Cc}\p{Cf}]+$/gu, '')
 }
@@ -42,7 +42,7 @@ export const Barcode = described(
   '1 to 128 characters; white space and control characters at its ends are left out',
 )
 
-/** Returns what a person sees of a name: two names with the same text look alike, and would be taken for each other. */
+/** Returns the visible form of a name, which is equal for names that look alike. */
 export function lookOf(name: string): string {
   return name
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
@@ -51,7 +51,7 @@ export function lookOf(name: string): string {
     .trim()
 }
 
-/** A record by name. Refuses two names that look alike. */
+/** Makes the schema of a record by name, which refuses names that look alike. */
 export function byName<Schema extends v.GenericSchema>(schema: Schema): v.RecordSchema<typeof Name, Schema, undefined> {
   const record = v.record(Name, schema)
   const run: (typeof record)['~run'] = (dataset, config) => {
@@ -91,20 +91,20 @@ export const Host = v.pipe(
   v.check((host) => isAddress(host) || isHostName(host), hostRule),
 )
 
-/** After an address of IPv6 there may be a zone, the name of an interface: `fe80::1%br_lan`. */
+/** Whether it is an IP address; for IPv6 also with a zone, as in `fe80::1%br_lan`. */
 function isAddress(host: string): boolean {
   const [address = '', ...zones] = host.split('%')
   return zones.length === 0 ? isIP(address) !== 0 : zones.length === 1 && zones[0] !== '' && isIPv6(address)
 }
 
-/** The last of several labels begins with a letter: otherwise the name is a mistyped address, as `0.0.0.0x`. */
+/** Whether it is a host name. Its last label begins with a letter, unlike that of a mistyped address such as `0.0.0.0x`. */
 function isHostName(host: string): boolean {
   const labels = host.replace(/\.$/, '').split('.')
   const isLabel = (label: string) => /^\w([\w-]{0,61}\w)?$/.test(label)
   return labels.every(isLabel) && (labels.length > 1 ? /^[a-z]/i.test(labels.at(-1)!) : /[a-z]/i.test(host))
 }
 
-/** Orders by code points, as bytes of UTF-8 are ordered; `<` orders by halves of surrogate pairs. */
+/** Orders by code points, as UTF-8 does; `<` orders by UTF-16 units. */
 export function byCodePoint(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i++) {
@@ -114,7 +114,7 @@ export function byCodePoint(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** A surrogate belongs to a code point above all that need none. */
+/** Ranks surrogates above all other units, since their code points are higher. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }

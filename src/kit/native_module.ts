@@ -1,8 +1,8 @@
-// Why a package with native code does not load, in one sentence.
+// Words why a package with native code does not load.
 
 import { messageOf } from '../errors.ts'
 
-/** Says in one sentence why a package does not load. The package `bindings` would list the thirteen places in which it looked. */
+/** Returns the reason in one sentence; the package `bindings` would list the thirteen paths that it tried. */
 export function whyNotLoaded(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException
   const said = messageOf(error)

@@ -1,5 +1,5 @@
-// Files by their descriptors: a process that may open a file can hand it to one that may not. Not by Node's streams, which close what
-// they were given.
+// Reads and writes files by their descriptors, which a process can pass to another that may not open them. Node's streams are not used, as they close the
+// descriptor.
 
 import { read, writeFile } from 'node:fs'
 import { promisify } from 'node:util'
@@ -8,7 +8,7 @@ const pieceBytes = 64 * 1024
 const readPiece = promisify(read)
 const writePiece = promisify(writeFile)
 
-/** The content from its beginning. Rejects with what the system says. */
+/** Yields the content from its beginning. Rejects with the system's error. */
 export async function* readOpen(descriptor: number): AsyncGenerator<Buffer> {
   for (let at = 0; ; ) {
     const { bytesRead, buffer } = await readPiece(descriptor, Buffer.allocUnsafe(pieceBytes), 0, pieceBytes, at)
@@ -18,7 +18,7 @@ export async function* readOpen(descriptor: number): AsyncGenerator<Buffer> {
   }
 }
 
-/** Writes from where the descriptor stands. Rejects with what the system says. */
+/** Writes at the position of the descriptor. Rejects with the system's error. */
 export async function writeOpen(descriptor: number, content: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const piece of content) await writePiece(descriptor, piece)
 }

@@ -1,18 +1,18 @@
-// Deadlines on a busy computer: a time in which it did not let this process run never uses up a deadline alone.
+// Deadlines on a busy computer: a time in which this process did not run never uses up a deadline alone.
 
 import type { Clock } from './clock.ts'
 
-/** A deadline is waited for in so many parts. */
+/** The number of parts of a wait. */
 const parts = 10
-/** A timer that rings so much later than it should shows that the computer was busy. */
+/** The delay of a timer that shows a busy computer. */
 const late_ms = 20
-/** The turns of the timers in which all that came meanwhile is read, and a few more. */
+/** The turns of the timers in which all input that came meanwhile is read. */
 const turns = 10
 
 /**
- * Returns a clock for deadlines of answers. A timer of it waits in parts, so that a time in which this process stood still counts as no more than
- * half of the wait, however long it was: the answer lies there unread then, or the other side stood still too. All other time counts, so that a
- * process that is busy all the time is late by a few turns and not by ten. Where the last part rings late, it is waited for once more.
+ * Returns a clock for deadlines of answers. Its timers wait in parts, so that a time in which this process was suspended counts as at most
+ * half of the wait: the answer may have arrived unread, or the other side was suspended too. All other time counts, so that a
+ * permanently busy process is late by a few turns only. If the last part is late, it is repeated once.
  */
 export function patient(clock: Clock): Clock {
   return {
@@ -36,7 +36,7 @@ export function patient(clock: Clock): Clock {
   }
 }
 
-/** Calls once the timers have turned a few times. The answer calls it off. */
+/** Calls after a few turns of the timers. Returns the function that cancels the call. */
 export function afterTurns(clock: Clock, call: () => void): () => void {
   let cancel = () => {}
   const turn = (left: number) => {

@@ -1,4 +1,4 @@
-// Ports of this computer for programs that need the number of one.
+// Free TCP ports of this computer.
 
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const again_ms = 20
 
-/** Returns a port of the loopback interface that nobody uses now. Another program can take it before its user does. */
+/** Returns a free port of the loopback interface, which another program may still take first. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -16,7 +16,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Resolves once a program takes connections at the port, or when the signal is aborted. */
+/** Resolves when a program accepts connections at the port, or when the signal is aborted. */
 export async function answering(port: number, given_up?: AbortSignal): Promise<void> {
   while (!given_up?.aborted) {
     const socket = connect(port, '127.0.0.1')

@@ -1,9 +1,9 @@
-// Requests that a bound of the service turned away: counted for `/metrics`, and logged once a minute at most.
+// Counts requests that a limit refused, for `/metrics`, and logs them once a minute at most.
 
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
 
-/** The bounds that are counted: those of `limits` in the configuration by their names there, and those that are fixed. */
+/** The counted limits: those of `limits` in the configuration by their names, and fixed ones. */
 export const bounds = [
   'subscribers',
   'connections',
@@ -41,12 +41,12 @@ export class Refusals {
     this.#clock = clock
   }
 
-  /** How often each bound refused something since the service began; every bound is there. */
+  /** The number of refusals by each limit since the service began, including zeros. */
   get counts(): { bound: Bound; times: number }[] {
     return bounds.map((bound) => ({ bound, times: this.#counts.get(bound) ?? 0 }))
   }
 
-  /** Counts one refusal. `message` says what was refused, why, and what to do; the log gets it once a minute, with how many there were. */
+  /** Counts a refusal. `message` says what was refused, why, and the next step; it is logged once a minute, with the number of refusals. */
   count(bound: Bound, message: string): void {
     const count = (this.#counts.get(bound) ?? 0) + 1
     this.#counts.set(bound, count)

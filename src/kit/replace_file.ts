@@ -1,4 +1,4 @@
-// Puts another text in the place of a file that people keep, and leaves the old one beside it.
+// Replaces a file that people edit, and keeps the old one beside it.
 
 import { chmod, chown, link, readFile, realpath, rename, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -10,11 +10,11 @@ type Content = string | Uint8Array
 type Replacing = { before: Content; now?: Date }
 
 /**
- * `before` is the text of the file when the new text was made: a change that another program made meanwhile is not overwritten. Owner and rights stay. Returns
- * the path of the old copy. Rejects with `conflict`, `forbidden` or `storage`; then nothing has changed.
+ * `before` is the text from which the new one was made, so that a concurrent change is not overwritten. Owner and rights stay. Returns
+ * the path of the old copy. Rejects with `conflict`, `forbidden` or `storage`, and has changed nothing then.
  */
 export async function replaceFile(path: string, text: Content, { before, now = new Date() }: Replacing): Promise<string> {
-  // Through a link, the file that it leads to.
+  // Replaces the target of a link.
   const real = await realpath(path)
   return inTurn(dirname(real), () => replaced(path, real, text, { before, now }))
 }
@@ -27,7 +27,7 @@ async function replaced(path: string, real: string, text: Content, { before, now
     await writeSynced(draft, text)
     await chown(draft, uid, gid)
     await chmod(draft, mode & 0o777)
-    // An editor waits for no turn, so this stands as late as it can.
+    // As late as possible, because an editor does not take turns.
     if (!(await holds(real, before))) throw new LabError('conflict', `${path} has been changed meanwhile; look at it, then try again`)
     const oldCopy = await linkedAs(real, aside)
     await rename(draft, real)
@@ -43,13 +43,13 @@ async function replaced(path: string, real: string, text: Content, { before, now
   }
 }
 
-/** Text is compared as it is read: a comment may be in another encoding. */
+/** Whether the file has this content. Text is compared after decoding, because a comment may be in another encoding. */
 async function holds(path: string, content: Content): Promise<boolean> {
   if (typeof content === 'string') return (await readFile(path, 'utf8')) === content
   return (await readFile(path)).equals(content)
 }
 
-/** The first of these names that nothing has: it may be the second change of one second. */
+/** Links the file under the first free name, since there may be two changes in one second. */
 async function linkedAs(path: string, name: string): Promise<string> {
   for (let times = 1; ; times++) {
     const aside = times === 1 ? name : `${name}-${times}`

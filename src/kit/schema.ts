@@ -1,11 +1,11 @@
-// Holding what came in from outside against a schema, and saying in a sentence what is wrong with it.
+// Checks external values against schemas, and words their mistakes.
 
 import * as v from 'valibot'
 import { type ErrorCode, LabError } from '../errors.ts'
 import { didYouMean, didYouMeanOrAmong, nearest } from './did_you_mean.ts'
 
 /**
- * Returns the value that the schema makes of the input. Throws `code`, naming the member and what it must be. `what` begins the sentence.
+ * Returns the parsed value. Throws `code`, naming the member and its requirement. `what` begins the sentence.
  */
 export function checked<Schema extends v.GenericSchema>(
   schema: Schema,
@@ -15,23 +15,23 @@ export function checked<Schema extends v.GenericSchema>(
 ): v.InferOutput<Schema> {
   if (schema.type === 'strict_object' && Array.isArray(input)) throw new LabError(code, `${what}: it must be an object, not an array`)
   const first = v.safeParse(schema, input, { abortEarly: true })
-  // All that is wrong with a large input would take many times its own memory.
+  // All mistakes of a large input would take many times its memory.
   const result = first.success || !isSmall(input) ? first : v.safeParse(schema, input)
   if (result.success) {
     const array = arrayTakenForObject(input, result.output)
     if (array) throw new LabError(code, `${what}: ${array.length ? written(array) : 'it'} must be an object, not an array`)
     return result.output
   }
-  // Among several shapes, the one that was meant tells what is wrong with it.
+  // Of several shapes, the intended one gives the mistake.
   const meant = optionFor(schema as Shape & v.GenericSchema, input)
   if (meant) return checked(meant, input, what, code)
-  // A member that nobody knows often explains why another is missing.
+  // An unknown member often explains why another is missing.
   const issue = result.issues.find(isUnknownMember) ?? result.issues[0]
   throw new LabError(code, `${what}: ${worded(issue, schema)}`)
 }
 
 /**
- * Returns what the schema makes of the input, or a sentence for each mistake. Meant for files that somebody wrote: unlike `checked` it does
+ * Returns the parsed value, or a sentence for each mistake, for files that people write: unlike `checked` it does
  * not stop at the first mistake of a large input.
  */
 export function judged<Schema extends v.GenericSchema>(
@@ -42,7 +42,7 @@ export function judged<Schema extends v.GenericSchema>(
   const rest = structuredClone(input)
   const unknown: v.BaseIssue<unknown>[] = []
   const misspelled = new Set<string>()
-  // Valibot names one unknown member of each object, and what it says of the others holds only when those are gone.
+  // Valibot reports one unknown member of each object, so they are removed one by one.
   for (;;) {
     const { issues = [], output } = v.safeParse(schema, rest)
     const found = issues.filter(isUnknownMember).flatMap((issue) => unknownMembersBeside(issue, schema))
@@ -64,7 +64,7 @@ export function judged<Schema extends v.GenericSchema>(
   }
 }
 
-/** The issue, and one like it for each other member of that object which no shape of the schema knows. */
+/** Returns the issue, and one for each other unknown member of the object. */
 function unknownMembersBeside(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): v.BaseIssue<unknown>[] {
   const path = issue.path!
   const last = path.at(-1) as v.ObjectPathItem
@@ -73,7 +73,7 @@ function unknownMembersBeside(issue: v.BaseIssue<unknown>, schema: v.GenericSche
   return [issue, ...others.map((key) => ({ ...issue, path: [...path.slice(0, -1), { ...last, key }] as unknown as typeof path }))]
 }
 
-/** Values with at most this many parts are checked to the end: the unknown member may stand behind one that is missing because of it. */
+/** The parts up to which a value is checked completely, since an unknown member may come after one that is missing because of it. */
 const fewValues = 1000
 
 function isSmall(input: unknown): boolean {
@@ -89,14 +89,14 @@ function isSmall(input: unknown): boolean {
   return true
 }
 
-/** The only array, or the only object, among the options of a union. */
+/** Returns the only array or object among the options of a union. */
 function optionFor({ type, options }: Shape & v.GenericSchema, input: unknown): v.GenericSchema | undefined {
   if (type !== 'union' || typeof input !== 'object' || input === null) return undefined
   const alike = (options ?? []).filter((option) => (option.item !== undefined) === Array.isArray(input))
   return alike.length === 1 ? (alike[0] as Shape & v.GenericSchema) : undefined
 }
 
-/** Refuses arrays: valibot takes an array for an object that needs no member, and for a record. */
+/** Finds an array in the place of an object, which valibot accepts for an object without required members and for a record. */
 function arrayTakenForObject(input: unknown, output: unknown): (string | number)[] | undefined {
   if (typeof input !== 'object' || input === null || typeof output !== 'object' || output === null) return undefined
   if (Array.isArray(input) && !Array.isArray(output)) return []
@@ -117,9 +117,9 @@ function worded(issue: v.BaseIssue<unknown>, schema: v.GenericSchema): string {
     const expects = known ?? (issue.path && entryAt(schema as Shape, issue.path as PathStep[])?.expects)
     return expects?.startsWith('(') ? `${place} is missing; it must be ${expectation(expects)}` : `${place} is missing`
   }
-  // Which of its shapes was meant nobody can tell: the schema says what there is.
+  // The intended shape is unknown, so the schema's own message is used.
   if (issue.type === 'union' && issue.message.startsWith('must be')) return `${place} ${issue.message}`
-  // The value is an object, and fits none of the shapes.
+  // The value is an object that fits none of the shapes.
   if (issue.type === 'union' && issue.expected === issue.received) return `${place} has none of the shapes that it may have`
   if (issue.kind === 'schema')
     return `${place} must be ${expectation(issue.expected)}, not ${inWords(issue.received).slice(0, 80)}${didYouMean(String(issue.input), wordsOf(issue))}`
@@ -138,7 +138,7 @@ const bounds: Readonly<Record<string, (issue: v.BaseIssue<unknown>) => string>> 
   url: ({ received }) => `be a URL, not ${received}`,
 }
 
-/** `128 characters, not 5000` */
+/** Words lengths as `128 characters, not 5000`. */
 function lengths({ requirement, received, input }: v.BaseIssue<unknown>): string {
   return `${requirement} ${typeof input === 'string' ? 'characters' : 'members'}, not ${received}`
 }
@@ -155,13 +155,13 @@ function keysOf({ path }: v.BaseIssue<unknown>): (string | number)[] {
   return (path ?? []).map(({ key }) => key as string | number)
 }
 
-/** The words of which one was expected, where the input was a word. */
+/** Returns the expected words, if the input was a word. */
 function wordsOf({ expected, input }: v.BaseIssue<unknown>): string[] {
   if (typeof input !== 'string' || !expected?.startsWith('(')) return []
   return [...expected.matchAll(/"([^"]*)"/g)].map(([, word]) => word!)
 }
 
-/** `devices[0].transport.path` */
+/** Writes a path as `devices[0].transport.path`. */
 function written(keys: readonly (string | number)[]): string {
   return keys.reduce<string>((path, key) => (typeof key === 'number' ? `${path}[${key}]` : path ? `${path}.${key}` : key), '')
 }
@@ -182,7 +182,7 @@ const typeWords: Readonly<Record<string, string>> = {
 }
 
 type Shape = {
-  /** The words of valibot for what it takes: `number`, `("slow" | "fast")`. */
+  /** Valibot's words for the accepted values: `number`, `("slow" | "fast")`. */
   expects?: string
   entries?: Record<string, Shape>
   item?: Shape
@@ -191,10 +191,10 @@ type Shape = {
   options?: Shape[]
   getter?: (input: unknown) => Shape
 }
-/** A step down, and what it leads down from. */
+/** A step of a path, and the value that contains it. */
 type PathStep = { key: string | number; input: unknown }
 
-/** The members that the schema knows where the last step of the path begins. */
+/** Returns the known members of the object at the last step of the path. */
 function membersAt(schema: Shape, path: readonly PathStep[]): string[] {
   const [{ key, input }, ...rest] = path as [PathStep, ...PathStep[]]
   const shape = plainOf(schema, input)
@@ -204,7 +204,7 @@ function membersAt(schema: Shape, path: readonly PathStep[]): string[] {
   return inner ? membersAt(inner, rest) : ofOptions()
 }
 
-/** The schema of the member to which the path leads, where only one shape is possible on the way. */
+/** Returns the schema of the member at the path, if only one shape is possible on the way. */
 function entryAt(schema: Shape, path: readonly PathStep[]): Shape | undefined {
   const [{ key, input }, ...rest] = path as [PathStep, ...PathStep[]]
   const shape = plainOf(schema, input)

@@ -1,6 +1,6 @@
-// Spans of time in sentences.
+// Formats spans of time.
 
-/** Formats seconds as `0.6 s`: sums of fractions have a tail of digits that nobody measured. */
+/** Formats seconds as `0.6 s`, without rounding noise. */
 export function inSeconds(seconds: number): string {
   return `${Number(seconds.toFixed(3))} s`
 }

@@ -7,7 +7,7 @@ export class SerialQueue {
   #waiting = 0
   #last: Promise<unknown> = Promise.resolve()
 
-  /** `most` limits the pieces of work in the queue, with the running one. More are refused as `overloaded`. */
+  /** `most` limits the queued work, including the running one. More is refused with `overloaded`. */
   constructor(most: number) {
     this.#most = most
   }

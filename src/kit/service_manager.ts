@@ -1,7 +1,7 @@
-// Notifies systemd that the service is ready, and every so often that its event loop still turns.
+// Notifies systemd that the service is ready, and at intervals that its event loop is alive.
 //
-// Node has no datagram sockets of the Unix family, so `systemd-notify` tells it. One shell is begun at the start and calls it at our
-// word: Node itself, which is large, forks nothing while a bench runs, and a loop that hangs gives no word.
+// Node has no Unix datagram sockets, so `systemd-notify` is used. One shell is started at the beginning and calls it on
+// request, so that the large Node process forks nothing while the bench runs, and a hanging loop requests nothing.
 
 import type { ChildProcess } from 'node:child_process'
 
@@ -13,19 +13,19 @@ export class ServiceManager {
   #helper: ChildProcess | undefined
   #feeding: NodeJS.Timeout | undefined
 
-  /** Without `NOTIFY_SOCKET` in the environment nobody listens, and nothing is done. */
+  /** Does nothing without `NOTIFY_SOCKET` in the environment. */
   constructor(env: Readonly<Record<string, string | undefined>> = process.env) {
     this.#isWatched = Boolean(env.NOTIFY_SOCKET)
     this.#watchdog_ms = Number(env.WATCHDOG_USEC ?? 0) / 1000
   }
 
-  /** The API answers. From now on systemd kills the service when it hears nothing for as long as its unit says. */
+  /** Reports that the API answers, and starts to feed the watchdog of the unit. */
   ready(): void {
     this.#tell('READY=1')
     if (this.#watchdog_ms > 0) this.#feeding = setInterval(() => this.#tell('WATCHDOG=1'), this.#watchdog_ms / 3).unref()
   }
 
-  /** Announces the end, and goes on feeding the watchdog: the end must not hang either. */
+  /** Announces the end, and keeps feeding the watchdog, which also guards the end. */
   stopping(): void {
     this.#tell('STOPPING=1')
   }
@@ -39,10 +39,10 @@ export class ServiceManager {
     if (this.#isWatched) this.#listener().stdin?.write(`${words}\n`)
   }
 
-  /** Begun anew when somebody has killed it. */
+  /** Returns the helper shell; starts it again if it was killed. */
   #listener(): ChildProcess {
     if (this.#helper && this.#helper.exitCode === null && this.#helper.signalCode === null) return this.#helper
-    // Node reads this module in when somebody needs it: most starts do not.
+    // Loaded only when needed, which most starts do not.
     this.#helper = process.getBuiltinModule('node:child_process').spawn('/bin/sh', ['-c', helper], { stdio: ['pipe', 'ignore', 'inherit'] })
     this.#helper.on('error', () => undefined)
     this.#helper.stdin?.on('error', () => undefined)

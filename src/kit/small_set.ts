@@ -1,8 +1,8 @@
 // A set for a handful of items, in the order of their insertion.
 
 /**
- * Used as a Set that is emptied and filled all the time. A Set makes a new table whenever it becomes empty; the old ones know the
- * next, so that one which has grown old keeps all that was ever put in after it from being collected while it is young.
+ * For a Set that is emptied and filled all the time. A Set makes a new table whenever it becomes empty. Old tables reference the
+ * next, so that an old one keeps all later items from being collected early.
  */
 export class SmallSet<Item> {
   readonly #items: Item[] = []
@@ -11,7 +11,7 @@ export class SmallSet<Item> {
     return this.#items.length
   }
 
-  /** The one that was put in before all others. */
+  /** The item that was inserted first. */
   get first(): Item | undefined {
     return this.#items[0]
   }
@@ -28,22 +28,22 @@ export class SmallSet<Item> {
     const items = this.#items
     const at = items.indexOf(item)
     if (at === -1) return
-    // Taking the last one out keeps the memory of the list for the next, which `splice` would give back.
+    // Unlike `splice`, this keeps the memory of the list for later items.
     items.copyWithin(at, at + 1)
     items.pop()
   }
 
-  /** Takes out the first. */
+  /** Removes and returns the first item. */
   shift(): Item | undefined {
     return this.#items.shift()
   }
 
-  /** A list of those that pass the test. */
+  /** Returns the items that pass the test. */
   filter(test: (item: Item) => boolean): Item[] {
     return this.#items.filter(test)
   }
 
-  /** Nothing may be taken out meanwhile. */
+  /** Iterates; do not remove items meanwhile. */
   [Symbol.iterator](): Iterator<Item> {
     return this.#items[Symbol.iterator]()
   }

@@ -1,4 +1,4 @@
-// The same text for the same JSON, in whatever order the members of its objects stand.
+// Canonical JSON text, independent of the order of members.
 
 import { byCodePoint } from './name.ts'
 

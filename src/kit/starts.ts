@@ -1,5 +1,5 @@
-// How often the service has begun and not ended in order since this computer was switched on: a service that breaks off again and
-// again must not go on moving things.
+// Counts starts without an orderly end since the computer was booted, because a service that crashes again and
+// again must not keep moving devices.
 
 import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
@@ -7,7 +7,7 @@ import * as v from 'valibot'
 import { messageOf } from '../errors.ts'
 import { JsonFile, type Report } from './json_file.ts'
 
-/** The service starts in safe mode after this many starts that broke off within this time. */
+/** The number of crashes within a time after which the service starts in safe mode. */
 export const brokenOff = { times: 3, within_s: 300 }
 
 const Start = v.strictObject({ boot: v.string(), uptime_s: v.number() })
@@ -29,7 +29,7 @@ export class Starts {
     this.#report = report
   }
 
-  /** Writes this start down. Returns how many before it broke off lately: killed, crashed or hung, but not by the power. */
+  /** Records this start. Returns the number of recent starts that were killed, crashed or hung, without power cuts. */
   async begin(now: Start = thisMoment()): Promise<number> {
     const lately = this.#file.content.starts.filter(
       ({ boot, uptime_s }) => boot === now.boot && now.uptime_s - uptime_s <= brokenOff.within_s,
@@ -38,19 +38,19 @@ export class Starts {
     return lately.length
   }
 
-  /** This one has ended in order, and with it what was before. */
+  /** Records the orderly end, which clears earlier crashes. */
   end(): Promise<void> {
     return this.#write([])
   }
 
-  /** A card that cannot be written must not keep the service from starting: it can still stop things. */
+  /** Writes without rejecting, because a failing disk must not prevent a start: the service can still stop devices. */
   async #write(starts: readonly Start[]): Promise<void> {
     const newest = starts.slice(-brokenOff.times - 1)
     await this.#file.change(() => ({ starts: newest })).catch((error) => this.#report({ kind: 'storage', message: messageOf(error) }))
   }
 }
 
-/** Not by the wall clock, which jumps on a board that has none. */
+/** Returns this moment by the boot and its monotonic clock, because the wall clock may jump. */
 function thisMoment(): Start {
   return { boot: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), uptime_s: uptime() }
 }

@@ -1,15 +1,15 @@
-// Threads go on one step at a time, a few in each turn of the event loop: so that a stop, a request and the log get their turns too.
+// A queue of steps of threads, a few in each turn of the event loop, so that a stop, requests and the log get their turns too.
 
 /**
- * More in one turn costs the others: 16 make a run of 1,000 threads faster by a twentieth, and everybody else waits twice as long for the event loop. Four
- * make it slower by a sixth, for each turn has its own write to the log.
+ * Steps in one turn: 16 make a run of 1,000 threads faster by a twentieth, but all others wait twice as long for the event loop. Four
+ * make it slower by a sixth, because each turn has its own write to the log.
  */
 const stepsPerTurn = 8
 
 type StepQueueOptions = {
-  /** Resolves when there is room for what the steps will emit; undefined while there is. */
+  /** Resolves when there is room for the events of steps; undefined if there is. */
   backpressure?(): Promise<unknown> | undefined
-  /** Nothing is left to be done at this moment. Returns whether it made something to do. */
+  /** Called when nothing is left to do. Returns whether it has made new work. */
   onIdle?(): boolean
 }
 
@@ -24,7 +24,7 @@ export class StepQueue {
     this.#options = options
   }
 
-  /** Calls it in one of the next turns; first come, first served. */
+  /** Queues a step for one of the next turns, first in, first out. */
   push(step: () => void): void {
     this.#waiting.push(step)
     this.wake()
@@ -35,14 +35,14 @@ export class StepQueue {
     return new Promise((resolve) => this.push(resolve))
   }
 
-  /** Looks in the next turn whether there is something to do. */
+  /** Checks in the next turn whether there is work. */
   wake(): void {
     if (this.#scheduled) return
     this.#scheduled = true
     setImmediate(() => this.#run())
   }
 
-  /** Nothing is idle until the answer was called: something outside is under way. */
+  /** Prevents `onIdle` until the returned function is called, because outside work is under way. */
   hold(): () => void {
     this.#held++
     let isHeld = true
@@ -71,12 +71,12 @@ export class StepQueue {
     const wasBusy = this.#next > 0
     this.#waiting = []
     this.#next = 0
-    // Changes that the steps have caused are seen in the next turn.
+    // Changes by the steps are seen in the next turn.
     if (wasBusy) this.wake()
     else if (this.#held === 0 && this.#options.onIdle?.()) this.wake()
   }
 
-  /** Takes the next step and lets go of it at once: a long list that has grown old would keep all steps that are done. */
+  /** Takes the next step and drops its reference at once, because a long old list would keep all done steps in memory. */
   #shift(): () => void {
     const step = this.#waiting[this.#next]!
     this.#waiting[this.#next++] = done

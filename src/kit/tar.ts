@@ -1,5 +1,5 @@
-// Archives as `tar` reads and writes them (ustar of POSIX.1-1988), plain files alone: anything else that an archive can hold, links and
-// devices as an example, is refused and not passed over.
+// Reads and writes tar archives (ustar of POSIX.1-1988) of plain files. All other entries, such as links and
+// devices, are refused, not skipped.
 
 import { LabError } from '../errors.ts'
 
@@ -8,9 +8,9 @@ export type TarFile = { name: string; size: number; mtime_s: number }
 const blockBytes = 512
 const longestName = 100
 const longestPrefix = 155
-/** Eleven octal digits. */
+/** The largest size in eleven octal digits. */
 const largest = 8 ** 11 - 1
-/** tar fills its last record up to 10,240 bytes; nothing but zeros may come behind the end. */
+/** The most zeros after the end; tar fills its last record up to 10,240 bytes. */
 const mostZeros = 64 * 1024
 
 /** Whether an archive can hold a file of that name and size. */
@@ -18,7 +18,7 @@ export function fitsTar({ name, size }: Omit<TarFile, 'mtime_s'>): boolean {
   return size <= largest && split(name) !== undefined
 }
 
-/** Returns the header that stands before the content of a file. Throws `invalid` for a name or a size that does not fit. */
+/** Returns the header of a file. Throws `invalid` for a name or a size that does not fit. */
 export function tarHead({ name, size, mtime_s }: TarFile): Buffer {
   if (size > largest) throw new LabError('invalid', `${name} is too large for an archive`)
   const parts = split(name)
@@ -46,7 +46,7 @@ export function tarFill(size: number): Buffer {
 
 export const tarEnd: Buffer = Buffer.alloc(2 * blockBytes)
 
-/** Hands over every file with its content, which is to be read before the next. Throws `storage` for what is no whole archive of plain files. */
+/** Calls `onFile` with every file and its content, which has to be read before the next. Throws `storage` for anything but a complete archive of plain files. */
 export async function readTar(
   bytes: AsyncIterable<Uint8Array>,
   onFile: (file: TarFile, content: AsyncIterable<Buffer>) => Promise<void>,
@@ -78,7 +78,7 @@ class Source {
     return Buffer.concat(parts)
   }
 
-  /** Reads `length` bytes, in pieces as they come. */
+  /** Yields `length` bytes, in pieces as they come. */
   async *content(length: number): AsyncGenerator<Buffer> {
     for (let missing = length; missing > 0; ) {
       if (this.#rest.length === 0 && !(await this.#more())) throw damaged('it ends in the middle of a file')
@@ -89,7 +89,7 @@ class Source {
     }
   }
 
-  /** To the last byte, so that the checksum behind it is looked at as well. */
+  /** Reads to the last byte, so that the gzip checksum is verified too. */
   async mustEnd(): Promise<void> {
     let zeros = 0
     do {
@@ -116,12 +116,12 @@ function fileOf(head: Buffer): TarFile {
   return { name, size: octal(head, 124, 12), mtime_s: octal(head, 136, 12) }
 }
 
-/** The bytes of the head, its own sum taken as spaces. */
+/** Sums the bytes of the header, with spaces in place of the sum. */
 function sumOf(head: Buffer): number {
   return head.reduce((sum, byte, i) => sum + (i >= 148 && i < 156 ? 0x20 : byte), 0)
 }
 
-/** undefined for a name that is too long. */
+/** Splits a name; undefined if it is too long. */
 function split(name: string): [prefix: string, rest: string] | undefined {
   if (Buffer.byteLength(name) <= longestName) return ['', name]
   for (let at = name.indexOf('/'); at > 0; at = name.indexOf('/', at + 1)) {

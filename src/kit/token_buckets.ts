@@ -1,4 +1,4 @@
-// Rate limits by name: so many at once, and then a few each second.
+// Rate limits by name: a burst, and a rate per second.
 
 /** Token buckets, one for each name, all of one size. */
 export class TokenBuckets {
@@ -8,7 +8,7 @@ export class TokenBuckets {
   readonly #now: () => number
   readonly #buckets = new Map<string, { tokens: number; at: number }>()
 
-  /** `now` in milliseconds. Of more than `names` names the one that was used least recently is forgotten: its bucket is full again. */
+  /** `now` returns milliseconds. Beyond `names` names the least recently used one is forgotten, so that its bucket is full again. */
   constructor({ burst, perSecond, names = 1000, now }: { burst: number; perSecond: number; names?: number; now: () => number }) {
     this.#burst = burst
     this.#perSecond = perSecond
@@ -16,7 +16,7 @@ export class TokenBuckets {
     this.#now = now
   }
 
-  /** Takes a token out of the bucket of this name; false when there is none left in it. */
+  /** Takes a token from the bucket of this name. Returns false if it is empty. */
   take(name: string): boolean {
     const now = this.#now()
     const bucket = this.#buckets.get(name) ?? { tokens: this.#burst, at: now }

@@ -1,4 +1,4 @@
-// Lists a folder and the folders in it.
+// Lists a folder with its subfolders.
 
 import { createHash } from 'node:crypto'
 import { createReadStream, type Dirent } from 'node:fs'
@@ -8,13 +8,13 @@ import { openPlain } from './damage.ts'
 import { errnoOf, readError } from './durable.ts'
 
 export type Tree = {
-  /** Plain files, by their paths below the folder, in order. */
+  /** Plain files with their paths below the folder, in order. */
   files: { name: string; size: number }[]
-  /** Paths that are neither a plain file nor a folder, for example links. */
+  /** Paths of other kinds, such as links. */
   others: string[]
 }
 
-/** Empty where there is no such folder. `isWanted` tells of a name, with a slash at its end for a folder, whether it is looked into. */
+/** Lists the tree; empty for a missing folder. `isWanted` selects names; that of a folder ends with a slash. */
 export async function treeOf(folder: string, isWanted: (name: string) => boolean = () => true): Promise<Tree> {
   const tree: Tree = { files: [], others: [] }
   await collect(folder, '', isWanted, tree)
@@ -31,7 +31,7 @@ async function collect(folder: string, below: string, isWanted: (name: string) =
     else {
       const size = await sizeOf(path)
       if (size !== undefined) tree.files.push({ name, size })
-      // A name that is no UTF-8 cannot be said, and so not be opened.
+      // A name that is not UTF-8 cannot be opened by its text.
       else if (name.includes('\uFFFD')) tree.others.push(name)
     }
   }
@@ -45,7 +45,7 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Unit: bytes; undefined for what is not there any more. */
+/** Returns the size in bytes; undefined for a missing file. */
 export async function sizeOf(path: string): Promise<number | undefined> {
   return stat(path).then(
     ({ size }) => size,
@@ -53,7 +53,7 @@ export async function sizeOf(path: string): Promise<number | undefined> {
   )
 }
 
-/** undefined where there is no such file, or none that can be read. */
+/** Returns the hash; undefined for a missing or unreadable file. */
 export async function sha256Of(path: string): Promise<string | undefined> {
   const hash = createHash('sha256')
   try {
@@ -64,12 +64,12 @@ export async function sha256Of(path: string): Promise<string | undefined> {
   }
 }
 
-/** The content, a piece at a time; the file is opened when the first is asked for. */
+/** Yields the content in pieces; opens the file at the first one. */
 export async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
   yield* createReadStream(path) as AsyncIterable<Uint8Array>
 }
 
-/** The whole lines at the end of a file, no more than so many bytes of them; '' if it cannot be read. */
+/** Reads the whole lines in the last `bytes` bytes of a file; '' if it is unreadable. */
 export async function tailOf(path: string, bytes: number): Promise<string> {
   const handle = await openPlain(path).catch(() => undefined)
   try {

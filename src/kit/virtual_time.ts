@@ -1,24 +1,24 @@
-// Time that jumps to the next thing that is due as soon as nothing is left to do: what a simulated run goes by.
+// The clock of a simulated run, which jumps to the next timer as soon as nothing is left to do.
 
 import type { Clock } from './clock.ts'
 import type { StepQueue } from './steps.ts'
 
-/** `isOff`: it has rung, or was called off. */
+/** `isOff`: it has fired, or was cancelled. */
 type Timer = { at: number; order: number; call: () => void; isOff: boolean }
 
-/** Fewer that were called off are not worth taking out. */
+/** The number of cancelled timers from which they are removed. */
 const fewOff = 64
 
 export class VirtualTime implements Clock {
   #now = 0
   #order = 0
-  /** A binary heap: the first that is due is at its top. */
+  /** A binary heap with the first due timer at its top. */
   #heap: Timer[] = []
-  /** How many of them were called off. */
+  /** The number of cancelled timers in the heap. */
   #off = 0
   #steps: StepQueue | undefined
 
-  /** Ties the clock to the queue whose turns tell when nothing is left to do. The queue's `onIdle` is to be `ringNext`. */
+  /** Connects the clock to the queue that knows when nothing is left to do. The queue's `onIdle` has to be `ringNext`. */
   drive(steps: StepQueue): void {
     this.#steps = steps
   }
@@ -34,7 +34,7 @@ export class VirtualTime implements Clock {
     return () => this.#callOff(timer)
   }
 
-  /** Goes on to the next moment at which something is due, and rings all that is due then. Returns whether there was any. */
+  /** Jumps to the next due moment and fires all its timers. Returns whether there were any. */
   ringNext(): boolean {
     let timer = this.#pop()
     while (timer?.isOff) timer = this.#pop()
@@ -48,14 +48,14 @@ export class VirtualTime implements Clock {
     return true
   }
 
-  /** Forgets a timer that was called off long before its time: each call of a device has a deadline that hardly ever comes. */
+  /** Cancels a timer and frees it early, because each call of a device has a deadline that is hardly ever reached. */
   #callOff(timer: Timer): void {
     if (timer.isOff) return
     timer.isOff = true
-    // The call is let go of at once, with the call of the device that it belongs to.
+    // Frees the callback at once, with its device call.
     timer.call = nothing
     if (++this.#off < fewOff || this.#off * 2 < this.#heap.length) return
-    // An array in order is a heap.
+    // A sorted array is a heap.
     this.#heap = this.#heap.filter(({ isOff }) => !isOff).sort((a, b) => a.at - b.at || a.order - b.order)
     this.#off = 0
   }

@@ -43,7 +43,7 @@ async function statusOf(asked: ClientRequest, body: string | undefined, { clock,
     const answered = new Promise<IncomingMessage>((resolve, reject) => asked.on('response', resolve).on('error', reject))
     asked.end(body)
     const answer = await answered
-    // The body of the answer is of no use, however long it is.
+    // The body of the answer is not needed.
     answer.destroy()
     return answer.statusCode ?? 0
   } catch (error) {
@@ -69,7 +69,7 @@ async function secretOf(secret: Secret): Promise<string> {
   return text
 }
 
-/** Node's own words name the address, whose path may be a secret; its code does not. */
+/** Returns Node's error code, because its message contains the address, whose path may be a secret. */
 function reasonOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : messageOf(error).slice(0, 80)
 }

@@ -21,7 +21,7 @@ export function endings({ certificate, keys }: Ending, now: number): Message[] {
   for (const { key_id, name, expires_at, revoked_at } of keys) {
     // A key that has ended was reported before.
     if (expires_at === null || revoked_at !== null || expires_at < now || expires_at - now >= keyDays * day_s) continue
-    const text = `The key ${name} (${key_id}) ${when(expires_at, now)}. Make a new one: benchd key rotate ${key_id}`
+    const text = `The key ${name} (${key_id}) ${when(expires_at, now)}. Make a new one on the screen System, or at a shell: benchd key rotate ${key_id}`
     messages.push({ kinds: ['key_ends'], thing: `key ${key_id}`, text, execution_id: null })
   }
   return messages

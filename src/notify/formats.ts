@@ -1,9 +1,9 @@
-// The bodies in which receivers want messages.
+// The request bodies of each kind of receiver.
 
 import type { NotifyTarget } from '../config/notify.ts'
 import type { Message } from './messages.ts'
 
-/** A message on its way. `at` is Unix time in seconds; `times` counts the messages of the same thing that were left out before it. */
+/** A message to be delivered. `at` is Unix time in seconds; `times` counts the earlier messages about the same thing that were left out. */
 type Letter = Message & { id: string; system_id: string; at: number; times: number }
 
 type Format = (letter: Letter) => { type: string; body: string; headers?: Record<string, string> }

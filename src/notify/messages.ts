@@ -1,9 +1,9 @@
-// Which events are reported to people who are not at the bench, and in which words.
+// The events that are reported to people who are not at the bench, and their sentences.
 
 import type { NotifyKind } from '../config/notify.ts'
 import type { Context, RuntimeEvent } from '../events/event.ts'
 
-/** A message; `thing` is what it is about: for one thing one message a minute is sent. */
+/** A message. `thing` is its subject: at most one message a minute is sent about a thing. */
 export type Message = { kinds: NotifyKind[]; thing: string; text: string; execution_id: string | null }
 
 type Wording = Omit<Message, 'execution_id'>
@@ -22,7 +22,7 @@ const tellers = new Map<string, Teller>(
         ? {
             kinds: ['needs_person'],
             thing: `thread ${entity_id}`,
-            text: `${context.thread_name} of ${context.workflow_name} stands: ${asSentence(context.last_error)} Decide on the page of the bench, or look at it: benchd runs why ${textOf(context, 'execution_id').slice(0, 8)}`,
+            text: `${context.thread_name} of ${context.workflow_name} stands: ${asSentence(context.last_error)} Decide on the page of the bench, or at a shell: benchd runs why ${textOf(context, 'execution_id').slice(0, 8)}`,
           }
         : undefined,
     'THREAD AWAITING_MANUAL_PLACE': ({ entity_id, context }) => ({
@@ -90,6 +90,6 @@ export function messageOfStart(version: string, safe: string | undefined): Messa
 /** Returns the message that a run which was open when the service ended waits for a person. */
 export function messageOfPaused({ execution_id, workflow_name }: { execution_id: string; workflow_name: string }): Message {
   const id = execution_id.slice(0, 8)
-  const text = `The run of ${workflow_name} is paused, because the service restarted. See where its labware is: benchd runs why ${id}. Then resume it or stop it`
+  const text = `The run of ${workflow_name} is paused, because the service restarted. See on the page of the bench where its labware is, or at a shell: benchd runs why ${id}. Then resume or stop the run`
   return { kinds: ['needs_person'], thing: `run ${execution_id}`, text, execution_id }
 }

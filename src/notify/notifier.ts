@@ -1,5 +1,5 @@
-// Tells people who are not at the bench that they are needed: each message goes to the webhooks of the configuration that want it, and is kept
-// on the card until its receiver has taken it. No event, no stop and no run ever waits for that.
+// Calls people who are not at the bench when they are needed: each message goes to the webhooks that want its kind, and is kept
+// on the disk until its receiver has accepted it. No event, stop or run ever waits for a delivery.
 
 import { hash, randomUUID } from 'node:crypto'
 import * as v from 'valibot'
@@ -27,12 +27,12 @@ const Letter = v.strictObject({
   at: v.number(),
   times: v.number(),
 })
-/** A letter that waits for its receiver, or the id of one that waits no more. */
+/** A line of the journal: a letter that waits for its receiver, or the id of one that no longer waits. */
 const Entry = v.union([v.strictObject({ receiver: v.string(), letter: Letter }), v.strictObject({ gone: v.string() })])
 type Entry = v.InferOutput<typeof Entry>
 type Waiting = Extract<Entry, { letter: unknown }>
 
-/** How it stands with a receiver. Times are Unix time in seconds. */
+/** The state of a receiver. Times are Unix time in seconds. */
 export type ReceiverStatus = {
   host: string
   on: string[]
@@ -56,20 +56,20 @@ export type NotifierOptions = {
   folder: string
   system_id: string
   clock: Clock
-  /** The clock by which a receiver is given up; that of the system by default, for an answer takes the time that it takes. */
+  /** The clock for the time limit of a delivery; by default that of the system, since network time cannot be simulated. */
   network?: Clock
   log: Log
   report: Report
-  /** The receivers of the configuration; `reload` takes others. */
+  /** The receivers of the configuration; `reload` replaces them. */
   targets: readonly NotifyTarget[]
-  /** Whether a run has anything to do with the bench: those on the clock alone are reported to nobody. */
+  /** Whether a run uses the bench. Runs in PURE_SIM are not reported. */
   isReal(execution_id: string): boolean
   /** Returns what may end soon; asked once a day. */
   ending(): Ending
 }
 
 const mostWaiting = 1000
-/** After the start: a service that breaks off at once looks for nothing. */
+/** The delay after the start, so that a service that soon crashes sends no message about endings. */
 const firstLook_ms = 60_000
 const day_ms = 86_400_000
 /** The time between two messages about one thing. */
@@ -77,7 +77,7 @@ const quiet_ms = 60_000
 const mostThings = 1000
 const firstAgain_ms = 5000
 const longestAgain_ms = 15 * 60_000
-/** The log tells of a receiver that fails once in so long. */
+/** The log reports a failing receiver once in this time. */
 const tellAgain_ms = 3_600_000
 
 export class Notifier implements Sink {
@@ -86,7 +86,7 @@ export class Notifier implements Sink {
   readonly #journal: Journal<Entry>
   readonly #closing = new AbortController()
   readonly #receivers = new Map<string, Receiver>()
-  /** Keyed by thing: how many messages were left out in this minute, and the last of them. */
+  /** Keyed by thing: the number of messages that were left out in this minute, and the last of them. */
   readonly #quiet = new Map<string, { last?: Message; times: number }>()
   readonly #timers = new Set<() => void>()
   #waiting: Waiting[]
@@ -113,7 +113,7 @@ export class Notifier implements Sink {
     return this.#dropped
   }
 
-  /** How it stands with each receiver, in the order of the configuration. */
+  /** The state of each receiver, in the order of the configuration. */
   status(): ReceiverStatus[] {
     return [...this.#receivers.values()].map(({ key, target, delivered_at, failure }) => ({
       host: hostOf(target),
@@ -132,7 +132,7 @@ export class Notifier implements Sink {
     this.tell(message)
   }
 
-  /** Sends it soon; of one thing one message a minute, the last of those that were left out at its end. */
+  /** Queues a message. About one thing it sends one message a minute, and at the end of the minute the last one that was left out. */
   tell(message: Message, times = 0): void {
     if (this.#receivers.size === 0) return
     const quiet = this.#quiet.get(message.thing)
@@ -154,7 +154,7 @@ export class Notifier implements Sink {
     this.#post(message, times)
   }
 
-  /** Takes over the receivers of the configuration. What waits for one that is gone is dropped. */
+  /** Replaces the receivers. Messages for a receiver that was removed are dropped. */
   reload(wanted: readonly NotifyTarget[]): void {
     const targets = new Map(wanted.map((target) => [keyOf(target), target] as const))
     for (const key of this.#receivers.keys()) if (!targets.has(key)) this.#receivers.delete(key)
@@ -168,7 +168,7 @@ export class Notifier implements Sink {
     for (const { receiver, letter } of [...this.#waiting]) if (!this.#receivers.has(receiver)) this.#drop(letter.id)
   }
 
-  /** Sends a message to each receiver at once, and returns what came of it. Rejects with `conflict` where none is configured. */
+  /** Sends a test message to each receiver at once, and returns the outcomes. Rejects with `conflict` if none is configured. */
   async test(): Promise<{ host: string; failure: string | null }[]> {
     if (this.#receivers.size === 0) throw new LabError('conflict', 'the configuration names no receiver: add one to "notify", then reload')
     const { system_id } = this.#options
@@ -183,7 +183,7 @@ export class Notifier implements Sink {
     )
   }
 
-  /** Resolves when nothing is under way any more. What waits is sent after the next start. */
+  /** Resolves when no delivery is under way. Queued messages are sent after the next start. */
   async close(): Promise<void> {
     this.#closing.abort()
     for (const cancel of this.#timers) cancel()
@@ -215,7 +215,7 @@ export class Notifier implements Sink {
     }
   }
 
-  /** Sends what waits for a receiver, one after the other, until nothing does. */
+  /** Sends the queued messages of a receiver one after the other. */
   #send(receiver: Receiver): void {
     if (receiver.isSending) return
     receiver.isSending = true
@@ -240,7 +240,7 @@ export class Notifier implements Sink {
     }
   }
 
-  /** A letter, or the sign of life. Returns whether it was taken. */
+  /** Delivers a letter, or without one the sign of life. Returns whether the receiver accepted it. */
   async #deliver(receiver: Receiver, letter: Waiting['letter'] | undefined): Promise<boolean> {
     const { target } = receiver
     const sent = letter ? { method: 'POST' as const, ...formats[target.format](letter) } : { method: 'GET' as const }
@@ -272,7 +272,7 @@ export class Notifier implements Sink {
     this.#running.add(beating)
   }
 
-  /** Not after the end, nor for one that was taken out of the configuration, even when its address came back. */
+  /** False after `close`, and for a receiver that was removed from the configuration, even if its address was added again. */
   #isOurs(receiver: Receiver): boolean {
     return !this.#closing.signal.aborted && this.#receivers.get(receiver.key) === receiver
   }
@@ -282,7 +282,7 @@ export class Notifier implements Sink {
     this.#write({ gone: id })
   }
 
-  /** A card that refuses it costs nothing but what a restart would have sent. */
+  /** Writes to the journal. If the disk refuses, only deliveries after a restart are lost. */
   #write(entry: Entry): void {
     this.#writing = this.#writing.then(() => this.#journal.append(entry)).catch(() => undefined)
   }

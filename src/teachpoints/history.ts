@@ -24,7 +24,7 @@ type Line = v.InferOutput<typeof Line>
 export type TeachpointChange = { key: string; before: Teachpoint | undefined; after: Teachpoint | undefined }
 
 const mostVersions = 20
-/** Points whose versions are kept; the one that was changed longest ago goes first. */
+/** The most points with versions; the one that was changed longest ago is dropped first. */
 const mostKept = 10_000
 const mostWaiting = 64
 
@@ -47,14 +47,14 @@ export class TeachpointHistory {
     for (const { key, ...version } of lines) this.#put(key, version)
   }
 
-  /** Newest first; the first one is how the point is now. */
+  /** Lists the versions, the newest first; the first is the present point. */
   of(key: string, now: Teachpoint | undefined): Version[] {
     const versions = this.#versions.get(key) ?? []
     const all = isLast(versions, now) ? versions : [...versions, unknown(now)]
     return all.toReversed()
   }
 
-  /** Resolves when the versions are on the card. A card that refuses them is reported: the points themselves are stored. */
+  /** Resolves when the versions are on the disk. A disk that refuses them is only reported, since the points themselves are stored. */
   async add(changes: readonly TeachpointChange[], by: string | null): Promise<void> {
     const at = Date.now() / 1000
     const lines = changes.flatMap(({ key, before, after }) => {

@@ -1,4 +1,4 @@
-// Where things are: the teachpoints of each device, in `teachpoints.json`. What was answered is on the card.
+// The teachpoints of each device, in `teachpoints.json`. A change is answered when it is on the disk.
 
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
@@ -26,7 +26,7 @@ type Points = Map<string, Teachpoint>
 /** The author of a change: the name of a key. */
 type By = { by?: string }
 
-/** Records are frozen. Each method that changes something rejects with `storage` when it is not known to be stored. */
+/** Points are frozen. Each method that changes one rejects with `storage` if the change is not known to be stored. */
 export class Teachpoints {
   readonly #file: JsonFile<Content>
   readonly #history: TeachpointHistory
@@ -57,7 +57,7 @@ export class Teachpoints {
     return found(this.#index(), device_id, name)
   }
 
-  /** The newest versions of a point, also of one that was deleted; the first is how it is now. Throws `not_found` where there never was one. */
+  /** Lists the newest versions of a point, also of a deleted one; the first is the present one. Throws `not_found` if there never was such a point. */
   history(device_id: string, name: string): Version[] {
     const now = this.#index().get(keyOf({ device_id, name }))
     const versions = this.#history.of(keyOf({ device_id, name }), now)
@@ -66,7 +66,7 @@ export class Teachpoints {
   }
 
   /**
-   * Makes the point what it was in one of its versions; with a tag, only while that is the one of what is there. `by` says who does it, here and
+   * Restores a version of a point; with a tag, only if the present point has that tag. `by` names the caller, here and
    * below. Rejects with `not_found` for another version, with `invalid` for a deletion, and with `conflict`.
    */
   async restore(
@@ -103,7 +103,7 @@ export class Teachpoints {
   }
 
   /**
-   * Puts the point in the place of the one it bears the name of; with a tag, only while that is the one of what is there. Rejects with
+   * Replaces the point of the same name; with a tag, only if the present point has that tag. Rejects with
    * `not_found`, with `invalid` for another name, and with `conflict`.
    */
   async replace(
@@ -133,7 +133,7 @@ export class Teachpoints {
     })
   }
 
-  /** All or nothing. Rejects with `invalid` for a name that is there twice, and with `exists` unless what exists may be overwritten. */
+  /** Stores all points or none. Rejects with `invalid` for a name given twice, and with `exists` for an existing point unless `overwrite` is set. */
   async importAll(
     imported: readonly Teachpoint[],
     { overwrite, by }: By & { overwrite: boolean },
@@ -177,7 +177,7 @@ export class Teachpoints {
   }
 }
 
-/** Throws `conflict` unless the tag, if there is one, is that of what is there. */
+/** Throws `conflict` if a tag is given and the present point has another. */
 function mustBe(tag: string | undefined, before: Teachpoint | undefined, { device_id, name }: Teachpoint): void {
   if (tag === undefined || tag === versionOf(before)) return
   throw new LabError('conflict', `teachpoint ${name} of ${device_id} has been changed meanwhile; look at it, then try again`)
@@ -191,7 +191,7 @@ function changesOf(before: Points, after: Points): TeachpointChange[] {
   })
 }
 
-/** An id has no slash in it, so that no two points share a key. */
+/** Ids have no slash, so no two points share a key. */
 function keyOf({ device_id, name }: { device_id: string; name: string }): string {
   return `${device_id}/${name}`
 }
@@ -274,7 +274,7 @@ function checkLooks(points: Points, added: readonly Teachpoint[]): void {
   }
 }
 
-/** Checks the number of points of the devices that get some: a file written by hand may hold more, which then can be deleted. */
+/** Checks the number of points only of the devices that get some, so that points of a file with too many can still be deleted. */
 function checkNumber(points: Points, added: readonly Teachpoint[]): void {
   for (const device_id of new Set(added.map((point) => point.device_id))) {
     const number = [...points.values()].filter((point) => point.device_id === device_id).length

@@ -20,7 +20,7 @@ const Joint = v.strictObject({
   gripper: v.optional(Degrees, 0),
 })
 
-/** Makes the schema of a way to come and go whose name has this schema. */
+/** Makes the schema of an access pattern whose name has this schema. */
 const accessNamed = (name: NameSchema) =>
   v.strictObject({
     name: v.optional(name),

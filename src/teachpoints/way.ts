@@ -29,7 +29,7 @@ export function gatewaysOf(point: Teachpoint, find: Find): string[] {
   return gateways
 }
 
-/** Returns the way to a point. Throws `invalid`, naming the points, where a gateway is not taught, or nobody has said what its access pattern is. */
+/** Returns the way to a point. Throws `invalid`, naming the points, if a gateway is not taught or its access pattern is not defined. */
 export function wayTo(point: Teachpoint, points: readonly Teachpoint[]): Way {
   const taught = new Map(points.map((one) => [one.name, one]))
   const via = gatewaysOf(point, (name) => taught.get(name)).map((name): Spot => {
@@ -48,7 +48,7 @@ function spotOf(point: Teachpoint): Spot {
   return { at, pose: point.coords, ...(orientation && { elbow: orientation }) }
 }
 
-/** A name stands for the pattern of that name in a point of the same device. */
+/** Resolves an access pattern that is given by its name, which another point of the device defines. */
 function accessOf(point: Teachpoint, points: readonly Teachpoint[]): Approach | undefined {
   const { access } = point
   if (typeof access !== 'string') return access && lengthsOf(access)

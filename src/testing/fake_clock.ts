@@ -2,7 +2,7 @@
 
 import { execFileSync, spawnSync } from 'node:child_process'
 
-/** The reason why the clock of a process cannot be set here, or false. */
+/** Says why the clock of a process cannot be set here, or false. */
 export const noFakeClock = spawnSync('faketime', ['--version']).status !== 0 && 'there is no faketime'
 
 /** The environment of a process whose wall clock is so far off, as `+1h`; its monotonic clock is right. */

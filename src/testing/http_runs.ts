@@ -51,7 +51,7 @@ export async function until({ ask, clock }: TestedBench, path: string, isSo: (bo
   throw new Error(`${path} never came to it`)
 }
 
-/** The place where the plate of most workflows comes from and goes to. */
+/** The start and end of the plate in most workflows. */
 export const atPad1 = standing('pad_1')
 export const shake = { do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 60 } }
 export const seal = { do: 'seal', on: 'sealer-1', with: { temperature: 165, duration: 3 } }

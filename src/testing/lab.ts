@@ -15,7 +15,7 @@ import { freePort } from '../kit/ports.ts'
 import { type TestBroker, testBroker } from './broker.ts'
 import { benchd, program } from './cli.ts'
 
-/** The reason why there can be no lab here, or false. */
+/** Says why no lab can run here, or false. */
 export const noPostgres = !existsSync('/usr/lib/postgresql') && 'there is no postgres'
 
 type Lifetime = { teardown(call: () => unknown): void }

@@ -12,7 +12,7 @@ import { type Test, test } from 'tap'
 const clients = fileURLToPath(new URL('../../../src/clients/python/', import.meta.url))
 export const source = readFileSync(`${clients}benchd.py`, 'utf8')
 
-/** The reason why a test with a Python program cannot run here, or false. */
+/** Says why a test with a Python program cannot run here, or false. */
 export const noPython = spawnSync('python3', ['--version']).status !== 0 && 'there is no python3'
 
 /** A test that starts Python programs: skipped where there is no `python3`. */

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { type Test, test } from 'tap'
 
-/** The reason why a test with a broker cannot run here, or false. */
+/** Says why a test with a broker cannot run here, or false. */
 export const noBroker = spawnSync('nats-server', ['--version']).status !== 0 && 'there is no nats-server'
 
 /** A test that starts a broker: skipped where there is no `nats-server`. */

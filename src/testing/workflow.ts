@@ -22,7 +22,7 @@ export const emptyBench: Bench = { devices: [], hasTeachpoint: () => false }
 /** `onTold` is called in the midst of whatever told it. */
 type Injected = {
   faults?: readonly InjectedFault[]
-  /** The place where the numbers of ids begin. */
+  /** The first number of ids. */
   ids?: number
   onTold?(event: RuntimeEvent): void
 }

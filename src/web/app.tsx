@@ -1,4 +1,4 @@
-// The frame of every screen: where one is, what waits for a person, and the stop, always at the same place.
+// The frame of every screen: navigation, *Needs you*, and STOP ALL, always at the same place.
 
 import { useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
@@ -34,7 +34,7 @@ import {
 
 type Shown = { show(id: string | undefined): ComponentChild }
 
-/** The screens by their place in the address, with their words at the top of the page. */
+/** The screens by their part of the address, with their titles. */
 const screens = new Map<string, Shown & { word: string }>([
   ['bench', { word: 'Bench', show: () => <BenchScreen /> }],
   ['runs', { word: 'Runs', show: (id) => (id ? <RunScreen key={id} execution_id={id} /> : <RunsScreen />) }],
@@ -44,7 +44,7 @@ const screens = new Map<string, Shown & { word: string }>([
   ['system', { word: 'System', show: () => <SystemScreen onForget={forgetKey} /> }],
 ])
 
-/** The screens that stand under another one. */
+/** The screens below another one. */
 const below = new Map<string, Shown & { under: string }>([
   ['runs/new', { under: 'runs', show: () => <NewRunScreen /> }],
   ['lab', { under: 'system', show: () => <LabScreen /> }],
@@ -93,7 +93,7 @@ export function App() {
   )
 }
 
-/** Shows the outcome of the last press, in view wherever the page is scrolled to, until Escape. A screen reader tells only what changes in an element that was there before. */
+/** Shows the outcome of the last press until Escape, wherever the page is scrolled. The element always exists, because a screen reader announces only changes in an existing element. */
 function Said() {
   useEffect(() => {
     const close = ({ key }: KeyboardEvent) => {

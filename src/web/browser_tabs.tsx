@@ -1,4 +1,4 @@
-// The tabs of one browser share six connections. Of more than three that are visible the older ones poll, so that a stop always finds one free.
+// The tabs of a browser share six connections. Beyond three visible tabs the older ones poll, so that a stop always finds a free connection.
 
 const streaming = 3
 const tell_ms = 1000
@@ -6,7 +6,7 @@ const gone_ms = 3500
 
 type Word = { id: string; shownAt: number } | { id: string; gone: true }
 
-/** Tells whether this tab is to poll; calls `onChange` when that changes. */
+/** Decides whether this tab polls, and calls `onChange` when that changes. */
 export class Tabs {
   readonly #id = crypto.randomUUID?.() ?? String(Math.random())
   readonly #channel: BroadcastChannel | undefined

@@ -1,7 +1,7 @@
-// How commands are typed at the computer of the bench: the service writes it into the page.
+// The form of commands on the computer of the bench, which the service writes into the page.
 
 /** `benchd`, or `npx benchd` in a clone. */
 export const benchd = document.querySelector<HTMLMetaElement>('meta[name="benchd-command"]')?.content ?? 'benchd'
 
-/** The command that configures a new bench: where benchd is installed, its configuration belongs to root. */
+/** The command that configures a new bench; an installed benchd has a configuration that belongs to root. */
 export const init = benchd === 'benchd' ? 'sudo benchd init' : `${benchd} init`

@@ -1,10 +1,10 @@
-// Forms from what a device says it can do: a field for each parameter, with its unit, its limits and a value to begin with.
+// Makes forms from the capabilities of a device: a field for each parameter, with unit, limits and initial value.
 
 import type { Capabilities } from '../clients/ts/benchd.ts'
 
 export type Field = {
   name: string
-  /** `speed (rpm)` */
+  /** For example `speed (rpm)`. */
   label: string
   kind: 'number' | 'text' | 'boolean' | 'choice'
   required: boolean
@@ -12,7 +12,7 @@ export type Field = {
   max?: number
   step?: number
   choices?: string[]
-  /** The values that the choices stand for. */
+  /** The values of the choices. */
   values?: unknown[]
   /** The initial value, as text. */
   initial: string
@@ -20,7 +20,7 @@ export type Field = {
 }
 
 type Schema = {
-  /** With `null` beside it where the parameter may be null. */
+  /** The type, in a list with `null` if the parameter may be null. */
   type?: string | string[]
   enum?: unknown[]
   minimum?: number
@@ -34,13 +34,13 @@ type Schema = {
   required?: string[]
 }
 
-/** A word for people: `Lock plate` for `lock_plate`. */
+/** Makes a title of a name: `Lock plate` of `lock_plate`. */
 export function titled(name: string): string {
   const words = name.replaceAll('_', ' ').replaceAll('-', ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** The fields of an operation, in the order of its schema. `last` are the values of the last time. */
+/** Makes the fields of an operation, in the order of its schema. `last` are the previous values. */
 export function fieldsOf(
   { params }: Capabilities['operations'][number],
   limits: Capabilities['limits'],
@@ -85,7 +85,7 @@ function kindOf({ type: types, enum: choices }: Schema): Field['kind'] {
   return type === 'boolean' ? 'boolean' : 'text'
 }
 
-/** The body of a request from what was filled in; an empty field that is not required is left out. Throws a sentence for what is no number. */
+/** Makes the body of a request from the fields, without empty optional ones. Throws a sentence for an invalid number. */
 export function bodyOf(fields: readonly Field[], values: Record<string, string>): Record<string, unknown> {
   const filled = fields.filter(({ name, required }) => required || (values[name] ?? '') !== '')
   return Object.fromEntries(filled.map((field) => [field.name, filledIn(field, values[field.name] ?? '')]))
@@ -101,7 +101,7 @@ function filledIn({ label, kind, min, max, values }: Field, text: string): unkno
   return value
 }
 
-/** The label of a variable: its unit is the end of its description, as in `Of the shaker, in rpm`. */
+/** Makes the label of a variable, with the unit at the end of its description, as in `Of the shaker, in rpm`. */
 export function variableLabel(name: string, description: string | undefined): string {
   const [, unit] = /,? in ([^\s,.]{1,8})\.?$/.exec(description ?? '') ?? []
   return unit ? `${titled(name)} (${unit})` : titled(name)

@@ -1,4 +1,4 @@
-// A chart of who does what when: one row for each thread, a bar for each action and each move.
+// A Gantt chart: one row for each thread, a bar for each action and each move.
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
@@ -16,12 +16,12 @@ export type Bar = {
 const row_px = 36
 const label_px = 120
 const least_px = 560
-/** About so wide is a letter of a label. */
+/** The approximate width of a letter. */
 const letter_px = 8.5
-/** The most threads that are drawn, the newest ones; the list of threads has all of them. */
+/** The most threads that are drawn, the newest; the list of threads has all. */
 const mostThreads = 100
 
-/** Drawn in the width that there is, so that its letters are as large as those of the page. */
+/** Draws the chart in the available width, so that its letters have the size of the page's. */
 export function Gantt({ bars, until_s, label }: { bars: readonly Bar[]; until_s: number; label: string }) {
   const figure = useRef<HTMLElement>(null)
   const room = useSignal(0)
@@ -40,7 +40,7 @@ export function Gantt({ bars, until_s, label }: { bars: readonly Bar[]; until_s:
   const x = (seconds: number) => label_px + (seconds / end) * (width_px - label_px - 24)
   const height = threads.length * row_px + 28
   return (
-    // Wider than the screen, it is scrolled with the keys too.
+    // A chart that is wider than the screen can be scrolled with the keyboard.
     <figure class="gantt" aria-label={label} ref={figure} tabIndex={width_px > room.value ? 0 : undefined}>
       {all.length > threads.length && <figcaption class="hint">{all.length - threads.length} earlier threads are not drawn.</figcaption>}
       <svg width={width_px} height={height} role="img" aria-label={`${label}: ${all.length} threads, ${duration(end)}`}>

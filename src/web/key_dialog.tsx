@@ -1,17 +1,17 @@
-// The dialog for the key of this browser, the same on the page of the bench and on that of the API: a form without a framework.
+// The dialog for the key of this browser, without a framework, as the page of the API uses it too.
 
 import { benchd, init } from './command_here.tsx'
 
 export type KeyDialog = {
-  /** The reason why a key is asked for. */
+  /** The sentence that says why a key is needed. */
   why: string
-  /** Whether the page is that of the coordinator of a lab, where no program asks for a key. */
+  /** Whether it is the page of a lab, which has no pairing. */
   isLab?: boolean
-  /** Tries the key and keeps it if it is good; resolves with what is wrong with it, or with nothing. */
+  /** Tries the key and stores a valid one. Resolves with the mistake, or an empty text. */
   connect(key: string): Promise<string>
 }
 
-/** The reason why a text can be no key: a header takes nothing else, and fetch would throw. */
+/** Returns why a text cannot be a key; fetch would throw for other characters in a header. */
 export function whyNoKey(key: string): string | undefined {
   return /^[\x21-\x7e]+$/.test(key) ? undefined : 'This is not a key: a key has no spaces and begins with bk_.'
 }
@@ -78,7 +78,7 @@ async function askForAccess(): Promise<PairingRequest> {
   return body
 }
 
-/** The key, when somebody has approved it; nothing when the dialog is gone by then. */
+/** Resolves with the key after its approval; with undefined if the dialog is gone by then. */
 async function approved({ request_id, request_secret }: PairingRequest, isAsked: () => boolean): Promise<string | undefined> {
   while (isAsked()) {
     await new Promise((resolve) => setTimeout(resolve, poll_ms))

@@ -1,4 +1,4 @@
-// The page of the lab, as its coordinator serves it: what there is to carry, the benches, the journeys over them, and who has which labware.
+// The page of the lab, served by its coordinator: tasks, benches, journeys, and custody of labware.
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -37,7 +37,7 @@ export function LabPage() {
   )
 }
 
-/** Asks all benches to stop; it is pressed twice, and is no safety function. */
+/** Asks all benches to stop after two presses. It is not a safety function. */
 function StopAll() {
   const isArmed = useSignal(false)
   const press = () => {
@@ -57,7 +57,7 @@ function StopAll() {
   )
 }
 
-/** The failure of a part, above what was known before. */
+/** The failure of a part, above its last known content. */
 function Failure({ of }: { of: { failure: string | null } }) {
   return of.failure === null ? null : (
     <p class="trouble" role="alert">

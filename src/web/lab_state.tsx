@@ -1,7 +1,8 @@
-// The state of the lab's coordinator, as the page of the lab knows it. Each part is asked for by itself, and fails by itself.
+// The state of the page of the lab. Each part is fetched by itself, and fails by itself.
 
 import { signal } from '@preact/signals'
 import { whyNoKey } from './key_dialog.tsx'
+import { onPage } from './words.ts'
 
 export type Journey = {
   journey_id: string
@@ -34,16 +35,16 @@ type Lab = {
   }[]
 }
 
-/** The answer that came last, and why there is no newer one. */
+/** The last answer, and the error of a newer request. */
 type Part<Answer> = { answer: Answer | undefined; failure: string | null }
 
 const look_ms = 2000
 const keptAs = 'benchd.api_key'
 
 const api_key = signal(keyOfAddress() ?? localStorage.getItem(keptAs) ?? '')
-/** The reason why a key is asked for; null where the key is good. */
+/** The sentence that says why a key is needed; null with a valid key. */
 export const refused = signal<string | null>(api_key.value ? null : 'Paste a key of the coordinator.')
-/** The outcome of the last thing that somebody asked for here. */
+/** The outcome of the last request of the user. */
 export const said = signal<{ text: string; isBad: boolean } | null>(null)
 
 const empty = { answer: undefined, failure: null }
@@ -59,7 +60,7 @@ const parts = [
   ['/api/lab/custody', custody],
 ] as const
 
-/** Looks again and again. The answer ends that. */
+/** Polls the coordinator. Returns the function that ends that. */
 export function follow(): () => void {
   void look()
   const timer = setInterval(() => void look(), look_ms)
@@ -79,7 +80,7 @@ async function look(): Promise<void> {
   )
 }
 
-/** Asks for something to be done, shows what came of it, and looks again. Returns whether it was done. */
+/** Sends a request, shows its outcome, and polls at once. Resolves with whether it succeeded. */
 export async function tell(path: string, body: object, words: (answer: { message?: string }) => string): Promise<boolean> {
   try {
     said.value = { text: words((await ask('POST', path, body)) as { message?: string }), isBad: false }
@@ -92,7 +93,7 @@ export async function tell(path: string, body: object, words: (answer: { message
   }
 }
 
-/** Tries the key, and keeps it if the coordinator takes it. Resolves with the reason why not, or with nothing. */
+/** Tries the key and stores a valid one. Resolves with the mistake, or an empty text. */
 export async function useKey(key: string): Promise<string> {
   const noKey = whyNoKey(key)
   if (noKey) return noKey
@@ -116,12 +117,12 @@ async function ask(method: string, path: string, body?: object): Promise<unknown
     throw new Error('The coordinator does not answer.')
   })
   const answer = (await reply.json().catch(() => ({}))) as { detail?: string }
-  // While the form asks for a key, it says itself what is wrong with one.
+  // While the form is open, it shows the mistake of a key itself.
   if (reply.status === 401) {
     refused.value ??= 'The key is not valid any more.'
     throw new Error('This key is wrong, expired or revoked; try another.')
   }
-  if (!reply.ok) throw new Error(answer.detail ?? `The coordinator answered ${reply.status}.`)
+  if (!reply.ok) throw new Error(answer.detail === undefined ? `The coordinator answered ${reply.status}.` : onPage(answer.detail))
   return answer
 }
 
@@ -129,7 +130,7 @@ function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The key of `#k=…`, which then leaves the address. */
+/** Takes the key of `#k=…` out of the address. */
 function keyOfAddress(): string | undefined {
   const [, key] = /^#k=(bk_[\w-]+)$/.exec(location.hash) ?? []
   if (key === undefined) return undefined

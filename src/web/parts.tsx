@@ -15,13 +15,13 @@ type ActProps = {
   kind?: 'main' | 'danger' | 'quiet' | undefined
   name?: string
   why?: string | undefined
-  /** Changes nothing, so that who may only read may press it too. */
+  /** Whether it only reads, so that a key of scope read may press it. */
   free?: boolean
-  /** Is pressed twice: the label before the second press. */
+  /** The label before the second press of a button that is pressed twice. */
   twice?: string
 }
 
-/** A button that changes something: it cannot be pressed while the page is not sure of what it shows, nor twice at once. */
+/** A button that changes something. It is disabled while the shown state may be outdated, and during its own request. */
 export function Act({ label, onPress, kind, name, why, free, twice }: ActProps) {
   const busy = useSignal(false)
   const armed = useSignal(false)
@@ -86,7 +86,7 @@ function Deciding({ decision, why = decision.why, onPress = () => send(decision.
 }
 
 /**
- * A decision with a field before it: Enter, which a scanner sends too, presses its button. The next scan begins in an empty field, and a second Enter
+ * A decision with a field: Enter, which a scanner also sends, presses its button. The next scan begins in an empty field, and a second Enter
  * sends nothing.
  */
 function Asking({ decision }: { decision: Decision }) {
@@ -138,7 +138,7 @@ type FormProps = {
   extra?: ComponentChildren
 }
 
-/** A form of fields with its button; a number has its steps as buttons for a finger. */
+/** A form of fields with its button; a number has buttons for its steps on a touch screen. */
 export function Form({ fields, submit, prefix, onSend, why, extra }: FormProps) {
   const values = useSignal<Record<string, string>>(Object.fromEntries(fields.map(({ name, initial }) => [name, initial])))
   const trouble = useSignal('')
@@ -224,7 +224,7 @@ function Input({ field: { label, kind, choices, min, max, step, hint }, id, valu
 
 type StepperProps = { label: string; onStep: (sign: 1 | -1) => void; children: ComponentChildren }
 
-/** A number between two buttons that make it less and more. */
+/** A number between two buttons that decrease and increase it. */
 export function Stepper({ label, onStep, children }: StepperProps) {
   return (
     <span class="stepper">
@@ -239,7 +239,7 @@ export function Stepper({ label, onStep, children }: StepperProps) {
   )
 }
 
-/** A step that goes through a range in about fifty presses. */
+/** Returns a step that divides the range by about fifty. */
 function stepFor(min: number | undefined, max: number | undefined): number {
   if (min === undefined || max === undefined) return 1
   const rough = (max - min) / 50
@@ -251,7 +251,7 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>
 }
 
-/** `of` holds the choice; with `value` and `onChange` somebody else does. */
+/** `of` holds the choice; with `value` and `onChange` the caller does. */
 type ChoiceProps = { label: string; choices: Record<string, string> } & (
   | { of: Signal<string> }
   | { value: string; onChange: (value: string) => void }
@@ -278,7 +278,7 @@ export function Choice({ label, choices, ...held }: ChoiceProps) {
   )
 }
 
-/** The choices whose words are their names. */
+/** Makes choices that are labelled with their names. */
 export function namesOf(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, name]))
 }
@@ -316,7 +316,7 @@ export function UploadFile({ label, name, onFile }: { label: string; name: strin
   )
 }
 
-/** The answer of an operation, asked for once, and again when one of `when` changes or `read` is called; one that fails leaves the answer before. */
+/** Fetches the answer of an operation once, and again when one of `when` changes or `read` is called. A failure keeps the previous answer. */
 export function useAnswer<Op extends keyof Operations>(operation: Op, asked: object = {}, when: readonly unknown[] = []) {
   const answer = useSignal<Operations[Op]['answer'] | undefined>(undefined)
   const read = async () => {

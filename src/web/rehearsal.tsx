@@ -1,4 +1,4 @@
-// Breaks simulated devices, to rehearse what to do then: those of the bench, and those of a run on simulators.
+// Sets faults of simulated devices, of the bench or of a run on simulators, to rehearse a recovery.
 
 import { useSignal } from '@preact/signals'
 import type { SetSimulatedFaultRequest } from '../clients/ts/benchd.ts'

@@ -1,20 +1,20 @@
-// A stop of all devices that is repeated until the service answers. This file knows no browser: the page gives it the clocks and the request.
+// A stop of all devices that is repeated until the service answers. The file does not depend on a browser: the page passes clocks and request.
 
 export type StopClock = {
-  /** ms of a clock that nobody sets. It may stand still while the computer sleeps. */
+  /** Monotonic milliseconds, which may stand still while the computer sleeps. */
   now(): number
-  /** ms of the wall clock, which goes on while the computer sleeps. */
+  /** Milliseconds of the wall clock, which continues while the computer sleeps. */
   wall(): number
-  /** Calls once, `ms` from now. The answer calls it off. */
+  /** Calls once, `ms` from now. Returns the function that cancels the call. */
   after(ms: number, call: () => void): () => void
 }
 
-/** An answer. `isFinal` is false for "ask again later", as while the service starts, and where the service itself did not answer. */
+/** An answer. `isFinal` is false for "ask again later", as while the service starts, and if the service itself did not answer. */
 export type StopAnswer = { isConfirmed: boolean; isFinal: boolean; text: string }
 
 /**
- * The stop as the page shows it. `at` is the time of the touch, `tries` counts the requests since then.
- * `sent`: the first request is on its way. `repeated`: it was not confirmed, and is sent again and again. `asks`: the page did not run for a
+ * The shown state of a stop. `at` is the time of the touch, `tries` counts the requests since then.
+ * `sent`: the first request is on its way. `repeated`: it was not confirmed, and is being repeated. `asks`: the page did not run for a
  * while, so a person decides whether the stop is still wanted. `answered`: the service gave its answer.
  */
 export type Stop = {
@@ -25,37 +25,37 @@ export type Stop = {
   readonly answer?: StopAnswer
 }
 
-type Options = {
+type RepeatedStopOptions = {
   clock: StopClock
-  /** Sends a stop before it returns; rejects when there is no answer. */
+  /** Sends a stop before it returns. Rejects without an answer. */
   send(signal: AbortSignal): Promise<StopAnswer>
   onChange(stop: Stop | undefined): void
 }
 
-/** A request without an answer is given up after so long: the first, the second, and so on. */
+/** The time limits of the first, second and further requests. */
 const bounds_ms = [2000, 4000, 8000]
-/** A request that is so old makes room for a new touch. */
+/** The age at which a request is given up for a new touch. */
 const touched_bound_ms = 1000
-/** The pauses between requests: the first, the second, and so on. */
+/** The pauses after the first, second and further requests. */
 const pauses_ms = [500, 1000, 2000, 4000]
-/** The page did not run, if nothing happened here for so long: a request and a pause are shorter. */
+/** The time without activity that shows that the page did not run; a request and a pause are shorter. */
 const asleep_ms = 60_000
 
 type Attempt = { abort: AbortController; began: number; touchedAt?: number }
 
-/** Sends one request at a time. Every touch is followed by a request that begins with it or after it. */
+/** Sends one request at a time. For each touch, a request begins with the touch or after it. */
 export class RepeatedStop {
-  readonly #its: Options
+  readonly #its: RepeatedStopOptions
   #stop: Stop | undefined
   #attempt: Attempt | undefined
   #cancelTimer = () => {}
   #ran = { now: 0, wall: 0 }
 
-  constructor(options: Options) {
+  constructor(options: RepeatedStopOptions) {
     this.#its = options
   }
 
-  /** Sends a stop at once, or as soon as the request before it is over, one second at most. `at` is the time that the page shows. */
+  /** Sends a stop at once, or when the previous request is over, after one second at most. `at` is the shown time. */
   touch(at: number): void {
     this.#mark()
     const attempt = this.#attempt
@@ -72,7 +72,7 @@ export class RepeatedStop {
     this.#show({ at, tries: 0, phase: 'asks' })
   }
 
-  /** Forgets the stop, and sends no further request. With `shown`, nothing is done unless the page still shows that. */
+  /** Forgets the stop and sends no further request. With `shown`, only if that is still the present stop. */
   end(shown = this.#stop): void {
     if (shown !== this.#stop) return
     this.#rest()
@@ -87,7 +87,7 @@ export class RepeatedStop {
       (answer) => this.#attempt === attempt && this.#answered(answer),
       () => this.#attempt === attempt && this.#unanswered(),
     )
-    // The request has left by now.
+    // The request was sent above.
     this.#giveUpAt(attempt.began + nth(bounds_ms, tries + 1))
     this.#show({ at, tries: tries + 1, phase: tries === 0 ? 'sent' : 'repeated', ...(answer && { answer }) })
   }
@@ -99,7 +99,7 @@ export class RepeatedStop {
   #answered(answer: StopAnswer): void {
     const touchedAt = this.#attempt!.touchedAt
     if (answer.isFinal) this.#rest()
-    // The answer to an earlier request says nothing about the last touch.
+    // The answer to an earlier request does not confirm the last touch.
     if (!answer.isFinal) this.#unanswered(answer)
     else if (touchedAt === undefined) this.#show({ ...this.#stop!, phase: 'answered', answer })
     else if (this.#slept()) this.ask(touchedAt)
@@ -117,13 +117,13 @@ export class RepeatedStop {
     }
   }
 
-  /** Sends the stop again; asks first when the page did not run for a while. */
+  /** Sends the stop again; asks first if the page did not run for a while. */
   #repeat(stop: Stop): void {
     if (this.#slept()) this.#show({ ...stop, phase: 'asks' })
     else this.#send(stop)
   }
 
-  /** Whether the page did not run for a while before this moment. Nothing else sends a stop without a person. */
+  /** Whether the page did not run for a while before this moment, so that a stop needs a person. */
   #slept(): boolean {
     const { now, wall } = this.#ran
     this.#mark()

@@ -1,4 +1,4 @@
-// A short sound when somebody is needed. It can be switched off, and stays so in this browser.
+// A short sound when a person is needed. The browser remembers whether it is switched off.
 
 import { signal } from '@preact/signals'
 
@@ -14,7 +14,7 @@ export function switchSound(isOn: boolean): void {
 
 let audio: AudioContext | undefined
 
-/** Two tones. Before the first press on the page a browser plays nothing. */
+/** Plays two tones. A browser plays nothing before the first press on the page. */
 export function ring(): void {
   if (!sound.value) return
   audio ??= new AudioContext()

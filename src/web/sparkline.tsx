@@ -1,4 +1,4 @@
-// The readings of a device, and one of them over the last 15 minutes, as a small line: its temperature, or the first that it has.
+// The readings of a device, and a line of the last 15 minutes of one of them: its temperature, else its first reading.
 
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -7,16 +7,16 @@ import { bench, now, state } from './store.tsx'
 import { duration, readingWords } from './words.ts'
 
 const shown_s = 900
-/** The line begins with the first reading, but is never of less. */
+/** The shortest time span of the line, which begins with the first reading. */
 const least_s = 60
-/** Three readings of the service. */
+/** The age at which a reading is outdated: three intervals. */
 const stale_s = 6
 const size = { width: 120, height: 24 }
 
-/** The readings of each device, oldest first: those of its past once they were asked for, then what the stream says. */
+/** The readings of each device, oldest first: the fetched past ones, then those of the stream. */
 const past = signal<Record<string, readonly Reading[]>>({})
 
-/** Nothing for a device that has given no reading. */
+/** Renders nothing for a device without readings. */
 export function Readings({ device_id }: { device_id: string }) {
   const newest = state.value.reading[device_id]
   const known = past.value[device_id]
@@ -68,7 +68,7 @@ function Line({ readings, until }: { readings: readonly Reading[]; until: number
   )
 }
 
-/** The readings of both that are not too old, each once. */
+/** Merges two lists of readings, without duplicates and old ones. */
 function joined(older: readonly Reading[], newer: readonly Reading[]): Reading[] {
   const last = older.at(-1)?.at ?? 0
   const all = [...older, ...newer.filter(({ at }) => at > last)]

@@ -1,4 +1,4 @@
-// STOP ALL, and beside it what became of the stop. The button is always there, and always sends a stop.
+// STOP ALL, and the outcome of the stop. The button is always there, and always sends a stop.
 
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
@@ -14,11 +14,11 @@ export function StopButton() {
       onPointerDown={stopAll}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' && event.key !== ' ') return
-        // Otherwise a click follows.
+        // Prevents the click that would follow.
         event.preventDefault()
         if (!event.repeat) stopAll()
       }}
-      // A screen reader clicks without a pointer.
+      // A click without a pointer, as by a screen reader.
       onClick={({ detail }) => detail === 0 && stopAll()}
     >
       STOP ALL
@@ -26,7 +26,7 @@ export function StopButton() {
   )
 }
 
-/** Says what became of the stop of this page; without one, which devices are stopped. */
+/** Shows the outcome of this page's stop; without one, the stopped devices. */
 export function StopNotes() {
   const cannot = noStopWords(stopKey.value !== '', keyWanted.value !== undefined)
   return (
@@ -71,7 +71,7 @@ function StopNote() {
 
 const hold_ms = 1000
 
-/** Gives the page its buttons back; nothing moves by it. It is held, so that no touch meant for STOP ALL presses it. */
+/** Enables the buttons of the page again, and moves nothing. It has to be held, so that a touch meant for STOP ALL does not press it. */
 function Continue() {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const holding = useSignal(false)
@@ -102,7 +102,7 @@ function Continue() {
   )
 }
 
-/** Says who stopped what, and last when, on every screen, until the devices are initialized. */
+/** Shows on every screen who stopped which devices and when, until they are initialized. */
 function StoppedDevices() {
   const all = Object.values(state.value.device).filter(({ stopped }) => stopped !== null)
   if (all.length === 0 || !state.value.ready || keyWanted.value !== undefined) return null

@@ -7,10 +7,10 @@ import { onPage } from './words.ts'
 
 const byHand = 'Use the stop buttons of the instruments.'
 
-/** For example that of a proxy while the service is away: the service itself has not answered. */
+/** The answer of something else than the service, such as a proxy while the service is away. */
 const isNoBenchd: StopAnswer = { isConfirmed: false, isFinal: false, text: 'the answer is not one of benchd' }
 
-/** Reads the answer to a stop that the service took. */
+/** Reads the answer to an accepted stop. */
 export function takenStop(result: Partial<StopAllResult>): StopAnswer {
   if (!Array.isArray(result.devices)) return isNoBenchd
   const open = result.devices.filter(({ success }) => !success).map(({ device_id }) => device_id)
@@ -18,9 +18,9 @@ export function takenStop(result: Partial<StopAllResult>): StopAnswer {
   return { isConfirmed, isFinal: true, text: isConfirmed ? '' : `stop sent to all devices, not confirmed by ${open.join(', ') || 'each'}` }
 }
 
-/** Reads the answer to a stop that was refused. Returns undefined when there was no answer. The stop is repeated where the service starts, or was not reached. */
+/** Reads the answer to a refused stop; undefined without an answer. The stop is repeated if the service starts, or was not reached. */
 export function refusedStop(error: unknown): StopAnswer | undefined {
-  // The answer was no JSON.
+  // The answer was not JSON.
   if (error instanceof SyntaxError) return isNoBenchd
   if (!(error instanceof BenchError)) return undefined
   const { status, reason, message, retry_after_s } = error
@@ -40,19 +40,19 @@ export function stopSentence({ phase, answer }: Stop, time: string): string {
   return `STOP NOT CONFIRMED: ${answer?.text ?? 'the service does not answer'}. Devices may still move. ${byHand}`
 }
 
-/** How often a stop that is repeated was sent, and since when. */
+/** Returns the number of requests of a repeated stop, and the time of the first. */
 export function triesWords({ tries }: Stop, time: string): string {
   return `The page repeats STOP ALL by itself: sent ${tries === 1 ? 'once' : `${tries} times`} since ${time}.`
 }
 
-/** The devices that are at work, whatever was stopped before; an empty text when there are none. */
+/** Returns a sentence with the devices that work again after a stop; an empty text without any. */
 export function atWork(devices: readonly Pick<DeviceInfo, 'device_id' | 'state' | 'operation'>[]): string {
   const busy = devices.filter(({ state }) => state === 'busy')
   const names = busy.map(({ device_id, operation }) => (operation ? `${device_id} (${titled(operation.name)})` : device_id))
   return names.length === 0 ? '' : `At work now: ${names.join(', ')}.`
 }
 
-/** The reason why STOP ALL of this browser may stop nothing; undefined when the service takes its key. */
+/** Returns why STOP ALL of this browser may have no effect; undefined if the service accepts its key. */
 export function noStopWords(has_key: boolean, isRefused: boolean): string | undefined {
   if (!has_key) return `This browser has no key, so it is not allowed to stop the devices. ${byHand}`
   return isRefused ? `The service did not take the key of this browser. STOP ALL still sends it, but may be refused. ${byHand}` : undefined

@@ -1,4 +1,4 @@
-// The state of the page: the live state, the link to the service, the key, and whether buttons that move something may be pressed.
+// The state of the page: the live state, the link to the service, the key, and whether buttons are enabled.
 
 import { computed, effect, signal } from '@preact/signals'
 import {
@@ -20,35 +20,35 @@ import { refusedStop, takenStop } from './stop_words.ts'
 import { sentence } from './words.ts'
 
 const keyPlace = 'benchd.api_key'
-/** The place where the time of a stop that is not confirmed outlasts a reload of the tab. */
+/** The storage key of the time of an unconfirmed stop, which survives a reload of the tab. */
 const stopPlace = 'benchd.stop'
 
 export const state = signal<State>(emptyState)
 export const link = signal<'connecting' | 'live' | 'lost'>('connecting')
-/** When the link was lost, in `ticks`. */
+/** The time of the loss of the link, in `ticks`. */
 export const lostAt = signal(0)
 export const bench = signal<Bench | undefined>(undefined)
 export const scope = signal<'read' | 'operate' | 'admin'>('read')
-/** The reason why a key is asked for; undefined while there is a good one. */
+/** The sentence that says why a key is needed; undefined with a valid one. */
 export const keyWanted = signal<string | undefined>(undefined)
-/** The key that stops are sent with: that of this browser, also one that the service refused. Empty without a key. */
+/** The key for stops: that of this browser, also if the service refused it. Empty without a key. */
 export const stopKey = signal(localStorage.getItem(keyPlace) ?? '')
-/** The time by the clock of the service, ms; changes every second. */
+/** The service's time in ms; changes every second. */
 export const now = signal(Date.now())
-/** ms of a clock that nobody sets, every second: for spans of time. */
+/** Monotonic ms, every second, for spans of time. */
 export const ticks = signal(performance.now())
 /** The stop from this page, until somebody continues after it or withdraws it. */
 export const stopped = signal<Stop | undefined>(undefined)
-/** The last thing that was said about a press. */
+/** The outcome of the last press. */
 export const notice = signal<{ text: string; bad: boolean } | undefined>(undefined)
 export const route = signal(routeOf(location.hash))
-/** The seconds of a simulated instrument that go by in one of ours. */
+/** The seconds of a simulated instrument in one real second. */
 export const timeScale = signal(1)
 export const needs = computed(() => needsOf(state.value))
-/** When each running operation was first seen with that many seconds left: `operation_id` → its end, in `ticks`. */
+/** Keyed by `operation_id`: the end of the running operation in `ticks`, from the seconds left when it was first seen. */
 export const ends = signal<Record<string, number>>({})
 
-/** The service's time at one moment, and the reading here of the clock that nobody sets: a tablet may have any date. */
+/** The service's time and the monotonic time here at one moment, since a tablet may have any date. */
 let anchor = { service_ms: Date.now(), here_ms: performance.now() }
 
 function present(): number {
@@ -62,18 +62,18 @@ setInterval(() => {
 addEventListener('hashchange', () => {
   const before = runOf(route.value)
   route.value = routeOf(location.hash)
-  // What was done is of the screen that was left; what was refused stays until somebody has read it.
+  // A success belongs to the last screen; a refusal stays until it was read.
   if (!notice.value?.bad) notice.value = undefined
   scrollTo(0, 0)
   if (runOf(route.value) !== before) follow()
 })
 
-/** The parts of the address behind `#/`. */
+/** Splits the address after `#/`. */
 function routeOf(hash: string): string[] {
   return hash.replace(/^#\/?/, '').split('/').map(decoded)
 }
 
-/** A bad escape stays as it is: without an address the page would not start, and would have no stop. */
+/** Decodes a part of the address, but keeps a bad escape: an error here would leave the page without STOP ALL. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
@@ -88,10 +88,10 @@ function runOf([screen, id]: string[]): string | undefined {
 
 let live: Live | undefined
 const tabs = new Tabs(() => live && follow())
-/** Between two looks at the state in a tab that has no stream. */
+/** The polling interval of a tab without a stream. */
 const poll_ms = 2000
 
-/** Follows the state anew, with the timeline of the run that is shown. */
+/** Restarts the live stream, with the timeline of the shown run. */
 function follow(): void {
   live?.close()
   const run = runOf(route.value)
@@ -107,7 +107,7 @@ function follow(): void {
   })
 }
 
-/** The needs that were there before, so that each one is heard once. */
+/** The previous needs, so that each new one sounds once. */
 let known: ReadonlySet<string> | undefined
 
 effect(() => {
@@ -118,7 +118,7 @@ effect(() => {
 })
 
 function take(next: State): void {
-  // A stream that has just begun knows no time before its first beat.
+  // A new stream has no time before its first beat.
   if (next.time > 0 && next.time !== state.value.time) anchor = { service_ms: next.time * 1000, here_ms: performance.now() }
   const before = state.value.device
   if (next.device !== before) {
@@ -142,7 +142,7 @@ document.addEventListener('visibilitychange', () => {
   } else if (!live && bench.value) follow()
 })
 
-/** Takes a key of the address (`#k=…`) or the stored one, or asks for one. */
+/** Uses the key of the address (`#k=…`) or the stored one, or asks for one. */
 export async function start(): Promise<void> {
   const [, given] = /^#k=(.+)$/.exec(location.hash) ?? []
   if (given) {
@@ -155,13 +155,13 @@ export async function start(): Promise<void> {
   else askForKey(noKey)
 }
 
-/** Tries a key and keeps it if it is good; returns what is wrong with it. */
+/** Tries a key and stores a valid one. Resolves with the mistake. */
 export async function connect(key: string): Promise<string> {
   const noKey = whyNoKey(key)
   if (noKey) return noKey
   const tried = new Bench({ url: '', key })
   const before = stopKey.value
-  // A browser without another key stops with this one already.
+  // Without another key, stops use this one at once.
   stopKey.value ||= key
   try {
     scope.value = (await tried.call('whoAmI')).scope as 'read'
@@ -169,13 +169,13 @@ export async function connect(key: string): Promise<string> {
     const isRefused = error instanceof BenchError && (error.status === 401 || error.status === 429)
     if (isRefused) stopKey.value = before
     const why = isRefused ? 'This key is wrong, expired or revoked; try another.' : 'The service does not answer; try again.'
-    // The form that asked keeps the key that was typed.
+    // The form keeps the typed key.
     if (keyWanted.value !== undefined) return why
     if (isRefused) {
       askForKey(why)
       return why
     }
-    // The service may be starting: the stream tries again and again.
+    // The service may be starting, so the stream keeps trying.
   }
   localStorage.setItem(keyPlace, key)
   stopKey.value = key
@@ -210,7 +210,7 @@ addEventListener('storage', ({ key, newValue }) => {
   if (key === keyPlace && newValue === null) forgetKey()
 })
 
-/** Asks the service; what it answers is said on the page. Resolves with the answer, or with undefined when it said no. */
+/** Sends a request and shows its outcome on the page. Resolves with the answer, or with undefined after a refusal. */
 export async function ask<Op extends keyof Operations>(
   operation: Op,
   asked: object = {},
@@ -235,7 +235,7 @@ export function send({ operation, asked }: Request): Promise<unknown> {
   return ask(operation, asked)
 }
 
-/** Asks for a file, and gives it to the browser to keep. */
+/** Fetches a file, and downloads it in the browser. */
 export async function download<Op extends keyof Operations>(operation: Op, asked: object = {}, name?: string): Promise<void> {
   try {
     const file = await bench.value!.download(operation, asked as never)
@@ -245,14 +245,14 @@ export async function download<Op extends keyof Operations>(operation: Op, asked
   }
 }
 
-/** Gives a file to the browser to keep. */
+/** Downloads a file in the browser. */
 export function keepFile(name: string, content: Blob): void {
   const link = Object.assign(document.createElement('a'), { href: URL.createObjectURL(content), download: name })
   link.click()
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }
 
-/** Sends a stop before it returns; rejects when there is no answer. */
+/** Sends a stop before it returns. Rejects without an answer. */
 async function sendStop(signal: AbortSignal): Promise<StopAnswer> {
   try {
     return takenStop(await new Bench({ url: '', key: stopKey.value }).call('stopAll', { signal }))
@@ -282,23 +282,23 @@ const repeatedStop = new RepeatedStop({
 const unconfirmedAt = Number(sessionStorage.getItem(stopPlace))
 if (unconfirmedAt > 0) repeatedStop.ask(unconfirmedAt)
 
-/** The request leaves before this returns, unless another is on its way: then it follows that one. */
+/** Stops all devices: sends the request before it returns, or after one that is on its way. */
 export function stopAll(): void {
   repeatedStop.touch(present())
 }
 
-/** Gives the page its buttons back after a stop that was answered, unless STOP ALL was touched since the page showed that answer. */
+/** Enables the buttons again after an answered stop, unless STOP ALL was touched since `shown` was displayed. */
 export function continueAfterStop(shown: Stop): void {
   repeatedStop.end(shown)
 }
 
-/** Sends a stop that was not confirmed no more. */
+/** Ends the repetition of an unconfirmed stop. */
 export function withdrawStop(): void {
   repeatedStop.end()
   notice.value = { text: 'The stop was withdrawn without an answer of the service. Devices may still move: look at each.', bad: true }
 }
 
-/** The reason why buttons that change something cannot be pressed; undefined when they can. */
+/** Says why buttons that change something are disabled; undefined if they are enabled. */
 export const refusal = computed(() => {
   if (link.value !== 'live') return 'The page has no connection to the service, and shows an old state.'
   if (scope.value === 'read') return 'This key can only read. Use a key of scope operate.'
@@ -311,21 +311,21 @@ export const refusal = computed(() => {
 
 export const mayAdminister = computed(() => scope.value === 'admin')
 
-/** How long an instrument may be silent while the page takes its state for true: three looks of the service. */
+/** The silence of an instrument after which its state counts as outdated: three checks of the service. */
 const silent_s = 6
 
-/** Whether what is shown of a device is old: it is asked every two seconds, but not while it works or has a fault. */
+/** Whether the shown state of a device is outdated. A device is asked every two seconds, except while it works or has a fault. */
 export function isSilent({ state: its, heard_at }: DeviceInfo): boolean {
   if (heard_at === null || (its !== 'ready' && its !== 'not_initialized')) return false
   return state.value.time - heard_at > silent_s
 }
 
-/** The header by which the service refuses what was pressed for another state than the present one, or before the last stop of a device. */
+/** Makes the header If-State, with which the service refuses a press that was meant for another state, or came before the last stop. */
 export function ifState(shown: string | DeviceInfo): { headers: Record<string, string> } {
   return { headers: typeof shown === 'string' ? { 'If-State': shown } : stateHeader(shown) }
 }
 
-/** Whether nothing on this bench is real. */
+/** Whether all devices of the bench are simulated. */
 export const isAllSimulated = computed(() => {
   const all = Object.values(state.value.device)
   return all.length > 0 && all.every(({ simulated }) => simulated)

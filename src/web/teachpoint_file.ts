@@ -1,4 +1,4 @@
-// A file of teachpoints: what is in it, and how that differs from what is stored.
+// Reads a file of teachpoints, and compares it with the stored points.
 
 import type { Teachpoint } from '../clients/ts/benchd.ts'
 
@@ -9,7 +9,7 @@ export type Compared = {
   same: number
 }
 
-/** The points of a robot in the text of a file: what an export wrote, or the bare list. Throws a sentence for anything else. */
+/** Parses the points of an arm from an exported file or a bare list. Throws a sentence for another text. */
 export function pointsIn(text: string, robot: string): Teachpoint[] {
   const content = parsed(text, robot) as { teachpoints?: unknown } | null
   const list = Array.isArray(content) ? content : content?.teachpoints
@@ -24,7 +24,7 @@ export function pointsIn(text: string, robot: string): Teachpoint[] {
   return points.map((point) => ({ ...point, device_id: robot }) as Teachpoint)
 }
 
-/** Says what an import of the points would do to the stored ones. */
+/** Lists the changes of the stored points that an import would make. */
 export function compared(points: Teachpoint[], stored: readonly Teachpoint[]): Compared {
   const before = new Map(stored.map((point) => [point.name, point]))
   const result: Compared = { points, created: [], changed: [], same: 0 }
@@ -38,7 +38,7 @@ export function compared(points: Teachpoint[], stored: readonly Teachpoint[]): C
   return result
 }
 
-/** `x 120 → 127`; nothing where both are the same place. */
+/** Formats a difference as `x 120 → 127`; empty for equal points. */
 function difference(before: Teachpoint, after: Teachpoint): string {
   if (before.coord_type !== after.coord_type) return `${before.coord_type} → ${after.coord_type}`
   const [old, fresh] = [before.coords, after.coords] as [Record<string, number>, Record<string, number>]

@@ -1,4 +1,4 @@
-// Words for people: states, times, durations, and a sentence for each event.
+// Texts of the page: states, times, durations, and a sentence for each event.
 
 import type { DeviceInfo, ExecutionSummary, Reading, RuntimeEvent, Thread } from '../clients/ts/benchd.ts'
 
@@ -42,7 +42,7 @@ export function threadWord(status: string): string {
 
 type Going = Pick<ExecutionSummary, 'status' | 'paused' | 'ended_at' | 'open_count' | 'needs_person_count'>
 
-/** Says the state of a run, and how much of it waits for a person. */
+/** Returns the state of a run, with the number of threads that wait for a person. */
 export function runWord({ status, paused, ended_at, open_count, needs_person_count }: Going): { word: string; tone: string; mark: string } {
   if (ended_at === null && paused) return { word: 'paused', tone: 'calm', mark: '‖' }
   if (ended_at === null && needs_person_count > 0 && needs_person_count === open_count)
@@ -54,7 +54,7 @@ export function runWord({ status, paused, ended_at, open_count, needs_person_cou
   return { word: status.toLowerCase(), tone: 'bad', mark: '✕' }
 }
 
-/** Sentences of the API name its routes; on the page each of them is a button or a screen. */
+/** Replacements of routes in sentences of the API by buttons and screens. */
 const buttons: readonly (readonly [RegExp, string])[] = [
   [/; possible decisions: [A-Z_, ]+(?=; |$)/, ''],
   [/\brecover the thread with one of the decisions/, 'choose one of the buttons in “Needs you”'],
@@ -64,7 +64,7 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   [/\bRETRY with "on"/, '“Retry on …”'],
   ...Object.entries(decisionLabels).map(([word, label]) => [new RegExp(`\\b${word}\\b`, 'g'), `“${label}”`] as const),
   [/POST \/api\/devices\/([^/\s]+)\/initialize/g, 'press “Initialize” of $1'],
-  [/: POST \/api\/devices\/([^/\s]+)\/accept, or benchd devices accept [^\s,]+/g, ' (“Accept” of $1)'],
+  [/: POST \/api\/devices\/([^/\s]+)\/accept\b(, or benchd devices accept [^\s,]+)?/g, ' (“Accept” of $1)'],
   [/POST \/api\/devices\/([^/\s]+)\/stop/g, 'press “Stop” of $1'],
   [/POST \/api\/executions\/\S+\/skip, or complete its incident/g, '“Skip” on the screen of the run, or “Mark as done” of its incident'],
   [/POST \/api\/incidents\/[^/\s]+\/acknowledge/g, 'press “Acknowledge”'],
@@ -79,17 +79,21 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   [/(an admin end the lease): DELETE \/api\/devices\/[^/\s]+\/lock with X-Override: true/g, '$1'],
   [/pass with a key of scope admin and X-Override: true/g, 'ask an admin'],
   [/say what was read as "barcode"/, 'type what was read'],
+  [/teach them: POST \/api\/teachpoints\/bulk\b/g, 'teach them on the screen Teach'],
+  [/GET \/api\/system\/doctor\b/g, '“Run the doctor” on the screen System'],
+  [/repeat the request with a key of scope admin to see the mistake/, 'enter a key of scope admin to see the mistake'],
+  [/; \/api\/lab\/(journeys|tasks) shows [\w ]+/g, ''],
   [/(GET )?\/api\/devices\b(?!\/)/g, 'the screen Bench'],
   [/(GET )?\/api\/executions\b(?!\/)/g, 'the screen Runs'],
   [/(GET )?\/api\/(labware|topology|topologies)\b(?!\/)/g, 'the screen Deck'],
   [/(GET )?\/api\/incidents\b(?!\/)/g, '“Needs you”'],
   [/(GET )?\/api\/workflows\b(?!\/)/g, 'the screen New run'],
   [/^the body(: |\.)/, ''],
-  // An id is shortened to what tells it from others.
+  // Ids are shortened to eight characters.
   [/\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '$1'],
 ]
 
-/** A sentence of the API, as it is said on the page. */
+/** Rewords a sentence of the API for the page. */
 export function onPage(text: string): string {
   return buttons.reduce((words, [api, button]) => words.replace(api, button), text)
 }
@@ -97,12 +101,12 @@ export function onPage(text: string): string {
 /** Returns the text with a capital letter and a full stop. */
 export function sentence(text: string): string {
   const words = onPage(text)
-  // An id or a path of a step at the beginning stays as it is written.
+  // An id or a step's path at the beginning keeps its case.
   const first = /^[a-z]+(?![\w/-])/.test(words) ? words.charAt(0).toUpperCase() + words.slice(1) : words
   return first + (/[.!?]$/.test(words) ? '' : '.')
 }
 
-/** `37.0 °C, target 37 °C · pressure 900 mbar`. */
+/** Formats readings as `37.0 °C, target 37 °C · pressure 900 mbar`. */
 export function readingWords({ temperature, target, others = {} }: Reading): string {
   const value = (number: number, unit: string) => (unit ? `${number} ${unit}` : String(number))
   const aim = (target: number | null, unit: string) => (target === null ? '' : `, target ${value(target, unit)}`)
@@ -114,13 +118,13 @@ export function readingWords({ temperature, target, others = {} }: Reading): str
   ].join(' · ')
 }
 
-/** Says that a device heats, and to what. */
+/** Returns a sentence with the temperature to which a device heats. */
 export function heatingWords({ target, is_lowest }: NonNullable<DeviceInfo['heating']>): string {
   const words = target === null ? 'Heating.' : `Heating to ${target} °C.`
   return is_lowest ? `${words} That is its lowest set point: its heater cannot be switched off.` : words
 }
 
-/** `3:05`, `1:02:03`. */
+/** Formats seconds as `3:05` or `1:02:03`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60]
@@ -128,19 +132,19 @@ export function duration(seconds: number): string {
   return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`
 }
 
-/** Formats Unix seconds as `14:03`, with the day where it is another. */
+/** Formats Unix seconds as `14:03`, with the day if it is not today. */
 export function clockMinutes(seconds: number, now = Date.now() / 1000): string {
   return clockTime(seconds, now).slice(0, -':07'.length)
 }
 
-/** Formats Unix seconds as `14:03:07`, with the day where it was another. */
+/** Formats Unix seconds as `14:03:07`, with the day if it is not today. */
 export function clockTime(seconds: number, now = Date.now() / 1000): string {
   const [date, today] = [new Date(seconds * 1000), new Date(now * 1000)]
   const time = date.toTimeString().slice(0, 8)
   return date.toDateString() === today.toDateString() ? time : `${localDay(date)} ${time}`
 }
 
-/** `2026-01-31` where the browser is: the day of the time beside it. */
+/** Formats the day in the browser's time zone as `2026-01-31`. */
 function localDay(date: Date): string {
   return [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0')).join('-')
 }
@@ -150,7 +154,7 @@ export function stopText({ by, at }: { by: string | null; at: number }, now: num
   return `${by === null ? '' : ` by ${by}`}, ${clockTime(at, now)}`
 }
 
-/** ` shaker-1 is still heating to 60 °C.` of each device that a run left on; empty without any. */
+/** Returns ` shaker-1 is still heating to 60 °C.` for each device that a run left on; empty without any. */
 export function stillHeating({ still_heating }: { still_heating?: unknown }): string {
   const devices = (still_heating ?? []) as { device_id: string; target: number | null }[]
   return devices.map(({ device_id, target }) => ` ${device_id} is still heating${target === null ? '' : ` to ${target} °C`}.`).join('')
@@ -161,7 +165,7 @@ type Words = (context: Record<string, unknown>, event: RuntimeEvent) => string
 const who = ({ thread_name }: Record<string, unknown>) => String(thread_name ?? 'A thread')
 const step = ({ action_name, thread_name }: Record<string, unknown>) =>
   action_name ? `${action_name} of ${thread_name}` : `A move of ${thread_name}`
-/** `: the reason.`, or a full stop. */
+/** Returns `: the reason.`, or a full stop. */
 const because = (reason: unknown) => (reason ? `: ${reason}` : '.')
 
 const eventSentences: Record<string, Words> = {
@@ -215,7 +219,7 @@ const eventSentences: Record<string, Words> = {
   'RECORD.REMOVED': () => 'A run was deleted with its events.',
 }
 
-/** Returns one sentence for an event; for a kind without a sentence of its own, what it is about and its status. */
+/** Returns a sentence for an event; for an event without one, its subject and status. */
 export function eventSentence(event: RuntimeEvent): string {
   const { entity_type, entity_id, status } = event
   const context = event.context as Record<string, unknown>

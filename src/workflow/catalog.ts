@@ -51,7 +51,7 @@ type Files = Awaited<ReturnType<typeof readFolder>>
 
 const storedOrigin = 'workflows.json'
 const mostStored = 500
-/** Unit: characters of JSON: each change writes the whole file, and all of it is in memory several times over. */
+/** The most characters of JSON of all uploaded workflows: each change writes the whole file, which is in memory several times. */
 const mostOfAll = 4 * 1024 * 1024
 
 export class Catalog {

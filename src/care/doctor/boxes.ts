@@ -1,4 +1,4 @@
-// Devices behind boxes on the network, as ser2net: what each box must be set to, and that its connection is open to everybody on that network.
+// Devices behind serial boxes on the network, such as ser2net: the required settings of each box, and the warning that anybody on the network can connect.
 
 import { isOnPins } from '../../../drivers/driver.ts'
 import { boxWords } from '../../../drivers/transports/tcp_line.ts'
@@ -7,7 +7,7 @@ import { type Patient, realDevices } from './patient.ts'
 
 const { warn } = finder('boxes')
 
-/** Whether a box answers is found out where its instrument is asked. */
+/** Does not ask the boxes; the check of the instruments does. */
 export async function boxes(patient: Patient): Promise<Finding[]> {
   return realDevices(patient).flatMap(({ device_id, transport, driven_by }) => {
     if (transport.kind !== 'tcp' || isOnPins(driven_by)) return []
@@ -17,7 +17,7 @@ export async function boxes(patient: Patient): Promise<Finding[]> {
   })
 }
 
-/** A box on this computer itself is on no network. */
+/** Whether a box is on this computer, and so not on the network. */
 export function isThisComputer(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }

@@ -1,4 +1,4 @@
-// Programs that stand behind devices: with whose rights they run, and over which network they are asked.
+// The programs of bridges: the rights with which they run, and the network over which they are reached.
 
 import type { DeviceConfig } from '../../config/devices.ts'
 import { isThisComputer } from './boxes.ts'
@@ -25,7 +25,7 @@ export async function bridges(patient: Patient): Promise<Finding[]> {
   return found.flat()
 }
 
-/** The program of a command and its Python file, as far as they are not there. Other arguments may be secrets, and are not shown. */
+/** Finds a missing program or Python file of a command. Other arguments may be secrets, and are not shown. */
 async function missing({ files }: Patient, device_id: string, command: readonly string[]): Promise<Finding[]> {
   const paths = command.filter((word, i) => word.startsWith('/') && (i === 0 || word.endsWith('.py')))
   const there = await Promise.all(paths.map((path) => files.has(path)))

@@ -1,4 +1,4 @@
-// Looks a computer over for whatever keeps a bench from working, and says of each thing what to do. Changes nothing, moves nothing.
+// Checks a computer for problems of a bench, each with its remedy. Changes nothing, moves nothing.
 
 import { createRequire } from 'node:module'
 import { probePins } from '../../../drivers/transports/hardware.ts'
@@ -23,18 +23,18 @@ export type Examined = {
   config_path: string | undefined
   data_dir: string
   service: ServiceView
-  /** A folder laid out like a computer, in the place of this one. */
+  /** A folder with the file system of another computer. */
   root?: string | undefined
-  /** Ask the instruments who they are where no service can tell. */
+  /** Whether to identify the instruments if no service does. */
   ask?: boolean | undefined
-  /** The user whose rights count, where a test sets another than the computer has. */
+  /** The user whose rights count, for tests. */
   as?: Who | undefined
   modules?: readonly string[]
   room?: Patient['room']
   sync?: Patient['sync']
 }
 
-/** Sorted in the order in which they are made and shown. */
+/** The checks, in the order in which they run and are shown. */
 const checks: Record<string, (patient: Patient) => Promise<Finding | Finding[]>> = {
   node,
   board,
@@ -89,7 +89,7 @@ export async function examine({
     pins: async () => probePins(files.root ? { root: files.root, trouble: await whyItDoesNotLoad('onoff', patient) } : undefined),
   }
   const found: Finding[] = []
-  // The checks run one after the other: they are about one computer, which may be a small one, and a port is opened once at a time.
+  // One after the other, because the computer may be small, and a port can be opened only once at a time.
   for (const [check, look] of Object.entries(checks)) {
     if (check === 'config') found.push(...findings)
     found.push(...(await tried(check, () => look(patient))))
@@ -97,13 +97,13 @@ export async function examine({
   return found
 }
 
-/** The one that runs, where that computer has none from a package. */
+/** Returns the packaged installation of that computer, else the running one. */
 async function installationOn(files: HostFiles): Promise<Installation> {
   const isThere = files.root !== '' && (await files.has('/usr/lib/benchd/package.json'))
   return installation(isThere ? files.at('/usr/lib/benchd') : undefined)
 }
 
-/** The place where Node would look for them. */
+/** Returns the folders in which Node looks for packages. */
 function foldersOfPackages(root: string): readonly string[] {
   return root ? [`${root}/usr/lib/benchd/node_modules`] : (createRequire(import.meta.url).resolve.paths('serialport') ?? [])
 }

@@ -1,9 +1,9 @@
-// The finding of a check: a level, one line about it, and what to do where something is not well.
+// The finding of a check: a level, a sentence, and the remedy of a problem.
 
 import { messageOf } from '../../errors.ts'
 
 export const levels = ['OK', 'WARN', 'FAIL', 'SKIP'] as const
-/** `SKIP`: it could not be looked at, or nothing here needs it. */
+/** `SKIP`: the check was not possible, or is not needed here. */
 export type Level = (typeof levels)[number]
 
 export type Finding = { check: string; level: Level; finding: string; fix?: string }
@@ -18,7 +18,7 @@ export function finder(check: string) {
   }
 }
 
-/** Runs a check. A check that breaks is a finding, and keeps none of the others from being made. */
+/** Runs a check. A check that throws becomes a finding, so that the others still run. */
 export async function tried(check: string, look: () => Promise<Finding | Finding[]>): Promise<Finding[]> {
   try {
     return [await look()].flat()

@@ -1,4 +1,4 @@
-// The connection of the bench to the broker of its lab, as the service tells it.
+// The connection of the bench to the broker of its lab, as the service reports it.
 
 import { readBytes, statusOf } from '../../kit/host_files.ts'
 import { type Finding, finder } from './finding.ts'
@@ -13,7 +13,7 @@ type Link = {
   lab: string
 }
 
-/** Nothing where the configuration names no broker. */
+/** Returns no findings without a broker in the configuration. */
 export async function fleet({ config, service, files }: Patient): Promise<Finding[]> {
   const { ok, warn, fail, skip } = finder('fleet')
   if (!config?.fleet) return []

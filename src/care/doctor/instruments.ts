@@ -1,4 +1,4 @@
-// Whether each instrument is the one that its device was taught: cables that were swapped are found before anything moves.
+// Compares each instrument with the configured identity of its device, to find swapped cables before anything moves.
 
 import type { LineTransport } from '../../../drivers/attach.ts'
 import type { Identity } from '../../devices/device.ts'
@@ -31,10 +31,10 @@ export async function instruments(patient: Patient): Promise<Finding[]> {
   return found
 }
 
-/** A device that did not answer, and how that shows. */
+/** A device that did not answer, with the error. */
 type Silent = { device: Driven; message: string }
 
-/** Two cables that were swapped leave two devices silent, if these are of different makes: each is asked as the other would be. */
+/** Asks a silent device with the drivers of the other silent ones, because swapped cables of different instruments silence both. */
 async function otherwise({ service }: Patient, { device, message }: Silent, silent: readonly Silent[]): Promise<Finding> {
   const { device_id, transport } = device
   const strangers = silent.filter((one) => one.device.driver !== device.driver)
@@ -70,7 +70,7 @@ async function instrument(patient: Patient, device: Driven, all: readonly Driven
 async function whoIsThere({ service }: Patient, device: Driven): Promise<Identity | null> {
   if (service.is === 'answering') return (await service.get<DeviceInfo>(`/api/devices/${device.device_id}`)).identity
   const { transport } = device
-  // A device on pins has no identity, and opening pins drives them.
+  // A device on pins has no identity, and opening pins would drive them.
   return isOnLine(transport) ? askWhoItIs({ ...device, transport }) : null
 }
 

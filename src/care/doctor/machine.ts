@@ -1,4 +1,4 @@
-// The computer itself: its Node, its board, its clock, its power and its heat.
+// The computer itself: its Node, board, clock, power and temperature.
 
 import type { HostFiles } from '../../kit/host_files.ts'
 import { boardOf, thisHost } from '../host.ts'
@@ -6,7 +6,7 @@ import { type Finding, finder } from './finding.ts'
 import type { Patient } from './patient.ts'
 import { properties } from './programs.ts'
 
-/** The oldest Node that everything is tried with, as in `package.json`. */
+/** The oldest Node that is tested, as in `package.json`. */
 const oldest = [20, 19] as const
 
 /** The last day on which the Node.js project maintains a major version: https://github.com/nodejs/release#release-schedule */
@@ -18,7 +18,7 @@ const maintainedByDebian: Readonly<Record<number, { release: string; until: stri
 
 type Running = { version?: string; today?: string }
 
-/** Says whether this Node is new enough, and who maintains it until when. */
+/** Checks whether this Node is new enough and still maintained. */
 export async function node(
   { files, is_this }: Pick<Patient, 'files' | 'is_this'>,
   { version = process.versions.node, today = new Date().toISOString().slice(0, 10) }: Running = {},
@@ -65,7 +65,7 @@ export async function clock({ files, data_dir, is_this }: Patient): Promise<Find
     'give the lab a time server, e.g. in /etc/systemd/timesyncd.conf  NTP=192.168.4.1  then: sudo systemctl restart systemd-timesyncd'
   if (clock_synced === true) return ok('set by a time server since the start (timesyncd)')
   if (clock_synced === false) return warn('not synchronized: timesyncd runs and has no answer from a time server', fix)
-  // Knows of chrony and others as well: it asks the kernel. Takes a while, so the service itself does not.
+  // timedatectl asks the kernel, and so knows of chrony and others too. It is too slow for the service itself.
   const synchronized = is_this ? (await properties('timedatectl', ['show']))?.NTPSynchronized : undefined
   if (synchronized === 'yes') return ok('synchronized, says the kernel')
   if (synchronized === 'no') return warn('not synchronized, says the kernel', fix)

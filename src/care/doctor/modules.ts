@@ -1,4 +1,4 @@
-// The packages with native code: not installed, built for another processor, and not loading are three findings.
+// The packages with native code, which may be missing, built for another processor, or fail to load.
 
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { whyNotLoaded } from '../../kit/native_module.ts'
 import { type Finding, finder } from './finding.ts'
 import { onSerialPort, type Patient, realDevices } from './patient.ts'
 
-/** `native` is the package whose code it is. */
+/** `native` is the package that contains the native code. */
 const packages = [
   { name: 'serialport', native: '@serialport/bindings-cpp', gives: 'serial ports' },
   { name: 'onoff', native: 'epoll', gives: 'GPIO by way of sysfs' },
@@ -28,7 +28,7 @@ export async function modules(patient: Patient): Promise<Finding[]> {
 
 type Trouble = { words: string; fix: string }
 
-/** Pins can come from gpiod too. */
+/** Makes the finding. A missing onoff is less serious, because gpiod can provide pins too. */
 function judged({ name, gives }: Package, { words, fix }: Trouble, patient: Patient): Finding {
   const { fail, skip } = finder('modules')
   const isNeeded = name === 'serialport' ? onSerialPort(patient).length > 0 : name === 'i2c-bus' && realDevices(patient).some(isOnBus)
@@ -42,13 +42,13 @@ function isOnBus({ transport, settings }: ReturnType<typeof realDevices>[number]
   return transport.kind === 'pins' && (Object.keys(i2c).length > 0 || JSON.stringify(settings).includes('"expander"'))
 }
 
-/** Returns why the package does not load, undefined when it does. Of another computer only its files can be judged. */
+/** Returns why the package does not load; undefined if it does. For another computer it examines only the files. */
 export async function whyItDoesNotLoad(name: Package['name'], patient: Patient): Promise<string | undefined> {
   const trouble = await troubleWith(packages.find((one) => one.name === name)!, patient)
   return trouble?.words
 }
 
-/** undefined when it loads. */
+/** Returns the problem and its remedy; undefined if the package loads. */
 async function troubleWith({ name, native }: Package, { modules: folders, is_this, installation }: Patient): Promise<Trouble | undefined> {
   const folder = await folderOf(folders, native)
   if (!folder || !(await folderOf(folders, name)))
@@ -85,7 +85,7 @@ async function folderOf(folders: readonly string[], name: string): Promise<strin
   return undefined
 }
 
-/** A module that was built here is loaded before one that came built. Which Node another computer has is not known: a module for any counts. */
+/** Lists the native modules in the order of loading: one that was built here first. For another computer modules for any Node count, as its Node is unknown. */
 async function codeIn(folder: string, is_this: boolean): Promise<string[]> {
   const target = `${process.platform}-${process.arch}`
   const byAbi = is_this ? [`node-v${process.versions.modules}-${target}`] : await new HostFiles().names(join(folder, 'lib/binding'))
@@ -98,7 +98,7 @@ async function codeIn(folder: string, is_this: boolean): Promise<string[]> {
   return found.flat().filter((path) => path.endsWith('.node'))
 }
 
-/** undefined for what is no ELF file. */
+/** Reads the architecture of an ELF file; undefined for other files. */
 async function machineOf(path: string): Promise<readonly [number, number] | undefined> {
   const head = await new HostFiles().head(path, 20)
   if (head.length < 20 || head.readUInt32BE(0) !== 0x7f454c46) return undefined

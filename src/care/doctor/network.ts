@@ -1,4 +1,4 @@
-// How people reach the service: its addresses and its port, its certificate, and its name on the network.
+// The reachability of the service: its addresses, port, certificate, and name on the network.
 
 import { X509Certificate } from 'node:crypto'
 import { createServer } from 'node:net'
@@ -34,13 +34,13 @@ export async function network({ config, service, is_this }: Patient): Promise<Fi
   return [warn('this computer has no address on any network', 'see its cable or its wireless network: ip addr')]
 }
 
-/** The addresses that other computers can use. */
+/** Lists the addresses that other computers can use. */
 function addresses(): string[] {
   const all = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
   return all.filter(({ internal, address }) => !internal && !address.startsWith('fe80:')).map(({ address }) => address)
 }
 
-/** The code of the error with which the port cannot be opened there; undefined when it can. */
+/** Returns the error code of opening the port; undefined if it can be opened. */
 function whyClosed(host: string, port: number): Promise<string | undefined> {
   const server = createServer()
   return new Promise((resolve) => {

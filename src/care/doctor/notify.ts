@@ -1,11 +1,11 @@
-// The receivers of messages, and how delivery to them goes, as the service tells it.
+// The receivers of messages and the state of their deliveries, as the service reports them.
 
 import { type Finding, finder } from './finding.ts'
 import type { Patient } from './patient.ts'
 
 type Receiver = { host: string; waiting: number; delivered_at: number | null; failure: string | null }
 
-/** Nothing where the configuration names no receiver. */
+/** Returns no findings without a receiver in the configuration. */
 export async function notify({ config, service }: Patient): Promise<Finding[]> {
   const { ok, warn, skip } = finder('notify')
   if (!config?.notify.length) return []

@@ -1,4 +1,4 @@
-// The computer that is looked at: where its files are, whose rights count, and who can be asked.
+// The computer that is checked: its files, the user whose rights count, and its running service.
 
 import type { Probe } from '../../../drivers/transports/pin.ts'
 import type { DeviceConfig } from '../../config/devices.ts'
@@ -7,10 +7,10 @@ import { type FileStatus, type HostFiles, statusOf } from '../../kit/host_files.
 import type { Installation } from '../../kit/installation.ts'
 import type { Room } from '../host.ts'
 
-/** The service on the data folder, as far as it can be asked. */
+/** The service on the data folder, if it can be asked. */
 export type ServiceView =
   | { is: 'absent' }
-  /** The service is there, but does not answer. */
+  /** The service exists, but does not answer. */
   | { is: 'closed'; why: string }
   | { is: 'answering'; get<Answer>(path: string): Promise<Answer> }
 
@@ -20,28 +20,28 @@ export type Who = { name: string; uid: number; gids: readonly number[] }
 export type Patient = {
   files: HostFiles
   data_dir: string
-  /** The configuration; undefined where it is not right. */
+  /** The configuration; undefined if it has mistakes. */
   config: Config | undefined
   config_path?: string | undefined
   service: ServiceView
   as: Who
-  /** This computer itself: its programs may be asked, and its ports be opened. */
+  /** Whether it is this computer, so that programs may be run and ports opened. */
   is_this: boolean
-  /** Instruments may be asked who they are. */
+  /** Whether instruments may be identified. */
   may_ask: boolean
-  /** How benchd came onto it. */
+  /** The installation of benchd. */
   installation: Installation
-  /** Folders of packages. */
+  /** The folders of packages. */
   modules: readonly string[]
   room(folder: string): Promise<Room>
-  /** How long a block takes until it is on the disk, in milliseconds. */
+  /** Measures the milliseconds of a synced write. */
   sync(folder: string): Promise<number>
   pins(): Promise<Probe[]>
 }
 
 export type Driven = Extract<DeviceConfig, { kind: 'driven' }>
 
-/** Devices of the configuration that have a driver, and are no simulation. */
+/** Lists the configured devices with a driver that are not simulated. */
 export function realDevices({ config }: Pick<Patient, 'config'>): Driven[] {
   return (config?.devices ?? []).filter((device): device is Driven => device.kind === 'driven' && device.transport.kind !== 'simulated')
 }
@@ -50,7 +50,7 @@ export function onSerialPort(patient: Pick<Patient, 'config'>): (Driven & { path
   return realDevices(patient).flatMap((device) => (device.transport.kind === 'serial' ? [{ ...device, path: device.transport.path }] : []))
 }
 
-/** The one that the service runs as: the package's own user on the package's own folder, else whose the folder is. */
+/** Returns the user of the service: the package's own user on the package's folder, else the owner of the folder. */
 export async function serviceUser(files: HostFiles, data_dir: string): Promise<Who> {
   const people = await linesOf(files, 'passwd')
   const own = people.find(([name]) => name === 'benchd')
@@ -64,19 +64,19 @@ async function whoIs(files: HostFiles, [name = '', , uid, gid]: readonly string[
   return { name, uid: Number(uid), gids: [Number(gid), ...groups.map(([, , id]) => Number(id))] }
 }
 
-/** Whether we can try what he may: root can, though it may more. */
+/** Whether this process has that user's rights; root has more. */
 export function isTriedAs({ uid }: Who): boolean {
   return [0, uid].includes(process.geteuid?.() ?? 0)
 }
 
-/** Judges by the rights of the file alone; access control lists are not seen. */
+/** Whether the user may use a file by its mode; access control lists are ignored. */
 export function mayUse({ uid, gid, mode }: FileStatus, who: Who): boolean {
   if (who.uid === 0) return true
   const mine = who.uid === uid ? mode >> 6 : who.gids.includes(gid) ? mode >> 3 : mode
   return (mine & 0o6) === 0o6
 }
 
-/** `root:dialout 0660`. */
+/** Formats the rights of a file as `root:dialout 0660`. */
 export async function rightsInWords(files: HostFiles, { uid, gid, mode }: FileStatus): Promise<string> {
   return `${await nameOf(files, 'passwd', uid)}:${await groupName(files, gid)} 0${mode.toString(8)}`
 }

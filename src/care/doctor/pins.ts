@@ -1,4 +1,4 @@
-// GPIO and I2C: what gives the pins here, and whether the buses that the configuration names are there.
+// GPIO and I2C: the back end for pins, and the existence of the configured buses.
 
 import { isOnPins } from '../../../drivers/driver.ts'
 import type { BoardPlan, PinPlan } from '../../../drivers/transports/wiring.ts'

@@ -1,4 +1,4 @@
-// The serial ports that the configuration names: whether each is there, by a name that lasts, free, and open to the service.
+// The configured serial ports: whether each exists, has a lasting name, is free, and may be opened by the service.
 
 import { isNumbered, namedPorts, whyNotOpen } from '../../../drivers/transports/port_path.ts'
 import { isTwin, type SerialPort, serialPorts } from '../../../drivers/transports/ports.ts'
@@ -18,7 +18,7 @@ export async function ports(patient: Patient): Promise<Finding[]> {
   return [...(wired.length ? found.flat() : [none]), ...alike(there, files.root)]
 }
 
-/** Finds the first fault of a port; besides, whether its name is one that lasts. */
+/** Finds the first fault of a port, and a name that does not last. */
 async function port(patient: Patient, device_id: string, path: string, there: readonly SerialPort[]): Promise<Finding[]> {
   const { files, as } = patient
   const status = await files.status(path)
@@ -52,7 +52,7 @@ async function port(patient: Patient, device_id: string, path: string, there: re
   return [await opening(patient, device_id, path), ...names]
 }
 
-/** Like any start of the service it raises the lines that say that a host is there, and sends no byte. */
+/** Opens the port, which raises the modem lines as a start of the service does, and sends no byte. */
 async function opening({ files }: Patient, device_id: string, path: string): Promise<Finding> {
   try {
     await tryToOpen(files.at(path))
@@ -63,7 +63,7 @@ async function opening({ files }: Patient, device_id: string, path: string): Pro
   }
 }
 
-/** A port that the running service has is not opened: it knows how it is. */
+/** Reports a port that the running service has open by the service's state, without opening it. */
 async function heldByService({ service, files }: Patient, device_id: string, path: string): Promise<Finding | undefined> {
   if (service.is !== 'answering') return undefined
   const { ports: known } = await service.get<{ ports: { path: string; device_id: string | null }[] }>('/api/system/ports')
@@ -76,7 +76,7 @@ async function heldByService({ service, files }: Patient, device_id: string, pat
   return warn(words, 'see that the instrument is switched on, and what the log says of it: journalctl -u benchd -e')
 }
 
-/** Ports that are no adapters, pseudo-terminals as an example, are not in its list. */
+/** Asks the service about a port. Its list has only adapters, and no pseudo-terminals. */
 async function isOf(service: Extract<Patient['service'], { is: 'answering' }>, device_id: string): Promise<string | null> {
   return service.get(`/api/devices/${device_id}`).then(
     () => device_id,
@@ -91,7 +91,7 @@ async function naming({ files }: Patient, device_id: string, path: string): Prom
   return [warn(`${device_id}: ${path} can be another instrument after a restart`, `benchd devices set ${device_id} --port ${name}`)]
 }
 
-/** Programs that have the port open, as far as we may see. A pseudo-terminal is always held by whoever stands at its far end. */
+/** Lists the visible programs that have the port open. A pseudo-terminal is always open in the program at its other end. */
 export async function whoHolds({ files }: Patient, path: string): Promise<{ pid: string; name: string }[]> {
   const real = await files.behind(path)
   if (real.startsWith('/dev/pts/')) return []
@@ -112,7 +112,7 @@ function inWords(there: readonly SerialPort[], root: string): string {
   return names.length ? `there are ${names.join(', ')}` : 'no serial port is there at all'
 }
 
-/** Adapters that say the same of themselves share one name in by-id, and it leads to the one that was plugged in last. */
+/** Finds adapters with the same identity, which share one name in by-id; it leads to the one that was plugged in last. */
 function alike(there: readonly SerialPort[], root: string): Finding[] {
   const twins = there.filter(
     (one) => one.vendor_id !== null && one.by_id === null && there.some((other) => other.by_id !== null && isTwin(one, other)),

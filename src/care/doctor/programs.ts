@@ -1,4 +1,4 @@
-// The output of programs of the system; undefined where there is no such program, or it prints nothing.
+// Runs programs of the system; undefined if a program is missing or prints nothing.
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const patience_ms = 5000
 
-/** The properties that `systemctl show` and `timedatectl show` print, a line each. */
+/** Reads the properties that `systemctl show` or `timedatectl show` prints. */
 export async function properties(program: string, args: readonly string[]): Promise<Record<string, string> | undefined> {
   const said = await run(program, [...args], { timeout: patience_ms }).then(
     ({ stdout }) => stdout,

@@ -1,4 +1,4 @@
-// The service: what systemd says of it, whether it answers, how it says it is; and its configuration.
+// The service: its state in systemd, its answer, its health, and its configuration.
 
 import { type Config, readConfig } from '../../config.ts'
 import { LabError, messageOf } from '../../errors.ts'
@@ -21,7 +21,7 @@ const fixes: Record<string, string> = {
   safe_mode: 'look at the bench and the log, then acknowledge its incident: benchd incidents list',
 }
 
-/** The unit's service is on that folder; one on another is somebody's own. */
+/** Whether the folder is that of the unit's service. */
 export async function isUnitsFolder({ files, data_dir }: Pick<Patient, 'files' | 'data_dir'>): Promise<boolean> {
   return data_dir === files.at('/var/lib/benchd') && (await files.has('/run/systemd/system'))
 }
@@ -56,7 +56,7 @@ function span(seconds: number): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`
 }
 
-/** Reads the configuration, and finds what is wrong with it. A service that runs without one, as the demo does, is well. */
+/** Reads the configuration and finds its mistakes. A service without one, such as the demo, is fine. */
 export async function configuration(
   path: string | undefined,
   seen: ServiceView,
@@ -87,7 +87,7 @@ function isSimulated(device: Config['devices'][number]): boolean {
 
 type Changes = { config_file: string | null; at_once: string[]; needs_restart: string[] }
 
-/** Whether the service that runs has what is in the file: that it reads at its start, and at a reload. */
+/** Compares the file with the configuration of the running service, which it read at its start or last reload. */
 export async function isTakenUp({ service: seen, config, config_path }: Patient): Promise<Finding[]> {
   if (seen.is !== 'answering' || !config || config_path === undefined) return []
   const { warn, skip } = finder('config')

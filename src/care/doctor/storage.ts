@@ -1,4 +1,4 @@
-// The data folder: whose it is, how much room it has, how fast it takes what is written, and whether its files are whole.
+// The data folder: its owner, its room, its speed, and the integrity of its files.
 
 import { join } from 'node:path'
 import { messageOf } from '../../errors.ts'
@@ -10,7 +10,7 @@ import { levelOf, roomInWords } from '../host.ts'
 import { type Finding, finder } from './finding.ts'
 import { isTriedAs, type Patient, rightsInWords, userName } from './patient.ts'
 
-/** Each teachpoint, and each fault before it is shown, waits for this twice or so. */
+/** The milliseconds of a synced write that count as slow. Each teachpoint and each fault waits for about two. */
 const slow_ms = 250
 
 export async function storage(patient: Patient): Promise<Finding[]> {
@@ -55,7 +55,7 @@ async function room({ data_dir, room: roomOn }: Patient): Promise<Finding> {
   return level === 'enough' ? ok(words) : (level === 'scarce' ? warn : fail)(words, fix)
 }
 
-/** Checks the JSON files at the top of the folder, and names those that were set aside. */
+/** Checks the JSON files in the folder, and names those that were set aside as damaged. */
 async function wholeness(data_dir: string, uid: number): Promise<Finding[]> {
   const { ok, warn, fail, skip } = finder('storage')
   const names = await namesIn(data_dir).catch(() => undefined)
@@ -91,12 +91,12 @@ function mending(name: string, names: readonly string[]): string {
   return `put a backup in its place: benchd restore FILE${name === 'keys.json' ? ' --with-keys' : ''}`
 }
 
-/** An error is what keeps it from being read, which is no damage. */
+/** Returns the damage of a file, or an error that prevents reading, which is no damage. */
 async function damage(path: string, uid: number): Promise<string | Error | undefined> {
-  // A reader of a pipe would wait for ever.
+  // Reading a pipe could block for ever.
   const found = await statusOf(path)
   if (found?.kind === 'device' || found?.kind === 'other') return new Error('it is a pipe, a socket or a device')
-  // The words for a damage have some of the content in them.
+  // The sentence about damage quotes some of the content.
   if (found && found.uid !== uid) return new Error('it belongs to another user, or is a link to what does')
   const bytes = await readBytes(path).catch((error: Error) => error)
   return bytes instanceof Error ? bytes : damageOf(bytes)
@@ -106,7 +106,7 @@ function isClosed(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM')
 }
 
-/** The newest segment of the event log: `benchd events verify` reads them all. */
+/** Checks the newest segment of the event log; `benchd events verify` reads all. */
 export async function eventLog({ data_dir, service }: Patient): Promise<Finding> {
   const { ok, warn, skip } = finder('events')
   const folder = join(data_dir, 'events')
@@ -118,7 +118,7 @@ export async function eventLog({ data_dir, service }: Patient): Promise<Finding>
   if (!found) return skip('you may not read the event log', 'sudo benchd doctor')
   const { files, events, damaged } = found
   if (damaged.some(({ problem }) => problem.includes('EACCES'))) return skip('you may not read the event log', 'sudo benchd doctor')
-  // The end of a file that a running service writes need not be whole yet; a torn end after a power cut is cut off at the next start.
+  // A running service may be writing the end of the file; the next start cuts a torn end off.
   const rotten = damaged.filter(({ torn }) => !torn)
   if (rotten.length) {
     const fix = 'nothing else is lost; see all of it: benchd events verify. A card that does this is worn out'

@@ -1,4 +1,4 @@
-// `benchd completion`: the script with which a shell finishes the words of benchd.
+// `benchd completion`: the completion script for a shell.
 
 import { readShipped } from '../../kit/shipped.ts'
 import { command } from '../command.ts'

@@ -1,27 +1,27 @@
-// Resolves what may stand at the end of a command line. The scripts of all shells ask it: `benchd completion --resolve WORD…`.
+// Finds the completions of a command line, for the scripts of all shells: `benchd completion --resolve WORD…`.
 
 import { ask, serviceOf } from '../client.ts'
 import { type Command, type Option, optionsOf } from '../command.ts'
 import { commandsOf, table } from '../commands.ts'
 import { shells } from './shells.ts'
 
-/** A word that fits, and what it means. */
+/** A possible word, with its meaning. */
 type Offer = { word: string; summary?: string }
 
-/** The words that fit; or `:files` or `:folders`, which the shell completes by itself. */
+/** The possible words; or `:files` or `:folders`, which the shell completes by itself. */
 type Offered = readonly Offer[] | ':files' | ':folders'
 
 const helpOption: Option = { type: 'boolean', help: 'Say more' }
 const timeout_s = '2'
 
-/** Returns the answer to a script, a line for each word: the word, and behind a tab what it means. */
+/** Returns the answer to a script: one line for each word, with its meaning after a tab. */
 export async function resolved(words: readonly string[]): Promise<string> {
   const offered = await offeredAt(words)
   if (typeof offered === 'string') return `${offered}\n`
   return offered.map(({ word, summary }) => `${word}${summary === undefined ? '' : `\t${summary}`}\n`).join('')
 }
 
-/** `words` are those behind `benchd`; the last one is being typed, and may be empty. */
+/** `words` follow `benchd`; the last one is being typed, and may be empty. */
 async function offeredAt(words: readonly string[]): Promise<Offered> {
   const [first = '', second = ''] = words
   if (words.length <= 1) return firstWords()
@@ -75,7 +75,7 @@ async function valuesOf({ one_of, value = '' }: Pick<Option, 'one_of' | 'value'>
   if (one_of) return one_of.map((word) => offer(word))
   if (/^FILE(\.deb)?$|^PORT$/.test(value)) return ':files'
   if (value === 'DIR') return ':folders'
-  // An ID is a device's in the commands of devices, but for the one that adds it.
+  // In the commands of devices, ID is a device, except in `devices add`.
   if (value === 'DEVICE' || (value === 'ID' && /^(devices|stop)\b/.test(name) && name !== 'devices add')) return deviceIds()
   return ((await known[value]?.()) ?? []).map((word) => offer(word))
 }
@@ -86,7 +86,7 @@ const known: Record<string, () => readonly string[] | Promise<readonly string[]>
   SHELL: () => shells,
 }
 
-/** Returns the ids of the devices, from whichever service answers soon. */
+/** Returns the ids of the devices, if a service answers in time. */
 async function deviceIds(): Promise<Offer[]> {
   const asked = ask<{ devices: { device_id: string; name: string }[] }>(serviceOf({ timeout: timeout_s }), 'GET', '/api/devices')
   const { devices } = await asked.catch(() => ({ devices: [] }))

@@ -1,4 +1,4 @@
-// `benchd devices …`: what is plugged in, and what it is to do.
+// `benchd devices …`: the devices of the bench and their operations.
 
 import { configured } from './configured.ts'
 import { devicesEnd } from './end.ts'

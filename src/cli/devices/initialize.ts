@@ -17,21 +17,21 @@ const allOptions = {
   ...yesOption,
 } as const
 
-type Options = OptionValues<typeof allOptions & typeof serviceOptions> & {
+type InitializeOptions = OptionValues<typeof allOptions & typeof serviceOptions> & {
   json?: boolean
   'stop-on-interrupt'?: boolean
   override?: boolean
 }
 
 /** Returns the command that initializes one device, with --all added to it. `headersOf` makes the headers of its options. */
-export function withAll(one: Command, headersOf: (options: Options) => Record<string, string>): Command {
+export function withAll(one: Command, headersOf: (options: InitializeOptions) => Record<string, string>): Command {
   return command({
     ...one,
     operands: ['[ID]'],
     options: { ...allOptions, ...one.options, ...serviceOptions },
     example: 'benchd devices init --all',
     async run(given) {
-      const options = given.options as Options
+      const options = given.options as InitializeOptions
       if ((given.operands[0] === undefined) !== (options.all === true))
         throw new CliError('usage', 'benchd devices init wants the id of a device, or --all')
       if (!options.all) return one.run(given)
@@ -58,9 +58,9 @@ function needsInitializing({ state }: DeviceInfo): boolean {
 }
 
 /**
- * Returns the exit code. The command ends at the first device that fails: a stop makes the device fail that is being initialized, so nothing moves after
- * the stop. The command also ends at a device whose state is no longer the listed one or that was stopped again, because somebody else is at work. A device that somebody else
- * keeps or uses has not moved, and is passed over.
+ * Initializes the devices one by one, and returns the exit code. It ends at the first failure: a stop makes the present device fail, so nothing moves after
+ * the stop. It also ends at a device whose state is no longer the listed one or that was stopped again, because somebody else is at work. A device that is
+ * leased or in use is skipped.
  */
 async function oneByOne(devices: readonly DeviceInfo[], initialize: (device: DeviceInfo) => Promise<number>): Promise<number> {
   let outcome = 0

@@ -1,4 +1,4 @@
-// Keeping a device for oneself for a while, and clearing a fault that somebody has looked at.
+// The commands that lease a device, and that clear a fault.
 
 import { hostname, userInfo } from 'node:os'
 import type { Lock } from '../../devices/records.ts'

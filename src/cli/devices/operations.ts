@@ -1,4 +1,4 @@
-// A command for each operation and each reading of the one table that says what devices can do.
+// Makes the commands for the operations and readings of the table in `devices/operations`.
 
 import * as v from 'valibot'
 import { isNullable, isOptional, isQuestion, operations, questions, readings } from '../../devices/operations.ts'
@@ -15,15 +15,15 @@ export const overrideOption = {
   override: { type: 'boolean', help: 'Override the reservation of another key, as an administrator' },
 } as const
 
-/** The word for null: `--temperature off`. */
+/** The word that stands for null, as in `--temperature off`. */
 export const off = 'off'
 
-/** The header for that. */
+/** Returns the header for `--override`. */
 export function overriding({ override }: { override?: boolean }): Record<string, string> {
   return override ? { 'X-Override': 'true' } : {}
 }
 
-/** `benchd stop` under the name of the other operations. */
+/** `benchd stop` under the name `devices stop`. */
 export const stopDevice: Command = {
   ...stop,
   name: 'devices stop',
@@ -87,7 +87,7 @@ function optionOf(schema: v.GenericSchema): Option {
   return { type: 'string', value: isNullable(inner) ? `N|${off}` : 'N', help: words.join('') }
 }
 
-/** Whether the device takes that much is for the service to say. */
+/** Parses a parameter; the service checks its limits. */
 function param(name: string, schema: v.GenericSchema, text: string | undefined): [string, number | null][] {
   if (text === undefined && isOptional(schema)) return []
   if (text === undefined) throw new CliError('usage', `--${dashed(name)} is missing: ${optionOf(schema).help}`)
@@ -103,7 +103,7 @@ function unitsOf(reading: string): Readonly<Record<string, string | undefined>> 
 }
 
 function worded([name, value]: [string, unknown], unit?: string): string {
-  // The coordinates of a pose: each member has words of its own.
+  // The coordinates of a pose: each member is printed by itself.
   if (typeof value === 'object' && value !== null)
     return Object.entries(value)
       .map((member) => worded(member))

@@ -1,4 +1,4 @@
-// An operation from its beginning to its end: what is shown meanwhile, and what Ctrl-C does.
+// Performs an operation: shows its progress, and handles Ctrl-C.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DeviceInfo } from '../../devices/records.ts'
@@ -10,7 +10,7 @@ import { isWatched, type OperationAnswer, say } from '../terminal.ts'
 type OperationRequest = {
   device_id: string
   operation: string
-  /** The route, where it is not that of the operation. */
+  /** The route, if it is not that of the operation. */
   route?: string
   body: object
   headers: Record<string, string>
@@ -22,7 +22,7 @@ type OperationRequest = {
 const again_ms = 500
 const clearLine = '\r\u001b[K'
 
-/** Returns the exit code. */
+/** Performs the operation. Returns the exit code. */
 export async function perform(service: Service, wanted: OperationRequest): Promise<number> {
   const { device_id, operation, route = operation, body, headers, asJson } = wanted
   const over = new AbortController()
@@ -59,7 +59,7 @@ async function showProgress(service: Service, { device_id, operation }: Operatio
   }
 }
 
-/** Says what Ctrl-C leaves behind, also with --quiet. */
+/** Stops or leaves the operation after Ctrl-C, and says which, also with --quiet. */
 async function leave(service: Service, { device_id, operation, stops }: OperationRequest): Promise<number> {
   const goesOn = `${operation} was not stopped: ${device_id} goes on with it; to stop it: benchd stop ${device_id}`
   const said = stops ? (await ask<OperationAnswer>(service, 'POST', `${pathOf(device_id)}/stop`)).message : goesOn

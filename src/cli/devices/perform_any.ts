@@ -1,4 +1,4 @@
-// `benchd devices perform ID OPERATION --parameter VALUE`: whatever a device says it can do, as its capabilities describe it.
+// `benchd devices perform ID OPERATION --parameter VALUE`: any operation that the capabilities of a device describe.
 
 import type { Capabilities } from '../../devices/records.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'
@@ -46,7 +46,7 @@ export const acceptDescription = tells({
 
 type Property = { type?: string | string[]; enum?: unknown[] }
 
-/** Whether the device takes these values is for the service to say. */
+/** Parses the parameters; the service checks their limits. */
 function paramsOf(schema: { properties?: Record<string, Property> } | Record<string, unknown>, given: Readonly<Record<string, string>>) {
   const properties = (schema.properties ?? {}) as Record<string, Property>
   return Object.fromEntries(

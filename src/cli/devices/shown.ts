@@ -1,4 +1,4 @@
-// Shows devices: the list, one of them, what it can do, and its last words on the wire.
+// Prints devices: the list, one device, its capabilities, and its wire log.
 
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, Reading } from '../../devices/records.ts'
 import type { Wire, WireFrame } from '../../devices/wire_log.ts'
@@ -65,13 +65,13 @@ type Told = { device_id: string; readings: Reading[] }
 
 export const shown = [devicesList, devicesShow, devicesCaps, devicesWire, devicesReadings]
 
-/** All, with what each is doing. */
+/** Fetches all devices with their present operations. */
 export async function devicesOf(service: Service): Promise<DeviceInfo[]> {
   const { devices } = await ask<{ devices: DeviceSummary[] }>(service, 'GET', '/api/devices')
   return Promise.all(devices.map(({ device_id }) => ask<DeviceInfo>(service, 'GET', pathOf(device_id))))
 }
 
-/** ID, TYPE, NAME, STATE; READINGS and FAULT where a device has any. A fault is a long sentence, so it stands last. */
+/** Makes the table ID, TYPE, NAME, STATE; with READINGS and FAULT if a device has any. A fault is a long sentence, so it is the last column. */
 export function deviceTable(id: string, devices: readonly DeviceInfo[], readings: Readonly<Record<string, Reading>> = {}): string {
   const columns: [string, (device: DeviceInfo) => string][] = [
     [id, ({ device_id }) => device_id],
@@ -97,7 +97,7 @@ const colors: Partial<Record<DeviceState, Parameters<typeof colored>[0]>> = {
   disconnected: 'red',
 }
 
-/** `37.0 °C (37), pressure 900 mbar`: each with its target where it has one. */
+/** Formats readings with their targets, such as `37.0 °C (37), pressure 900 mbar`. */
 function readingText({ temperature, target, others = {} }: Reading): string {
   const aim = (target: number | null) => (target === null ? '' : ` (${target})`)
   return [
@@ -106,7 +106,7 @@ function readingText({ temperature, target, others = {} }: Reading): string {
   ].join(', ')
 }
 
-/** With whether it may still be on or heats, what it does, who has it, and that it is not real. */
+/** Words the state, with heat, operation, lock and simulation. */
 function stateOf({ state, operation, lock, simulated, may_still_be_on, heating }: DeviceInfo): string {
   const color = colors[state]
   const more = [
@@ -171,7 +171,7 @@ function capabilities({ device_id, type, driver, model, source, operations, limi
 
 type Bound = { min?: number | undefined; max?: number | undefined; unit?: string | undefined; step?: number | undefined }
 
-/** The bounds in the parameters of operations that the program of a bridge describes, as `read wavelength`: these are enforced too. */
+/** Lists the limits in the operations that a bridge describes, such as `read wavelength`, which are enforced too. */
 function describedLimits(operations: Capabilities['operations'], limits: Capabilities['limits']): [string, Bound][] {
   return operations.flatMap(({ name, params }) =>
     Object.entries((params.properties ?? {}) as Record<string, Record<string, unknown>>).flatMap(([param, schema]): [string, Bound][] => {

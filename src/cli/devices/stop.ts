@@ -1,4 +1,4 @@
-// `benchd stop`: devices by their ids, or all.
+// `benchd stop`: stops devices by their ids, or all.
 
 import type { StopAllResult } from '../../devices/records.ts'
 import { messageOf } from '../../errors.ts'
@@ -18,7 +18,7 @@ export const stop = command({
   example: 'benchd stop --all',
   stops: true,
   async run({ options, operands }) {
-    // A variable of the shell that has no value: an address would be made of it that leads elsewhere.
+    // An empty shell variable must not become the address of another route.
     const ids = operands.filter((id) => id !== '')
     if (ids.length < operands.length) tell('benchd stop cannot use an empty ID, and passes over it')
     const isAll = options.all === true || ids.some((id) => id.toLowerCase() === 'all')
@@ -33,7 +33,7 @@ export const stop = command({
   },
 })
 
-/** A timeout that is no number does not keep a stop back. */
+/** Returns the service; an invalid timeout does not prevent a stop. */
 function serviceToStop(options: OptionValues<typeof serviceOptions>): Service {
   try {
     return serviceOf(options)
@@ -44,7 +44,7 @@ function serviceToStop(options: OptionValues<typeof serviceOptions>): Service {
   }
 }
 
-/** Stops all of them at once; a device that cannot be stopped keeps none of the others from it. */
+/** Stops all of them at once; a failure does not affect the others. */
 async function stopEach(service: Service, ids: readonly string[], asJson: boolean | undefined): Promise<number> {
   const stopping = ids.map((id) => ask<OperationAnswer>(service, 'POST', `${pathOf(id)}/stop`))
   const outcomes = await Promise.allSettled(stopping)

@@ -1,10 +1,10 @@
-// `--port` of a device, as it is written into the configuration.
+// Converts `--port` of a device to the transport in the configuration.
 
 import { CliError } from '../exit.ts'
 
 type Transport = { kind: string; path?: string; host?: string; port?: number }
 
-/** Throws a usage error for an address that is none. */
+/** Throws a usage error for an invalid address. */
 export function transportOf(port: string): Transport {
   if (port === 'simulated' || port === 'pins') return { kind: port }
   if (!port.startsWith('tcp:')) return { kind: 'serial', path: port }

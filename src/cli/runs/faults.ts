@@ -1,4 +1,4 @@
-// `benchd runs fault` and `runs mend`: recovery is rehearsed on the simulators of a DEVICE_SIM run, and nothing on the bench is touched.
+// `benchd runs fault` and `runs mend`: faults of the simulators of a DEVICE_SIM run, for rehearsing a recovery without the bench.
 
 import { tells } from '../asking.ts'
 import { faultTelling, faultTellingOptions } from '../faults.ts'

@@ -1,4 +1,4 @@
-// Prints the events of a run, line by line, until the run ends or stands.
+// Prints the events of a run until the run ends or needs a person.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StillHeating } from '../../events/contexts.ts'
@@ -13,29 +13,29 @@ import { print } from '../table.ts'
 import { note } from '../terminal.ts'
 
 const page = 1000
-/** Seconds without an event after which the run is asked what it waits for. */
+/** Seconds without an event after which the run is asked for its blockers. */
 const wait_s = 5
-/** Pause between two attempts to reach a service that is away, and the number of attempts: a restart takes less than a minute. */
+/** The pause between attempts to reach an absent service, and their number; a restart takes less than a minute. */
 const again_ms = 1000
 const mostAttempts = 60
 
 /**
- * Returns the exit code: 0 if the execution is COMPLETED. Throws `standing` when all its threads wait and one of them, or the run, was
- * paused, broke off or stalled: it does not go on by itself. A run that waits for a manual step or an event is followed further, and so is one
- * whose service restarts. Throws `unreachable` when the service stays away.
+ * Returns the exit code: 0 if the execution is COMPLETED. Throws `standing` if all its threads wait and one of them, or the run, was
+ * paused, failed or stalled, so that it cannot continue by itself. A run that waits for a manual step or an event is followed further, as is one
+ * whose service restarts. Throws `unreachable` if the service stays away.
  */
 export async function follow(service: Service, execution_id: string, asJson: boolean): Promise<number> {
   const noted = new Set<string>()
   let isHeld = false
   let standing: CliError | undefined
   for (let since = 0; ; ) {
-    // The events until the run stood are printed before the reason is.
+    // Prints the remaining events before the reason.
     const wait = standing ? 0 : wait_s
     const query = new URLSearchParams({ execution_id, since: String(since), limit: String(page), wait: String(wait) })
     const read = () => ask<{ events: RuntimeEvent[]; next_since: number }>(service, 'GET', `/events?${query}`)
     const { events, next_since } = await overRestarts(read, execution_id, since > 0)
     for (const event of events) {
-      // The end stays the last line, for scripts.
+      // Scripts expect the end as the last line.
       if (!asJson) for (const sentence of stillHeating(heatingIn(event))) print(sentence)
       const text = asJson ? JSON.stringify(event) : line(event)
       if (text !== undefined) print(text)
@@ -55,13 +55,13 @@ function heatingIn({ entity_type, context }: RuntimeEvent): readonly StillHeatin
   return (context as { still_heating?: StillHeating[] }).still_heating ?? []
 }
 
-/** Asks again while the service is away, if it has answered before. */
+/** Repeats an attempt while the service is away, if it has answered before. */
 async function overRestarts<Answer>(attempt: () => Promise<Answer>, execution_id: string, hasAnswered: boolean): Promise<Answer> {
   for (let attempts = 1; ; attempts++) {
     try {
       return await attempt()
     } catch (error) {
-      // A service that stops or starts answers 503, which is `failed`.
+      // A service that stops or starts answers 503, which becomes `failed`.
       if (!hasAnswered || !(error instanceof CliError) || !['unreachable', 'failed'].includes(error.exit)) throw error
       const later = `benchd runs follow ${short(execution_id)}`
       if (attempts === mostAttempts) throw new CliError(error.exit, `${error.message}; once it answers: ${later}`, { cause: error })
@@ -71,12 +71,12 @@ async function overRestarts<Answer>(attempt: () => Promise<Answer>, execution_id
   }
 }
 
-/** The blockers that a person must clear. The other kinds are part of the workflow, or follow from these. */
+/** The blockers that need a person. The other kinds belong to the workflow, or follow from these. */
 const breaks: ReadonlySet<Blocker['kind']> = new Set(['safe_mode', 'error', 'stall', 'orphaned', 'paused'])
 
 type Look = { isHeld: boolean; standing?: CliError | undefined }
 
-/** Prints each blocker of the run once. Returns whether a part of the run is held, and the error that says so when all its threads wait. */
+/** Prints each blocker of the run once. Returns whether a part of the run is held, and the error if all its threads wait. */
 async function look(service: Service, execution_id: string, noted: Set<string>): Promise<Look> {
   const path = `/api/executions/${execution_id}`
   const { blockers } = await ask<{ blockers: Blocker[] }>(service, 'GET', `${path}/blockers`)
@@ -85,7 +85,7 @@ async function look(service: Service, execution_id: string, noted: Set<string>):
   const why = `benchd runs why ${short(execution_id)}`
   const [first] = held
   if (first && threads.length > 0 && threads.every(({ waits_for }) => waits_for !== null)) {
-    // A run that is paused with its threads is explained by the threads.
+    // The threads explain a run that is paused with them.
     const cause = held.find(({ kind, thread_name }) => kind === first.kind && thread_name !== null) ?? first
     const after = `benchd runs follow ${short(execution_id)}`
     const words = `the run stands: ${worded(cause)}; what to do: ${why}; to follow it afterwards: ${after}`
@@ -105,7 +105,7 @@ function worded({ thread_name, message }: Blocker): string {
 
 type Shown = Readonly<Record<string, string | null | undefined>>
 
-/** Undefined for what is left out: methods, submissions, the workflow. */
+/** Returns the line of an event; undefined for events that are not printed: methods, submissions, the workflow. */
 function line({ timestamp, entity_type, status, context }: RuntimeEvent): string | undefined {
   const its = context as Shown
   const words = {
@@ -119,7 +119,7 @@ function line({ timestamp, entity_type, status, context }: RuntimeEvent): string
   return words && [localTime(timestamp, 'milliseconds').slice(11), ...words().filter(Boolean)].join('  ')
 }
 
-/** With commands in place of routes. */
+/** Rewords a sentence with commands instead of routes. */
 function typed(sentence: string | null | undefined): string | null | undefined {
   return sentence && atShell(sentence)
 }

@@ -1,4 +1,4 @@
-// A dry run as people read it at a shell: a row for each thread, time from left to right, and what each sign stands for.
+// Draws a dry run: a row for each thread, time from left to right, and a legend.
 
 import type { Bar, DryRun } from '../../workflow/dry_run.ts'
 import { clock, ownColors } from '../table.ts'
@@ -9,7 +9,7 @@ const narrowest = 80
 const widest = 120
 const longestName = 24
 
-/** Signs of what a device does; what there are more of than signs share the last. */
+/** The signs of devices; further devices share the last one. */
 const signs = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789#']
 const move = '>'
 const wait = '·'
@@ -17,7 +17,7 @@ const wait = '·'
 const noDevice = 'steps without a device'
 const colors = [36, 33, 35, 32, 34, 31]
 
-/** Lines of 80 to 120 columns; with escape sequences only if `color`. Steps without a device that take no time, such as events, are left out. */
+/** Draws lines of 80 to 120 columns, with escape sequences only if `color`. Steps without a device and duration, such as events, are left out. */
 export function gantt(run: Pick<DryRun, 'gantt' | 'makespan_s'>, { columns, color }: Look): string {
   const width = Math.min(widest, Math.max(narrowest, columns))
   const threads = [...new Set(run.gantt.map(({ thread_name }) => thread_name))]
@@ -40,7 +40,7 @@ export function gantt(run: Pick<DryRun, 'gantt' | 'makespan_s'>, { columns, colo
 
 type Axis = { cells: number; end: number }
 
-/** Keyed by device, in the order they come into use. */
+/** Assigns signs to devices in the order of use. */
 function keysOf(bars: readonly Bar[]): Map<string, string> {
   const keys = new Map<string, string>()
   for (const { kind, device } of bars) {
@@ -50,7 +50,7 @@ function keysOf(bars: readonly Bar[]): Map<string, string> {
   return keys
 }
 
-/** Each cell shows what took most of its time. Anything shorter than a cell gets at least one. */
+/** Draws a row. Each cell shows the bar with the largest share of its time. A bar shorter than a cell still gets one. */
 function rowOf(bars: readonly Bar[], { cells, end }: Axis, keys: ReadonlyMap<string, string>): string[] {
   const at = (seconds: number) => (seconds / end) * cells
   const most = new Array<number>(cells).fill(0)
@@ -62,7 +62,7 @@ function rowOf(bars: readonly Bar[], { cells, end }: Axis, keys: ReadonlyMap<str
     const [from, to] = [at(from_s), at(to_s)]
     for (let cell = Math.floor(from); cell < Math.min(cells, Math.max(Math.ceil(to), Math.floor(from) + 1)); cell++) {
       const share = Math.min(to, cell + 1) - Math.max(from, cell)
-      // A move is drawn only where nothing else is.
+      // A move has the lowest priority.
       const weight = kind === 'move' ? share / 1000 : share
       if (row[cell] !== wait && row[cell] !== ' ' && weight <= most[cell]!) continue
       most[cell] = weight
@@ -72,7 +72,7 @@ function rowOf(bars: readonly Bar[], { cells, end }: Axis, keys: ReadonlyMap<str
   return row
 }
 
-/** A mark at each round number, as many as can be read. */
+/** Draws marks at round numbers, as many as fit. */
 function scale({ cells, end }: Axis): string {
   const step = steps.find((step) => (step / end) * cells >= 12) ?? Math.ceil(end / 4)
   let line = ''

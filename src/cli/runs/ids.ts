@@ -1,4 +1,4 @@
-// Finds runs, threads, labware, incidents and steps by what people type: the beginning of an id, a name, or a place.
+// Finds runs, threads, labware, incidents and steps by the beginning of an id, a name, or a place.
 
 import { barcodeText } from '../../kit/name.ts'
 import type { ExecutionSummary, ShownThread } from '../../workflow/snapshot.ts'
@@ -7,14 +7,14 @@ import { short } from '../at_shell.ts'
 import { ask, type Service } from '../client.ts'
 import { CliError } from '../exit.ts'
 
-/** Something that can be named: by its id, or by one of `names`, which need not be its own alone. */
+/** An object that is named by its id or by one of `names`, which may be ambiguous. */
 type Candidate = { id: string; names: readonly (string | null | undefined)[] }
 
 export async function pathOf(service: Service, word: string): Promise<string> {
   return `/api/executions/${await runIdOf(service, word)}`
 }
 
-/** Returns the path of the run as `pathOf` does, for a command that only shows the run. */
+/** Returns the path of the run for a command that only shows it. */
 export async function shownPathOf(service: Service, word: string): Promise<string> {
   return `/api/executions/${await shownRunIdOf(service, word)}`
 }
@@ -24,12 +24,12 @@ export async function endedPathOf(service: Service, word: string): Promise<strin
   return `/api/executions/${await runNamed(service, word, (runs) => runs.filter((run) => !isOpen(run)))}`
 }
 
-/** Id of the run whose id begins so, or of the one open run of that workflow. */
+/** Finds the run whose id begins with the word, or the only open run of that workflow. */
 function runIdOf(service: Service, word: string): Promise<string> {
   return runNamed(service, word, (runs) => runs.filter(isOpen))
 }
 
-/** Returns the id of a run for a command that only shows it: where no run of that workflow is open, its newest run. */
+/** Finds a run for a command that only shows it: without an open run of that workflow, its newest run. */
 export function shownRunIdOf(service: Service, word: string): Promise<string> {
   return runNamed(service, word, (runs) => {
     const open = runs.filter(isOpen)
@@ -39,7 +39,7 @@ export function shownRunIdOf(service: Service, word: string): Promise<string> {
 
 const isOpen = ({ status }: ExecutionSummary) => status === 'IN_PROGRESS'
 
-/** `meant` chooses from the runs of one workflow, the newest first, those that its name stands for. */
+/** `meant` selects from the runs of a workflow, the newest first, those that its name means. */
 async function runNamed(service: Service, word: string, meant: (runs: ExecutionSummary[]) => ExecutionSummary[]): Promise<string> {
   const runs = isWhole(word) ? [] : await listed(service, '?limit=10000')
   const ofWorkflow = runs.filter(({ workflow_name }) => workflow_name === word)
@@ -50,7 +50,7 @@ async function runNamed(service: Service, word: string, meant: (runs: ExecutionS
   return theOne('run', word, candidates, 'benchd runs list')
 }
 
-/** Path of a thread of an open run: only those take requests. By id, by name, or by the place where its labware stands. */
+/** Returns the path of a thread of an open run, by id, name, or the place of its labware. */
 export async function threadPathOf(service: Service, word: string): Promise<string> {
   const candidates: Candidate[] = []
   for (const { execution_id } of isWhole(word) ? [] : await listed(service, '?status=IN_PROGRESS&limit=10000')) {
@@ -68,20 +68,20 @@ export async function incidentPathOf(service: Service, word: string): Promise<st
   return `/api/incidents/${theOne('incident', word, candidates, 'benchd incidents list')}`
 }
 
-/** Path of labware: by id, name, barcode, or the place where it is. */
+/** Returns the path of labware, by id, name, barcode, or its place. */
 export async function labwarePathOf(service: Service, word: string): Promise<string> {
   const { labware } = isWhole(word) ? { labware: [] } : await ask<{ labware: Whereabouts[] }>(service, 'GET', '/api/labware')
   const candidates = labware.map(({ labware_id, name, barcode, position }) => ({ id: labware_id, names: [name, barcode, position] }))
   return `/api/labware/${theOne('labware', word, candidates, 'benchd labware list')}`
 }
 
-/** Path of a manual step: by id, or by the thread that waits for it. */
+/** Returns the path of a manual step, by id, or the thread that waits for it. */
 export async function stepPathOf(service: Service, word: string): Promise<string> {
   const { steps } = isWhole(word)
     ? { steps: [] }
     : await ask<{ steps: { step_id: string; thread_name?: string }[] }>(service, 'GET', '/api/operator/steps')
   const candidates = steps.map(({ step_id, thread_name }) => ({ id: step_id, names: [thread_name] }))
-  // The service says of a step that does not wait what became of it.
+  // For a step that no longer waits, the service says what became of it.
   const isKnown = candidates.some(({ id, names }) => id.startsWith(word) || names.includes(word))
   return `/api/operator/steps/${isKnown ? theOne('step', word, candidates, 'benchd runs steps') : encodeURIComponent(word)}`
 }
@@ -96,7 +96,7 @@ function isWhole(id: string): boolean {
 
 const mostCandidates = 5
 
-/** The whole id. A name goes before the beginning of an id. Throws unless exactly one candidate is meant. */
+/** Returns the whole id. A name has priority over the beginning of an id. Throws unless exactly one candidate matches. */
 function theOne(kind: string, word: string, candidates: readonly Candidate[], list: string): string {
   if (isWhole(word)) return word
   const named = candidates.filter(({ names }) => names.includes(word) || names.includes(barcodeText(word)))

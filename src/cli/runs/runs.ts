@@ -1,4 +1,4 @@
-// `benchd runs …`: workflows that are submitted, what they do, and the requests of an operator.
+// `benchd runs …`: submitting, showing and controlling runs.
 
 import { faults } from './faults.ts'
 import { shown } from './shown.ts'

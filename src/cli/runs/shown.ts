@@ -1,4 +1,4 @@
-// Shows runs: the list, one of them, and what it did when.
+// Prints runs: the list, one run, and its timeline.
 
 import type { GroupOutcome } from '../../workflow/records/records.ts'
 import type { ExecutionSnapshot, ExecutionSummary } from '../../workflow/snapshot.ts'
@@ -52,7 +52,7 @@ export const shown = [runsList, runsShow, runsWhy, runsTimeline]
 
 type Going = Pick<ExecutionSummary, 'status' | 'phase' | 'paused' | 'open_count' | 'needs_person_count'>
 
-/** Says the state of a run as people do: what it is in, how much of it waits for a person, or what became of it. */
+/** Words the state of a run: its phase, the threads that wait for a person, or its outcome. */
 export function stateOf({ status, phase, paused, open_count, needs_person_count = 0 }: Going): string {
   if (status !== 'IN_PROGRESS') return status
   if (paused) return 'paused'
@@ -62,7 +62,7 @@ export function stateOf({ status, phase, paused, open_count, needs_person_count 
   return `${going}, ${needs_person_count} of ${open_count} need a person`
 }
 
-/** Lists where the labware of each thread is, and what the thread waits for. */
+/** Makes the rows of threads: the place of the labware, and what the thread waits for. */
 export function threadRows({ threads, moves }: Pick<ExecutionSnapshot, 'threads' | 'moves'>): string[][] {
   return threads.map(({ thread_id, thread_name, status, position, held_by, last_error, waiting }) => {
     const move = moves.find((move) => move.thread_id === thread_id)
@@ -99,7 +99,7 @@ function groupRow({ group_id, outcome, open, ended }: GroupOutcome): string[] {
   return [group_id, outcome, counts.map(([status, count]) => `${count} ${status}`).join(', ')]
 }
 
-/** Says where labware is, in a few words; both places while its move was cut off: `pad_1 or in arm-1`. */
+/** Words the place of labware; both places if its move was cut off: `pad_1 or in arm-1`. */
 export function whereOf({ position, held_by }: { position: string | null; held_by: string | null }): string {
   return [position, held_by && `in ${held_by}`].filter(Boolean).join(' or ')
 }

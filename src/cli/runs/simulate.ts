@@ -1,6 +1,7 @@
-// `benchd runs simulate`: what would become of a submission, drawn as a chart.
+// `benchd runs simulate`: a dry run of a submission, drawn as a chart.
 
 import type { DryRun } from '../../workflow/dry_run.ts'
+import { atShell } from '../at_shell.ts'
 import { ask, patiently, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { clock, print, table } from '../table.ts'
@@ -38,7 +39,11 @@ function described(run: DryRun): string {
     [waits_for ?? '', ...because].join('; '),
   ])
   return [
-    [head, ...(run.conflict ? [`conflict: ${run.conflict}`] : []), ...(run.refusal ? [`not ready: ${run.refusal}`] : [])].join('\n'),
+    [
+      head,
+      ...(run.conflict ? [`conflict: ${atShell(run.conflict)}`] : []),
+      ...(run.refusal ? [`not ready: ${atShell(run.refusal)}`] : []),
+    ].join('\n'),
     chart,
     ...(use.length > 0 ? [table(['BUSY', 'FOR', 'SHARE'], use)] : []),
     ...(waits.length > 0 ? [table(['THREAD', 'STATUS', 'WAITS FOR'], waits)] : []),

@@ -1,4 +1,4 @@
-// The options that `runs submit` and `runs simulate` share, and the submission made of them.
+// The common options of `runs submit` and `runs simulate`, and the submission from them.
 
 import { variableValue } from '../../clients/ts/variable_value.ts'
 import { ask, type Service } from '../client.ts'
@@ -14,7 +14,7 @@ export const submissionOptions = {
 
 type Variables = Record<string, { default?: unknown; type?: 'string' | 'number' | 'boolean' }>
 
-/** The part of the body that they say. The service tells the types of the variables. */
+/** Makes the submission. Asks the service for the types of the variables. */
 export async function submissionOf(
   service: Service,
   workflow: string,

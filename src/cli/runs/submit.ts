@@ -1,4 +1,4 @@
-// `benchd runs submit` and `runs follow`: a workflow is run, and followed until it ends or stands.
+// `benchd runs submit` and `runs follow`: starts a run, and follows it until it ends or needs a person.
 
 import type { LabwareInTheWay } from '../../workflow/runs/in_the_way.ts'
 import { atShell } from '../at_shell.ts'

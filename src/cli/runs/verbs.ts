@@ -1,4 +1,4 @@
-// The requests of an operator to a run, a thread, or a device call that takes too long: a row for each.
+// The commands that control a run, a thread, or a late device call: a row for each.
 
 import { shows, tells } from '../asking.ts'
 import { short } from '../at_shell.ts'

@@ -1,4 +1,4 @@
-// `benchd runs why`: what is in the way of a run, what to type about it, and what each thread waits for.
+// `benchd runs why`: the blockers of a run, the commands that help, and what each thread waits for.
 
 import type { DeviceInfo } from '../../devices/records.ts'
 import type { Blocker, Reason } from '../../workflow/runs/explanation.ts'
@@ -35,7 +35,7 @@ export const runsWhy = command({
   },
 })
 
-/** A run that has ended waits for nothing, but its labware may be in a gripper, perhaps, and its devices may still heat. */
+/** Words an ended run, with labware that may be in a gripper and devices that still heat. */
 async function endedIn(service: Service, execution_id: string): Promise<string> {
   const { labware } = await ask<{ labware: Whereabouts[] }>(service, 'GET', '/api/labware')
   const unsure = labware.filter(({ left_by, held_by }) => left_by === execution_id && held_by !== null)
@@ -43,7 +43,7 @@ async function endedIn(service: Service, execution_id: string): Promise<string> 
   return ['it has ended: nothing waits', ...sentences, ...(await heatingNow(service, execution_id))].join('\n')
 }
 
-/** Says which of the devices that a run left on still heat now. */
+/** Returns sentences about the devices that a run left on and that still heat now. */
 async function heatingNow(service: Service, execution_id: string): Promise<string[]> {
   const { still_heating = [] } = await ask<Pick<ExecutionSnapshot, 'still_heating'>>(service, 'GET', `/api/executions/${execution_id}`)
   const devices = await Promise.all(still_heating.map(({ device_id }) => ask<DeviceInfo>(service, 'GET', pathOf(device_id))))
@@ -76,7 +76,7 @@ function inTheWayOf(blocker: Blocker, { run, decisions, retry_on }: Decidable): 
   ].join('\n')
 }
 
-/** Words a wait. A wait that is listed among the blockers is not worded again. */
+/** Words a wait, unless it is listed among the blockers. */
 function waitOf({ thread_id, thread_name, status, waits_for, since_s, because }: Reason, blockers: readonly Blocker[]): string {
   const isListed = blockers.some((blocker) => blocker.thread_id === thread_id && blocker.message === waits_for)
   const time = since_s < 60 ? `${Math.round(since_s)} s` : clock(since_s)
@@ -89,14 +89,14 @@ function waitOf({ thread_id, thread_name, status, waits_for, since_s, because }:
   return [`${thread_name} (${status}) ${what}`, ...because.map((sentence) => `  ${sentence}`)].join('\n')
 }
 
-/** Takes the decisions out of a sentence: they are listed with what they mean. */
+/** Removes the decisions from a sentence, because they are listed separately with their meanings. */
 function withoutDecisions(text: string): string {
   return text.replace(/; possible decisions: [A-Z_, ]+$/, '')
 }
 
 type About = { run: string; thread: string; device_id: string | null; hasThread: boolean }
 
-/** The command to type, where the remedy does not say it. */
+/** The command to type, if the remedy does not name it. */
 const commands: Partial<Record<Blocker['kind'], (about: About) => string>> = {
   device_fault: ({ device_id }) => `benchd devices init ${device_id}`,
   stall: ({ run }) => `benchd runs resume ${run}`,

@@ -8,11 +8,11 @@ import { coordColumns } from './columns.ts'
 type TeachpointChange = {
   name: string
   what: 'new' | 'changed' | 'same' | 'missing'
-  /** Keyed by member; `coords.x`. */
+  /** Keyed by member, such as `coords.x`. */
   members: Record<string, { from: unknown; to: unknown }>
 }
 
-/** Keyed by name; `missing` is what the wanted ones do not have. */
+/** Lists the changes by name; a `missing` point is not among the wanted ones. */
 export function changesFrom(there: readonly Teachpoint[], wanted: readonly Teachpoint[]): TeachpointChange[] {
   const names = [...new Set([...there, ...wanted].map(({ name }) => name))].sort()
   const called = (points: readonly Teachpoint[], name: string) => points.find((point) => point.name === name)
@@ -33,7 +33,7 @@ function flat({ coords, ...rest }: Teachpoint): Record<string, unknown> {
 
 const signs = { new: ['+', 'green'], changed: ['~', 'yellow'], missing: ['-', 'red'], same: ['=', 'dim'] } as const
 
-/** A line for each but those that are the same. */
+/** Returns a line for each change. */
 export function worded(changes: readonly TeachpointChange[]): string[] {
   return changes
     .filter(({ what }) => what !== 'same')

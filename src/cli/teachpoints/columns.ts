@@ -1,4 +1,4 @@
-// Teachpoints as a table of comma-separated values: a line for each, millimetres and degrees named in the header.
+// Teachpoints as CSV: a line for each, with millimetres and degrees named in the header.
 
 import { didYouMeanAmong } from '../../kit/did_you_mean.ts'
 import { withEscapes } from '../../kit/invisible.ts'
@@ -23,7 +23,7 @@ export const coordColumns: Record<string, Record<string, string>> = { cartesian,
 
 const place = ['device_id', 'name', 'coord_type']
 const advice = ['orientation', 'access', 'gateway']
-/** Columns that name no unit, as other programs write them: `x` for `x_mm`. */
+/** Columns without a unit, as other programs write them: `x` for `x_mm`. */
 const unitless: Record<string, string> = { ...cartesian, ...joint }
 const columns = [...place, ...Object.values(cartesian), ...Object.values(joint), ...advice]
 
@@ -31,18 +31,18 @@ export function csvOf(points: readonly Teachpoint[]): string {
   return csvLine(columns) + points.map((point) => csvLine(columns.map((column) => cellOf(point, column)))).join('')
 }
 
-/** A point that nobody has held against the schema yet, and how a member of it is found in the file. */
+/** A point that is not checked yet, with a function that names the place of a member in the file. */
 export type Written = { point: Record<string, unknown>; place(path: readonly string[]): string }
 
 /**
- * The points of a text. Throws a usage error that names line and column. `device_id` is whose they are where no column says so, and `units` are
- * those of the columns that name none. Without a column `coord_type` it is the type whose columns are there.
+ * Parses the points of a text. Throws a usage error that names line and column. `device_id` is the default without such a column, and `units` are
+ * those of columns without a unit. Without a column `coord_type`, the columns determine the type.
  */
 export function pointsOfCsv(text: string, what: string, { device_id, units }: { device_id: string; units: Units }): Written[] {
   const [first, ...all] = parseCsv(text, what)
   const factors = new Map<string, number>()
   const head = first && { ...first, cells: first.cells.map((column) => named(column, factors, units)) }
-  // Excel keeps rows that were emptied.
+  // Excel keeps emptied rows.
   const rows = all.filter(({ cells }) => cells.some((cell) => cell.trim() !== ''))
   if (!head) throw new CliError('usage', `${what}: line 1: there is no header`)
   for (const [i, column] of head.cells.entries()) {
@@ -67,7 +67,7 @@ function cellOf(point: Teachpoint, column: string): string {
   }
   const value = (point as Record<string, unknown>)[column]
   if (value === undefined) return ''
-  // A pattern of coming and going is JSON, and so is a name that looks like some, or has characters that are escaped in the file.
+  // An access pattern is JSON, as is a name that looks like JSON or has characters that are escaped in the file.
   const isPlain = typeof value === 'string' && !/^[{"]/.test(value) && withEscapes(value) === value
   return isPlain ? value : JSON.stringify(value)
 }
@@ -80,14 +80,14 @@ function isNumeric(column = ''): boolean {
   return Object.values(coordColumns).some((its) => Object.values(its).includes(column))
 }
 
-/** The name of a column with its unit; of one that names none, its factor is noted. */
+/** Returns the name of a column with its unit, and notes the factor of a column without one. */
 function named(column: string, factors: Map<string, number>, { mm, deg }: Units): string {
   const its = Object.hasOwn(unitless, column) ? unitless[column]! : undefined
   if (its !== undefined) factors.set(its, isLength(column) ? mm : deg)
   return its ?? column
 }
 
-/** The type of coordinates of a table without a column for it, where all columns of one type are there and none of the other. */
+/** Returns the type of coordinates of a table without a column for it, if it has all columns of one type and none of the other. */
 function typeIn(head: readonly string[]): string | undefined {
   if (head.includes('coord_type')) return undefined
   const has = (columns: readonly string[]) => columns.filter((column) => head.includes(column)).length
@@ -96,7 +96,7 @@ function typeIn(head: readonly string[]): string | undefined {
   return has(needed) === 4 && has(Object.values(cartesian)) === 0 ? 'joint' : undefined
 }
 
-/** `has_commas`: its numbers have a decimal comma. `coord_type` is that of all points where no column says it. */
+/** `has_commas`: its numbers have a decimal comma. `coord_type` is the default without such a column. */
 type Of = {
   what: string
   device_id: string
@@ -130,7 +130,7 @@ function pointOf({ line, cells }: CsvRow, head: readonly string[], { what, devic
   return { point, place: ([first = 'name', second = '']) => at(first === 'coords' ? (its[second] ?? first) : first) }
 }
 
-/** A cell that belongs to the other type of coordinates was filled in by mistake. */
+/** Refuses a filled cell of the other type of coordinates. */
 function refuseStrangers(given: ReadonlyMap<string, string>, coord_type: string, at: (column: string) => string): void {
   for (const [type, its] of Object.entries(coordColumns)) {
     const stranger = type === coord_type ? undefined : Object.values(its).find((column) => given.get(column))
@@ -138,7 +138,7 @@ function refuseStrangers(given: ReadonlyMap<string, string>, coord_type: string,
   }
 }
 
-/** Refuses a point in a table with decimal commas: it may part thousands, or be a slip, and the arm must not have to guess. */
+/** Parses a number. Refuses a point in a table with decimal commas, which may separate thousands or be a mistake. */
 function number(cell: string, place: string, has_commas: boolean): number {
   if (has_commas && cell.includes('.'))
     throw new CliError(
@@ -150,7 +150,7 @@ function number(cell: string, place: string, has_commas: boolean): number {
   throw new CliError('usage', `${place}: ${JSON.stringify(cell)} is not a number; write 12.5, with a point`)
 }
 
-/** A name that begins with a quote is written as JSON. */
+/** Parses a name, which is JSON if it begins with a quote. */
 function nameOf(cell: string, place: string): unknown {
   return cell.startsWith('"') ? json(cell, place) : cell
 }

@@ -1,4 +1,4 @@
-// A file of teachpoints, as JSON, as comma-separated values or as XML: what export writes is what import takes.
+// Reads a file of teachpoints as JSON, CSV or XML, including the exported forms.
 
 import { buffer } from 'node:stream/consumers'
 import * as v from 'valibot'
@@ -18,7 +18,7 @@ export const formatOption = {
   format: { type: 'string', value: 'FORMAT', one_of: ['json', 'csv'], help: 'Format json or csv; default: by the ending of the file' },
 } as const
 
-/** The options of a file that is read. */
+/** The options of commands that read a file. */
 export const fileOptions = {
   format: { ...formatOption.format, one_of: ['json', 'csv', 'xml'], help: 'Format json, csv or xml; default: by the ending of the file' },
   ...unitsOption,
@@ -34,7 +34,7 @@ export function written(device_id: string, teachpoints: readonly Teachpoint[], f
 
 const readers = { json: pointsOfJson, csv: pointsOfCsv, xml: pointsOfXml }
 
-/** The points of a file, or of stdin for `-`; all of them good, and of this device. Throws a usage error that says where it is wrong. */
+/** Reads the points of a file, or of stdin for `-`, and checks that they are valid and of this device. Throws a usage error with the place of a mistake. */
 export async function pointsIn(file: string, options: OptionValues<typeof fileOptions>, device_id: string): Promise<Teachpoint[]> {
   const units = unitsOf(options.units)
   const text = file === '-' ? utf8Of(await buffer(process.stdin), 'stdin') : await readUtf8(file)
@@ -70,7 +70,7 @@ function pointsOfJson(text: string, file: string, { device_id, units }: { device
   }))
 }
 
-/** The point with its coordinates and the clearances of its access in millimetres and degrees. */
+/** Converts coordinates and clearances to millimetres and degrees. */
 function inOurUnits(point: Record<string, unknown>, { mm, deg }: Units): Record<string, unknown> {
   if (mm === 1 && deg === 1) return point
   const scaled = (value: unknown, factorOf: (member: string) => number) =>

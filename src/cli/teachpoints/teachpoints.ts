@@ -1,4 +1,4 @@
-// `benchd teachpoints …`: where things are.
+// `benchd teachpoints …`: the taught points of arms.
 
 import { text as textOf } from 'node:stream/consumers'
 import { writeText } from '../../kit/files.ts'
@@ -217,7 +217,7 @@ async function existing(service: Service, { device_id, name }: PointName): Promi
 
 const mostTimes = 10
 
-/** Stores a point only over the one that it was made from: when that was changed, made or deleted since then, it is made anew. */
+/** Stores a point if the old one is unchanged since it was read; else computes it anew. */
 async function stored(
   service: Service,
   place: PointName,
@@ -238,7 +238,7 @@ async function stored(
   }
 }
 
-/** The coordinates that were said, in place of those it had; of another type if the ones that were said are. */
+/** Replaces the given coordinates of a point, and its type if they are of another. */
 function moved(
   before: Teachpoint | undefined,
   options: Record<string, string | undefined>,

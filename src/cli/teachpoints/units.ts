@@ -1,4 +1,4 @@
-// The units of a file of teachpoints, and whether its numbers can be in them.
+// The units of a file of teachpoints, and the plausibility of its numbers.
 
 import { CliError } from '../exit.ts'
 
@@ -10,7 +10,7 @@ export const unitsOption = {
   },
 } as const
 
-/** Millimetres in a unit of length, degrees in a unit of angle. */
+/** The millimetres and degrees of the file's units. */
 export type Units = { mm: number; deg: number }
 
 const lengths: Record<string, number> = { mm: 1, cm: 10, m: 1000, in: 25.4 }
@@ -24,7 +24,7 @@ export function unitsOf(text = 'mm,deg'): Units {
   throw new CliError('usage', `--units ${text} is not two units; write one of mm, cm, m, in, a comma, and deg or rad, as m,rad`)
 }
 
-/** Returns the number in millimetres or degrees, without the tail of digits that the product has. */
+/** Returns the number in millimetres or degrees, without rounding noise. */
 export function converted(value: number, factor: number): number {
   return factor === 1 ? value : Number((value * factor).toFixed(9))
 }
@@ -36,16 +36,16 @@ export function isLength(member: string): boolean {
   return !joints.has(member)
 }
 
-/** No arm of a bench reaches farther, in mm; no joint turns farther, in degrees. */
+/** The largest plausible coordinate in mm, and angle in degrees. */
 const farthest_mm = 5000
 const farthest_deg = 1000
-/** Points that lie nearer to each other than this, all of them, are rather metres; likewise angles below a whole turn in radians. */
+/** If all points are nearer to each other than this, they are probably in metres; likewise, angles below a whole turn in radians. */
 const nearest_mm = 5
 const turn_rad = 2 * Math.PI
 
 type Point = { name: string; coords: Readonly<Record<string, number | undefined>> }
 
-/** Returns why the numbers of the points do not seem to be millimetres and degrees; undefined where they do. */
+/** Returns why the numbers do not seem to be millimetres and degrees; undefined if they do. */
 export function doubtAbout(points: readonly Point[]): string | undefined {
   for (const { name, coords } of points)
     for (const [member, value = 0] of Object.entries(coords)) {
@@ -60,7 +60,7 @@ export function doubtAbout(points: readonly Point[]): string | undefined {
   return undefined
 }
 
-/** Whether the numbers are no coordinates of several places in the unit: all small, and some of them fractions. */
+/** Whether the numbers are implausible in the unit: all small, and some of them fractions. */
 function isSmall(values: readonly number[], most: number): boolean {
   return values.every((value) => Math.abs(value) <= most) && values.some((value) => !Number.isInteger(value))
 }

@@ -11,8 +11,8 @@ const wanted = {
 }
 
 /**
- * The points of a text. `approach_height` becomes the vertical clearance of the access. Throws a usage error that names the line: also for a
- * point that has a name alone.
+ * Parses the points of a text. `approach_height` becomes the vertical clearance of the access. Throws a usage error that names the line, also for a
+ * point with a name alone.
  */
 export function pointsOfXml(text: string, what: string, { device_id, units }: { device_id: string; units: Units }): Written[] {
   if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw new CliError('usage', `${what}: a document type is not taken; take that line out`)

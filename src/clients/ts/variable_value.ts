@@ -1,8 +1,8 @@
-// The value of a variable that a person typed, at the shell or on the page.
+// Parses the typed value of a variable, at the shell or on the page.
 
 /**
- * Returns the value that a text stands for. `type` is that of the variable: text stays text. Without a type the text is taken for JSON only
- * where JSON writes the value back as it was typed: `1E5` and a number of twenty digits would become others.
+ * Returns the value of a text. `type` is that of the variable; a text variable keeps the text. Without a type the text is taken for JSON only
+ * if JSON writes the value back as it was typed, unlike `1E5` or a number of twenty digits.
  */
 export function variableValue(text: string, type?: string): unknown {
   if (type === 'string') return text

@@ -6,7 +6,7 @@ import type { Outlet } from '../../events/streams.ts'
 import type { Scope } from '../../keys/keys.ts'
 import type { Clock } from '../../kit/clock.ts'
 
-/** The place where the values of one kind come from. */
+/** The source of the values of one kind. */
 export type Source = {
   kind: string
   /** The scope that a key needs to be shown them. */

@@ -1,4 +1,4 @@
-// The sources of the live stream, one for each kind. The values are the bodies of the resources that GET answers.
+// The sources of the live stream, one for each kind. The values equal the bodies of the GET resources.
 
 import type { Bench, Health } from '../../bench/bench.ts'
 import type { Runs } from '../../bench/runs.ts'
@@ -11,8 +11,8 @@ import { shownThread, summaryOf, topologyOf } from '../../workflow/snapshot.ts'
 import type { LabwareThread } from '../../workflow/threads/thread.ts'
 import type { Source } from './board.ts'
 
-/** The rooms of the lab whose state is shown. */
-export type Rooms = {
+/** The rooms of the bench whose state is shown. */
+export type LiveRooms = {
   registry: Registry
   readings: Pick<Readings, 'newest'>
   hub: Hub
@@ -24,8 +24,8 @@ export type Rooms = {
 
 const mostEndedRuns = 20
 
-/** The sources that everybody is shown whose key may read them. */
-export function sourcesOf(rooms: Rooms): Source[] {
+/** Returns the sources for all keys that may read them. */
+export function sourcesOf(rooms: LiveRooms): Source[] {
   const { registry, hub, pairing } = rooms
   const { catalog, runtime } = rooms.runs
   const devices = () => registry.all().map((device) => device.info())
@@ -52,13 +52,13 @@ export function sourcesOf(rooms: Rooms): Source[] {
   ]
 }
 
-/** A source that every key may read, and that is looked at after events, unless `more` says otherwise. */
+/** Returns a source for every key that may read, updated after events, unless `more` says otherwise. */
 function shown(kind: string, all: Source['all'], more: Partial<Source> = {}): Source {
   return { kind, scope: 'read', looks: 'after events', all, ...more }
 }
 
-/** The rows of the timeline of one run, which only those are shown who ask for it. */
-export function timelineOf({ runs }: Pick<Rooms, 'runs'>, execution_id: string): Source {
+/** Returns the source of a run's timeline, for clients that request it. */
+export function timelineOf({ runs }: Pick<LiveRooms, 'runs'>, execution_id: string): Source {
   const timeline = () => runs.runtime.runs.get(execution_id)?.timeline
   return shown('timeline', () => byId('action_id', timeline()?.rows() ?? []), {
     looks: 'once',
@@ -68,19 +68,19 @@ export function timelineOf({ runs }: Pick<Rooms, 'runs'>, execution_id: string):
 }
 
 /** Returns the open runs, and the newest of the others. */
-function runsOf({ runs }: Rooms) {
+function runsOf({ runs }: LiveRooms) {
   const { records } = runs.runtime
   let ended = 0
   const rows = records.executions().filter(({ ended_at }) => ended_at === null || ended++ < mostEndedRuns)
   return rows.map((row) => summaryOf({ row, records, execution: runs.runtime.runs.get(row.execution_id) }))
 }
 
-function openRuns({ runs }: Rooms): Execution[] {
+function openRuns({ runs }: LiveRooms): Execution[] {
   return runs.runtime.runs.all().filter(({ isOver }) => !isOver)
 }
 
-/** Nothing for a thread that has ended. */
-function rowOf({ runs }: Rooms, thread: LabwareThread | undefined) {
+/** Returns the row of a thread; nothing for an ended one. */
+function rowOf({ runs }: LiveRooms, thread: LabwareThread | undefined) {
   if (!thread || thread.isOver) return undefined
   const record = runs.runtime.records.threadRow(thread.execution.execution_id, thread.thread_id)
   return record && shownThread(record, thread, Date.now() / 1000)

@@ -39,7 +39,6 @@ export class Service {
   readonly told: RuntimeEvent[] = []
   readonly incidents: Incident[] = []
   readonly records = new Records()
-  /** The place where time does not jump by itself. */
   clock = new VirtualTime()
   runtime: Runtime
   isDead = false

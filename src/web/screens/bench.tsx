@@ -1,4 +1,4 @@
-// The devices: a card for each, with what it does, and a form for each operation that it can.
+// The screen Bench: a card for each device with its state, and a form for each of its operations.
 
 import { type Signal, signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
@@ -12,13 +12,13 @@ import { Readings } from '../sparkline.tsx'
 import { ask, bench, ends, ifState, isAllSimulated, isSilent, now, refusal, scope, state, ticks } from '../store.tsx'
 import { clockMinutes, clockTime, deviceWords, duration, heatingWords, onPage, sentence, stopText } from '../words.ts'
 
-/** The capabilities of each device, once it was asked. */
+/** The capabilities of each device that were fetched. */
 const capabilities = signal<Record<string, Capabilities>>({})
-/** The parameters of the last time, by device and operation. */
+/** The last parameters by device and operation. */
 const lastParams = signal<Record<string, Record<string, unknown>>>({})
-/** Operations that have buttons of their own on each card. */
+/** Operations with buttons of their own on each card. */
 const withoutForm = new Set(['initialize', 'stop'])
-/** States that last until somebody has looked. */
+/** States that last until a person initializes the device. */
 const latched = new Set(['faulted', 'stopped'])
 
 export function BenchScreen() {
@@ -48,7 +48,7 @@ export function BenchScreen() {
   )
 }
 
-/** Initializes several devices, one after the other, until one fails: one that is stopped meanwhile fails too, and nothing moves after it. */
+/** Initializes several devices one after the other until one fails. A stop makes the present one fail, so that nothing moves after it. */
 function InitializeAll() {
   const all = uninitialized(state.value)
   const initialize = async () => {
@@ -133,7 +133,7 @@ function useCapabilities(device_id: string): Capabilities | undefined {
   return can
 }
 
-/** The reason why an operation cannot be started; undefined when it can. */
+/** Returns why an operation cannot be started; undefined if it can. */
 function whyNot(device: DeviceInfo): string | undefined {
   if (device.state === 'busy') return 'The device is busy.'
   return needsInitializing(device) ? 'Initialize the device first.' : undefined
@@ -146,7 +146,7 @@ function Buttons({ device, can, operations, open }: ButtonsProps) {
   const canEnd = can?.operations.some(({ name, can_end_early }) => name === operation?.name && can_end_early)
   const path = { device_id }
   const isNext = needsInitializing(device)
-  // A fault does not keep it from being initialized: that is what clears an error that the instrument itself holds.
+  // A device with a fault can be initialized, which clears an error of the instrument itself.
   const why = its === 'busy' ? 'The device is busy.' : undefined
   return (
     <div class="row actions">
@@ -195,7 +195,7 @@ function Buttons({ device, can, operations, open }: ButtonsProps) {
   )
 }
 
-/** The button that ends heat alone: nothing is latched. */
+/** The button that only switches the heat off, and latches nothing. */
 function HeatOff({ device, can }: Omit<ButtonsProps, 'operations' | 'open'>) {
   const { device_id, heating } = device
   const operation = can?.operations.find(({ name }) => name === 'set_temperature')
@@ -219,7 +219,7 @@ function OperationForm({ device, operation, limits }: OperationProps) {
     await ask('performOperation', { path: { device_id }, body: wish, respondAsync: true, ...ifState(device) })
   }
   const its = useRef<HTMLDivElement>(null)
-  // With its Start in view, also on a low screen.
+  // Keeps its Start button in view on a low screen.
   useEffect(() => its.current?.scrollIntoView({ block: 'nearest' }), [])
   return (
     <div class="opened" ref={its}>
@@ -234,7 +234,7 @@ function stopOne(device_id: string): Promise<unknown> {
 
 type ProgressProps = { device: DeviceInfo; children: ComponentChildren }
 
-/** Shows the operation that runs, with the time that is left; else what the device is, and what its last operation came to. */
+/** Shows the running operation with the time left; else the state of the device and the outcome of its last operation. */
 function Progress({ device: { device_id, operation, last_operation, fault }, children }: ProgressProps) {
   if (!operation) {
     const said = fault ? undefined : (last_operation?.result?.message ?? last_operation?.detail)
@@ -262,7 +262,7 @@ function Progress({ device: { device_id, operation, last_operation, fault }, chi
   )
 }
 
-/** The last words on the wire before the fault, when somebody wants to see them. */
+/** The wire log before the fault, fetched on request. */
 function LastWords({ device_id }: { device_id: string }) {
   const frames = useSignal<GetDeviceWireResponse['frames'] | undefined>(undefined)
   const read = async () => {
@@ -285,13 +285,13 @@ function LastWords({ device_id }: { device_id: string }) {
 
 const mostWords = 12
 
-/** Whether its last operation is one that a program behind it has described, which may give values. */
+/** Whether its last operation is one that a bridge has described, and so may have values. */
 function isDescribed({ last_operation: last, operation }: DeviceInfo, can: Capabilities | undefined): boolean {
   const its = can?.operations.find(({ name }) => name === last?.operation)
   return operation === null && last?.result?.success === true && its?.summary !== undefined
 }
 
-/** The values that came of an operation, when somebody wants to see them. */
+/** The values of an operation, fetched on request. */
 function Values({ operation_id }: { operation_id: string }) {
   const values = useSignal('')
   const read = async () => {
@@ -312,7 +312,7 @@ function reservedBy({ owner, expires_at }: NonNullable<DeviceInfo['lock']>): str
   return `reserved by ${owner}${expires_at ? ` until ${clockMinutes(expires_at, now.value / 1000)}` : ''} · `
 }
 
-/** The gentle end: no stop, and nothing is latched. */
+/** The button for an early end, which latches nothing. */
 function EndEarly({ operation: { operation_id, name, ending } }: { operation: NonNullable<DeviceInfo['operation']> }) {
   const end = () => ask('endOperation', { path: { operation_id } })
   const why = ending ? 'The operation is ending.' : undefined

@@ -1,4 +1,4 @@
-// The places of the bench: what stands where, for whom a place is kept, and what somebody carried.
+// The screen Deck: the positions of the bench with their labware and reservations, and labware that a person has moved.
 
 import { useSignal } from '@preact/signals'
 import type { Topology } from '../../clients/ts/benchd.ts'
@@ -85,7 +85,7 @@ function Transporter({ device_id, positions }: Topology['transporters'][number])
 }
 
 function Carried({ topology }: { topology: Topology }) {
-  // Labware that its thread is yet to bring cannot be carried.
+  // Labware that is not on the deck yet cannot be moved.
   const labware = Object.values(state.value.labware).filter(
     ({ run_mode, thread_id, position }) => run_mode === 'LIVE' && (thread_id === null || position !== null),
   )
@@ -93,7 +93,7 @@ function Carried({ topology }: { topology: Topology }) {
   const place = useSignal('')
   if (labware.length === 0) return <Empty>No labware stands on the bench.</Empty>
   const id = labware.some(({ labware_id }) => labware_id === chosen.value) ? chosen.value : labware[0]!.labware_id
-  // Labware that may be in a gripper may still stand where it was picked.
+  // Labware that may be in a gripper may also still stand at the position of the pick.
   const isFree = ({ labware: there }: Topology['positions'][number]) => !there || there.labware_id === id
   const free = topology.positions.filter(isFree).map(({ name }) => name)
   const to = free.includes(place.value) || place.value === 'off' ? place.value : (free[0] ?? 'off')

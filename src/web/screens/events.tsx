@@ -1,4 +1,4 @@
-// Lists the events, a sentence for each, the newest first. The list is polled: the one stream of a tab carries the state.
+// The screen Events: a sentence for each event, the newest first. It is polled, because the only stream of a tab carries the state.
 
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -9,9 +9,9 @@ import { clockTime, eventSentence } from '../words.ts'
 
 const poll_ms = 1000
 const mostShown = 300
-/** Events of one answer. */
+/** The most events of one answer. */
 const page = 5000
-/** How far one can look back, by the seconds. */
+/** The choices of the time span, by seconds. */
 const spans: Record<string, string> = { 3600: 'last hour', 86400: 'last day', 604800: 'last week' }
 const kinds: Record<string, string> = {
   '': 'everything',
@@ -65,7 +65,7 @@ export function EventList({ execution_id }: { execution_id?: string }) {
   )
 }
 
-/** The newest events, the newest first: those of a run, or of the span of time that is wished for. */
+/** Fetches the events of a run or of the chosen time span, the newest first. */
 function useEvents(execution_id: string | undefined, filter: Signal<Filter>) {
   const events = useSignal<RuntimeEvent[] | undefined>(undefined)
   const { span } = filter.value
@@ -75,7 +75,7 @@ function useEvents(execution_id: string | undefined, filter: Signal<Filter>) {
     events.value = undefined
     const poll = async () => {
       while (!ended) {
-        // The clock of this computer may be wrong; that of the service comes with the state.
+        // Uses the clock of the service, because that of this computer may be wrong.
         if (since === undefined && state.value.time > 0) since = state.value.time - Number(span)
         if (!filter.value.held && !document.hidden && link.value === 'live' && since !== undefined) {
           const query = { since, limit: page, ...(execution_id && { execution_id }) }

@@ -1,4 +1,4 @@
-// The benches of the lab: each has a line of its own that fails alone, and leads to its own page.
+// The screen Lab: a line for each bench, which fails by itself and links to the bench's page.
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -10,7 +10,7 @@ import { duration } from '../words.ts'
 type Lab = Operations['getLab']['answer']
 type Bench = Lab['benches'][number]
 
-/** The screen asks this often; the benches are heard every ten seconds. */
+/** The polling interval; benches announce themselves every ten seconds. */
 const look_ms = 5000
 
 const tones = { here: 'good', silent: 'bad', unknown: 'calm' } as const

@@ -1,4 +1,4 @@
-// A new run: what is run, in which mode, with which values. It can be tried without moving anything before it is started.
+// The screen New run: the workflow, mode and values of a run, with a dry run before the start.
 
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
@@ -19,7 +19,7 @@ const modes = {
 
 /** The values of the form. */
 type Wish = { workflow: string; mode: keyof typeof modes; groups: string; variables: Record<string, Typed> }
-/** The text of a variable, and the type that the service tells of it. */
+/** The text of a variable, and its type from the service. */
 type Typed = { text: string; type: string | undefined }
 
 export function NewRunScreen() {
@@ -112,7 +112,7 @@ function requestOf({ workflow, mode, groups, variables }: Wish) {
   }
 }
 
-/** Made anew with each change of what is wished, so that a forecast never stands beside values that it is not for. */
+/** The buttons and the forecast, made anew with each change of the form, so that a forecast never stands beside other values. */
 function Begin({ wish }: { wish: Wish }) {
   const tried = useSignal<SimulateResponse | undefined>(undefined)
   const asksAgain = useSignal(false)

@@ -1,4 +1,4 @@
-// Shows one run: what each labware does now and why it waits, what was done when, and what can be decided.
+// The screen of one run: its threads with their waits, its timeline, and the possible decisions.
 
 import { useSignal } from '@preact/signals'
 import type { ListBlockersResponse, Thread, TimelineRow } from '../../clients/ts/benchd.ts'
@@ -48,7 +48,7 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
             name="Stop run"
             kind="danger"
             onPress={async () => {
-              // The first press has paused it, whether the stream has shown that yet or not.
+              // The first press has paused the run, although the stream may not show that yet.
               const asked = ifState(armed.value ? 'PAUSED' : shown)
               const answer = await ask('stopExecution', { path, body: { confirm: armed.value }, ...asked })
               armed.value = answer !== undefined && !armed.value
@@ -78,7 +78,7 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
 
 type Blockers = ListBlockersResponse['blockers']
 
-/** The most threads that are listed: those that wait for a person are in Needs you. */
+/** The most threads that are listed; those that wait for a person are in Needs you. */
 const mostShown = 60
 
 function Lanes({ threads, blockers }: { threads: readonly Thread[]; blockers: Blockers }) {
@@ -107,9 +107,9 @@ function Lanes({ threads, blockers }: { threads: readonly Thread[]; blockers: Bl
 function Lane({ thread, blockers }: { thread: Thread; blockers: Blockers }) {
   const { thread_id, thread_name, status, device, held_by, position, waiting, pause_reason } = thread
   const path = { thread_id }
-  // A run on simulators has devices of its own, which the page is not shown.
+  // A run on simulators has its own devices, which the live state does not contain.
   const isOnBench = status === 'EXECUTING_ACTION' && state.value.run[thread.execution_id]?.run_mode === 'LIVE'
-  // Needs you says which error it is.
+  // Needs you shows the error.
   const isHeld = pause_reason === 'error'
   const where = held_by ? `in the gripper of ${held_by}` : position ? `stands at ${position}` : 'not on the bench yet'
   return (
@@ -152,14 +152,14 @@ function Lane({ thread, blockers }: { thread: Thread; blockers: Blockers }) {
   )
 }
 
-/** The time that the operation of a device still takes. */
+/** The remaining time of the operation of a device. */
 function TimeLeft({ device_id }: { device_id: string | null }) {
   const end = ends.value[state.value.device[device_id ?? '']?.operation?.operation_id ?? '']
   const left = end === undefined ? 0 : (end - ticks.value) / 1000
   return left > 0 ? <>, {duration(left)} left</> : null
 }
 
-/** The files of a run to take home: its events as they are, and its timeline as a table. */
+/** Downloads of a run: its events, and its timeline as a table. */
 function Exports({ execution_id, name }: { execution_id: string; name: string }) {
   const file = `${name}-${execution_id.slice(0, 8)}`
   const rows = Object.values(state.value.timeline)
@@ -180,7 +180,7 @@ function Exports({ execution_id, name }: { execution_id: string; name: string })
   )
 }
 
-/** A run that has ended goes with its events. */
+/** The button that deletes an ended run with its events. */
 function Delete({ execution_id }: { execution_id: string }) {
   const remove = async () => {
     if (await ask('deleteExecution', { path: { execution_id } })) location.hash = '#/runs'
@@ -194,7 +194,7 @@ function Delete({ execution_id }: { execution_id: string }) {
 
 const columns = ['thread_name', 'kind', 'method_name', 'name', 'device', 'from', 'to', 'started', 'ended', 'status'] as const
 
-/** Comma-separated values; times in seconds since the start of the run. */
+/** Writes the timeline as CSV, with times in seconds since the start of the run. */
 function tableOf(rows: readonly TimelineRow[]): string {
   const cell = (value: unknown) => (/[",\n\r]/.test(String(value ?? '')) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ''))
   return [columns.join(','), ...rows.map((row) => columns.map((name) => cell(row[name])).join(','))].join('\r\n')

@@ -1,4 +1,4 @@
-// The changes that an operator makes in an open run: a step left out, one more step, one more labware, an event that it waits for.
+// The changes of an open run by an operator: skip a step, insert a step, add labware, emit an event.
 
 import { useSignal } from '@preact/signals'
 import type { ExecutionSummary, WorkflowDocument } from '../../clients/ts/benchd.ts'
@@ -73,7 +73,7 @@ function ChangeForms({ workflow: { threads, methods = {} }, asked }: { workflow:
   )
 }
 
-/** A custom event into the run, as a step that waits for one wants it. */
+/** A form that emits a custom event, for which a step may wait. */
 function EmitForm({ execution_id }: { execution_id: string }) {
   const [name, value] = [useSignal(''), useSignal('')]
   const emit = () => {

@@ -1,4 +1,4 @@
-// The runs: those that are open, and the newest of the others.
+// The screen Runs: the open runs, and the newest ended ones.
 
 import { Empty } from '../parts.tsx'
 import { now, state } from '../store.tsx'

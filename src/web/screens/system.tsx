@@ -1,4 +1,4 @@
-// The service itself: how it is, its clock, the key of this browser, and the blocks of ports, access and care.
+// The screen System: the health and clock of the service, the key of this browser, and the blocks for ports, access and care.
 
 import { Empty, useAnswer } from '../parts.tsx'
 import { Rehearsal } from '../rehearsal.tsx'
@@ -85,7 +85,7 @@ export function SystemScreen({ onForget }: { onForget: () => void }) {
   )
 }
 
-/** The faults of simulated devices; nothing on a bench without any. */
+/** The faults of simulated devices, if the bench has any. */
 function Simulated() {
   const devices = Object.values(state.value.device).flatMap(({ device_id, simulated }) => (simulated ? [device_id] : []))
   if (devices.length === 0) return null

@@ -1,4 +1,4 @@
-// The keys and the audit trail: who may do what, and who did it.
+// The block for keys and the audit trail.
 
 import { useSignal } from '@preact/signals'
 import { Act, Block, Empty, Text, useAnswer } from '../parts.tsx'

@@ -1,4 +1,4 @@
-// Care for the service: the doctor, the configuration, backups and messages.
+// The blocks for the doctor, the configuration, backups and messages.
 
 import { useSignal } from '@preact/signals'
 import type { Operations } from '../../clients/ts/benchd.ts'
@@ -123,7 +123,7 @@ export function Backups() {
   )
 }
 
-/** The addresses that are called when somebody is needed. */
+/** The receivers of messages. */
 export function Messages() {
   const found = useAnswer('listNotifyReceivers')
   const receivers = found.value?.receivers ?? []

@@ -1,4 +1,4 @@
-// The serial ports of the computer, and which instrument is behind each.
+// The block with the serial ports of the computer and their instruments.
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
@@ -68,7 +68,7 @@ export function Ports() {
   )
 }
 
-/** The port that one list has and the other has not. */
+/** Finds the port that is in only one of the lists. */
 function changedPort(before: readonly Port[], after: readonly Port[]): Port | undefined {
   const missing = (from: readonly Port[], others: readonly Port[]) => from.find(({ path }) => others.every((other) => other.path !== path))
   return missing(before, after) ?? missing(after, before)

@@ -1,4 +1,4 @@
-// The teachpoints of the robots: a list for each, a form for one, what a change would move, and what was before.
+// The screen Teach: the teachpoints of each arm, a form for one with the effect of a change, and its history.
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
@@ -110,7 +110,7 @@ type NewProps = {
   onCreated: (name: string) => void
 }
 
-/** A new point begins where another one is, or at the origin; then it is edited. */
+/** A form for a new point, which begins at another point or the origin. */
 function New({ robot, names, from, onStored, onCreated }: NewProps) {
   const name = useSignal('')
   const wanted = name.value.trim()
@@ -134,7 +134,7 @@ const units: Record<Teachpoint['coord_type'], (name: string) => string> = {
   joint: (name) => (name === 'rail' || name === 'gripper' || name === 'base' ? 'mm or °' : '°'),
   cartesian: (name) => (name.length === 1 ? 'mm' : '°'),
 }
-/** A change by more than this is asked for once more: it may be a slip. */
+/** The size of a change that has to be confirmed, because it may be a mistake. */
 const far = 5
 const steps = ['0.1', '1', '10']
 
@@ -213,18 +213,18 @@ function Edit({ point, onSaved, onGone }: EditProps) {
   )
 }
 
-/** The versions of a point, and which of them the form shows: whoever was quicker is not written over. */
+/** Fetches the versions of a point, and finds the one in the form, so that a concurrent change is not overwritten. */
 function useVersions(point: Teachpoint): { versions: Versions | undefined; shown: string } {
   const { device_id, name } = point
   const { versions } = useAnswer('listTeachpointVersions', { path: { device_id, name } }, [point]).value ?? {}
   const same = versions?.find((version) => JSON.stringify(version.point) === JSON.stringify(point))
-  // A point that is none of the known versions was changed meanwhile.
+  // A point that equals no known version was changed meanwhile.
   return { versions, shown: same?.version ?? 'changed' }
 }
 
 type CoordsProps = { point: Teachpoint; values: Record<string, string>; step: number; onChange: (name: string, value: string) => void }
 
-/** A field for each coordinate, with what is stored where that differs. */
+/** A field for each coordinate, with the stored value if that differs. */
 function Coords({ point, values, step, onChange }: CoordsProps) {
   const nudge = (name: string, by: number) => onChange(name, String(Number((numberOf(values[name]) + by).toFixed(4))))
   return (
@@ -249,12 +249,12 @@ function Coords({ point, values, step, onChange }: CoordsProps) {
   )
 }
 
-/** With a comma or a point. */
+/** Parses a number with a decimal comma or point. */
 function numberOf(text = ''): number {
   return text.trim() === '' ? Number.NaN : Number(text.replace(',', '.'))
 }
 
-/** Fills the form with where the arm is, if the arm can tell. */
+/** The button that fills the form with the present position of the arm, if the arm can report it. */
 function Take({ device_id, onTaken }: { device_id: string; onTaken: (name: string, value: string) => void }) {
   const can = useAnswer('getDeviceCapabilities', { path: { device_id } }, [device_id])
   if (!can.value?.operations.some(({ name }) => name === 'pose')) return null
@@ -273,7 +273,7 @@ function whyNot(isWrong: boolean, changes: number, isRead: boolean): string | un
 
 type Versions = ListTeachpointVersionsResponse['versions']
 
-/** The versions of a point, the newest first. The first one is how it is now. */
+/** The versions of a point, the newest first. The first is the present one. */
 function History({ versions, onRestore }: { versions: Versions; onRestore: (version: string) => Promise<void> }) {
   const [now, ...earlier] = versions
   const different = earlier.filter(({ version, point }) => point && version !== now?.version)

@@ -1,4 +1,4 @@
-// Teachpoints to a file and from one; what an import would change is shown before it is done.
+// Export and import of teachpoints; the changes of an import are shown first.
 
 import { useSignal } from '@preact/signals'
 import type { Teachpoint } from '../../clients/ts/benchd.ts'

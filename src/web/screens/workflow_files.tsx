@@ -1,4 +1,4 @@
-// Workflows to a file and from one.
+// Download and upload of workflows.
 
 import { useSignal } from '@preact/signals'
 import type { PutWorkflowResponse } from '../../clients/ts/benchd.ts'
@@ -7,7 +7,7 @@ import { ask, bench, keepFile } from '../store.tsx'
 
 type FilesProps = { workflow: PutWorkflowResponse | undefined; onChanged: () => unknown }
 
-/** Uploads, downloads and deletes workflows; a workflow of a folder of the bench is changed there. */
+/** Uploads, downloads and deletes workflows. A workflow from a folder of the bench can only be changed there. */
 export function WorkflowFiles({ workflow, onChanged }: FilesProps) {
   const trouble = useSignal('')
   const put = async (file: File) => {

@@ -1,4 +1,4 @@
-// The bench as its drivers drive it: real instruments, or each one's own simulator.
+// The equipment that drivers drive: the real instruments, or simulators of them.
 
 import type { Instrument } from '../../devices/instrument.ts'
 import { isQuestion, type MoveName, operations, type Performable, readings } from '../../devices/operations.ts'
@@ -12,45 +12,45 @@ import type { Teachpoints } from '../../teachpoints/store.ts'
 import { wayTo } from '../../teachpoints/way.ts'
 import type { BeforeMotion, Condition, Equipment, LatchedFault, Performing, SimulatorHand } from './equipment.ts'
 
-type Options = {
+type DrivenEquipmentOptions = {
   registry: Registry
   teachpoints: Pick<Teachpoints, 'list'>
   /**
-   * Whether a stop or a fault ends when a run needs the device again. Never where something real could move: there somebody
-   * has to look first. A simulator has nobody who would, and no other way back.
+   * Whether a run that needs the device again clears its stop or fault. Never for a real device, which a person
+   * has to check first. A simulator has no person and no other way back.
    */
   forgives: boolean
   clock: Clock
-  /** The hands that break its simulators, by device, where these are of the runs alone. */
+  /** The fault controls of its simulators by device, if these belong to runs alone. */
   simulators?: ReadonlyMap<string, SimulatorHand>
 }
 
 /**
- * The operations that a device gets before another one, as far as it knows them. They are sent each time: no device reports its position, and
- * a repeated one moves nothing. A sealer or peeler draws its plate in by itself.
+ * The operations that precede another one, if the device has them. They are sent each time, because no device reports its position, and
+ * a repeated one moves nothing. A sealer or peeler draws the plate in by itself.
  */
 const before: Partial<Record<Performable, readonly Performable[]>> = {
   shake: ['lock_plate', 'close'],
   centrifuge: ['close'],
 }
 
-/** The operations that a device gets before an arm reaches in, as far as it knows them. */
+/** The operations before an arm reaches in, if the device has them. */
 const toReachIn: readonly Performable[] = ['unlock_plate', 'open']
-/** Somebody else's operation that is over within so long is waited for. No operation may take longer than that and seem late because of it. */
+/** The longest wait for another caller's operation to end. It is too short to make the own operation late. */
 const patience_ms = 8000
 /** The most calls that may wait for one device. */
 const mostWaiting = 1000
 
 export class DrivenEquipment implements Equipment {
   readonly #registry: Registry
-  readonly #teachpoints: Options['teachpoints']
+  readonly #teachpoints: DrivenEquipmentOptions['teachpoints']
   readonly #forgives: boolean
   readonly #clock: Clock
   readonly #simulators: ReadonlyMap<string, SimulatorHand>
-  /** Several may come to a device of several sites: each prepares it in its turn. */
+  /** Keyed by device: the queue of its callers, of which a device with several sites may have several. */
   readonly #queues = new Map<string, SerialQueue>()
 
-  constructor({ registry, teachpoints, forgives, clock, simulators = new Map() }: Options) {
+  constructor({ registry, teachpoints, forgives, clock, simulators = new Map() }: DrivenEquipmentOptions) {
     this.#simulators = simulators
     this.#registry = registry
     this.#teachpoints = teachpoints
@@ -88,7 +88,7 @@ export class DrivenEquipment implements Equipment {
     return this.#simulators.get(device_id)
   }
 
-  /** Keeps a device for an execution, and returns how to let go of it. Throws `locked` when another execution has it. */
+  /** Holds a device for an execution. Returns the function that releases it. Throws `locked` if another execution holds it. */
   hold(device_id: string, execution_id: string): () => void {
     return this.#registry.find(device_id).lock.hold(execution_id)
   }
@@ -100,7 +100,7 @@ export class DrivenEquipment implements Equipment {
   async conditionOf(device_id: string): Promise<Condition> {
     const instrument = this.#registry.find(device_id)
     const { isInitialized: initialized } = instrument.condition
-    // A question to one that is not ready would fail, or latch a fault anew.
+    // A question to a device that is not ready would fail, or latch a fault again.
     const isAsked = initialized && instrument.abilities.knows('get_temperature')
     const reading = isAsked ? await instrument.questions.ask('get_temperature').catch(() => null) : null
     return { initialized, temperature: reading?.temperature ?? null, typical: instrument.typical }
@@ -126,12 +126,12 @@ export class DrivenEquipment implements Equipment {
     if (name === 'initialized') return { is_initialized: instrument.condition.isInitialized }
     if (isQuestion(name)) return instrument.questions.ask(name)
     instrument.abilities.mustKnow(name)
-    // The values of variables were seen by nobody yet.
+    // The values of variables were not checked before.
     const taken = instrument.abilities.paramsOf(name, params)
     if (name === 'initialize') return this.#initialize(instrument, signal)
     await this.ready(device_id, signal)
     await this.#tellAll(instrument, before[name as Performable] ?? [], signal)
-    // Whoever runs it knows how long it may take, and asks somebody.
+    // The caller has the time limit, and reports a late call.
     return this.#untilAborted(instrument, signal, (noted) => {
       const onBegun = (record: OperationRecord) => {
         noted(record)
@@ -146,7 +146,7 @@ export class DrivenEquipment implements Equipment {
       const instrument = await this.#initialized(device_id, signal, beforeMotion)
       if (toReachIn.some((name) => instrument.abilities.knows(name))) await beforeMotion?.()
       await this.#tellAll(instrument, toReachIn, signal)
-      // A device that has no door and no clamp refuses nothing by itself.
+      // A device without door and clamp does not refuse by itself.
       await this.#patiently(async () => instrument.operation.mustBeIdle(), signal)
     })
   }
@@ -168,7 +168,7 @@ export class DrivenEquipment implements Equipment {
     await this.#untilAborted(instrument, signal, (begun) => instrument.carry(verb, way, { begun }))
   }
 
-  /** The device, brought to where it takes commands. */
+  /** Returns the device after it was initialized if necessary. */
   async #initialized(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<Instrument> {
     signal.throwIfAborted()
     const instrument = this.#registry.find(device_id)
@@ -203,8 +203,8 @@ export class DrivenEquipment implements Equipment {
   }
 
   /**
-   * Waits for what a device does. An abort halts the device if it has begun, which latches a fault, and rejects with the
-   * signal's reason; or with `stop_not_sent`, when the halt did not reach it.
+   * Waits for an operation. An abort halts the device if it has begun, which latches a fault, and rejects with the
+   * signal's reason; or with `stop_not_sent` if the halt did not reach it.
    */
   async #untilAborted(
     instrument: Instrument,
@@ -216,7 +216,7 @@ export class DrivenEquipment implements Equipment {
     let halted: Promise<unknown> = Promise.resolve()
     const onAbort = () => {
       if (record?.status === 'running') halted = this.#registry.halt(instrument.device_id, 'its run')
-      // Waited for below, once the device has let go.
+      // Awaited below, after the operation has ended.
       halted.catch(() => undefined)
     }
     signal.addEventListener('abort', onAbort, { once: true })
@@ -235,7 +235,7 @@ export class DrivenEquipment implements Equipment {
     }
   }
 
-  /** Tries again while the device is busy, as long as it is said to be free in time. */
+  /** Tries again while the device is busy, if its operation is expected to end in time. */
   async #patiently<Answer>(attempt: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
     const until_ms = this.#clock.now() + patience_ms
     for (;;) {
@@ -250,7 +250,7 @@ export class DrivenEquipment implements Equipment {
     }
   }
 
-  /** Returns the teachpoint as it is taught now. Throws what to teach when it is not taught, or no arm can be sent there. */
+  /** Returns the present way to a point. Throws the next step if the point is not taught, or the arm cannot use it. */
   #wayTo(transporter_id: string, position: string): Way {
     const points = this.#teachpoints.list(transporter_id)
     const point = points.find(({ name }) => name === position)
@@ -263,7 +263,7 @@ function stopped(device_id: string, record: OperationRecord | undefined): LabErr
   return new LabError('stopped', `${device_id} was stopped during ${record?.operation}; see that it is safe, then initialize it`)
 }
 
-/** Throws `invalid` for what no device does in a run. */
+/** Throws `invalid` for an operation that is not possible in a run. */
 function known(operation: string, instrument: Instrument): string {
   if (operation in readings || instrument.abilities.own.has(operation)) return operation
   if (operation in operations && operation !== 'stop') return operation

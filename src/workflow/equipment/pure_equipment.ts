@@ -1,4 +1,4 @@
-// A bench of which there is nothing but the time it takes: no driver, no wire.
+// The equipment of PURE_SIM: durations without drivers.
 
 import { LabError } from '../../errors.ts'
 import { type Clock, sleep } from '../../kit/clock.ts'
@@ -6,40 +6,40 @@ import type { Durations } from '../plans/durations.ts'
 import { degreesToHeat, heatingSeconds, initializationSeconds, type MoveSeconds, temperatureFor, usualMove } from '../plans/timing.ts'
 import type { Condition, Equipment, Performing } from './equipment.ts'
 
-/** Makes one call go wrong, in a test: the `call`-th of an operation (or of `ready`, `open`, `pick`, `place`), of one device or of any. */
+/** Makes a call fail in a test: the `call`-th of an operation (or of `ready`, `open`, `pick`, `place`), of one device or of any. */
 export type InjectedFault = {
   operation: string
   device_id?: string
   call: number
-  /** At once; when half of its time is over; or never, until it is aborted. */
+  /** `fail`: at once. `break off`: after half of its time. `hang`: never, until it is aborted. */
   does: 'fail' | 'break off' | 'hang'
 }
 
-type Options = {
+type PureEquipmentOptions = {
   clock: Clock
-  /** The transporters of the topology. A device that is not among them is a translator. */
+  /** The transporters of the topology. Other ids that carry labware are translators. */
   transporters: Readonly<Record<string, { seconds: MoveSeconds }>>
   faults?: readonly InjectedFault[]
-  /** The conditions of the real devices, for a forecast; without them each device is ready and warm. */
+  /** The conditions of the real devices for a forecast; without them each device is ready and warm. */
   conditions?: ReadonlyMap<string, Condition> | undefined
-  /** How long it takes to initialize, to heat and to open a device. */
+  /** The learned durations of initializing, heating and opening. */
   durations?: Durations | undefined
 }
 
-/** The promise that each call which takes no time returns. */
+/** The promise of each call without a duration. */
 const atOnce = Promise.resolve()
 
-/** The temperature of a simulated device that nobody heats. */
+/** The reading of a simulated device that does not heat. */
 const room = { temperature: 25, target: null }
 
 export class PureEquipment implements Equipment {
   readonly #clock: Clock
-  readonly #transporters: Options['transporters']
+  readonly #transporters: PureEquipmentOptions['transporters']
   readonly #conditions: Map<string, Condition>
   readonly #durations: Durations | undefined
   readonly #faults: { fault: InjectedFault; calls: number }[]
 
-  constructor({ clock, transporters, faults = [], conditions, durations }: Options) {
+  constructor({ clock, transporters, faults = [], conditions, durations }: PureEquipmentOptions) {
     this.#conditions = new Map(conditions)
     this.#durations = durations
     this.#clock = clock
@@ -62,7 +62,7 @@ export class PureEquipment implements Equipment {
     return this.#take(device_id, 'open', this.#durations?.opening(device_id) ?? 0, signal)
   }
 
-  /** Takes the `seconds` of the action, or the `duration` that is asked for where it says none; and the time to heat the device. */
+  /** Takes the `seconds` of the action, else the requested `duration`; plus the time to heat the device. */
   async perform(device_id: string, operation: string, params: Readonly<Record<string, unknown>>, how: Performing): Promise<unknown> {
     const { duration } = params
     const { signal, seconds = typeof duration === 'number' ? duration : 0 } = how
@@ -75,7 +75,7 @@ export class PureEquipment implements Equipment {
     return this.#take(transporter_id, verb, verb === 'pick' ? pick : move + place, signal)
   }
 
-  /** Seconds until the device has that temperature, which it keeps. A device that nobody can ask counts as cold. */
+  /** Returns the seconds until the device has that temperature, which it keeps. A device that cannot be asked counts as cold. */
   #heat(device_id: string, temperature: number | undefined): number {
     const condition = this.#conditions.get(device_id)
     if (!condition || temperature === undefined) return 0
@@ -84,7 +84,7 @@ export class PureEquipment implements Equipment {
     return heatingSeconds(degrees, this.#durations?.heating(device_id) ?? condition.typical?.heating_s)
   }
 
-  /** Lets the time go by, without a timer if there is none; or does what was injected. */
+  /** Waits for the time, without a timer for none; or carries out an injected fault. */
   #take(device_id: string, operation: string, seconds: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(signal.reason)
     const fault = this.#faults.length ? this.#due(device_id, operation) : undefined
@@ -108,7 +108,7 @@ export class PureEquipment implements Equipment {
   }
 }
 
-/** Rejects with the signal's reason, some day. */
+/** Rejects with the signal's reason when it is aborted. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })

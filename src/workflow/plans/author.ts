@@ -1,5 +1,5 @@
-// For those who write topologies and workflows in TypeScript: the same documents as in JSON, with functions in them, and with types that
-// know the names of their parts.
+// The module for topologies and workflows in TypeScript: the same documents as in JSON, with functions in them, and with types that
+// check the names of their parts.
 
 import type * as v from 'valibot'
 import type { OperationName, operations, Performable, Question, Read, ReadingName } from '../../devices/operations.ts'
@@ -7,59 +7,59 @@ import type { OperationResult } from '../../devices/records.ts'
 import type { RunMode } from '../state/modes.ts'
 import type { Handler, TopologyInput, WorkflowDocument } from './documents.ts'
 
-/** `export default topology({…})` */
+/** Types a topology: `export default topology({…})`. */
 export function topology(document: TopologyInput): TopologyInput {
   return document
 }
 
-/** `export default workflow({…})`. A name of a labware, method, thread or variable that is not in the document is a mistake of types. */
+/** Types a workflow: `export default workflow({…})`. The name of a labware, method, thread or variable that is not in the document is a type error. */
 export function workflow<Labware extends string, Method extends string, Thread extends string, Variable extends string>(
   document: WorkflowInput<Labware, Method, Thread, Variable>,
 ): WorkflowInput<Labware, Method, Thread, Variable> {
   return document
 }
 
-/** The argument of the body of an action. Each of its members ends with a `LabError` when the thread is stopped. */
+/** The argument of an action's code. Each of its methods rejects with a `LabError` when the thread is stopped. */
 export interface Doing<Labware extends string = string> {
   readonly execution_id: string
   readonly thread_id: string
-  /** Dry runs and PURE_SIM runs carry the code out too: code that reaches beyond the bench asks here whether anything is driven. */
+  /** The run mode. Dry runs and PURE_SIM runs execute the code too, so code with effects outside of the bench must check it. */
   readonly mode: RunMode
   /** The labware at the device, by template. */
   readonly labware: Readonly<Record<Labware, { readonly labware_id: string; readonly name: string; readonly barcode: string | null }>>
-  /** Aborted when the thread is cut off. */
+  /** Aborted when the thread is interrupted. */
   readonly signal: AbortSignal
   /** Returns the value from the submission, else its default. Throws for a variable that has neither. */
   variable(name: string): unknown
-  /** The device that the action was given: `await ctx.device.shake({ speed: 500, duration: 5 })`. */
+  /** The device of the action: `await ctx.device.shake({ speed: 500, duration: 5 })`. */
   readonly device: BoundDevice
-  /** Tells those who wait for it, and fires CUSTOM.<name>.EMITTED. Lazy: nothing happens until it is awaited. */
+  /** Emits a custom event to its waiters, and fires CUSTOM.<name>.EMITTED. Lazy: it happens when the promise is awaited. */
   emit(name: string, value?: string | null, data?: Record<string, unknown>): PromiseLike<void>
-  /** The next time it is emitted after this context last saw it, at once if it was. Rejects when `timeout`, s, is over; 0 waits for ever. */
+  /** Resolves with the next emission since this context last saw the event, at once if there was one. Rejects after `timeout` seconds; 0 waits for ever. */
   waitFor(name: string, options?: { timeout?: number }): Promise<{ value: string | null; data: Record<string, unknown> }>
-  /** Shows it to the operator, and resolves when somebody has confirmed it. */
+  /** Shows an instruction to the operator, and resolves when it is confirmed. */
   instruct(instruction: string, options?: { timeout?: number }): Promise<void>
-  /** Waits by the clock of the run, which jumps where nothing is driven. */
+  /** Waits by the clock of the run, which jumps in simulations. */
   sleep(seconds: number): Promise<void>
 }
 
-/** The argument of the code that emits the events of a method. */
+/** The argument of a method's code, which emits its events. */
 export interface MethodDoing extends Pick<Doing, 'execution_id' | 'thread_id' | 'mode' | 'signal' | 'variable' | 'emit'> {
   readonly method_id: string
 }
 
-/** A method for each operation of the table. One that the device does not know rejects with `invalid`. */
+/** A method for each operation of the table. Operations that the device does not have reject with `invalid`. */
 export type BoundDevice = { readonly device_id: string } & {
   [Name in Performable]: ParamsOf<Name> extends Record<string, never> ? () => Promise<OperationResult> : Taking<ParamsOf<Name>>
 } & { [Name in Question]: () => Promise<Read<Name>> } & {
-  /** An operation that is not in the table: of a device that is declared in the topology. */
+  /** Performs an operation that is not in the table, of a device that the topology declares. */
   perform(operation: string, params?: Record<string, unknown>): Promise<unknown>
 }
 type ParamsOf<Name extends Performable> = v.InferInput<(typeof operations)[Name]['params']>
 type Taking<Params> =
   Partial<Params> extends Params ? (params?: Params) => Promise<OperationResult> : (params: Params) => Promise<OperationResult>
 
-/** A value, or the name of a variable whose value stands here. */
+/** A value, or the name of a variable that gives it. */
 export type Given<Variable extends string = string> = string | number | boolean | null | { variable: Variable }
 
 type AnyAction = { name?: string; on_failure?: 'PAUSE' | 'ABORT' }
@@ -86,7 +86,7 @@ export type ActionInput<Labware extends string = string, Variable extends string
 type EmissionInput = { emit: string; value?: string | null; data?: Record<string, unknown> }
 type EmissionsInput = readonly EmissionInput[] | ((ctx: MethodDoing) => Promise<void>)
 
-/** The actions; or the actions and the events that the method emits itself, as a list or by code. */
+/** A method: its actions, or its actions with its own events, as a list or as code. */
 export type MethodInput<Labware extends string = string, Variable extends string = string> =
   | readonly ActionInput<Labware, Variable>[]
   | { actions: readonly ActionInput<Labware, Variable>[]; on_start?: EmissionsInput; on_end?: EmissionsInput }

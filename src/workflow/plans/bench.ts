@@ -1,4 +1,4 @@
-// The bench against which plans are checked: its devices, their operations, and the points that were taught.
+// The bench against which plans are checked: its devices, their operations, and the taught points.
 
 import type { OwnOperation } from '../../devices/description.ts'
 import type { Limits } from '../../devices/device.ts'
@@ -11,14 +11,14 @@ import { wayTo } from '../../teachpoints/way.ts'
 export type BenchDevice = {
   device_id: string
   type: string
-  /** Whether there is a driver behind it. */
+  /** Whether the device has a driver. */
   driven: boolean
   operations: readonly string[]
   limits: Limits
   simulated: boolean
-  /** The operations that a program behind it describes, with their parameters. */
+  /** The operations that its bridge describes, with their parameters. */
   own?: ReadonlyMap<string, OwnOperation>
-  /** Whether a program stands behind it that has never run. */
+  /** Whether it is a bridge whose program has never run. */
   isUndescribed?: boolean
 }
 
@@ -26,13 +26,13 @@ export type Bench = {
   devices: readonly BenchDevice[]
   hasTeachpoint(device_id: string, name: string): boolean
   /**
-   * Returns why a transporter cannot use these points of its as they are taught: a sentence for each reason, with the points. An arm that has not yet
-   * said what it can do may be able to do all. Absent where nothing is taught.
+   * Returns why a transporter cannot use its points as they are taught: a sentence for each reason, with the points. An arm that has not yet
+   * reported its skills is assumed to have all. Absent if nothing is taught.
    */
   obstacles?(device_id: string, names: readonly string[]): string[]
 }
 
-/** The bench as it is at this moment; the points are looked up when they are asked for. */
+/** Returns the present bench. Points are looked up when they are needed. */
 export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Teachpoints, 'list'>): Bench {
   return {
     devices: instruments.map(benchDevice),

@@ -1,4 +1,4 @@
-// Checks the actions at devices: the device can do it, takes its parameters, and has room for its labware.
+// Checks the actions at devices: the device has the operation, accepts its parameters, and has room for its labware.
 
 import type * as v from 'valibot'
 import { strictObject } from 'valibot'
@@ -42,7 +42,7 @@ function checkTips({ action, labware }: OnDevice, { document }: Draft, at: strin
   }
 }
 
-/** Variables have their defaults; what has none is looked at when it is submitted. */
+/** Checks the parameters with the defaults of variables; variables without one are checked at the submission. */
 function checkParams(plan: OnDevice & { kind: 'do' }, { document, topology }: Draft, at: string): void {
   const { do: operation, with: params } = plan.action
   if (operation === 'stop') throw wrong(`${at}.do`, 'a stop is for people: it latches the device until somebody initializes it')
@@ -62,7 +62,7 @@ type ActionPlace = {
   variables: WorkflowDocument['variables']
 }
 
-/** Parameters of operations that the table or the device itself describes; those of others are the driver's affair. One that is undefined is not known yet. */
+/** Checks parameters of operations that the table or the device describes; the driver checks others. An undefined value is not known yet. */
 export function checkValues(
   { action, devices: able }: OnDevice & { kind: 'do' },
   { values, devices, variables }: ActionPlace,
@@ -86,18 +86,18 @@ export function checkValues(
   for (const device_id of able) located(at, () => checkLimits(device_id, values, devices.get(device_id)!.limits))
 }
 
-/** Returns the error for a variable that is null where null has a meaning: a value that somebody forgot must not switch anything off. */
+/** Makes the error for a null variable that is not declared nullable, because a forgotten value must not switch anything off. */
 export function notNullable(variable: string, at: string): LabError {
   return wrong(at, `the variable ${variable} is null, and null switches off; give it a value, or declare it with "nullable": true`)
 }
 
-/** Whether null has a meaning as this parameter. */
+/** Whether the parameter accepts null. */
 export function takesNull(operation: string, name: string, device?: KnownDevice): boolean {
   const schema = entriesOf(operation, device)?.[name]
   return schema !== undefined && isNullable(schema)
 }
 
-/** A reading takes none; undefined for an operation that neither the table nor the device itself describes. */
+/** Returns the schemas of the parameters, none for a reading; undefined for an operation that neither the table nor the device describes. */
 export function entriesOf(operation: string, device?: KnownDevice): Record<string, v.GenericSchema> | undefined {
   const own = device?.own.get(operation)
   if (own) return own.params.entries

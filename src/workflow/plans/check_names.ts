@@ -82,7 +82,7 @@ const operatorsOwn = 'names that begin with OPERATOR. are the service’s own; g
 const ends = <Status extends string>(table: Transitions<Status>) =>
   Object.keys(table).filter((status) => isTerminal(table, status as Status))
 
-/** The events on the bus of an execution, by type of entity; null where the status is anything. Incidents and faults go past it. */
+/** The statuses of events on the bus of an execution, by type of entity; null for any status. Incidents and faults are not published there. */
 const published: Readonly<Record<string, readonly string[] | null>> = {
   ACTION: Object.keys(actionTransitions),
   METHOD: Object.keys(methodTransitions),
@@ -98,7 +98,7 @@ const published: Readonly<Record<string, readonly string[] | null>> = {
   OPERATOR: ['INSTRUCTION'],
 }
 
-/** A handler of a name that is never published would wait in silence. */
+/** Refuses a handler of an event that is never published, which would wait in silence. */
 function handlersHear({ document, where }: Draft): void {
   for (const name of Object.keys(document.on)) {
     const at = `${where}: ${member('on', name)}`

@@ -1,4 +1,4 @@
-// Checks the methods in which several threads take part: each has an owner, and all labware that it wants is brought.
+// Checks the methods in which several threads take part: each has an owner, and threads that bring all its labware.
 
 import { didYouMean } from '../../kit/did_you_mean.ts'
 import { wrong } from './mistakes.ts'
@@ -30,7 +30,7 @@ function checkStep(step: StepPlan, thread: ThreadPlan, draft: Draft): void {
   }
 }
 
-/** Whether there is a join whichever way is taken. */
+/** Whether every path through the steps has a join. */
 function alwaysJoins(steps: readonly StepPlan[]): boolean {
   return steps.some((step) => {
     if (step.kind === 'branch') return listsIn(step).every(({ steps }) => alwaysJoins(steps))

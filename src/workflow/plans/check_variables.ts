@@ -1,4 +1,4 @@
-// Checks the values that a submission gives: the workflow knows them, none is missing, and each device takes the parameters that come of them.
+// Checks the variables of a submission: the workflow knows them, none is missing, and the devices accept the resulting parameters.
 
 import { LabError } from '../../errors.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'
@@ -6,7 +6,7 @@ import { checkValues, entriesOf } from './check_actions.ts'
 import { filledIn, isVariable } from './params.ts'
 import { actionsOf, type Workflow } from './plan.ts'
 
-/** Throws `invalid`. What the code of bodies reads is not looked at. */
+/** Throws `invalid`. Variables that only code reads are not checked. */
 export function checkVariables(workflow: Workflow, given: Readonly<Record<string, unknown>>): void {
   const { variables } = workflow.document
   for (const name of Object.keys(given)) {
@@ -28,13 +28,13 @@ export function checkVariables(workflow: Workflow, given: Readonly<Record<string
   }
 }
 
-/** The types that parameters of operations have. */
+/** The types of parameters. */
 export const parameterTypes = ['string', 'number', 'boolean'] as const
 type ParameterType = (typeof parameterTypes)[number]
 
 /**
- * Returns the type of each variable, by the parameters whose value it is: so `1E5` stays text where an operation takes text. A variable
- * that no parameter with a known type takes, or parameters of different types, has the type of its default, if that is one of these.
+ * Returns the type of each variable from the parameters that use it, so that `1E5` stays text for a text parameter. A variable
+ * without a parameter of a known type, or with parameters of different types, has the type of its default, if that is one of these.
  */
 export function variableTypes(workflow: Workflow): Map<string, ParameterType> {
   const { document, topology } = workflow

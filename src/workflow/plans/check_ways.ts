@@ -1,4 +1,4 @@
-// Checks the places of a workflow: labware may start, end and rest there, and there is a way from each to the next.
+// Checks the positions of a workflow: labware may start, end and rest there, and each has a route to the next.
 
 import { wrong } from './mistakes.ts'
 import type { Draft } from './outline.ts'
@@ -34,12 +34,12 @@ function checkRests(thread: ThreadPlan, { topology, where }: Draft): void {
   }
 }
 
-/** The positions at which a labware may be. */
+/** The possible positions of a labware. */
 type Places = ReadonlySet<string>
 
 class Ways {
   readonly #draft: Draft
-  /** The ways that were found. */
+  /** The routes that were found already. */
   readonly #known = new Set<string>()
 
   constructor(draft: Draft) {
@@ -76,7 +76,7 @@ class Ways {
     }
   }
 
-  /** Returns where the labware may stand after the actions that want it. */
+  /** Returns the possible positions of the labware after the actions that use it. */
   #actions(actions: readonly ActionPlan[], from: Places, { labware }: ThreadPlan): Places {
     return actions.filter((action) => takes(action, labware, labware)).reduce((places, action) => this.#toDevices(action, places), from)
   }
@@ -104,7 +104,7 @@ class Ways {
   }
 }
 
-/** The sites of a device at one entry of the topology are reached alike: one of each suffices. */
+/** Keeps one position for each entry of the topology, since all sites of an entry are reached alike. */
 function onePerEntry(positions: readonly { name: string; entry: string }[]): string[] {
   return positions.filter((position, i) => positions.findIndex(({ entry }) => entry === position.entry) === i).map(({ name }) => name)
 }

@@ -1,4 +1,4 @@
-// Checks the times between actions: no way from one to the next is longer than the time that is allowed.
+// Checks the time windows between actions: no route from one to the next takes longer than allowed.
 
 import { inSeconds } from '../../kit/seconds.ts'
 import { wrong } from './mistakes.ts'
@@ -6,12 +6,12 @@ import type { Draft } from './outline.ts'
 import { type ActionPlan, listsIn, type StepPlan, type ThreadPlan, takes } from './plan.ts'
 import { Hops } from './timing.ts'
 
-/** Throws `invalid`, naming the place. Where several actions may come next, one that can be in time is enough. */
+/** Throws `invalid`, naming the place. If several actions may come next, one that can be in time is enough. */
 export function checkWindows(draft: Draft): void {
   for (const thread of draft.threads.values()) new Windows(draft, thread).before(thread.steps, [])
 }
 
-/** The actions of which one comes next; none where the journey ends. */
+/** The actions that may come next; none at the end of the journey. */
 type Nexts = readonly ActionPlan[]
 
 class Windows {
@@ -25,7 +25,7 @@ class Windows {
     this.#hops = new Hops(draft.topology.document)
   }
 
-  /** Returns the first of these steps, from the last to the first; `next` comes after them. */
+  /** Checks the steps from the last to the first, and returns their possible first actions. `next` follows the steps. */
   before(steps: readonly StepPlan[], next: Nexts): Nexts {
     return steps.reduceRight((after: Nexts, step) => this.#step(step, after), next)
   }
@@ -55,7 +55,7 @@ class Windows {
     }, next)
   }
 
-  /** Leaves out methods that the thread joins: their windows belong to the owner. */
+  /** Leaves out methods that the thread joins, because their windows belong to the owner. */
   #joined(method: string, next: Nexts): Nexts {
     const { labware } = this.#thread
     const first = this.#draft.methods.get(method)!.actions.find((action) => action.devices.length > 0 && action.labware.includes(labware))

@@ -1,4 +1,4 @@
-// From a document to a workflow that can be run: everything is checked, and what is wrong is said with its place.
+// Compiles a document to a workflow that can be run. All mistakes are reported with their places.
 
 import { createHash } from 'node:crypto'
 import { messageOf } from '../../errors.ts'
@@ -18,7 +18,7 @@ import type { Topology } from './topology.ts'
 
 /**
  * Throws `invalid`, naming the place: `workflow seal-and-spin: threads.plate.steps[1].method: there is no method shke_it`.
- * `origin` is what messages call a text that is no workflow at all.
+ * `origin` names a text that is not a workflow at all.
  */
 export function compileWorkflow(input: unknown, topology: Topology, origin: string, form: Workflow['form']): Workflow {
   return compileDocument(workflowDocument(input, origin, form), topology, form)
@@ -48,18 +48,18 @@ export function compileDocument(document: WorkflowDocument, topology: Topology, 
   }
 }
 
-/** With its defaults filled in. From JSON no code is taken. Throws `invalid`. */
+/** Parses a document and fills in the defaults. JSON must not contain code. Throws `invalid`. */
 export function workflowDocument(input: unknown, origin: string, form: Workflow['form']): WorkflowDocument {
   try {
     return form === 'json' ? { ...checked(JsonWorkflow, input, origin), on: {} } : checked(WorkflowDocument, input, origin)
   } catch (error) {
-    // A module can hold a thing that holds itself.
+    // A module can export an object that contains itself.
     if (error instanceof RangeError) throw wrong(origin, 'it is nested without end')
     throw error
   }
 }
 
-/** Hashes the document. The order of members makes no difference. */
+/** Hashes the document, independent of the order of members. */
 function hashOf(document: WorkflowDocument, where: string): string {
   try {
     return createHash('sha256').update(JSON.stringify(document, canonical)).digest('hex')

@@ -1,4 +1,4 @@
-// Topologies and workflows as people write them: one shape for JSON files, for the API and for TypeScript modules.
+// The schemas of topologies and workflows, for JSON files, the API and TypeScript modules.
 
 import * as v from 'valibot'
 import { described, Whole } from '../../kit/described.ts'
@@ -7,7 +7,7 @@ import { byName, Id, Name } from '../../kit/name.ts'
 const Seconds = v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(1e7), v.metadata({ unit: 's' }))
 const Count = Whole(1, 100_000)
 
-/** A place that holds one labware. Of a device with several sites there is one for each: `bravo_96/site-1`. */
+/** A place that holds one labware. A device with several sites has one for each: `bravo_96/site-1`. */
 const Position = v.strictObject({
   device: described(v.optional(Id), 'The device whose nest this is'),
   parking: described(v.optional(v.boolean(), false), 'Blocked labware may be put here for a while'),
@@ -47,11 +47,11 @@ export const TopologyDocument = v.strictObject({
   pools: v.optional(v.record(Id, v.pipe(v.array(Id), v.minLength(1))), {}),
   devices: v.optional(v.record(Id, DeclaredDevice), {}),
 })
-/** The document after the defaults were filled in. */
+/** The document with its defaults. */
 export type TopologyDocument = v.InferOutput<typeof TopologyDocument>
 export type TopologyInput = v.InferInput<typeof TopologyDocument>
 
-/** A value, or the name of a variable whose value stands here. */
+/** A value, or the name of a variable that gives it. */
 const Given = v.union(
   [v.strictObject({ variable: Name }), v.string(), v.number(), v.boolean(), v.null()],
   'must be a text, a number, true, false, null, or {"variable": NAME}',
@@ -110,7 +110,7 @@ const Instruct = v.strictObject({
   ...AnyAction,
 })
 
-/** The body of an action that is code. It is given its `Doing`; see `author.ts`. */
+/** The code of an action, which gets a `Doing`; see `author.ts`. */
 // biome-ignore lint/suspicious/noExplicitAny: the context is the runtime's, and this file knows nothing of it.
 export type Body = (ctx: any) => Promise<void>
 
@@ -123,7 +123,7 @@ const Code = v.strictObject({
 
 const WaitAction = v.strictObject({ ...Wait, ...AnyAction })
 
-/** A choice of several shapes, each known by its first word: so what is wrong is said of the shape that was meant. */
+/** Makes a union whose shapes are recognized by their first member, so that mistakes are reported for the intended shape. */
 function whicheverHas<Option extends v.GenericSchema>(what: string, shapes: () => Record<string, Option>) {
   let any: v.UnionSchema<Option[], string> | undefined
   let options: Record<string, Option> | undefined
@@ -152,10 +152,10 @@ export type Step = { name?: string | undefined } & (
   | { action: Action }
   /** Takes part in one of these methods of other threads. */
   | { join: string[] }
-  /** Rests at the first of these that is free, as long as there is nothing to take part in. */
+  /** Rests at the first free one of these while there is nothing to take part in. */
   | { park: string[] }
   | { wait_for: string; timeout: number }
-  /** Waits for a custom event, and goes on by its value. */
+  /** Waits for a custom event, and continues with the steps for its value. */
   | { branch: string; cases: Record<string, Step[]>; else: Step[]; timeout: number }
   | { while_more_work: Step[] }
 )
@@ -193,7 +193,7 @@ function stepWith(action: v.GenericSchema<unknown, Action>) {
   return step
 }
 
-/** A step as it may come over the API. */
+/** A step in a request of the API. */
 export const JsonStep = stepWith(JsonAction)
 const AnyKindOfStep = stepWith(AnyKindOfAction)
 
@@ -233,7 +233,7 @@ const thread = (step: v.GenericSchema<unknown, Step>) =>
     immovable: described(v.optional(v.boolean(), false), 'Its labware is never parked out of the way'),
   })
 
-/** Called with the name it was registered for and the context; or an object with `handle` that is bound to the system first. */
+/** A function that is called with the registered name and the context; or an object with `handle`, which gets the system first. */
 export type Handler = ((eventName: string, context: Readonly<Record<string, unknown>>) => void | Promise<void>) | SystemBoundHandler
 interface SystemBoundHandler {
   /** Set when the execution starts. */
@@ -267,7 +267,7 @@ const shared = {
 const Emission = v.strictObject({ emit: Emit.entries.emit, value: Emit.entries.value, data: Emit.entries.data })
 export type Emission = v.InferOutput<typeof Emission>
 
-/** The code that emits the events of a method. It is given its `MethodDoing`; see `author.ts`. */
+/** The code that emits the events of a method, which gets a `MethodDoing`; see `author.ts`. */
 // biome-ignore lint/suspicious/noExplicitAny: the context is the runtime's, and this file knows nothing of it.
 export type Emitting = (ctx: any) => Promise<void>
 const Emissions = v.array(Emission)
@@ -276,7 +276,7 @@ const AnyKindOfEmissions = v.union(
   'must be a list of events, {"emit": …}, or a function',
 )
 
-/** The actions; or the actions and the events that the method emits itself. */
+/** A method: its actions, or its actions with its own events. */
 type MethodTemplate = Action[] | MethodObject
 type MethodObject = { actions: Action[]; on_start?: Emission[] | Emitting | undefined; on_end?: Emission[] | Emitting | undefined }
 
@@ -291,7 +291,7 @@ function methodOf(action: v.GenericSchema<unknown, Action>, emits: v.GenericSche
   return v.lazy((input) => (Array.isArray(input) ? actions : typeof input === 'object' && input !== null ? object : any))
 }
 
-/** A method as it may come over the API. */
+/** A method in a request of the API. */
 export const JsonMethod = methodOf(JsonAction, Emissions)
 const AnyKindOfMethod = methodOf(AnyKindOfAction, AnyKindOfEmissions)
 
@@ -299,14 +299,14 @@ export function actionsIn(method: MethodTemplate): Action[] {
   return Array.isArray(method) ? method : method.actions
 }
 
-/** The document as it may come over the API: without code. */
+/** The document in a request of the API, without code. */
 export const JsonWorkflow = v.strictObject({
   ...shared,
   methods: v.optional(v.record(Id, JsonMethod), {}),
   threads: v.record(Id, thread(JsonStep)),
 })
 
-/** The members that only a module may have: bodies and handlers. */
+/** The document with the members that only a module may have: code and handlers. */
 export const WorkflowDocument = v.strictObject({
   ...shared,
   methods: v.optional(v.record(Id, AnyKindOfMethod), {}),

@@ -1,11 +1,11 @@
-// How long things took on a bench, learned apart from each other: operations (beyond the `duration` asked for), hops of transporters,
-// initializations, and heating up.
+// The durations that a bench has learned: operations (without the requested `duration`), hops of transporters,
+// initializations, and heating.
 
 import * as v from 'valibot'
 
 const Sample = v.pipe(v.number(), v.finite(), v.minValue(0))
 
-/** The newest last; by `device operation`, and by transporter. */
+/** Samples, the newest last, by `device operation` and by transporter. */
 export const LearnedDurations = v.strictObject({
   operations: v.record(v.string(), v.array(Sample)),
   hops: v.record(v.string(), v.array(Sample)),
@@ -13,12 +13,12 @@ export const LearnedDurations = v.strictObject({
   initializations: v.optional(v.record(v.string(), v.array(Sample)), {}),
   /** Keyed by device, in seconds for one °C. */
   heating: v.optional(v.record(v.string(), v.array(Sample)), {}),
-  /** Keyed by device: each time that an arm was to reach in, also where the device was open already. */
+  /** Keyed by device: each opening for an arm, also if the device was open already. */
   openings: v.optional(v.record(v.string(), v.array(Sample)), {}),
 })
 export type LearnedDurations = v.InferOutput<typeof LearnedDurations>
 
-/** The middle one of so many: one that was slow for once changes nothing. */
+/** The number of samples for a median, which ignores single outliers. */
 const samplesKept = 9
 const mostKept = 1000
 const kinds = ['operations', 'hops', 'initializations', 'heating', 'openings'] as const
@@ -31,7 +31,7 @@ export class Durations {
   readonly #openings: Map<string, readonly number[]>
   readonly #onLearned: () => void
 
-  /** `onLearned` is called each time. */
+  /** Calls `onLearned` after each sample. */
   constructor(learned: Partial<LearnedDurations> = {}, onLearned = () => {}) {
     const { operations = {}, hops = {}, initializations = {}, heating = {}, openings = {} } = learned
     this.#onLearned = onLearned
@@ -42,7 +42,7 @@ export class Durations {
     this.#openings = new Map(Object.entries(openings))
   }
 
-  /** Whether any duration is forecast now that was not by `earlier`, or was with a difference of more than a fifth. */
+  /** Whether a forecast is new since `earlier`, or has changed by more than a fifth. */
   isNewsTo(earlier: LearnedDurations): boolean {
     const now = this.toJSON()
     return kinds.some((kind) => {
@@ -54,7 +54,7 @@ export class Durations {
     })
   }
 
-  /** Seconds beyond the `duration`; undefined for what was not seen yet. */
+  /** Seconds besides the `duration`; undefined without a sample. */
   beyond(device: string, operation: string): number | undefined {
     return median(this.#operations.get(`${device} ${operation}`))
   }
@@ -64,7 +64,7 @@ export class Durations {
     return median(this.#hops.get(transporter))
   }
 
-  /** Seconds until a device that was not initialized is. */
+  /** Seconds to initialize a device. */
   initialization(device: string): number | undefined {
     return median(this.#initializations.get(device))
   }
@@ -74,7 +74,7 @@ export class Durations {
     return median(this.#heating.get(device))
   }
 
-  /** Seconds until an arm can reach into a device, on average: some of the time the device is open already. */
+  /** Seconds until an arm can reach into a device, including the cases in which it is open already. */
   opening(device: string): number | undefined {
     return mean(this.#openings.get(device))
   }
@@ -100,7 +100,7 @@ export class Durations {
     this.#note(this.#hops, transporter, seconds)
   }
 
-  /** Which was not heard of for the longest time is forgotten when there are too many. */
+  /** Adds a sample. If there are too many keys, the one without a sample for the longest time is forgotten. */
   #note(seen: Map<string, readonly number[]>, key: string, seconds: number): void {
     const samples = [...(seen.get(key) ?? []), Math.max(0, Math.round(seconds * 1000) / 1000)].slice(-samplesKept)
     seen.delete(key)
@@ -124,7 +124,7 @@ function mean(samples: readonly number[] | undefined): number | undefined {
   return samples && samples.reduce((sum, sample) => sum + sample, 0) / samples.length
 }
 
-/** Returns the median; of an even number the longer of the two in the middle. */
+/** Returns the median; for an even number of samples, the longer of the two in the middle. */
 function median(samples: readonly number[] | undefined): number | undefined {
   return samples?.toSorted((a, b) => a - b)[samples.length >> 1]
 }

@@ -1,11 +1,11 @@
-// Names of custom events that may be mistyped. An event may also come from outside, so a name that nothing emits is no mistake by itself.
+// Warnings about custom events whose names may be mistyped. An event may also come from outside, so a name that nothing emits is not an error.
 
 import { nearest } from '../../kit/did_you_mean.ts'
 import { actionsOf, allSteps, type Workflow } from './plan.ts'
 
 /**
- * Returns a sentence for each event that the workflow waits for and does not emit, where it emits one of nearly the same name. Of a workflow with code
- * nobody knows what it emits: there are none.
+ * Returns a sentence for each event that the workflow waits for and does not emit, if it emits one with a similar name. For a workflow with code
+ * there are no warnings, because its events are unknown.
  */
 export function eventWarnings(workflow: Workflow): string[] {
   if (workflow.hasCode) return []

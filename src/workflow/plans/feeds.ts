@@ -1,4 +1,4 @@
-// Which labware a step sends for: by the methods it owns, and by the threads that come because of it.
+// Finds the labware that a step sends for: through its own methods, and through the threads that these bring.
 
 import { allSteps, type StepPlan, type ThreadPlan } from './plan.ts'
 
@@ -12,16 +12,16 @@ export function fillFeeds(threads: ReadonlyMap<string, ThreadPlan>): void {
   }
 }
 
-/** Directly. */
+/** Returns the labware that the steps send for directly. */
 function sentForBy({ labware, template }: ThreadPlan, steps: readonly StepPlan[]): Set<string> {
   const wanted = [...allSteps(steps)].flatMap((step) => (step.kind === 'method' ? [...step.method.labware] : []))
   return new Set([...wanted, ...template.contributes_to].filter((name) => name !== labware))
 }
 
-/** All that comes because these come. */
+/** Returns the labware that follows from the first ones, transitively. */
 function reached(first: ReadonlySet<string>, whole: ReadonlyMap<string, ReadonlySet<string>>): Set<string> {
   const all = new Set(first)
-  // A set takes in what is added while it is gone through.
+  // The iteration of a Set also visits elements that are added meanwhile.
   for (const labware of all) for (const next of whole.get(labware) ?? []) all.add(next)
   return all
 }

@@ -1,4 +1,4 @@
-// Where labware can stand, and the shortest way from one position to another.
+// The graph of positions, and the shortest route from one position to another.
 
 import { LabError } from '../../errors.ts'
 import type { TopologyDocument } from './documents.ts'
@@ -6,7 +6,7 @@ import type { TopologyDocument } from './documents.ts'
 /** A single pick and place. */
 export type Hop = { from: string; to: string; transporter: string }
 
-/** A place for one labware: an entry of the topology's `positions`, or one site of a device that has several (`nest/site-1`). */
+/** A place for one labware: an entry of the topology's `positions`, or one of several sites of a device (`nest/site-1`). */
 export type Position = {
   name: string
   /** The name of the entry in the topology's document. */
@@ -17,20 +17,20 @@ export type Position = {
   handover: boolean
 }
 
-/** An entry of the topology. All its positions are reached alike. */
+/** An entry of the topology, whose positions are all reached alike. */
 type Node = {
   entry: string
   positions: readonly Position[]
   arms: Arm[]
-  /** The other station of the shuttle that this is a station of. */
+  /** For a station of a shuttle: the other station. */
   ride: { translator: string; to: Node } | null
-  /** Nodes of one kind are reached by the same transporters, so that the ways from and to them are the same. */
+  /** Nodes of one kind are reached by the same transporters, so that their routes are the same. */
   kind: number
 }
 
 type Arm = { transporter: string; nodes: Node[] }
 
-/** A hop whose positions are not filled in; the last goes to wherever the way ends. */
+/** A hop without its positions. The last leg leads to the destination. */
 type Leg = { transporter: string; to: Node }
 
 export class Graph {
@@ -39,7 +39,7 @@ export class Graph {
   readonly #devices = new Map<string, Position[]>()
   readonly #kinds: number
   readonly #islands: ReadonlyMap<Node, number>
-  /** Keyed by kind and kind; null where there is no way. */
+  /** The routes by the kinds of start and end; null if there is none. */
   readonly #ways: (readonly Leg[] | null | undefined)[] = []
 
   constructor(document: TopologyDocument) {
@@ -63,14 +63,14 @@ export class Graph {
     return this.#devices.keys()
   }
 
-  /** Sorted in the order of its sites; several positions may name one device. Empty for one without a position. */
+  /** Lists the positions of a device in the order of its sites; none for a device without a position. */
   positionsOf(device: string): readonly Position[] {
     return this.#devices.get(device) ?? []
   }
 
   /**
-   * The shortest way; undefined if there is none, empty if it is there. It stops only at stations of translators and at positions
-   * for handing over: never in a device, never at a storage, on a parking pad only if there is no other way.
+   * Returns the shortest route; undefined if there is none, empty if start and end are equal. It stops only at stations of translators and at positions
+   * for handing over: never in a device or a storage, and on a parking position only if there is no other route.
    */
   route(from: string, to: string): readonly Hop[] | undefined {
     if (from === to) return []
@@ -84,7 +84,7 @@ export class Graph {
     return this.#way(this.#node(from), this.#node(to))?.length
   }
 
-  /** A way that stops at no position that is closed, for as long as something stands where the route would go. Not remembered. */
+  /** Returns a route without closed positions, for as long as labware blocks the shortest one. It is not cached. */
   detour(from: string, to: string, isClosed: (position: string) => boolean): readonly Hop[] | undefined {
     if (from === to) return []
     const [start, end] = [this.#node(from), this.#node(to)]
@@ -93,20 +93,20 @@ export class Graph {
     return legs ? filledIn(legs, from, to) : undefined
   }
 
-  /** The positions that are the same pad as this one, in the order of the document: both stations of a translator, else the position alone. */
+  /** Returns the positions of the same zone, in the order of the document: both stations of a translator, else the position alone. */
   sameZone(position: string): readonly Position[] {
     const { ride, positions, kind } = this.#node(position)
     if (!ride) return [this.positions.get(position)!]
     return kind < ride.to.kind ? [...positions, ...ride.to.positions] : [...ride.to.positions, ...positions]
   }
 
-  /** Labware is handed over here from one transporter to another, so that what rests here is in the way. */
+  /** Whether transporters hand labware over here, so that resting labware is in the way. */
   isHandOver(position: string): boolean {
     const node = this.#node(position)
     return passesOn(node) && links(node) > 1
   }
 
-  /** The positions that it links stay linked when it is closed, too. */
+  /** Whether its neighbours stay connected if it is closed. */
   canDoWithout(position: string, isClosed: (position: string) => boolean): boolean {
     const node = this.#node(position)
     const isOpen = (other: Node) => other !== node && !other.positions.some(({ name }) => isClosed(name))
@@ -116,18 +116,18 @@ export class Graph {
     return others.every((to) => from === to || search(from!, to, (other) => passesOn(other) && isOpen(other)) !== undefined)
   }
 
-  /** There is a route from this position to each to which labware could be brought at all, if need be through devices. */
+  /** Whether there is a route from this position to each one that can be reached at all, also through devices. */
   reachesAll(position: string): boolean {
     const node = this.#node(position)
     return island(node).every((other) => this.#way(node, other) !== null)
   }
 
-  /** Numbers what hangs together: labware here is never in the way of labware of another number. */
+  /** Returns the number of the connected component. Labware of different components is never in each other's way. */
   islandOf(position: string): number {
     return this.#islands.get(this.#node(position))!
   }
 
-  /** The nests of a device hang together too. */
+  /** Numbers the connected components; the nests of a device are connected too. */
   #numbered(): ReadonlyMap<Node, number> {
     const numbers = new Map<Node, number>()
     let count = 0
@@ -162,7 +162,7 @@ export class Graph {
   }
 }
 
-/** How many entries of the topology each device has. */
+/** Counts the entries of the topology of each device. */
 function entriesOf({ positions }: TopologyDocument): ReadonlyMap<string, number> {
   const entries = new Map<string, number>()
   for (const { device } of Object.values(positions)) if (device !== undefined) entries.set(device, (entries.get(device) ?? 0) + 1)
@@ -192,7 +192,7 @@ function connect(nodes: ReadonlyMap<string, Node>, { transporters, translators }
   }
 }
 
-/** Numbers the kinds in the order of the document, and returns how many there are. A station is a kind of its own: its ride goes elsewhere than the other's. */
+/** Numbers the kinds in the order of the document, and returns their number. Each station is a kind of its own, because its ride leads elsewhere. */
 function sortIntoKinds(nodes: Iterable<Node>): number {
   const kinds = new Map<string, number>()
   for (const node of nodes) {
@@ -203,7 +203,7 @@ function sortIntoKinds(nodes: Iterable<Node>): number {
   return kinds.size
 }
 
-/** Breadth first; what comes first in the document wins among ways of one length. */
+/** Searches breadth-first. Of routes of equal length, the first in the document wins. */
 function search(from: Node, to: Node, mayPass: (node: Node) => boolean): readonly Leg[] | undefined {
   const cameBy = new Map<Node, { leg: Leg; before: Node } | null>([[from, null]])
   for (const [node] of cameBy) {
@@ -226,7 +226,7 @@ function* legsFrom({ arms, ride }: Node): Generator<Leg> {
   if (ride) yield { transporter: ride.translator, to: ride.to }
 }
 
-/** Represents each kind by one node. */
+/** Finds the connected component, with one node for each kind. */
 function island(start: Node): Node[] {
   const kinds = new Map<number, Node>()
   for (const node of hangingTogether(start)) if (!kinds.has(node.kind)) kinds.set(node.kind, node)

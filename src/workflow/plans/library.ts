@@ -1,4 +1,4 @@
-// All topologies and workflows there are, from wherever they come; what is wrong with one hinders no other.
+// The library of all topologies and workflows. A mistake in one does not affect the others.
 
 import { join } from 'node:path'
 import { messageOf } from '../../errors.ts'
@@ -11,9 +11,9 @@ import { mustBeKnown, wrong } from './mistakes.ts'
 import type { Workflow } from './plan.ts'
 import { compileTopology, type Topology } from './topology.ts'
 
-/** A document that was read and not yet looked at. */
+/** A document that was read and not checked yet. */
 export type Source = { origin: string; form: Workflow['form']; input: unknown }
-/** Something that is not in the library, and why. */
+/** A document that is not in the library, with the reason. */
 type Fault = { origin: string; reason: string }
 
 export type Library = {
@@ -25,7 +25,7 @@ export type Library = {
 /** The packages that modules may import by name. */
 const names = { 'benchd/workflow': new URL('./author.js', import.meta.url).href }
 
-/** Reads `*.json` and `*.ts`, but not what lies in folders beneath. Modules are run: who can write there can run code as the service. */
+/** Reads `*.json` and `*.ts` of a folder, without subfolders. Modules are executed, so write access to the folder means code execution as the service. */
 export async function readFolder(folder: string): Promise<{ sources: Source[]; faults: Fault[] }> {
   const sources: Source[] = []
   const faults: Fault[] = []
@@ -53,7 +53,7 @@ const readers: Readonly<Record<Workflow['form'], (path: string) => Promise<unkno
   },
 }
 
-/** Gives a name that is there twice to the first. */
+/** Compiles the sources. Of two with the same name the first wins. */
 export function compileLibrary(sources: readonly Source[], bench: Bench): Library {
   const topologies = new Map<string, Topology>()
   const workflows = new Map<string, Workflow>()
@@ -69,7 +69,7 @@ export function compileLibrary(sources: readonly Source[], bench: Bench): Librar
   return { topologies, workflows, faults }
 }
 
-/** Compiles it for the topology that it names. Throws `invalid`, naming the place. */
+/** Compiles a workflow for the topology that it names. Throws `invalid`, naming the place. */
 function workflowFrom({ input, origin, form }: Source, topologies: ReadonlyMap<string, Topology>): Workflow {
   const document = workflowDocument(input, origin, form)
   mustBeKnown('topology', document.topology, topologies.keys(), `${origin}: topology`)

@@ -1,4 +1,4 @@
-// The plans of a document: its threads, steps, methods and actions, each with its path, and each name looked up.
+// Makes the plans of a document: threads, steps, methods and actions with their paths, and with all names resolved.
 
 import { type Action, actionsIn, type Step, type ThreadTemplate, type WorkflowDocument } from './documents.ts'
 import { member, mustBeKnown, mustBeOnce, wrong } from './mistakes.ts'
@@ -10,7 +10,7 @@ type Outline = { methods: ReadonlyMap<string, MethodPlan>; threads: ReadonlyMap<
 /** The input of the checks. `where` begins their sentences. */
 export type Draft = Outline & { document: WorkflowDocument; topology: Topology; where: string }
 
-/** Throws `invalid` for a name of a method, device, pool or position that there is not, and for one given twice. */
+/** Throws `invalid` for an unknown method, device, pool or position, and for a repeated name. */
 export function outline(document: WorkflowDocument, topology: Topology): Outline {
   const where = `workflow ${document.name}`
   const methods = planMethods(document, topology, where)
@@ -37,7 +37,7 @@ function planMethods(document: WorkflowDocument, topology: Topology, where: stri
   return new Map(plans)
 }
 
-/** To each method the threads that do it. */
+/** Returns the threads that own each method. */
 function ownersOf({ threads }: WorkflowDocument): Map<string, Set<string>> {
   const owners = new Map<string, Set<string>>()
   const look = (steps: readonly Step[], thread: string): void => {
@@ -75,7 +75,7 @@ function devicesOf(on: string, { devices, pools }: Topology, where: string): rea
   return pools.get(on) ?? [on]
 }
 
-/** The positions at a place: itself, or all the sites of a device that has several there. */
+/** Returns the positions of a place: itself, or all sites of a device with several. */
 function positionsAt(place: string, { graph }: Topology, where: string): readonly string[] {
   const positions = [...graph.positions.values()]
   mustBeKnown('position', place, new Set(positions.flatMap(({ name, entry }) => [entry, name])), where)
@@ -125,7 +125,7 @@ class StepPlanner {
   }
 
   #step(step: Step, path: string): StepPlan {
-    // What it feeds is known when all threads are.
+    // `feeds` is filled in when all threads are known.
     const shared = { path, feeds: new Set<string>() }
     const name = (usual: string) => this.#naming.of(step, usual)
     if ('method' in step) return { ...shared, name: name(step.method), kind: 'method', method: this.#method(step.method, `${path}.method`) }
@@ -184,13 +184,13 @@ function* nested(steps: readonly Step[]): Generator<Step> {
 
 type Named = { name?: string | undefined }
 
-/** Gives each thing a name of its own: the one it was given, or its usual one with a number if that is taken. */
+/** Assigns unique names: the given one, or the default with a number if that is taken. */
 class Naming {
   readonly #taken = new Set<string>()
-  /** To each usual name the number that was tried last. */
+  /** Keyed by default name: the last number that was tried. */
   readonly #tried = new Map<string, number>()
 
-  /** Throws when two were given the same. */
+  /** Throws if two have the same given name. */
   constructor(things: readonly Named[], where: string) {
     for (const { name } of things) {
       if (name === undefined) continue

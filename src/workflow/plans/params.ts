@@ -1,4 +1,4 @@
-// The parameters of an operation, with the values of variables where these are named.
+// Resolves the variables in the parameters of an operation.
 
 import type { Do } from './documents.ts'
 
@@ -10,7 +10,7 @@ export function filledIn(params: Do['with'], variable: (name: string) => unknown
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, isVariable(value) ? variable(value.variable) : value]))
 }
 
-/** The variables that stand for parameters, by parameter. */
+/** Lists the parameters that are given by variables. */
 export function variablesIn(params: Do['with']): [param: string, variable: string][] {
   return Object.entries(params).flatMap(([name, value]) => (isVariable(value) ? [[name, value.variable] as [string, string]] : []))
 }

@@ -1,4 +1,4 @@
-// Checks the positions of a topology: each is reached, and each is one kind of place.
+// Checks the positions of a topology: each can be reached, and has only one kind.
 
 import type { TopologyDocument } from './documents.ts'
 import { mustBeKnown, mustBeOnce, wrong } from './mistakes.ts'
@@ -22,7 +22,7 @@ function eachIsReached({ positions, transporters }: TopologyDocument, where: str
   }
 }
 
-/** Which cannot be together, and why. */
+/** The kinds that exclude each other, with the reasons. */
 const kinds = [
   ['device', 'parking', 'labware is not parked in the nest of a device'],
   ['device', 'storage', 'a storage is no nest of a device: labware that stands in a nest takes up the place'],
@@ -40,7 +40,7 @@ function eachIsOneKind({ positions }: TopologyDocument, where: string): void {
   }
 }
 
-/** Either one position has all the sites of a device, or each has one. */
+/** Checks that either one position has all the sites of a device, or each has one. */
 function sitesAreDeclaredOnce({ positions, devices }: TopologyDocument, where: string): void {
   for (const [id, { sites }] of Object.entries(devices)) {
     const entries = Object.values(positions).filter(({ device }) => device === id).length
@@ -49,7 +49,7 @@ function sitesAreDeclaredOnce({ positions, devices }: TopologyDocument, where: s
   }
 }
 
-/** A position of a device with several sites is called like its position, with `/site-1` and so on. */
+/** Checks that the names of sites, such as `nest/site-1`, are not used by other positions. */
 function siteNamesAreFree({ positions, devices }: TopologyDocument, where: string): void {
   for (const name of Object.keys(positions)) {
     const [position = '', site = ''] = name.split(/\/site-(?=\d+$)/)

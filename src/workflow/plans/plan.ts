@@ -1,4 +1,4 @@
-// A workflow that was checked, with everything it names looked up: what a run goes by.
+// A compiled workflow with all names resolved, as a run executes it.
 
 import type { Action, Code, Do, Emission, Emit, Emitting, Instruct, ThreadTemplate, WaitAction, WorkflowDocument } from './documents.ts'
 import type { Topology } from './topology.ts'
@@ -7,38 +7,38 @@ export type Workflow = {
   document: WorkflowDocument
   name: string
   topology: Topology
-  /** SHA-256 of its canonical JSON, functions as their source. */
+  /** SHA-256 of the canonical JSON, with the source of functions. */
   hash: string
-  /** The document holds functions, so only its own file can give it again. */
+  /** Whether the document contains functions, so that it can only be loaded from its own file. */
   hasCode: boolean
-  /** Whether no action takes more than one labware. */
+  /** Whether each action takes at most one labware. */
   isAlone: boolean
   form: 'json' | 'typescript'
   methods: ReadonlyMap<string, MethodPlan>
   threads: ReadonlyMap<string, ThreadPlan>
-  /** The thread that carries a labware, both by the names of their templates. */
+  /** Returns the thread of a labware, both by the names of their templates. */
   carrier(labware: string): string | undefined
 }
 
 export type ThreadPlan = {
   name: string
   template: ThreadTemplate
-  /** The template of the labware it carries. */
+  /** The template of its labware. */
   labware: string
   start: { position: string; mode: ThreadTemplate['start']['mode'] }
-  /** Any of these. */
+  /** The journey ends at any of these positions. */
   end: { positions: readonly string[]; mode: ThreadTemplate['end']['mode'] }
   steps: readonly StepPlan[]
-  /** Every list of steps in it, by its path: `threads.plate.steps`, `threads.plate.steps[2].cases.complete`. */
+  /** All lists of steps by their paths: `threads.plate.steps`, `threads.plate.steps[2].cases.complete`. */
   lists: ReadonlyMap<string, readonly StepPlan[]>
 }
 
 export type StepPlan = {
   /** Unique in a thread. */
   name: string
-  /** `threads.plate.steps[2].cases.complete[0]` */
+  /** For example `threads.plate.steps[2].cases.complete[0]`. */
   path: string
-  /** The labware that is sent for in this step or because of it: by the methods it owns, and by the threads these bring along. */
+  /** The labware that this step sends for, directly by its methods or through the threads that these bring. */
   feeds: ReadonlySet<string>
 } & (
   | { kind: 'method'; method: MethodPlan }
@@ -54,12 +54,12 @@ export type StepList = { path: string; steps: readonly StepPlan[] }
 
 export type MethodPlan = {
   name: string
-  /** `methods.shake_it` */
+  /** For example `methods.shake_it`. */
   path: string
   actions: readonly ActionPlan[]
-  /** The threads that do it, by name. */
+  /** The threads that own the method, by name. */
   owners: readonly string[]
-  /** All that its actions want to be there, by template; without what is its owner's own in any case. */
+  /** The labware of its actions by template, without that of the owner. */
   labware: ReadonlySet<string>
   /** The events that the method emits itself, when its first action starts and when all are done. */
   emits: { on_start?: Emission[] | Emitting | undefined; on_end?: Emission[] | Emitting | undefined }
@@ -68,15 +68,15 @@ export type MethodPlan = {
 export type ActionPlan = {
   /** Unique in a method. */
   name: string
-  /** `methods.shake_it[0]` */
+  /** For example `methods.shake_it[0]`. */
   path: string
-  /** The devices of which one is taken; none for an action that needs no device. */
+  /** The devices of which one is used; none for an action without a device. */
   devices: readonly string[]
-  /** These devices, as the scheduler is asked for them. */
+  /** These devices as candidates for the scheduler. */
   candidates: readonly { device: string }[]
-  /** The labware that must be at the device; `*` is the labware of the thread that owns the method. */
+  /** The labware that must be at the device; `*` is that of the owner. */
   labware: readonly string[]
-  /** The duration of the whole action where nothing is driven, s, if somebody gave one. */
+  /** The duration of the whole action in simulations, s, if it is given. */
   seconds: number | undefined
 } & (
   | { kind: 'do'; action: Do }
@@ -88,26 +88,26 @@ export type ActionPlan = {
 
 type ActionKind = ActionPlan['kind']
 
-/** Stands for the thread's own labware, whatever that is. */
+/** Stands for the thread's own labware. */
 export const own = '*'
 
-/** Whether labware of this template must be there, for an action of a method that a thread with `owner`'s labware does. */
+/** Whether an action uses labware of this template, in a method that a thread with `owner`'s labware owns. */
 export function takes(action: ActionPlan, labware: string, owner: string): boolean {
   return action.labware.includes(labware) || (labware === owner && action.labware.includes(own))
 }
 
-/** The other devices at which an action can be done that failed at `device`, for the detail of an incident; empty where there are none. */
+/** Returns the other devices for an action that failed at `device`, for the detail of an incident; empty without any. */
 export function otherDevices({ devices }: ActionPlan, device: string | null): { retry_on?: readonly string[] } {
   return devices.length > 1 ? { retry_on: devices.filter((one) => one !== device) } : {}
 }
 
-/** The lists of steps in a step. */
+/** Returns the lists of steps in a step. */
 export function listsIn(step: StepPlan): readonly StepList[] {
   if (step.kind === 'branch') return [...step.cases.values(), step.otherwise]
   return step.kind === 'while_more_work' ? [step.body] : []
 }
 
-/** The steps, and those in them, to any depth. */
+/** Yields the steps and all nested ones. */
 export function* allSteps(steps: readonly StepPlan[]): Generator<StepPlan> {
   for (const step of steps) {
     yield step
@@ -115,13 +115,13 @@ export function* allSteps(steps: readonly StepPlan[]): Generator<StepPlan> {
   }
 }
 
-/** Every action there is, in a method or bare. */
+/** Yields all actions, in methods or directly in threads. */
 export function* actionsOf({ methods, threads }: Pick<Workflow, 'methods' | 'threads'>): Generator<ActionPlan> {
   for (const { actions } of methods.values()) yield* actions
   for (const { steps } of threads.values()) for (const step of allSteps(steps)) if (step.kind === 'action') yield step.action
 }
 
-/** Whether labware of this template may be sent for, directly or by the threads it brings along, before these steps are done. */
+/** Whether these steps may send for labware of this template, directly or through threads. */
 export function mayFeed(steps: readonly StepPlan[], labware: string): boolean {
   return steps.some(({ feeds }) => feeds.has(labware))
 }
@@ -133,7 +133,7 @@ export function kindOf(action: Action): ActionKind {
   return 'instruct' in action ? 'instruct' : 'code'
 }
 
-/** The name of a step, or of an action in it, for a thread: once, whatever lane it stands in. */
+/** Returns the unique name in a thread of a step, or of an action in it. */
 export function itemKey(step: StepPlan, action: ActionPlan | null = null): string {
   return action ? `${step.path} ${action.path}` : step.path
 }

@@ -39,6 +39,6 @@ test('places that were not taught are named, with each site of a device', async 
   const bench = { ...smallBench, hasTeachpoint: (_: string, name: string) => !['pad_2', 'washer_in/site-2'].includes(name) }
   t.equal(
     refusalFor(compiled({ workflow: drivenOnly }), 'LIVE', bench),
-    'workflow seal-and-spin cannot run in LIVE, only in PURE_SIM: arm-1 was not taught pad_2, washer_in/site-2 (Teach on the page, or benchd teachpoints import arm-1 FILE)',
+    'workflow seal-and-spin cannot run in LIVE, only in PURE_SIM: arm-1 was not taught pad_2, washer_in/site-2 (teach them: POST /api/teachpoints/bulk)',
   )
 })

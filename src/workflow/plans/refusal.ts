@@ -1,4 +1,4 @@
-// Why a workflow cannot run in a mode: what is not there, and what was not taught.
+// The reasons why a workflow cannot run in a mode: missing devices and points.
 
 import { didYouMean } from '../../kit/did_you_mean.ts'
 import type { RunMode } from '../state/modes.ts'
@@ -6,7 +6,7 @@ import type { Bench } from './bench.ts'
 import { actionsOf, type Workflow } from './plan.ts'
 import type { Topology } from './topology.ts'
 
-/** All that stands against it, as one sentence; undefined when nothing does. PURE_SIM needs nothing. */
+/** Returns all reasons as one sentence; undefined without any. PURE_SIM needs no device. */
 export function refusalFor(workflow: Workflow, mode: RunMode, bench: Bench): string | undefined {
   if (mode === 'PURE_SIM') return undefined
   const { topology } = workflow
@@ -30,13 +30,13 @@ function undriven(workflow: Workflow, bench: Bench): string[] {
   })
 }
 
-/** Finds a similar name that nothing here uses. */
+/** Suggests a device with a similar name that the workflow does not use. */
 function guess(id: string, used: readonly string[], bench: Bench): string {
   const free = bench.devices.map(({ device_id }) => device_id).filter((other) => !used.includes(other))
   return didYouMean(id, free).replace(/^; (.*)$/, ' ($1)')
 }
 
-/** A transporter of the same name drives a translator: it picks at one station, and places at the other. */
+/** Finds translators without a transporter of the same name, which would drive them. */
 function shuttles({ document }: Topology, bench: Bench): string[] {
   const isDriven = (id: string) => bench.devices.some(({ device_id, type, driven }) => device_id === id && type === 'transporter' && driven)
   return Object.keys(document.translators)
@@ -44,11 +44,11 @@ function shuttles({ document }: Topology, bench: Bench): string[] {
     .map((id) => `${id} is a translator, and the configuration has no transporter of that name`)
 }
 
-/** Returns which points that a topology needs its transporters were not taught, a sentence for each transporter. */
+/** Lists the points that a topology needs and that are not taught, a sentence for each transporter. */
 export function untaught(topology: Topology, bench: Bench): string[] {
   return reachesOf(topology, bench).flatMap(([id, names]) => {
     const missing = names.filter((name) => !bench.hasTeachpoint(id, name))
-    return missing.length ? `${id} was not taught ${missing.join(', ')} (Teach on the page, or benchd teachpoints import ${id} FILE)` : []
+    return missing.length ? `${id} was not taught ${missing.join(', ')} (teach them: POST /api/teachpoints/bulk)` : []
   })
 }
 
@@ -57,7 +57,7 @@ export function unusablePoints(topology: Topology, bench: Bench): string[] {
   return reachesOf(topology, bench).flatMap(([id, names]) => bench.obstacles?.(id, names) ?? [])
 }
 
-/** The points that each transporter with a driver needs. */
+/** Returns the points that each transporter with a driver needs. */
 function reachesOf({ document, graph }: Topology, bench: Bench): [string, string[]][] {
   const reach = Object.entries(document.transporters).map(([id, { positions }]): [string, readonly string[]] => [id, positions])
   return [...reach, ...Object.entries(document.translators)].flatMap(([id, entries]): [string, string[]][] => {

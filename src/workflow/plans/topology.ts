@@ -1,4 +1,4 @@
-// Where labware can be, what carries it from there to elsewhere, and which devices stand around.
+// A compiled topology: positions, transporters and devices.
 
 import type { OwnOperation } from '../../devices/description.ts'
 import type { Limits } from '../../devices/device.ts'
@@ -14,30 +14,30 @@ export type Topology = {
   document: TopologyDocument
   name: string
   graph: Graph
-  /** The positions to which labware can be brought. */
+  /** The devices to which labware can be brought. */
   devices: ReadonlyMap<string, KnownDevice>
   pools: ReadonlyMap<string, readonly string[]>
 }
 
 export type KnownDevice = {
   device_id: string
-  /** There is a driver for it; the others run in PURE_SIM only. */
+  /** Whether the configuration has a driver for it; others run in PURE_SIM only. */
   configured: boolean
-  /** Null for one that the configuration does not have. */
+  /** Null for a device that is not configured. */
   type: string | null
-  /** How many labware it holds. */
+  /** The number of its sites for labware. */
   sites: number
-  /** The operations that it has, with their durations where nothing is driven, s. */
+  /** The operations of the device, with their durations in simulations, s. */
   operations: ReadonlyMap<string, { seconds?: number | undefined }>
-  /** The values that it takes for a parameter, as far as they are known. */
+  /** The known limits of its parameters. */
   limits: Limits
-  /** The operations that a program behind it describes, with their parameters. */
+  /** The operations that its bridge describes, with their parameters. */
   own: ReadonlyMap<string, OwnOperation>
-  /** Whether a program stands behind it that has never run, so that nobody knows what it can do. */
+  /** Whether it is a bridge whose program has never run, so that its operations are unknown. */
   isUndescribed: boolean
 }
 
-/** Throws `invalid`, naming the place. `origin` is what messages call the text it is from. */
+/** Throws `invalid`, naming the place. `origin` names the source in messages. */
 export function compileTopology(input: unknown, bench: Bench, origin: string): Topology {
   const document = checked(TopologyDocument, input, origin)
   const where = `topology ${document.name}`
@@ -55,12 +55,12 @@ export function compileTopology(input: unknown, bench: Bench, origin: string): T
   }
 }
 
-/** Whether a device stands on it, or carries labware there. */
+/** Whether a device belongs to the topology, or carries labware on it. */
 export function hasDevice({ devices, document }: Topology, device_id: string): boolean {
   return devices.has(device_id) || Object.hasOwn(document.transporters, device_id)
 }
 
-/** Sorted in the order of their positions. */
+/** Lists the devices with positions, in the order of these. */
 function placedDevices({ positions }: TopologyDocument): string[] {
   return [...new Set(Object.values(positions).flatMap(({ device }) => device ?? []))]
 }

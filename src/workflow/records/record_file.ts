@@ -1,4 +1,4 @@
-// The records of executions in `records.jsonl`: written at most once a second, but for what was accepted and what has ended, which is
+// The records of executions in `records.jsonl`: written at most once a second, except accepted submissions and ended executions, which are
 // written and synced at once.
 
 import { messageOf } from '../../errors.ts'
@@ -8,28 +8,28 @@ import { LineFile } from '../../kit/json_lines.ts'
 import { WriteBehind } from '../../kit/write_behind.ts'
 import { type Change, Records, Row } from './records.ts'
 
-type Options = { folder: string; clock: Clock; report: Report }
+type RecordFileOptions = { folder: string; clock: Clock; report: Report }
 
 const between_ms = 1000
-/** Lines that no longer count, beyond as many as do: then the file begins anew. */
+/** The excess of outdated lines over valid ones at which the file is rewritten. */
 const mostDead = 10_000
 
 export class RecordFile {
   readonly records: Records
   readonly #file: LineFile<Row>
   readonly #behind: WriteBehind
-  /** Not on the card yet; by the id of each. */
+  /** The changes that are not on the disk yet, by their ids. */
   #unwritten = new Map<string, Change>()
   #isUrgent = false
   #lines: number
 
-  static async open({ folder, clock, report }: Options): Promise<RecordFile> {
+  static async open({ folder, clock, report }: RecordFileOptions): Promise<RecordFile> {
     const loss = 'records of runs may be missing or old; the events of those runs are still in the event log'
     const file = new LineFile({ path: `${folder}/records.jsonl`, schema: Row, report, loss })
     return new RecordFile(file, await file.read(), { clock, report })
   }
 
-  private constructor(file: LineFile<Row>, rows: readonly Row[], { clock, report }: Omit<Options, 'folder'>) {
+  private constructor(file: LineFile<Row>, rows: readonly Row[], { clock, report }: Omit<RecordFileOptions, 'folder'>) {
     this.#file = file
     const onFailure = (error: unknown) => report({ kind: 'storage', message: `records of executions are not kept: ${messageOf(error)}` })
     this.#behind = new WriteBehind({ clock, write: (isAgain) => this.#write(isAgain), onFailure })
@@ -37,7 +37,7 @@ export class RecordFile {
     this.records = Records.of(rows, (change) => this.#onChange(change))
   }
 
-  /** Resolves when all that is known is on the card. Rejects with `storage` when that cannot be; what is missing is written later. */
+  /** Resolves when all records are on the disk. Rejects with `storage`; the rest is written later. */
   written(): Promise<void> {
     this.#isUrgent = true
     return this.#behind.now()
@@ -51,13 +51,13 @@ export class RecordFile {
   #onChange(change: Change): void {
     const { kind, record } = change
     if (kind === 'removed') this.#passOver(record.execution_id)
-    // A row that changes again before it is written keeps its place: no row comes before that of its execution.
+    // A row that changes again keeps its place, so that no row precedes that of its execution.
     this.#unwritten.set(keyOf(change), change)
     if (kind !== 'thread') this.written().catch(() => undefined)
     else this.#behind.soon(between_ms)
   }
 
-  /** A run that is removed may be recorded anew, behind the row that removes it. */
+  /** Drops the unwritten rows of a removed run, which may be recorded anew after the row of its removal. */
   #passOver(execution_id: string): void {
     for (const [key, { record }] of this.#unwritten)
       if ('execution_id' in record && record.execution_id === execution_id) this.#unwritten.delete(key)

@@ -1,4 +1,4 @@
-// The records of each execution, its submissions and its threads: kept in memory, and handed row by row to the file of records.
+// The records of executions, submissions and threads: kept in memory, and passed row by row to the file of records.
 
 import * as v from 'valibot'
 import { ExecutionLifecycleContext } from '../../events/contexts.ts'
@@ -48,7 +48,7 @@ export const SubmissionRecord = v.strictObject({
 })
 export type SubmissionRecord = v.InferOutput<typeof SubmissionRecord>
 
-/** Without what belongs to it. */
+/** The record of an execution without its submissions and threads. */
 export const ExecutionRow = v.strictObject({
   execution_id: v.string(),
   workflow_name: v.string(),
@@ -78,7 +78,7 @@ export const GroupOutcome = v.strictObject({
 })
 export type GroupOutcome = v.InferOutput<typeof GroupOutcome>
 
-/** A line of the file; the last of each id counts. */
+/** A line of the file; the last one of each id is valid. */
 export const Row = v.variant('kind', [
   v.strictObject({ kind: v.literal('execution'), ...ExecutionRow.entries }),
   v.strictObject({ kind: v.literal('submission'), ...SubmissionRecord.entries }),
@@ -88,21 +88,21 @@ export const Row = v.variant('kind', [
 ])
 export type Row = v.InferOutput<typeof Row>
 
-/** Without the run itself, `ended_at` is the time of an event, which a clock that was wrong may have set before the beginning. */
+/** `ended_at` may be the time of an event, which a wrong clock may have set before the beginning. */
 type Ending = { status: EndStatus; reason: string | null; ended_at: number }
 type ExecutionEnding = Ending & Pick<ExecutionRow, 'still_heating'>
 
-/** The place where records go. Called synchronously from the runtime: what is slow is to be done later. */
+/** The receiver of records. The runtime calls it synchronously, so slow work has to be deferred. */
 export interface RecordStore {
-  /** A submission was accepted; with the first one its execution began. */
+  /** Called for an accepted submission; the first one begins the execution. */
   accepted(execution: ExecutionRow, submission: SubmissionRecord): void
-  /** A thread has come to another status, or into being. */
+  /** Called for a new thread, and for each new status. */
   thread(record: ThreadRecord): void
   submissionEnded(execution_id: string, submission_id: string, ending: Ending): void
   executionEnded(execution_id: string, ending: ExecutionEnding): void
 }
 
-/** The rows that are other than before; rows are never changed, only replaced. */
+/** A changed row. Rows are never modified, only replaced. */
 export type Change =
   | { kind: 'execution'; record: ExecutionRow }
   | { kind: 'submission'; record: SubmissionRecord }
@@ -112,17 +112,17 @@ export type Change =
 
 type Held = { execution: ExecutionRow; submissions: Map<string, SubmissionRecord>; threads: Map<string, ThreadRecord> }
 
-/** The numbers of ended executions that stay known, the newest first, and of their threads; those of the newest execution stay in any case. */
+/** The most ended executions that are kept, the newest ones, and the most threads; those of the newest execution are always kept. */
 const mostEnded = 1000
 const mostThreads = 10_000
-/** The most ids that are known and are not to begin any more, the newest. */
+/** The most ids of withdrawn submissions that are kept, the newest. */
 const mostWithdrawn = 1000
 
 export class Records implements RecordStore {
-  /** Sorted in the order they were accepted. */
+  /** The executions in the order of acceptance. */
   readonly #executions = new Map<string, Held>()
   readonly #executionOf = new Map<string, string>()
-  /** Submissions that were withdrawn before they came. */
+  /** Submissions that were withdrawn before they arrived. */
   readonly #withdrawn = new Set<string>()
   readonly #changed: (change: Change) => void
 
@@ -131,8 +131,8 @@ export class Records implements RecordStore {
   }
 
   /**
-   * Takes up rows that were kept, in their order. Rows that lie before the row of their execution wait for it: earlier versions wrote the
-   * row of a short run behind those of its submissions. Rows whose execution does not come are passed over.
+   * Loads stored rows in their order. Rows before that of their execution wait for it, because earlier versions wrote the
+   * row of a short run after those of its submissions. Rows without an execution are skipped.
    */
   static of(rows: readonly Row[], changed: (change: Change) => void): Records {
     const records = new Records(changed)
@@ -155,7 +155,7 @@ export class Records implements RecordStore {
     }
   }
 
-  /** A row of an execution that is not known is passed over. */
+  /** Adds a row; skips one of an unknown execution. */
   take({ kind, record }: Change): void {
     if (kind === 'withdrawn') {
       this.#refuse(record.submission_id)
@@ -169,14 +169,14 @@ export class Records implements RecordStore {
     else this.#executions.set(record.execution_id, { execution: record, submissions: new Map(), threads: new Map() })
   }
 
-  /** How many rows there are. */
+  /** The number of rows. */
   get size(): number {
     let size = this.#withdrawn.size
     for (const { submissions, threads } of this.#executions.values()) size += 1 + submissions.size + threads.size
     return size
   }
 
-  /** All rows, as if each had just changed. */
+  /** Returns all rows as changes. */
   all(): Change[] {
     const withdrawn = [...this.#withdrawn].map((submission_id): Change => ({ kind: 'withdrawn', record: { submission_id } }))
     const held = [...this.#executions.values()].flatMap(({ execution, submissions, threads }): Change[] => [
@@ -187,7 +187,7 @@ export class Records implements RecordStore {
     return [...withdrawn, ...held]
   }
 
-  /** The newest first. */
+  /** Lists the executions, the newest first. */
   executions(): ExecutionRow[] {
     return [...this.#executions.values()].map(({ execution }) => execution).reverse()
   }
@@ -196,7 +196,7 @@ export class Records implements RecordStore {
     return this.#executions.get(execution_id)?.execution
   }
 
-  /** Sorted in the order they came. */
+  /** Lists the threads in the order of their arrival. */
   threads(execution_id: string): ThreadRecord[] {
     return [...(this.#executions.get(execution_id)?.threads.values() ?? [])]
   }
@@ -209,7 +209,7 @@ export class Records implements RecordStore {
     return [...(this.#executions.get(execution_id)?.submissions.values() ?? [])]
   }
 
-  /** The newest first. */
+  /** Lists the submissions, the newest first. */
   submissions(): SubmissionRecord[] {
     const all = [...this.#executions.values()].flatMap(({ submissions }) => [...submissions.values()])
     return all.sort((a, b) => b.submitted_at - a.submitted_at)
@@ -223,12 +223,12 @@ export class Records implements RecordStore {
     return this.#withdrawn.has(submission_id)
   }
 
-  /** A submission with this id is not to begin any more. */
+  /** Notes that a submission with this id must not begin any more. */
   withdraw(submission_id: string): void {
     if (!this.#withdrawn.has(submission_id)) this.#keep({ kind: 'withdrawn', record: { submission_id } })
   }
 
-  /** How the threads of each group ended. */
+  /** Returns the outcomes of each group's threads. */
   groups(execution_id: string): GroupOutcome[] {
     const found = new Map<string, GroupOutcome>()
     for (const { submission_id, group_ids } of this.submissionsOf(execution_id)) {
@@ -253,7 +253,7 @@ export class Records implements RecordStore {
   thread(record: ThreadRecord): void {
     const held = this.#executions.get(record.execution_id)
     if (!held) return
-    // Where it comes from is known once, and stays so.
+    // The origin of a thread does not change.
     const before = record.submission_id === null ? held.threads.get(record.thread_id) : undefined
     const { submission_id, group_id } = before ?? record
     this.#keep({ kind: 'thread', record: before ? { ...record, submission_id, group_id } : record })
@@ -275,7 +275,7 @@ export class Records implements RecordStore {
     this.#forgetOldest()
   }
 
-  /** Removes an execution as if it had never been. */
+  /** Removes an execution. */
   remove(execution_id: string): void {
     if (this.#executions.has(execution_id)) this.#keep({ kind: 'removed', record: { execution_id } })
   }
@@ -315,7 +315,7 @@ export class Records implements RecordStore {
   }
 }
 
-/** The record of a submission at its beginning. */
+/** Makes the record of a new submission. */
 export function submissionRow({
   submission_id,
   execution_id,
@@ -329,7 +329,7 @@ export function submissionRow({
   return { submission_id, execution_id, ...asked, submitted_at, status: 'IN_PROGRESS', reason: null, ended_at: null, ...chosen }
 }
 
-/** A group without threads has the outcome of its execution. */
+/** Returns the outcome of a group; without threads it is that of the execution. */
 function outcomeOf({ open, ended }: Pick<GroupOutcome, 'open' | 'ended'>, execution: GroupEnd): GroupEnd {
   if (open > 0) return 'IN_PROGRESS'
   if (ended.FAILED) return 'FAILED'

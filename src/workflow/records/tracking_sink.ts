@@ -1,4 +1,4 @@
-// Mirrors what happens to submissions, threads and executions into their records.
+// Updates the records of submissions, threads and executions from their events.
 
 import type { Context, RuntimeEvent } from '../../events/event.ts'
 import type { Sink } from '../../events/sinks.ts'
@@ -6,9 +6,9 @@ import type { Execution } from '../runs/execution.ts'
 import { type EndStatus, type ExecutionRow, endings, type RecordStore, type Records, submissionRow, type ThreadRecord } from './records.ts'
 
 type TrackingOptions = {
-  /** Each gets all events, in this order. */
+  /** The stores, each of which gets all changes, in this order. */
   stores: readonly RecordStore[]
-  /** Events do not say all that a record holds. */
+  /** Finds the execution, because events do not contain all members of a record. */
   find(execution_id: string): Execution | undefined
 }
 
@@ -33,7 +33,7 @@ export class ExecutionTrackingSink implements Sink {
       ThreadRecord,
       'thread_name' | 'template_name' | 'pause_reason' | 'last_error'
     >
-    // At the event CREATED, the execution does not know it yet.
+    // At the event CREATED, the execution does not have the thread yet.
     const { submission_id = null, group_id = null } = this.#find(execution_id)?.threads.get(thread_id)?.origin ?? {}
     const record = {
       thread_id,
@@ -64,14 +64,14 @@ export class ExecutionTrackingSink implements Sink {
 
   #onExecution({ execution_id, status, timestamp, context }: RuntimeEvent): void {
     if (!isEnding(status)) return
-    // The event may have a later time: events keep their order while the clock on the wall is set back.
+    // The event may have a later time, because timestamps keep their order when the clock is set back.
     const ended_at = this.#find(execution_id)?.ended_at ?? timestamp
     const ending = { status, reason: reasonIn(context), ended_at, ...heatingIn(context) }
     for (const store of this.#stores) store.executionEnded(execution_id, ending)
   }
 }
 
-/** Makes the record of an execution that was taken up anew: what it says may be older than the execution, or newer. */
+/** Rewrites the record of a restored execution, which may be older or newer than the execution. */
 export function recordAnew(execution: Execution, records: Records): void {
   const { execution_id } = execution
   records.remove(execution_id)
@@ -100,7 +100,7 @@ function heatingIn(context: Context): Pick<ExecutionRow, 'still_heating'> {
   return still_heating ? { still_heating } : {}
 }
 
-/** Brings records up to date that are behind the log: they are written once in a while, and those of a backup are older. */
+/** Updates records that are behind the log: they are written at intervals, and those of a backup are older. */
 export function catchUp(records: Records, event: RuntimeEvent): void {
   const { execution_id, entity_type, entity_id, status, timestamp, context } = event
   if (entity_type === 'THREAD') {

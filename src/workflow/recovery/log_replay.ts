@@ -1,4 +1,4 @@
-// Reads from the log what was begun of a run that is not taken up, and has no end.
+// Finds in the log the open entities of a run that is not restored.
 
 import type { Context, RuntimeEvent } from '../../events/event.ts'
 import {
@@ -20,10 +20,10 @@ const tables: Readonly<Record<string, Transitions<string>>> = {
 }
 
 export class LogReplay {
-  /** The last of each. */
+  /** The last event of each entity. */
   readonly #last = new Map<string, RuntimeEvent>()
   readonly #complete = new Set<string>()
-  /** Sorted in the order of the log. */
+  /** Takes the events in the order of the log. */
   see(event: RuntimeEvent): void {
     const { entity_type, entity_id, context } = event
     if (entity_type === 'GROUP') this.#complete.add(`${context.submission_id} ${entity_id}`)
@@ -31,12 +31,12 @@ export class LogReplay {
     this.#last.set(entity_id, event)
   }
 
-  /** The log knows nothing of the run, and so says nothing about what is not in it. */
+  /** Whether the log has no event of the run, so that a missing entity proves nothing. */
   get isEmpty(): boolean {
     return this.#last.size === 0
   }
 
-  /** The statuses of threads, methods, actions and submissions by id, and of workflows by the id of their execution. */
+  /** Returns the status of a thread, method, action or submission by its id, or of a workflow by the id of its execution. */
   statusOf(id: string): string | undefined {
     return this.#last.get(id)?.status
   }
@@ -45,13 +45,13 @@ export class LogReplay {
     return this.#complete.has(`${submission_id} ${group_id}`)
   }
 
-  /** The last of each that did not come to its end, in the order of their last events. */
+  /** Returns the last event of each open entity, in order. */
   open(): RuntimeEvent[] {
     return [...this.#last.values()].filter(({ entity_type, status }) => !isTerminal(tables[entity_type]!, status))
   }
 }
 
-/** How something ends that is not gone on with, by its last event. */
+/** Returns the end of an entity that is not continued, from its last event. */
 export function endOf({ entity_type, status, context }: RuntimeEvent, reason: string): { status: string; context: Context } {
   if (entity_type === 'METHOD') return { status: status === 'CREATED' ? 'SKIPPED' : 'PARTIAL_COMPLETE', context: { ...context } }
   const { execution_id, workflow_name, thread_id, thread_name, template_name } = context

@@ -1,4 +1,4 @@
-// Executions that were open when the service ended and are not taken up: nothing of them runs any more, and that is said.
+// Ends executions that were open when the service ended and are not restored.
 
 import type { Context, RuntimeEvent } from '../../events/event.ts'
 import type { EndStatus, Records } from '../records/records.ts'
@@ -11,16 +11,16 @@ type Emit = (event_name: string, context: Context, execution_id: string) => unkn
 
 type Around = {
   isTakenUp(execution_id: string): boolean
-  /** The reason why one cannot be, where there is more to say than that the service restarted. */
+  /** Keyed by execution: why it cannot be restored, if there is another reason than the restart. */
   reasons?: ReadonlyMap<string, string>
-  /** The part of it that the log has. */
+  /** Yields the events of an execution in the log. */
   events(execution_id: string): AsyncIterable<RuntimeEvent>
   emit: Emit
 }
 
 /**
- * Fires the end of everything that began and has no end in the log, in the order of any end; the records of the run hear of each end. Returns how
- * many executions there were.
+ * Fires the end of every entity without an end in the log, in the usual order, and updates the records. Returns the
+ * number of executions.
  */
 export async function abortOrphanedRuns(records: Records, { isTakenUp, reasons, events, emit }: Around): Promise<number> {
   const open = records.executions().filter(({ ended_at, execution_id }) => ended_at === null && !isTakenUp(execution_id))
@@ -85,7 +85,7 @@ class Ending {
     }
   }
 
-  /** The runs of which there is a record, and those that have events and no record. */
+  /** Ends the threads with a record, and those that have events and no record. */
   #endThreads(): void {
     const known = this.#records.threads(this.#execution_id)
     for (const { thread_id, thread_name, template_name, status } of known) {
@@ -100,7 +100,7 @@ class Ending {
     }
   }
 
-  /** The service may have ended between one of the last events and the next. */
+  /** Returns the outcome. The service may have ended between two of the last events. */
   #outcome(): EndStatus {
     const [ended] = this.#records.submissionsOf(this.#execution_id).flatMap(({ status }) => (status === 'IN_PROGRESS' ? [] : status))
     if (ended) return ended

@@ -1,4 +1,4 @@
-// Taking an execution up again after the service has ended: everything where it was, every thread standing, nothing moving.
+// Restores an execution after the service has ended: all threads are held where they were, and nothing moves.
 
 import { LabError } from '../../errors.ts'
 import type { Context } from '../../events/event.ts'
@@ -13,8 +13,8 @@ import { LabwareThread } from '../threads/thread.ts'
 export const restarted = 'the service restarted'
 
 /**
- * Has a run go on with the values that were saved of it; its submissions are there. The log tells of the same.
- * Throws `conflict` when the workflow is not what it was.
+ * Restores a run from its saved values, which agree with the log; its submissions exist already.
+ * Throws `conflict` if the workflow has changed.
  */
 export function restore(execution: Execution, saved: Checkpoint): void {
   const now = execution.now()
@@ -33,18 +33,18 @@ export function restore(execution: Execution, saved: Checkpoint): void {
     const thread = execution.threads.get(thread_id)!
     thread.method = (method_id !== null && execution.methods.get(method_id)) || null
     const joining = (joining_id !== null && execution.methods.get(joining_id)) || null
-    // The owner has called its labware off.
+    // The owner no longer wants this labware.
     thread.joining = joining?.state.wanted.includes(thread.labware.template) ? joining : null
     if (thread.isOver) continue
     thread.joining?.enter(thread)
-    // The clock on the wall may have been set back meanwhile.
+    // The wall clock may have been set back meanwhile.
     if (window) reopenWindow(thread, window, Math.min(window.until - now, window.allowed_s))
   }
   const moves = new Map(saved.threads.map(({ thread_id, move }) => [thread_id, move?.status]))
   for (const thread of execution.threads.values()) closeInterrupted(thread)
   for (const group of saved.groups) execution.groups.restore(group)
   const open = [...execution.threads.values()].filter(({ isOver }) => !isOver)
-  // What is in a gripper is set down first.
+  // Labware in a gripper is placed first.
   for (const thread of open.sort((a, b) => Number(b.labware.held_by !== null) - Number(a.labware.held_by !== null)))
     setOff(execution, thread)
   for (const thread of open) reportUncertain(thread, moves.get(thread.thread_id))
@@ -57,20 +57,20 @@ function addThread(execution: Execution, saved: ThreadState): void {
   const thread = new LabwareThread(execution, plan, saved, { isTakenUp: true })
   execution.know(thread)
   if (thread.isOver) return
-  // Nothing of a thread that waits for a person's hands was cut off: it waits on.
+  // A thread that waits for a person was not interrupted, and keeps waiting.
   const isByHand = saved.status === 'AWAITING_MANUAL_PLACE' || saved.status === 'AWAITING_MANUAL_REMOVE'
   if (!isByHand && thread.last_error !== restarted) thread.set({ last_error: restarted, error_before: thread.last_error })
   if (saved.seat !== null) putBack(thread, saved.seat)
 }
 
-/** Puts labware back where its thread had it. */
+/** Registers labware at the position of its thread. */
 function putBack(thread: LabwareThread, position: string): void {
   const { environment, labware, thread_id } = thread
   const { placing } = thread.state
   const { scheduler } = environment
   scheduler.put(labware.labware_id, position, thread_id)
   environment.labware.set(labware.labware_id, labware)
-  // Nobody else uses the transporter before it has set down what it has in its gripper.
+  // No other thread may use the transporter before it has placed the labware in its gripper.
   const { held_by } = labware
   if (held_by !== null) scheduler.take(held_by, thread_id, () => {})
   const isKept = held_by !== null && placing !== null && scheduler.graph.positions.has(placing) && scheduler.holds.keep(thread_id, placing)
@@ -79,7 +79,7 @@ function putBack(thread: LabwareThread, position: string): void {
 
 function setOff(execution: Execution, thread: LabwareThread): void {
   const isStopping = thread.status.current === 'STOPPING'
-  // The thread stands for another reason now, and that is published.
+  // The thread is held for another reason now, which is published.
   if (thread.status.current === 'PAUSED') thread.become('RESOLVING_ACTION_LOCATION')
   execution.setOff(thread)
   if (isStopping) thread.control.stop()
@@ -89,20 +89,20 @@ function addMethod(execution: Execution, saved: MethodState): void {
   const owner = execution.threads.get(saved.owner_id)
   const frame = owner?.frames.at(-1)
   const step = frame?.steps[frame.next]
-  // What an operator put in goes by a plan of its own.
+  // A step that an operator inserted has its own plan.
   const plan = step?.kind === 'method' && step.method.name === saved.name ? step.method : execution.workflow.methods.get(saved.name)
   if (!plan || !owner) throw new LabError('conflict', `there is no method ${saved.name} any more`)
   new MethodRun(owner, plan, saved)
 }
 
-/** Whether the owner had a device, and had begun nothing with the labware that it had sent for. Devices are reserved anew after a restart. */
+/** Whether the owner had a device and had not begun with the requested labware. Devices are reserved anew after a restart. */
 function hasLostDevice({ owner, state: { wanted }, actions, next }: MethodRun): boolean {
   const { interrupted } = owner.state
   if (interrupted === null || interrupted.status === 'EXECUTING_ACTION') return false
   return !actions.slice(0, next).some(({ labware }) => labware.some((template) => wanted.includes(template)))
 }
 
-/** Ends the action and the move that were under way when the service ended, whatever came of them. */
+/** Closes the action and the move that were under way when the service ended; their outcome is unknown. */
 function closeInterrupted(thread: LabwareThread): void {
   const { execution, thread_id, name, method, state } = thread
   const { interrupted, move } = state

@@ -1,10 +1,10 @@
-// The labware of a run that does not go on: it stands where it stood, and no thread moves it.
+// The labware of a run that is not continued: it stays where it was, and no thread moves it.
 
 import { messageOf } from '../../errors.ts'
 import type { ThreadOnBench } from '../state/run.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 
-/** Labware that somebody has to look for: nobody knows where it is, or where it was said to be it cannot be. */
+/** Labware that a person has to find: its place is unknown, or its recorded place is impossible. */
 export type Lost = { category: 'LEDGER_CONTRADICTED' | 'DECK_RECONCILE_CONFLICT'; what: string }
 
 export function strandLabware({ scheduler, labware: known }: RunEnvironment, threads: readonly ThreadOnBench[]): Lost[] {
@@ -17,7 +17,7 @@ export function strandLabware({ scheduler, labware: known }: RunEnvironment, thr
       scheduler.remove(labware_id)
       known.delete(labware_id)
     }
-    // It may stand elsewhere since.
+    // It may have been moved since.
     if (position === null || known.has(labware_id)) return []
     const placing = thread.placing ?? labware.placing
     known.set(labware_id, { ...labware, state: 'ENDED', placing })
@@ -32,7 +32,7 @@ export function strandLabware({ scheduler, labware: known }: RunEnvironment, thr
   })
 }
 
-/** All that can be said without a topology. */
+/** Lists labware that may be in grippers, for which no topology is needed. */
 export function leftInGrippers(threads: readonly ThreadOnBench[]): Lost[] {
   return threads.flatMap(({ labware: { name, held_by }, seat }) => (seat !== null && held_by !== null ? [inGripper(name, held_by)] : []))
 }
@@ -41,7 +41,7 @@ function inGripper(name: string, held_by: string): Lost {
   return { category: 'LEDGER_CONTRADICTED', what: `${name} was in the gripper of ${held_by}` }
 }
 
-/** Another is known to be there, or there is no such place. */
+/** Reports labware whose place is taken by another, or does not exist. */
 export function cannotBe(name: string, { position, why }: { position: string; why: string }): Lost {
   return { category: 'DECK_RECONCILE_CONFLICT', what: `${name} stood at ${position}, and cannot be there now: ${why}` }
 }

@@ -199,7 +199,7 @@ const remedies: Record<Exclude<Blocker['kind'], 'safe_mode' | 'device_fault' | '
   waiting: 'nothing: it goes on when what it waits for is free',
 }
 
-/** The place where more has to be said than that somebody has to decide. */
+/** The remedies by the step that needs a decision, if more has to be said than that. */
 const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> = {
   MOVE: (thread) => {
     const { name, labware_id } = thread.labware

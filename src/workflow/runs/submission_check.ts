@@ -62,7 +62,7 @@ export function openRunFor(
   return open
 }
 
-/** The place where the first threads of a run begin nothing may stand that nobody moves. Throws `conflict`. */
+/** Throws `conflict` if labware that no thread moves stands where the first threads of a run begin. */
 export function startsMustBeFree(workflow: Workflow, { groups }: SubmissionRequest, environment: RunEnvironment): void {
   for (const name of workflow.document.start) {
     const plan = workflow.threads.get(name)!

@@ -22,9 +22,9 @@ export class DeadlockResolver {
   readonly #parking: Parking
   readonly #onDecision: OnDecision | undefined
   readonly #suspects = new SmallSet<Claimant>()
-  /** The tickets that idlers keep from a nest, while there is nowhere to put them. */
-  readonly #cramped = new Set<Ticket>()
-  /** Members of deadlocks that are to be resolved, at least one of each. */
+  /** The tickets that idle claimants keep from a nest while there is no position to park them. */
+  readonly #blockedByIdlers = new Set<Ticket>()
+  /** The unresolved deadlocks, by at least one member of each. */
   readonly #deadlocked = new Set<Claimant>()
   /** Deadlocks that cannot be resolved before a parking position is free: one member of each, with all its members. */
   readonly #stuck = new Map<Claimant, ReadonlySet<Claimant>>()
@@ -62,7 +62,7 @@ export class DeadlockResolver {
     this.#suspects.add(claimant)
   }
 
-  /** Marks the claimant of a route that waits, and has its labware parked elsewhere where a held thread cuts off the way. */
+  /** Marks the claimant of a waiting route, and has its labware parked elsewhere if a held thread blocks the way. */
   suspectOnWay(routeGrant: RouteGrant): void {
     this.suspect(routeGrant.claimant)
     this.#parking.divert(routeGrant)
@@ -78,14 +78,14 @@ export class DeadlockResolver {
     for (let claimant = this.#suspects.shift(); claimant; claimant = this.#suspects.shift()) {
       if (this.#clearWay(claimant)) return true
       if (this.#isInDeadlock(claimant)) this.#deadlocked.add(claimant)
-      // With one more that idles, there may be nobody left to hope for.
+      // One more idle claimant may leave no active one that could still resolve a stuck deadlock.
       else if (claimant.ticket?.isIdle && this.#stuck.size > 0) this.suspectAll()
     }
     if (this.#seen === this.#occupancy.version) return false
-    for (const ticket of [...this.#cramped]) if (this.#clearFor(ticket)) return true
-    // Nobody is left whose doing could be hoped for.
+    for (const ticket of [...this.#blockedByIdlers]) if (this.#clearFor(ticket)) return true
+    // No active claimant is left that could still resolve a stuck deadlock.
     if (this.#stuck.size > 0 && this.#waitForGraph.isQuiet()) this.suspectAll()
-    if (this.#undo()) return true
+    if (this.#resolveNext()) return true
     this.#seen = this.#occupancy.version
     return false
   }
@@ -101,23 +101,23 @@ export class DeadlockResolver {
     return false
   }
 
-  /** Sends an idle claimant away from a nest that another one wants: otherwise it may stand there for ever. */
+  /** Parks idle claimants in a nest that another one wants, which otherwise may stay there for ever. */
   #clearFor(ticket: Ticket): boolean {
-    this.#cramped.delete(ticket)
+    this.#blockedByIdlers.delete(ticket)
     if (ticket.state !== 'waiting') return false
-    if (ticket.claimant.hurries) this.#cramped.add(ticket)
+    if (ticket.claimant.hurries) this.#blockedByIdlers.add(ticket)
     for (const resource of ticket.resources) {
       const idlers = this.#idlersIn(resource, ticket)
       if (!idlers) continue
       let count = 0
       for (const idler of idlers) if (this.#parking.park(idler)) count++
-      if (count < idlers.length) this.#cramped.add(ticket)
+      if (count < idlers.length) this.#blockedByIdlers.add(ticket)
       return count > 0
     }
     return false
   }
 
-  /** The idle claimants that alone are in the way; undefined if anything else is. To a thread with a deadline all that wait there count as idle. */
+  /** Returns the idle claimants that alone are in the way; undefined if anything else is. For a thread with a deadline all claimants that wait there count as idle. */
   #idlersIn(resource: Resource, { claimant, inputs }: Ticket): Ticket[] | undefined {
     if (!(resource instanceof DeviceSites) && !resource.device) return undefined
     const idlers: Ticket[] = []
@@ -145,8 +145,8 @@ export class DeadlockResolver {
     return this.#waitForGraph.locked([claimant], doubting).has(claimant)
   }
 
-  /** Takes one step for one of the deadlocks. */
-  #undo(): boolean {
+  /** Takes one step to resolve one of the deadlocks. */
+  #resolveNext(): boolean {
     if (this.#isAnySuspect)
       for (const claimant of this.#waitForGraph.locked(this.#waitForGraph.holders(), doubting)) this.#deadlocked.add(claimant)
     this.#isAnySuspect = false
@@ -156,7 +156,7 @@ export class DeadlockResolver {
       this.#deadlocked.delete(claimant)
       const members = this.#waitForGraph.locked([claimant], doubting)
       if (members.size === 0) continue
-      const isChanged = this.#undoOne(members)
+      const isChanged = this.#resolve(members)
       for (const member of members) {
         this.#stuck.delete(member)
         if (isChanged) this.#deadlocked.add(member)
@@ -173,7 +173,7 @@ export class DeadlockResolver {
     return false
   }
 
-  /** Looks again at deadlocks that a parking position could resolve, since one may be free again. */
+  /** Reconsiders stuck deadlocks for which a parking position may be free again. */
   #reconsider(): void {
     if (this.#vacated === this.#occupancy.vacated) return
     this.#vacated = this.#occupancy.vacated
@@ -184,12 +184,13 @@ export class DeadlockResolver {
     }
   }
 
-  #undoOne(members: ReadonlySet<Claimant>): boolean {
+  /** Takes the best step to resolve this deadlock. Returns whether there was one. */
+  #resolve(members: ReadonlySet<Claimant>): boolean {
     if (this.#grantBarred(members, ({ claimant }) => claimant.hurries)) return true
     const victim = this.#victimOf(members)
     if (victim && this.#parkOf(members, victim)) return true
     if (this.#grantOneOf(members)) return true
-    return !(victim && this.#isRoomToCome()) && this.#tellOne(members)
+    return !(victim && this.#isRoomToCome()) && this.#reportStuck(members)
   }
 
   /** Parks the victim, and promises each resource of the cycle to the claimant that waits for it. */
@@ -209,17 +210,17 @@ export class DeadlockResolver {
     let best: { ticket: Ticket; cost: readonly number[] } | undefined
     const isOneHeld = this.#hasHeld(members)
     for (const { ticket, placement, claimant } of restingIn(members)) {
-      const helps = this.#parking.canPark(ticket) ? this.#helps(claimant, placement, members) : 0
+      const benefit = this.#parking.canPark(ticket) ? this.#benefitOf(claimant, placement, members) : 0
       const isInRing = ticket.isIdle || this.#waitForGraph.ringOf(claimant, members) !== undefined
       // A claimant that waits for a cycle without being part of it would only use up the parking position; one that waits for a held thread may wait for hours.
-      if (helps === 0 || (!isInRing && !(isOneHeld && helps === 2))) continue
+      if (benefit === 0 || (!isInRing && !(isOneHeld && benefit === 2))) continue
       const parkingZone = this.#parking.nearestPad(claimant)
       const hops = parkingZone ? this.#occupancy.graph.hops(placement.position, parkingZone.positions[0]!.name)! : Number.POSITIVE_INFINITY
       const cost = [
         parkingZone ? 0 : 1,
         isInRing ? 0 : 1,
         claimant.hurries ? 1 : 0,
-        -helps,
+        -benefit,
         ticket.parked,
         hops,
         ticket.priority,
@@ -230,30 +231,30 @@ export class DeadlockResolver {
     return best?.ticket
   }
 
-  /** 2 if its leaving lets another go on, 1 if others want its position, 0 if nobody does. */
-  #helps(claimant: Claimant, { zone }: Placement, members: ReadonlySet<Claimant>): 0 | 1 | 2 {
-    let helps: 0 | 1 | 2 = 0
+  /** Rates a claimant as a victim: 2 if its leaving lets another go on, 1 if others want its position, else 0. */
+  #benefitOf(claimant: Claimant, { zone }: Placement, members: ReadonlySet<Claimant>): 0 | 1 | 2 {
+    let benefit: 0 | 1 | 2 = 0
     for (const { claimant: other } of wanting(zone)) {
       if (other === claimant) continue
       const ways = this.#waitForGraph.waysOf(other, doubting) ?? []
       if (canGoOn(ways, members)) continue
       for (const { needs } of ways) {
         if (!needs.includes(claimant)) continue
-        helps = 1
+        benefit = 1
         if (needs.every((needed) => needed === claimant || !members.has(needed))) return 2
       }
     }
-    return helps
+    return benefit
   }
 
-  /** Grants an unsafe request: where nothing else moves that is better than nothing. */
+  /** Grants an unsafe request as the last resort, when nothing else moves. */
   #grantOneOf(members: ReadonlySet<Claimant>): boolean {
     let best: Ticket | undefined
     const isLocked = this.#hasHeld(members) ? this.#waitForGraph.locked(members, { ...doubting, held: false }) : members
     for (const claimant of members) {
       const { ticket, placement } = claimant
       // A claimant that only a held thread blocks could trap that thread: it is granted only if another can go on then.
-      const makesRoom = placement && (this.#helps(claimant, placement, members) === 2 || this.#isRoomFor(placement.zone))
+      const makesRoom = placement && (this.#benefitOf(claimant, placement, members) === 2 || this.#isRoomFor(placement.zone))
       if (!isLocked.has(claimant) && !makesRoom) continue
       if (!ticket || ticket.unsafe < 0 || ticket.resources[ticket.unsafe]!.isClosedTo(ticket.claimant, ticket.inputs)) continue
       if (
@@ -269,7 +270,7 @@ export class DeadlockResolver {
     return true
   }
 
-  /** Whether labware of a deadlock that only lacks a parking position could be parked there. */
+  /** Whether the zone could take labware of a stuck deadlock that only lacks a parking position. */
   #isRoomFor(zone: Zone): boolean {
     if (!zone.isParking) return false
     for (const members of this.#stuck.values())
@@ -279,7 +280,7 @@ export class DeadlockResolver {
     return false
   }
 
-  /** Grants a request against a reservation: late is better than never. */
+  /** Grants a request against a reservation, whose owner is then late. */
   #grantBarred(members: ReadonlySet<Claimant>, isMeant: (ticket: Ticket) => boolean = () => true): boolean {
     for (const { ticket } of members) {
       const resource = ticket?.resources[ticket.barred]
@@ -293,8 +294,8 @@ export class DeadlockResolver {
     return false
   }
 
-  /** Reports one claimant as stuck, where nothing can be done and nothing is under way that could help. */
-  #tellOne(deadlock: ReadonlySet<Claimant>): boolean {
+  /** Reports one claimant as stuck, if nothing can be done and nothing is under way that could help. */
+  #reportStuck(deadlock: ReadonlySet<Claimant>): boolean {
     // Parked labware counts too, though nobody in the deadlock waits for it: it takes the room that there could be.
     const parked = this.#occupancy.parking.flatMap(({ placement, reservedFor }) => placement?.claimant ?? reservedFor ?? [])
     const members = this.#waitForGraph.locked([...deadlock, ...parked], {
@@ -305,11 +306,11 @@ export class DeadlockResolver {
     })
     const victim = this.#victimOf(members)
     if (victim && this.#occupancy.parking.some((parkingZone) => isHopeful(parkingZone, members))) return false
-    const calls = victim && !victim.isIdle ? victim : (firstOf(members) ?? this.#keptOut(members))
+    const calls = victim && !victim.isIdle ? victim : (firstOf(members) ?? this.#waitingOffDeck(members))
     if (!calls) return false
     calls.isReported = true
     this.#occupancy.version++
-    // Others may have waited for this one to move.
+    // Other claimants may have waited for this one to move.
     this.suspectAll()
     this.#decided('stuck', members, calls)
     calls.request.stuck?.(this.#reason(calls))
@@ -324,8 +325,8 @@ export class DeadlockResolver {
     })
   }
 
-  /** A claimant whose labware is not on the deck yet, and cannot come. One for each position is enough. */
-  #keptOut(members: ReadonlySet<Claimant>): Ticket | undefined {
+  /** Finds a ticket whose labware is not on the deck yet and cannot come; one for each position is enough. */
+  #waitingOffDeck(members: ReadonlySet<Claimant>): Ticket | undefined {
     for (const { placement } of members) {
       const tickets = placement ? [...wanting(placement.zone)].flatMap(({ claimant }) => claimant.ticket ?? []) : []
       const first = tickets.find(

@@ -18,7 +18,7 @@ export type Decision = {
 /** Beyond this number the oldest decision is dropped. */
 const mostKept = 1000
 
-type Options = {
+type DecisionLogOptions = {
   clock: Clock
   nameOf(thread_id: string): string
   /** Takes each decision as a sentence for the log. */
@@ -29,10 +29,10 @@ type Options = {
 type Noted = { sentence: string; at_ms: number }
 
 export class DecisionLog {
-  readonly #options: Options
+  readonly #options: DecisionLogOptions
   readonly #last = new Map<string, Noted>()
 
-  constructor(options: Options) {
+  constructor(options: DecisionLogOptions) {
     this.#options = options
   }
 

@@ -55,7 +55,7 @@ export class Claimant {
     return this.deadline !== null
   }
 
-  /** The place where its labware is; undefined if it is not on the deck. */
+  /** The placement of its labware; undefined if it is not on the deck. */
   get placement(): Placement | undefined {
     return this.placements.first
   }

@@ -33,7 +33,7 @@ export type Request = {
   stuck?(why: string): void
 }
 
-/** Unit: seconds; undefined where nobody knows. */
+/** The expected durations of a use in seconds; undefined if unknown. */
 export interface Use {
   /** The action alone, from its beginning. */
   seconds(device: string): number | undefined

@@ -12,7 +12,7 @@ export type Ahead = { clock: Clock; hops: Hops }
 /** Milliseconds. */
 type Reservation = { claimant: Claimant; sites: DeviceSites; from: number; until: number }
 
-/** The reason why a free resource cannot be granted. `at` is when it can be, if nothing else changes. */
+/** The obstacle to the grant of a free resource. `at` is the time at which it ends, if nothing else changes. */
 type Barred = { reason: 'booked' | 'window'; wanted: string; by: Claimant | null; at: number }
 
 /** The place of labware before a reserved use begins, and the time at which it can leave. */

@@ -202,7 +202,7 @@ export function statusIn<Name extends string>(table: Transitions<Name>) {
   return v.picklist(Object.keys(table) as Name[])
 }
 
-/** The place where a status is stored; `set` is the only way to change it. */
+/** The store of a status; only `set` changes it. */
 interface StoredStatus<Name extends string> {
   readonly state: { readonly status: Name }
   set(members: { status: Name }): void

@@ -24,7 +24,7 @@ export const Group = v.strictObject({
 })
 export type Group = v.InferOutput<typeof Group>
 
-/** Unit: characters of JSON: the records of a thousand runs hold them. */
+/** The most characters of JSON, as the records of a thousand runs hold them. */
 const longestVariables = 16_384
 const Variables = described(
   v.pipe(

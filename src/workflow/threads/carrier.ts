@@ -11,7 +11,7 @@ import type { Status, ThreadStatus } from '../state/statuses.ts'
 import type { RunEnvironment } from './run_environment.ts'
 import type { Timeline } from './timeline.ts'
 
-/** The reason why a thread waits, for those who ask why nothing moves. `peer`: another thread has to go on. */
+/** The cause of a thread's wait, for explanations. `peer`: another thread has to go on. */
 export type Waiting = {
   kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'
   what: string

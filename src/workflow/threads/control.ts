@@ -65,12 +65,12 @@ export class ThreadControl {
     return this.#cutOff.signal
   }
 
-  /** The place where an error holds the thread, if one does. */
+  /** The step at which an error holds the thread, if one does. */
   get pausedAt(): PauseSite | null {
     return this.#site
   }
 
-  /** The place where a decision is wanted: an error holds the thread, or a restart that came in the midst of an action. */
+  /** The step that needs a decision, after an error or a restart during an action. */
   get undecidedAt(): PauseSite | null {
     return this.#site ?? (this.#thread.state.interrupted && this.#resume ? 'RESTART' : null)
   }

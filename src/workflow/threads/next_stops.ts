@@ -58,7 +58,7 @@ export function placesAhead(thread: Traveller): (readonly Candidate[])[] {
   return placesFrom(thread, 1)
 }
 
-/** The place where it will want to go once it is on the deck. */
+/** Returns the candidates of each further stop of the thread, in order. */
 export function placesOnItsWay(thread: Traveller): (readonly Candidate[])[] {
   return placesFrom(thread, 0)
 }

@@ -5,7 +5,7 @@ export const decisions = ['RETRY', 'RETRY_OP', 'CONTINUE', 'ABORT_ACTION', 'ABOR
 export type Decision = (typeof decisions)[number]
 
 /**
- * The place where a thread goes on. `here`: with what failed, once more. `on`: after what failed, which counts as done. The others leave the
+ * The point at which a thread continues. `here`: with what failed, once more. `on`: after what failed, which counts as done. The others leave the
  * action: `again` begins it anew as a new action, `done` goes on after it and counts it as done, `action` goes on after it without, `method`
  * goes on after the method. `thread` ends the thread.
  */
@@ -46,13 +46,13 @@ export function decisionsAt(site: PauseSite): readonly Decision[] {
   return Object.keys(pauseSites[site]) as Decision[]
 }
 
-/** The place where a thread goes on after a decision; undefined for one that is not possible at the place. */
+/** Returns the point at which a thread continues after a decision; undefined if the decision is not possible there. */
 export function goesOn(site: PauseSite, decision: Decision): GoesOn | undefined {
   return (pauseSites[site] as Partial<Record<Decision, GoesOn>>)[decision]
 }
 
 type Values<Row> = Row[keyof Row]
-/** The place where a thread can go on from this place. */
+/** The points at which a thread can continue from this site. */
 export type GoesOnFrom<Site extends PauseSite> = Exclude<Values<(typeof pauseSites)[Site]>, 'thread'>
 
 export type PauseReason = 'manual' | 'system' | 'error'

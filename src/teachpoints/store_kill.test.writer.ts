@@ -1,6 +1,6 @@
-// The process that `kill.test.ts` kills: writers at the same time over one store, which say on stdout what was acknowledged.
+// The process that `store_kill.long.test.ts` kills: writers at the same time over one store, which say on stdout what was acknowledged.
 //
-//   node kill.test.writer.js FOLDER ROUND…    one writer for each device, each goes on after the round it is given
+//   node store_kill.test.writer.js FOLDER ROUND…    one writer for each device, each goes on after the round it is given
 
 import { write } from '../testing/teachpoints.ts'
 import { Teachpoints } from './store.ts'

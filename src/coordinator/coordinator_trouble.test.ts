@@ -64,7 +64,9 @@ withLab(
           waiting: new RegExp(`nobody carries this journey out: DBOS has it as ${status}`),
           decisions: ['retry', 'lost', 'end'],
         })
-        t.match(await run('why', 'P-1'), { stdout: /nobody carries this journey out(.*\n)*.*decide: benchd lab decide \w+ retry/ })
+        t.match(await run('why', 'P-1'), {
+          stdout: /nobody carries this journey out(.*\n)*.*decide \(.*retry.*\): benchd lab decide \w+ DECISION/,
+        })
         t.match(await run('decide', 'P-1', 'retry'), { code: 0 })
         await lab.carryUntil(
           async () => (await lab.tasks()).some(({ kind }) => kind === 'place'),

@@ -39,7 +39,7 @@ test('what is learned on a fast simulator is in its own seconds', async (t) => {
   }
   const [real, fast] = learned as [(typeof learned)[0], (typeof learned)[0]]
   t.ok(real.hop > 5)
-  // Seconds of ours would be a twentieth. On a slow machine it takes longer, so that nothing is said here of too much: see forecast.test.ts.
+  // Seconds of ours would be a twentieth. On a slow machine it takes longer, so that nothing is said here of too much: see dry_runs_forecast.test.ts.
   for (const part of ['hop', 'beyond'] as const)
     t.ok(fast[part] > real[part] / 3, `${part}: ${fast[part]} s, and ${real[part]} s at the pace of 1`)
 })

@@ -38,7 +38,7 @@ test('a process that is killed at any moment loses nothing that it acknowledged,
 
 /** What the process had said when it was dead: `opening`, then what was acknowledged. */
 async function killedAfter(folder: string, rounds: number[], when: { lines: number; turns: number }): Promise<string[]> {
-  const program = fileURLToPath(new URL('kill.test.writer.js', import.meta.url))
+  const program = fileURLToPath(new URL('store_kill.test.writer.js', import.meta.url))
   const child = spawn(process.execPath, [program, folder, ...rounds.map(String)], { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'close')
   const lines: string[] = []

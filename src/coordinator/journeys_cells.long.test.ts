@@ -1,4 +1,4 @@
-// Cells of the crash table that a kill alone does not reach, each with real processes: see journey_kills.long.test.ts for the others.
+// Cells of the crash table that a kill alone does not reach, each with real processes: see journeys_kills.long.test.ts for the others.
 
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
