@@ -17,7 +17,7 @@ withBroker('what an administrator has set at the broker is kept, and said; a str
   await t.rejects(setUp(place), {
     code: 'conflict',
     message:
-      /has a stream BD_EVT that the lab cannot use: it does not take bd\.\*\.evt\.\*, allow_direct is false in place of true\. Change it there/,
+      /has a stream BD_EVT that the lab cannot use: it does not take bd\.\*\.evt\.\*, allow_direct is false in place of true\. Change the stream at the broker/,
   })
 })
 
