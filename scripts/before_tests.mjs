@@ -27,6 +27,9 @@ chmodSync(temporary, 0o1777)
 process.env.TMPDIR = temporary
 process.once('exit', () => rmSync(temporary, { recursive: true, force: true, maxRetries: 5 }))
 
+// Files have the rights that most computers give them. Debian gives the members of a user's group more.
+process.umask(0o022)
+
 // Python would write compiled files beside the sources.
 process.env.PYTHONDONTWRITEBYTECODE = '1'
 

@@ -24,7 +24,7 @@ const lab = 'it wants a lab with its broker and its database: src/coordinator/la
 export const scenes: Record<string, Scene> = {
   'README.md': {
     elsewhere: {
-      'npm install && npm start': 'scripts/readme.long.test.ts',
+      'npm install && npm start': 'scripts/first_commands.long.test.ts',
       'npm install && npm test': 'it is the call of this test',
       'sudo apt install ./benchd_*.deb': systemd,
       'sudo benchd init': systemd,
@@ -157,7 +157,7 @@ export const scenes: Record<string, Scene> = {
         swap('manual_step-0a1f', steps[0]!.step_id)
       },
     },
-    elsewhere: { 'import { workflow }': 'src/workflow/readme.test.ts' },
+    elsewhere: { 'import { workflow }': 'src/workflow/guide.test.ts' },
   },
   'systemd/README.md': {
     async begin({ demo, shell, swap }) {

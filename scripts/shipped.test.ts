@@ -29,6 +29,7 @@ function laidOut(t: Test, files: readonly string[]): string {
   return home
 }
 
+// npm 9 packs files whose names begin with readme from every folder.
 test('nothing is packed that is not for those who run it', (t) => {
   const files = packed()
   t.ok(files.includes('dist/bundle/main.js'))

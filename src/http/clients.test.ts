@@ -9,6 +9,7 @@ import { EventSource } from 'eventsource'
 import { type Test, test } from 'tap'
 import { freePort } from '../kit/ports.ts'
 import { benchd, running } from '../testing/cli.ts'
+import { noCurl } from '../testing/curl.ts'
 import { atTheEnd } from '../testing/http.ts'
 
 test('the EventSource of npm reads the stream with the key in a header, and takes it up again after a restart', async (t) => {
@@ -36,7 +37,7 @@ test('the EventSource of npm reads the stream with the key in a header, and take
   t.same(seen, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
 })
 
-test('curl -N shows each event when it happens', async (t) => {
+test('curl -N shows each event when it happens', { skip: noCurl }, async (t) => {
   const service = await serving(t)
   for (const version of ['--http1.1', '--http1.0']) {
     const curl = spawn('curl', ['-sN', version, '-H', `X-API-Key: ${service.key}`, `${service.url}/events/stream?execution_id=run-1`])

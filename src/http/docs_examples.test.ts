@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { type Test, test } from 'tap'
+import { noCurl } from '../testing/curl.ts'
 import { openService } from '../testing/http.ts'
 
 type Parameter = { name: string; example?: unknown; schema: { enum?: unknown } }
@@ -84,7 +85,7 @@ const isJson = (text: string) => {
   }
 }
 
-test('each example in curl prints its answer, or a refusal, as JSON, and one that brings a file writes it', async (t) => {
+test('each example in curl prints its answer, or a refusal, as JSON, and one that brings a file writes it', { skip: noCurl }, async (t) => {
   const { url, secrets } = await openService(t)
   const folder = t.testdir({})
   const examples = operations.filter((one) => !isStream(one))
@@ -110,7 +111,9 @@ test('each example in curl prints its answer, or a refusal, as JSON, and one tha
 const words = ['Å', '\u2028', '\u0085', 'last']
 
 for (const language of Object.keys(languages) as (keyof typeof languages)[]) {
-  test(`the example of the events in ${language} prints each event when it is fired`, { skip: language !== 'curl' && skip }, async (t) => {
+  test(`the example of the events in ${language} prints each event when it is fired`, {
+    skip: language === 'curl' ? noCurl : skip,
+  }, async (t) => {
     const { bench, url, secrets } = await openService(t)
     const operation = operations.find(({ operationId }) => operationId === 'streamEvents')!
     const next = lines(t, language, printed(language, { ...operation, parameters: [] }, url), secrets.read)

@@ -94,7 +94,10 @@ test('a topology is loaded, shown, and unloaded; another one only by force', asy
   const loaded = await ask('POST', '/api/topology/load', { json: { name: 'demo' } })
   t.match(loaded, {
     status: 200,
-    body: { success: true, message: /^topology demo is loaded; arm-1 was not taught pad_1, .*\(teach them: POST \/api\/teachpoints\/bulk\)$/ },
+    body: {
+      success: true,
+      message: /^topology demo is loaded; arm-1 was not taught pad_1, .*\(teach them: POST \/api\/teachpoints\/bulk\)$/,
+    },
   })
   const { positions } = (await bodyOf(ask('GET', '/api/topology'))) as { positions: Body[] }
   t.equal(positions.length, 8)

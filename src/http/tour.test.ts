@@ -5,11 +5,12 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
+import { noCurl } from '../testing/curl.ts'
 
 const program = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
 const tour = fileURLToPath(new URL('../../../scripts/tour.sh', import.meta.url))
 
-test('the tour finds every row of the demo as it should be', async (t) => {
+test('the tour finds every row of the demo as it should be', { skip: noCurl }, async (t) => {
   const demo = spawn(process.execPath, [program, 'demo', '--port', '0', '--time-scale', '50'], { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(demo, 'close')
   t.teardown(() => demo.kill('SIGKILL'))
