@@ -91,7 +91,7 @@ function repository(t: Test) {
       {
         encoding: 'utf8',
         stdio: ['ignore', 'pipe', 'pipe'],
-        env: { PATH: `${top}/bin:${process.env.PATH}`, MACHINE: machine, SOURCES: `${top}/sources` },
+        env: { TMPDIR: top, PATH: `${top}/bin:${process.env.PATH}`, MACHINE: machine, SOURCES: `${top}/sources` },
       },
     )
     return { code: status, said: stdout + stderr }
