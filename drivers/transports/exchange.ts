@@ -147,7 +147,7 @@ export class Exchange<Frame, Question> {
 
   /**
    * Interrupts as `interrupt` does. Resolves with the acknowledgement: the first accepted frame for which `isLast` holds.
-   * One frame that may be the late answer to an earlier question is skipped before `isLast` sees it.
+   * The exchange skips one frame that may be the late answer to an earlier question before `isLast` sees it.
    * Rejects with `no_reply` after the deadline.
    */
   interruptFor(

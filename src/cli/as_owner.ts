@@ -2,8 +2,8 @@
 // service, and no link in the folder is followed with root's rights. It is a separate process, because Node refuses `seteuid` and its like
 // when it may use io_uring, as on Debian 13 (CVE-2024-22017).
 //
-// That user may inspect and change the process. So it gets nothing from root but the one file that the task needs: no
-// terminal, no environment, no groups. Its answer is trusted no more than the content of the folder.
+// The owner of the folder may inspect and change the process. So the process gets nothing from root but the one file that the task needs: no
+// terminal, no environment, no groups. The answer of the process is trusted no more than the content of the folder.
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

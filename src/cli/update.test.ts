@@ -72,6 +72,20 @@ test('the SHA-256 is said, and must be the one of the list beside it', async (t)
   }
 })
 
+test('apt keeps configuration files that were changed, and is asked for nothing else', {
+  skip: process.geteuid?.() !== 0 && 'only root may install',
+}, async (t) => {
+  const { home, made } = prepared(t)
+  const BENCHD_DATA_DIR = `${home}/data`
+  mkdirSync(BENCHD_DATA_DIR, { mode: 0o700 })
+  const PATH = fakeProgram(`${home}/bin`, 'apt-get', `printf "%s\\n" "$@" >${home}/asked; kill -9 $PPID`)
+  // The program of the update would wait for a service that is healthy.
+  await spawned(home, ['update', made('benchd', '0.6.0')], { PATH, BENCHD_DATA_DIR })
+  const asked = readFileSync(`${home}/asked`, 'utf8').trim().split('\n')
+  t.same(asked.slice(0, -1), ['install', '--yes', '--no-remove', '-o', 'Dpkg::Options::=--force-confold'])
+  t.match(asked.at(-1), /\.deb$/)
+})
+
 test('a package without a signature by the key is not installed', async (t) => {
   const { home, update, made } = prepared(t)
   const path = made('benchd', '0.6.0')

@@ -209,7 +209,7 @@ async function install(copy: string, { isDowngrade, isSameVersion }: { isDowngra
           '--yes',
           '--no-remove',
           '-o',
-          'Dpkg::UpdateOptions::=--force-confold',
+          'Dpkg::Options::=--force-confold',
           ...(isDowngrade ? ['--allow-downgrades'] : []),
           ...(isSameVersion ? ['--reinstall'] : []),
           copy,

@@ -126,7 +126,7 @@ export class Condition {
     return this.latch.clear('cleared by an operator') || isSeenOff
   }
 
-  // What goes wrong
+  // Faults
 
   /** Latches what a device did wrong, and words it. */
   #suspect(command: string, error: unknown, may_still_be_moving: boolean): LabError {

@@ -113,7 +113,7 @@ type Ways = { direct: Direct; enter: Enter; publicPages: readonly string[]; arou
 
 /** Leads requests that come to Hono the same way, and those to all other paths through the entrance. */
 export function throughHono(hono: Hono<Env>, { direct, enter, publicPages, around = (_c, proceed) => proceed() }: Ways): void {
-  // One step for all: each costs a round of promises.
+  // All of it is one step of Hono, because each step costs a round of promises.
   hono.use((c, next) =>
     around(c, async () => {
       const { method, url, path, raw } = c.req

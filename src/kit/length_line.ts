@@ -3,7 +3,7 @@
 //
 //   {"crc":"1c291ca3","format":3,"bytes":"000000001234"}
 //
-// It has a fixed size, and is overwritten in place.
+// The line has a fixed size, and is overwritten in place.
 
 import { withChecksum, withoutChecksum } from './checksum.ts'
 

@@ -89,7 +89,7 @@ export async function examine({
     pins: async () => probePins(files.root ? { root: files.root, trouble: await whyItDoesNotLoad('onoff', patient) } : undefined),
   }
   const found: Finding[] = []
-  // One after the other, because the computer may be small, and a port can be opened only once at a time.
+  // The checks run one after the other, because the computer may be small, and a port can be opened only once at a time.
   for (const [check, look] of Object.entries(checks)) {
     if (check === 'config') found.push(...findings)
     found.push(...(await tried(check, () => look(patient))))

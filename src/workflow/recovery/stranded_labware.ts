@@ -17,7 +17,7 @@ export function strandLabware({ scheduler, labware: known }: RunEnvironment, thr
       scheduler.remove(labware_id)
       known.delete(labware_id)
     }
-    // It may have been moved since.
+    // The labware may have been moved since.
     if (position === null || known.has(labware_id)) return []
     const placing = thread.placing ?? labware.placing
     known.set(labware_id, { ...labware, state: 'ENDED', placing })

@@ -102,7 +102,7 @@ export class RunPublisher implements RunEvents {
   }
 
   #onBroken(handler: string, eventName: string, error: unknown): void {
-    // What an incident's own handler does wrong makes no further incident of it.
+    // A handler of incidents that fails makes no further incident, or it would be called for that one too.
     if (eventName.startsWith('INCIDENT.')) return
     this.incident('EVENT_HANDLER_EXCEPTION', `the handler ${handler} failed three times running: ${messageOf(error)}`, null, {
       severity: 'WARNING',

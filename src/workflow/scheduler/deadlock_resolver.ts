@@ -78,7 +78,7 @@ export class DeadlockResolver {
     for (let claimant = this.#suspects.shift(); claimant; claimant = this.#suspects.shift()) {
       if (this.#clearWay(claimant)) return true
       if (this.#isInDeadlock(claimant)) this.#deadlocked.add(claimant)
-      // One more idle claimant may leave no active one that could still resolve a stuck deadlock.
+      // This claimant is idle too, so perhaps no active claimant is left that could still resolve a stuck deadlock.
       else if (claimant.ticket?.isIdle && this.#stuck.size > 0) this.suspectAll()
     }
     if (this.#seen === this.#occupancy.version) return false
