@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import { type Hand, tampered } from '../../src/testing/drivers/tampered.ts'
 import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
+import { targetOf } from '../../src/testing/moves.ts'
 import { type Arm, driver, isArm } from './driver.ts'
 import type { Pose } from './protocol.ts'
 
@@ -48,31 +49,31 @@ test('asking who it is and how it is moves nothing', async (t) => {
 test('a plate is picked at one pose and placed at another, in the time that the way takes', async (t) => {
   const { arm, run, written, line, clock } = await homed({ speed: 100 })
   const began = clock.now()
-  await run(arm.pick(pad, calm))
+  await run(arm.pick(targetOf(pad), calm))
   t.match(line.simulator.world, { gripper: 'full', pose: padPose })
   t.ok(Math.abs(clock.now() - began - 6500) < 50, `${clock.now() - began}`)
-  await run(arm.place(shelf, calm))
+  await run(arm.place(targetOf(shelf), calm))
   t.match(line.simulator.world, { gripper: 'empty', pose: shelfPose })
   t.same(moves(written), ['pick 300.000 200.000 300.000 90.000 0.000 0.000\n', 'place 300.000 -300.000 300.000 0.000 0.000 0.000\n'])
 })
 
 test('nothing moves before it is homed', async (t) => {
   const { arm, run, line } = await bench()
-  await t.rejects(run(arm.pick(pad, calm)), { code: 'not_initialized' })
+  await t.rejects(run(arm.pick(targetOf(pad), calm)), { code: 'not_initialized' })
   t.equal(line.simulator.world.moving, false)
 })
 
 test('what it cannot do is refused and nothing is done', async (t) => {
   const { arm, run } = await homed()
-  await t.rejects(run(arm.place(pad, calm)), { code: 'interlock', message: /holds nothing/ })
-  await t.rejects(run(arm.pick({ ...pad, pose: { ...padPose, x: 5000 } }, calm)), { code: 'invalid', message: /reach/ })
-  await t.rejects(run(arm.pick({ ...pad, pose: { ...padPose, yaw: Number.NaN } }, calm)), { code: 'invalid', message: /yaw/ })
+  await t.rejects(run(arm.place(targetOf(pad), calm)), { code: 'interlock', message: /holds nothing/ })
+  await t.rejects(run(arm.pick(targetOf({ ...pad, pose: { ...padPose, x: 5000 } }), calm)), { code: 'invalid', message: /reach/ })
+  await t.rejects(run(arm.pick(targetOf({ ...pad, pose: { ...padPose, yaw: Number.NaN } }), calm)), { code: 'invalid', message: /yaw/ })
   await run(arm.check())
 })
 
 test('a stop goes out at once, ends the move where it is, and only home ends that', async (t) => {
   const { arm, run, clock, written, line } = await homed({ speed: 100 })
-  const moving = arm.pick(pad, calm)
+  const moving = arm.pick(targetOf(pad), calm)
   await clock.advance(1500)
   const halted = arm.halt()
   t.equal(written.at(-1), 'stop\n')
@@ -81,16 +82,16 @@ test('a stop goes out at once, ends the move where it is, and only home ends tha
   const { x } = line.simulator.world.pose as Pose
   t.ok(x > 100 && x < 200, `${x}`)
   t.equal(line.simulator.world.moving, false)
-  await t.rejects(run(arm.pick(pad, calm)), { code: 'not_initialized' })
+  await t.rejects(run(arm.pick(targetOf(pad), calm)), { code: 'not_initialized' })
   await run(arm.initialize({}, calm))
-  await run(arm.pick(pad, calm))
+  await run(arm.pick(targetOf(pad), calm))
   t.equal(line.simulator.world.gripper, 'full')
 })
 
 test('of two moves the second waits for the first', async (t) => {
   const { arm, run, written, line } = await homed()
-  const first = arm.pick(pad, calm)
-  await run(Promise.all([first, arm.place(shelf, calm)]))
+  const first = arm.pick(targetOf(pad), calm)
+  await run(Promise.all([first, arm.place(targetOf(shelf), calm)]))
   t.equal(moves(written).length, 2)
   t.match(line.simulator.world, { gripper: 'empty', pose: shelfPose })
 })
@@ -103,7 +104,7 @@ test('initialize is refused while it moves', async (t) => {
 
 test('a jam ends the move as failed, and check tells of it until it is homed', async (t) => {
   const { arm, run, clock, line } = await homed()
-  const moving = arm.pick(pad, calm)
+  const moving = arm.pick(targetOf(pad), calm)
   await clock.advance(500)
   t.equal(line.setFault('jam'), true)
   await t.rejects(run(moving), { code: 'device_failed', message: /in its way/ })
@@ -124,7 +125,7 @@ test('a line that dies while it moves is noticed within two seconds, and the mov
   for (const fault of ['no_reply', 'half_reply', 'garbage'] as const) {
     for (const late_ms of [50, 300, 500, 740]) {
       const { arm, run, line, written, clock } = await homed({ speed: 1 })
-      const moving = arm.pick(pad, calm)
+      const moving = arm.pick(targetOf(pad), calm)
       moving.catch(() => undefined)
       await clock.advance(5000 + late_ms)
       const died = clock.now()
@@ -138,7 +139,7 @@ test('a line that dies while it moves is noticed within two seconds, and the mov
 
 test('one answer that gets lost while it moves ends nothing', async (t) => {
   const { arm, run, line, clock } = await homed({ speed: 50 })
-  const moving = arm.pick(pad, calm)
+  const moving = arm.pick(targetOf(pad), calm)
   moving.catch(() => undefined)
   await clock.advance(2000)
   line.setFault('no_reply')
@@ -150,7 +151,7 @@ test('one answer that gets lost while it moves ends nothing', async (t) => {
 
 test('an answer that is late does not end the next move', async (t) => {
   const { arm, run, clock, hand, line } = await homed({ speed: 50 })
-  const moving = arm.pick(pad, calm)
+  const moving = arm.pick(targetOf(pad), calm)
   await clock.advance(1000)
   hand.say(Buffer.from('ok pick\n'))
   await clock.advance(200)
@@ -162,14 +163,14 @@ test('an answer that is late does not end the next move', async (t) => {
 test('a move that takes too long is given up', async (t) => {
   const { arm, run, clock } = await homed({ speed: 1, move_timeout_s: 10 })
   const began = clock.now()
-  await t.rejects(run(arm.pick(pad, calm)), { code: 'no_reply', message: /within 10 s/ })
+  await t.rejects(run(arm.pick(targetOf(pad), calm)), { code: 'no_reply', message: /within 10 s/ })
   t.ok(clock.now() - began < 11_000)
 })
 
 test('who aborts does not wait for the end of the move', async (t) => {
   const { arm, clock, run } = await homed()
   const abort = new AbortController()
-  const moving = arm.pick(pad, abort.signal)
+  const moving = arm.pick(targetOf(pad), abort.signal)
   await clock.advance(100)
   abort.abort(new Error('enough'))
   const before = clock.now()
@@ -179,7 +180,7 @@ test('who aborts does not wait for the end of the move', async (t) => {
 
 test('an answer to something else does not end a move', async (t) => {
   const { arm, run, clock, line } = await homed()
-  const moving = arm.pick(pad, calm)
+  const moving = arm.pick(targetOf(pad), calm)
   await clock.advance(1000)
   line.simulator.receive(Buffer.from('where\nhome\n'))
   await run(moving)
@@ -204,7 +205,7 @@ test('an arm that restarts by itself, or is stopped at the arm, is not ready any
 
 test('an arm that restarts in the midst of a move ends the move within two seconds', async (t) => {
   const b = await homed()
-  const picking = b.arm.pick(pad, calm)
+  const picking = b.arm.pick(targetOf(pad), calm)
   picking.catch(() => {})
   await b.clock.advance(1000)
   b.line.simulator.powerOff()
@@ -226,7 +227,7 @@ for (const [found, words] of [
       isDone ||= text === 'ok pick\n'
       send(isDone && text.startsWith('ok where') ? Buffer.from(`ok where ${found}\n`) : bytes)
     })
-    await t.rejects(run(arm.pick(pad, calm)), { code: 'device_failed', message: words })
+    await t.rejects(run(arm.pick(targetOf(pad), calm)), { code: 'device_failed', message: words })
   })
 }
 
@@ -243,7 +244,7 @@ test('a way over gateways is said before the move, and the arm comes and leaves 
     if (near && passed.at(-1) !== near) passed.push(near)
   }
   let isOver = false
-  const picking = arm.pick({ ...pad, via: [hall, gate] }, calm).finally(() => {
+  const picking = arm.pick(targetOf({ ...pad, via: [hall, gate] }), calm).finally(() => {
     isOver = true
   })
   for (let ms = 0; ms < 20_000 && !isOver; ms += 10) {
@@ -263,17 +264,17 @@ test('a way over gateways is said before the move, and the arm comes and leaves 
 test('the side of the elbow, the access pattern and joint coordinates stand in the line', async (t) => {
   const { arm, run, written, line } = await homed()
   const access = { access_type: 'horizontal', horizontal_clearance: 80, gripper_offset: 2.5 } as const
-  await run(arm.pick({ ...pad, elbow: 'left', access }, calm))
+  await run(arm.pick(targetOf({ ...pad, elbow: 'left', access }), calm))
   t.match(line.simulator.world, { pose: { x: 300, y: 120, z: 302.5 } }, 'it stands in front of the place')
   const joints = { base: 90, shoulder: 60, elbow: -60, wrist: 0, rail: 100, gripper: 0 }
-  await run(arm.place({ at: 'rack', joints, via: [{ ...gate, elbow: 'right' }] }, calm))
+  await run(arm.place(targetOf({ at: 'rack', joints, via: [{ ...gate, elbow: 'right' }] }), calm))
   t.match(line.simulator.world, { gripper: 'empty', pose: gate.pose })
   t.same(moves(written), [
     'pick 300.000 200.000 300.000 90.000 0.000 0.000 elbow left access horizontal - 80.000 2.500\n',
     'via 1 100.000 200.000 400.000 90.000 0.000 0.000 elbow right\n',
     'place joint 90.000 60.000 -60.000 0.000 100.000 0.000 via 1\n',
   ])
-  await t.rejects(run(arm.pick({ at: 'rack', joints: { ...joints, wrist: Number.NaN } }, calm)), {
+  await t.rejects(run(arm.pick(targetOf({ at: 'rack', joints: { ...joints, wrist: Number.NaN } }), calm)), {
     code: 'invalid',
     message: /wrist of joint/,
   })
@@ -286,14 +287,14 @@ test('a stop ends a move before the nest, at it, and on the way back over a gate
     [5500, 'full'],
   ] as const) {
     const { arm, run, clock, line } = await homed()
-    const picking = arm.pick({ ...pad, via: [gate] }, calm)
+    const picking = arm.pick(targetOf({ ...pad, via: [gate] }), calm)
     picking.catch(() => {})
     await clock.advance(after_ms)
     t.equal(line.simulator.world.moving, true)
     await run(arm.halt())
     await t.rejects(run(picking), { code: 'stopped' })
     t.match(line.simulator.world, { moving: false, gripper })
-    await t.rejects(run(arm.pick(pad, calm)), { code: 'not_initialized' })
+    await t.rejects(run(arm.pick(targetOf(pad), calm)), { code: 'not_initialized' })
   }
 })
 
@@ -312,7 +313,7 @@ for (const [old, answer] of [
     t.equal(arm.skills, null)
     await run(arm.initialize({}, calm))
     t.same(arm.skills, new Set())
-    await run(arm.pick(pad, calm))
+    await run(arm.pick(targetOf(pad), calm))
     const before = moves(written)
     const access = { access_type: 'vertical' } as const
     const joints = { base: 0, shoulder: 0, elbow: 0, wrist: 0, rail: 0, gripper: 0 }
@@ -322,7 +323,7 @@ for (const [old, answer] of [
       [{ ...shelf, elbow: 'left' }, /cannot be told to which side its elbow bends, and shelf is/],
       [{ at: 'rack', joints }, /cannot be sent to joint coordinates, and rack is taught in joint coordinates/],
     ] as const)
-      await t.rejects(run(arm.place(way, calm)), { code: 'invalid', message })
+      await t.rejects(run(arm.place(targetOf(way), calm)), { code: 'invalid', message })
     t.same(moves(written), before)
   })
 

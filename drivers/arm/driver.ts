@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import type { Device, Gripper, Identity, Profile } from '../../src/devices/device.ts'
-import { obstaclesOn, type Skill, type Spot, skills, type Way } from '../../src/devices/way.ts'
+import { type MoveTarget, obstaclesOn, type Skill, type Spot, skills, type Way } from '../../src/devices/way.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import { described } from '../../src/kit/described.ts'
@@ -45,8 +45,8 @@ type Settings = v.InferOutput<typeof settings>
  * it rejects as an operation does.
  */
 export type Arm = Device & {
-  pick(way: Way, signal: AbortSignal): Promise<void>
-  place(way: Way, signal: AbortSignal): Promise<void>
+  pick(target: MoveTarget, signal: AbortSignal): Promise<void>
+  place(target: MoveTarget, signal: AbortSignal): Promise<void>
 }
 
 export const driver = {
@@ -94,15 +94,16 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
   /** Receives the answers to moves. */
   #arrived: (answer: ArmReply) => void = () => {}
   #skills: ReadonlySet<Skill> | null = null
-  readonly pick = this.#runner.operation(async (way: Way, signal) => this.#go('pick', this.#checked(way), signal))
-  readonly place = this.#runner.operation(async (way: Way, signal) => this.#go('place', this.#checked(way), signal))
+  readonly pick = this.#runner.operation(async (target: MoveTarget, signal) => this.#go('pick', this.#checked(target), signal))
+  readonly place = this.#runner.operation(async (target: MoveTarget, signal) => this.#go('place', this.#checked(target), signal))
 
   get skills(): ReadonlySet<Skill> | null {
     return this.#skills
   }
 
   /** Throws if the way needs a skill that the arm lacks: an adapter might ignore an unknown word, and move through what the word avoids. */
-  #checked(way: Way): Way {
+  #checked({ way, position }: MoveTarget): Way {
+    if (!way) throw new LabError('not_found', `it has no teachpoint ${position}; teach it that place`)
     for (const spot of [way, ...(way.via ?? [])]) mustBeNumbers(spot)
     const obstacles = obstaclesOn([way], 'it', this.#skills ?? new Set())
     if (obstacles.length > 0) throw new LabError('invalid', obstacles.join('; '))

@@ -11,7 +11,7 @@ import { systemClock } from '../kit/clock.ts'
 import { Refusals } from '../kit/refusals.ts'
 import { Teachpoints } from '../teachpoints/store.ts'
 import { until } from '../testing/workflow.ts'
-import type { Performing } from '../workflow/equipment/equipment.ts'
+import type { Carrying, Performing } from '../workflow/equipment/equipment.ts'
 import { PureEquipment } from '../workflow/equipment/pure_equipment.ts'
 import { movesOf } from '../workflow/plans/timing.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
@@ -46,11 +46,12 @@ class Watched extends PureEquipment {
     return answer
   }
 
-  override async carry(arm: string, verb: 'pick' | 'place', position: string, signal: AbortSignal): Promise<void> {
+  override async carry(arm: string, verb: 'pick' | 'place', on: Carrying): Promise<void> {
     const { scheduler, labware } = running()!.environment
     const gripped = [...labware.values()].find(({ held_by }) => held_by === arm)?.labware_id ?? null
+    const { position } = on
     begins({ arm, verb, position, labware_id: verb === 'pick' ? scheduler.position(position).labware_id : gripped })
-    await super.carry(arm, verb, position, signal)
+    await super.carry(arm, verb, on)
     say({ arm, isDone: true })
   }
 }

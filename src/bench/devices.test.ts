@@ -7,6 +7,7 @@ import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
 import { openTestBench } from '../testing/http.ts'
+import { carrying } from '../testing/moves.ts'
 import { DrivenEquipment } from '../workflow/equipment/driven_equipment.ts'
 import { simulatedBench } from './devices.ts'
 
@@ -33,7 +34,7 @@ async function setup(t: Test) {
 
 test('a rehearsal drives each device over a simulator of its own, and the configured one hears nothing', async (t) => {
   const { bench, clock, rehearsal, equipment } = await setup(t)
-  await clock.run(equipment.carry('arm-1', 'pick', 'pad_1', calm))
+  await clock.run(equipment.carry('arm-1', 'pick', carrying('pad_1', calm)))
   t.match(rehearsal.find('arm-1').info(), { state: 'ready', simulated: true, last_operation: { operation: 'pick' } })
   t.match(bench.registry.find('arm-1').info(), { state: 'not_initialized', last_operation: null })
   t.equal(bench.ledger.get(rehearsal.find('arm-1').info().last_operation!.operation_id), undefined)

@@ -46,6 +46,11 @@ export class Abilities {
     return this.#device?.skills ?? null
   }
 
+  /** Whether it is a transporter that knows its positions by their names, and needs no teachpoints. */
+  get knowsPositions(): boolean {
+    return this.#device?.points === 'own'
+  }
+
   knows(name: string): boolean {
     if (name === 'initialized') return true
     if (!this.#device) return false

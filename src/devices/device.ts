@@ -2,7 +2,7 @@
 
 import type { OwnOperation } from './description.ts'
 import type { MoveName, OperationName, Params, Performable, Question, Read } from './operations.ts'
-import type { Skill, Way } from './way.ts'
+import type { MoveTarget, Skill } from './way.ts'
 
 const deviceTypes = ['shaker', 'sealer', 'peeler', 'centrifuge', 'transporter'] as const
 export type DeviceType = (typeof deviceTypes)[number]
@@ -46,7 +46,7 @@ export type Learned = { identity: Identity | null; limits?: Limits }
 
 type Commands = {
   [Name in Exclude<OperationName, 'initialize' | 'stop'>]?: (params: Params<Name>, signal: AbortSignal) => Promise<void>
-} & { [Name in MoveName]?: (way: Way, signal: AbortSignal) => Promise<void> } & {
+} & { [Name in MoveName]?: (target: MoveTarget, signal: AbortSignal) => Promise<void> } & {
   /** A question is sent between two frames of a running operation, and moves nothing. */
   [Name in Question]?: () => Promise<Read<Name>>
 }
@@ -72,6 +72,8 @@ export type Device = Commands & {
   gripper?(): Promise<Gripper | null>
   /** The skills of an arm; null before it has reported them. Absent for devices that are not arms. */
   readonly skills?: ReadonlySet<Skill> | null
+  /** Whether a transporter goes to the teachpoints of the bench (the default), or knows its positions by their names and needs none. */
+  readonly points?: 'taught' | 'own'
   /**
    * Ends a running operation that the profile lists in `ends_early` in an orderly way: a shaker ramps down and goes home, a centrifuge
    * brakes. Resolves when the instrument has acknowledged; the operation resolves when it is done. Rejects without an acknowledgement; the

@@ -16,7 +16,7 @@ import type { MoveName, Performable } from './operations.ts'
 import { Presence } from './presence.ts'
 import { Questions } from './questions.ts'
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, OperationRecord, OperationResult, PerformResult } from './records.ts'
-import { numbersOf, type Way } from './way.ts'
+import { type MoveTarget, numbersOf } from './way.ts'
 import type { Wire } from './wire_log.ts'
 
 /**
@@ -216,13 +216,14 @@ export class Instrument {
   }
 
   /** Takes labware up at a point, or sets it down there. Resolves and rejects as `perform` does; `invalid` for a point out of this world. */
-  async carry(verb: MoveName, way: Way, asking: Asking = {}): Promise<OperationResult> {
+  async carry(verb: MoveName, target: MoveTarget, asking: Asking = {}): Promise<OperationResult> {
     const device = this.#configured.driven?.device
     if (!device?.[verb]) throw new LabError('invalid', `${this.device_id} cannot ${verb}: that takes an arm with a driver`)
-    const { at, via = [] } = way
-    this.#limits.checkWay(way)
-    const passed = via.length > 0 && { via: via.map((gateway) => gateway.at) }
-    return this.#undertake(verb, { at, ...numbersOf(way), ...passed }, asking, (run) => run.end(device[verb]!(way, run.signal)))
+    const { position: at, way } = target
+    if (way) this.#limits.checkWay(way)
+    const passed = way?.via && way.via.length > 0 && { via: way.via.map((gateway) => gateway.at) }
+    const params = { at, ...(way && numbersOf(way)), ...passed }
+    return this.#undertake(verb, params, asking, (run) => run.end(device[verb]!(target, run.signal)))
   }
 
   /**

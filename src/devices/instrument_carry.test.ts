@@ -7,6 +7,7 @@ import { simulatedLine } from '../../drivers/transports/simulated_line.ts'
 import { VirtualClock } from '../kit/clock.ts'
 import { silent } from '../kit/log.ts'
 import { openTestBench } from '../testing/http.ts'
+import { targetOf } from '../testing/moves.ts'
 import { Ledger } from './ledger.ts'
 import { noStores } from './no_stores.ts'
 import { Registry } from './registry.ts'
@@ -55,19 +56,19 @@ test('an arm picks and places, and each move stands in its record', async (t) =>
   const begun = ({ operation_id }: { operation_id: string }) => {
     id = operation_id
   }
-  t.same(await clock.run(arm.carry('pick', pad, { begun })), { success: true, message: 'arm-1: picked up at pad_1' })
+  t.same(await clock.run(arm.carry('pick', targetOf(pad), { begun })), { success: true, message: 'arm-1: picked up at pad_1' })
   t.match(ledger.get(id), { operation: 'pick', params: { at: 'pad_1', ...pose }, status: 'ended', result: { success: true } })
-  t.same(await clock.run(arm.carry('place', shelf)), { success: true, message: 'arm-1: set down at shelf' })
+  t.same(await clock.run(arm.carry('place', targetOf(shelf))), { success: true, message: 'arm-1: set down at shelf' })
   t.match(arm.info().last_operation, { operation: 'place', params: { at: 'shelf' } })
   t.same(told, ['home', toPad, 'place 300.000 -300.000 300.000 90.000 0.000 0.000'])
 })
 
 test('while it moves it is busy, and a second move is refused', async (t) => {
   const { arm, clock, told } = await homed(t)
-  const moving = arm.carry('pick', pad)
+  const moving = arm.carry('pick', targetOf(pad))
   await clock.advance(500)
   t.match(arm.info(), { state: 'busy', operation: { name: 'pick' } })
-  await t.rejects(arm.carry('place', shelf), { code: 'busy', message: /arm-1 is running pick, about/ })
+  await t.rejects(arm.carry('place', targetOf(shelf)), { code: 'busy', message: /arm-1 is running pick, about/ })
   await t.rejects(arm.perform('initialize', {}), { code: 'busy' })
   await clock.run(moving)
   t.same(told, ['home', toPad])
@@ -75,7 +76,7 @@ test('while it moves it is busy, and a second move is refused', async (t) => {
 
 test('a stop ends a move where it is, and latches', async (t) => {
   const { arm, registry, clock, told, line } = await homed(t)
-  const moving = arm.carry('pick', pad)
+  const moving = arm.carry('pick', targetOf(pad))
   await clock.advance(500)
   const halted = registry.halt('arm-1')
   t.equal(told.at(-1), 'stop', 'in the same turn')
@@ -83,12 +84,12 @@ test('a stop ends a move where it is, and latches', async (t) => {
   t.same(await clock.run(moving), { success: false, message: 'stopped' })
   t.match(line.simulator.world, { moving: false, gripper: 'empty' })
   t.match(arm.info(), { state: 'stopped', fault: { error_type: 'Stopped', outcome: 'unknown', command: 'pick' } })
-  await t.rejects(arm.carry('pick', pad), { code: 'stopped', message: /initialize/ })
+  await t.rejects(arm.carry('pick', targetOf(pad)), { code: 'stopped', message: /initialize/ })
 })
 
 test('a move that fails halts the arm and latches', async (t) => {
   const { arm, clock, line, told } = await homed(t)
-  const moving = arm.carry('pick', pad)
+  const moving = arm.carry('pick', targetOf(pad))
   await clock.advance(500)
   line.setFault('jam')
   await t.rejects(clock.run(moving), { code: 'device_failed', message: /in its way/ })
@@ -98,8 +99,8 @@ test('a move that fails halts the arm and latches', async (t) => {
 
 test('a move that the arm refuses latches nothing', async (t) => {
   const { arm, clock } = await homed(t)
-  await t.rejects(clock.run(arm.carry('place', pad)), { code: 'interlock', message: /holds nothing/ })
-  await t.rejects(clock.run(arm.carry('pick', { at: 'far', pose: { ...pose, x: 5000 } })), { code: 'invalid', message: /reach/ })
+  await t.rejects(clock.run(arm.carry('place', targetOf(pad))), { code: 'interlock', message: /holds nothing/ })
+  await t.rejects(clock.run(arm.carry('pick', targetOf({ at: 'far', pose: { ...pose, x: 5000 } }))), { code: 'invalid', message: /reach/ })
   t.equal(arm.state, 'ready')
 })
 
@@ -107,7 +108,7 @@ test('a place that was mistyped never reaches the wire', async (t) => {
   const { arm, clock, told } = await homed(t)
   for (const slip of [{ x: 31_500 }, { y: -1e9 }, { yaw: 9000 }]) {
     const place = { at: 'slip', pose: { ...pose, ...slip } }
-    await t.rejects(clock.run(arm.carry('pick', place)), { code: 'invalid', message: /outside what arm-1 takes/ })
+    await t.rejects(clock.run(arm.carry('pick', targetOf(place))), { code: 'invalid', message: /outside what arm-1 takes/ })
   }
   t.same(told, ['home'])
   t.equal(arm.info().last_operation?.operation, 'initialize')
@@ -118,15 +119,15 @@ test('an arm that does not know any more where it is counts as not initialized',
   line.simulator.receive(Buffer.from('stop\n'))
   await clock.advance(100)
   t.equal(arm.condition.isInitialized, true, 'nobody has noticed yet')
-  await t.rejects(clock.run(arm.carry('pick', pad)), { code: 'not_initialized' })
+  await t.rejects(clock.run(arm.carry('pick', targetOf(pad))), { code: 'not_initialized' })
   t.equal(arm.condition.isInitialized, false)
   await clock.run(arm.perform('initialize', {}))
-  t.match(await clock.run(arm.carry('pick', pad)), { success: true })
+  t.match(await clock.run(arm.carry('pick', targetOf(pad))), { success: true })
 })
 
 test('an arm that was not initialized moves nothing', async (t) => {
   const { arm, told } = await bench(t)
-  await t.rejects(arm.carry('pick', pad), { code: 'not_initialized' })
+  await t.rejects(arm.carry('pick', targetOf(pad)), { code: 'not_initialized' })
   t.same(told, [])
 })
 
@@ -139,7 +140,10 @@ test('a move is neither an operation of the API nor told as a capability, and on
   )
   for (const name of ['pick', 'place']) t.equal((await ask('POST', `/api/devices/arm-1/${name}`, { json: pose })).status, 404)
   for (const device_id of ['shaker-1', 'robot-1']) {
-    await t.rejects(bench.registry.find(device_id).carry('pick', pad), { code: 'invalid', message: new RegExp(`${device_id} cannot pick`) })
+    await t.rejects(bench.registry.find(device_id).carry('pick', targetOf(pad)), {
+      code: 'invalid',
+      message: new RegExp(`${device_id} cannot pick`),
+    })
   }
 })
 

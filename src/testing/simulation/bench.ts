@@ -147,8 +147,9 @@ export class Ledger implements Equipment {
     }
   }
 
-  async carry(transporter_id: string, verb: 'pick' | 'place', position: string, signal: AbortSignal): Promise<void> {
+  async carry(...[transporter_id, verb, on]: Parameters<Equipment['carry']>): Promise<void> {
     const { equipment, isDead } = this.#options
+    const { position } = on
     if (isDead()) return forEver()
     this.truth.follow(this.scheduler!)
     const labware_id = this.#checked(transporter_id, verb, position)
@@ -157,7 +158,7 @@ export class Ledger implements Equipment {
     if (device !== null) this.#reaching.set(transporter_id, device)
     let isDone = false
     try {
-      await equipment.carry(transporter_id, verb, position, signal)
+      await equipment.carry(transporter_id, verb, on)
       isDone = true
     } finally {
       if (isDead()) await forEver()

@@ -2,6 +2,7 @@ import { type Test, test } from 'tap'
 import { LabError } from '../../errors.ts'
 import { demoBench, demoTeachpoints } from '../../examples/demo_bench.ts'
 import { openTestBench } from '../../testing/http.ts'
+import { carrying } from '../../testing/moves.ts'
 import { DrivenEquipment } from './driven_equipment.ts'
 
 const calm = new AbortController().signal
@@ -80,7 +81,7 @@ test('no arm reaches into a device that is at work, though it has neither door n
 test('a device that somebody else drives is refused', async (t) => {
   const { equipment, run } = await setup(t)
   await t.rejects(run(equipment.ready('robot-1', calm)), { code: 'invalid', message: /driven elsewhere/ })
-  await t.rejects(run(equipment.carry('translator_1', 'pick', 'a', calm)), { code: 'not_found', message: /translator_1/ })
+  await t.rejects(run(equipment.carry('translator_1', 'pick', carrying('a', calm))), { code: 'not_found', message: /translator_1/ })
 })
 
 test('before an operation the device is told what it needs, and before an arm reaches in that it lets go', async (t) => {
@@ -169,12 +170,12 @@ test('a value that the operation does not take is refused before anything moves'
 
 test('an arm carries from the point that is taught to the other, as they are when it goes', async (t) => {
   const { equipment, run, bench, find, did } = await setup(t)
-  await run(equipment.carry('arm-1', 'pick', 'pad_1', calm))
+  await run(equipment.carry('arm-1', 'pick', carrying('pad_1', calm)))
   t.match(find('arm-1').info().last_operation, { operation: 'pick', params: { at: 'pad_1', x: 120, y: 320, z: 40 } })
   const pad = bench.teachpoints.get('arm-1', 'pad_2')
   const coords = { x: 261, y: 320, z: 40, yaw: 0, pitch: 0, roll: 0 }
   await run(bench.teachpoints.replace('arm-1', 'pad_2', { ...pad, coord_type: 'cartesian', coords }))
-  await run(equipment.carry('arm-1', 'place', 'pad_2', calm))
+  await run(equipment.carry('arm-1', 'place', carrying('pad_2', calm)))
   t.match(find('arm-1').info().last_operation, { operation: 'place', params: { at: 'pad_2', x: 261 } })
   t.same(did, ['arm-1 initialize', 'arm-1 pick', 'arm-1 place'])
 })
@@ -187,13 +188,16 @@ test('a place that is not taught, or not so that an arm can be sent there, says 
   const pad = demoTeachpoints.find(({ name }) => name === 'pad_1')!
   await run(bench.teachpoints.create({ ...pad, device_id: 'arm-0' }))
   await run(bench.teachpoints.create({ ...pad, name: 'nest', gateway: 'gat' }))
-  await t.rejects(run(equipment.carry('arm-1', 'pick', 'pad_9', calm)), {
+  await t.rejects(run(equipment.carry('arm-1', 'pick', carrying('pad_9', calm))), {
     code: 'not_found',
     message: /arm-1 has no teachpoint pad_9; teach it/,
   })
-  await t.rejects(run(equipment.carry('arm-1', 'pick', 'nest', calm)), { code: 'invalid', message: /its gateway gat is not taught/ })
+  await t.rejects(run(equipment.carry('arm-1', 'pick', carrying('nest', calm))), {
+    code: 'invalid',
+    message: /its gateway gat is not taught/,
+  })
   const cannot = { code: 'invalid', message: /^arm-0 cannot be sent to joint coordinates, and bent is taught in joint coordinates; extend/ }
-  await t.rejects(run(equipment.carry('arm-0', 'place', 'bent', calm)), cannot)
+  await t.rejects(run(equipment.carry('arm-0', 'place', carrying('bent', calm))), cannot)
   t.throws(() => equipment.mustReach('arm-0', ['pad_1', 'bent']), cannot, 'before anything is picked up')
   t.doesNotThrow(() => equipment.mustReach('arm-0', ['pad_1']))
   t.same(
@@ -204,7 +208,7 @@ test('a place that is not taught, or not so that an arm can be sent there, says 
 
 test('an operation that an operator stops rejects as stopped', async (t) => {
   const { equipment, run, clock, bench } = await setup(t)
-  const moving = equipment.carry('arm-1', 'pick', 'pad_1', calm)
+  const moving = equipment.carry('arm-1', 'pick', carrying('pad_1', calm))
   moving.catch(() => undefined)
   await clock.advance(7000)
   await run(bench.registry.halt('arm-1'))
@@ -220,7 +224,7 @@ for (const what of ['shake', 'pick', 'initialize'] as const) {
     const { signal } = abort
     const begin = {
       shake: () => equipment.perform(device_id, 'shake', { speed: 500, duration: 60 }, { signal }),
-      pick: () => equipment.carry(device_id, 'pick', 'pad_1', signal),
+      pick: () => equipment.carry(device_id, 'pick', carrying('pad_1', signal)),
       initialize: () => equipment.ready(device_id, signal),
     }
     const doing = begin[what]()
@@ -240,7 +244,7 @@ test('an abort before anything has begun touches no device', async (t) => {
   for (const begin of [
     () => equipment.ready('shaker-1', signal),
     () => equipment.open('shaker-1', signal),
-    () => equipment.carry('arm-1', 'pick', 'pad_1', signal),
+    () => equipment.carry('arm-1', 'pick', carrying('pad_1', signal)),
     () => equipment.perform('shaker-1', 'shake', { speed: 500, duration: 5 }, { signal }),
   ])
     await t.rejects(run(begin()), { message: 'too late' })

@@ -10,7 +10,7 @@ import { type Clock, sleep } from '../../kit/clock.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
 import { wayTo } from '../../teachpoints/way.ts'
-import type { BeforeMotion, Condition, Equipment, LatchedFault, Performing, SimulatorHand } from './equipment.ts'
+import type { BeforeMotion, Carrying, Condition, Equipment, LatchedFault, Performing, SimulatorHand } from './equipment.ts'
 
 type DrivenEquipmentOptions = {
   registry: Registry
@@ -152,7 +152,7 @@ export class DrivenEquipment implements Equipment {
   }
 
   mustReach(transporter_id: string, positions: readonly string[]): void {
-    const ways = positions.map((position) => this.#wayTo(transporter_id, position))
+    const ways = positions.flatMap((position) => this.#wayTo(transporter_id, position) ?? [])
     const obstacles = obstaclesOn(ways, transporter_id, this.#registry.find(transporter_id).abilities.skills ?? new Set())
     if (obstacles.length > 0) throw new LabError('invalid', obstacles.join('; '))
   }
@@ -161,11 +161,11 @@ export class DrivenEquipment implements Equipment {
     return this.#registry.find(transporter_id).gripper()
   }
 
-  async carry(transporter_id: string, verb: MoveName, position: string, signal: AbortSignal): Promise<void> {
+  async carry(transporter_id: string, verb: MoveName, { position, labware, signal }: Carrying): Promise<void> {
     await this.ready(transporter_id, signal)
     const instrument = this.#registry.find(transporter_id)
     const way = this.#wayTo(transporter_id, position)
-    await this.#untilAborted(instrument, signal, (begun) => instrument.carry(verb, way, { begun }))
+    await this.#untilAborted(instrument, signal, (begun) => instrument.carry(verb, { position, way, labware }, { begun }))
   }
 
   /** Returns the device after it was initialized if necessary. */
@@ -250,8 +250,9 @@ export class DrivenEquipment implements Equipment {
     }
   }
 
-  /** Returns the present way to a point. Throws the next step if the point is not taught, or the arm cannot use it. */
-  #wayTo(transporter_id: string, position: string): Way {
+  /** Returns the present way to a point; null for a transporter that needs none. Throws the next step if the point is not taught, or cannot be used. */
+  #wayTo(transporter_id: string, position: string): Way | null {
+    if (this.#registry.find(transporter_id).abilities.knowsPositions) return null
     const points = this.#teachpoints.list(transporter_id)
     const point = points.find(({ name }) => name === position)
     if (point) return wayTo(point, points)

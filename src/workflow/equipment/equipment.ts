@@ -2,6 +2,7 @@
 
 import type { Fault as SimulatedFault } from '../../../drivers/transports/simulated_line.ts'
 import type { Typical } from '../../devices/device.ts'
+import type { CarriedLabware } from '../../devices/way.ts'
 
 /** A device that must be initialized before its next use, with the reason. */
 export type LatchedFault = {
@@ -69,8 +70,10 @@ export interface Equipment {
   /** Asks an arm whether it holds something, as `Instrument.gripper` does; absent without drivers. */
   gripper?(transporter_id: string): Promise<'empty' | 'full' | null>
   /** Picks labware at a position, or places it there. In a hop, the pick comes first. */
-  carry(transporter_id: string, verb: 'pick' | 'place', position: string, signal: AbortSignal): Promise<void>
+  carry(transporter_id: string, verb: 'pick' | 'place', on: Carrying): Promise<void>
 }
+
+export type Carrying = { position: string; labware: CarriedLabware; signal: AbortSignal }
 
 export type Performing = {
   signal: AbortSignal

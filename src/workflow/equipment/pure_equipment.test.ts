@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { VirtualClock } from '../../kit/clock.ts'
+import { carrying } from '../../testing/moves.ts'
 import { Durations } from '../plans/durations.ts'
 import type { Condition } from './equipment.ts'
 import { type InjectedFault, PureEquipment } from './pure_equipment.ts'
@@ -54,10 +55,10 @@ test('a device is initialized and heated once, as long as its driver says, or as
 
 test('a move takes the time of its transporter, and a ride twelve seconds', async (t) => {
   const { pure, taken } = bench()
-  t.equal(await taken(pure.carry('arm-1', 'pick', 'a', calm)), 4)
-  t.equal(await taken(pure.carry('arm-1', 'place', 'b', calm)), 4)
-  t.equal(await taken(pure.carry('translator_1', 'pick', 'a', calm)), 5)
-  t.equal(await taken(pure.carry('translator_1', 'place', 'b', calm)), 7)
+  t.equal(await taken(pure.carry('arm-1', 'pick', carrying('a', calm))), 4)
+  t.equal(await taken(pure.carry('arm-1', 'place', carrying('b', calm))), 4)
+  t.equal(await taken(pure.carry('translator_1', 'pick', carrying('a', calm))), 5)
+  t.equal(await taken(pure.carry('translator_1', 'place', carrying('b', calm))), 7)
 })
 
 test('what takes no time sets no timer', async (t) => {
@@ -75,10 +76,10 @@ test('an abort ends every call at once, with its own reason, and leaves no timer
   const begun = [
     pure.perform('shaker-1', 'shake', {}, { signal, seconds: 60 }),
     pure.perform('sealer-1', 'seal', {}, { signal, seconds: 60 }),
-    pure.carry('arm-1', 'pick', 'a', signal),
+    pure.carry('arm-1', 'pick', carrying('a', signal)),
   ]
   abort.abort(reason)
-  const after = [pure.ready('a', signal), pure.open('a', signal), pure.carry('arm-1', 'place', 'b', signal)]
+  const after = [pure.ready('a', signal), pure.open('a', signal), pure.carry('arm-1', 'place', carrying('b', signal))]
   for (const work of [...begun, ...after]) await t.rejects(work, reason)
   t.equal(clock.timers, 0)
 })
@@ -97,6 +98,6 @@ test('the call that was told to goes wrong, and no other', async (t) => {
   await t.rejects(clock.run(shake('shaker-2')), { code: 'device_failed' })
   t.equal(clock.now() - began, 5000, 'half way')
   t.equal(await taken(shake('shaker-2')), 10)
-  await t.rejects(pure.carry('arm-1', 'pick', 'a', calm), { code: 'device_failed' })
-  t.equal(await taken(pure.carry('arm-1', 'pick', 'a', calm)), 4)
+  await t.rejects(pure.carry('arm-1', 'pick', carrying('a', calm)), { code: 'device_failed' })
+  t.equal(await taken(pure.carry('arm-1', 'pick', carrying('a', calm))), 4)
 })

@@ -4,7 +4,7 @@ import { LabError } from '../../errors.ts'
 import { type Clock, sleep } from '../../kit/clock.ts'
 import type { Durations } from '../plans/durations.ts'
 import { degreesToHeat, heatingSeconds, initializationSeconds, type MoveSeconds, temperatureFor, usualMove } from '../plans/timing.ts'
-import type { Condition, Equipment, Performing } from './equipment.ts'
+import type { Carrying, Condition, Equipment, Performing } from './equipment.ts'
 
 /** Makes a call fail in a test: the `call`-th of an operation (or of `ready`, `open`, `pick`, `place`), of one device or of any. */
 export type InjectedFault = {
@@ -70,7 +70,7 @@ export class PureEquipment implements Equipment {
     return operation === 'get_temperature' ? room : { success: true, message: `${device_id}: ${operation}, on the clock alone` }
   }
 
-  carry(transporter_id: string, verb: 'pick' | 'place', _position: string, signal: AbortSignal): Promise<void> {
+  carry(transporter_id: string, verb: 'pick' | 'place', { signal }: Carrying): Promise<void> {
     const { pick, move, place } = this.#transporters[transporter_id]?.seconds ?? usualMove
     return this.#take(transporter_id, verb, verb === 'pick' ? pick : move + place, signal)
   }

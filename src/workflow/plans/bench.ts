@@ -13,6 +13,8 @@ export type BenchDevice = {
   type: string
   /** Whether the device has a driver. */
   driven: boolean
+  /** Whether it is a transporter that needs no teachpoints. */
+  knowsPositions?: boolean
   operations: readonly string[]
   limits: Limits
   simulated: boolean
@@ -58,7 +60,7 @@ export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Te
 
 function benchDevice(instrument: Instrument): BenchDevice {
   const { device_id, driven, simulated } = instrument
-  const { names, own, isUndescribed } = instrument.abilities
+  const { names, own, isUndescribed, knowsPositions } = instrument.abilities
   const { type, limits } = instrument.capabilities()
-  return { device_id, type, driven, simulated, limits, operations: names, own, isUndescribed }
+  return { device_id, type, driven, simulated, limits, operations: names, own, isUndescribed, knowsPositions }
 }

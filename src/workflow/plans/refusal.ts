@@ -57,11 +57,11 @@ export function unusablePoints(topology: Topology, bench: Bench): string[] {
   return reachesOf(topology, bench).flatMap(([id, names]) => bench.obstacles?.(id, names) ?? [])
 }
 
-/** Returns the points that each transporter with a driver needs. */
+/** Returns the points that each transporter with a driver needs; none for one that knows its positions. */
 function reachesOf({ document, graph }: Topology, bench: Bench): [string, string[]][] {
   const reach = Object.entries(document.transporters).map(([id, { positions }]): [string, readonly string[]] => [id, positions])
   return [...reach, ...Object.entries(document.translators)].flatMap(([id, entries]): [string, string[]][] => {
-    if (!bench.devices.some(({ device_id, driven }) => device_id === id && driven)) return []
+    if (!bench.devices.some(({ device_id, driven, knowsPositions }) => device_id === id && driven && !knowsPositions)) return []
     return [[id, [...graph.positions.values()].flatMap(({ name, entry }) => (entries.includes(entry) ? [name] : []))]]
   })
 }

@@ -145,9 +145,9 @@ test('that an arm may have it is on the card before it picks', async (t) => {
   const kept = new Kept()
   const held: unknown[] = []
   class Watched extends PureEquipment {
-    override async carry(...[arm, verb, position, signal]: Parameters<PureEquipment['carry']>): Promise<void> {
+    override async carry(...[arm, verb, on]: Parameters<PureEquipment['carry']>): Promise<void> {
       held.push([verb, checkpointOf(kept.all.at(-1)!)!.threads[0]!.labware.held_by])
-      await super.carry(arm, verb, position, signal)
+      await super.carry(arm, verb, on)
     }
   }
   const simulate: RuntimeOptions['simulate'] = ({ document }, clock) => new Watched({ clock, transporters: document.transporters })

@@ -91,8 +91,8 @@ test('at no moment is what an arm has set down kept as standing where it was pic
   const kept = new Kept()
   /** Somebody else asks for the card again and again in the turn in which it is set down. */
   class Watched extends PureEquipment {
-    override async carry(...[arm, verb, position, signal]: Parameters<PureEquipment['carry']>): Promise<void> {
-      await super.carry(arm, verb, position, signal)
+    override async carry(...[arm, verb, on]: Parameters<PureEquipment['carry']>): Promise<void> {
+      await super.carry(arm, verb, on)
       void (async () => {
         for (let ticks = 0; ticks < 20; ticks++, await null) void runtime.runs.all()[0]?.state.persisted()
       })()
@@ -174,9 +174,9 @@ test('what is in a gripper is set back before anything else, and hinders nobody 
       return super.open(device, signal)
     }
 
-    override carry(...[arm, verb, position, signal]: Parameters<PureEquipment['carry']>): Promise<void> {
-      deeds.push(`${arm} ${verb} ${position}`)
-      return super.carry(arm, verb, position, signal)
+    override carry(...[arm, verb, on]: Parameters<PureEquipment['carry']>): Promise<void> {
+      deeds.push(`${arm} ${verb} ${on.position}`)
+      return super.carry(arm, verb, on)
     }
   }
   const simulate: RuntimeOptions['simulate'] = ({ document }, clock) => new Watched({ clock, transporters: document.transporters })

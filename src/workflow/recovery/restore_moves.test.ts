@@ -105,7 +105,7 @@ test('where a plate was being put down nothing else goes before somebody has loo
   const full = new Set<string>()
   const crashes: string[] = []
   const bench = instantBench({
-    carry: async (arm, verb, position) => {
+    carry: async (arm, verb, { position }) => {
       if (verb === 'pick' && !standing.delete(position)) throw new Error(`nothing stands at ${position}`)
       if (verb === 'pick') return void full.add(arm)
       if (!full.delete(arm)) throw new Error('the gripper is empty')
@@ -154,7 +154,7 @@ test('a real arm puts nothing back into a storage before somebody has looked', a
   const saved = await killedAsItPlaces(stacked, one)
   const seen: string[] = []
   const bench = instantBench({
-    carry: async (_, verb, position) => void seen.push(`${verb} ${position}`),
+    carry: async (_, verb, { position }) => void seen.push(`${verb} ${position}`),
     isReal: () => true,
     gripper: async () => 'full',
   })
@@ -188,7 +188,7 @@ for (const { motion, says, place, told } of evidence)
     const seen: string[] = []
     const asked: string[] = []
     const live = instantBench({
-      carry: async (_, verb, position) => void seen.push(`${verb} ${position}`),
+      carry: async (_, verb, { position }) => void seen.push(`${verb} ${position}`),
       gripper: async (arm) => {
         asked.push(arm)
         return says
@@ -250,7 +250,7 @@ test('labware that was being set back when the service ended again is where it s
   const last = () => checkpointOf(kept.all.at(-1) ?? new Map())
   await until(() => last()?.threads.some(({ name, picking }) => name === 'p' && picking) === true)
   const seen: string[] = []
-  const live = instantBench({ carry: async (_, verb, position) => void seen.push(`${verb} ${position}`) })
+  const live = instantBench({ carry: async (_, verb, { position }) => void seen.push(`${verb} ${position}`) })
   const made = liveRuntime(topology, [workflow], { ids: 2_000_000, live })
   const run = await made.runtime.restore(last()!)
   await until(() => named(run, 'p').status.current === 'PAUSED')

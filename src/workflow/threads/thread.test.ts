@@ -450,7 +450,7 @@ test('who takes part keeps an arm out of a device that is at work', async (t) =>
     working.delete(device)
     return {}
   }
-  const carry: Equipment['carry'] = async (_, _verb, position) => {
+  const carry: Equipment['carry'] = async (_, _verb, { position }) => {
     if (position.startsWith('deck') && working.has('robot')) reaches.push(position)
   }
   const document = pouring(joining, { methods })

@@ -214,6 +214,7 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
 
 async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolean): Promise<void> {
   const { labware, environment } = thread
+  const { name, type, barcode } = labware
   const { signal } = thread.control
   const { from, to, transporter } = move.hop
   const { scheduler, equipment } = environment
@@ -246,14 +247,14 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       takeBack = beginsToPick(thread, move)
       await sync.beforeMotion()
       move.picked_ms = environment.clock.now()
-      await equipment.carry(transporter, 'pick', from, signal)
+      await equipment.carry(transporter, 'pick', { position: from, labware: { name, type, barcode }, signal })
       thread.setLabware({ held_by: transporter })
       move.set({ is_placing: false, has_failed_pick: false })
     }
     move.status.become('PLACING')
     move.set({ is_placing: true })
     await sync.beforeMotion()
-    await equipment.carry(transporter, 'place', to, signal)
+    await equipment.carry(transporter, 'place', { position: to, labware: { name, type, barcode }, signal })
     // In one turn: a run that is persisted in between would have the labware stand where it was picked.
     thread.setLabware({ held_by: null })
     if (!isThere()) scheduler.arrive(labware.labware_id, to)
