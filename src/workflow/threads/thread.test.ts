@@ -241,7 +241,7 @@ test('10: where a stranger stands now, nothing can be put or picked', async (t) 
 /** What the arm was told, with what has stood where then. */
 function watchedArm(look: () => string) {
   const log: string[] = []
-  const carry: Equipment['carry'] = async (_, verb, position) => {
+  const carry: Equipment['carry'] = async (_, verb, { position }) => {
     log.push(`${verb} ${position}: ${look()}`)
   }
   return { log, live: instantBench({ carry }) }
