@@ -3,13 +3,14 @@
 import { type Attached, attached, simulated } from '../../drivers/attach.ts'
 import { type AttachedBridge, attachedBridge, simulatedBridge, socketsOfSystemd } from '../../drivers/bridge/attach.ts'
 import { isOnPins } from '../../drivers/driver.ts'
+import { Person, personLink, profile as personProfile, typical as personTypical } from '../../drivers/person/person.ts'
 import type { Hardware } from '../../drivers/transports/board.ts'
 import { portWarning } from '../../drivers/transports/port_path.ts'
 import { Simulation } from '../../drivers/transports/simulation.ts'
 import { boxWords } from '../../drivers/transports/tcp_line.ts'
 import type { DeviceConfig } from '../config/devices.ts'
 import type { Config } from '../config.ts'
-import type { Configured } from '../devices/configured.ts'
+import type { Configured, Driven } from '../devices/configured.ts'
 import type { Descriptions } from '../devices/descriptions.ts'
 import type { Link } from '../devices/device.ts'
 import type { Emitter } from '../devices/latch.ts'
@@ -35,6 +36,7 @@ type Parts = {
 export function configured(device: DeviceConfig, time_scale: number, parts: Parts): Configured {
   const { clock, log, simulations, hardware, descriptions } = parts
   if (device.kind === 'external') return external(device)
+  if (device.kind === 'person') return person(device, clock)
   if (device.kind === 'bridge' && device.driver === 'bridge') {
     if ('command' in device.transport && socketsOfSystemd() === undefined)
       log.warn(
@@ -100,6 +102,7 @@ type Rehearsing = {
 function rehearsing(device: DeviceConfig, around: Rehearsing): Configured {
   const { time_scale, clock, hands } = around
   if (device.kind === 'external') return external(device)
+  if (device.kind === 'person') return { ...person(device, scaled(clock, time_scale)), simulated: true, time_scale }
   const { simulation, ...made } = device.kind === 'bridge' ? onSimulatedBridge(device, around) : onSimulator(device, time_scale, clock)
   hands?.set(device.device_id, simulation)
   const link = untilClosed(made.driven.link, () => simulation.powerOff())
@@ -125,6 +128,18 @@ type DrivenConfig = Extract<DeviceConfig, { kind: 'driven' }>
 
 function external(device: DeviceConfig): Configured {
   return { ...common(device), type: 'transporter', simulated: false, time_scale: 1 }
+}
+
+/** A person, who has no simulator: a rehearsal passes the clock of a person who carries by the time alone. */
+function person(device: Extract<DeviceConfig, { kind: 'person' }>, clock: Clock): Configured & { driven: Driven } {
+  const driven = {
+    device: new Person({ settings: device.settings, clock }),
+    link: personLink(),
+    profile: personProfile,
+    typical: personTypical,
+    wire: new WireLog(),
+  }
+  return { ...common(device), type: 'transporter', simulated: false, time_scale: 1, driven }
 }
 
 function onSimulator(device: DrivenConfig, time_scale: number, clock: Clock) {

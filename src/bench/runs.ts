@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import type { Descriptions } from '../devices/descriptions.ts'
 import type { Registry } from '../devices/registry.ts'
 import type { Hub } from '../events/hub.ts'
+import { handsTopology, shakeAndSeal } from '../examples/hands.ts'
 import { demoTopology, sealAndSpin } from '../examples/seal_and_spin.ts'
 import { smcAssay, smcTopology } from '../examples/smc_assay.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
@@ -53,7 +54,7 @@ export type RunRooms = {
   report: Report
 }
 
-const shipped = [demoTopology, sealAndSpin, smcTopology, smcAssay].map(
+const shipped = [demoTopology, sealAndSpin, smcTopology, smcAssay, handsTopology, shakeAndSeal].map(
   (input): Source => ({ origin: `example ${input.name}`, form: 'typescript', input }),
 )
 

@@ -69,7 +69,7 @@ async function refuseBesideService(folder: string): Promise<void> {
 
 async function switchOff(device_id: string, { devices }: Config, attach: Attach): Promise<Outcome> {
   const device = devices.find((one) => one.device_id === device_id)
-  if (device === undefined || device.kind === 'external' || device.driver === 'simulated') {
+  if (device === undefined || device.kind === 'external' || device.kind === 'person' || device.driver === 'simulated') {
     return { device_id, success: false, message: `${device_id} was left on, but is not in the configuration: use its red button` }
   }
   const done = new AbortController()

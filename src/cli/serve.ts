@@ -60,7 +60,7 @@ const demo = command({
     bench: {
       type: 'string',
       value: 'NAME',
-      help: 'Bench to simulate: small with four instruments (default), or assay with all devices of the workflow smc_assay',
+      help: 'Bench to simulate: small with four instruments (default), hands with a person who carries instead of an arm, or assay with all devices of the workflow smc_assay',
     },
   },
   no_json: 'its output is for people; ask it with benchd status --json',
@@ -68,7 +68,7 @@ const demo = command({
   async run({ options }) {
     const { benchNames, demoConfig, prepareDemoAgain, welcome } = await import('../examples/demo.ts')
     const bench = benchNames.find((name) => name === (options.bench ?? 'small'))
-    if (!bench) throw new CliError('usage', `there is no bench ${options.bench}; there are ${benchNames.join(' and ')}`)
+    if (!bench) throw new CliError('usage', `there is no bench ${options.bench}; there are ${benchNames.join(', ')}`)
     const { makeThrowAwayFolder, removeFolder } = await import('../kit/folder.ts')
     const config = listening(
       await demoConfig(numberOf('--time-scale', options['time-scale'] ?? '16', 'a number between 1 and 1000', isTimeScale), bench),

@@ -5,7 +5,9 @@ import * as v from 'valibot'
 import { type BridgeConfig, type BridgeName, type BridgePlace, bridges, wrongWithOperations } from '../../drivers/bridge/attach.ts'
 import { type AnyDriver, isOnPins } from '../../drivers/driver.ts'
 import { type DriverName, drivers } from '../../drivers/index.ts'
+import { settings as personSettings } from '../../drivers/person/person.ts'
 import { atOdds, type Claim, claimsOf, lineClaim } from '../../drivers/transports/claims.ts'
+import type { PersonSettings } from '../devices/device.ts'
 import { didYouMean, nearest } from '../kit/did_you_mean.ts'
 import { judged } from '../kit/schema.ts'
 import { type ConfigFile, type Transport, DeviceConfig as Written } from './file.ts'
@@ -13,6 +15,7 @@ import { type ConfigFile, type Transport, DeviceConfig as Written } from './file
 /** A device that is ready to be opened: its driver is loaded, its settings are the driver's own. */
 export type DeviceConfig = Omit<ConfigFile['devices'][number], 'driver' | 'type' | 'transport' | 'settings'> & { name: string } & (
     | { kind: 'external'; driver: 'external' }
+    | { kind: 'person'; driver: 'person'; settings: PersonSettings }
     | { kind: 'driven'; driver: DriverName; transport: Exclude<Transport, { kind: 'bridge' }>; driven_by: AnyDriver; settings: unknown }
     | ({ kind: 'bridge' } & BridgeConfig)
   )
@@ -72,6 +75,7 @@ export async function checkDevice({ device, wrong }: ReadDevice): Promise<Checke
       .map(([member]) => `${device_id}: an external device is driven elsewhere and takes no ${member}`)
     return mistakes.length ? { mistakes } : { device: { ...rest, device_id, name, driver, kind: 'external' } }
   }
+  if (driver === 'person') return wrong.has('settings') ? { mistakes: [] } : checkPerson(device)
   const driven_by: AnyDriver = await drivers[driver]()
   const own = judged(driven_by.settings, settings)
   if (wrong.has('settings')) return { mistakes: [] }
@@ -83,6 +87,17 @@ export async function checkDevice({ device, wrong }: ReadDevice): Promise<Checke
   ]
   if (!transport || transport.kind === 'bridge' || !('output' in own) || mistakes.length > 0) return { mistakes }
   return { device: { ...rest, device_id, name, driver, kind: 'driven', transport, driven_by, settings: own.output } }
+}
+
+function checkPerson({ device_id, name = device_id, transport, settings, type: _, ...rest }: ReadDevice['device']): CheckedDevice {
+  const own = judged(personSettings, settings)
+  const mistakes = [
+    ...(transport ? [`${device_id}: a person takes no transport; leave it out`] : []),
+    ...(Object.keys(rest.limits).length > 0 ? [`${device_id}: a person takes no limits; leave them out`] : []),
+    ...('output' in own ? [] : own.mistakes.map((mistake) => `${device_id}.settings: ${mistake}`)),
+  ]
+  if (mistakes.length > 0 || !('output' in own)) return { mistakes }
+  return { device: { ...rest, device_id, name, driver: 'person', kind: 'person', settings: own.output } }
 }
 
 function isBridge(driver: string): driver is BridgeName {

@@ -58,12 +58,12 @@ const Bound = v.strictObject({ min: v.optional(v.pipe(v.number(), v.finite())), 
 
 export const DeviceConfig = v.strictObject({
   device_id: described(DeviceId, 'Its name in the API, in commands and in workflows: letters, digits, `-` and `_`'),
-  driver: described(v.picklist([...driverNames, ...bridgeNames, 'external']), 'The driver of the instrument'),
+  driver: described(v.picklist([...driverNames, ...bridgeNames, 'person', 'external']), 'The driver of the instrument'),
   type: v.optional(
     described(BridgeType, 'The kind of device, only for `bridge` and `simulated`: `reader`, `liquid_handler` or any other word'),
   ),
   name: v.optional(described(v.pipe(v.string(), v.maxLength(128)), 'The name that people use; default: the model that its driver tells')),
-  transport: v.optional(described(Transport, 'How the device is reached; only `external` has none')),
+  transport: v.optional(described(Transport, 'How the device is reached; only `external` and `person` have none')),
   settings: v.optional(described(v.record(v.string(), v.unknown()), 'Settings of its driver, below'), {}),
   limits: v.optional(described(v.record(v.string(), Bound), 'Narrower limits than those of the model: `{"speed": {"max": 1500}}`'), {}),
   on_restart: v.optional(

@@ -1,5 +1,6 @@
 // The device that a driver makes, and its link.
 
+import type { LabError } from '../errors.ts'
 import type { OwnOperation } from './description.ts'
 import type { MoveName, OperationName, Params, Performable, Question, Read } from './operations.ts'
 import type { MoveTarget, Skill } from './way.ts'
@@ -72,6 +73,8 @@ export type Device = Commands & {
   gripper?(): Promise<Gripper | null>
   /** The skills of an arm; null before it has reported them. Absent for devices that are not arms. */
   readonly skills?: ReadonlySet<Skill> | null
+  /** The person who carries; absent for instruments. */
+  readonly person?: Person
   /** Whether a transporter goes to the teachpoints of the bench (the default), or knows its positions by their names and needs none. */
   readonly points?: 'taught' | 'own'
   /**
@@ -91,6 +94,23 @@ export type Device = Commands & {
    * good end by itself. Undefined where `halt` ends motion and heat.
    */
   readonly unhaltable?: 'all' | 'heat' | undefined
+}
+
+/** How tasks are shown to a person. Times in seconds. */
+export type PersonSettings = {
+  /** `once`: one answer, when the labware stands at its target; `twice`: another one before, when it is taken. */
+  confirm: 'once' | 'twice'
+  reminder_s: number
+  ask_barcode: boolean
+  shared_space: boolean
+  tasks_at_once: number
+}
+
+/** A person who carries labware, as runs know one. */
+export type Person = {
+  readonly settings: PersonSettings
+  /** Notes a task that is open until the returned function is called. A stop of the person calls `withdraw`. */
+  undertake(withdraw: (error: LabError) => void): () => void
 }
 
 /** A device with a program behind it, which describes itself and performs its operations by name. */

@@ -52,19 +52,21 @@ type Stopping = {
   opening: Promise<void> | undefined
   /** The effect that no halt of the device ends. */
   unhaltable: Device['unhaltable']
+  isPerson?: boolean
 }
 
 /** Makes the answer to a stop. Rejects with `stop_not_sent` if the bytes could not be written, or not yet. */
 export async function answerToStop(
   device_id: string,
   clock: Clock,
-  { acknowledged, opening, unhaltable }: Stopping,
+  { acknowledged, opening, unhaltable, isPerson }: Stopping,
 ): Promise<OperationResult> {
   const unconfirmed = (why: string) => ({
     success: false,
     message: unhaltable ? mayStillBeOn(device_id, why) : `${device_id}: stop sent, not confirmed`,
   })
-  const confirmed = unhaltable === 'all' ? `${device_id}: no stop ends what it does, and it does nothing` : `${device_id} stopped`
+  const stopped = isPerson ? `${device_id}: open tasks are withdrawn; a person may still hold labware` : `${device_id} stopped`
+  const confirmed = unhaltable === 'all' ? `${device_id}: no stop ends what it does, and it does nothing` : stopped
   acknowledged.catch(() => undefined)
   if (opening && !(await inTime(clock, Promise.race([opening, acknowledged]), opening_ms).catch(() => true))) {
     const why = 'its connection is only being opened; it is sent as soon as that is open'

@@ -6,7 +6,7 @@ import { capabilities } from './capabilities.ts'
 import { Condition } from './condition.ts'
 import type { Configured, InstrumentContext } from './configured.ts'
 import { CurrentOperation } from './current_operation.ts'
-import type { AnyProfile, Device, Gripper, Progress, Typical } from './device.ts'
+import type { AnyProfile, Device, Gripper, Person, Progress, Typical } from './device.ts'
 import { isRefusal, worded } from './failure.ts'
 import { acknowledge_ms, answerToStop, onceOpen, promised } from './halting.ts'
 import { DeviceLimits } from './limits.ts'
@@ -92,6 +92,11 @@ export class Instrument {
   /** How long the device usually takes to initialize and to heat; undefined where nobody has said it. */
   get typical(): Typical | undefined {
     return this.#configured.driven?.typical
+  }
+
+  /** The person who carries; undefined for instruments. */
+  get person(): Person | undefined {
+    return this.#configured.driven?.device.person
   }
 
   /** Derived from what is so, never set. */
@@ -266,6 +271,7 @@ export class Instrument {
       acknowledged: this.condition.halts.sent(acknowledged),
       opening: this.#presence?.opening,
       unhaltable: this.#configured.driven?.device.unhaltable,
+      isPerson: this.person !== undefined,
     })
   }
 

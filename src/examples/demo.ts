@@ -35,6 +35,10 @@ const benches = {
     },
     ...{ topology: 'smc', workflow: 'smc_assay', breaks: 'centrifuge' },
   },
+  hands: {
+    load: async () => ({ bench: (await import('./hands.ts')).handsBench, points: [] }),
+    ...{ topology: 'hands', workflow: 'shake-and-seal', breaks: 'sealer-1' },
+  },
 }
 type BenchName = keyof typeof benches
 export const benchNames = Object.keys(benches) as BenchName[]
@@ -62,7 +66,7 @@ export async function prepareDemo({ places, keys, teachpoints, prepareRuns }: Ro
   })
   // Every device is simulated: nothing that moves has to wait for the disk.
   return atOnce(async () => {
-    const isNew = keys.list().length === 0 && teachpoints.list(points[0]!.device_id).length === 0
+    const isNew = keys.list().length === 0 && points[0] !== undefined && teachpoints.list(points[0].device_id).length === 0
     if (isNew) await teachpoints.importAll(points, { overwrite: false })
     const earlier = keys.list().filter(({ name, revoked_at }) => name === ownKey && revoked_at === null)
     for (const { key_id } of earlier.slice(0, -mostEarlier)) await keys.revoke(key_id)

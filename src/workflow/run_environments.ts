@@ -13,6 +13,7 @@ import type { Topology } from './plans/topology.ts'
 import type { Execution } from './runs/execution.ts'
 import { type Decision, DecisionLog } from './scheduler/decision_log.ts'
 import { Scheduler } from './scheduler/scheduler.ts'
+import { SharedSpace } from './scheduler/shared_space.ts'
 import { LabwareOnDeck } from './state/labware.ts'
 import type { RunMode } from './state/modes.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
@@ -210,7 +211,7 @@ export class RunEnvironments {
   }
 
   #environment(
-    parts: Omit<RunEnvironment, 'scheduler' | 'decisions' | 'labware' | 'failedPicks' | 'newId'>,
+    parts: Omit<RunEnvironment, 'scheduler' | 'space' | 'decisions' | 'labware' | 'failedPicks' | 'newId'>,
     { graph, document }: Topology,
   ): RunEnvironment {
     const { clock, durations, mode } = parts
@@ -223,7 +224,8 @@ export class RunEnvironments {
       if (isDriven && decision.kind === 'parked') this.#reportDeadlock(decision.thread_ids, decision.thread_id)
     }
     const scheduler = new Scheduler(graph, { ahead: { clock, hops: new Hops(document, durations) }, onDecision })
-    return { ...parts, scheduler, decisions, labware: new LabwareOnDeck(), failedPicks: new Map(), newId: this.#options.newId }
+    const space = new SharedSpace(graph)
+    return { ...parts, scheduler, space, decisions, labware: new LabwareOnDeck(), failedPicks: new Map(), newId: this.#options.newId }
   }
 }
 

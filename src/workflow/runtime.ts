@@ -30,6 +30,7 @@ import type { Checkpoint } from './state/run.ts'
 import type { SubmissionRequest } from './state/submission_request.ts'
 import { submittedBefore } from './submission_ids.ts'
 import type { OperatorVerdict } from './threads/action/late_calls.ts'
+import type { TaskAnswer } from './threads/move/person_task.ts'
 import type { LabwareThread } from './threads/thread.ts'
 import { leftOn, type PlacedLabware, placedLabware, relocate } from './whereabouts.ts'
 
@@ -260,6 +261,16 @@ export class Runtime {
     const piece = this.labware().find(({ labware }) => labware.labware_id === labware_id)
     if (!piece) throw new LabError('not_found', `there is no labware ${labware_id}`)
     relocate(piece, position)
+  }
+
+  /**
+   * Takes a person's answer to a step. Resolves when its effect is on the card. Rejects with `not_found` for a step that does not wait, `conflict` and
+   * `invalid` for an answer that cannot be, and with `storage`.
+   */
+  async answerStep(step_id: string, answer: TaskAnswer): Promise<void> {
+    const thread = this.runs.thread(this.operator.answer(step_id, answer))
+    if (answer.answer === 'done') await thread?.carrying?.catch(() => undefined)
+    await thread?.execution.state.persisted()
   }
 
   /**

@@ -3,14 +3,13 @@
 import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { described } from '../kit/described.ts'
-import { didYouMeanAmong } from '../kit/did_you_mean.ts'
 import { remedyOf } from './runs/in_the_way.ts'
 import { ShownLabware } from './snapshot.ts'
 import { type StandingLabware, standingLabwareOf } from './standing_labware.ts'
 import { type Labware, placeOf } from './state/labware.ts'
 import { runModes } from './state/modes.ts'
 import { mayBe, provenBy, uncertainty } from './state/move.ts'
-import { endUncertainty } from './threads/move/hop.ts'
+import { endUncertainty, mustBeFree, putByHand } from './threads/move/by_hand.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
 
@@ -93,17 +92,19 @@ export function relocate(piece: PlacedLabware, position: string | null): void {
   const { labware, environment, thread } = piece
   const { scheduler } = environment
   if (thread) mustRest(thread)
-  const device = position === null ? null : mustBeFree(piece, position)
-  if (position !== null && (thread || !scheduler.graph.positions.get(position)!.storage))
-    scheduler.put(labware.labware_id, position, thread?.thread_id ?? labware.labware_id)
+  if (thread && position !== null) {
+    putByHand(thread, position)
+    // Whether that can be is said before the next thing moves.
+    thread.execution.state.persisted()?.catch(() => undefined)
+    return
+  }
+  if (position !== null) mustBeFree(piece, position)
+  if (position !== null && !scheduler.graph.positions.get(position)!.storage)
+    scheduler.put(labware.labware_id, position, labware.labware_id)
   else takeOff(piece)
-  // Where it may have been was kept in its own name.
-  if (!thread) scheduler.forget(labware.labware_id)
+  // The positions where it may have been were reserved in its own name.
+  scheduler.forget(labware.labware_id)
   letGo(piece)
-  if (thread) endUncertainty(thread)
-  if (thread) takeAway(thread, device)
-  // Whether that can be is said before the next thing moves.
-  thread?.execution.state.persisted()?.catch(() => undefined)
 }
 
 /**
@@ -151,28 +152,6 @@ function underWay(thread: LabwareThread): string | undefined {
   return waiting ? undefined : `its thread is ${status.current}`
 }
 
-/** Throws `not_found` and `conflict`. Returns the device whose nest it is. */
-function mustBeFree({ labware, environment, thread }: PlacedLabware, position: string): string | null {
-  const { scheduler } = environment
-  const { positions } = scheduler.graph
-  if (!positions.has(position))
-    throw new LabError('not_found', `the topology has no place ${position}${didYouMeanAmong(position, [...positions.keys()])}`)
-  const { reserved_for, device } = scheduler.position(position)
-  const refused = (why: string) => new LabError('conflict', `${labware.name} cannot be at ${position}: ${why}`)
-  // The stations of a shuttle are one place.
-  for (const { name } of scheduler.graph.sameZone(position)) {
-    const { labware_id } = scheduler.position(name)
-    if (labware_id !== null && labware_id !== labware.labware_id)
-      throw refused(`${environment.labware.get(labware_id)?.name ?? labware_id} stands ${name === position ? 'there' : `at ${name}`}`)
-  }
-  if (reserved_for !== null && reserved_for !== (thread?.thread_id ?? labware.labware_id))
-    throw refused(`it is reserved for thread ${reserved_for}`)
-  const holder = device === null ? undefined : scheduler.holds.holder(device)
-  const isOurs = holder === undefined || holder === thread?.thread_id || holder === thread?.joining?.owner.thread_id
-  if (!isOurs) throw refused(`thread ${holder} holds ${device}`)
-  return device
-}
-
 function takeOff({ labware, environment, thread }: PlacedLabware): void {
   if (thread) throw new LabError('conflict', `thread ${thread.name} still has ${labware.name}; stop it before its labware is taken away`)
   environment.scheduler.remove(labware.labware_id)
@@ -180,16 +159,7 @@ function takeOff({ labware, environment, thread }: PlacedLabware): void {
 }
 
 /** Takes the labware out of the gripper: a person has put it elsewhere. */
-function letGo({ labware, environment, thread }: PlacedLabware): void {
-  const { held_by } = labware
-  const nowhereElse = { held_by: null, placing: undefined }
-  if (thread) thread.setLabware(nowhereElse)
-  else if (environment.labware.has(labware.labware_id)) environment.labware.set(labware.labware_id, { ...labware, ...nowhereElse })
-  if (held_by !== null && thread) environment.scheduler.transporters.giveBack(held_by, thread.thread_id)
-}
-
-/** An action for which it had come, and that has not begun, waits for it anew. */
-function takeAway(thread: LabwareThread, device: string | null): void {
-  const action = thread.action ?? thread.joining?.action
-  if (action && action.device !== device) action.takenAway(thread)
+function letGo({ labware, environment }: PlacedLabware): void {
+  if (!environment.labware.has(labware.labware_id)) return
+  environment.labware.set(labware.labware_id, { ...labware, held_by: null, placing: undefined })
 }

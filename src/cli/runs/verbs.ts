@@ -140,10 +140,33 @@ const runsSteps = shows({
 
 const runsConfirm = tells({
   name: 'runs confirm',
-  summary: 'Confirm that a manual step is done',
+  summary: 'Confirm that a manual step is done, or say what became of a task to carry labware',
   operands: ['STEP'],
-  tell: async ({ service, operands: [step = ''] }) => ({ path: `${await stepPathOf(service, step)}/confirm` }),
+  options: {
+    taken: { type: 'boolean', help: 'The labware is in your hands; confirm again when it is put down' },
+    at: { type: 'string', value: 'POSITION', help: 'The labware stands at this position instead' },
+    cannot: { type: 'string', value: 'REASON', help: 'The labware cannot be carried, and stands where it stood' },
+    barcode: { type: 'string', value: 'CODE', help: 'Barcode that was read of the labware' },
+  },
+  example: 'benchd runs confirm 0a1f --at pad_2',
+  tell: async ({ service, options, operands: [step = ''] }) => ({
+    path: `${await stepPathOf(service, step)}/confirm`,
+    body: answerOf(options),
+  }),
 })
+
+type AnswerOptions = { taken?: boolean | undefined; at?: string | undefined; cannot?: string | undefined; barcode?: string | undefined }
+
+/** Makes the body of an answer to a step. Throws `usage` for options that contradict each other. */
+function answerOf({ taken, at, cannot, barcode }: AnswerOptions): object {
+  const answers = [
+    ...(taken ? [{ answer: 'taken' }] : []),
+    ...(at === undefined ? [] : [{ answer: 'elsewhere', position: at }]),
+    ...(cannot === undefined ? [] : [{ answer: 'cannot', reason: cannot }]),
+  ]
+  if (answers.length > 1) throw new CliError('usage', 'give one of --taken, --at and --cannot')
+  return { ...answers[0], ...(barcode !== undefined && { barcode }) }
+}
 
 const runsDelete = tells({
   name: 'runs delete',

@@ -254,7 +254,9 @@ export type RecoverThreadRequest = { decision: 'RETRY' | 'RETRY_OP' | 'CONTINUE'
 
 export type LabwarePlacedRequest = { barcode?: string }
 
-export type ListManualStepsResponse = { steps: Array<{ step_id: string; execution_id: string; thread_id: string; instruction: string; since: number }> }
+export type ListManualStepsResponse = { steps: Array<{ step_id: string; execution_id: string; thread_id: string; instruction: string; since: number; move: { transporter: string; labware_id: string; labware: string; barcode: string | null; from: string; to: string; confirm: 'once' | 'twice'; ask_barcode: boolean; is_taken: boolean; is_again: boolean; usual_s: number | null } | null }> }
+
+export type ConfirmManualStepRequest = { answer?: 'done' | 'taken' | 'elsewhere' | 'cannot'; position?: string; barcode?: string; reason?: string }
 
 export type ListIncidentsResponse = { incidents: Array<Incident> }
 
@@ -482,8 +484,8 @@ export type Operations = {
   labwareRemoved: { path: { thread_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
   /** List the steps that wait for a person */
   listManualSteps: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListManualStepsResponse }
-  /** Confirm a step: it is done */
-  confirmManualStep: { path: { step_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
+  /** Answer a step: it is done, or labware stands elsewhere */
+  confirmManualStep: { path: { step_id: string }; query: Record<string, never>; body: ConfirmManualStepRequest; answer: OperationResult }
   /** List incidents */
   listIncidents: { path: Record<string, never>; query: { limit?: number; execution_id?: string; acknowledged?: 'true' | 'false' }; body: undefined; answer: ListIncidentsResponse }
   /** Get one incident, with all its detail */

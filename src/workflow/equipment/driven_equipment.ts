@@ -1,5 +1,6 @@
 // The equipment that drivers drive: the real instruments, or simulators of them.
 
+import type { Person } from '../../devices/device.ts'
 import type { Instrument } from '../../devices/instrument.ts'
 import { isQuestion, type MoveName, operations, type Performable, readings } from '../../devices/operations.ts'
 import type { OperationRecord, OperationResult } from '../../devices/records.ts'
@@ -155,6 +156,11 @@ export class DrivenEquipment implements Equipment {
     const ways = positions.flatMap((position) => this.#wayTo(transporter_id, position) ?? [])
     const obstacles = obstaclesOn(ways, transporter_id, this.#registry.find(transporter_id).abilities.skills ?? new Set())
     if (obstacles.length > 0) throw new LabError('invalid', obstacles.join('; '))
+  }
+
+  person(transporter_id: string): Person | undefined {
+    const transporter = this.#registry.all().find(({ device_id }) => device_id === transporter_id)
+    return transporter?.simulated ? undefined : transporter?.person
   }
 
   gripper(transporter_id: string): Promise<'empty' | 'full' | null> {

@@ -1,7 +1,7 @@
 // The interface between a run and its devices: the configured ones, simulators, or none.
 
 import type { Fault as SimulatedFault } from '../../../drivers/transports/simulated_line.ts'
-import type { Typical } from '../../devices/device.ts'
+import type { Person, Typical } from '../../devices/device.ts'
 import type { CarriedLabware } from '../../devices/way.ts'
 
 /** A device that must be initialized before its next use, with the reason. */
@@ -67,6 +67,8 @@ export interface Equipment {
    * Absent without drivers.
    */
   mustReach?(transporter_id: string, positions: readonly string[]): void
+  /** The person behind a transporter, who is asked to carry; undefined for an arm, and where nobody is asked. */
+  person?(transporter_id: string): Person | undefined
   /** Asks an arm whether it holds something, as `Instrument.gripper` does; absent without drivers. */
   gripper?(transporter_id: string): Promise<'empty' | 'full' | null>
   /** Picks labware at a position, or places it there. In a hop, the pick comes first. */

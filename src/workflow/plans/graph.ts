@@ -35,6 +35,8 @@ type Leg = { transporter: string; to: Node }
 
 export class Graph {
   readonly positions: ReadonlyMap<string, Position>
+  /** Keyed by transporter and translator: the positions that it reaches. */
+  readonly reach: ReadonlyMap<string, ReadonlySet<string>>
   readonly #nodes = new Map<string, Node>()
   readonly #devices = new Map<string, Position[]>()
   readonly #kinds: number
@@ -56,6 +58,7 @@ export class Graph {
       }
     }
     this.positions = positions
+    this.reach = reachOf(nodes.values())
     this.#islands = this.#numbered()
   }
 
@@ -160,6 +163,19 @@ export class Graph {
     this.#ways[key] = way
     return way
   }
+}
+
+/** Returns the positions that each transporter and translator reaches. */
+function reachOf(nodes: Iterable<Node>): Map<string, Set<string>> {
+  const reach = new Map<string, Set<string>>()
+  for (const { positions, arms, ride } of nodes) {
+    for (const transporter of [...arms.map((arm) => arm.transporter), ...(ride ? [ride.translator] : [])]) {
+      const reached = reach.get(transporter) ?? new Set()
+      for (const { name } of positions) reached.add(name)
+      reach.set(transporter, reached)
+    }
+  }
+  return reach
 }
 
 /** Counts the entries of the topology of each device. */

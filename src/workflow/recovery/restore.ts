@@ -40,14 +40,14 @@ export function restore(execution: Execution, saved: Checkpoint): void {
     // The wall clock may have been set back meanwhile.
     if (window) reopenWindow(thread, window, Math.min(window.until - now, window.allowed_s))
   }
-  const moves = new Map(saved.threads.map(({ thread_id, move }) => [thread_id, move?.status]))
+  const moves = new Map(saved.threads.map(({ thread_id, move }) => [thread_id, move]))
   for (const thread of execution.threads.values()) closeInterrupted(thread)
   for (const group of saved.groups) execution.groups.restore(group)
   const open = [...execution.threads.values()].filter(({ isOver }) => !isOver)
   // Labware in a gripper is placed first.
   for (const thread of open.sort((a, b) => Number(b.labware.held_by !== null) - Number(a.labware.held_by !== null)))
     setOff(execution, thread)
-  for (const thread of open) reportUncertain(thread, moves.get(thread.thread_id))
+  for (const thread of open) reportUncertain(thread, moves.get(thread.thread_id) ?? null)
   execution.takenUp()
 }
 

@@ -302,7 +302,8 @@ export class Execution implements RunPorts {
    */
   async standDown(patience: Promise<unknown>): Promise<void> {
     this.gate.close()
-    const hops = this.live().flatMap(({ carrying }) => carrying ?? [])
+    // A person may take hours; the task is shown again after the start.
+    const hops = this.live().flatMap(({ carrying, control }) => (control.waiting?.kind === 'operator' ? [] : (carrying ?? [])))
     await Promise.race([Promise.allSettled(hops), patience])
   }
 

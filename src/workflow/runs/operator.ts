@@ -2,12 +2,21 @@
 
 import { LabError } from '../../errors.ts'
 import type { Publisher } from '../threads/carrier.ts'
+import type { AskedTask, CarryTask, ShownTask, TaskAnswer } from '../threads/move/person_task.ts'
 import type { Confirmation, LabwareThread } from '../threads/thread.ts'
 
-type ManualStep = { step_id: string; execution_id: string; thread_id: string; instruction: string; since: number }
+/** `move` is null for a step that is no task to carry labware. */
+type ManualStep = {
+  step_id: string
+  execution_id: string
+  thread_id: string
+  instruction: string
+  since: number
+  move: CarryTask | null
+}
 
 type ByHand = 'place' | 'remove'
-type Pending = ManualStep & { isConfirmed: boolean; tell: () => void }
+type Pending = ManualStep & { isConfirmed: boolean; answered(answer: TaskAnswer): void }
 
 export class Operator {
   /** Oldest first. */
@@ -25,45 +34,80 @@ export class Operator {
   steps(): ManualStep[] {
     return [...this.#steps.values()]
       .filter(({ isConfirmed }) => !isConfirmed)
-      .map(({ step_id, execution_id, thread_id, instruction, since }) => ({ step_id, execution_id, thread_id, instruction, since }))
+      .map(({ step_id, execution_id, thread_id, instruction, since, move }) => ({
+        ...{ step_id, execution_id, thread_id, instruction, since },
+        move: move && { ...move },
+      }))
   }
 
   /** Asks a person to confirm a step. In PURE_SIM the step is confirmed at once, because nobody is there. */
   instruct(run: Publisher, instruction: string, thread_id: string): Confirmation {
-    const step_id = this.#newId(run)
-    const isConfirmed = run.environment.mode === 'PURE_SIM'
-    const step: Pending = {
-      step_id,
-      execution_id: run.execution_id,
-      thread_id,
-      instruction,
-      since: this.#now(),
-      isConfirmed,
-      tell: () => {},
-    }
-    this.#steps.set(step_id, step)
-    run.events.emit('OPERATOR', '', 'INSTRUCTION', { ...run.events.context(), thread_id, instruction, step_id })
+    let confirmed = () => {}
+    const step = this.#add(run, { instruction, thread_id, move: null, isConfirmed: run.environment.mode === 'PURE_SIM' }, ({ answer }) => {
+      if (answer !== 'done') throw new LabError('conflict', `a manual step is confirmed when it is done; it takes no ${answer}`)
+      step.isConfirmed = true
+      confirmed()
+    })
     return {
-      wait(confirmed) {
-        if (step.isConfirmed) confirmed()
-        else step.tell = confirmed
+      wait(call) {
+        if (step.isConfirmed) call()
+        else confirmed = call
         return () => {
-          step.tell = () => {}
+          confirmed = () => {}
         }
       },
       withdraw: () => {
-        this.#steps.delete(step_id)
+        this.#steps.delete(step.step_id)
       },
     }
   }
 
-  /** Confirms a step. Throws `not_found` for one that does not wait, or has been confirmed. */
-  confirm(step_id: string): void {
+  /** Shows a person the task to carry the labware of a thread. */
+  ask({ execution, thread_id }: LabwareThread, { instruction, task, step_id, answered }: AskedTask): ShownTask {
+    const move = { ...task }
+    const step = this.#add(execution, { instruction, thread_id, move, isConfirmed: false, ...(step_id && { step_id }) }, answered)
+    return {
+      step_id: step.step_id,
+      update: (members) => void Object.assign(move, members),
+      withdraw: () => {
+        if (this.#steps.get(step.step_id) === step) this.#steps.delete(step.step_id)
+      },
+    }
+  }
+
+  /** Takes the task of a thread off the list, if there is one. */
+  forget(thread_id: string): void {
+    for (const [step_id, { move, thread_id: other }] of this.#steps) if (move !== null && other === thread_id) this.#steps.delete(step_id)
+  }
+
+  /**
+   * Takes the answer to a step, and returns the id of its thread. Throws `not_found` for a step that does not wait, or has been confirmed; `conflict` and
+   * `invalid` for an answer that cannot be: then the step still waits.
+   */
+  answer(step_id: string, answer: TaskAnswer): string {
     const step = this.#steps.get(step_id)
     if (!step || step.isConfirmed)
       throw new LabError('not_found', `no step ${step_id} waits to be confirmed; it was confirmed, or its time is over`)
-    step.isConfirmed = true
-    step.tell()
+    step.answered(answer)
+    return step.thread_id
+  }
+
+  /** Confirms that a step is done. Throws as `answer` does. */
+  confirm(step_id: string): void {
+    this.answer(step_id, { answer: 'done' })
+  }
+
+  #add(
+    run: Publisher,
+    asked: Pick<Pending, 'instruction' | 'thread_id' | 'move' | 'isConfirmed'> & { step_id?: string },
+    answered: Pending['answered'],
+  ): Pending {
+    const { step_id = this.#newId(run), ...rest } = asked
+    const { thread_id, instruction } = rest
+    const step = { ...rest, step_id, execution_id: run.execution_id, since: this.#now(), answered }
+    this.#steps.set(step_id, step)
+    run.events.emit('OPERATOR', '', 'INSTRUCTION', { ...run.events.context(), thread_id, instruction, step_id })
+    return step
   }
 
   /** Waits in AWAITING_MANUAL_PLACE. */

@@ -13,6 +13,8 @@ export const MoveState = v.object({
   transporter: v.string(),
   /** Whether the place was commanded. */
   is_placing: v.boolean(),
+  /** The task that a person has for this move. */
+  step_id: v.optional(v.nullable(v.string()), null),
   /** The pick failed in the midst of the motion, and nothing has shown since where the labware is. */
   has_failed_pick: v.boolean(),
 })
@@ -50,13 +52,13 @@ export function mayBe(thread: MovedLabware): Pick<Labware, 'held_by' | 'placing'
 export function cutOff<State extends MovedLabware>(state: State): State {
   const { labware, move } = state
   const isPicked = mayBePicked(state)
-  const wasPlaced = labware.held_by !== null && move?.is_placing === true
+  const wasPlaced = (labware.held_by !== null || isPicked) && move?.is_placing === true
   const isSetBack = move?.to === move?.from
   return {
     ...state,
     labware: isPicked ? { ...labware, held_by: move!.transporter } : labware,
     picking: isPicked || (wasPlaced && isSetBack) || state.picking,
-    placing: wasPlaced && !isSetBack ? move.to : state.placing,
+    placing: wasPlaced && !isSetBack ? move!.to : state.placing,
   }
 }
 

@@ -23,6 +23,8 @@ export type Waiting = {
 export type WaitFor = Pick<Waiting, 'kind' | 'what'> & {
   obstacles?(): Obstacle[]
   interruptedBy?: 'pause' | 'stop' | 'abort'
+  /** Whether others plan without the thread while it waits for a person; by default they do. */
+  countsAsHeld?: boolean
   /** The threads that must do something first. */
   awaits?(): readonly string[]
 }

@@ -90,7 +90,7 @@ export class ThreadControl {
    * call it off. The thread goes on in one of the next turns. Rejects with an `Interrupt` when it is to pause, stop or be cut off.
    */
   wait<Value>(
-    { kind, what, obstacles = () => [], interruptedBy = 'pause', awaits }: WaitFor,
+    { kind, what, obstacles = () => [], interruptedBy = 'pause', countsAsHeld = kind === 'operator', awaits }: WaitFor,
     begin: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void,
   ): Promise<Value> {
     const { steps, clock, scheduler } = this.#thread.environment
@@ -125,9 +125,9 @@ export class ThreadControl {
       // Each of these calls may let other threads go on, which end this wait.
       if (awaits) scheduler.setAwaitedThreads(this.#thread.thread_id, awaits())
       // The resource that the thread waits for may need a device that is reserved for the thread.
-      if (!isOver && (kind === 'event' || kind === 'operator')) scheduler.cancelReservations(this.#thread.thread_id)
+      if (!isOver && (kind === 'event' || countsAsHeld)) scheduler.cancelReservations(this.#thread.thread_id)
       if (!isOver && kind === 'event') scheduler.setAwaitsEvent(this.#thread.thread_id, true)
-      if (!isOver && kind === 'operator') scheduler.setHeld(this.#thread.thread_id, true)
+      if (!isOver && countsAsHeld) scheduler.setHeld(this.#thread.thread_id, true)
       if (isOver) return
       // A callback may have paused or ended the thread meanwhile.
       const since = this.#interrupting(interruptedBy)

@@ -6,6 +6,7 @@ import type { Equipment } from '../equipment/equipment.ts'
 import type { Durations } from '../plans/durations.ts'
 import type { DecisionLog } from '../scheduler/decision_log.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
+import type { SharedSpace } from '../scheduler/shared_space.ts'
 import type { LabwareOnDeck } from '../state/labware.ts'
 import type { RunMode } from '../state/modes.ts'
 
@@ -14,6 +15,8 @@ export type RunEnvironment = {
   readonly clock: Clock
   readonly steps: StepQueue
   readonly scheduler: Scheduler
+  /** Keeps people and moving transporters apart. */
+  readonly space: SharedSpace
   readonly decisions: DecisionLog
   readonly equipment: Equipment
   readonly labware: LabwareOnDeck

@@ -18,6 +18,7 @@ import { Frame } from './frame.ts'
 import type { MethodRun } from './method.ts'
 import type { MotionGate } from './move/motion_gate.ts'
 import type { MoveRun } from './move/move.ts'
+import type { AskedTask, ShownTask } from './move/person_task.ts'
 import { ActionExit, categories, Fatal, Interrupt, type PauseReason, type RetrySite } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
 import type { Slots } from './slots.ts'
@@ -57,6 +58,10 @@ export interface RunPorts extends Publisher {
   /** The people at the bench. */
   readonly operator: {
     instruct(run: Publisher, instruction: string, thread_id: string): Confirmation
+    /** Shows a person the task to carry the labware of a thread, as `step_id` if it was shown before. */
+    ask(thread: LabwareThread, asked: AskedTask): ShownTask
+    /** Takes the task of a thread off the list, if there is one. */
+    forget(thread_id: string): void
     /** Resolves when a person has put the labware at its start. */
     placed(thread: LabwareThread): Promise<void>
     /** Resolves when a person has taken the labware away from its end. */

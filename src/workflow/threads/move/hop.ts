@@ -1,19 +1,22 @@
 // One hop of labware with a transporter, and where the labware may be when the hop was cut off.
 
+import type { Person } from '../../../devices/device.ts'
 import { isHarmless } from '../../../devices/failure.ts'
 import { LabError, messageOf } from '../../../errors.ts'
 import type { Hop } from '../../plans/graph.ts'
 import { otherDevices } from '../../plans/plan.ts'
 import { type Labware, placeOf } from '../../state/labware.ts'
-import { isUncertain, mayBe, mayBePicked, uncertainty } from '../../state/move.ts'
+import { isUncertain, type MoveState, mayBe, mayBePicked, uncertainty } from '../../state/move.ts'
 import { categoryOf } from '../action/causes.ts'
-import { reachIn, take } from '../clearance.ts'
+import { enterSpace, reachIn, take } from '../clearance.ts'
 import { getReady, openUp } from '../preparation.ts'
 import { Interrupt } from '../recovery.ts'
 import { secondsAt } from '../run_environment.ts'
 import type { LabwareThread } from '../thread.ts'
+import { endUncertainty } from './by_hand.ts'
 import { MotionSync } from './motion_sync.ts'
 import { MoveRun } from './move.ts'
+import { PersonTask, PutElsewhere, showAgain } from './person_task.ts'
 
 /**
  * After a restart: sets labware in a gripper back where it was picked; that position is still reserved for it. Its route is lost, and a full
@@ -31,16 +34,6 @@ export async function setBack(thread: LabwareThread): Promise<void> {
   if (labware.held_by !== null) await ride(thread, { from: position, to: position, transporter: labware.held_by })
   endUncertainty(thread)
   environment.scheduler.access.reachedIn(thread.thread_id)
-}
-
-/** Ends the uncertainty about a move that the end of the service cut off: somebody has said where the labware is, or it was set back. */
-export function endUncertainty(thread: LabwareThread): void {
-  const { environment, thread_id } = thread
-  const { placing } = thread.state
-  thread.set({ placing: null, picking: false })
-  thread.isWitnessed = false
-  thread.move?.set({ is_placing: false, has_failed_pick: false })
-  if (placing !== null) environment.scheduler.holds.letGo(thread_id, placing)
 }
 
 /** Makes one hop, as often as it takes: each attempt is a new move. */
@@ -67,7 +60,7 @@ export async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
       if (isCutOff) throw new Interrupt('abort')
       isAsked = true
       try {
-        await decide(thread, hop, { error, isThere })
+        if (!(error instanceof PutElsewhere)) await decide(thread, hop, { error, isThere })
       } catch (interrupt) {
         mayStandThere(thread, move)
         if (interrupt instanceof Interrupt) mayBeInGripper(thread, move)
@@ -115,7 +108,7 @@ function mayBeInGripper(thread: LabwareThread, { hop: { transporter } }: MoveRun
  * of the motion.
  */
 function isRefusedPick(error: unknown): boolean {
-  return isHarmless(error) && error.code !== 'stopped'
+  return error instanceof PutElsewhere || (isHarmless(error) && error.code !== 'stopped')
 }
 
 /** Notes that a pick failed in the midst of the motion, until a pick of another thread begins with the transporter. */
@@ -147,16 +140,18 @@ function beginsToPick({ environment }: LabwareThread, { hop, status }: MoveRun):
 }
 
 /**
- * After a restart: keeps arms and devices apart where labware may be whose move was cut off, and reports it. `interrupted` is the status of the
- * move under way when the service ended: a move that an earlier end cut off was reported at the start after that.
+ * After a restart: keeps arms and devices apart where labware may be whose move was cut off, and reports it, or asks the person who carried it. `cut` is
+ * the move under way when the service ended: a move that an earlier end cut off was reported at the start after that.
  */
-export function reportUncertain(thread: LabwareThread, interrupted: string | undefined): void {
+export function reportUncertain(thread: LabwareThread, cut: MoveState | null): void {
   const { execution, labware, state, thread_id, environment } = thread
   const { placing } = state
   const position = environment.scheduler.whereIs(labware.labware_id)
   if (position === undefined || !isUncertain(state)) return
   environment.scheduler.access.reachIn(thread_id, [position, ...(placing === null ? [] : [placing])])
-  if (environment.mode === 'PURE_SIM' || (interrupted !== 'PICKING' && interrupted !== 'PLACING')) return
+  if (environment.mode === 'PURE_SIM' || (cut?.status !== 'PICKING' && cut?.status !== 'PLACING')) return
+  const person = environment.equipment.person?.(cut.transporter)
+  if (person) return showAgain(thread, cut, person)
   thread.isWitnessed = true
   execution.events.incident('LEDGER_CONTRADICTED', uncertainty(state), thread)
 }
@@ -214,16 +209,13 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
 
 async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolean): Promise<void> {
   const { labware, environment } = thread
-  const { name, type, barcode } = labware
   const { signal } = thread.control
   const { from, to, transporter } = move.hop
   const { scheduler, equipment } = environment
   if (isThere()) return
-  await take(thread, transporter)
-  for (let rest = reachIn(thread, move.hop); rest; rest = reachIn(thread, move.hop)) {
-    await rest
-    await take(thread, transporter)
-  }
+  const person = equipment.person?.(transporter)
+  const leaveSpace = await comeNear(thread, move.hop, person)
+  const carrier = person ? new PersonTask(thread, move, person) : byMachine(thread, move.hop)
   const sync = new MotionSync(thread)
   const wasPlacing = move.state.is_placing
   let letGo: (() => void) | undefined
@@ -247,14 +239,14 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       takeBack = beginsToPick(thread, move)
       await sync.beforeMotion()
       move.picked_ms = environment.clock.now()
-      await equipment.carry(transporter, 'pick', { position: from, labware: { name, type, barcode }, signal })
+      await carrier.pick()
       thread.setLabware({ held_by: transporter })
       move.set({ is_placing: false, has_failed_pick: false })
     }
     move.status.become('PLACING')
     move.set({ is_placing: true })
     await sync.beforeMotion()
-    await equipment.carry(transporter, 'place', { position: to, labware: { name, type, barcode }, signal })
+    await carrier.place()
     // In one turn: a run that is persisted in between would have the labware stand where it was picked.
     thread.setLabware({ held_by: null })
     if (!isThere()) scheduler.arrive(labware.labware_id, to)
@@ -272,12 +264,42 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     }
     throw error
   } finally {
+    carrier.close()
+    leaveSpace()
     letGo?.()
     // An arm that broke off in a motion may still be in the device.
     if ((move.picked_ms === null && !move.state.is_placing) || isThere()) scheduler.access.reachedIn(thread.thread_id)
     // A thread keeps the transporter while its labware is in the gripper.
     if (labware.held_by !== transporter) scheduler.transporters.giveBack(transporter, thread.thread_id)
   }
+}
+
+/**
+ * Takes the transporter, and waits until it may move: the devices that it reaches into are at rest, and no person and transporter are in each other's way.
+ * The returned function says that the move has ended.
+ */
+async function comeNear(thread: LabwareThread, hop: Hop, person: Person | undefined): Promise<() => void> {
+  const { space } = thread.environment
+  const { from, to, transporter } = hop
+  const hands = person && !person.settings.shared_space ? [from, to] : null
+  const use = { thread_id: thread.thread_id, transporter, hands }
+  // A person who shares the space keeps nobody out, and is kept out by nobody.
+  const isApart = !person || hands !== null
+  for (;;) {
+    await take(thread, transporter)
+    const rest = reachIn(thread, hop) ?? (isApart ? enterSpace(thread, use) : undefined)
+    if (!rest) return () => space.leave(use)
+    await rest
+  }
+}
+
+/** Picks and places with an arm. */
+function byMachine({ environment, labware, control }: LabwareThread, { from, to, transporter }: Hop) {
+  const carry = (verb: 'pick' | 'place', position: string) => {
+    const { name, type, barcode } = labware
+    return environment.equipment.carry(transporter, verb, { position, labware: { name, type, barcode }, signal: control.signal })
+  }
+  return { pick: () => carry('pick', from), place: () => carry('place', to), close: () => {} }
 }
 
 /** Leases the transporter, and the devices into which it reaches, to the execution. The returned function ends the leases. Throws `locked`. */

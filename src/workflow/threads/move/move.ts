@@ -23,7 +23,7 @@ export class MoveRun {
     this.thread = thread
     this.hop = hop
     const { is_placing, has_failed_pick } = before
-    this.state = { action_id: this.action_id, status: 'CREATED', ...hop, is_placing, has_failed_pick }
+    this.state = { action_id: this.action_id, status: 'CREATED', ...hop, step_id: null, is_placing, has_failed_pick }
     this.status = new Status<ActionStatus>(actionTransitions, this, (status) => this.#publish(status))
     this.status.become('AWAITING_MOVE_RESERVATION')
   }
