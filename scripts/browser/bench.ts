@@ -1,5 +1,6 @@
 // A real service on the demo's bench, a real Chromium, and a list of checks to be run in it.
 
+import { rmSync } from 'node:fs'
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
 import { checkConfig } from '../../src/config.ts'
 import { prepareDemo } from '../../src/examples/demo.ts'
@@ -60,8 +61,11 @@ export async function pressTwice(within: Page | Locator, name: string): Promise<
 const patience_ms = 60_000
 const executablePath = process.env.BENCHD_CHROMIUM ?? '/usr/bin/chromium'
 
-export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath, args })
+/** Starts Chromium with a folder of its own for temporary files, because it leaves some there when it is closed. */
+export async function launchChromium(): Promise<Browser> {
+  const TMPDIR = await makeThrowAwayFolder('benchd-chromium')
+  process.once('exit', () => rmSync(TMPDIR, { recursive: true, force: true, maxRetries: 5 }))
+  return chromium.launch({ executablePath, args, env: { ...process.env, TMPDIR } })
 }
 
 /** `data_dir` is made, and removed at the end, where it is not given; `devices` stand on the bench besides those of the demo. */
