@@ -2,6 +2,7 @@
 
 import { bridges } from '../drivers/bridge/attach.ts'
 import { driverNames, drivers } from '../drivers/index.ts'
+import { settings as personSettings } from '../drivers/person/person.ts'
 import { ConfigFile } from '../src/config/file.ts'
 import { type JsonSchema, jsonSchema } from '../src/kit/json_schema.ts'
 
@@ -13,11 +14,12 @@ export async function configSchema(): Promise<object> {
     rule(name, { properties: { settings: jsonSchema(settings) }, required: ['type', 'transport'] }),
   )
   const external = rule('external', { properties: { transport: false } })
+  const person = rule('person', { properties: { transport: false, settings: jsonSchema(personSettings) } })
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Configuration of benchd',
     ...schema,
-    properties: { ...properties, devices: { ...devices, items: { ...device, allOf: [...rules, ...programs, external] } } },
+    properties: { ...properties, devices: { ...devices, items: { ...device, allOf: [...rules, ...programs, person, external] } } },
   }
 }
 

@@ -185,7 +185,8 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const make = (device: DeviceConfig, simulations: Map<string, Simulation>) =>
     configured(device, config.time_scale, { clock, log, simulations, hardware, descriptions })
   const devices = config.devices.map((device) => make(device, simulations))
-  const registry = opened('registry', new Registry(devices, { clock, hub, ledger, latches, leases, journal, log }))
+  const keepsStill = (device_id: string) => runs.taskNear(device_id)
+  const registry = opened('registry', new Registry(devices, { clock, hub, ledger, latches, leases, journal, log, keepsStill }))
   const watch = opened('watch', watched(host, clock, hub))
   const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }
   const backups = opened('backups', new Backups({ sources, log, report, clock }))

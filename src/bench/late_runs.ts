@@ -54,6 +54,11 @@ export class LateRuns {
     return this.#opened?.usedBy(device_id)
   }
 
+  /** Says which task of a person is within reach of a transporter; undefined when none is. */
+  taskNear(transporter: string): string | undefined {
+    return this.#opened?.runtime.taskNear(transporter)
+  }
+
   /** The positions with `handover` of all topologies there are; none before the workflows were opened. */
   get handovers(): string[] {
     return this.#opened?.catalog.handovers ?? []

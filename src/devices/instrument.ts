@@ -179,6 +179,8 @@ export class Instrument {
    */
   async perform(name: string, params: Record<string, unknown>, asking: Asking = {}): Promise<PerformResult> {
     const { device } = this.#mustBeDriven(name)
+    const hands = this.#configured.type === 'transporter' && !this.person ? this.#around.keepsStill?.(this.device_id) : undefined
+    if (hands !== undefined) throw new LabError('interlock', hands)
     this.#limits.check(params)
     const { leaves_on, heats_to } = this.operation.taskOf(name, params)
     return this.#undertake(name, params, asking, async (run) => {

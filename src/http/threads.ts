@@ -55,14 +55,16 @@ export const threadRoutes: Route<Rooms>[] = [
     description:
       'RETRY does all of it again, RETRY_OP the failed call alone; CONTINUE is your word that it is dealt with; ABORT_ACTION goes on with the next action, ' +
       'ABORT_METHOD with the next method, ABORT_THREAD ends it. RETRY with `on` does the action at that device of its pool, and brings the labware there ' +
-      '(`retry_on` of the thread names them); a device that is busy, stopped or taken is refused. A decision that is not possible there is a conflict that says which are.',
+      '(`retry_on` of the thread names them); a device that is busy, stopped or taken is refused. RETRY with `by` has a person make the move of an arm that is stopped or has a ' +
+      'fault (`retry_by` names them). A decision that is not possible there is a conflict that says which are.',
     body: v.strictObject({
       decision: v.picklist(decisions),
       on: v.optional(described(v.pipe(v.string(), v.minLength(1), v.maxLength(128)), 'With RETRY: the device at which the action is done')),
+      by: v.optional(described(v.pipe(v.string(), v.minLength(1), v.maxLength(128)), 'With RETRY: the person who makes the move')),
     }),
-    tell(thread, { decision, on }) {
-      recover(thread, decision, on)
-      return `the decision about ${thread.name} is ${decision}${on === undefined ? '' : ` at ${on}`}`
+    tell(thread, { decision, on, by }) {
+      recover(thread, decision, { on, by })
+      return `the decision about ${thread.name} is ${decision}${on === undefined ? '' : ` at ${on}`}${by === undefined ? '' : ` by ${by}`}`
     },
   }),
   verb({

@@ -46,6 +46,7 @@ const held = {
     status: 'PAUSED',
     decisions: ['RETRY', 'ABORT_THREAD'],
     retry_on: ['sealer-2'],
+    retry_by: [],
   },
   ...{ last_error: 'it jammed', since: 5, labware: { name: 'plate-1' }, position: 'pad_1', waiting: null },
 }
@@ -70,7 +71,7 @@ test('an error that holds a thread has a button for each decision, another devic
 
 test('manual steps, labware to be placed, pauses of the service, keys and safe mode ask for their own word', (t) => {
   const words = (parts: object) => needsOf(stateOf(parts)).map(({ title, decisions }) => [title, ...decisions.map(({ label }) => label)])
-  const waiting = { ...held, decisions: [], retry_on: [] }
+  const waiting = { ...held, decisions: [], retry_on: [], retry_by: [] }
   t.same(words({ thread: { t1: { ...waiting, status: 'AWAITING_MANUAL_PLACE' } } }), [['Place plate-1', 'Placed']])
   t.same(words({ thread: { t1: { ...waiting, status: 'AWAITING_MANUAL_REMOVE' } } }), [['Remove plate-1', 'Removed']])
   const asked = {
@@ -104,7 +105,14 @@ test('manual steps, labware to be placed, pauses of the service, keys and safe m
 })
 
 test('labware with a barcode is placed with what was read of it', (t) => {
-  const plate = { ...held, decisions: [], retry_on: [], status: 'AWAITING_MANUAL_PLACE', labware: { name: 'plate-1', barcode: 'P-1' } }
+  const plate = {
+    ...held,
+    decisions: [],
+    retry_on: [],
+    retry_by: [],
+    status: 'AWAITING_MANUAL_PLACE',
+    labware: { name: 'plate-1', barcode: 'P-1' },
+  }
   const [need] = needsOf(stateOf({ thread: { t1: plate } }))
   t.match(need, { text: 'plate waits until plate-1 is placed. Its barcode must be P-1.' })
   const [placed, ...others] = need!.decisions
@@ -118,7 +126,7 @@ test('labware with a barcode is placed with what was read of it', (t) => {
 })
 
 test('a fault and the thread that it holds are one thing, and what is possible comes first', (t) => {
-  const at = { ...held, device: 'sealer-1', decisions: ['RETRY', 'CONTINUE', 'ABORT_THREAD'], retry_on: [] }
+  const at = { ...held, device: 'sealer-1', decisions: ['RETRY', 'CONTINUE', 'ABORT_THREAD'], retry_on: [], retry_by: [] }
   const labels = (state: string, its: object | null) => {
     const [need, ...others] = needsOf(stateOf({ thread: { t1: at }, device: { 'sealer-1': device(state, its) } }))
     t.same(others, [])
@@ -144,7 +152,7 @@ test('a fault and the thread that it holds are one thing, and what is possible c
 test('a run on simulators offers nothing that would move the instrument of the same name', (t) => {
   const run = (run_mode: string) => ({ e1: { workflow_name: 'seal', run_mode, paused: null, ended_at: null } })
   const devices = { 'sealer-1': device('faulted', fault) }
-  const at = { ...held, device: 'sealer-1', retry_on: [] }
+  const at = { ...held, device: 'sealer-1', retry_on: [], retry_by: [] }
   const labels = (run_mode: string) => {
     const needs = needsOf(stateOf({ thread: { t1: at }, run: run(run_mode), device: devices }))
     return needs.map(({ id, decisions }) => [id, ...decisions.map(({ label }) => label)])

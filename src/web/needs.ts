@@ -174,6 +174,11 @@ function threads(state: State): Need[] {
         consequence: `The labware is brought to ${on}, and the action is done there.`,
         request: { operation: 'recoverThread' as const, asked: { path, body: { decision: 'RETRY', on }, headers } },
       }))
+      const byPerson = one.retry_by.map((by) => ({
+        label: `Let ${by} carry it`,
+        consequence: `${by} gets the task; the arm stays as it is until the task is answered.`,
+        request: { operation: 'recoverThread' as const, asked: { path, body: { decision: 'RETRY', by }, headers } },
+      }))
       const here = decisions.map((decision) => ({
         label: decisionLabels[decision],
         ...decisionWords[decision],
@@ -191,7 +196,7 @@ function threads(state: State): Need[] {
           since,
           severe: true,
           href,
-          decisions: possibleFirst([...remediesAt(its), ...here.slice(0, 1), ...elsewhere, ...here.slice(1)]),
+          decisions: possibleFirst([...remediesAt(its), ...here.slice(0, 1), ...byPerson, ...elsewhere, ...here.slice(1)]),
         },
       ]
     }

@@ -263,6 +263,14 @@ export class Runtime {
     relocate(piece, position)
   }
 
+  /** Says which task of a person is within reach of a transporter of the bench; undefined when none is. */
+  taskNear(transporter: string): string | undefined {
+    const task = this.environments.live?.space.taskWithin(transporter)
+    if (!task) return undefined
+    const what = `${transporter} reaches ${task.hands?.join(' and ')}, where ${task.transporter} has a task`
+    return `${what}: answer it (GET /api/operator/steps), or stop ${task.transporter}, then try again`
+  }
+
   /**
    * Takes a person's answer to a step. Resolves when its effect is on the card. Rejects with `not_found` for a step that does not wait, `conflict` and
    * `invalid` for an answer that cannot be, and with `storage`.

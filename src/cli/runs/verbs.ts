@@ -73,11 +73,14 @@ const runsRecover = tells({
   name: 'runs recover',
   summary: 'Decide about the error that holds a thread: RETRY, RETRY_OP, CONTINUE, ABORT_ACTION, ABORT_METHOD or ABORT_THREAD',
   operands: ['THREAD', 'DECISION'],
-  options: { on: { type: 'string', value: 'DEVICE', help: 'Device of the pool for RETRY' } },
+  options: {
+    on: { type: 'string', value: 'DEVICE', help: 'Device of the pool for RETRY' },
+    by: { type: 'string', value: 'PERSON', help: 'Person who makes the move of an arm that is stopped or has a fault, for RETRY' },
+  },
   example: 'benchd runs recover 53a6 RETRY --on shaker-2',
-  tell: async ({ service, options: { on }, operands: [id = '', decision = ''] }) => ({
+  tell: async ({ service, options: { on, by }, operands: [id = '', decision = ''] }) => ({
     path: `${await threadPathOf(service, id)}/recover`,
-    body: { decision: decision.toUpperCase(), ...(on !== undefined && { on }) },
+    body: { decision: decision.toUpperCase(), ...(on !== undefined && { on }), ...(by !== undefined && { by }) },
   }),
 })
 

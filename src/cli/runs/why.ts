@@ -58,10 +58,10 @@ function worded({ run, blockers, reasons, threads }: Standing): string {
   return [...(inTheWay.length ? ['In the way:', ...inTheWay, ''] : []), ...reasons.map((reason) => waitOf(reason, blockers))].join('\n')
 }
 
-const undecided = { decisions: [], retry_on: [] }
-type Decidable = { run: string; decisions: readonly Decision[]; retry_on: readonly string[] }
+const undecided = { decisions: [], retry_on: [], retry_by: [] }
+type Decidable = { run: string; decisions: readonly Decision[]; retry_on: readonly string[]; retry_by: readonly string[] }
 
-function inTheWayOf(blocker: Blocker, { run, decisions, retry_on }: Decidable): string {
+function inTheWayOf(blocker: Blocker, { run, decisions, retry_on, retry_by }: Decidable): string {
   const { thread_id, thread_name, device_id, message, remedy, kind } = blocker
   const command = commands[kind]?.({ run, thread: short(thread_id ?? ''), device_id, hasThread: thread_id !== null })
   return [
@@ -72,6 +72,7 @@ function inTheWayOf(blocker: Blocker, { run, decisions, retry_on }: Decidable): 
     ...decisions.flatMap((decision) => [
       `       ${decision.padEnd(12)}  ${meanings[decision]}`,
       ...(decision === 'RETRY' ? retry_on.map((device) => `       RETRY --on ${device}  do it again, at ${device}`) : []),
+      ...(decision === 'RETRY' ? retry_by.map((person) => `       RETRY --by ${person}  ${person} makes the move`) : []),
     ]),
   ].join('\n')
 }

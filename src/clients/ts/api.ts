@@ -68,7 +68,7 @@ export type ExecutionSummary = { execution_id: string; workflow_name: string; wo
 
 export type Execution = { execution_id: string; workflow_name: string; workflow_hash: string; topology: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; started_at: number; ended_at: number | null; still_heating?: Array<StillHeating>; phase: 'accepting' | 'draining' | 'stopping' | 'ended'; paused: { at: number; reason: 'manual' | 'system' } | null; thread_count: number; open_count: number; needs_person_count: number; is_abort_armed: boolean; is_live: boolean; submissions: Array<SubmissionRecord>; groups: Array<GroupOutcome>; threads: Array<Thread>; moves: Array<Move>; devices: Array<{ device_id: string; thread_id: string }>; slots: Array<Slot> }
 
-export type Thread = { thread_id: string; execution_id: string; thread_name: string; template_name: string; submission_id: string | null; group_id: string | null; status: 'CREATED' | 'AWAITING_MANUAL_PLACE' | 'RESOLVING_ACTION_LOCATION' | 'AWAITING_ACTION_RESERVATION' | 'ACTION_LOCATION_RESOLVED' | 'AWAITING_MOVE_RESERVATION' | 'AWAITING_MOVE_TARGET_AVAILABILITY' | 'MOVING' | 'AWAITING_CO_THREADS' | 'EXECUTING_ACTION' | 'AWAITING_EVENT' | 'AWAITING_MANUAL_REMOVE' | 'PAUSED' | 'STOPPING' | 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'; since: number; pause_reason: 'manual' | 'system' | 'error' | null; last_error: string | null; decisions: Array<'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'>; retry_on: Array<string>; labware: Labware | null; position: string | null; held_by: string | null; method: string | null; device: string | null; waiting: { kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'; what: string; since: number } | null }
+export type Thread = { thread_id: string; execution_id: string; thread_name: string; template_name: string; submission_id: string | null; group_id: string | null; status: 'CREATED' | 'AWAITING_MANUAL_PLACE' | 'RESOLVING_ACTION_LOCATION' | 'AWAITING_ACTION_RESERVATION' | 'ACTION_LOCATION_RESOLVED' | 'AWAITING_MOVE_RESERVATION' | 'AWAITING_MOVE_TARGET_AVAILABILITY' | 'MOVING' | 'AWAITING_CO_THREADS' | 'EXECUTING_ACTION' | 'AWAITING_EVENT' | 'AWAITING_MANUAL_REMOVE' | 'PAUSED' | 'STOPPING' | 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'; since: number; pause_reason: 'manual' | 'system' | 'error' | null; last_error: string | null; decisions: Array<'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'>; retry_on: Array<string>; retry_by: Array<string>; labware: Labware | null; position: string | null; held_by: string | null; method: string | null; device: string | null; waiting: { kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'; what: string; since: number } | null }
 
 export type Slot = { key: string; labware: string; receiver: string | null; queue: Array<string>; pending: Array<string>; contributions: number; is_closed: boolean; is_orphaned: boolean }
 
@@ -250,7 +250,7 @@ export type SpawnThreadRequest = { thread: string; start?: string }
 
 export type StopExecutionRequest = { confirm?: boolean }
 
-export type RecoverThreadRequest = { decision: 'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'; on?: string }
+export type RecoverThreadRequest = { decision: 'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'; on?: string; by?: string }
 
 export type LabwarePlacedRequest = { barcode?: string }
 

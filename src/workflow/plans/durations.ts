@@ -2,10 +2,11 @@
 // initializations, and heating.
 
 import * as v from 'valibot'
+import type { Hop } from './graph.ts'
 
 const Sample = v.pipe(v.number(), v.finite(), v.minValue(0))
 
-/** Samples, the newest last, by `device operation` and by transporter. */
+/** Samples, the newest last, by `device operation`, by transporter, and for people also by `transporter from to`. */
 export const LearnedDurations = v.strictObject({
   operations: v.record(v.string(), v.array(Sample)),
   hops: v.record(v.string(), v.array(Sample)),
@@ -20,6 +21,8 @@ export type LearnedDurations = v.InferOutput<typeof LearnedDurations>
 
 /** The number of samples for a median, which ignores single outliers. */
 const samplesKept = 9
+/** People vary more than machines. */
+const pairSamplesKept = 50
 const mostKept = 1000
 const kinds = ['operations', 'hops', 'initializations', 'heating', 'openings'] as const
 
@@ -64,6 +67,11 @@ export class Durations {
     return median(this.#hops.get(transporter))
   }
 
+  /** Seconds that a person takes between two positions; undefined without a sample. */
+  between({ transporter, from, to }: Hop): number | undefined {
+    return median(this.#hops.get(`${transporter} ${from} ${to}`))
+  }
+
   /** Seconds to initialize a device. */
   initialization(device: string): number | undefined {
     return median(this.#initializations.get(device))
@@ -100,9 +108,15 @@ export class Durations {
     this.#note(this.#hops, transporter, seconds)
   }
 
+  /** Adds the time of a person between two positions. */
+  carriedByPerson({ transporter, from, to }: Hop, seconds: number): void {
+    this.#note(this.#hops, `${transporter} ${from} ${to}`, seconds, pairSamplesKept)
+    this.carried(transporter, seconds)
+  }
+
   /** Adds a sample. If there are too many keys, the one without a sample for the longest time is forgotten. */
-  #note(seen: Map<string, readonly number[]>, key: string, seconds: number): void {
-    const samples = [...(seen.get(key) ?? []), Math.max(0, Math.round(seconds * 1000) / 1000)].slice(-samplesKept)
+  #note(seen: Map<string, readonly number[]>, key: string, seconds: number, kept = samplesKept): void {
+    const samples = [...(seen.get(key) ?? []), Math.max(0, Math.round(seconds * 1000) / 1000)].slice(-kept)
     seen.delete(key)
     seen.set(key, samples)
     if (seen.size > mostKept) seen.delete(seen.keys().next().value!)

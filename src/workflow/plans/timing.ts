@@ -109,6 +109,10 @@ export class Hops {
     return pick + move + place
   }
 
+  #between(hop: Hop): number {
+    return this.#learned?.between(hop) ?? this.hop(hop.transporter)
+  }
+
   longestHop(): number {
     const { transporters, translators } = this.#document
     return Math.max(0, ...[...Object.keys(transporters), ...Object.keys(translators)].map((name) => this.hop(name)))
@@ -116,6 +120,6 @@ export class Hops {
 
   /** Returns the seconds of a route; infinite without one. */
   way(route: readonly Hop[] | undefined): number {
-    return route ? route.reduce((sum, { transporter }) => sum + this.hop(transporter), 0) : Number.POSITIVE_INFINITY
+    return route ? route.reduce((sum, hop) => sum + this.#between(hop), 0) : Number.POSITIVE_INFINITY
   }
 }

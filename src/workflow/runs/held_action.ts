@@ -10,6 +10,19 @@ export function retriesOn(thread: LabwareThread): readonly string[] {
   return held && held.refusal === undefined ? (otherDevices(held.plan, held.device).retry_on ?? []) : []
 }
 
+/** The people who can make the move that an error holds, because its arm is stopped or has a fault. */
+export function retriesBy({ move, control, environment, labware }: LabwareThread): readonly string[] {
+  const { equipment, scheduler } = environment
+  if (!move || control.undecidedAt !== 'MOVE' || !equipment.person) return []
+  const { from, to, transporter } = move.hop
+  const isLatched = equipment.faults?.().some(({ device_id }) => device_id === transporter)
+  if (!isLatched || equipment.person(transporter)) return []
+  const wanted = labware.held_by === null ? [from, to] : [to]
+  return [...scheduler.graph.reach].flatMap(([id, reach]) =>
+    equipment.person!(id) && wanted.every((position) => reach.has(position)) ? [id] : [],
+  )
+}
+
 /** An action that an error holds, or a move to it; `refusal` says why it cannot go elsewhere yet. */
 export type Held = { plan: ActionPlan; device: string | null; refusal?: string }
 

@@ -6,13 +6,22 @@ import type { ActionPlan } from '../plans/plan.ts'
 import type { Decision } from '../threads/recovery.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import { worded } from './explanation.ts'
-import { type Held, heldBy } from './held_action.ts'
+import { type Held, heldBy, retriesBy } from './held_action.ts'
 
 /**
- * Decides about the error that holds a thread, as `LabwareThread.recover`; `on` is the device at which a RETRY does the action. Throws
+ * Decides about the error that holds a thread, as `LabwareThread.recover`; `on` is the device at which a RETRY does the action, `by` the person who makes
+ * the move of an arm that is stopped or has a fault. Throws
  * `invalid` or `not_found` for what is no such device, and what keeps the action from it now.
  */
-export function recover(thread: LabwareThread, decision: Decision, on?: string): void {
+export function recover(
+  thread: LabwareThread,
+  decision: Decision,
+  { on, by }: { on?: string | undefined; by?: string | undefined } = {},
+): void {
+  if (by !== undefined) {
+    handOver(thread, decision, { on, by })
+    return
+  }
   // The thread itself refuses a decision where nothing holds it.
   if (on === undefined || thread.control.decisions.length === 0) {
     thread.control.recover(decision)
@@ -35,6 +44,19 @@ export function recover(thread: LabwareThread, decision: Decision, on?: string):
     detail: { action: held.plan.name, device: on, instead_of: held.device },
   })
   owner.execution.state.writeSoon()
+}
+
+function handOver(thread: LabwareThread, decision: Decision, { on, by }: { on: string | undefined; by: string }): void {
+  if (decision !== 'RETRY' || on !== undefined) throw new LabError('invalid', 'give "by" with RETRY alone, and without "on"')
+  const people = retriesBy(thread)
+  if (!people.includes(by)) {
+    const who =
+      people.length > 0 ? `possible are ${people.join(', ')}` : 'a person takes over only the move of an arm that is stopped or has a fault'
+    throw new LabError('conflict', `${by} cannot make the move of ${thread.labware.name}: ${who}`)
+  }
+  const { move } = thread
+  thread.control.recover(decision)
+  move!.takeover = by
 }
 
 /** Throws `not_found` for a device that the topology does not have, `invalid` for one that does not do the action. */

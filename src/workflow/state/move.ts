@@ -56,7 +56,8 @@ export function cutOff<State extends MovedLabware>(state: State): State {
   const isSetBack = move?.to === move?.from
   return {
     ...state,
-    labware: isPicked ? { ...labware, held_by: move!.transporter } : labware,
+    // A person who takes over labware may not have taken it out of the gripper yet.
+    labware: isPicked ? { ...labware, held_by: labware.held_by ?? move!.transporter } : labware,
     picking: isPicked || (wasPlaced && isSetBack) || state.picking,
     placing: wasPlaced && !isSetBack ? move!.to : state.placing,
   }

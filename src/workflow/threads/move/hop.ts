@@ -37,15 +37,17 @@ export async function setBack(thread: LabwareThread): Promise<void> {
 }
 
 /** Makes one hop, as often as it takes: each attempt is a new move. */
-export async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
+export async function ride(thread: LabwareThread, route: Hop): Promise<void> {
   const { scheduler } = thread.environment
   const { labware } = thread
+  let hop = route
   const isSetBack = hop.from === hop.to
   const isThere = () => (isSetBack ? labware.held_by === null : scheduler.whereIs(labware.labware_id) === hop.to)
   let isAsked = false
   let before: MoveRun | undefined
   for (;;) {
     const move = new MoveRun(thread, hop, before?.state)
+    if (before && before.hop.transporter !== hop.transporter) move.replaced = before.hop.transporter
     before = move
     thread.move = move
     try {
@@ -68,6 +70,7 @@ export async function ride(thread: LabwareThread, hop: Hop): Promise<void> {
       }
       // A person who put the labware elsewhere took it out of the gripper.
       if (scheduler.whereIs(labware.labware_id) !== hop.from) outOfGripper(thread)
+      if (move.takeover !== null) hop = { ...hop, transporter: move.takeover }
       if (!isThere() && scheduler.whereIs(labware.labware_id) === hop.from) continue
       scheduler.access.reachedIn(thread.thread_id)
       return
@@ -151,7 +154,10 @@ export function reportUncertain(thread: LabwareThread, cut: MoveState | null): v
   environment.scheduler.access.reachIn(thread_id, [position, ...(placing === null ? [] : [placing])])
   if (environment.mode === 'PURE_SIM' || (cut?.status !== 'PICKING' && cut?.status !== 'PLACING')) return
   const person = environment.equipment.person?.(cut.transporter)
-  if (person) return showAgain(thread, cut, person)
+  if (person) {
+    showAgain(thread, cut, person)
+    return
+  }
   thread.isWitnessed = true
   execution.events.incident('LEDGER_CONTRADICTED', uncertainty(state), thread)
 }
@@ -230,16 +236,19 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     }
     if (labware.held_by === transporter) await open(to)
     else {
-      mustBeEmpty(transporter, thread)
+      const holder = person ? labware.held_by : null
+      if (holder === null) mustBeEmpty(transporter, thread)
       move.status.become('PREPARING_TO_MOVE')
       await getReady(environment, transporter, preparing)
       // Labware that is in the gripper already can go nowhere where the arm cannot put it down.
       equipment.mustReach?.(transporter, [from, to])
-      for (const position of [from, to]) await open(position)
+      for (const position of holder === null ? [from, to] : [to]) await open(position)
       takeBack = beginsToPick(thread, move)
       await sync.beforeMotion()
       move.picked_ms = environment.clock.now()
       await carrier.pick()
+      // The person has taken it out of the gripper of another transporter.
+      if (holder !== null) scheduler.transporters.giveBack(holder, thread.thread_id)
       thread.setLabware({ held_by: transporter })
       move.set({ is_placing: false, has_failed_pick: false })
     }
@@ -250,8 +259,11 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     // In one turn: a run that is persisted in between would have the labware stand where it was picked.
     thread.setLabware({ held_by: null })
     if (!isThere()) scheduler.arrive(labware.labware_id, to)
-    if (environment.mode !== 'PURE_SIM' && move.picked_ms !== null)
-      environment.durations?.carried(transporter, secondsAt(transporter, move.picked_ms, environment))
+    if (environment.mode !== 'PURE_SIM' && move.picked_ms !== null) {
+      const seconds = secondsAt(transporter, move.picked_ms, environment)
+      if (person) environment.durations?.carriedByPerson(move.hop, seconds)
+      else environment.durations?.carried(transporter, seconds)
+    }
   } catch (error) {
     if (!sync.isBegun) move.set({ is_placing: wasPlacing })
     // This comes before the transporter is given back: no other thread may have it while its gripper may be full.

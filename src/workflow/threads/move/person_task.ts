@@ -114,7 +114,11 @@ export class PersonTask {
       task: {
         ...hop,
         ...{ labware_id: labware.labware_id, labware: labware.name, barcode: labware.barcode, confirm, ask_barcode },
-        ...{ is_taken: isTaken, is_again: false, usual_s: environment.durations?.hop(hop.transporter) ?? null },
+        ...{
+          is_taken: isTaken,
+          is_again: false,
+          usual_s: environment.durations?.between(hop) ?? environment.durations?.hop(hop.transporter) ?? null,
+        },
       },
       answered: (answer) => this.#take(answer),
     })
@@ -135,8 +139,14 @@ export class PersonTask {
     const { from, to } = this.#move.hop
     const what = barcode === null ? name : `${name} (barcode ${barcode})`
     if (isTaken) return `Put ${what} down at ${to}`
-    const isUnsure = this.#move.state.has_failed_pick
-    return `Take ${what} from ${from} to ${to}${isUnsure ? '; it may be there already' : ''}`
+    const { held_by } = this.#thread.labware
+    if (held_by !== null)
+      return `Take ${what} out of the gripper of ${held_by}, and put it down at ${to}; it may stand at ${from} or ${to} already`
+    const { state, replaced } = this.#move
+    if (!state.has_failed_pick) return `Take ${what} from ${from} to ${to}`
+    return replaced === null
+      ? `Take ${what} from ${from} to ${to}; it may be there already`
+      : `Take ${what} from ${from}, or out of the gripper of ${replaced}, to ${to}`
   }
 
   /** Takes an answer. Throws `conflict`, `invalid` and `not_found`, and the task stays as it is. */
@@ -144,7 +154,8 @@ export class PersonTask {
     if (this.#answer) throw new LabError('conflict', 'the task was answered a moment ago; look at the list again')
     const answer = asMeant(given, this.#move.hop)
     const isFirst = answer.answer === 'taken'
-    if (isFirst && this.#thread.labware.held_by !== null) throw new LabError('conflict', `${this.#thread.labware.name} is taken already`)
+    if (isFirst && this.#thread.labware.held_by === this.#move.hop.transporter)
+      throw new LabError('conflict', `${this.#thread.labware.name} is taken already`)
     checkBarcode(this.#thread, answer, this.#person.settings.ask_barcode)
     if (answer.answer === 'elsewhere') putByHand(this.#thread, answer.position!)
     this.#answer = answer
@@ -192,6 +203,9 @@ export function showAgain(thread: LabwareThread, move: MoveState, person: Person
       if (answer.answer === 'taken')
         throw new LabError('conflict', `the service restarted during this task; answer when ${name} is put down, or say where it is`)
       checkBarcode(thread, answer, ask_barcode)
+      const { held_by } = labware
+      if (answer.answer === 'cannot' && held_by !== null && held_by !== transporter)
+        throw new LabError('conflict', `${name} may be in the gripper of ${held_by}: take it out, and say where it stands (elsewhere)`)
       putByHand(thread, { done: to, cannot: from, elsewhere: answer.position! }[answer.answer])
     },
   })
