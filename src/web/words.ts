@@ -67,6 +67,7 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   [/: POST \/api\/devices\/([^/\s]+)\/accept\b(, or benchd devices accept [^\s,]+)?/g, ' (“Accept” of $1)'],
   [/POST \/api\/devices\/([^/\s]+)\/stop/g, 'press “Stop” of $1'],
   [/POST \/api\/executions\/\S+\/skip, or complete its incident/g, '“Skip” on the screen of the run, or “Mark as done” of its incident'],
+  [/ ?\((GET|POST) \/api\/operator\/steps[^)]*\)/g, ' under “Needs you”'],
   [/POST \/api\/incidents\/[^/\s]+\/acknowledge/g, 'press “Acknowledge”'],
   [/POST \/api\/incidents\/[^/\s]+\/extend( \{"seconds": …\})?/g, 'press “More time”'],
   [/(POST )?\/api\/incidents\/[^/\s]+\/abort\b/g, '“Abort call”'],

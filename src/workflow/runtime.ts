@@ -267,7 +267,9 @@ export class Runtime {
   taskNear(transporter: string): string | undefined {
     const task = this.environments.live?.space.taskWithin(transporter)
     if (!task) return undefined
-    const what = `${transporter} reaches ${task.hands?.join(' and ')}, where ${task.transporter} has a task`
+    const reach = this.environments.live!.scheduler.graph.reach.get(transporter)
+    const near = task.hands!.filter((position) => reach?.has(position))
+    const what = `${transporter} reaches ${near.join(' and ')}, where ${task.transporter} has a task`
     return `${what}: answer it (GET /api/operator/steps), or stop ${task.transporter}, then try again`
   }
 
