@@ -1,4 +1,4 @@
-// The requests of a run to people: instructions to confirm, labware to bring and to take away.
+// The requests of a run to people: instructions to confirm, labware to bring, and labware to take away.
 
 import { LabError } from '../../errors.ts'
 import type { Publisher } from '../threads/carrier.ts'
@@ -21,14 +21,14 @@ export class Operator {
     this.#now = now
   }
 
-  /** Steps that wait for a confirmation, oldest first. */
+  /** Lists the steps that wait for a confirmation, oldest first. */
   steps(): ManualStep[] {
     return [...this.#steps.values()]
       .filter(({ isConfirmed }) => !isConfirmed)
       .map(({ step_id, execution_id, thread_id, instruction, since }) => ({ step_id, execution_id, thread_id, instruction, since }))
   }
 
-  /** Asks a person to confirm a step. In PURE_SIM the step is confirmed at once, because nobody is there. */
+  /** Asks a person to confirm a step. PURE_SIM confirms it at once, because no person is there. */
   instruct(run: Publisher, instruction: string, thread_id: string): Confirmation {
     const step_id = this.#newId(run)
     const isConfirmed = run.environment.mode === 'PURE_SIM'
@@ -57,31 +57,31 @@ export class Operator {
     }
   }
 
-  /** Confirms a step. Throws `not_found` for one that does not wait, or has been confirmed. */
+  /** Confirms a step. Throws `not_found` if the step does not wait, or has been confirmed. */
   confirm(step_id: string): void {
     const step = this.#steps.get(step_id)
     if (!step || step.isConfirmed)
-      throw new LabError('not_found', `no step ${step_id} waits to be confirmed; it was confirmed, or its time is over`)
+      throw new LabError('not_found', `no step ${step_id} waits for a confirmation: it was confirmed, or it timed out`)
     step.isConfirmed = true
     step.tell()
   }
 
-  /** Waits in AWAITING_MANUAL_PLACE. */
+  /** Waits in AWAITING_MANUAL_PLACE until a person has brought the labware. */
   async placed(thread: LabwareThread): Promise<void> {
     thread.become('AWAITING_MANUAL_PLACE')
     const barcode = await this.#byHand(thread, 'place', `an operator to put ${thread.labware.name} at ${thread.state.starts_at}`)
     if (barcode !== null) thread.setLabware({ barcode })
   }
 
-  /** Waits in AWAITING_MANUAL_REMOVE. */
+  /** Waits in AWAITING_MANUAL_REMOVE until a person has taken the labware away. */
   async removed(thread: LabwareThread): Promise<void> {
     thread.become('AWAITING_MANUAL_REMOVE')
     await this.#byHand(thread, 'remove', `an operator to take ${thread.labware.name} away`)
   }
 
   /**
-   * The labware stands at its start, or was taken away from its end. Throws `conflict` when nobody waits for that, or it is another
-   * labware than was asked for: then it is still waited for.
+   * Notes that a person has put the labware at its start, or taken it away from its end. Throws `conflict` if the thread does not wait for that, or if
+   * the labware is a different one; the thread then waits on.
    */
   done(thread: LabwareThread, what: ByHand, barcode: string | null): void {
     const { thread_id, name, status } = thread
@@ -92,7 +92,7 @@ export class Operator {
     waiting.tell(barcode)
   }
 
-  /** A pause does not end it: what a person has under way is not called back. */
+  /** Waits for a person. A pause does not end the wait, because the person may already be carrying the labware. */
   #byHand(thread: LabwareThread, what: ByHand, words: string): Promise<string | null> {
     return thread.control.wait<string | null>({ kind: 'operator', what: words, interruptedBy: 'stop' }, (tell) => {
       this.#hands.set(thread.thread_id, { what, tell })
@@ -100,7 +100,7 @@ export class Operator {
     })
   }
 
-  /** `manual_step-` and four hex digits, none of them twice. */
+  /** Returns `manual_step-` and four hex digits that no pending step has. */
   #newId({ environment }: Publisher): string {
     for (;;) {
       const step_id = `manual_step-${environment.newId().replaceAll('-', '').slice(-4)}`
@@ -109,7 +109,7 @@ export class Operator {
   }
 }
 
-/** Throws `conflict` when the submission names a barcode and another was read. */
+/** Throws `conflict` if the submission names a barcode and another one, or none, was read. */
 function mustBeTheOne(thread: LabwareThread, read: string | null): void {
   const { labware, state, execution, name } = thread
   const { starts_at: position } = state
@@ -117,7 +117,7 @@ function mustBeTheOne(thread: LabwareThread, read: string | null): void {
   if (wanted === null || wanted === read) return
   if (read === null) {
     const what = `${name} wants the ${labware.name} with the barcode ${wanted}`
-    throw new LabError('conflict', `${what}; read the one at ${position}, and say what was read as "barcode"`)
+    throw new LabError('conflict', `${what}; read the barcode at ${position}, and say what was read as "barcode"`)
   }
   const what = `${name} wants the ${labware.name} with the barcode ${wanted}, and ${read} was read at ${position}`
   execution.events.incident('BARCODE_MISMATCH', what, thread, { severity: 'WARNING', detail: { wanted, read, position } })
