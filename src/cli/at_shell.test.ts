@@ -31,8 +31,8 @@ test('routes become commands, and paths below them stay', async (t) => {
     ['the query: execution_id must not be empty', '--execution must not be empty'],
     ['there is no key of that key_id; the list of keys tells which there are', 'there is no key of that key_id; see: benchd key list'],
     [
-      'no step x waits to be confirmed; it was confirmed, or its time is over',
-      'no step x waits to be confirmed; it was confirmed, or its time is over; see: benchd runs steps',
+      'no step x waits for a confirmation: it was confirmed, or it timed out',
+      'no step x waits for a confirmation: it was confirmed, or it timed out; see: benchd runs steps',
     ],
     [
       'there is nothing at /api/lab/journeys/x/why; /docs shows what there is',
@@ -43,7 +43,7 @@ test('routes become commands, and paths below them stay', async (t) => {
       'that is the address of the coordinator of a lab, and the command is for a bench; name the address of a bench by --url',
     ],
     ['there is nothing at /api/devices; /docs shows what there is', 'there is nothing at /api/devices; /docs shows what there is'],
-    ['read the one at pad_1, and say what was read as "barcode"', 'read the one at pad_1, and add what was read as --barcode TEXT'],
+    ['read the barcode at pad_1, and say what was read as "barcode"', 'read the barcode at pad_1, and add what was read as --barcode TEXT'],
     ['prep: read it, and say what was read as "barcode"', 'prep: read it, and add the barcode that was read'],
     ['the body says either before or after which step the item comes', 'say where the step comes: --before ITEM or --after ITEM'],
     ['end the lease: DELETE /api/devices/shaker-1/lock with X-Override: true', 'end the lease: benchd devices unlock shaker-1 --override'],

@@ -49,7 +49,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/^the query: (\w+): it\b/, '--$1'],
   [/^the query: execution_id\b/, '--execution'],
   [/; the list of keys tells which there are$/, '; see: benchd key list'],
-  [/^(no step .* waits to be confirmed; .* is over)$/, '$1; see: benchd runs steps'],
+  [/^(no step .* waits for a confirmation: .* timed out)$/, '$1; see: benchd runs steps'],
   [
     /^there is nothing at \/api\/lab\/.*$/,
     'no coordinator of a lab answers there, but a bench; name the address of the coordinator by --url',

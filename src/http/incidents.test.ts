@@ -130,7 +130,7 @@ test('a handler of a workflow that throws time and again is one incident, and th
   const run = await beginRun(t, { workflow: throwing('ACTION.CREATED', 'ACTION.COMPLETED', 'ACTION.PICKING') })
   t.equal(await run.over(), 'COMPLETED')
   const told = (await run.incidents()).filter(({ category }) => category === 'EVENT_HANDLER_EXCEPTION')
-  t.match(told, [{ severity: 'WARNING', recovery_action: 'PLUGIN_DISABLE', message: /failed three times running: out of paper/ }, {}])
+  t.match(told, [{ severity: 'WARNING', recovery_action: 'PLUGIN_DISABLE', message: /failed three times in a row: out of paper/ }, {}])
   t.equal(new Set(told.map(({ message }) => message)).size, told.length, 'one for each handler')
   const [{ incident_id }] = told as [Incident]
   await run.post(`/api/incidents/${incident_id}/acknowledge`)

@@ -234,7 +234,7 @@ const scenes: Record<PauseSite, Scene> = {
       return { run, thread: await run.thread('plate', 'PAUSED'), mend }
     },
     incident: 'AUTO_SPAWN_FAILED',
-    why: /needs cup, and who brings it takes on no more/,
+    why: /needs cup, and the thread that brings it takes on no more methods/,
     remedy: /wait until the thread that brings it has ended/,
     ends: {
       RETRY: ['THREAD cup COMPLETED', ...spunOn, done[0]!, 'THREAD cup-2 COMPLETED', over],

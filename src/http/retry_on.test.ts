@@ -88,7 +88,7 @@ test('a device that another thread holds, or where labware stands, is refused', 
   const thread_id = await held(run)
   const reply = await run.recover(thread_id, 'RETRY', 'shaker-2')
   isRefusal(t, reply, 409, 'conflict')
-  t.match(reply.text, /shaker-2 cannot be had now: .*cup.*; wait until it is free, or RETRY without/)
+  t.match(reply.text, /shaker-2 is not available now: .*cup.*; wait until it is free, or RETRY without/)
 })
 
 test('what is no action is not done at another device', async (t) => {
@@ -96,7 +96,7 @@ test('what is no action is not done at another device', async (t) => {
   const { thread_id } = await run.thread('plate', 'PAUSED')
   const reply = await run.recover(thread_id, 'RETRY', 'shaker-2')
   isRefusal(t, reply, 409, 'conflict')
-  t.match(reply.text, /what holds plate is no action.*RETRY, ABORT_THREAD/)
+  t.match(reply.text, /plate is not held by an action.*RETRY, ABORT_THREAD/)
 })
 
 test('a device that cannot take the labware is left for another, unless the labware may be in a gripper', async (t) => {

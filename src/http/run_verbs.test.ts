@@ -59,7 +59,7 @@ test('a step is put in beside another, and is checked as one of a workflow', asy
   isRefusal(t, await insert({ before: 'shake_it', item: { methd: 'shake_it' } }), 400)
   isRefusal(t, await insert({ before: 'shake_it', item: { method: 'spin_it' } }), 400)
   isRefusal(t, await insert({ before: 'spin_it', item }), 404)
-  t.match(await insert({ before: 'shake_it', item }), { status: 200, body: { message: 'it is put before plate/shake_it' } })
+  t.match(await insert({ before: 'shake_it', item }), { status: 200, body: { message: 'it is inserted before plate/shake_it' } })
   await ask('POST', `${path}/skip`, { json: { item: 'wait_for' } })
   t.match(await over(), { status: 'COMPLETED' })
   const { rows } = (await bodyOf(ask('GET', `${path}/timeline`))) as { rows: Body[] }

@@ -495,7 +495,7 @@ test('a handler that keeps failing is an incident, once, and hinders nothing', a
   t.equal(calls, 6)
   t.equal(warnings.length, 6)
   t.match(incidents, [
-    { category: 'EVENT_HANDLER_EXCEPTION', message: /broken on ACTION.CREATED failed three times running: no such file/ },
+    { category: 'EVENT_HANDLER_EXCEPTION', message: /broken on ACTION.CREATED failed three times in a row: no such file/ },
     { category: 'EVENT_HANDLER_EXCEPTION', message: /broken on ACTION.COMPLETED/ },
   ])
 })

@@ -4,7 +4,7 @@ import { LabError } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { StepQueue } from '../kit/steps.ts'
 import { VirtualTime } from '../kit/virtual_time.ts'
-import type { Condition, Equipment } from './equipment/equipment.ts'
+import type { DeviceCondition, Equipment } from './equipment/equipment.ts'
 import { PureEquipment } from './equipment/pure_equipment.ts'
 import { Durations } from './plans/durations.ts'
 import type { Workflow } from './plans/plan.ts'
@@ -37,7 +37,7 @@ export type RunEnvironmentOptions = {
 }
 
 /** The knowledge of a forecast: learned durations, and the condition of the devices. */
-type Known = { durations?: Durations | undefined; conditions?: ReadonlyMap<string, Condition> | undefined }
+type Known = { durations?: Durations | undefined; conditions?: ReadonlyMap<string, DeviceCondition> | undefined }
 
 /** An environment that publishes to nobody else, and how its time goes on. */
 export type Rehearsal = {
@@ -107,12 +107,12 @@ export class RunEnvironments {
   }
 
   /** The condition in which a run of this mode would find the devices of a topology; undefined where nothing is driven. */
-  async conditions({ devices, document }: Topology, mode: RunMode): Promise<ReadonlyMap<string, Condition> | undefined> {
+  async conditions({ devices, document }: Topology, mode: RunMode): Promise<ReadonlyMap<string, DeviceCondition> | undefined> {
     const { live, openSimulated } = this.#options
     if (mode === 'PURE_SIM' || (mode === 'DEVICE_SIM' && !openSimulated) || !live) return undefined
     // The simulated bench of a rehearsal has the drivers of the live one. While no run uses it, it does not exist.
     const now = mode === 'LIVE' ? live : this.#simulated?.environment.equipment
-    const found = new Map<string, Condition>()
+    const found = new Map<string, DeviceCondition>()
     const look = async (name: string) => {
       const condition = await (now ? now.conditionOf?.(name) : live.conditionWhenNew?.(name))
       if (condition) found.set(name, condition)
@@ -122,7 +122,7 @@ export class RunEnvironments {
   }
 
   /** An environment on time that jumps; what stands around in LIVE stands there too, if it is for a LIVE run. */
-  rehearsal(topology: Topology, mode: RunMode, conditions?: ReadonlyMap<string, Condition>): Rehearsal {
+  rehearsal(topology: Topology, mode: RunMode, conditions?: ReadonlyMap<string, DeviceCondition>): Rehearsal {
     let isIdle = () => {}
     const idle = new Promise<void>((resolve) => {
       isIdle = resolve

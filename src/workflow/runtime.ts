@@ -228,7 +228,7 @@ export class Runtime {
     try {
       restore(execution, saved)
     } catch (error) {
-      execution.seats.stop()
+      execution.labwarePositions.stop()
       throw error
     }
     return this.#know(execution)
@@ -289,7 +289,7 @@ export class Runtime {
    */
   decideLateCall(incident_id: string, verdict: OperatorVerdict): string {
     const execution = this.runs.all().find(({ lateCalls }) => lateCalls.has(incident_id))
-    if (!execution) throw new LabError('not_found', `no device call that takes too long belongs to incident ${incident_id}`)
+    if (!execution) throw new LabError('not_found', `incident ${incident_id} is not about a late device call`)
     return execution.lateCalls.decide(incident_id, verdict)
   }
 

@@ -180,8 +180,11 @@ test('an action is put into a method, also into the one that is under way', asyn
   await threadIn(execution, 'plate', 'EXECUTING_ACTION')
   execution.inserts.put({ after: 'mix', item: { action: { name: 'swirl', do: 'spin', on: 'mixer' } } })
   execution.inserts.put({ before: 'read', item: { action: { emit: 'reads.now' } } })
-  t.match(execution.inserts.put({ before: 'mix', item: { action: { emit: 'too.late' } } }), /no thread now/, 'it has begun')
-  t.throws(() => execution.inserts.put({ before: 'spin', item: { method: 'read_it' } }), { code: 'invalid', message: /room for actions/ })
+  t.match(execution.inserts.put({ before: 'mix', item: { action: { emit: 'too.late' } } }), /no thread has mix ahead now/, 'it has begun')
+  t.throws(() => execution.inserts.put({ before: 'spin', item: { method: 'read_it' } }), {
+    code: 'invalid',
+    message: /a method holds only actions/,
+  })
   const events = await over()
   t.same(only(events, /^ACTION (?!move).*COMPLETED|CUSTOM/), [
     'ACTION mix COMPLETED',
@@ -192,7 +195,7 @@ test('an action is put into a method, also into the one that is under way', asyn
     'ACTION read COMPLETED',
   ])
   t.ok(events.includes('METHOD mix_it COMPLETED'))
-  t.match(incidents, [{ category: 'UNRESOLVED_ANCHOR_INSERT', message: 'emit was to be put before mix, which never came' }])
+  t.match(incidents, [{ category: 'UNRESOLVED_ANCHOR_INSERT', message: 'emit was to be inserted before mix, which no thread reached' }])
 })
 
 test('what is put in is held against all that a workflow is held against', async (t) => {
@@ -241,7 +244,7 @@ test('what is put beside something in a branch waits until the branch is taken',
 test('what no live thread has ahead waits for one that comes', async (t) => {
   const { execution, over, incidents } = await started(workflow([{ wait_for: 'go' }]))
   await threadIn(execution, 'plate', 'AWAITING_EVENT')
-  t.match(execution.inserts.put({ before: 'read_it', item: { action: { emit: 'reads.now' } } }), /ahead of no thread now/)
+  t.match(execution.inserts.put({ before: 'read_it', item: { action: { emit: 'reads.now' } } }), /no thread has read_it ahead now/)
   execution.spawnNow('other')
   await until(() => execution.live().length === 1)
   execution.events.emitCustom('go', { value: null, data: {} }, null)
@@ -484,7 +487,7 @@ test('labware with another barcode than was asked for is refused, and the thread
   t.equal(plate.status.current, 'AWAITING_MANUAL_PLACE')
   t.throws(
     () => runtime.operator.done(plate, 'place', null),
-    { code: 'conflict', message: /A-17; read the one at pad_1/ },
+    { code: 'conflict', message: /A-17; read the barcode at pad_1/ },
     'nor is one that nobody read',
   )
   t.equal(plate.status.current, 'AWAITING_MANUAL_PLACE')

@@ -45,7 +45,7 @@ test('an operator tells a run what to do, and a word too little is an error that
   t.match(await run('runs', 'recover', threads[0]!.thread_id.slice(0, 6), 'retry'), { code: 5, stderr: /no error holds thread plate/ })
   t.match(await run('runs', 'recover', threads[0]!.thread_id, 'pray'), { code: 2, stderr: /decision/ })
   t.match(await run('runs', 'emit', id, 'go', 'ask'), { code: 0, stdout: 'go is emitted\n' })
-  t.match(await run('runs', 'confirm', 'manual_step-0000'), { code: 3, stderr: /waits to be confirmed/ })
+  t.match(await run('runs', 'confirm', 'manual_step-0000'), { code: 3, stderr: /waits for a confirmation/ })
   t.match(await run('runs', 'stop', id, '--confirm'), { code: 5, stderr: /not armed/ })
   t.match(await run('runs', 'stop', id), { code: 0, stdout: /^armed: .* with --confirm / })
   t.match(await run('runs', 'stop', id, '--confirm'), { code: 0 })

@@ -90,7 +90,7 @@ test('skip, insert, spawn and emit take a run through its steps, and confirm end
   const { steps } = await until<{ steps: { step_id: string }[] }>('/api/operator/steps', ({ steps }) => steps.length > 0)
   t.match(await run('runs', 'steps'), { code: 0, stdout: /^STEP .*\nmanual_step-\w+ .*look at the plate/ })
   t.match(await run('runs', 'confirm', steps[0]!.step_id), { code: 0 })
-  t.match(await run('runs', 'confirm', steps[0]!.step_id), { code: 3, stderr: /waits to be confirmed/ })
+  t.match(await run('runs', 'confirm', steps[0]!.step_id), { code: 3, stderr: /waits for a confirmation/ })
   t.match(await ended(bench, id), { status: 'COMPLETED' })
   t.match(await json('runs', 'steps'), { steps: [] })
 })

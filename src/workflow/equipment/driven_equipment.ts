@@ -1,4 +1,4 @@
-// The equipment that drivers drive: the real instruments, or simulators of them.
+// The equipment behind drivers: the real instruments, or their simulators.
 
 import type { Person } from '../../devices/device.ts'
 import type { Instrument } from '../../devices/instrument.ts'
@@ -11,24 +11,21 @@ import { type Clock, sleep } from '../../kit/clock.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
 import { wayTo } from '../../teachpoints/way.ts'
-import type { BeforeMotion, Carrying, Condition, Equipment, LatchedFault, Performing, SimulatorHand } from './equipment.ts'
+import type { BeforeMotion, Carrying, DeviceCondition, Equipment, LatchedFault, Performing, SimulatorHand } from './equipment.ts'
 
 type DrivenEquipmentOptions = {
   registry: Registry
   teachpoints: Pick<Teachpoints, 'list'>
-  /**
-   * Whether a run that needs the device again clears its stop or fault. Never for a real device, which a person
-   * has to check first. A simulator has no person and no other way back.
-   */
+  /** Whether a run clears the stop or fault of a device that it needs again. Only for simulators: a person has to check a real device first. */
   forgives: boolean
   clock: Clock
-  /** The fault controls of its simulators by device, if these belong to runs alone. */
+  /** The fault controls of the simulators, by device, if the simulators belong to runs. */
   simulators?: ReadonlyMap<string, SimulatorHand>
 }
 
 /**
- * The operations that precede another one, if the device has them. They are sent each time, because no device reports its position, and
- * a repeated one moves nothing. A sealer or peeler draws the plate in by itself.
+ * The operations that precede another one, if the device has them. They are sent each time, because devices do not report their position and a
+ * repeated operation moves nothing. A sealer or peeler draws in the plate by itself.
  */
 const before: Partial<Record<Performable, readonly Performable[]>> = {
   shake: ['lock_plate', 'close'],
@@ -37,7 +34,7 @@ const before: Partial<Record<Performable, readonly Performable[]>> = {
 
 /** The operations before an arm reaches in, if the device has them. */
 const toReachIn: readonly Performable[] = ['unlock_plate', 'open']
-/** The longest wait for another caller's operation to end. It is too short to make the own operation late. */
+/** The longest wait for another caller's operation to end, short enough that the caller's own operation does not become late. */
 const patience_ms = 8000
 /** The most calls that may wait for one device. */
 const mostWaiting = 1000
@@ -48,7 +45,7 @@ export class DrivenEquipment implements Equipment {
   readonly #forgives: boolean
   readonly #clock: Clock
   readonly #simulators: ReadonlyMap<string, SimulatorHand>
-  /** Keyed by device: the queue of its callers, of which a device with several sites may have several. */
+  /** The queues of callers, by device. A device with several sites may have several callers. */
   readonly #queues = new Map<string, SerialQueue>()
 
   constructor({ registry, teachpoints, forgives, clock, simulators = new Map() }: DrivenEquipmentOptions) {
@@ -98,16 +95,16 @@ export class DrivenEquipment implements Equipment {
     return this.#registry.find(device_id).condition.isInitialized
   }
 
-  async conditionOf(device_id: string): Promise<Condition> {
+  async conditionOf(device_id: string): Promise<DeviceCondition> {
     const instrument = this.#registry.find(device_id)
     const { isInitialized: initialized } = instrument.condition
-    // A question to a device that is not ready would fail, or latch a fault again.
+    // Asking a device that is not initialized would fail, or latch a fault again.
     const isAsked = initialized && instrument.abilities.knows('get_temperature')
     const reading = isAsked ? await instrument.questions.ask('get_temperature').catch(() => null) : null
     return { initialized, temperature: reading?.temperature ?? null, typical: instrument.typical }
   }
 
-  conditionWhenNew(device_id: string): Condition {
+  conditionWhenNew(device_id: string): DeviceCondition {
     return { initialized: false, temperature: null, typical: this.#registry.find(device_id).typical }
   }
 
@@ -127,12 +124,12 @@ export class DrivenEquipment implements Equipment {
     if (name === 'initialized') return { is_initialized: instrument.condition.isInitialized }
     if (isQuestion(name)) return instrument.questions.ask(name)
     instrument.abilities.mustKnow(name)
-    // The values of variables were not checked before.
+    // Values that come from variables have not been checked before.
     const taken = instrument.abilities.paramsOf(name, params)
     if (name === 'initialize') return this.#initialize(instrument, signal)
     await this.ready(device_id, signal)
     await this.#tellAll(instrument, before[name as Performable] ?? [], signal)
-    // The caller has the time limit, and reports a late call.
+    // The caller sets the time limit, and reports a late call.
     return this.#untilAborted(instrument, signal, (noted) => {
       const onBegun = (record: OperationRecord) => {
         noted(record)
@@ -147,7 +144,7 @@ export class DrivenEquipment implements Equipment {
       const instrument = await this.#initialized(device_id, signal, beforeMotion)
       if (toReachIn.some((name) => instrument.abilities.knows(name))) await beforeMotion?.()
       await this.#tellAll(instrument, toReachIn, signal)
-      // A device without door and clamp does not refuse by itself.
+      // A device without a door or clamp gets no command above that it could refuse while it is busy.
       await this.#patiently(async () => instrument.operation.mustBeIdle(), signal)
     })
   }
@@ -174,7 +171,7 @@ export class DrivenEquipment implements Equipment {
     await this.#untilAborted(instrument, signal, (begun) => instrument.carry(verb, { position, way, labware }, { begun }))
   }
 
-  /** Returns the device after it was initialized if necessary. */
+  /** Initializes the device if necessary, and returns it. */
   async #initialized(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<Instrument> {
     signal.throwIfAborted()
     const instrument = this.#registry.find(device_id)
@@ -209,8 +206,8 @@ export class DrivenEquipment implements Equipment {
   }
 
   /**
-   * Waits for an operation. An abort halts the device if it has begun, which latches a fault, and rejects with the
-   * signal's reason; or with `stop_not_sent` if the halt did not reach it.
+   * Waits for an operation. An abort halts the device if the operation has begun, which latches a fault. It then rejects with the signal's reason, or
+   * with `stop_not_sent` if the halt did not reach the device.
    */
   async #untilAborted(
     instrument: Instrument,
@@ -222,7 +219,7 @@ export class DrivenEquipment implements Equipment {
     let halted: Promise<unknown> = Promise.resolve()
     const onAbort = () => {
       if (record?.status === 'running') halted = this.#registry.halt(instrument.device_id, 'its run')
-      // Awaited below, after the operation has ended.
+      // Awaited below, after the operation has ended; this handler only prevents an unhandled rejection.
       halted.catch(() => undefined)
     }
     signal.addEventListener('abort', onAbort, { once: true })
@@ -241,7 +238,7 @@ export class DrivenEquipment implements Equipment {
     }
   }
 
-  /** Tries again while the device is busy, if its operation is expected to end in time. */
+  /** Repeats the attempt while the device is busy, if its operation is expected to end in time. */
   async #patiently<Answer>(attempt: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
     const until_ms = this.#clock.now() + patience_ms
     for (;;) {
@@ -256,13 +253,13 @@ export class DrivenEquipment implements Equipment {
     }
   }
 
-  /** Returns the present way to a point; null for a transporter that needs none. Throws the next step if the point is not taught, or cannot be used. */
+  /** Returns the taught way to a position; null for a transporter that needs none. Throws, with the remedy, if the point is not taught or cannot be used. */
   #wayTo(transporter_id: string, position: string): Way | null {
     if (this.#registry.find(transporter_id).abilities.knowsPositions) return null
     const points = this.#teachpoints.list(transporter_id)
     const point = points.find(({ name }) => name === position)
     if (point) return wayTo(point, points)
-    throw new LabError('not_found', `${transporter_id} has no teachpoint ${position}; teach it that place`)
+    throw new LabError('not_found', `${transporter_id} has no teachpoint ${position}; teach it that position`)
   }
 }
 

@@ -1,4 +1,4 @@
-// The interface between a run and its devices: the configured ones, simulators, or none.
+// The interface between a run and its devices: configured ones, simulators, or none.
 
 import type { Fault as SimulatedFault } from '../../../drivers/transports/simulated_line.ts'
 import type { Person, Typical } from '../../devices/device.ts'
@@ -14,8 +14,8 @@ export type LatchedFault = {
   since: number
 }
 
-/** The condition of a device that a forecast has to know before a run begins. */
-export type Condition = {
+/** The state of a device that a forecast needs before a run begins. */
+export type DeviceCondition = {
   initialized: boolean
   /** The temperature in °C; null if the device cannot report it now. */
   temperature: number | null
@@ -31,26 +31,26 @@ export type SimulatorHand = {
   clearFaults(): void
 }
 
-/** Awaited before a command that may move something. Returns undefined if nothing is in the way; rejects for a motion that is not allowed. */
+/** Awaited before a command that may move something. Returns undefined if the motion may begin at once; rejects if it is not allowed. */
 export type BeforeMotion = () => Promise<void> | undefined
 
 /** A run's view of the bench. All calls reject with a `LabError`; an aborted signal halts what it interrupts. */
 export interface Equipment {
   /** Initializes a device or transporter if necessary. Rejects for one that is stopped or faulted. */
   ready(device_id: string, signal: AbortSignal, beforeMotion?: BeforeMotion): Promise<void>
-  /** Throws why the device cannot be used now: `stopped`, `faulted`, `busy`, `locked`, `disconnected`. Absent without drivers. */
+  /** Throws if the device cannot be used now: `stopped`, `faulted`, `busy`, `locked`, `disconnected`. Absent without drivers. */
   mustBeUsable?(device_id: string): void
   /** Whether a device is initialized; absent without drivers. Throws `not_found`. */
   isInitialized?(device_id: string): boolean
   /** Resolves with the condition of a device; absent without drivers. Rejects with `not_found`. */
-  conditionOf?(device_id: string): Promise<Condition>
+  conditionOf?(device_id: string): Promise<DeviceCondition>
   /** Returns the condition of the device after power-on; absent without drivers. Throws `not_found`. */
-  conditionWhenNew?(device_id: string): Condition
+  conditionWhenNew?(device_id: string): DeviceCondition
   /** Whether a device is real and not simulated; absent if none is. */
   isReal?(device_id: string): boolean
-  /** Returns the device's seconds in one real second; 1 if absent. */
+  /** Returns how many seconds pass for the device in one real second; 1 if absent. */
   timeScale?(device_id: string): number
-  /** Lists the devices with a fault; none if absent. */
+  /** Lists the devices with a latched fault; none if absent. */
   faults?(): LatchedFault[]
   /** Returns the set point in °C of a heating device; null if unknown, undefined for a device that does not heat. Absent without drivers. */
   heatsTo?(device_id: string): number | null | undefined

@@ -2,13 +2,13 @@ import { test } from 'tap'
 import { VirtualClock } from '../../kit/clock.ts'
 import { carrying } from '../../testing/moves.ts'
 import { Durations } from '../plans/durations.ts'
-import type { Condition } from './equipment.ts'
+import type { DeviceCondition } from './equipment.ts'
 import { type InjectedFault, PureEquipment } from './pure_equipment.ts'
 
 const calm = new AbortController().signal
 const arm = { seconds: { pick: 4, move: 3, place: 1 } }
 
-function bench(faults: InjectedFault[] = [], known: { conditions?: Map<string, Condition>; durations?: Durations } = {}) {
+function bench(faults: InjectedFault[] = [], known: { conditions?: Map<string, DeviceCondition>; durations?: Durations } = {}) {
   const clock = new VirtualClock()
   const pure = new PureEquipment({ clock, transporters: { 'arm-1': arm }, faults, ...known })
   const taken = async (work: Promise<unknown>) => {
@@ -30,7 +30,7 @@ test('an operation takes the seconds of its action, or else its duration', async
 
 test('a device is initialized and heated once, as long as its driver says, or as the bench has shown', async (t) => {
   const typical = { initialize_s: 3, heating_s: 1.5 }
-  const conditions = new Map<string, Condition>([
+  const conditions = new Map<string, DeviceCondition>([
     ['cold', { initialized: false, temperature: null, typical }],
     ['warm', { initialized: true, temperature: 105, typical }],
     ['unknown', { initialized: false, temperature: null, typical: undefined }],

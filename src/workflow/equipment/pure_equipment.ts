@@ -4,9 +4,9 @@ import { LabError } from '../../errors.ts'
 import { type Clock, sleep } from '../../kit/clock.ts'
 import type { Durations } from '../plans/durations.ts'
 import { degreesToHeat, heatingSeconds, initializationSeconds, type MoveSeconds, temperatureFor, usualMove } from '../plans/timing.ts'
-import type { Carrying, Condition, Equipment, Performing } from './equipment.ts'
+import type { Carrying, DeviceCondition, Equipment, Performing } from './equipment.ts'
 
-/** Makes a call fail in a test: the `call`-th of an operation (or of `ready`, `open`, `pick`, `place`), of one device or of any. */
+/** Makes a call fail in a test: call number `call` of an operation (or of `ready`, `open`, `pick`, `place`), at one device or at any. */
 export type InjectedFault = {
   operation: string
   device_id?: string
@@ -21,7 +21,7 @@ type PureEquipmentOptions = {
   transporters: Readonly<Record<string, { seconds: MoveSeconds }>>
   faults?: readonly InjectedFault[]
   /** The conditions of the real devices for a forecast; without them each device is ready and warm. */
-  conditions?: ReadonlyMap<string, Condition> | undefined
+  conditions?: ReadonlyMap<string, DeviceCondition> | undefined
   /** The learned durations of initializing, heating and opening. */
   durations?: Durations | undefined
 }
@@ -35,7 +35,7 @@ const room = { temperature: 25, target: null }
 export class PureEquipment implements Equipment {
   readonly #clock: Clock
   readonly #transporters: PureEquipmentOptions['transporters']
-  readonly #conditions: Map<string, Condition>
+  readonly #conditions: Map<string, DeviceCondition>
   readonly #durations: Durations | undefined
   readonly #faults: { fault: InjectedFault; calls: number }[]
 
@@ -52,7 +52,7 @@ export class PureEquipment implements Equipment {
     return condition ? this.#initialize(device_id, condition, signal) : this.#take(device_id, 'ready', 0, signal)
   }
 
-  async #initialize(device_id: string, condition: Condition, signal: AbortSignal): Promise<void> {
+  async #initialize(device_id: string, condition: DeviceCondition, signal: AbortSignal): Promise<void> {
     const seconds = condition.initialized ? 0 : initializationSeconds(device_id, condition.typical, this.#durations)
     await this.#take(device_id, 'ready', seconds, signal)
     this.#conditions.set(device_id, { ...condition, initialized: true })
@@ -62,12 +62,12 @@ export class PureEquipment implements Equipment {
     return this.#take(device_id, 'open', this.#durations?.opening(device_id) ?? 0, signal)
   }
 
-  /** Takes the `seconds` of the action, else the requested `duration`; plus the time to heat the device. */
+  /** Takes the `seconds` of the action, else the requested `duration`, plus the time to heat the device. */
   async perform(device_id: string, operation: string, params: Readonly<Record<string, unknown>>, how: Performing): Promise<unknown> {
     const { duration } = params
     const { signal, seconds = typeof duration === 'number' ? duration : 0 } = how
     await this.#take(device_id, operation, seconds + this.#heat(device_id, temperatureFor(operation, params)), signal)
-    return operation === 'get_temperature' ? room : { success: true, message: `${device_id}: ${operation}, on the clock alone` }
+    return operation === 'get_temperature' ? room : { success: true, message: `${device_id}: ${operation} (simulated time only)` }
   }
 
   carry(transporter_id: string, verb: 'pick' | 'place', { signal }: Carrying): Promise<void> {
@@ -75,7 +75,7 @@ export class PureEquipment implements Equipment {
     return this.#take(transporter_id, verb, verb === 'pick' ? pick : move + place, signal)
   }
 
-  /** Returns the seconds until the device has that temperature, which it keeps. A device that cannot be asked counts as cold. */
+  /** Returns the seconds to heat the device, which keeps the temperature. A device with an unknown temperature counts as cold. */
   #heat(device_id: string, temperature: number | undefined): number {
     const condition = this.#conditions.get(device_id)
     if (!condition || temperature === undefined) return 0
@@ -84,7 +84,7 @@ export class PureEquipment implements Equipment {
     return heatingSeconds(degrees, this.#durations?.heating(device_id) ?? condition.typical?.heating_s)
   }
 
-  /** Waits for the time, without a timer for none; or carries out an injected fault. */
+  /** Waits for the time (with no timer for 0), or carries out an injected fault. */
   #take(device_id: string, operation: string, seconds: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(signal.reason)
     const fault = this.#faults.length ? this.#due(device_id, operation) : undefined
@@ -104,7 +104,7 @@ export class PureEquipment implements Equipment {
   ): Promise<void> {
     if (does === 'hang') await aborted(signal)
     if (does === 'break off') await sleep(this.#clock, seconds * 500, signal)
-    throw new LabError('device_failed', `${device_id}: ${operation} failed, as was asked for; try again`)
+    throw new LabError('device_failed', `${device_id}: ${operation} failed (an injected fault); try again`)
   }
 }
 

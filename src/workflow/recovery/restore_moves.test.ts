@@ -164,7 +164,7 @@ test('a real arm puts nothing back into a storage before somebody has looked', a
   await askArm(named(execution, 'p'))
   execution.resume()
   await until(() => named(execution, 'p').control.pausedAt === 'MOVE')
-  t.match(named(execution, 'p').last_error, /stack may have brought up its next one since p was taken out of it/)
+  t.match(named(execution, 'p').last_error, /stack may have presented its next labware since p was taken out/)
   t.same(seen, [])
   named(execution, 'p').control.recover('RETRY')
   await made.runtime.over(execution)

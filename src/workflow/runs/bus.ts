@@ -1,13 +1,13 @@
-// Publishes the events of one execution: to everybody first, then to its workflow's handlers, so that an effect comes after its cause.
+// Publishes the events of one run: first to the hub, then to the workflow's handlers, so that an effect comes after its cause.
 
 import { messageOf } from '../../errors.ts'
 import type { Context, NameParts } from '../../events/event.ts'
 import type { Handler } from '../plans/documents.ts'
 
 type BusOptions = {
-  /** Hears of every event, under its specific name, which has these parts. */
+  /** Receives every event, with its specific name and the parts of that name. */
   forward(eventName: string, context: Context, parts: NameParts): void
-  /** A handler has thrown three times running. This is not reported again before it has succeeded. */
+  /** Called when a handler has failed three times in a row; again only after it has succeeded in between. */
   onBroken(name: string, eventName: string, error: unknown): void
   warn(message: string): void
 }
@@ -18,16 +18,16 @@ const streak = 3
 
 export class Bus {
   readonly #options: BusOptions
-  /** Keyed by the name that was subscribed to: of two or three parts. */
+  /** Keyed by the subscribed name, which has two or three parts. */
   readonly #subscribers = new Map<string, Subscriber[]>()
-  /** Handlers that react to an event by making another go no deeper than this. */
+  /** How deep the present event is nested in handlers that emitted another event. */
   #depth = 0
 
   constructor(options: BusOptions) {
     this.#options = options
   }
 
-  /** Calls the handler at each such event, in the order of subscription. `system` is what a bound object gets to see. */
+  /** Subscribes the handler. Handlers are called in the order of subscription. A handler that is an object gets `system` as a member. */
   on(eventName: string, handler: Handler, system: unknown): void {
     if (typeof handler !== 'function') handler.system = system
     const name = typeof handler === 'function' ? handler.name || 'a function' : (handler.constructor?.name ?? 'an object')
@@ -42,7 +42,7 @@ export class Bus {
     this.#subscribers.clear()
   }
 
-  /** Tells everybody, then those of the specific name, then those of the generalized one. No id makes a name of two parts. */
+  /** Emits an event: to the hub, to the handlers of its specific name, then to those of its general name. Without an id there is only the general name. */
   emit(type: string, id: string, status: string, context: Context): void {
     const eventName = id === '' ? `${type}.${status}` : `${type}.${id}.${status}`
     this.#options.forward(eventName, context, { entity_type: type, entity_id: id, status })

@@ -1,4 +1,4 @@
-// The devices and transporters that a run can come to use: what is wrong with any other is not in its way.
+// The devices and transporters that a run may use. Faults of other devices do not matter to the run.
 
 import type { StillHeating } from '../../events/contexts.ts'
 import { type ActionPlan, actionsOf, allSteps, type Workflow } from '../plans/plan.ts'
@@ -7,7 +7,7 @@ import type { LabwareThread } from '../threads/thread.ts'
 
 type Run = { readonly workflow: Workflow; live(): readonly LabwareThread[] }
 
-/** The devices of its actions, also of those that an operator put in, and the transporters and translators on the ways between its places. */
+/** Returns the devices of all actions, including inserted ones, and the transporters and translators on the routes between the run's places. */
 export function usedBy(execution: Run): ReadonlySet<string> {
   const actions = [...actionsOf(execution.workflow), ...putIn(execution)]
   const devices = new Set(actions.flatMap(({ devices }) => devices))
@@ -21,7 +21,7 @@ function putIn(execution: Run): ActionPlan[] {
   return frames.flatMap(({ steps }) => [...allSteps(steps)].flatMap((step) => (step.kind === 'action' ? step.action : [])))
 }
 
-/** Lists the positions from which the run's labware comes, where it stands and may rest, and to which it goes. */
+/** Lists the positions where the run's labware starts, stands, may park, and ends. */
 function placesOf(execution: Run): string[] {
   const { workflow } = execution
   const planned = [...workflow.threads.values()].flatMap(({ start, end, steps }) => [
@@ -29,7 +29,7 @@ function placesOf(execution: Run): string[] {
     ...end.positions,
     ...[...allSteps(steps)].flatMap((step) => (step.kind === 'park' ? step.positions : [])),
   ])
-  const now = execution.live().flatMap(({ state: { starts_at, seat } }) => [starts_at, seat ?? starts_at])
+  const now = execution.live().flatMap(({ state: { starts_at, seat: position } }) => [starts_at, position ?? starts_at])
   return [...planned, ...now]
 }
 
@@ -38,7 +38,7 @@ function carriersBetween(places: readonly string[], { topology: { graph } }: Wor
   return ways.flatMap((way) => way.map(({ transporter }) => transporter))
 }
 
-/** Lists the devices of the workflow's actions that heat now. Those of a simulation end with it. */
+/** Lists the devices of the workflow's actions that heat now. Empty for a simulated run, whose devices end with it. */
 export function stillHeating({ workflow, environment }: { workflow: Workflow; environment: RunEnvironment }): StillHeating[] {
   const { mode, equipment } = environment
   if (mode !== 'LIVE') return []

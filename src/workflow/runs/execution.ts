@@ -1,4 +1,4 @@
-// One run of a workflow: its threads, its submissions, and what becomes of it.
+// One run of a workflow: its threads, its submissions, and its outcome.
 
 import { LabError } from '../../errors.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -19,30 +19,30 @@ import { Timeline } from '../threads/timeline.ts'
 import { stillHeating } from './devices_of_run.ts'
 import { Groups } from './groups.ts'
 import { Inserts } from './inserts.ts'
+import { LabwarePositions } from './labware_positions.ts'
 import type { Operator } from './operator.ts'
 import { type EventOutlets, RunPublisher } from './run_publisher.ts'
-import { Seats } from './seats.ts'
 import { Stall } from './stall.ts'
 import { itemAhead } from './step_names.ts'
 import { Submission } from './submission.ts'
 import { ThreadFactory } from './thread_factory.ts'
 
-/** The surroundings that all executions of a service share. */
+/** The context that all runs of a service share. */
 export type RunContext = EventOutlets & {
   operator: Operator
-  /** Unix time, s, by the clock on the wall. */
+  /** Unix time, s, by the system clock. */
   now(): number
   clock: Clock
-  /** Runs that have not ended. */
+  /** Lists the runs that have not ended. */
   open?(): Execution[]
-  /** Called when an execution has ended. */
+  /** Called when a run has ended. */
   ended(execution: Execution): void
 }
 
-/** `saved` is what is taken up again; `restore` does the rest. */
+/** `saved` is the state of a run that is restored; `restore` adds the rest. */
 type ExecutionOptions = { isJoinable: boolean; around: RunContext; saved?: ExecutionState }
 
-/** An open run takes no more groups or threads after this many, because all its threads stay in memory until it has ended. */
+/** The most threads of an open run, because all of them stay in memory until the run has ended. */
 export const mostThreads = 5000
 
 export class Execution implements RunPorts {
@@ -53,7 +53,7 @@ export class Execution implements RunPorts {
   readonly threads = new Map<string, LabwareThread>()
   /** Methods that have not ended. */
   readonly methods = new Map<string, MethodRun>()
-  /** The state of the run that outlasts the service. */
+  /** The state of the run that survives a restart. */
   readonly state = new RunState()
   readonly gate = new MotionGate(this.state)
   readonly channels: Channels
@@ -73,9 +73,9 @@ export class Execution implements RunPorts {
   reason: string | null = null
   #status: Status<WorkflowStatus> | undefined
   readonly #entry: Entry<'execution'>
-  readonly seats: Seats
+  readonly labwarePositions: LabwarePositions
   readonly #around: RunContext
-  /** Unix time, s, at which the monotonic clock stood at 0, as it seemed when the run began or was taken up. */
+  /** Unix time, s, of the monotonic clock's 0, as measured when the run began or was restored. */
   readonly #epoch_s: number
   readonly #live = new Set<LabwareThread>()
 
@@ -92,11 +92,11 @@ export class Execution implements RunPorts {
     this.#around = around
     this.#epoch_s = Math.max(around.now(), beginning.started_at) - around.clock.now() / 1000
     this.#entry = new Entry(this.state, 'execution', beginning)
-    // The document stays as it was when the run began. One with code is in its file alone.
+    // Saves the document as it was when the run began. A document with code cannot be saved; it is read from its file.
     const { on: _, ...written } = workflow.document
     new Entry(this.state, 'document', workflow.hasCode ? null : written)
-    this.seats = new Seats(environment.scheduler)
-    // An event tells of the end alone.
+    this.labwarePositions = new LabwarePositions(environment.scheduler)
+    // No event: `#end` publishes the final phases.
     this.phase = new Status<Phase>(phaseTransitions, this.#entry, () => this.state.writeSoon(), { isPublished: true })
     if (this.phase.current === 'stopping') this.reason = 'it was being stopped when the service ended'
     this.channels = new Channels(this.state)
@@ -115,7 +115,7 @@ export class Execution implements RunPorts {
     return this.phase.isTerminal
   }
 
-  /** Whether it began with JOIN_EXISTING: labware that may be batched is then shared by all its submissions. */
+  /** Whether the run began with JOIN_EXISTING. All its submissions then share the labware that may be batched. */
   get isJoinable(): boolean {
     return this.#entry.state.is_joinable
   }
@@ -125,12 +125,12 @@ export class Execution implements RunPorts {
     return this.#entry.state.started_at
   }
 
-  /** Unix time, s, that goes on evenly from the beginning of the run, whatever is done to the clock on the wall. */
+  /** Returns Unix time, s. It runs evenly from the beginning of the run, even if somebody sets the system clock. */
   now(): number {
     return this.#epoch_s + this.#around.clock.now() / 1000
   }
 
-  /** A thread of this run, or of another that shares its places. */
+  /** Finds a thread of this run, or of another run on the same bench. */
   find(thread_id: string): LabwareThread | undefined {
     for (const { threads } of [this, ...this.beside()]) {
       const thread = threads.get(thread_id)
@@ -139,12 +139,12 @@ export class Execution implements RunPorts {
     return undefined
   }
 
-  /** Other open runs that share its places. */
+  /** Lists the other open runs on the same bench. */
   beside(): Execution[] {
     return this.#around.open?.().filter((other) => other !== this && other.environment === this.environment) ?? []
   }
 
-  /** Threads that have not ended, in the order they came. */
+  /** Lists the threads that have not ended, in the order of their creation. */
   live(): LabwareThread[] {
     return [...this.#live]
   }
@@ -154,14 +154,14 @@ export class Execution implements RunPorts {
     return this.#live.size
   }
 
-  /** Adds a submission, which is new or was taken up after a restart. */
+  /** Adds a submission, new or restored after a restart. */
   add(state: SubmissionState): Submission {
     const submission = new Submission(this, state)
     this.submissions.push(submission)
     return submission
   }
 
-  /** Takes a submission that was checked: its first threads start in one of the next turns. */
+  /** Accepts a checked submission. Its first threads start in a later turn. */
   start(submission: Submission): void {
     submission.status.become('ACCEPTED')
     this.#status ??= workflowStatus(this)
@@ -175,7 +175,7 @@ export class Execution implements RunPorts {
     submission.status.become('IN_PROGRESS')
   }
 
-  /** Makes a thread; it goes on in one of the next turns. */
+  /** Creates a thread, which starts in a later turn. */
   spawn(plan: ThreadPlan, origin: ThreadOrigin, start?: string): LabwareThread {
     const thread = this.threadFactory.thread(plan, origin, start)
     this.know(thread)
@@ -187,27 +187,30 @@ export class Execution implements RunPorts {
     return thread
   }
 
-  /** Adds a thread, which is new or was taken up after a restart. */
+  /** Adds a thread, new or restored after a restart. */
   know(thread: LabwareThread): void {
     this.threads.set(thread.thread_id, thread)
     this.threadFactory.note(thread)
-    if (!thread.isOver) this.seats.add(thread)
+    if (!thread.isOver) this.labwarePositions.add(thread)
   }
 
   /**
-   * Puts one more thread into the run, from its own start or another; while the run is paused it is held before it begins. Throws
-   * `not_found` for a thread or a place there is not, `conflict` where it cannot begin.
+   * Adds one more thread to the run, at its own start or another. While the run is paused, the thread is held before it begins. Throws `not_found`
+   * for an unknown thread or place, `conflict` if the thread cannot begin.
    */
   spawnNow(name: string, start?: string): LabwareThread {
     if (this.isOver || this.phase.current === 'stopping')
       throw new LabError('conflict', `execution ${this.execution_id} is ${this.phase.current}; it takes no more threads`)
     if (this.threads.size >= mostThreads)
-      throw new LabError('conflict', `execution ${this.execution_id} has had ${this.threads.size} threads; submit what is to come anew`)
+      throw new LabError(
+        'conflict',
+        `execution ${this.execution_id} has had ${this.threads.size} threads, which is the limit; submit a new execution`,
+      )
     const origin = this.threadFactory.originOfAnother()
     return this.spawn(this.threadFactory.planOf(name, origin, start), origin, start)
   }
 
-  /** Lets a thread go on from where it is, in one of the next turns. */
+  /** Lets a thread continue from where it is, in a later turn. */
   setOff(thread: LabwareThread): void {
     this.#live.add(thread)
     if (this.paused) thread.control.pause(this.paused.reason)
@@ -217,17 +220,17 @@ export class Execution implements RunPorts {
     })
   }
 
-  /** Has the run go on after a restart. */
+  /** Continues the run after a restart. */
   reopen(): void {
     this.#status = workflowStatus(this, 'IN_PROGRESS')
   }
 
-  /** Ends a run that was being stopped when the service ended, and has no threads that are open. */
+  /** Ends a restored run that was stopping when the service ended and has no open threads. */
   takenUp(): void {
     if (this.phase.current === 'stopping') this.environment.steps.push(() => this.#endIfAllHave())
   }
 
-  /** The value that the submission gives, or another of this execution, or the default; undefined where there is none. Throws `invalid`. */
+  /** Returns the value that the submission gives, else that of another submission of this run, else the default, else undefined. Throws `invalid` for an unknown variable. */
   variable(name: string, submission_id: string): unknown {
     const own = this.submissions.find((submission) => submission.submission_id === submission_id)
     for (const submission of [own, ...this.submissions])
@@ -237,7 +240,7 @@ export class Execution implements RunPorts {
     return variables[name]!.default
   }
 
-  /** Holds all threads at their next safe points, and those to come before they touch anything. */
+  /** Holds all threads at their next safe points, and new threads before they touch anything. */
   pause(reason: 'manual' | 'system'): void {
     if (this.isOver || this.paused) return
     this.paused = { at: this.now(), reason }
@@ -245,8 +248,8 @@ export class Execution implements RunPorts {
   }
 
   /**
-   * Lets all threads go on but those that an error holds. Throws `conflict` while labware is in the way that nobody took away since it stalled, and
-   * while nobody has said where labware is whose move the end of the service cut off.
+   * Lets all threads continue, except those that an error holds. Throws `conflict` while the labware that stalled the run is still in the way, and
+   * while a thread's labware is lost after a restart.
    */
   resume(): void {
     for (const thread of this.#live) if (!thread.control.pausedAt) thread.control.mustBeResumable()
@@ -256,13 +259,13 @@ export class Execution implements RunPorts {
     this.stall.forget()
     this.slots.acceptPartial()
     for (const thread of this.#live) if (!thread.control.pausedAt) thread.control.resume()
-    // Threads that were resumed one by one before may all wait already.
+    // Threads that were resumed one by one earlier may all be waiting already.
     this.stall.suspect()
   }
 
   /**
-   * Stops the run in two calls: the first pauses it and arms the stop, the second, confirmed, aborts it. Throws `conflict` for a confirmation of
-   * what is not armed, and for one that has ended.
+   * Stops the run in two calls: the first pauses it and arms the stop; the second, with confirmation, aborts it. Throws `conflict` if the confirmed
+   * stop is not armed, or the run has ended.
    */
   stop(isConfirmed: boolean): 'armed' | 'stopping' {
     if (this.isOver) throw new LabError('conflict', `execution ${this.execution_id} has ended: it is ${this.phase.current}`)
@@ -280,8 +283,8 @@ export class Execution implements RunPorts {
   }
 
   /**
-   * Has a step or an action that lies ahead passed over, or one that a thread waits in before its body has begun. Returns its whole
-   * name. Throws `not_found`; `conflict` for what is ambiguous, or has begun.
+   * Skips an upcoming step or action, or one whose body has not begun yet. Returns its full name. Throws `not_found`; `conflict` if the name is
+   * ambiguous, or the step or action has begun.
    */
   skip(item: string): string {
     const { thread, step, action, name } = itemAhead(this.live(), item)
@@ -291,14 +294,14 @@ export class Execution implements RunPorts {
     return name
   }
 
-  /** No submission can be put into it any more. */
+  /** Closes the run to further submissions. */
   close(): void {
     if (this.phase.current === 'accepting') this.phase.become('draining')
   }
 
   /**
-   * The service ends, and the run goes on after it: nothing new is begun, and hops under way are finished as long as there is patience. What a
-   * device is doing is for the devices to end.
+   * Prepares the run for the end of the service, after which it goes on: begins nothing new, and waits for current hops until `patience` resolves.
+   * Operations in progress at devices are not waited for.
    */
   async standDown(patience: Promise<unknown>): Promise<void> {
     this.gate.close()
@@ -307,20 +310,20 @@ export class Execution implements RunPorts {
     await Promise.race([Promise.allSettled(hops), patience])
   }
 
-  /** The state stays as it was written last, and nothing more is published. */
+  /** Stops writing the state, and publishes nothing more. */
   leave(): void {
     this.gate.leave()
-    this.seats.stop()
+    this.labwarePositions.stop()
     this.events.silence()
   }
 
-  /** Cuts all threads off; it is aborted when they have unwound. */
+  /** Cuts all threads off. The run is aborted when they have ended. */
   abort(why: string): void {
     if (this.isOver || this.phase.current === 'stopping') return
     this.phase.become('stopping')
     this.reason = why
     for (const thread of this.#live) thread.control.cutOff(why)
-    // The execution may be in the midst of making its first threads.
+    // In a later turn, because the run may just be creating its first threads.
     this.environment.steps.push(() => this.#endIfAllHave())
   }
 
@@ -338,13 +341,13 @@ export class Execution implements RunPorts {
     if (this.#live.size === 0 && !this.isOver) this.#end()
   }
 
-  /** The last thread has ended. */
+  /** Ends the run after its last thread. */
   #end(): void {
     const failed = [...this.threads.values()].find(({ status }) => status.current === 'FAILED')
     const phase = this.phase.current === 'stopping' ? 'aborted' : failed ? 'failed' : 'completed'
     if (failed) this.reason ??= failed.last_error
     for (const { name, where, anchor } of this.inserts.unresolved()) {
-      this.events.incident('UNRESOLVED_ANCHOR_INSERT', `${name} was to be put ${where} ${anchor}, which never came`, null, {
+      this.events.incident('UNRESOLVED_ANCHOR_INSERT', `${name} was to be inserted ${where} ${anchor}, which no thread reached`, null, {
         severity: 'WARNING',
       })
     }
@@ -363,7 +366,7 @@ export class Execution implements RunPorts {
       reason: this.reason,
       ...(still_heating.length > 0 && { still_heating }),
     })
-    this.seats.stop()
+    this.labwarePositions.stop()
     this.events.close()
     this.#around.ended(this)
   }

@@ -32,7 +32,7 @@ test('a run has had five thousand threads, and takes no more', async (t) => {
   const many = Array.from({ length: 4999 }, (_, n) => `g${n}`)
   const execution = await begin(runtime, { workflow: 'waiting', groups: groups(...many) })
   execution.spawnNow('plate')
-  t.throws(() => execution.spawnNow('plate'), { code: 'conflict', message: /has had 5000 threads; submit/ })
+  t.throws(() => execution.spawnNow('plate'), { code: 'conflict', message: /has had 5000 threads, which is the limit/ })
   t.equal(execution.threads.size, 5000)
 })
 
@@ -91,7 +91,7 @@ test('an operator puts five hundred items into a run', async (t) => {
     lanes: [],
   }))
   execution.inserts.restore(saved)
-  t.throws(() => execution.inserts.put({ after: 'go', item }), { code: 'conflict', message: /500 items/ })
+  t.throws(() => execution.inserts.put({ after: 'go', item }), { code: 'conflict', message: /500 inserts/ })
 })
 
 test('of late calls that are over the newest hundred are known, and every one that is not', (t) => {

@@ -1,4 +1,4 @@
-// Why nothing moves, in words: what each thread waits for, who holds it, and since when; and what somebody has to see to, worst first.
+// Explains why nothing moves: what each thread waits for, who holds it, and since when. Lists what needs attention, worst first.
 
 import * as v from 'valibot'
 import { described } from '../../kit/described.ts'
@@ -12,13 +12,13 @@ import { usedBy } from './devices_of_run.ts'
 import type { Execution } from './execution.ts'
 import { retriesOn } from './held_action.ts'
 
-const Since = described(v.number(), 'For so long, by the clock of the run', 's')
+const Since = described(v.number(), 'The time for which this has lasted, by the clock of the run', 's')
 
 export const Reason = v.strictObject({
   thread_id: v.string(),
   thread_name: v.string(),
   status: v.string(),
-  waits_for: described(v.nullable(v.string()), 'null when it is at work'),
+  waits_for: described(v.nullable(v.string()), 'null while the thread is at work'),
   since_s: Since,
   because: described(
     v.array(v.string()),
@@ -54,7 +54,7 @@ export const Blocker = v.strictObject({
 })
 export type Blocker = v.InferOutput<typeof Blocker>
 
-/** Explains each thread that has not ended, in the order they came. */
+/** Explains each thread that has not ended, in the order of their creation. */
 export function why(execution: Execution): Reason[] {
   const now = execution.environment.clock.now()
   return execution.live().map((thread) => {
@@ -73,7 +73,7 @@ export function why(execution: Execution): Reason[] {
 /** The incident of safe mode. */
 type SafeMode = { incident_id: string; message: string; timestamp: number }
 
-/** `safeMode` is there while the service is in it. None, when the run has ended. */
+/** Lists what keeps the run from going on, worst first; empty if the run has ended. `safeMode` is set while the service is in safe mode. */
 export function blockers(execution: Execution, safeMode?: SafeMode): Blocker[] {
   if (execution.isOver) return []
   const found = [...faultsOf(execution), ...orphansOf(execution), ...execution.live().flatMap((thread) => blockerOf(thread))]
@@ -85,7 +85,7 @@ export function blockers(execution: Execution, safeMode?: SafeMode): Blocker[] {
     const remedy = stall.remedy === undefined ? remedies[kind] : `${stall.remedy}; then resume the execution`
     found.push({ ...nobody, kind, message, remedy, since_s: passed(execution.now() - paused.at) })
   }
-  // Nothing is resumed before somebody has said where its labware is.
+  // Threads with lost labware come first, because the run cannot be resumed before somebody says where it is.
   const lost = new Set(execution.live().flatMap(({ control, thread_id }) => (control.isLost ? thread_id : [])))
   const isLater = ({ thread_id }: Blocker) => Number(thread_id === null || !lost.has(thread_id))
   const byKind = (a: Blocker, b: Blocker) => blockerKinds.indexOf(a.kind) - blockerKinds.indexOf(b.kind)
@@ -105,7 +105,7 @@ function blockerOfSafeMode(execution: Execution, { incident_id, timestamp }: Saf
   }
 }
 
-/** The faults of the devices that this run uses: in DEVICE_SIM these are its own simulators. */
+/** Lists the faults of the devices that this run uses; in DEVICE_SIM, of the run's own simulators. */
 function faultsOf(execution: Execution): Blocker[] {
   const { equipment, mode } = execution.environment
   const faults = equipment.faults?.() ?? []
@@ -135,7 +135,7 @@ const blockerOfFault = {
   }),
 }
 
-/** Methods whose labware nobody brings any more. */
+/** Lists the labware that methods wait for and no thread brings any more. */
 function orphansOf(execution: Execution): Blocker[] {
   const orphaned = execution.slots.orphaned()
   const since_s = execution.paused ? passed(execution.now() - execution.paused.at) : 0
@@ -184,7 +184,7 @@ const kinds: Partial<Record<string, keyof typeof remedies>> = {
   AWAITING_MANUAL_REMOVE: 'manual_remove',
 }
 
-/** The kinds of waiting in which a thread says for what it waits; in others it says what has happened. */
+/** The kinds of blockers whose text `waits for …` is in front of `what`. For the others, `what` is a whole sentence. */
 const awaited: ReadonlySet<string> = new Set<Blocker['kind']>(['operator_step', 'manual_place', 'manual_remove', 'event'])
 
 const remedies: Record<Exclude<Blocker['kind'], 'safe_mode' | 'device_fault' | 'simulator_fault'>, string> = {
@@ -195,20 +195,20 @@ const remedies: Record<Exclude<Blocker['kind'], 'safe_mode' | 'device_fault' | '
   manual_place: 'put the labware there, then say that it is placed',
   manual_remove: 'take the labware away, then say that it is removed',
   paused: 'resume the thread or the execution, or stop it',
-  event: 'emit the event, or wait for what emits it',
-  waiting: 'nothing: it goes on when what it waits for is free',
+  event: 'emit the event, or wait until something emits it',
+  waiting: 'nothing: the thread goes on when the resource that it waits for is free',
 }
 
-/** The remedies by the step that needs a decision, if more has to be said than that. */
+/** The more specific remedies, by the site that needs a decision. */
 const remediesAt: Partial<Record<PauseSite, (thread: LabwareThread) => string>> = {
   MOVE: (thread) => {
     const { name, labware_id } = thread.labware
     return `see where ${name} is; if it is not ${whereIs(thread)}, put it somewhere and say where (${saying(labware_id)}); then recover the thread`
   },
   MOVE_RESOLUTION: elsewhere,
-  ACTION_RESOLUTION: () => 'see to what is in the way (a device that cannot be used: initialize it); then recover the thread with RETRY',
+  ACTION_RESOLUTION: () => 'remove the cause (for example, initialize a device that cannot be used); then recover the thread with RETRY',
   DEADLOCK: () => 'make room: carry labware out of the way and say where it is, or end a thread; then recover this one with RETRY',
-  WAIT_EVENT_TIMEOUT: () => 'recover the thread with RETRY, which waits as long again, and emit the event',
+  WAIT_EVENT_TIMEOUT: () => 'recover the thread with RETRY, which waits as long again; then emit the event',
   SPAWN_CAPACITY: () => 'wait until the thread that brings it has ended, or end it; then recover this one with RETRY',
   DEVICE_TIMEOUT: ({ device, thread_id, execution }) => {
     const path = `/api/incidents/${execution.lateCalls.incidentOf(thread_id)}`
@@ -228,9 +228,9 @@ function sayingWhere({ labware: { name, labware_id }, control: { pausedAt } }: L
   return `say where ${name} is (${saying(labware_id)}); then ${pausedAt ? 'recover the thread' : 'resume the run'}`
 }
 
-function whereIs({ state: { labware, seat } }: LabwareThread): string {
+function whereIs({ state: { labware, seat: position } }: LabwareThread): string {
   const { held_by } = labware
-  return held_by ? `in the gripper of ${held_by}` : `at ${seat ?? 'no place'}`
+  return held_by ? `in the gripper of ${held_by}` : `at ${position ?? 'no place'}`
 }
 
 function elsewhere({ labware: { name, labware_id } }: LabwareThread): string {
@@ -241,7 +241,7 @@ function saying(labware_id: string): string {
   return `PUT /api/labware/${labware_id}/location`
 }
 
-/** Others may stand until somebody sees to them, and others again wait for those. */
+/** Returns the remedy for a wait. A PAUSED thread, which a person must attend to, may hold the resource directly or at the end of a chain of waits. */
 function remedyFor(inTheWay: readonly Obstacle[], execution: RunPorts): string {
   const holdersOf = (obstacles: readonly Obstacle[]) =>
     obstacles.flatMap(({ thread_id }) => (thread_id !== null && execution.find(thread_id)) || [])
@@ -249,13 +249,13 @@ function remedyFor(inTheWay: readonly Obstacle[], execution: RunPorts): string {
   const behind = new Set(direct)
   for (const thread of behind) {
     if (thread.status.current !== 'PAUSED') for (const next of holdersOf(thread.control.waiting?.obstacles() ?? [])) behind.add(next)
-    else if (direct.has(thread)) return `see to ${calledBy(thread, execution)}, which is PAUSED: it has what this one waits for`
-    else return `see to ${calledBy(thread, execution)}, which is PAUSED: those that this one waits for wait for it`
+    else if (direct.has(thread)) return `see to ${calledBy(thread, execution)}, which is PAUSED and holds what this thread waits for`
+    else return `see to ${calledBy(thread, execution)}, which is PAUSED: the threads that this thread waits for wait for it`
   }
   return remedies.waiting
 }
 
-/** A sentence for what is in the way. */
+/** Describes an obstacle in a sentence. */
 export function worded({ wanted, reason, thread_id, labware_id }: Obstacle, execution: RunPorts): string {
   const holder = nameOf(thread_id, execution)
   const labware = (labware_id !== null && execution.environment.labware.get(labware_id)?.name) || labware_id
@@ -281,7 +281,7 @@ export function worded({ wanted, reason, thread_id, labware_id }: Obstacle, exec
 function nameOf(thread_id: string | null, execution: RunPorts): string {
   const thread = thread_id === null ? undefined : execution.find(thread_id)
   if (thread) return `${calledBy(thread, execution)}, which is ${thread.status.current}`
-  // It may stand there since its move was cut off.
+  // Not a thread but labware: its move was cut off, and it may stand there.
   const left = thread_id === null ? undefined : execution.environment.labware.get(thread_id)
   return left ? `${left.name}, which may stand there: look, and say where it is (PUT /api/labware/${left.labware_id}/location)` : 'somebody'
 }
@@ -298,7 +298,7 @@ function seconds(ms: number): number {
   return Math.round(ms) / 1000
 }
 
-/** Measures by the clock on the wall, which may be set back. */
+/** Rounds a duration by the system clock; 0 if the clock was set back. */
 function passed(s: number): number {
   return Math.max(0, seconds(s * 1000))
 }

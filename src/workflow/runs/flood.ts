@@ -1,6 +1,6 @@
-// Whether custom events come faster than anybody can have meant.
+// Detects a flood of custom events: a rate that nobody can have intended.
 
-/** 200 a second, over ten seconds. */
+/** 200 per second, for ten seconds. */
 export const flooding = { events: 2000, within_s: 10 }
 
 export class Flood {
@@ -15,7 +15,7 @@ export class Flood {
     this.#now = now
   }
 
-  /** Counts one more; true once, when they have become too many. */
+  /** Counts an event. Returns true once, when the flood begins. */
   isBeginning(): boolean {
     if (this.#isReported) return false
     const now = this.#now()

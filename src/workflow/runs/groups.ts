@@ -1,4 +1,4 @@
-// The groups of a submission: each is complete when all its threads have ended, in whatever way.
+// The groups of a submission. A group is complete when all its threads have ended, with or without success.
 
 import { Entry, type Fixed, type RunState } from '../state/entry.ts'
 import type { GroupState } from '../state/run.ts'
@@ -16,7 +16,7 @@ export class Groups {
     this.#add(saved)
   }
 
-  /** Notes that a thread has begun. A thread without a group holds none open. */
+  /** Notes that a thread has begun. Has no effect for a thread without a group. */
   began({ origin }: Carrier): void {
     const group = this.#of(origin)
     group?.set({ open: group.state.open + 1 })

@@ -1,10 +1,10 @@
-// The action that an error holds, and the other devices of its pool at which it can be done again.
+// The action that an error holds, and the other devices of its pool at which it can be repeated.
 
 import { type ActionPlan, otherDevices } from '../plans/plan.ts'
 import type { PauseSite } from '../threads/recovery.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 
-/** The devices at which the held action of a thread can be done instead, free or not. */
+/** Lists the other devices at which the held action of a thread can be done, free or not. */
 export function retriesOn(thread: LabwareThread): readonly string[] {
   const held = heldBy(thread)
   return held && held.refusal === undefined ? (otherDevices(held.plan, held.device).retry_on ?? []) : []
@@ -26,7 +26,7 @@ export function retriesBy({ move, control, environment, labware }: LabwareThread
 /** An action that an error holds, or a move to it; `refusal` says why it cannot go elsewhere yet. */
 export type Held = { plan: ActionPlan; device: string | null; refusal?: string }
 
-/** Undefined where what holds the thread is no action that could be done at another device. */
+/** Returns the held action; undefined if the thread is not held by an error of an action with devices. */
 export function heldBy(thread: LabwareThread): Held | undefined {
   const owner = thread.following ?? thread
   const { action, state, labware } = owner
@@ -38,14 +38,14 @@ export function heldBy(thread: LabwareThread): Held | undefined {
   if (!action || action.plan.devices.length === 0 || undecidedAt === null || !sites.has(undecidedAt)) return undefined
   const held = { plan: action.plan, device: action.device }
   if (undecidedAt !== 'MOVE' || labware.held_by === null) return held
-  const refusal = `${labware.name} may be in the gripper of ${labware.held_by}: take it out, say where it is (PUT /api/labware/${labware.labware_id}/location), then RETRY at the other device`
+  const refusal = `${labware.name} may be in the gripper of ${labware.held_by}: take it out, say where it is (PUT /api/labware/${labware.labware_id}/location), then decide RETRY at the other device`
   return { ...held, refusal }
 }
 
-/** The places at which an error holds an action, before or in its body. */
+/** The sites at which an error holds an action, before or in its body. */
 const sites: ReadonlySet<PauseSite> = new Set(['ACTION_BODY', 'DEVICE_OP', 'ACTION_RESOLUTION', 'MOVE'])
 
-/** The action that a restart interrupted. */
+/** Returns the plan of the action that a restart interrupted. */
 function planAt({ method, frames }: LabwareThread, path: string): ActionPlan | undefined {
   const frame = frames.at(-1)
   const step = frame?.steps[frame.next]

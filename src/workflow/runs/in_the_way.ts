@@ -1,4 +1,4 @@
-// Labware that an earlier thread left at a place that a run needs: no thread moves it, so that somebody has to take it away.
+// Labware that an earlier thread left at a place that a run needs. No thread moves it, so a person has to take it away.
 
 import * as v from 'valibot'
 import { described } from '../../kit/described.ts'
@@ -8,17 +8,17 @@ import type { RunEnvironment } from '../threads/run_environment.ts'
 import type { Submission } from './submission.ts'
 
 export const LabwareInTheWay = v.strictObject({
-  position: described(v.string(), 'The place that is taken'),
+  position: described(v.string(), 'The occupied place'),
   labware_id: v.string(),
   labware_name: v.string(),
-  execution_id: described(v.nullable(v.string()), 'The run that left it there; null where that is not known'),
-  message: described(v.string(), 'Which place is taken, by what, since which run, and how it is cleared'),
+  execution_id: described(v.nullable(v.string()), 'The run that left it there; null if unknown'),
+  message: described(v.string(), 'Which place is occupied, by what labware, since which run, and how to clear it'),
 })
 export type LabwareInTheWay = v.InferOutput<typeof LabwareInTheWay>
 
 /**
- * Returns the labware that stands, or may stand, at a position and that no thread moves; undefined for a free one, and for a storage, which takes as much as is wanted. A place
- * where labware may stand whose move was cut off is reserved in the name of that labware.
+ * Returns the labware that stands, or may stand, at a position and that no thread moves. Undefined for a free position, and for a storage, which is
+ * never full. A position where labware of a cut-off move may stand is reserved in the name of that labware.
  */
 export function inTheWayAt(
   { scheduler, labware }: Pick<RunEnvironment, 'scheduler' | 'labware'>,
@@ -38,20 +38,23 @@ export function inTheWayAt(
   return { position, labware_id, labware_name: name, execution_id: last_run, message }
 }
 
-/** The remedies of an operator for labware that no thread moves. */
+/** Says what an operator does about labware that no thread moves. */
 export function remedyOf({ labware_id, held_by = null }: Pick<Labware, 'labware_id'> & { held_by?: string | null }): string {
   if (held_by !== null) return `look, and say where it is: PUT /api/labware/${labware_id}/location`
   return `take it away, and ${offTheBench(labware_id)}`
 }
 
-/** How an operator says that labware is no longer on the bench. */
+/** Says how an operator reports that labware is no longer on the bench. */
 export function offTheBench(labware_id: string): string {
   return `say so: PUT /api/labware/${labware_id}/location {"position": null}`
 }
 
 type Run = { workflow: Workflow; environment: RunEnvironment; submissions: readonly Submission[] }
 
-/** At the devices that the run uses, and at the ends of threads that have no other end. What one of its threads takes up is not in its way. */
+/**
+ * Lists the labware in the way of a run: at the devices that it uses, and at the ends of threads that have no free end. Labware that one of its
+ * threads starts with is not in the way.
+ */
 export function inTheWayOf({ workflow, environment, submissions }: Run): LabwareInTheWay[] {
   const { graph } = workflow.topology
   const plans = [...workflow.threads.values()]

@@ -1,5 +1,5 @@
-// The inserts of an operator into a run: a step before or after another in a thread's lane, or an action in a method's. It is held against
-// all that a workflow is held against, and goes in where the other one stands, or as soon as a branch, a loop or a new thread brings that.
+// The inserts of an operator into a run: a step before or after another step of a thread, or an action before or after another action of a method.
+// An insert passes all checks of a workflow. It takes its place at once, or when a branch, a loop or a new thread brings its anchor.
 
 import { LabError } from '../../errors.ts'
 import { checked } from '../../kit/schema.ts'
@@ -19,10 +19,10 @@ export type InsertRequest = Anchor & { item: unknown }
 
 type Where = 'before' | 'after'
 
-/** The most inserts of one run: each is compiled with all that were put in before it. */
+/** The most inserts of one run, because each is compiled together with all earlier ones. */
 const mostInserts = 500
 
-/** `paths` has the path in each lane in which it may come to stand. */
+/** `paths` has the insert's path in each lane where it may be placed. */
 type Insert = { readonly entry: Entry<'insert'>; readonly paths: ReadonlyMap<string, string> }
 
 type Run = RunPorts & { readonly stall: { reconsider(): void }; live(): LabwareThread[] }
@@ -30,7 +30,7 @@ type Run = RunPorts & { readonly stall: { reconsider(): void }; live(): LabwareT
 export class Inserts {
   readonly #execution: Run
   readonly #all: Insert[] = []
-  /** The steps that were added to each lane, behind all of its document: so each has a path and a name of its own. */
+  /** The inserted steps of each lane. They are compiled after the document's own steps, so each has its own path and name. */
   readonly #added = new Map<string, Step[]>()
   readonly #steps = new Map<string, StepPlan>()
   readonly #actions = new Map<string, ActionPlan>()
@@ -41,14 +41,16 @@ export class Inserts {
   }
 
   /**
-   * Puts it into the lane of each live thread that has the anchor ahead; where none has, into the first that comes to have it.
-   * Returns where, in words. Throws `invalid` for what cannot stand there, `not_found` for an anchor that can never come, `conflict`
-   * for one that is ambiguous, and for one too many.
+   * Inserts an item in each live thread that has the anchor ahead; if none has, in the first thread that will. Returns where, in words. Throws `invalid`
+   * for an item that does not fit there, `not_found` for an anchor that can never come, `conflict` for an ambiguous anchor or above the limit.
    */
   put(request: InsertRequest): string {
     this.#execution.stall.reconsider()
     if (this.#all.length >= mostInserts)
-      throw new LabError('conflict', `${mostInserts} items were put into this run already; submit what is to come as another workflow`)
+      throw new LabError(
+        'conflict',
+        `this run already has ${mostInserts} inserts, which is the limit; submit further work as another workflow`,
+      )
     const where = 'before' in request ? 'before' : 'after'
     const anchor = 'before' in request ? request.before : request.after
     const item = checked(JsonStep, request.item, 'item')
@@ -57,11 +59,11 @@ export class Inserts {
     const insert = this.#add({ number: this.#all.length, anchor, where, item, is_done: false, lanes }, item)
     for (const named of found) this.#await(named, insert)
     this.#execution.state.writeSoon()
-    if (found.length > 0) return `it is put ${where} ${found.map(({ name }) => name).join(', ')}`
-    return `${anchor} is ahead of no thread now; it is put ${where} it when one comes to have it`
+    if (found.length > 0) return `it is inserted ${where} ${found.map(({ name }) => name).join(', ')}`
+    return `no thread has ${anchor} ahead now; it is inserted ${where} ${anchor} when a thread has`
   }
 
-  /** A thread has come into being: what waits for one of its kind goes to it. */
+  /** Gives a new thread the inserts that wait for a thread of its plan. */
   spawned(thread: LabwareThread): void {
     for (const insert of this.#all) {
       const { is_done, anchor } = insert.entry.state
@@ -71,7 +73,7 @@ export class Inserts {
     }
   }
 
-  /** A lane of a thread was opened: puts in what waits for a place in it. */
+  /** Places the inserts that wait for the steps or the method that the thread has just entered. */
   opened(thread: LabwareThread): void {
     for (const awaited of thread.state.awaited) {
       if (!this.#place(thread, awaited)) continue
@@ -80,34 +82,34 @@ export class Inserts {
     }
   }
 
-  /** Lists the inserts whose anchors never came. */
+  /** Lists the inserts whose anchors no thread reached. */
   unresolved(): { anchor: string; where: Where; name: string }[] {
     return this.#all
       .filter(({ entry }) => !entry.state.is_done)
       .map(({ entry: { state }, paths }) => ({ anchor: state.anchor, where: state.where, name: this.#nameAt([...paths.values()][0]!) }))
   }
 
-  /** Throws `conflict`. */
+  /** Returns an inserted step. Throws `conflict` if there is none. */
   stepAt(path: string): StepPlan {
     return known(this.#steps, path)
   }
 
-  /** Throws `conflict`. */
+  /** Returns an inserted action. Throws `conflict` if there is none. */
   actionAt(path: string): ActionPlan {
     return known(this.#actions, path)
   }
 
-  /** The plans of inserted steps. */
+  /** Returns the steps inside an inserted step. */
   listAt(path: string): readonly StepPlan[] | undefined {
     return this.#lists.get(path)
   }
 
-  /** Sorted in the order of their numbers: each is compiled with those before it. */
+  /** Restores the inserts. They must be sorted by their numbers, because each is compiled with those before it. */
   restore(saved: readonly InsertState[]): void {
     for (const state of saved) this.#add(state, checked(JsonStep, state.item, 'an insert'))
   }
 
-  /** Lists the threads of the workflow that come to the anchor. */
+  /** Lists the lanes (threads and methods) of the workflow that contain the anchor. */
   #lanesInWorkflow(anchor: string): string[] {
     const all = [...this.#execution.workflow.threads.values()].flatMap(({ name, steps }) =>
       [...itemsOf(steps, name)].map((item) => ({ ...item, lane: item.action ? laneOfMethod(item.step) : `threads.${name}` })),
@@ -117,7 +119,7 @@ export class Inserts {
     return called.map(({ lane }) => lane)
   }
 
-  /** Takes it into the documents of its lanes: of all or none. Throws `invalid`, naming the place. */
+  /** Adds an insert to all its lanes or to none. Throws `invalid`, naming the place in the document. */
   #add(state: InsertState, item: Step): Insert {
     const before = new Map(this.#added)
     try {
@@ -131,7 +133,7 @@ export class Inserts {
     }
   }
 
-  /** Returns its path there. */
+  /** Compiles the item into a lane. Returns its path there. */
   #addTo(lane: string, item: Step): string {
     const before = this.#added.get(lane) ?? []
     const workflow = this.#compiled(lane, [...before, item])
@@ -173,7 +175,7 @@ export class Inserts {
     return this.#execution.live().some(({ state }) => state.awaited.some((one) => one.insert === insert.entry.state.number))
   }
 
-  /** Returns whether there is a lane with its place. */
+  /** Places a waiting insert. Returns false if no open lane of the thread has its place. */
   #place(thread: LabwareThread, { insert, key, path }: ThreadState['awaited'][number]): boolean {
     const { where } = this.#all[insert]!.entry.state
     const [stepPath, actionPath] = key.split(' ')
@@ -200,7 +202,7 @@ export class Inserts {
   }
 }
 
-/** Whether the thread has taken up the step that is next in its innermost lane. */
+/** Whether the thread has begun the next step of its innermost frame. */
 function isIn({ step, method, action, joining }: LabwareThread, { steps, next }: Frame): boolean {
   return method !== null || action !== null || joining !== null || (step !== null && step === steps[next])
 }
@@ -224,7 +226,7 @@ function placeAction(method: MethodRun, { at: anchor, where, plan }: At<ActionPl
   return true
 }
 
-/** Finds where the anchor stands in a thread, if a step can still be put there; at most one place. */
+/** Finds the anchor in a thread, if a step can still be inserted there. Throws `conflict` for several. */
 function anchorsIn(thread: LabwareThread, { anchor, where }: Pick<InsertState, 'anchor' | 'where'>): NamedItem[] {
   const called = ahead(thread).filter(
     (item) => isCalled(item, anchor) && (where === 'after' || item.standing === 'ahead' || isInLoop(item)),
@@ -245,7 +247,7 @@ function laneOfMethod(step: StepPlan): string {
   return `methods.${step.kind === 'method' ? step.method.name : ''}`
 }
 
-/** The last of a lane. */
+/** Returns the last plan of a lane. */
 function newest({ methods, threads }: Workflow, lane: string): { plan: StepPlan | ActionPlan; path: string } {
   const name = lane.slice(lane.indexOf('.') + 1)
   const plan = lane.startsWith('methods.') ? methods.get(name)!.actions.at(-1)! : threads.get(name)!.steps.at(-1)!
@@ -254,16 +256,16 @@ function newest({ methods, threads }: Workflow, lane: string): { plan: StepPlan 
 
 function actionOf(step: Step): Action {
   if ('action' in step) return step.action
-  throw wrong('item', 'in a method there is room for actions only: {"action": {…}}')
+  throw wrong('item', 'a method holds only actions: {"action": {…}}')
 }
 
-/** The step keeps the name that it has, whatever is put in later. */
+/** Fixes the step's name, so that later inserts do not change it. */
 function called(item: Step, name: string): Step {
   return 'action' in item ? { ...item, name, action: { ...item.action, name } } : { ...item, name }
 }
 
 function known<Plan>(plans: ReadonlyMap<string, Plan>, path: string): Plan {
   const plan = plans.get(path)
-  if (!plan) throw new LabError('conflict', `there is nothing that was put in at ${path}`)
+  if (!plan) throw new LabError('conflict', `there is no insert at ${path}`)
   return plan
 }

@@ -1,4 +1,4 @@
-// The requests of a run to people: instructions to confirm, labware to bring and to take away.
+// The requests of a run to people: instructions to confirm, labware to bring, and labware to take away.
 
 import { LabError } from '../../errors.ts'
 import type { Publisher } from '../threads/carrier.ts'
@@ -30,7 +30,7 @@ export class Operator {
     this.#now = now
   }
 
-  /** Steps that wait for a confirmation, oldest first. */
+  /** Lists the steps that wait for a confirmation, oldest first. */
   steps(): ManualStep[] {
     return [...this.#steps.values()]
       .filter(({ isConfirmed }) => !isConfirmed)
@@ -40,7 +40,7 @@ export class Operator {
       }))
   }
 
-  /** Asks a person to confirm a step. In PURE_SIM the step is confirmed at once, because nobody is there. */
+  /** Asks a person to confirm a step. PURE_SIM confirms it at once, because no person is there. */
   instruct(run: Publisher, instruction: string, thread_id: string): Confirmation {
     let confirmed = () => {}
     const step = this.#add(run, { instruction, thread_id, move: null, isConfirmed: run.environment.mode === 'PURE_SIM' }, ({ answer }) => {
@@ -87,7 +87,7 @@ export class Operator {
   answer(step_id: string, answer: TaskAnswer): string {
     const step = this.#steps.get(step_id)
     if (!step || step.isConfirmed)
-      throw new LabError('not_found', `no step ${step_id} waits to be confirmed; it was confirmed, or its time is over`)
+      throw new LabError('not_found', `no step ${step_id} waits for a confirmation: it was confirmed, or it timed out`)
     step.answered(answer)
     return step.thread_id
   }
@@ -110,22 +110,22 @@ export class Operator {
     return step
   }
 
-  /** Waits in AWAITING_MANUAL_PLACE. */
+  /** Waits in AWAITING_MANUAL_PLACE until a person has brought the labware. */
   async placed(thread: LabwareThread): Promise<void> {
     thread.become('AWAITING_MANUAL_PLACE')
     const barcode = await this.#byHand(thread, 'place', `an operator to put ${thread.labware.name} at ${thread.state.starts_at}`)
     if (barcode !== null) thread.setLabware({ barcode })
   }
 
-  /** Waits in AWAITING_MANUAL_REMOVE. */
+  /** Waits in AWAITING_MANUAL_REMOVE until a person has taken the labware away. */
   async removed(thread: LabwareThread): Promise<void> {
     thread.become('AWAITING_MANUAL_REMOVE')
     await this.#byHand(thread, 'remove', `an operator to take ${thread.labware.name} away`)
   }
 
   /**
-   * The labware stands at its start, or was taken away from its end. Throws `conflict` when nobody waits for that, or it is another
-   * labware than was asked for: then it is still waited for.
+   * Notes that a person has put the labware at its start, or taken it away from its end. Throws `conflict` if the thread does not wait for that, or if
+   * the labware is a different one; the thread then waits on.
    */
   done(thread: LabwareThread, what: ByHand, barcode: string | null): void {
     const { thread_id, name, status } = thread
@@ -136,7 +136,7 @@ export class Operator {
     waiting.tell(barcode)
   }
 
-  /** A pause does not end it: what a person has under way is not called back. */
+  /** Waits for a person. A pause does not end the wait, because the person may already be carrying the labware. */
   #byHand(thread: LabwareThread, what: ByHand, words: string): Promise<string | null> {
     return thread.control.wait<string | null>({ kind: 'operator', what: words, interruptedBy: 'stop' }, (tell) => {
       this.#hands.set(thread.thread_id, { what, tell })
@@ -144,7 +144,7 @@ export class Operator {
     })
   }
 
-  /** `manual_step-` and four hex digits, none of them twice. */
+  /** Returns `manual_step-` and four hex digits that no pending step has. */
   #newId({ environment }: Publisher): string {
     for (;;) {
       const step_id = `manual_step-${environment.newId().replaceAll('-', '').slice(-4)}`
@@ -153,7 +153,7 @@ export class Operator {
   }
 }
 
-/** Throws `conflict` when the submission names a barcode and another was read. */
+/** Throws `conflict` if the submission names a barcode and another one, or none, was read. */
 function mustBeTheOne(thread: LabwareThread, read: string | null): void {
   const { labware, state, execution, name } = thread
   const { starts_at: position } = state
@@ -161,7 +161,7 @@ function mustBeTheOne(thread: LabwareThread, read: string | null): void {
   if (wanted === null || wanted === read) return
   if (read === null) {
     const what = `${name} wants the ${labware.name} with the barcode ${wanted}`
-    throw new LabError('conflict', `${what}; read the one at ${position}, and say what was read as "barcode"`)
+    throw new LabError('conflict', `${what}; read the barcode at ${position}, and say what was read as "barcode"`)
   }
   const what = `${name} wants the ${labware.name} with the barcode ${wanted}, and ${read} was read at ${position}`
   execution.events.incident('BARCODE_MISMATCH', what, thread, { severity: 'WARNING', detail: { wanted, read, position } })

@@ -1,4 +1,4 @@
-// An operator decides about an error, and where the action that it holds is done again.
+// Carries out an operator's decision about an error, and the choice of the device at which the held action is repeated.
 
 import { LabError } from '../../errors.ts'
 import { didYouMean } from '../../kit/did_you_mean.ts'
@@ -9,9 +9,9 @@ import { worded } from './explanation.ts'
 import { type Held, heldBy, retriesBy } from './held_action.ts'
 
 /**
- * Decides about the error that holds a thread, as `LabwareThread.recover`; `on` is the device at which a RETRY does the action, `by` the person who makes
- * the move of an arm that is stopped or has a fault. Throws
- * `invalid` or `not_found` for what is no such device, and what keeps the action from it now.
+ * Decides about the error that holds a thread, as `ThreadControl.recover` does. `on` is the device at which RETRY repeats the action, `by` the person
+ * who makes the move of an arm that is stopped or has a fault. Throws `invalid` or `not_found` for an unsuitable device, and `conflict` or another error if
+ * the device or person cannot be used now.
  */
 export function recover(
   thread: LabwareThread,
@@ -22,7 +22,7 @@ export function recover(
     handOver(thread, decision, { on, by })
     return
   }
-  // The thread itself refuses a decision where nothing holds it.
+  // If nothing holds the thread, the thread itself refuses the decision.
   if (on === undefined || thread.control.decisions.length === 0) {
     thread.control.recover(decision)
     return
@@ -31,7 +31,7 @@ export function recover(
   const owner = thread.following ?? thread
   const held = heldBy(thread)
   if (!held) {
-    const what = `what holds ${thread.name} is no action, and so cannot be done at ${on}`
+    const what = `${thread.name} is not held by an action that can be done at another device`
     throw new LabError('conflict', `${what}; recover it without "on": ${thread.control.decisions.join(', ')}`)
   }
   mustBeOne(held.plan, on, owner)
@@ -59,7 +59,7 @@ function handOver(thread: LabwareThread, decision: Decision, { on, by }: { on: s
   move!.takeover = by
 }
 
-/** Throws `not_found` for a device that the topology does not have, `invalid` for one that does not do the action. */
+/** Throws `not_found` for a device that is not in the topology, `invalid` for one that is not in the action's pool. */
 function mustBeOne({ devices, name }: ActionPlan, on: string, { execution }: LabwareThread): void {
   if (devices.includes(on)) return
   const known = [...execution.workflow.topology.devices.keys()]
@@ -68,7 +68,7 @@ function mustBeOne({ devices, name }: ActionPlan, on: string, { execution }: Lab
   throw new LabError('invalid', `${name} is not done at ${on}, which is not in its pool; ${choice}`)
 }
 
-/** Throws what keeps the action from the device now. */
+/** Throws the reason why the action cannot be done at the device now. */
 function mustBeAvailable(owner: LabwareThread, { plan, device }: Held, on: string): void {
   const { environment, thread_id, execution, labware } = owner
   if (on === device) return
@@ -79,7 +79,7 @@ function mustBeAvailable(owner: LabwareThread, { plan, device }: Held, on: strin
     taking.map(({ labware }) => labware.labware_id),
   )
   const remedy = `wait until it is free, or RETRY without "on", which takes the first of ${plan.devices.join(', ')} that is free`
-  if (obstacle) throw new LabError('conflict', `${on} cannot be had now: ${worded(obstacle, execution)}; ${remedy}`)
+  if (obstacle) throw new LabError('conflict', `${on} is not available now: ${worded(obstacle, execution)}; ${remedy}`)
   const from = environment.scheduler.whereIs(labware.labware_id)
   if (from !== undefined && !environment.scheduler.canReach(thread_id, [{ device: on }])) {
     const what = `there is no way from ${from} to ${on}; carry ${labware.name} to where there is one, and say where it is`

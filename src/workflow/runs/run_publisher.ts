@@ -15,7 +15,7 @@ import { Flood, flooding } from './flood.ts'
 /** The receivers of the events of all runs. */
 export type EventOutlets = {
   hub: Pick<Hub, 'emit' | 'incident'>
-  /** The system, as handlers see it that are bound to it. */
+  /** The object that handlers see as `system`. */
   system: unknown
   warn(message: string): void
 }
@@ -37,7 +37,7 @@ export class RunPublisher implements RunEvents {
   readonly #hub: EventOutlets['hub']
   readonly #bus: Bus
   readonly #flood: Flood
-  /** The run has stood down: it has no more to do with what still happens. */
+  /** Whether the service ends: what happens from now on is not published. */
   #isSilent = false
 
   constructor(run: Run, { hub, system, warn }: EventOutlets) {
@@ -54,7 +54,7 @@ export class RunPublisher implements RunEvents {
       for (const handler of handlers) this.#bus.on(eventName, handler, system)
   }
 
-  /** Returns a fresh object each time: what an event carries is frozen. */
+  /** Returns a new object each time, because an event freezes its context. */
   context(): { execution_id: string; workflow_name: string } {
     return { execution_id: this.#run.execution_id, workflow_name: this.#run.workflow.name }
   }
@@ -79,7 +79,7 @@ export class RunPublisher implements RunEvents {
     return this.#hub.incident(category, message, about).incident_id
   }
 
-  /** Releases those who wait for it, then tells everybody; nothing happens in a run that has ended. Throws `invalid` for a name that it may not have. */
+  /** Emits a custom event: first releases the threads that wait for it, then publishes it. Does nothing after the end of the run. Throws `invalid` for a reserved or malformed name. */
   emitCustom(name: string, published: Published, thread_id: string | null): void {
     mustBeEmittable(name)
     if (this.#run.isOver) return
@@ -91,7 +91,7 @@ export class RunPublisher implements RunEvents {
     this.emit('CUSTOM', name.replaceAll('.', '_'), 'EMITTED', { ...this.context(), thread_id, event_name: name, ...published })
   }
 
-  /** Ends the subscriptions of the workflow's handlers: the run has ended. */
+  /** Ends the subscriptions of the workflow's handlers, after the end of the run. */
   close(): void {
     this.#bus.close()
   }
@@ -102,9 +102,9 @@ export class RunPublisher implements RunEvents {
   }
 
   #onBroken(handler: string, eventName: string, error: unknown): void {
-    // A handler of incidents that fails makes no further incident, or it would be called for that one too.
+    // No incident for a failing handler of incidents: it would be called for that incident too.
     if (eventName.startsWith('INCIDENT.')) return
-    this.incident('EVENT_HANDLER_EXCEPTION', `the handler ${handler} failed three times running: ${messageOf(error)}`, null, {
+    this.incident('EVENT_HANDLER_EXCEPTION', `the handler ${handler} failed three times in a row: ${messageOf(error)}`, null, {
       severity: 'WARNING',
       recovery_action: 'PLUGIN_DISABLE',
       error,

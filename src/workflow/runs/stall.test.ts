@@ -85,8 +85,8 @@ test('without a place to park, whoever waits behind the held one is told to see 
       .map(({ remedy }) => remedy)
       .sort(),
     [
-      'see to plate, which is PAUSED: it has what this one waits for',
-      'see to plate, which is PAUSED: those that this one waits for wait for it',
+      'see to plate, which is PAUSED and holds what this thread waits for',
+      'see to plate, which is PAUSED: the threads that this thread waits for wait for it',
     ],
   )
   execution.abort('that was all')

@@ -1,43 +1,43 @@
-// Whether anything in a run can still move: looked at when all its threads wait.
+// Detects a stalled run: all its threads wait, and nothing can move any more.
 
 import { LabError } from '../../errors.ts'
 import { isBlocked, type Publisher, type Waiting } from '../threads/carrier.ts'
 import { inTheWayAt, type LabwareInTheWay } from './in_the_way.ts'
 
-/** The part of a run that is looked at, and what is done to one that stands. */
+/** The part of a run that this file uses. */
 interface Run extends Publisher {
   readonly isOver: boolean
   readonly paused: unknown
   readonly liveCount: number
   live(): readonly { readonly name: string; readonly control: { readonly waiting: Waiting | null } }[]
-  /** A thread of this run, or of another that shares its places. */
+  /** Finds a thread of this run, or of another run on the same bench. */
   find(thread_id: string): { readonly isOver: boolean; readonly execution: Publisher } | undefined
-  /** Other open runs that share its places. */
+  /** Lists the other open runs on the same bench. */
   beside(): readonly Run[]
   pause(reason: 'system'): void
 }
 
 export class Stall {
   readonly #execution: Run
-  /** Threads that wait for others. */
+  /** The number of threads that wait for others. */
   #blocked = 0
   #isLooking = false
-  /** The obstacle that nobody could get past, for a run that stands because of it. */
+  /** The wait of each thread when the run stalled, in words; null if it has not. */
   picture: string | null = null
-  /** The labware in its way that no thread moves. */
+  /** The labware in the way that no thread moves. */
   #left: readonly LabwareInTheWay[] = []
 
   constructor(execution: Run) {
     this.#execution = execution
   }
 
-  /** A thread began or ended to wait for others. */
+  /** Counts a thread that begins (1) or ends (-1) to wait for others. */
   blocked(more: 1 | -1): void {
     this.#blocked += more
     if (more > 0) this.suspect()
   }
 
-  /** Looks in one of the next turns; also when a thread of another run has ended, and left something in the way. */
+  /** Checks for a stall in a later turn, if all threads wait. Also called when a thread of another run has ended, which may have left labware in the way. */
   suspect(): void {
     if (this.#blocked < this.#execution.liveCount || this.#isLooking) return
     this.#isLooking = true
@@ -47,25 +47,25 @@ export class Stall {
     })
   }
 
-  /** An operator has seen to the stall: the same stall is reported again. */
+  /** Forgets the stall after an operator has dealt with it, so that the same stall is reported again. */
   forget(): void {
     this.picture = null
     this.#left = []
   }
 
-  /** The run is another than it was: it may get past what was in its way. */
+  /** Forgets the labware in the way, because the run has changed and may get past it. */
   reconsider(): void {
     this.#left = []
   }
 
-  /** The labware that has to be taken away before the run can go on, in words; undefined as soon as any of it is gone. */
+  /** Says which labware must be taken away before the run can continue; undefined once any of it is gone. */
   get remedy(): string | undefined {
     const { environment } = this.#execution
     const isThere = ({ position, labware_id }: LabwareInTheWay) => inTheWayAt(environment, position)?.labware_id === labware_id
     return this.#left.length > 0 && this.#left.every(isThere) ? inWords(this.#left) : undefined
   }
 
-  /** Throws `conflict` while what it could not get past is still there: it would only stall again. */
+  /** Throws `conflict` while the labware in the way is still there, because the run would stall again. */
   mustBeCleared(): void {
     const { remedy } = this
     if (this.picture !== null && remedy !== undefined) throw new LabError('conflict', `nothing could move: ${remedy}; then resume it`)
@@ -96,7 +96,7 @@ export class Stall {
   }
 }
 
-/** All that moves in it waits for others. One that is paused goes on when somebody says so. */
+/** Whether all threads of a run wait for others. Not for a paused run, which continues when somebody resumes it. */
 function isBlockedWhole(execution: Run): boolean {
   const live = execution.live()
   return (

@@ -1,5 +1,5 @@
-// The steps that lie ahead of the threads of a run, by the names that an operator has for them: `plate/seal_it` is a step, `plate/seal_it/seal` an
-// action of its method. Shorter ones do where they are not ambiguous.
+// The upcoming steps of a run's threads, by the names that an operator uses: `plate/seal_it` is a step, `plate/seal_it/seal` an action of its method.
+// Shorter names are accepted if they are not ambiguous.
 
 import { LabError } from '../../errors.ts'
 import { didYouMeanAmong } from '../../kit/did_you_mean.ts'
@@ -7,12 +7,12 @@ import { type ActionPlan, allSteps, itemKey, listsIn, type StepPlan } from '../p
 import type { ActionRun } from '../threads/action/action.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 
-/** `taken`: the thread waits in it, and its body has not begun. */
+/** `taken`: the thread is waiting in the step or action, and its body has not begun. */
 type ItemProgress = 'ahead' | 'taken' | 'begun'
 type Item = { name: string; step: StepPlan; action: ActionPlan | null }
 export type NamedItem = Item & { thread: LabwareThread; standing: ItemProgress }
 
-/** Lists the steps and actions of a thread: those that it is in, and those that may still come. */
+/** Lists the steps and actions that a thread is in, and those that may still come. */
 export function ahead(thread: LabwareThread): NamedItem[] {
   const found: NamedItem[] = []
   thread.frames.forEach(({ steps, next, isLoop }, depth) => {
@@ -27,7 +27,7 @@ export function ahead(thread: LabwareThread): NamedItem[] {
   return found
 }
 
-/** All that these steps hold. */
+/** Lists all steps and actions inside these steps. */
 export function* itemsOf(steps: readonly StepPlan[], thread: string): Generator<Item> {
   for (const step of allSteps(steps)) {
     yield { name: `${thread}/${step.name}`, step, action: null }
@@ -58,13 +58,13 @@ function standingOf(action: ActionRun | null): ItemProgress {
   return action.status.isTerminal || action.status.current === 'EXECUTING_ACTION' ? 'begun' : 'taken'
 }
 
-/** Compares the text with the whole name, the name without its thread, and the last word. */
+/** Whether the text is the full name or the end of it, from any `/` on. */
 export function isCalled({ name }: Item, text: string): boolean {
   const words = name.split('/')
   return words.some((_, i) => text === words.slice(i).join('/'))
 }
 
-/** Throws `not_found` when nothing ahead is called so; `conflict` when several are, or the one has begun. */
+/** Finds the upcoming item with this name. Throws `not_found` for none; `conflict` for several, or if it has begun. */
 export function itemAhead(threads: readonly LabwareThread[], text: string): NamedItem {
   const all = threads.flatMap(ahead)
   const called = all.filter((item) => isCalled(item, text))
@@ -75,23 +75,23 @@ export function itemAhead(threads: readonly LabwareThread[], text: string): Name
   )
   mustBeOne(called, text)
   const one = called[0]!
-  if (one.standing === 'begun') throw new LabError('conflict', `${one.name} has begun, and is not skipped any more${insteadOf(one)}`)
+  if (one.standing === 'begun') throw new LabError('conflict', `${one.name} has begun, so it cannot be skipped${insteadOf(one)}`)
   return one
 }
 
-/** Throws `not_found`, with a guess and the whole names that there are. */
+/** Throws `not_found` if there is none, with a suggestion and all full names. */
 export function mustBeThere(called: readonly Item[], text: string, all: readonly Item[]): void {
   if (called.length > 0) return
   const names = [...new Set(all.map(({ name }) => name))]
   const known = names.flatMap((name) => [name.split('/').at(-1)!, name])
-  throw new LabError('not_found', `nothing that is called ${JSON.stringify(text)} lies ahead${didYouMeanAmong(text, known, names)}`)
+  throw new LabError('not_found', `no upcoming step is called ${JSON.stringify(text)}${didYouMeanAmong(text, known, names)}`)
 }
 
-/** Throws `conflict`, and says which there are. */
+/** Throws `conflict` if there are several, and lists them. */
 export function mustBeOne(called: readonly Item[], text: string): void {
   if (called.length < 2) return
   const names = called.map(({ name }) => name)
-  throw new LabError('conflict', `several things that lie ahead are called ${JSON.stringify(text)}; say which: ${names.join(', ')}`)
+  throw new LabError('conflict', `several upcoming steps are called ${JSON.stringify(text)}; say which: ${names.join(', ')}`)
 }
 
 function insteadOf({ step, action }: NamedItem): string {

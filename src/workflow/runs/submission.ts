@@ -1,4 +1,4 @@
-// One order of runs: what was asked for, and what becomes of it.
+// One submission to a run: the request, and its outcome.
 
 import { Entry, type RunState } from '../state/entry.ts'
 import type { SubmissionState } from '../state/run.ts'
@@ -24,7 +24,7 @@ export class Submission extends Entry<'submission'> {
     this.request = its.request
     this.submitted_at = its.submitted_at
     const { submission_id, request } = this
-    // ACCEPTED and the end are events.
+    // Only ACCEPTED and the final statuses are events.
     const publish = (status: SubmissionStatus) => {
       if (status === 'IN_PROGRESS') return
       const context = { ...events.context(), submission_id, group_count: request.groups.length, reason: this.reason }

@@ -1,4 +1,4 @@
-// Checks a submission before anything of it happens.
+// Checks a submission before it has any effect.
 
 import { LabError } from '../../errors.ts'
 import type { Bench } from '../plans/bench.ts'
@@ -13,7 +13,7 @@ import { type Execution, mostThreads } from './execution.ts'
 import type { Submission } from './submission.ts'
 import { barcodeOf, mustBeFree, positionOf } from './thread_factory.ts'
 
-/** `others`: the submissions of the run that it is put into; what it does not say of variables, they may. Throws `invalid`. */
+/** Checks a request. `others` are the earlier submissions of the run that it joins, which may give the missing variables. Throws `invalid`. */
 export function checkSubmission(
   workflow: Workflow,
   { run_mode, groups, variables }: SubmissionRequest,
@@ -30,10 +30,10 @@ export function checkSubmission(
   barcodesMustDiffer(workflow, groups)
 }
 
-/** A run that is open takes no more groups after so many submissions. */
+/** The most submissions to one open run. */
 const mostSubmissions = 1000
 
-/** Finds the open run that takes the groups, if they are to be put into one and there is one. Throws `conflict` when it cannot take them. */
+/** Finds the open run that the groups join; undefined if there is none or the request is STANDALONE. Throws `conflict` if the run cannot take them. */
 export function openRunFor(
   workflow: Workflow,
   { batch_mode, run_mode, groups }: SubmissionRequest,
@@ -49,7 +49,7 @@ export function openRunFor(
   const reasons: [isSo: boolean, sentence: string][] = [
     [environment.mode !== run_mode, `${run} runs in ${environment.mode}; submit in that mode, or STANDALONE`],
     [phase.current !== 'accepting', `${run} takes no more: it is ${phase.current}`],
-    [slots.orphaned().length > 0, `${run} has work that nobody brings labware for; resume it first`],
+    [slots.orphaned().length > 0, `${run} waits for labware that no thread brings any more; resume it first`],
     [isFull, `${run} has had ${threads.size} threads; close it, or submit STANDALONE`],
     [open.paused !== null, `${run} is paused; resume it first`],
     [
@@ -62,7 +62,7 @@ export function openRunFor(
   return open
 }
 
-/** Throws `conflict` if labware that no thread moves stands where the first threads of a run begin. */
+/** Throws `conflict` if labware that no thread moves stands where the first threads of the run begin. */
 export function startsMustBeFree(workflow: Workflow, { groups }: SubmissionRequest, environment: RunEnvironment): void {
   for (const name of workflow.document.start) {
     const plan = workflow.threads.get(name)!
@@ -72,8 +72,8 @@ export function startsMustBeFree(workflow: Workflow, { groups }: SubmissionReque
 }
 
 /**
- * Labware with a barcode exists once: `open` are the runs of the same bench that have not ended, and `joined` is the one of them that takes the
- * groups. Throws `conflict` for labware that one of them moves, or that is still to come into it.
+ * Throws `conflict` if an open run moves, or will move, labware with a barcode of the request: labware with a barcode exists once. `open` lists the
+ * open runs of the same bench; `joined` is the one that takes the groups.
  */
 export function barcodesMustBeFree(
   workflow: Workflow,
@@ -93,7 +93,7 @@ export function barcodesMustBeFree(
   }
 }
 
-/** A barcode that was read is of this labware alone: `open` are the runs of the same bench that have not ended. Throws `conflict`. */
+/** Throws `conflict` if other labware of an open run has the barcode that was read. `open` lists the open runs of the same bench. */
 export function readMustBeFree(barcode: string, position: string | null, open: readonly Execution[]): void {
   for (const { holder } of open.flatMap((execution) => [...holdersIn(execution, (known) => known === barcode)])) {
     const sentence = `the labware with the barcode ${barcode} is taken by ${holder}`
@@ -101,10 +101,7 @@ export function readMustBeFree(barcode: string, position: string | null, open: r
   }
 }
 
-/**
- * Finds the threads of a run that have labware with a barcode that is asked for, and those that are to get it. A run may have thousands of
- * barcodes: each is only looked up.
- */
+/** Finds the threads of a run that have labware with such a barcode, or will get it. A run may have thousands of barcodes, so `isAsked` must be a lookup. */
 function* holdersIn(execution: Execution, isAsked: (barcode: string) => boolean): Generator<{ barcode: string; holder: string }> {
   const run = `of run ${execution.execution_id.slice(0, 8)} (${execution.workflow.name})`
   for (const { name, labware } of execution.live())
@@ -126,7 +123,7 @@ function* barcodesOf(groups: readonly Group[]): Generator<{ group_id: string; na
   }
 }
 
-/** Whether one labware serves several groups, each of which may name it. */
+/** Whether several groups share the thread's labware, so that each group may name it. */
 function isShared({ document, threads }: Workflow, thread: string): boolean {
   return document.labware[threads.get(thread)!.labware]!.group_sharing === 'SHARED_ACROSS_GROUPS'
 }

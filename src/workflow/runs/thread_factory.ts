@@ -1,4 +1,4 @@
-// Threads that come into a run: their names, where they begin, and the labware of each, new or standing there already.
+// Creates the threads of a run: their names, their starts, and their labware, which is new or already stands there.
 
 import * as v from 'valibot'
 import { LabError } from '../../errors.ts'
@@ -22,9 +22,9 @@ type Run = RunPorts & {
 
 export class ThreadFactory {
   readonly #execution: Run
-  /** The value of the run in which the names are counted. */
+  /** The state in which the names are counted. */
   readonly #entry: Entry<'execution'>
-  /** The plans of which each group has had a thread. */
+  /** The plans that have had a thread, by group. */
   readonly #had = new Set<string>()
 
   constructor(execution: Run, entry: Entry<'execution'>) {
@@ -32,7 +32,7 @@ export class ThreadFactory {
     this.#entry = entry
   }
 
-  /** Notes that a thread has come into the run. */
+  /** Notes that a thread was added to the run. */
   note({ plan, origin }: LabwareThread): void {
     this.#had.add(inGroup(plan, origin))
   }
@@ -42,13 +42,13 @@ export class ThreadFactory {
     return this.#had.has(inGroup(plan, origin))
   }
 
-  /** Returns the origin of one more thread: the newest submission, and its group if it has only one. */
+  /** Returns the origin of an added thread: the newest submission, and its group if it has exactly one. */
   originOfAnother(): ThreadOrigin {
     const { submission_id, request } = this.#execution.submissions.at(-1)!
     return { submission_id, group_id: request.groups.length === 1 ? request.groups[0]!.group_id : null }
   }
 
-  /** Returns the plan of a thread that can begin now, from its own start or another. Throws `not_found`, `conflict`. */
+  /** Returns the plan of a thread that can begin now, at its own start or another. Throws `not_found`, `conflict`. */
   planOf(name: string, origin: ThreadOrigin, start?: string): ThreadPlan {
     const { workflow, environment } = this.#execution
     const { threads, topology } = workflow
@@ -90,7 +90,7 @@ export class ThreadFactory {
     return thread
   }
 
-  /** Returns what the group says of the labware. A barcode belongs to one labware, so only the first thread of the plan has it. */
+  /** Returns what the group says about the labware. Only the first thread of the plan gets a barcode, because it belongs to one labware. */
   #acquisition(plan: ThreadPlan, origin: ThreadOrigin): Acquisition | undefined {
     const submission = this.#execution.submissions.find((one) => one.submission_id === origin.submission_id)
     const acquired = submission?.request.groups.find((group) => group.group_id === origin.group_id)?.members[plan.name]
@@ -98,14 +98,14 @@ export class ThreadFactory {
     return { location: positionOf(plan, acquired) }
   }
 
-  /** Returns the labware that is to be used again, if it stands there and nobody moves it. */
+  /** Returns the labware that the thread reuses, if it stands there and no thread moves it. */
   #standingAt(position: string, { template, labware: name }: ThreadPlan, barcode: string | null): Labware | undefined {
     if (template.start.mode !== 'REUSE_EXISTING') return undefined
     const { environment, workflow } = this.#execution
     const there = environment.labware.get(environment.scheduler.position(position).labware_id ?? '')
     if (!there || environment.scheduler.whose(there.labware_id) !== null) return undefined
     if (there.type !== workflow.document.labware[name]?.type || whyNotThat(there, barcode)) return undefined
-    // Another workflow may have called it otherwise.
+    // Another workflow may have a different name for it.
     return { ...there, template: name, state: 'IN_JOURNEY', last_run: this.#execution.execution_id }
   }
 
@@ -123,7 +123,7 @@ export class ThreadFactory {
     return { ...its, state: 'AVAILABLE', held_by: null, last_run }
   }
 
-  /** The first is called as its template is, the others `plate-2`, `plate-3`. */
+  /** Returns a unique name: that of the template for the first thread, then `plate-2`, `plate-3`. */
   #numbered(name: string, counted = name): string {
     const { names } = this.#entry.state
     const known = names.find((one) => one.name === counted)
@@ -153,10 +153,7 @@ function whyNotThat({ barcode }: Labware, wanted: string | null): string | undef
   return barcode === null ? `whose barcode nobody has read (${wanted} is wanted)` : `whose barcode is ${barcode}, and ${wanted} is wanted`
 }
 
-/**
- * Checks that nothing stands where a thread begins, other than labware that is used again and that no thread moves. A storage takes as much as
- * is wanted. Throws `conflict`.
- */
+/** Throws `conflict` if something stands where a thread begins, except labware that the thread reuses and no thread moves. A storage is always free. */
 export function mustBeFree(
   { scheduler, labware }: RunEnvironment,
   position: string,
@@ -178,10 +175,10 @@ export function mustBeFree(
   const isOfType = template.start.mode === 'REUSE_EXISTING' && there?.type === document.labware[plan.labware]?.type
   const another = isOfType ? whyNotThat(there!, barcode) : undefined
   if (isAtRest && isOfType && !another) return
-  const remedy = isAtRest ? `take it away, and ${offTheBench(labware_id)}` : 'wait until the run that moves it has taken it on'
+  const remedy = isAtRest ? `take it away, and ${offTheBench(labware_id)}` : 'wait until the run that moves it has moved it on'
   const since = there?.last_run === undefined ? '' : ` since run ${there.last_run.slice(0, 8)}`
   throw new LabError(
     'conflict',
-    `${name} is to begin at ${position}, where ${there?.name ?? labware_id} stands${since}${another ? `, ${another}` : ''}; ${remedy}, or say another start`,
+    `${name} is to begin at ${position}, where ${there?.name ?? labware_id} stands${since}${another ? `, ${another}` : ''}; ${remedy}, or choose another start`,
   )
 }

@@ -1,37 +1,37 @@
-// The state of a run as values with keys. What is written on the card is what lives in memory: a value changes through its entry alone, which marks
-// its key for the next transaction. So a write costs as much as has changed, however many threads the run has had.
+// The state of a run, as values with keys. The live values in memory are the ones that are written. Only an entry changes its value, and marks its
+// key for the next transaction, so the cost of a write depends on what has changed, not on the number of threads.
 
 import type { Change, StateSource } from '../../events/states.ts'
 import { apart, type Often, oftenOf, restOf } from './parts.ts'
 import type { Kinds } from './run.ts'
 
-/** A value that only its entry changes. */
+/** A value that is read-only for all but its entry. */
 export type Fixed<Value> = Value extends object ? { readonly [Name in keyof Value]: Fixed<Value[Name]> } : Value
 
-/** Writes the state of all runs, in one transaction with their events. */
+/** Writes the state of all runs, in the same transactions as their events. */
 export interface RunStates {
   /** Writes the state of this run from now on. */
   add(execution_id: string, source: StateSource): void
-  /** Has all that has changed written at the end of this turn. */
+  /** Writes all changes at the end of this turn. */
   changed(): void
-  /** Resolves when all events so far, and the state of all runs as it is at the end of this turn, are on the card. Rejects with `storage`. */
+  /** Resolves when all events so far, and the state of all runs at the end of this turn, are on the disk. Rejects with `storage`. */
   persist(): Promise<void>
-  /** At the end of this turn the state of all runs is written for the last time. `left` is called in that very moment. */
+  /** Writes the state of all runs for the last time, at the end of this turn. Calls `left` at that moment. */
   leave(left: () => void): void
-  /** The run is over: with the next transaction its state is gone. */
+  /** Removes the state of a run that has ended, with the next transaction. */
   drop(execution_id: string): void
 }
 
-/** A value of a run, and the only way to change it. */
+/** Holds one value of a run, and is the only way to change it. */
 export class Entry<Kind extends keyof Kinds> {
   readonly state: Fixed<Kinds[Kind]>
   readonly #run: RunState
   readonly #key: string
   readonly #often: Often
-  /** The key of what changes often. */
+  /** The key of the members that change often (see `parts.ts`). */
   readonly #oftenKey: string
 
-  /** Adds the value to the state of a run. There are many values of most kinds: each has an id. */
+  /** Adds the value to the state of a run. A kind with many values needs an `id`. */
   constructor(run: RunState, kind: Kind, state: Kinds[Kind], id?: string) {
     this.state = state as Fixed<Kinds[Kind]>
     this.#run = run
@@ -46,8 +46,8 @@ export class Entry<Kind extends keyof Kinds> {
   }
 
   /**
-   * Changes members of the value, which goes with the next transaction: that of the next event, or sooner where somebody asks for it. The new members
-   * are made before the call, so an error while they are made changes nothing.
+   * Changes members of the value. The change is written with the next transaction: at the next event, or earlier on request. The new members are
+   * computed before the call, so an error while computing them changes nothing.
    */
   set(members: Partial<Fixed<Kinds[Kind]>>): void {
     for (const name in members) this.#mark(name)
@@ -60,7 +60,7 @@ export class Entry<Kind extends keyof Kinds> {
     Object.assign(part, members)
   }
 
-  /** Marks the parts of the value that a change of the member is in; `members` are those of its own that change, where not all of it does. */
+  /** Marks the parts of the value that contain the member; `members` names its changed inner members, if only some of them change. */
   #mark(name: string, members?: object): void {
     const often = this.#often[name]
     if (often !== undefined) this.#run.mark(this.#oftenKey)
@@ -68,7 +68,7 @@ export class Entry<Kind extends keyof Kinds> {
     this.#run.mark(this.#key)
   }
 
-  /** Takes the value out of the state of its run. */
+  /** Removes the value from the state of its run. */
   remove(): void {
     this.#run.remove(this.#key)
     this.#run.remove(this.#oftenKey)
@@ -76,17 +76,17 @@ export class Entry<Kind extends keyof Kinds> {
 }
 
 export class RunState implements StateSource {
-  /** The JSON of each value as it is written. */
+  /** The JSON of each value, as last made for the disk. */
   readonly standing = new Map<string, string>()
   readonly #values = new Map<string, () => unknown>()
-  /** The keys of the values that may differ from what is written. */
+  /** The keys of the values that may differ from `standing`. */
   #changed = new Set<string>()
-  /** The keys of taken changes whose texts are not made yet; below, the texts that are not handed over. */
+  /** The keys of the changes being written whose JSON is not made yet; `#made` holds the JSON that is not handed over yet. */
   #taken = new Set<string>()
   readonly #made: Change[] = []
   #written: { execution_id: string; states: RunStates } | null = null
 
-  /** Adds a value; `read` returns what is written of it. */
+  /** Adds a value; `read` returns what to write. */
   put(key: string, read: () => unknown): void {
     this.mark(key)
     this.#values.set(key, read)
@@ -97,44 +97,44 @@ export class RunState implements StateSource {
     this.#values.delete(key)
   }
 
-  /** The value with this key is about to change. */
+  /** Notes that the value with this key is about to change. */
   mark(key: string): void {
     if (!this.#written) return
     if (this.#taken.has(key)) this.#make(key)
     this.#changed.add(key)
   }
 
-  /** Whether the run outlasts the service. */
+  /** Whether the run survives a restart. */
   get isWritten(): boolean {
     return this.#written !== null
   }
 
-  /** Has the state written from now on. */
+  /** Starts writing the state. */
   writeTo(states: RunStates, execution_id: string): void {
     this.#written = { execution_id, states }
     for (const key of this.#values.keys()) this.#changed.add(key)
     states.add(execution_id, this)
   }
 
-  /** Has all that has changed written at the end of this turn. */
+  /** Writes all changes at the end of this turn. */
   writeSoon(): void {
     this.#written?.states.changed()
   }
 
   /**
-   * Resolves when the present state of every run is on the card, as it must be before something moves. Otherwise it could say that a run has put
-   * labware somewhere, and not that the position was free. Rejects with `storage`. Undefined for a run that is not written.
+   * Resolves when the present state of all runs is on the disk, which is required before a motion. All runs, because the disk must not record that one
+   * run has put labware at a position before it records that another has freed it. Rejects with `storage`. Undefined for a run that is not written.
    */
   persisted(): Promise<void> | undefined {
     return this.#written?.states.persist()
   }
 
-  /** The state stays as it was written last. */
+  /** Stops writing the state. */
   leave(): void {
     this.#written = null
   }
 
-  /** Removes the state of a run that has ended: there is nothing to take up. */
+  /** Removes the state of a run that has ended, because there is nothing to restore. */
   end(): void {
     this.#written?.states.drop(this.#written.execution_id)
     this.#written = null
@@ -150,13 +150,13 @@ export class RunState implements StateSource {
   *#handOver(keys: ReadonlySet<string>): Generator<Change> {
     for (const key of keys) {
       this.#make(key)
-      // Others were made meanwhile, because they were about to change.
+      // `mark` may have made the JSON of others meanwhile, because they were about to change.
       for (let made = this.#made.pop(); made; made = this.#made.pop()) yield made
     }
     for (let made = this.#made.pop(); made; made = this.#made.pop()) yield made
   }
 
-  /** Makes the text of a value, if it is not as it is written. */
+  /** Makes the JSON of a value, if it differs from `standing`. */
   #make(key: string): void {
     this.#taken.delete(key)
     const text = this.#textOf(key)
@@ -166,12 +166,12 @@ export class RunState implements StateSource {
     this.#made.push([key, text])
   }
 
-  /** Returns the JSON of each value as it is now. Tests compare it with what is written. */
+  /** Returns the present JSON of each value, for tests. */
   present(): Map<string, string> {
     return new Map([...this.#values.keys()].map((key) => [key, this.#textOf(key)!]))
   }
 
-  /** Lists the keys whose values differ from what is written although nothing marked them: a test fails on each. */
+  /** Lists the keys whose values have changed without `mark`, for tests: each is a defect. */
   unmarked(): string[] {
     const isKnown = (key: string) => this.#changed.has(key) || this.#taken.has(key)
     const keys = new Set([...this.#values.keys(), ...this.standing.keys()])

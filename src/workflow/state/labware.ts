@@ -1,4 +1,4 @@
-// One piece of labware: what it is, and where.
+// The state of one labware.
 
 import * as v from 'valibot'
 import { barcodeText } from '../../kit/name.ts'
@@ -11,27 +11,27 @@ export const Labware = v.object({
   template: v.string(),
   type: v.string(),
   kind: v.picklist(['plate', 'tip_rack', 'trough']),
-  /** Earlier versions kept barcodes as a scanner sent them. */
+  /** Cleaned here, because earlier versions stored barcodes as the scanner sent them. */
   barcode: v.pipe(
     Text,
     v.transform((read) => read && (barcodeText(read) || null)),
   ),
-  /** Tips that a rack still holds; null if it is no rack, or nobody said. */
+  /** The tips that a rack still holds; null if unknown or not a rack. */
   tips_left: v.nullable(v.number()),
   tips: v.nullable(v.number()),
   state: v.picklist(['AVAILABLE', 'IN_JOURNEY', 'PARKED', 'ENDED']),
   /** The transporter that has, or may have, it in its gripper. */
   held_by: Text,
-  /** The execution that moved it last, or moves it; absent where that is not known. */
+  /** The run that moves it, or moved it last; absent if unknown. */
   last_run: v.optional(v.string()),
-  /** The position where it may stand already: nothing moves it any more, and its last move was cut off while it was being put down. */
+  /** The position where it may already stand: its last move was cut off during the place, and nothing moves it any more. */
   placing: v.optional(v.string()),
 })
 export type Labware = v.InferOutput<typeof Labware>
 
 /** The labware on a deck, by id. */
 export class LabwareOnDeck extends Map<string, Labware> {
-  /** Called with the id of labware that is there now, or is another, or is not there any more. */
+  /** Called with the id of labware that was added, changed or removed. */
   onChanged: (labware_id: string) => void = () => {}
 
   override set(labware_id: string, labware: Labware): this {
@@ -47,7 +47,7 @@ export class LabwareOnDeck extends Map<string, Labware> {
   }
 }
 
-/** Says in words where labware may be that stands at `position` as far as the scheduler knows; `otherwise` where it knows no place. */
+/** Says where labware may be. `position` is where the scheduler has it; `otherwise` is returned if no place is known. */
 export function placeOf(
   { held_by, placing }: Pick<Labware, 'held_by' | 'placing'>,
   position: string | null,
@@ -62,7 +62,7 @@ export function isSpent({ tips_left }: Labware): boolean {
   return tips_left === 0
 }
 
-/** More than three quarters used. */
+/** Whether more than three quarters of the tips are used, but not all. */
 export function isLow({ tips, tips_left }: Labware): boolean {
   return tips !== null && tips_left !== null && tips_left > 0 && tips_left < tips / 4
 }

@@ -1,4 +1,4 @@
-// Where labware may be whose move is under way, or was cut off.
+// Where labware may be while a move is in progress, or after it was cut off.
 
 import * as v from 'valibot'
 import { type Labware, placeOf } from './labware.ts'
@@ -11,11 +11,11 @@ export const MoveState = v.object({
   from: v.string(),
   to: v.string(),
   transporter: v.string(),
-  /** Whether the place was commanded. */
+  /** Whether the place operation was commanded. */
   is_placing: v.boolean(),
   /** The task that a person has for this move. */
   step_id: v.optional(v.nullable(v.string()), null),
-  /** The pick failed in the midst of the motion, and nothing has shown since where the labware is. */
+  /** Whether the pick failed during the motion and nothing has shown since where the labware is. */
   has_failed_pick: v.boolean(),
 })
 export type MoveState = v.InferOutput<typeof MoveState>
@@ -30,16 +30,16 @@ type MovedLabware = {
 }
 
 /**
- * Whether the labware may be in the gripper although `held_by` does not say so: it is being picked up, or the pick failed, and nobody has said where
- * it is. False once another thread has begun to pick with the transporter, which a full gripper would not allow.
+ * Whether the labware may be in the gripper although `held_by` does not say so: it is being picked up, or the pick failed and nobody has said since
+ * where it is. False after another thread has begun to pick with the transporter, because its gripper must have been empty.
  */
-export function mayBePicked({ move, labware, seat }: MovedLabware): boolean {
+export function mayBePicked({ move, labware, seat: position }: MovedLabware): boolean {
   if (move === null) return false
   if (move.status === 'PICKING') return true
-  return move.has_failed_pick && labware.held_by === null && seat === move.from
+  return move.has_failed_pick && labware.held_by === null && position === move.from
 }
 
-/** Returns where the labware of a thread may be now: the gripper that may have it, and the position where it may stand already. */
+/** Returns where the labware of a thread may be now, besides its position: the gripper that may have it, and the target where it may already stand. */
 export function mayBe(thread: MovedLabware): Pick<Labware, 'held_by' | 'placing'> {
   const { labware, move, placing } = thread
   const held_by = labware.held_by ?? (mayBePicked(thread) ? move!.transporter : null)
@@ -48,7 +48,7 @@ export function mayBe(thread: MovedLabware): Pick<Labware, 'held_by' | 'placing'
   return target === undefined ? { held_by } : { held_by, placing: target }
 }
 
-/** The state of a thread whose service has ended: a move that was under way is over, and leaves the labware where it may be. */
+/** Returns the state of a thread after the service has ended: a move in progress is over, and the labware is wherever it may be. */
 export function cutOff<State extends MovedLabware>(state: State): State {
   const { labware, move } = state
   const isPicked = mayBePicked(state)
@@ -63,22 +63,21 @@ export function cutOff<State extends MovedLabware>(state: State): State {
   }
 }
 
-/** Whether the service ended while the labware was moved, and nobody has said where it is: it does not move before that. */
+/** Whether the service ended during a move of the labware and nobody has said since where it is. It must not move before that. */
 export function isUncertain({ labware, picking, placing }: Pick<MovedLabware, 'labware' | 'picking' | 'placing'>): boolean {
   return labware.held_by !== null && (picking || placing !== null)
 }
 
-/** The one sentence about such labware, in the incident, in the refusals, and wherever its run or the labware is shown. */
-export function uncertainty({ labware, seat, placing }: Pick<MovedLabware, 'labware' | 'seat' | 'placing'>): string {
+/** Returns the sentence about uncertain labware, for incidents, refusals and views. */
+export function uncertainty({ labware, seat: position, placing }: Pick<MovedLabware, 'labware' | 'seat' | 'placing'>): string {
   const { labware_id, name, held_by } = labware
-  const place = placeOf({ held_by, placing: placing ?? undefined }, seat)
+  const place = placeOf({ held_by, placing: placing ?? undefined }, position)
   return `the service ended while ${held_by} moved ${name}: it is ${place}; look, and say where it is (PUT /api/labware/${labware_id}/location, once it is in no gripper), before the run is resumed`
 }
 
 /**
- * Returns where labware is that a move left uncertain, by what the arm says of its gripper: in the gripper (`held`), or at a position. Undefined where
- * that proves nothing. A full gripper has let go of nothing since the pick. With an empty one the labware is where it was picked as long as nobody had
- * told the arm to put it down, and else where it was being put down.
+ * Returns where uncertain labware is, given the arm's report about its gripper: in the gripper (`held`), or at a position. Undefined if that is not
+ * proven. With an empty gripper, the labware stands where it was picked if the cut-off motion was the pick, and at the target if it was the place.
  */
 export function provenBy(
   gripper: 'empty' | 'full',
@@ -86,6 +85,6 @@ export function provenBy(
 ): 'held' | { position: string } | undefined {
   if (gripper === 'full') return 'held'
   const position = picking ? seat : placing
-  // The labware was cut off in a pick and in a place, and may stand at either position.
+  // Both a pick and a place were cut off, so the labware may stand at either position.
   return position === null || (picking && placing !== null) ? undefined : { position }
 }

@@ -1,10 +1,9 @@
-// A value of which some members change far more often than the others is written in two parts, each under a key of its own: a change writes its part
-// alone.
+// Splits a value whose members change at different rates into two parts, each written under its own key, so that a change writes only its part.
 
-/** The members that change often. Of a member that is an object, a list names those of its own that do; the others stay in the rest. */
+/** The members that change often. For an object, a list names the inner members that do; its other members stay in the rest. */
 export type Often = { readonly [name: string]: true | readonly string[] }
 
-/** The kinds whose often changing members are written apart, under the key of another kind. */
+/** The kinds that are split, and the kind under which their often changing members are written. */
 export const apart: { readonly [kind: string]: { readonly kind: string; readonly often: Often } } = {
   thread: {
     kind: 'progress',
@@ -20,7 +19,7 @@ export const apart: { readonly [kind: string]: { readonly kind: string; readonly
   },
 }
 
-/** Returns the members of a value that change often, and `restOf` the others. */
+/** Returns the members of a value that change often; `restOf` returns the others. */
 export function oftenOf(value: object, often: Often): object {
   const part: Value = {}
   for (const name in often) {
@@ -40,7 +39,7 @@ export function restOf(value: object, often: Often): object {
   return part
 }
 
-/** Puts the two parts together. What is no object stays as it is. */
+/** Joins the two parts. Returns `rest` if either is not an object. */
 export function joined(rest: unknown, part: unknown, often: Often): unknown {
   if (!isValue(rest) || !isValue(part)) return rest
   const whole = { ...rest, ...part }

@@ -1,4 +1,4 @@
-// The state of a run that outlasts the service: where everything stands, and how far each thread has come. Each value is the live one too: see `RunState`.
+// The state of a run that survives a restart: where everything stands, and the progress of each thread. Each value is also the live one (see `RunState`).
 
 import * as v from 'valibot'
 import { FrameState, Inserted } from './frame.ts'
@@ -10,27 +10,27 @@ import { actionTransitions, methodTransitions, phaseTransitions, statusIn, submi
 import { SubmissionRequest } from './submission_request.ts'
 
 const Text = v.nullable(v.string())
-/** Null where it is not given. */
+/** A text, null if missing. */
 const Missing = v.optional(Text, null)
 
-/** An action that has begun, and may be done or not. */
+/** An action that has begun. */
 const ActionState = v.object({
   action_id: v.string(),
   /** The path of its plan. */
   path: v.string(),
   name: v.string(),
   status: statusIn(actionTransitions),
-  /** Whether its end by the restart was published. */
+  /** Whether the event about its end by a restart was published. */
   has_ended: v.optional(v.boolean(), false),
 })
 export type ActionState = v.InferOutput<typeof ActionState>
 
-/** A window that is open: from the end of one action to the beginning of the next. */
+/** An open window: the time from the end of one action to the beginning of the next. */
 const WindowState = v.object({
   /** The name of the action after which it opened. */
   after: v.string(),
   allowed_s: v.number(),
-  /** Unix time, s: the window runs on while the service does not. */
+  /** Unix time, s, because the window also runs while the service is down. */
   until: v.number(),
   /** Whether the missed window was reported. */
   is_told: v.optional(v.boolean(), false),
@@ -46,19 +46,19 @@ export const ThreadState = v.object({
   /** The position where its labware comes onto the deck. */
   starts_at: v.string(),
   status: statusIn(threadTransitions),
-  /** When the thread came to its status, Unix time, s. */
+  /** When the thread took its status, Unix time, s. */
   since: v.number(),
   last_error: Missing,
-  /** The error that the thread had when the service ended, until it goes on. */
+  /** The error that held the thread when the service ended, until the thread continues. */
   error_before: Missing,
   labware: Labware,
   /**
-   * The position of the labware that this thread moves; null when it is not on the deck, or the thread has left it (see `StandingLabware`). The
-   * member keeps its first name, because it is written.
+   * The position of the labware, while this thread moves it; null if it is not on the deck, or no longer this thread's (see `StandingLabware`). The
+   * member keeps its old name, because it is in saved files.
    */
   seat: Missing,
   frames: v.array(FrameState),
-  /** For each custom event: how often it had been published when this thread last saw it. */
+  /** For each custom event, how often it had been published when this thread last saw it. */
   seen: v.optional(v.array(v.object({ event: v.string(), count: v.number() })), () => []),
   /** The method that the thread owns and is in. */
   method_id: Missing,
@@ -66,22 +66,19 @@ export const ThreadState = v.object({
   joining_id: Missing,
   /** The keys (`itemKey`) of steps and actions that an operator wants skipped, until the thread comes to them. */
   skips: v.optional(v.array(v.string()), () => []),
-  /** Inserts into a lane that is not open yet: the number, what it stands beside, and the path of what is put in. */
+  /** Inserts into steps that the thread has not entered yet: the insert's number, its anchor's key, and its own path. */
   awaited: v.optional(v.array(v.object({ insert: v.number(), key: v.string(), path: v.string() })), () => []),
   /** The action that the thread owns and is in. */
   action: v.optional(v.nullable(ActionState), null),
-  /** The action that the end of the service interrupted: nobody knows whether it was done. */
+  /** The action that the end of the service interrupted. It may or may not be done. */
   interrupted: v.optional(v.nullable(ActionState), null),
-  /** The attempt at a hop that is under way. */
+  /** The present attempt at a hop. */
   move: v.optional(v.nullable(MoveState), null),
-  /**
-   * The position where the labware was being put down when the service ended: it may stand there already. The position stays reserved until somebody
-   * says where the labware is.
-   */
+  /** The target of a place that the end of the service cut off. The labware may already stand there, so it stays reserved until somebody says where it is. */
   placing: Missing,
-  /** The labware was being picked up, or set back, when the service ended: it is where it stood or in the gripper, until somebody says where. */
+  /** Whether the service ended during a pick, or while labware was put back. The labware is where it stood, or in the gripper, until somebody says where. */
   picking: v.optional(v.boolean(), false),
-  /** The device at which an operator wants an action done again, until it is done, or somebody decides otherwise. */
+  /** The device at which an operator wants an action repeated, until it is done or somebody decides otherwise. */
   retry_on: v.optional(v.nullable(v.object({ path: v.string(), device: v.string() })), null),
   window: v.optional(v.nullable(WindowState), null),
 })
@@ -92,13 +89,13 @@ export const MethodState = v.object({
   name: v.string(),
   owner_id: v.string(),
   status: statusIn(methodTransitions),
-  /** The number of the first action that is not done. */
+  /** The index of the first action that is not done. */
   next: v.number(),
-  /** None of its actions was left out so far. */
+  /** Whether no action has been left out so far. */
   is_whole: v.boolean(),
   /** Templates of labware that has been sent for. */
   wanted: v.array(v.string()),
-  /** The other labware will not come: the owner goes on without it. */
+  /** Whether the other labware will not come, so that the owner continues without it. */
   is_abandoned: v.optional(v.boolean(), false),
   inserted: Inserted,
 })
@@ -110,14 +107,14 @@ export const SlotState = v.object({
   submission_id: Text,
   /** Methods that wait for the receiver; some of them may have ended. */
   queue: v.array(v.string()),
-  /** Methods for the receiver after this one; some of them may have ended. */
+  /** Methods for the next receiver; some of them may have ended. */
   pending: v.array(v.string()),
   receiver_id: Text,
-  /** The number of methods in which the receiver takes part, or is to; without a receiver, that of the last one. */
+  /** The number of methods that the receiver has taken part in or will; without a receiver, the number of the last one. */
   contributions: v.number(),
-  /** Nobody is left who could bring the receiver work. */
+  /** Whether no thread is left that could give the receiver work. */
   is_closed: v.boolean(),
-  /** The receiver ended with work in hand: an operator has to look at it. */
+  /** Whether the receiver ended with work left, about which an operator must decide. */
   is_orphaned: v.boolean(),
 })
 export type SlotState = v.InferOutput<typeof SlotState>
@@ -134,30 +131,30 @@ export type SubmissionState = v.InferOutput<typeof SubmissionState>
 export const GroupState = v.object({
   submission_id: v.string(),
   group_id: v.string(),
-  /** How many of its threads have not ended. */
+  /** The number of threads that have not ended. */
   open: v.number(),
   is_complete: v.boolean(),
-  /** How many of its threads ended with each status: an event cannot tell success from failure. */
+  /** The number of threads that ended with each status. */
   ended: v.record(v.string(), v.number()),
 })
 export type GroupState = v.InferOutput<typeof GroupState>
 
-/** An object as it is: `v.record` leaves out members with names such as `constructor`. */
+/** Any object. Not `v.record`, which drops members with names such as `constructor`. */
 const Members = v.custom<Record<string, unknown>>((value) => typeof value === 'object' && value !== null)
 
-/** A custom event: how often it was published, and the latest. */
+/** A custom event: how often it was published, and its latest value. */
 export const ChannelState = v.object({ name: v.string(), count: v.number(), value: Text, data: Members })
 export type ChannelState = v.InferOutput<typeof ChannelState>
 
-/** The steps that an operator put into the run. */
+/** An insert of an operator into the run. */
 export const InsertState = v.object({
-  /** Inserts are numbered in the order in which they came. */
+  /** The number of the insert, in the order of arrival. */
   number: v.number(),
   anchor: v.string(),
   where: v.picklist(['before', 'after']),
   item: v.record(v.string(), v.unknown()),
   is_done: v.boolean(),
-  /** The lanes in which it may come to stand: `threads.plate`, `methods.seal_it`. */
+  /** The lanes where it may be placed: `threads.plate`, `methods.seal_it`. */
   lanes: v.array(v.string()),
 })
 export type InsertState = v.InferOutput<typeof InsertState>
@@ -165,21 +162,21 @@ export type InsertState = v.InferOutput<typeof InsertState>
 export const ExecutionState = v.object({
   execution_id: v.string(),
   workflow: v.string(),
-  /** The hash of the workflow: another one cannot take the run up. */
+  /** The hash of the workflow; a workflow with code is restored only with the same hash. */
   hash: v.string(),
   topology: v.string(),
   run_mode: v.picklist(runModes),
-  /** Whether it began with JOIN_EXISTING: labware that may be batched is then shared by all its submissions. */
+  /** Whether the run began with JOIN_EXISTING. All its submissions then share the labware that may be batched. */
   is_joinable: v.boolean(),
   /** Unix time, s. */
   started_at: v.number(),
   status: statusIn(phaseTransitions),
-  /** How many of each name there were. */
+  /** How many threads have had each name. */
   names: v.array(v.object({ name: v.string(), count: v.number() })),
 })
 export type ExecutionState = v.InferOutput<typeof ExecutionState>
 
-/** Kinds of which a run has many values. */
+/** The kinds of which a run has many values. */
 const schemas = {
   submission: SubmissionState,
   insert: InsertState,
@@ -191,19 +188,19 @@ const schemas = {
 }
 type Many = { [Kind in keyof typeof schemas]: v.InferOutput<(typeof schemas)[Kind]> }
 
-/** The values of a run by their kinds. `document` is the workflow as it was when the run began, if it holds no code: it may have been changed since. */
+/** The values of a run, by kind. `document` is the workflow when the run began, because it may have changed since; null if it has code. */
 export type Kinds = Many & { execution: ExecutionState; document: object | null }
 
 /** All that was saved of one run. */
 export type Checkpoint = { execution: ExecutionState; document: unknown } & { [Kind in keyof Many as `${Kind}s`]: Many[Kind][] }
 
-/** An action that was under way is over, whatever came of it. One that an earlier restart interrupted stays until somebody has decided about it. */
+/** Ends the thread's action, which the restart interrupted. An action that an earlier restart interrupted stays until somebody has decided about it. */
 function endedWithService(thread: ThreadState): ThreadState {
   const { action, interrupted } = thread
   return { ...cutOff(thread), interrupted: action ?? interrupted, action: null }
 }
 
-/** Sorts the saved values by their kinds, as the end of the service has left them. Undefined when they are no whole run. */
+/** Returns the saved values by kind, in the state after the end of the service. Undefined if the run is incomplete. */
 export function checkpointOf(keys: ReadonlyMap<string, unknown>): Checkpoint | undefined {
   const many = (kind: keyof Many) => valuesOf(kind, keys).map((value) => v.parse(schemas[kind], value))
   try {
@@ -220,21 +217,21 @@ export function checkpointOf(keys: ReadonlyMap<string, unknown>): Checkpoint | u
   }
 }
 
-/** Returns the saved values of one kind, whole. A version before this one wrote all values in one part. */
+/** Returns the saved values of one kind, with both parts joined. Earlier versions wrote all values in one part. */
 function valuesOf(kind: keyof Many, keys: ReadonlyMap<string, unknown>): unknown[] {
   const its = apart[kind]
   const wholeOf = (value: unknown, id: string) => (its ? joined(value, keys.get(`${its.kind} ${id}`), its.often) : value)
   return [...keys].flatMap(([key, value]) => (key.startsWith(`${kind} `) ? [wholeOf(value, key.slice(kind.length + 1))] : []))
 }
 
-/** The members of a thread that say where its labware is: other versions have other ones beside them. */
+/** The members of a thread that say where its labware is. Other members may differ between versions. */
 const ThreadOnBench = v.object({
   ...v.pick(ThreadState, ['thread_id', 'status', 'labware', 'seat', 'placing', 'picking']).entries,
   move: v.fallback(ThreadState.entries.move, null),
 })
 export type ThreadOnBench = v.InferOutput<typeof ThreadOnBench>
 
-/** Reads where the labware of a run on the bench is, as far as values that are no whole run any more say so. */
+/** Reads where the labware of an incomplete LIVE run is, as far as the remaining values say it. */
 export function threadsOnBench(keys: ReadonlyMap<string, unknown>): ThreadOnBench[] {
   if (!isOnBench(keys)) return []
   return valuesOf('thread', keys).flatMap((value) => {
@@ -246,7 +243,7 @@ export function threadsOnBench(keys: ReadonlyMap<string, unknown>): ThreadOnBenc
 const Half = v.object({ labware: v.object({ name: v.string() }) })
 const OtherHalf = v.object({ seat: v.nullable(v.string()), labware: v.pick(Labware, ['held_by', 'placing']) })
 
-/** Says in sentences what is known of labware on the bench of whose thread damage has left only one of the two values. */
+/** Describes labware on the bench whose thread has lost one of its two parts to damage. */
 export function halvesOnBench(keys: ReadonlyMap<string, unknown>): string[] {
   if (!isOnBench(keys)) return []
   return [...keys].flatMap(([key, value]) => {

@@ -1,9 +1,9 @@
-// The status that may follow each status. The guard, the events and the diagrams in README.md come from these tables.
+// Which status may follow which. The guard, the events and the diagrams in README.md come from these tables.
 
 import * as v from 'valibot'
 import { LabError } from '../../errors.ts'
 
-/** To each status those that may follow, with the reason. A status without any is terminal. */
+/** For each status, the statuses that may follow, with the reason. A status without any is terminal. */
 export type Transitions<Status extends string> = Readonly<Record<Status, Readonly<Partial<Record<Status, string>>>>>
 
 const actionEnds = {
@@ -27,7 +27,7 @@ export type ActionStatus =
   | 'SKIPPED'
   | 'ABORTED'
 
-/** An action at a device takes the upper road, a move (one hop) the lower. */
+/** The first group is an action at a device, the second a move (one hop). */
 export const actionTransitions: Transitions<ActionStatus> = {
   CREATED: {
     AWAITING_LOCATION_RESERVATION: 'a device is asked for',
@@ -41,7 +41,7 @@ export const actionTransitions: Transitions<ActionStatus> = {
   AWAITING_CO_THREADS: { EXECUTING_ACTION: 'all its labware is there', ...skipped, ...actionEnds },
   EXECUTING_ACTION: { COMPLETED: 'its body has returned', ...actionEnds },
   AWAITING_MOVE_RESERVATION: {
-    PREPARING_TO_MOVE: 'the transporter is ours',
+    PREPARING_TO_MOVE: 'it has the transporter',
     PLACING: 'the labware is in the gripper already',
     COMPLETED: 'the labware is there already',
     ...actionEnds,
@@ -95,10 +95,10 @@ export type ThreadStatus =
 const threadEnds = {
   COMPLETED: 'its journey is done',
   ABORTED: 'the operator aborts it',
-  FAILED: 'an error was left to itself',
+  FAILED: 'an error ended it',
 } as const
 
-/** From everywhere but the ends and STOPPING. */
+/** The statuses that may follow any but the terminal ones and STOPPING. */
 const anyTime = {
   RESOLVING_ACTION_LOCATION: 'the next action needs a device',
   AWAITING_MOVE_RESERVATION: 'a hop is needed',
@@ -121,7 +121,7 @@ export const threadTransitions: Transitions<ThreadStatus> = {
   RESOLVING_ACTION_LOCATION: {
     ...betweenActions,
     AWAITING_ACTION_RESERVATION: 'the device is not free',
-    ACTION_LOCATION_RESOLVED: 'the device is ours',
+    ACTION_LOCATION_RESOLVED: 'it has the device',
     EXECUTING_ACTION: 'it needs no device',
     AWAITING_MANUAL_PLACE: 'the operator is to put the labware there, after a pause',
   },
@@ -131,7 +131,7 @@ export const threadTransitions: Transitions<ThreadStatus> = {
     ...anyTime,
     AWAITING_CO_THREADS: 'work arrived before it was parked',
     AWAITING_EVENT: 'it cannot get to where it was to be parked',
-    AWAITING_MOVE_TARGET_AVAILABILITY: 'the way is ours',
+    AWAITING_MOVE_TARGET_AVAILABILITY: 'it has the route',
   },
   AWAITING_MOVE_TARGET_AVAILABILITY: { ...anyTime, MOVING: 'the place is free' },
   MOVING: betweenActions,
@@ -185,7 +185,7 @@ const submissionEnds = {
   ABORTED: 'its execution was aborted',
 } as const
 
-/** PENDING and IN_PROGRESS are seen in the record only. */
+/** PENDING and IN_PROGRESS appear only in the record, not as events. */
 export const submissionTransitions: Transitions<SubmissionStatus> = {
   PENDING: { ACCEPTED: 'it was checked' },
   ACCEPTED: { IN_PROGRESS: 'its threads start', ...submissionEnds },
@@ -197,7 +197,7 @@ export const submissionTransitions: Transitions<SubmissionStatus> = {
 
 export type SlotStatus = 'OVERFLOW' | 'REJECTED' | 'AWAITING_DECISION' | 'ORPHANED' | 'ABANDONED'
 
-/** The schema of a status of a table. */
+/** Returns the schema of the statuses in a table. */
 export function statusIn<Name extends string>(table: Transitions<Name>) {
   return v.picklist(Object.keys(table) as Name[])
 }
@@ -208,7 +208,7 @@ interface StoredStatus<Name extends string> {
   set(members: { status: Name }): void
 }
 
-/** The place of a status that is not part of a larger state. */
+/** Returns a store for a status that is not part of a larger state. */
 export function statusAlone<Name extends string>(status: Name): StoredStatus<Name> {
   const state = { status }
   return { state, set: (members) => void Object.assign(state, members) }
@@ -220,7 +220,7 @@ export class Status<Name extends string> {
   readonly #stored: StoredStatus<Name>
   readonly #publish: (status: Name) => void
 
-  /** `publish` is called with the first status too, unless that was published before. */
+  /** `publish` is also called with the first status, unless `isPublished`. */
   constructor(table: Transitions<Name>, stored: StoredStatus<Name>, publish: (status: Name) => void, { isPublished = false } = {}) {
     this.#table = table
     this.#stored = stored
@@ -236,10 +236,7 @@ export class Status<Name extends string> {
     return isTerminal(this.#table, this.current)
   }
 
-  /**
-   * Takes the new status and publishes it. The same status once more is nothing new, and is not published. Throws `internal` for what may not
-   * follow, and changes nothing.
-   */
+  /** Takes the new status and publishes it; does nothing if it is the same. Throws `internal`, and changes nothing, if the status may not follow. */
   become(next: Name): void {
     const { current } = this
     if (next === current) return

@@ -7,7 +7,7 @@ import { Barcode, byName, Id, Name } from '../../kit/name.ts'
 import { sortedMembers } from '../../kit/sorted_members.ts'
 import { runModes } from './modes.ts'
 
-/** The source of a labware: a storage, one with this barcode, or one that stands there. */
+/** The source of a labware: a storage, a place, or the plan's own start with this barcode. */
 const Acquisition = v.union(
   [
     v.strictObject({ pool: described(Id, 'A storage: it is taken out of there') }),
@@ -20,11 +20,11 @@ export type Acquisition = v.InferOutput<typeof Acquisition>
 
 export const Group = v.strictObject({
   group_id: Id,
-  members: described(v.optional(v.record(Id, Acquisition), {}), 'For a thread, where its labware comes from'),
+  members: described(v.optional(v.record(Id, Acquisition), {}), 'For each thread, where its labware comes from'),
 })
 export type Group = v.InferOutput<typeof Group>
 
-/** The most characters of JSON, as the records of a thousand runs hold them. */
+/** The most characters of JSON, because the records of a thousand runs hold them. */
 const longestVariables = 16_384
 const Variables = described(
   v.pipe(
@@ -43,7 +43,7 @@ export const SubmissionRequest = v.strictObject({
   submission_id: v.optional(
     described(
       SubmissionId,
-      'A UUID that the caller chose: the same request is carried out once, and answered alike for as long as the record of its execution is kept',
+      'A UUID that the caller chooses. A repeated request has no further effect and gets the same answer, as long as the record of its execution is kept',
     ),
   ),
   workflow: Id,
@@ -51,14 +51,14 @@ export const SubmissionRequest = v.strictObject({
   groups: described(v.pipe(v.optional(v.array(Group), []), v.maxLength(1000)), 'Several samples of the same workflow in one call'),
   batch_mode: described(
     v.optional(v.picklist(['STANDALONE', 'JOIN_EXISTING']), 'STANDALONE'),
-    'JOIN_EXISTING puts the groups into the open execution of the workflow, if there is one, whichever way that began',
+    'JOIN_EXISTING adds the groups to the open execution of the workflow, if there is one, whether that began with JOIN_EXISTING or STANDALONE',
   ),
   variables: Variables,
   operator_id: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(128))), null),
 })
 export type SubmissionRequest = v.InferOutput<typeof SubmissionRequest>
 
-/** SHA-256 of a request, by which a second one with the same id is known as the same. */
+/** Returns the SHA-256 of a request, to recognize a repetition under the same id. */
 export function requestHash(request: SubmissionRequest): string {
   return hash('sha256', JSON.stringify(request, sortedMembers))
 }

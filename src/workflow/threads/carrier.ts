@@ -1,4 +1,4 @@
-// A thread, as its actions, methods, moves and slots know it: the labware that it carries, its status, and what it uses of its run for events.
+// The part of a thread that its actions, methods, moves and slots use: its labware, its status, and its run's events.
 
 import type { Context } from '../../events/event.ts'
 import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
@@ -11,7 +11,7 @@ import type { Status, ThreadStatus } from '../state/statuses.ts'
 import type { RunEnvironment } from './run_environment.ts'
 import type { Timeline } from './timeline.ts'
 
-/** The cause of a thread's wait, for explanations. `peer`: another thread has to go on. */
+/** The present wait of a thread, for explanations. `peer`: another thread must act first. */
 export type Waiting = {
   kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'
   what: string
@@ -19,17 +19,17 @@ export type Waiting = {
   obstacles(): Obstacle[]
 }
 
-/** The subject of a wait, and the interrupts that end it: all of them, all but a pause, or only an abort. */
+/** The subject of a wait, and the interrupts that end it: all (`pause`), all but a pause (`stop`), or only an abort. */
 export type WaitFor = Pick<Waiting, 'kind' | 'what'> & {
   obstacles?(): Obstacle[]
   interruptedBy?: 'pause' | 'stop' | 'abort'
   /** Whether others plan without the thread while it waits for a person; by default they do. */
   countsAsHeld?: boolean
-  /** The threads that must do something first. */
+  /** Lists the threads that must act first. */
   awaits?(): readonly string[]
 }
 
-/** Whether it is for others to go on. */
+/** Whether the thread can continue only after other threads act. */
 export function isBlocked({ kind }: Waiting): boolean {
   return kind === 'peer' || kind === 'reservation'
 }
@@ -39,12 +39,12 @@ export type ThreadOrigin = { group_id: string | null; submission_id: string }
 
 export type NoteworthyError = Partial<Pick<NewIncident, 'severity' | 'recovery_action' | 'detail'>> & { error?: unknown }
 
-/** An open window. `forget` calls off the report that it was missed. */
+/** An open window. `forget` cancels the report of a missed window. */
 export type Window = { readonly state: WindowState; forget(): void }
 
 /** Publishes what happens in a run. */
 export interface RunEvents {
-  /** A fresh one each time: what an event carries is frozen. */
+  /** Returns a new object each time, because an event freezes its context. */
   context(): { execution_id: string; workflow_name: string }
   emit(type: string, id: string, status: string, context: Context): void
   /** Records an incident of a thread, and returns its id. */
@@ -60,7 +60,7 @@ export interface Publisher {
   readonly events: RunEvents
 }
 
-/** The labware's thread, as its actions and moves see it. Its state changes through `set` and `setIn`. */
+/** The part of a labware's thread that its actions and moves use. Its state changes only through `set` and `setIn`. */
 export interface Carrier extends Pick<Entry<'thread'>, 'state' | 'set' | 'setIn'> {
   readonly thread_id: string
   readonly name: string

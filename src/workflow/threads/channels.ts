@@ -1,4 +1,4 @@
-// The custom events of one execution: each name a counter with its latest value, and those who wait for it.
+// The custom events of one run. Each name has a counter, the latest value, and the threads that wait for it.
 
 import { LabError } from '../../errors.ts'
 import { freezeMember } from '../../events/event.ts'
@@ -7,28 +7,25 @@ import type { ChannelState } from '../state/run.ts'
 
 export type Published = { value: string | null; data: Record<string, unknown> }
 
-/** `published` is undefined for an event that is only waited for so far. */
+/** `published` is undefined if threads wait for the event and nobody has published it yet. */
 type Channel = { published: Entry<'channel'> | undefined; size: number; waiters: Set<() => void> }
 
-/** The most names of one run. In a run that names each event anew nobody could wait for one. */
+/** The most names of one run. It stops code that invents a new name for each event. */
 const mostNames = 1000
-/** The most that the latest values of all names may have together, in characters of JSON. */
+/** The limit for the latest values of all names together, in characters of JSON. */
 const mostKept = 1_048_576
 
 export class Channels {
   readonly #state: RunState
   readonly #channels = new Map<string, Channel>()
-  /** The size of the latest values of all names, in characters of JSON. */
+  /** The size of the latest values of all names together, in characters of JSON. */
   #size = 0
 
   constructor(state: RunState) {
     this.#state = state
   }
 
-  /**
-   * Stores the latest value, and releases the waits. Throws `invalid` for data that JSON cannot hold, `conflict` for one name too many, and for
-   * values that are too long together; nothing changes then.
-   */
+  /** Stores the latest value and releases the waits. Throws `invalid` for data that is not JSON, `conflict` above the limits, and then changes nothing. */
   publish(name: string, { value, data }: Published): void {
     freezeMember(data, name)
     const channel = this.#channel(name)
@@ -46,8 +43,8 @@ export class Channels {
   }
 
   /**
-   * Calls `released` with the latest value once the event was published more often than `seen`; at once if it was. Several in between
-   * count as one. The returned function calls it off.
+   * Calls `released` with the latest value when the event has been published more than `seen` times, which may be at once. Several events in
+   * between count as one. The returned function cancels the wait.
    */
   wait(name: string, seen: number, released: (latest: Published & { count: number }) => void): () => void {
     const channel = this.#channel(name)

@@ -1,4 +1,4 @@
-// Arms and devices keep clear of each other: an arm reaches in when the device is at rest, and the device works when no arm reaches in.
+// Keeps arms and devices clear of each other: an arm reaches only into a device at rest, and a device works only when no arm reaches in.
 
 import type { Hop } from '../plans/graph.ts'
 import type { AccessHandle } from '../scheduler/device_access.ts'
@@ -9,7 +9,7 @@ import type { ThreadStatus } from '../state/statuses.ts'
 import { isPause } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
 
-/** A thread, as far as its arms reach into devices and its devices work. */
+/** The part of a thread that this file uses. */
 interface ClearanceThread {
   readonly thread_id: string
   readonly environment: RunEnvironment
@@ -28,7 +28,7 @@ type Waiting = {
   awaits?(): readonly string[]
 }
 
-/** Waits for a turn with the transporter; undefined where it is ours because of what is in its gripper. */
+/** Waits for the transporter. Returns undefined if the thread already has it, because its labware is in the gripper. */
 export function take(thread: ClearanceThread, transporter: string): Promise<void> | undefined {
   const { scheduler } = thread.environment
   if (scheduler.transporters.holder(transporter) === thread.thread_id) return undefined
@@ -40,8 +40,8 @@ export function take(thread: ClearanceThread, transporter: string): Promise<void
 }
 
 /**
- * Lets the transporter, which the thread has, reach into the devices of a hop. Undefined when it may at once. Otherwise it gives the
- * transporter back, unless the labware is in its gripper, and resolves when the devices are at rest: then both are to be tried anew.
+ * Lets the thread's transporter reach into the devices of a hop. Returns undefined if it may at once. Otherwise gives the transporter back,
+ * unless the labware is in its gripper, and resolves when the devices are at rest. The caller then takes the transporter and tries again.
  */
 export function reachIn(thread: ClearanceThread, { from, to, transporter }: Hop): Promise<void> | undefined {
   const { environment, labware, thread_id } = thread
@@ -82,8 +82,8 @@ export function enterSpace(thread: ClearanceThread, use: Use): Promise<void> | u
 }
 
 /**
- * Begins a call of a device as soon as no arm reaches in; the caller says to the scheduler that the device has `worked`. Undefined when it
- * begins at once. Labware that is about to leave the device, or to arrive there, goes first: it would have to wait for the whole call.
+ * Lets a device call begin as soon as no arm reaches in. Returns undefined if it may begin at once. Labware that is about to leave the device or
+ * to arrive there goes first, because it would have to wait for the whole call. The caller ends the work with `scheduler.access.endWork`.
  */
 export function toWork(thread: ClearanceThread, device: string): Promise<void> | undefined {
   return beginsAtOnce(thread, device, true) ? undefined : clearToWork(thread, device)
@@ -101,7 +101,7 @@ async function clearToWork(thread: ClearanceThread, device: string): Promise<voi
   }
 }
 
-/** Begins a call as `toWork` does, for getting the device ready, which takes no time: only arms that reach in go first. */
+/** Lets a device get ready, as `toWork` does for a call. Only arms that already reach in go first: arriving and leaving labware waits. */
 export function toGetReady(thread: ClearanceThread, device: string): Promise<void> | undefined {
   return beginsAtOnce(thread, device, false) ? undefined : untilClear(thread, device, { yields: false, interruptedBy: 'stop' })
 }

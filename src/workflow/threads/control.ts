@@ -1,4 +1,4 @@
-// How a thread waits, and how it is paused, stopped, skipped, held by errors and let go on.
+// Controls when a thread may go on: waits, pauses, stops, skips, and errors that hold it.
 
 import { LabError, messageOf } from '../../errors.ts'
 import { isUncertain, uncertainty } from '../state/move.ts'
@@ -21,16 +21,16 @@ import {
 type Interruption = NonNullable<WaitFor['interruptedBy']>
 const severity = { pause: 0, skip: 0, stop: 1, abort: 2 } as const satisfies Record<Interrupt['kind'], number>
 
-/** Returns why a decision that the place allows cannot be taken now. */
+/** Returns why a decision that the site allows is not possible now; undefined if it is. */
 type Refuses = (decision: Decision) => string | undefined
 
-/** The part of its run that waits and holds use. */
+/** The part of a run that waits and holds use. */
 interface ControlledRun extends Publisher {
   readonly paused: { readonly reason: 'manual' | 'system' } | null
   readonly stall: { blocked(more: 1 | -1): void }
 }
 
-/** A thread, as its control knows it. */
+/** The part of a thread that its control uses. */
 export interface ControlledThread extends Omit<Carrier, 'execution'> {
   readonly execution: ControlledRun
   readonly following: { readonly control: ThreadControl } | null
@@ -39,10 +39,10 @@ export interface ControlledThread extends Omit<Carrier, 'execution'> {
   readonly device: { endLease(): void; lease(): void }
 }
 
-/** Interrupts, holds and decisions of one thread. The thread goes through its steps; this class says when it may go on. */
+/** The waits, interrupts, holds and decisions of one thread. The thread takes its steps; this class says when it may continue. */
 export class ThreadControl {
   readonly #thread: ControlledThread
-  /** The decision about the interrupted action: the place from which the thread goes on. */
+  /** The decision about the action that a restart interrupted: where the thread continues. */
   #afterRestart: GoesOnFrom<'RESTART'> | 'thread' = 'here'
   pause_reason: PauseReason | null = null
   waiting: Waiting | null = null
@@ -52,7 +52,7 @@ export class ThreadControl {
   #decide: ((going: GoesOn) => void) | null = null
   #refuses: Refuses = () => undefined
   #resume: (() => void) | null = null
-  /** The key of the step or action in which the thread waits, as long as that may be skipped. */
+  /** The key of the step or action in which the thread waits, while an operator may skip it. */
   #skippable: string | null = null
   readonly #cutOff = new AbortController()
 
@@ -60,22 +60,22 @@ export class ThreadControl {
     this.#thread = thread
   }
 
-  /** The signal that is aborted when the thread is cut off: a device that works for it is halted. */
+  /** Aborted when the thread is cut off, which halts a device that works for it. */
   get signal(): AbortSignal {
     return this.#cutOff.signal
   }
 
-  /** The step at which an error holds the thread, if one does. */
+  /** The site at which an error holds the thread; null if none does. */
   get pausedAt(): PauseSite | null {
     return this.#site
   }
 
-  /** The step that needs a decision, after an error or a restart during an action. */
+  /** The site that needs a decision, after an error or a restart during an action; null if none does. */
   get undecidedAt(): PauseSite | null {
     return this.#site ?? (this.#thread.state.interrupted && this.#resume ? 'RESTART' : null)
   }
 
-  /** The decisions that are possible now. A thread that takes part in an action has those of the owner. */
+  /** The decisions that are possible now. A participating thread has the decisions of the action's owner. */
   get decisions(): readonly Decision[] {
     if (this.#thread.following) return this.#thread.following.control.decisions
     return this.undecidedAt ? decisionsAt(this.undecidedAt) : []
@@ -86,8 +86,8 @@ export class ThreadControl {
   }
 
   /**
-   * Waits for something that others do. `begin` is given what ends the wait, which it may call at once, and returns how to
-   * call it off. The thread goes on in one of the next turns. Rejects with an `Interrupt` when it is to pause, stop or be cut off.
+   * Waits until `begin` calls `resolve` or `reject`, which it may do at once. `begin` returns a function that cancels the wait. The thread continues
+   * in a later turn. Rejects with an `Interrupt` when the thread must pause, stop or be cut off.
    */
   wait<Value>(
     { kind, what, obstacles = () => [], interruptedBy = 'pause', countsAsHeld = kind === 'operator', awaits }: WaitFor,
@@ -100,7 +100,7 @@ export class ThreadControl {
         if (isOver) return
         isOver = true
         if (this.waiting && isBlocked(this.waiting)) this.#thread.execution.stall.blocked(-1)
-        // From this moment on the thread goes on by itself, even before it is called.
+        // From now on the thread can continue by itself, although its continuation runs only in a later turn.
         if (awaits) scheduler.setAwaitedThreads(this.#thread.thread_id, [])
         if (kind === 'event') scheduler.setAwaitsEvent(this.#thread.thread_id, false)
         if (kind === 'operator') scheduler.setHeld(this.#thread.thread_id, false)
@@ -122,20 +122,20 @@ export class ThreadControl {
         callOff()
         end(() => reject(interrupt))
       }
-      // Each of these calls may let other threads go on, which end this wait.
+      // Each of these calls may let other threads continue, and they may end this wait.
       if (awaits) scheduler.setAwaitedThreads(this.#thread.thread_id, awaits())
-      // The resource that the thread waits for may need a device that is reserved for the thread.
+      // The event or person that the thread waits for may need a device that is reserved for this thread.
       if (!isOver && (kind === 'event' || countsAsHeld)) scheduler.cancelReservations(this.#thread.thread_id)
       if (!isOver && kind === 'event') scheduler.setAwaitsEvent(this.#thread.thread_id, true)
       if (!isOver && countsAsHeld) scheduler.setHeld(this.#thread.thread_id, true)
       if (isOver) return
-      // A callback may have paused or ended the thread meanwhile.
+      // One of the calls may have paused or ended the thread.
       const since = this.#interrupting(interruptedBy)
       if (since) this.#interrupt?.(since)
     })
   }
 
-  /** Pauses the thread if it is to pause; undefined if it is not. Throws or rejects with an `Interrupt` if it is to end. */
+  /** Pauses the thread if a pause is due; returns undefined if not. Throws or rejects with an `Interrupt` if the thread must end. */
   safePoint(then: ThreadStatus = 'RESOLVING_ACTION_LOCATION'): Promise<void> | undefined {
     const wanted = this.#interrupting('pause')
     if (!wanted) return undefined
@@ -143,7 +143,7 @@ export class ThreadControl {
     return this.#hold(this.#wanted.pause!, then).then(() => this.safePoint(then))
   }
 
-  /** Runs `work`, and runs it again after each pause that interrupts it, from which the thread goes on with the status `then`. */
+  /** Runs `work`, and restarts it after each pause that interrupts it. After a pause the thread takes the status `then`. */
   async pausable<Value>(work: () => Promise<Value>, then?: ThreadStatus): Promise<Value> {
     for (;;) {
       await this.safePoint(then)
@@ -155,7 +155,7 @@ export class ThreadControl {
     }
   }
 
-  /** Runs `work`, which an operator may skip while the thread waits in it: then this rejects with an `Interrupt`. */
+  /** Runs `work`. If an operator skips it while the thread waits in it, rejects with an `Interrupt`. */
   async skippable<Value>(key: string, work: () => Promise<Value>): Promise<Value> {
     this.setSkippable(key)
     try {
@@ -186,7 +186,7 @@ export class ThreadControl {
     // A subscriber may end the pause at once.
     const resumed = new Promise<void>((resolve, reject) => {
       this.#resume = () => this.#thread.environment.steps.push(resolve)
-      // Somebody may say meanwhile where its labware is.
+      // The text is made on demand, because somebody may say meanwhile where the labware is.
       this.#waitForOperator(() => wordsOfPause(this.#thread, reason, this))
       this.#interrupt = (interrupt) => {
         if (interrupt.kind !== 'pause') this.#thread.environment.steps.push(() => reject(interrupt))
@@ -203,7 +203,7 @@ export class ThreadControl {
       this.#interrupt = null
       this.pause_reason = null
     }
-    // A thread that ends keeps its error.
+    // A thread that ends keeps its last error.
     if (this.#afterRestart === 'thread') throw new Interrupt('abort')
     if (reason === 'system') this.#thread.set({ last_error: null, error_before: null })
     this.#thread.become(then)
@@ -221,8 +221,8 @@ export class ThreadControl {
   }
 
   /**
-   * Holds the thread because of an error until somebody decides. Resolves with where it goes on, which the caller says with `recovered`; or
-   * with what `otherwise` was given, when that came first. Rejects with an `Interrupt` when the thread is to end.
+   * Holds the thread because of an error until somebody decides. Resolves with where the thread continues; the caller then calls `recovered` or
+   * `leaves`. Resolves with the value that `otherwise` passes to `tell`, if that comes first. Rejects with an `Interrupt` when the thread must end.
    */
   async decisionAt<Site extends PauseSite, Other = never>(
     site: Site,
@@ -235,7 +235,7 @@ export class ThreadControl {
     }
     this.#site = site
     this.#refuses = refuses
-    // The lease ends, so that a person can mend and initialize the device.
+    // The lease ends, so that a person can repair and initialize the device.
     this.#thread.device.endLease()
     this.#thread.environment.scheduler.cancelReservations(this.#thread.thread_id)
     this.pause_reason = 'error'
@@ -248,7 +248,7 @@ export class ThreadControl {
         this.#thread.environment.steps.push(() => resolve(other))
       })
       this.#interrupt = (interrupt) => {
-        // Labware in a gripper is not left there.
+        // A skip does not end a failed move, which would leave the labware in the gripper.
         const isHeldOn = interrupt.kind === 'pause' || (interrupt.kind === 'skip' && site === 'MOVE')
         if (!isHeldOn) this.#thread.environment.steps.push(() => reject(interrupt))
       }
@@ -275,27 +275,27 @@ export class ThreadControl {
     }
   }
 
-  /** Returns where the thread goes on after the action at `path`, if a restart interrupted that and it is not to be done again. Can be asked once. */
+  /** Returns where the thread continues if a restart interrupted the action at `path` and the action is not repeated. Clears the interruption. */
   leftByRestart(path: string): Exclude<ActionExit['to'], 'again'> | undefined {
     if (this.#thread.state.interrupted?.path !== path) return undefined
     this.#thread.set({ interrupted: null })
     return this.#afterRestart === 'here' || this.#afterRestart === 'thread' ? undefined : this.#afterRestart
   }
 
-  /** Ends the error that held the thread, which takes the status `then`. A run that is paused pauses the thread again. */
+  /** Ends the hold by an error; the thread takes the status `then`. A paused run pauses the thread again. */
   recovered(then: ThreadStatus = 'RESOLVING_ACTION_LOCATION'): void {
     this.#thread.set({ last_error: null })
     if (this.#thread.execution.paused) this.pause(this.#thread.execution.paused.reason)
     this.#thread.become(then)
   }
 
-  /** Ends the error that held the thread by leaving the action. The caller throws the answer. */
+  /** Ends the hold by an error, to leave the action. Returns the exit that the caller throws. */
   leaves(to: ActionExit['to']): ActionExit {
     this.recovered()
     return new ActionExit(to)
   }
 
-  /** Pauses the thread at the next safe point; never in a device call or a move. Returns whether that changed anything. */
+  /** Pauses the thread at the next safe point, never in a device call or a move. Returns false if the thread cannot be paused or is already. */
   pause(reason: 'manual' | 'system'): boolean {
     if (this.#thread.isOver || this.isStopping || this.#wanted.pause || this.#site) return false
     this.#wanted.pause = reason
@@ -303,22 +303,22 @@ export class ThreadControl {
     return true
   }
 
-  /** Whether nobody has said where its labware is, whose move the end of the service cut off. Without drivers there is no gripper to look at. */
+  /** Whether the end of the service cut off a move of the labware and nobody has said since where it is. Never in PURE_SIM, which has no gripper. */
   get isLost(): boolean {
     return this.#thread.environment.mode !== 'PURE_SIM' && isUncertain(this.#thread.state)
   }
 
-  /** Throws `conflict` while nobody has said where its labware is, whose move the end of the service cut off. A thread that is stopping moves nothing. */
+  /** Throws `conflict` while the labware is lost (`isLost`). A stopping thread moves nothing, so it passes. */
   mustBeResumable(): void {
     if (this.isLost && !this.isStopping) throw new LabError('conflict', uncertainty(this.#thread.state))
   }
 
-  /** Ends a pause, also one that has not begun. Throws `conflict` where an error holds the thread, or nobody knows where its labware is. */
+  /** Ends a pause, or cancels one that is due. Throws `conflict` if an error holds the thread, or nobody knows where its labware is. */
   resume(): boolean {
     if (this.#site) {
       throw new LabError(
         'conflict',
-        `thread ${this.#thread.name} stands because of an error: ${this.#thread.last_error}; recover it with one of ${decisionsAt(this.#site).join(', ')}`,
+        `an error holds thread ${this.#thread.name}: ${this.#thread.last_error}; recover it with one of ${decisionsAt(this.#site).join(', ')}`,
       )
     }
     this.mustBeResumable()
@@ -333,8 +333,8 @@ export class ThreadControl {
   }
 
   /**
-   * Decides about the error that holds the thread. `on` is the device at which the action is done again. Throws `conflict` when no error holds
-   * the thread, or for a decision that is not possible there.
+   * Decides about the error that holds the thread. `on` is the device at which to repeat the action. Throws `conflict` if no error holds the thread,
+   * or if the decision is not possible at this site.
    */
   recover(decision: Decision, on?: { path: string; device: string }): void {
     if (this.#thread.following) {
@@ -350,10 +350,10 @@ export class ThreadControl {
     }
     const refusal = site === 'RESTART' ? undefined : this.#refuses(decision)
     if (refusal && !on) throw new LabError('conflict', refusal)
-    // The chosen device stays chosen over a restart, and over a move that fails on the way.
+    // The chosen device stays chosen across a restart, and when a move to the device fails.
     if (on || (site !== 'RESTART' && site !== 'MOVE')) this.#thread.set({ retry_on: on ?? null })
     if (site === 'RESTART') {
-      // A thread that ends leaves its labware where it may be.
+      // ABORT_THREAD is possible even while nobody knows where the labware is.
       if (going !== 'thread') this.mustBeResumable()
       this.#afterRestart = going as GoesOnFrom<'RESTART'> | 'thread'
       this.#endPause()
@@ -364,7 +364,7 @@ export class ThreadControl {
     decide?.(going)
   }
 
-  /** Ends the thread when the call or move under way has ended, without the move to its end. Where an error holds it, it is aborted. */
+  /** Ends the thread after its current call or move, without moving the labware to its end. Aborts a thread that an error holds. */
   stop(): boolean {
     if (this.#thread.isOver || this.isStopping) return false
     if (this.#decide) {
@@ -377,7 +377,7 @@ export class ThreadControl {
     return true
   }
 
-  /** Cuts the thread off: a device that works for it is halted. */
+  /** Cuts the thread off at once. This halts a device that works for the thread. */
   cutOff(why: string): void {
     if (this.#thread.isOver || this.#wanted.abort) return
     this.#wanted.abort = true
@@ -386,7 +386,7 @@ export class ThreadControl {
     this.#cutOff.abort(new LabError('stopped', why))
   }
 
-  /** The interrupt that is due, if this wait can be interrupted by it. */
+  /** Returns the interrupt that is due, if it can interrupt this wait. */
   #interrupting(interruptedBy: Interruption): Interrupt | undefined {
     const { abort, stop, pause } = this.#wanted
     if (abort) return new Interrupt('abort')

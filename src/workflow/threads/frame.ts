@@ -3,10 +3,10 @@
 import type { StepPlan } from '../plans/plan.ts'
 import { type FrameState, withPlace } from '../state/frame.ts'
 
-/** The thread whose steps these are: `setIn` is the way to change its state. */
+/** The thread that goes through the steps. */
 type FrameOwner = { setIn(name: 'frames', part: FrameState, members: Partial<FrameState>): void }
 
-/** Steps that are being gone through; a loop begins anew at its end. A step that an operator inserted is done once. */
+/** A list of steps and the thread's progress in it. A loop restarts at its end. A step that an operator inserted is done once. */
 export class Frame {
   readonly path: string
   readonly isLoop: boolean
@@ -23,7 +23,7 @@ export class Frame {
     this.#thread = thread
   }
 
-  /** The number of the first step that is not done. */
+  /** The index of the first step that is not done. */
   get next(): number {
     return this.#state.next
   }
@@ -32,7 +32,7 @@ export class Frame {
     this.#thread.setIn('frames', this.#state, { next })
   }
 
-  /** Goes on to the next step. A step that an operator inserted into a loop is gone after it was done. */
+  /** Advances to the next step. In a loop, an inserted step is removed after it was done. */
   advance(): void {
     const { next, inserted } = this.#state
     if (this.isLoop && inserted.some(({ at }) => at === next)) this.#remove(next)
@@ -45,11 +45,11 @@ export class Frame {
     this.#thread.setIn('frames', this.#state, { inserted: others.map(({ at, path }) => ({ at: at > gone ? at - 1 : at, path })) })
   }
 
-  /** Inserts a step before the one at `at`; `isPast` for a step that comes in the next round. */
+  /** Inserts a step before index `at`. `isPast`: this round of the loop has passed the index, so the step is done in the next round. */
   insert(at: number, step: StepPlan, { isPast }: { isPast: boolean }): void {
     this.steps.splice(at, 0, step)
     const { next, inserted } = this.#state
-    // The step that the thread is in moves on by one place.
+    // If the insert lies before the current step, the current step's index grows by one.
     this.#thread.setIn('frames', this.#state, { inserted: withPlace(inserted, at, step.path), next: isPast ? next + 1 : next })
   }
 

@@ -6,7 +6,7 @@ import type { Carrier } from './carrier.ts'
 import { decisionsAt, type PauseSite } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
 
-/** Says why a thread is paused, and how it goes on. `isLost`: nobody has said where its labware is. */
+/** Says why a thread is paused, and how to continue it. `isLost`: nobody has said where its labware is. */
 export function wordsOfPause(
   { state, last_error }: Pick<Carrier, 'state' | 'last_error'>,
   reason: 'manual' | 'system',
@@ -21,7 +21,7 @@ export function wordsOfPause(
   return `${what}: resume it, which does that${hasBegun ? ' again' : ''}; possible decisions: ${decisionsAt('RESTART').join(', ')}${before}`
 }
 
-/** Returns a function that says what error holds a thread, which decisions are possible, and which devices were initialized since. */
+/** Returns a function that says which error holds a thread, which decisions are possible, and which devices have been initialized since. */
 export function wordsOfError({ equipment }: Pick<RunEnvironment, 'equipment'>, site: PauseSite, error: unknown): () => string {
   const latched = () => (equipment.faults?.() ?? []).map(({ device_id }) => device_id)
   const named = latched().filter((device_id) => messageOf(error).includes(device_id))
@@ -32,7 +32,7 @@ export function wordsOfError({ equipment }: Pick<RunEnvironment, 'equipment'>, s
   }
 }
 
-/** Says why there is nothing to decide about a thread. */
+/** Says why a thread needs no decision. */
 export function nothingToDecide(
   { name, status }: Pick<Carrier, 'name' | 'status'>,
   { isDecided, isPaused }: { isDecided: boolean; isPaused: boolean },

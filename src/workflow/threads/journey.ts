@@ -1,4 +1,4 @@
-// A thread from its start place through its steps to its end place.
+// Takes a thread from its start position through its steps to its end position.
 
 import { LabError, messageOf } from '../../errors.ts'
 import { inSeconds } from '../../kit/seconds.ts'
@@ -31,15 +31,15 @@ export async function travel(thread: LabwareThread): Promise<void> {
   }
 }
 
-/** Ends the thread. When the status is published, nothing is reserved for the thread any longer. */
+/** Ends the thread, and releases all its reservations before it publishes the status. */
 function end(thread: LabwareThread, status: 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'): void {
   const { labware, environment } = thread
   const position = environment.scheduler.whereIs(labware.labware_id)
   thread.setLabware({ state: 'ENDED' })
   closeWindow(thread)
-  // Labware in a storage leaves the deck: the storage has room for others.
+  // Labware in a storage leaves the deck, because a storage always has room for more.
   if (position !== undefined && labware.held_by === null && isStorage(thread, position)) takeOff(thread)
-  // A thread that was taken up after a restart may end before it is in these again.
+  // A thread restored after a restart may end before it has entered its method again.
   thread.method?.end(false)
   thread.joining?.leave(thread)
   leaveUncertain(thread)
@@ -63,17 +63,17 @@ function die(thread: LabwareThread, error: unknown): void {
 async function begin(thread: LabwareThread): Promise<void> {
   const { plan, environment, labware, execution } = thread
   const { mode } = plan.template.start
-  // The labware stands already: the thread was taken up after a restart.
+  // The labware already stands on the deck: the thread was restored after a restart.
   if (environment.scheduler.whereIs(labware.labware_id) !== undefined) return setBack(thread)
   const isByHand = environment.mode === 'LIVE' && (mode === 'MANUAL_PLACE' || (mode === 'REUSE_EXISTING' && mustBeSeen(thread)))
-  // Labware in a storage is not in the way of others before it is taken out: it stays there as long as they could not get past it.
+  // Labware in a storage blocks nobody until it is taken out, so it stays there while others could not get past it.
   const after = isStorage(thread, thread.state.starts_at) ? placesOnItsWay(thread) : []
   const wish = { what: thread.state.starts_at, candidates: positions([thread.state.starts_at]), after, priority: isByHand ? 0 : 1 } as const
   const { position } = isWaitingByHand(thread)
     ? { position: thread.state.starts_at }
     : ((await thread.control.pausable(() => request(thread, wish))) as { position: string })
   if (isByHand) await execution.operator.placed(thread)
-  // The card knows that the position was free before it knows that the position is taken.
+  // The disk must record that the position was free before it records that the position is taken.
   const kept = execution.gate.beforeMotion()
   if (kept) await kept
   environment.labware.set(labware.labware_id, labware)
@@ -82,14 +82,14 @@ async function begin(thread: LabwareThread): Promise<void> {
 }
 
 /**
- * Whether the thread was taken up after a restart in which a person was to bring labware. The person may have it in hand, so the thread waits for
- * the labware also while its run is paused, and keeps the position for it as before.
+ * Whether the service restarted while the thread waited for a person to bring labware. The person may have it in hand, so the thread waits on
+ * even while its run is paused, and keeps the position reserved.
  */
 function isWaitingByHand({ thread_id, status, state, environment }: LabwareThread): boolean {
   return status.current === 'AWAITING_MANUAL_PLACE' && environment.scheduler.holds.keep(thread_id, state.starts_at)
 }
 
-/** Whether a person must look at labware that nobody has reported: a real arm would reach for it, or its barcode is to be read. */
+/** Whether a person must confirm labware that nobody has reported: a real arm would reach for it, or its barcode must be read. */
 function mustBeSeen({ labware, state, environment, execution }: LabwareThread): boolean {
   if (labware.barcode !== null) return true
   const { document, graph } = execution.workflow.topology
@@ -98,7 +98,7 @@ function mustBeSeen({ labware, state, environment, execution }: LabwareThread): 
   return reaching.some(([transporter]) => environment.equipment.isReal?.(transporter))
 }
 
-/** Leaves the frames that are done, and returns the frame with steps that are not done. */
+/** Leaves the frames that are done, and returns the innermost frame with steps left. */
 function current(thread: LabwareThread): Frame | undefined {
   const { frames, execution } = thread
   for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
@@ -112,12 +112,12 @@ function current(thread: LabwareThread): Frame | undefined {
   return undefined
 }
 
-/** Leaves a frame that is done. The step that it belongs to is done too. */
+/** Leaves a frame that is done, which completes the step that it belongs to. */
 function leave(thread: LabwareThread): void {
   const { frames, execution, name } = thread
   const { isLoop, inserted } = thread.leaveSteps()
   for (const step of isLoop ? inserted : []) {
-    const what = `${step.name} was put into a loop of ${name}, which does not go round again: it is not done`
+    const what = `${step.name} was inserted into a loop of ${name}, which does not run again: the step is not done`
     execution.events.incident('UNRESOLVED_ANCHOR_INSERT', what, thread, { severity: 'WARNING' })
   }
   frames.at(-1)?.advance()
@@ -132,13 +132,13 @@ async function goOn(thread: LabwareThread, frame: Frame): Promise<void> {
     else if (thread.frames.at(-1) === frame) frame.advance()
     if (steps) thread.execution.inserts.opened(thread)
   } finally {
-    // This comes in the turn in which the thread goes on from the step: in between nobody may insert a step beside it.
+    // In the same turn in which the thread advances, so that no step can be inserted in between.
     thread.step = null
   }
 }
 
 async function takeUnlessSkipped(thread: LabwareThread, step: StepPlan): Promise<Inner | undefined> {
-  // Methods and actions publish that they are skipped.
+  // Methods and actions handle their skips themselves, because they publish them.
   if (step.kind !== 'method' && step.kind !== 'action' && thread.forgetSkip(itemKey(step))) return undefined
   thread.step = step
   try {
@@ -150,10 +150,10 @@ async function takeUnlessSkipped(thread: LabwareThread, step: StepPlan): Promise
   }
 }
 
-/** The steps inside a step that are to be taken first. */
+/** The steps inside a step, which come first. */
 type Inner = StepList & { isLoop?: boolean }
 
-/** Takes a step; returns the steps inside it that are to be taken first. */
+/** Takes a step. Returns the steps inside it, if the thread must go through those first. */
 async function take(thread: LabwareThread, step: StepPlan): Promise<Inner | undefined> {
   switch (step.kind) {
     case 'method':
@@ -181,7 +181,7 @@ async function take(thread: LabwareThread, step: StepPlan): Promise<Inner | unde
   }
 }
 
-/** Leaves a loop in the middle: no more work will come. */
+/** Leaves the innermost loop in the middle, because no more work will come. */
 function leaveLoop(thread: LabwareThread): void {
   const { frames } = thread
   const loop = frames.findLast(({ isLoop }) => isLoop)
@@ -197,7 +197,7 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
   thread.execution.inserts.opened(thread)
   const isSkipped = () => method.status.current === 'CREATED' && thread.forgetSkip(itemKey(step))
   try {
-    // A method that was taken up after a restart may be over.
+    // A method restored after a restart may be over.
     if (method.isOver || isSkipped()) return
     while (method.next < method.actions.length) {
       await thread.control.safePoint()
@@ -220,7 +220,7 @@ async function own(thread: LabwareThread, step: StepPlan & { kind: 'method' }): 
   }
 }
 
-/** Rests at one of the positions, unless there is work already, or never will be. */
+/** Parks the labware at one of the positions, unless work is waiting or will never come. */
 async function park(thread: LabwareThread, places: readonly string[]): Promise<void> {
   const { slots } = thread.execution
   const isInLoop = thread.frames.some(({ isLoop }) => isLoop)
@@ -234,7 +234,7 @@ async function park(thread: LabwareThread, places: readonly string[]): Promise<v
     await goTo(thread, (found as { position: string }).position)
     thread.setLabware({ state: 'PARKED' })
   }
-  // The labware may stand there already.
+  // The labware may already stand at the parking position.
   if (thread.status.current === 'AWAITING_MOVE_RESERVATION') thread.become('AWAITING_CO_THREADS')
 }
 
@@ -265,7 +265,7 @@ async function awaitEvent(thread: LabwareThread, event: string, seen: number, ti
   )
 }
 
-/** Brings the labware to its end, and off the deck unless it is to stay. */
+/** Brings the labware to its end position, and takes it off the deck unless it stays there. */
 async function finish(thread: LabwareThread): Promise<void> {
   const { plan, environment, labware, execution } = thread
   const { mode } = plan.template.end
@@ -274,7 +274,7 @@ async function finish(thread: LabwareThread): Promise<void> {
     candidates: thread.ends,
     onWait: () => thread.become('AWAITING_MOVE_RESERVATION'),
   }
-  // After a restart a person may be on the way to labware that stands at its end, also while the run is paused.
+  // After a restart, a person may already be about to remove the labware at its end, even while the run is paused.
   const isAwaited = thread.status.current === 'AWAITING_MANUAL_REMOVE'
   const goToEnd = async () => {
     const { position } = (await thread.control.pausable(() => request(thread, wish))) as { position: string }

@@ -1,4 +1,4 @@
-// A method under way: its owner goes through its actions, other threads take part in them.
+// A running method: its owner goes through the actions, and other threads take part in them.
 
 import type { ActionPlan, MethodPlan } from '../plans/plan.ts'
 import { Signal } from '../scheduler/signal.ts'
@@ -9,7 +9,7 @@ import { type MethodStatus, methodTransitions, Status } from '../state/statuses.
 import type { ActionRun, OwningMethod } from './action/action.ts'
 import type { Carrier, Publisher } from './carrier.ts'
 
-/** The thread that owns a method; its run knows the actions that an operator put in. */
+/** The thread that owns a method. Its run knows the actions that an operator inserted. */
 type Owner = Carrier & {
   readonly execution: Publisher & {
     readonly inserts: { actionAt(path: string): ActionPlan }
@@ -24,16 +24,16 @@ export class MethodRun extends Entry<'method'> implements OwningMethod {
   readonly owner: Owner
   readonly status: Status<MethodStatus>
   readonly #participants = new Set<Carrier>()
-  /** Given for a new action, a participant more or less, and the end. */
+  /** Tells of a new action, a change of the participants, and the end. */
   readonly changed = new Signal()
-  /** The action in which the owner is. */
+  /** The action that the owner is doing. */
   action: ActionRun | null = null
   /** The actions, with those that an operator inserted. */
   readonly actions: ActionPlan[]
-  /** Whether the owner is in the next action. */
+  /** Whether the owner has begun the action at `next`. */
   isTaken = false
 
-  /** `saved` is the state of a method that is taken up after a restart. */
+  /** `saved` is the state of a method that is restored after a restart. */
   constructor(owner: Owner, plan: MethodPlan, saved?: MethodState) {
     const { state, methods, inserts } = owner.execution
     const its = saved ?? newState(owner, plan)
@@ -50,7 +50,7 @@ export class MethodRun extends Entry<'method'> implements OwningMethod {
     return this.state.method_id
   }
 
-  /** The number of the first action that is not done. */
+  /** The index of the first action that is not done. */
   get next(): number {
     return this.state.next
   }
@@ -74,7 +74,7 @@ export class MethodRun extends Entry<'method'> implements OwningMethod {
     }
   }
 
-  /** Lists all who take part, the owner first. A fresh list each time: what an event carries is frozen. */
+  /** Lists the owner and then the participants. Returns a new list each time, because an event freezes it. */
   threadIds(): string[] {
     const ids = [this.owner.thread_id]
     for (const { thread_id } of this.#participants) ids.push(thread_id)
@@ -91,7 +91,7 @@ export class MethodRun extends Entry<'method'> implements OwningMethod {
     this.changed.tell()
   }
 
-  /** Returns the thread that brings this labware, once it has come to take part. */
+  /** Returns the thread with this labware that takes part; undefined if none does yet. */
   carrierOf(labware: string): Carrier | undefined {
     if (this.owner.labware.template === labware) return this.owner
     for (const thread of this.#participants) if (thread.labware.template === labware) return thread
@@ -107,19 +107,19 @@ export class MethodRun extends Entry<'method'> implements OwningMethod {
     this.set({ wanted: [...this.state.wanted, labware] })
   }
 
-  /** Inserts an action before the one at `at`. */
+  /** Inserts an action before index `at`. */
   insert(at: number, action: ActionPlan): void {
     this.actions.splice(at, 0, action)
     this.set({ inserted: withPlace(this.state.inserted, at, action.path) })
   }
 
-  /** The labware that was to come never will: the owner goes on without it. */
+  /** Notes that the other labware will not come: the owner continues without it. */
   abandon(): void {
     this.set({ is_abandoned: true })
     this.changed.tell()
   }
 
-  /** The owner goes on from an action, which is done or left out. */
+  /** Advances the owner past an action that is done or left out. */
   passed(isDone: boolean): void {
     this.set({ next: this.next + 1, is_whole: this.state.is_whole && isDone })
     this.isTaken = false

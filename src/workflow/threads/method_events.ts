@@ -1,4 +1,4 @@
-// The custom events that a method emits itself: listed, or emitted by code.
+// The custom events that a method emits when it begins and ends: a list in the workflow, or code.
 
 import { LabError } from '../../errors.ts'
 import type { MethodDoing } from '../plans/author.ts'
@@ -6,7 +6,7 @@ import { mustBeRecord, mustBeText, onceAwaited, variablesOf } from './action/bod
 import type { MethodRun } from './method.ts'
 import type { LabwareThread } from './thread.ts'
 
-/** Emits the events of the method. An error of its code holds the thread until somebody decides; RETRY runs the code again. */
+/** Emits the events of the method. An error in its code holds the thread until somebody decides; RETRY runs the code again. */
 export async function emitOf(owner: LabwareThread, method: MethodRun, when: 'on_start' | 'on_end'): Promise<void> {
   const emissions = method.plan.emits[when]
   if (!emissions) return
@@ -15,7 +15,7 @@ export async function emitOf(owner: LabwareThread, method: MethodRun, when: 'on_
     return
   }
   await owner.insist('THREAD_STEP', async () => {
-    // While it is at work virtual time stands still.
+    // Virtual time stands still while the code runs.
     const release = owner.environment.steps.hold()
     try {
       await emissions(doingOf(owner, method))
@@ -25,7 +25,7 @@ export async function emitOf(owner: LabwareThread, method: MethodRun, when: 'on_
   })
 }
 
-/** Emits an event of a method. The event names the thread that owns the method, also where other threads take part. */
+/** Emits an event of a method. The event always names the thread that owns the method. */
 function publish(owner: LabwareThread, name: string, published: { value: string | null; data: Record<string, unknown> }): void {
   owner.execution.events.emitCustom(name, published, owner.thread_id)
 }

@@ -1,10 +1,10 @@
-// The steps that a thread has still before it, for those who decide what it may be given.
+// The steps and places that a thread has ahead, for decisions about what to grant it.
 
 import { type ActionPlan, listsIn, own, type StepPlan, type Workflow } from '../plans/plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
 import type { Frame } from './frame.ts'
 
-/** A thread, as far as its way goes. */
+/** The part of a thread that this file uses. */
 type Traveller = {
   readonly frames: readonly Frame[]
   readonly method: { readonly actions: readonly ActionPlan[]; readonly next: number } | null
@@ -13,12 +13,12 @@ type Traveller = {
   readonly execution: { readonly workflow: Workflow }
 }
 
-/** The steps it has still to do, the one it is in included; of a loop all. */
+/** Returns the steps that are not done, including the current one, and all steps of a loop. */
 export function remaining({ frames }: Pick<Traveller, 'frames'>): StepPlan[] {
   return frames.flatMap(({ steps, next, isLoop }) => (isLoop ? steps : steps.slice(next)))
 }
 
-/** The number of methods of that name in which labware can take part; in a loop there is no limit. */
+/** Returns the number of methods of that name in which labware can still take part; Infinity in a loop. */
 export function joinsAhead(steps: readonly StepPlan[], method: string): number {
   return steps.reduce((sum, step) => sum + joinsIn(step, method), 0)
 }
@@ -36,12 +36,12 @@ function joinsIn(step: StepPlan, method: string): number {
   }
 }
 
-/** How many tips of a rack all actions of a method use. */
+/** Returns how many tips of a rack all actions of a method use. */
 export function tipsOf({ actions }: { actions: readonly ActionPlan[] }, labware: string): number {
   return actions.reduce((sum, action) => sum + tipsUsed(action, labware), 0)
 }
 
-/** The templates of the labware that must be at the device, for a method that a thread with this labware owns. */
+/** Returns the templates of the labware that must be at the device, if the owner carries labware of the template `owner`. */
 export function inputsOf({ labware }: ActionPlan, owner: string): readonly string[] {
   return labware.includes(own) ? labware.map((name) => (name === own ? owner : name)) : labware
 }
@@ -50,20 +50,20 @@ export function tipsUsed({ action }: ActionPlan, labware: string): number {
   return 'tips' in action ? (action.tips[labware] ?? 0) : 0
 }
 
-/** Looking further costs more than it tells. */
+/** The most upcoming stops that are looked at: further ones cost time and change the plan little. */
 const farthest = 6
 
-/** Lists where the labware will go after its present step, as far as that is known. */
+/** Lists the candidates of each stop after the current step, as far as they are known. */
 export function placesAhead(thread: Traveller): (readonly Candidate[])[] {
   return placesFrom(thread, 1)
 }
 
-/** Returns the candidates of each further stop of the thread, in order. */
+/** Lists the candidates of each stop from the current step on, as far as they are known. */
 export function placesOnItsWay(thread: Traveller): (readonly Candidate[])[] {
   return placesFrom(thread, 0)
 }
 
-/** Without the steps that are done, and so many more. */
+/** Leaves out the steps that are done, and `skipped` more. */
 function placesFrom(thread: Traveller, skipped: 0 | 1): (readonly Candidate[])[] {
   const places: (readonly Candidate[])[] = []
   const { method, frames, execution } = thread
@@ -71,7 +71,7 @@ function placesFrom(thread: Traveller, skipped: 0 | 1): (readonly Candidate[])[]
   for (let depth = frames.length - 1; depth >= 0 && places.length < farthest; depth--) {
     const { steps, next } = frames[depth]!
     for (let i = next + skipped; i < steps.length && places.length < farthest; i++) {
-      // What comes after a branch nobody knows.
+      // It is unknown what comes after a branch.
       if (steps[i]!.kind === 'branch') return places
       places.push(...placesOf(steps[i]!, execution.workflow, thread.labware.template))
     }

@@ -1,4 +1,4 @@
-// Learns how long the devices of a driven environment take to initialize, to heat, and for their operations.
+// Prepares devices, and learns how long real and simulated ones take to initialize, to heat, and to perform operations.
 
 import type { BeforeMotion } from '../equipment/equipment.ts'
 import { degreesToHeat, temperatureFor, usual } from '../plans/timing.ts'
@@ -6,7 +6,7 @@ import { type RunEnvironment, secondsAt } from './run_environment.ts'
 
 type OnTheWay = { signal: AbortSignal; beforeMotion: BeforeMotion }
 
-/** Initializes a device unless it is initialized. Rejects as `Equipment.ready`. */
+/** Initializes a device if it is not initialized. Rejects like `Equipment.ready`. */
 export function getReady(environment: RunEnvironment, device: string, on: OnTheWay): Promise<void> {
   const { mode, equipment } = environment
   return mode === 'PURE_SIM' ? equipment.ready(device, on.signal, on.beforeMotion) : learnToGetReady(environment, device, on)
@@ -20,7 +20,7 @@ async function learnToGetReady(environment: RunEnvironment, device: string, { si
   if (isLearned) durations?.initialized(device, secondsAt(device, motion.began, environment))
 }
 
-/** Opens a device so that an arm can reach in. Rejects as `Equipment.open`. */
+/** Opens a device so that an arm can reach in. Rejects like `Equipment.open`. */
 export function openUp(environment: RunEnvironment, device: string, on: OnTheWay): Promise<void> {
   const { mode, equipment } = environment
   return mode === 'PURE_SIM' ? equipment.open(device, on.signal, on.beforeMotion) : learnToOpen(environment, device, on)
@@ -33,7 +33,7 @@ async function learnToOpen(environment: RunEnvironment, device: string, { signal
   durations?.opened(device, secondsAt(device, motion.began, environment))
 }
 
-/** Tells when the device began. What the card takes before that is no time of the device: at a scale of 1,000 it would be learned as a thousand times as long. */
+/** Measures from when the device begins, without the disk write before that. At a time scale of 1,000 the write would count a thousandfold. */
 function sinceMotion({ clock }: RunEnvironment, beforeMotion: BeforeMotion) {
   const motion = {
     began: clock.now(),
@@ -47,7 +47,7 @@ function sinceMotion({ clock }: RunEnvironment, beforeMotion: BeforeMotion) {
 
 type Operation = { device: string; operation: string; params: Readonly<Record<string, unknown>> }
 
-/** Returns what `work` does, and learns how long it took. Heating is learned separately: the next time the device is hot already. */
+/** Runs `work`, returns its result, and learns how long it took. Heating is learned apart, because a device that is already hot needs none. */
 export function timed(environment: RunEnvironment, what: Operation, work: () => Promise<unknown>): Promise<unknown> {
   return environment.mode === 'PURE_SIM' ? work() : learnFrom(environment, what, work)
 }
@@ -68,7 +68,7 @@ async function learnFrom(environment: RunEnvironment, what: Operation, work: () 
   return answer
 }
 
-/** How many °C the device has to be heated before the operation begins; 0 for one that cannot tell its temperature. */
+/** Returns by how many °C the device must heat before the operation; 0 if it cannot report its temperature. */
 async function degreesAhead({ equipment }: RunEnvironment, { device, operation, params }: Operation): Promise<number> {
   const wanted = temperatureFor(operation, params)
   if (wanted === undefined) return 0

@@ -1,22 +1,20 @@
-// How a thread is held up and goes on: where errors hold it, and what each decision does there.
+// The sites at which errors hold a thread, and the effect of each decision there.
 
 import type { IncidentCategory } from '../../events/incidents.ts'
 export const decisions = ['RETRY', 'RETRY_OP', 'CONTINUE', 'ABORT_ACTION', 'ABORT_METHOD', 'ABORT_THREAD'] as const
 export type Decision = (typeof decisions)[number]
 
 /**
- * The point at which a thread continues. `here`: with what failed, once more. `on`: after what failed, which counts as done. The others leave the
- * action: `again` begins it anew as a new action, `done` goes on after it and counts it as done, `action` goes on after it without, `method`
- * goes on after the method. `thread` ends the thread.
+ * The point where a thread continues. `here` repeats what failed. `on` counts it as done and continues. The next four leave the action: `again` starts it over
+ * as a new action, `done` counts it as done, `action` leaves it out, `method` leaves the whole method. `thread` ends the thread.
  */
 export type GoesOn = 'here' | 'on' | ActionExit['to'] | 'thread'
 
 /**
- * The places where an error holds a thread, and where each decision that is possible there has it go on. `MOVE` honours CONTINUE only when the
- * labware
- * is known to be where it was going. At `ACTION_RESOLUTION` and `DEADLOCK` nothing is bound yet: to abort the action or the method ends the
- * thread. At `DEVICE_TIMEOUT` the call goes on meanwhile (see `LateCalls`), and CONTINUE cuts it off. At `RESTART` the service ended during an
- * action, and resuming the thread is RETRY.
+ * The sites where an error holds a thread: for each possible decision, where the thread continues. `MOVE` accepts CONTINUE only if the labware is
+ * known to be at its target. At `ACTION_RESOLUTION` and `DEADLOCK` no device is bound yet, so aborting the action or the method ends the thread.
+ * At `DEVICE_TIMEOUT` the call goes on meanwhile (see `LateCalls`), and CONTINUE cuts it off. At `RESTART` the service ended during an action;
+ * resuming the thread means RETRY.
  */
 const pauseSites = {
   ACTION_BODY: { RETRY: 'again', CONTINUE: 'done', ABORT_ACTION: 'action', ABORT_METHOD: 'method', ABORT_THREAD: 'thread' },
@@ -41,25 +39,25 @@ const pauseSites = {
 export type PauseSite = keyof typeof pauseSites
 export const pauseSiteNames = Object.keys(pauseSites) as readonly PauseSite[]
 
-/** The decisions that are possible at a place. */
+/** Returns the decisions that are possible at a site. */
 export function decisionsAt(site: PauseSite): readonly Decision[] {
   return Object.keys(pauseSites[site]) as Decision[]
 }
 
-/** Returns the point at which a thread continues after a decision; undefined if the decision is not possible there. */
+/** Returns where a thread continues after a decision; undefined if the decision is not possible at the site. */
 export function goesOn(site: PauseSite, decision: Decision): GoesOn | undefined {
   return (pauseSites[site] as Partial<Record<Decision, GoesOn>>)[decision]
 }
 
 type Values<Row> = Row[keyof Row]
-/** The points at which a thread can continue from this site. */
+/** The points where a thread can continue from this site. */
 export type GoesOnFrom<Site extends PauseSite> = Exclude<Values<(typeof pauseSites)[Site]>, 'thread'>
 
 export type PauseReason = 'manual' | 'system' | 'error'
 
-/** Thrown through a thread's own code to bring it to where it can pause, or to its end. It is never the error of anything. */
+/** Thrown through a thread's own code to make it pause or end. It never reports an error. */
 export class Interrupt {
-  /** `skip`: what the thread waits in is not to be done. Only what is `skippable` yields to that. */
+  /** `skip`: an operator skips what the thread waits in, which must be `skippable`. */
   readonly kind: 'pause' | 'skip' | 'stop' | 'abort'
   constructor(kind: Interrupt['kind']) {
     this.kind = kind
@@ -70,7 +68,7 @@ export function isPause(error: unknown): boolean {
   return error instanceof Interrupt && error.kind === 'pause'
 }
 
-/** An error about which nobody is asked: it ends the thread, which has failed. */
+/** An error without a decision: it ends the thread as FAILED. */
 export class Fatal {
   readonly cause: unknown
   constructor(cause: unknown) {
@@ -78,7 +76,7 @@ export class Fatal {
   }
 }
 
-/** Thrown through an action by a decision that leaves it. */
+/** Thrown through an action when a decision leaves it. */
 export class ActionExit {
   readonly to: 'again' | 'done' | 'action' | 'method'
   constructor(to: ActionExit['to']) {
@@ -86,7 +84,7 @@ export class ActionExit {
   }
 }
 
-/** The incident that an error at a place is; null where the error was reported when it was found. A thread can do again what fails at these. */
+/** The incident category of an error at each site where the thread can try again; null if the error was reported where it occurred. */
 export const categories = {
   MOVE_RESOLUTION: 'MOVE_FAILED',
   ACTION_RESOLUTION: null,

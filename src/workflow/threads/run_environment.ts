@@ -1,4 +1,4 @@
-// The environment that the executions of one run mode share: the places, the instruments, and the time they go by.
+// The environment that the runs of one run mode share: the positions, the instruments, and the clock.
 
 import type { Clock } from '../../kit/clock.ts'
 import type { StepQueue } from '../../kit/steps.ts'
@@ -20,19 +20,19 @@ export type RunEnvironment = {
   readonly decisions: DecisionLog
   readonly equipment: Equipment
   readonly labware: LabwareOnDeck
-  /** The durations learned so far; learned further where something is driven. */
+  /** The learned durations. Environments with drivers add to them. */
   readonly durations?: Durations | undefined
-  /** For each transporter whose last pick failed: a function that notes whether the labware of that pick may be in its gripper. */
+  /** For each transporter whose last pick failed: a setter for whether the labware of that pick may be in the gripper. */
   readonly failedPicks: Map<string, (mayBeIn: boolean) => void>
   newId(): string
 }
 
-/** How long a device has been at something since a moment of the environment's clock (ms), in its own seconds: a simulated one may be faster. */
+/** Returns the seconds of the device's own time since a moment of the environment's clock (ms). A simulated device may run faster. */
 export function secondsAt(device_id: string, since_ms: number, { clock, equipment }: Pick<RunEnvironment, 'clock' | 'equipment'>): number {
   return ((clock.now() - since_ms) / 1000) * (equipment.timeScale?.(device_id) ?? 1)
 }
 
-/** Calls `call` after so many seconds; never for 0, which is no limit. The returned function calls it off. */
+/** Calls `call` after this many seconds; never for 0, which means no limit. The returned function cancels it. */
 export function timer(clock: Clock, seconds: number, call: () => void): () => void {
   return seconds === 0 ? () => {} : clock.after(seconds * 1000, call)
 }

@@ -1,4 +1,4 @@
-// The slots that bring the labware for other threads' methods: a queue of methods for each labware and scope, and one receiver at a time.
+// Slots deliver labware to the methods of other threads. A slot is a queue of methods for one labware and scope, with one receiver at a time.
 
 import { LabError } from '../../errors.ts'
 import { mayFeed, type ThreadPlan } from '../plans/plan.ts'
@@ -13,7 +13,7 @@ import type { MethodRun } from './method.ts'
 import { joinsAhead, remaining, tipsOf } from './next_stops.ts'
 import { Fatal } from './recovery.ts'
 
-/** A thread, as its slot knows it. */
+/** The part of a thread that its slot uses. */
 type Receiver = Carrier & {
   readonly frames: readonly Frame[]
   /** The method of another thread in which it takes part. */
@@ -41,9 +41,9 @@ type Scope = { labware: string; group_id: string | null; submission_id: string |
 export class Slots {
   readonly #execution: Run
   readonly #slots = new Map<string, Slot>()
-  /** Receivers that wait with nothing in the queue. */
-  readonly #emptyHanded = new Set<Receiver>()
-  /** Work has come, or a slot was closed. */
+  /** Receivers that wait while their queue is empty. */
+  readonly #waitingReceivers = new Set<Receiver>()
+  /** Tells when work has come, or a slot was closed. */
   readonly changed = new Signal()
 
   constructor(execution: Run) {
@@ -58,17 +58,17 @@ export class Slots {
     return [...this.#slots.values()].map(({ state }) => state)
   }
 
-  /** The labware that nobody brings any more: an operator has to look at it. */
+  /** Lists the slots without a receiver, about which an operator must decide. */
   orphaned(): Fixed<SlotState>[] {
     return this.list().filter(({ is_orphaned }) => is_orphaned)
   }
 
-  /** The slots of the methods that have not ended. */
+  /** Returns those of the methods that have not ended. */
   open(method_ids: readonly string[]): MethodRun[] {
     return method_ids.flatMap((method_id) => this.#execution.methods.get(method_id) ?? [])
   }
 
-  /** The slot whose labware a thread carries. */
+  /** Returns the slot of the labware that a thread carries. */
   #of({ labware, origin }: Receiver): Slot {
     return this.#slot(this.#scope(labware.template, origin))
   }
@@ -77,7 +77,7 @@ export class Slots {
     return receiver_id === null ? undefined : this.#execution.threads.get(receiver_id)
   }
 
-  /** A thread that carries labware for which nobody else is there becomes its receiver. */
+  /** Makes a thread the receiver of its labware's slot, unless the slot has one. */
   adopt(thread: Receiver): void {
     const slot = this.#of(thread)
     if (this.#receiver(slot)?.isOver === false) return
@@ -85,9 +85,9 @@ export class Slots {
   }
 
   /**
-   * Sends for the labware of these templates, all or none of them: to the receiver that is there, else to a fresh thread.
-   * Returns false when one is full, and an operator has to decide: a `isRetry` is their word that a fresh one may come once the full one
-   * has ended. Throws `Fatal` when one is full and that is to fail.
+   * Sends for labware of these templates, all or none: from the present receiver, else from a new thread. Returns false if a receiver is full and an
+   * operator must decide. `isRetry`: the operator has decided that a new thread may come after the full one has ended. Throws `Fatal` if a receiver
+   * is full and its capacity says REJECT.
    */
   deliver(method: MethodRun, labware: readonly string[], { isRetry = false }: { isRetry?: boolean } = {}): boolean {
     const slots = labware
@@ -99,7 +99,7 @@ export class Slots {
       const { max, when_full } = this.#carrier(slot).template.capacity!
       if (when_full === 'REJECT') {
         this.#emit(slot, 'REJECTED')
-        const why = `${slot.state.labware} has taken part in ${max} methods, and no other is sent for (capacity of its thread)`
+        const why = `${slot.state.labware} has taken part in ${max} methods, and the capacity of its thread allows no other`
         throw new Fatal(new LabError('conflict', `slot ${scopeKey(slot.state)} is full: ${why}`))
       }
       const mayReplace = isRetry && this.#receiver(slot)?.isOver !== false
@@ -115,8 +115,8 @@ export class Slots {
   }
 
   /**
-   * Calls off what was sent for: the owner of the method has its device no longer, and sends for the labware again once it has one. Otherwise the
-   * labware would wait for this owner, and who has got the device meanwhile would wait for the labware.
+   * Cancels the delivery to a method whose owner has lost its device; the owner sends again once it has one. Otherwise the labware would wait for this
+   * owner, and the thread that has got the device would wait for the labware.
    */
   callOff(method: MethodRun): void {
     const { method_id, wanted } = method.state
@@ -130,7 +130,7 @@ export class Slots {
     method.set({ wanted: [] })
   }
 
-  /** The first method in the queue that the receiver may take part in; 'closed' when none will come any more. */
+  /** Returns the first method in the queue that the receiver may take part in; 'closed' if no more will come. */
   next(thread: Receiver, allows: readonly string[]): MethodRun | 'closed' | undefined {
     const slot = this.#of(thread)
     const { receiver_id, queue, is_closed } = slot.state
@@ -152,7 +152,7 @@ export class Slots {
     return receiver_id === thread.thread_id && queue.some((method_id) => this.#execution.methods.has(method_id))
   }
 
-  /** Whether a loop of the receiver has more to do, or may have. */
+  /** Whether a loop of the receiver has work, or may still get some. */
   hasMore(thread: Receiver): boolean {
     const slot = this.#of(thread)
     const { receiver_id, is_closed } = slot.state
@@ -160,13 +160,13 @@ export class Slots {
     return this.hasWork(thread) || !(is_closed || this.#isUsedUp(slot))
   }
 
-  /** The receiver takes part in nothing more than it has already. */
+  /** Whether the receiver can take on no more methods than it has. */
   #isUsedUp(slot: Slot): boolean {
     const receiver = this.#receiver(slot)
     return receiver !== undefined && (this.#isSpent(receiver) || this.#isFull(slot))
   }
 
-  /** Whether it has no tips, or fewer than any method of the workflow takes of it. */
+  /** Whether the receiver's rack has fewer tips than any method of the workflow needs. */
   #isSpent({ labware }: Receiver): boolean {
     if (labware.tips_left === null || isSpent(labware)) return isSpent(labware)
     const wanting = [...this.#execution.workflow.methods.values()].filter(({ actions }) =>
@@ -175,7 +175,7 @@ export class Slots {
     return wanting.length > 0 && wanting.every((method) => tipsOf(method, labware.template) > labware.tips_left!)
   }
 
-  /** Returns the thread that brings this labware to the method, if one has been sent for. */
+  /** Returns the threads that bring this labware to the method, if they have been sent for. */
   bearers(method: MethodRun, labware: readonly string[]): string[] {
     return labware.flatMap((template) => {
       const thread = method.carrierOf(template) ?? this.#receiver(this.#slot(this.#scope(template, method.owner.origin)))
@@ -183,7 +183,7 @@ export class Slots {
     })
   }
 
-  /** Returns the threads that would be sent for if this labware were wanted now, and are there already. */
+  /** Returns the existing threads that would be sent for if the method needed this labware now. */
   likely(method: MethodRun, labware: readonly string[]): Receiver[] {
     return labware.flatMap((template) => {
       const slot = this.#slots.get(scopeKey(this.#scope(template, method.owner.origin)))
@@ -193,7 +193,7 @@ export class Slots {
     })
   }
 
-  /** A thread has ended: what it was to take part in goes to another, or waits for an operator if it ended badly. */
+  /** Hands on the work of a thread that has ended: to another receiver, or to an operator's decision if the thread did not complete. */
   ended(thread: Receiver): void {
     const slot = this.#of(thread)
     const { receiver_id, queue, pending } = slot.state
@@ -207,15 +207,15 @@ export class Slots {
     this.changed.tell()
   }
 
-  /** The receiver waits for work; the answer is called when it does no longer. */
+  /** Notes that the receiver waits for work. The returned function ends that. */
   waits(thread: Receiver): () => void {
-    this.#emptyHanded.add(thread)
-    return () => this.#emptyHanded.delete(thread)
+    this.#waitingReceivers.add(thread)
+    return () => this.#waitingReceivers.delete(thread)
   }
 
   /** Closes the slots whose receivers wait for work that nobody can bring any more. */
   settle(): void {
-    for (const receiver of this.#emptyHanded) {
+    for (const receiver of this.#waitingReceivers) {
       const slot = this.#of(receiver)
       const { receiver_id, labware, is_closed } = slot.state
       if (is_closed || receiver_id !== receiver.thread_id || this.hasWork(receiver)) continue
@@ -226,7 +226,7 @@ export class Slots {
     }
   }
 
-  /** Gives up the work of orphaned slots: methods that wait for their labware go on without it. */
+  /** Gives up the work of orphaned slots: the methods continue without their labware. */
   acceptPartial(): void {
     for (const slot of this.#slots.values()) {
       if (!slot.state.is_orphaned) continue
@@ -236,7 +236,7 @@ export class Slots {
     }
   }
 
-  /** Reports labware that was never delivered, before the execution ends. */
+  /** Reports labware that was never delivered, before the run ends. */
   abandon(): void {
     for (const slot of this.#slots.values()) {
       const { queue, pending } = slot.state
@@ -244,7 +244,7 @@ export class Slots {
     }
   }
 
-  /** Whether a full receiver, which could take it on all the same, has to end first. */
+  /** Queues the method for the receiver. If the receiver is full, the method waits for the next one; without a receiver, a new thread starts. */
   #hand(slot: Slot, method: MethodRun): void {
     const receiver = this.#receiver(slot)
     const isTaken = receiver !== undefined && this.#canTakeOn(receiver, method)
@@ -261,19 +261,19 @@ export class Slots {
     slot.set({ queue: [...slot.state.queue, method.method_id], contributions: slot.state.contributions + 1 })
   }
 
-  /** The labware that is there, or that was there last, has taken part in as many methods as it may. */
+  /** Whether the present receiver, or the last one, has taken part in as many methods as it may. */
   #isFull(slot: Slot): boolean {
     const max = this.#carrier(slot).template.capacity?.max
     return max !== undefined && slot.state.contributions >= max
   }
 
-  /** Whether one labware more is needed because others are full: published once for each, whenever these end. */
+  /** Whether this delivery needs one more labware because the others are full. OVERFLOW is published once for each. */
   #overflows(slot: Slot): boolean {
     const { max, when_full } = this.#carrier(slot).template.capacity ?? {}
     return when_full === 'NEW' && max !== undefined && this.#isFull(slot) && slot.state.pending.length % max === 0
   }
 
-  /** A receiver that has no join left for it, though it has not ended, takes on nothing new; nor one with too few tips. */
+  /** Whether the receiver can take on the method: it is not ending, has a join step left for it, and has enough tips. */
   #canTakeOn(receiver: Receiver, method: MethodRun): boolean {
     if (receiver.isOver || receiver.control.isStopping) return false
     const { labware, joining } = receiver

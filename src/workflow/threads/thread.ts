@@ -1,4 +1,4 @@
-// The journey of one labware: its status, what it waits for, and how it is paused, stopped and let go on.
+// One thread: the labware, its status, and its progress through the steps. `ThreadControl` decides when it may go on.
 
 import { LabError, messageOf } from '../../errors.ts'
 import type { IncidentCategory } from '../../events/incidents.ts'
@@ -24,22 +24,22 @@ import type { RunEnvironment } from './run_environment.ts'
 import type { Slots } from './slots.ts'
 import { ThreadDevice } from './thread_device.ts'
 
-/** The answer of a person to an instruction. */
+/** The confirmation of an instruction by a person. */
 export interface Confirmation {
-  /** Calls `confirmed` once the person has confirmed, at once if that is so already. The returned function calls it off. */
+  /** Calls `confirmed` when the person confirms, or at once if the person has. The returned function stops the wait. */
   wait(confirmed: () => void): () => void
-  /** Ends the instruction: nobody waits for the confirmation any longer. */
+  /** Ends the instruction: nobody waits for the confirmation any more. */
   withdraw(): void
 }
 
-/** The part of its run that a thread uses. */
+/** The part of a run that its threads use. */
 export interface RunPorts extends Publisher {
   readonly events: RunEvents & { emitCustom(name: string, published: Published, thread_id: string | null): void }
   readonly slots: Slots
   readonly methods: Map<string, MethodRun>
   readonly channels: Channels
   readonly lateCalls: LateCalls
-  /** Steps and actions that an operator inserted; `opened` is called when a thread comes to steps or actions that it had not reached. */
+  /** The steps and actions that an operator inserted. `opened` is called when a thread enters a list of steps or a method. */
   readonly inserts: {
     actionAt(path: string): ActionPlan
     stepAt(path: string): StepPlan
@@ -51,9 +51,9 @@ export interface RunPorts extends Publisher {
   readonly paused: { readonly reason: 'manual' | 'system' } | null
   /** Unix time, s. */
   now(): number
-  /** A thread of this run, or of another that shares its places. */
+  /** Finds a thread of this run, or of another run on the same bench. */
   find(thread_id: string): LabwareThread | undefined
-  /** The value of a variable; undefined where there is none. Throws `invalid` for a variable that the workflow does not have. */
+  /** Returns the value of a variable; undefined if it has none. Throws `invalid` for a variable that the workflow does not have. */
   variable(name: string, submission_id: string): unknown
   /** The people at the bench. */
   readonly operator: {
@@ -79,26 +79,26 @@ export class LabwareThread extends Entry<'thread'> {
   /** The labware ends at the first of these positions that is granted. */
   readonly ends: readonly Candidate[]
   readonly status: Status<ThreadStatus>
-  /** The steps in which the thread is; the innermost last. */
+  /** The nested lists of steps that the thread is in, the innermost last. */
   readonly frames: Frame[]
-  /** The step in which the thread is. */
+  /** The step that the thread is doing. */
   step: StepPlan | null = null
   #method: MethodRun | null = null
   #joining: MethodRun | null = null
   #action: ActionRun | null = null
   #move: MoveRun | null = null
   #window: Window | null = null
-  /** The end of the service before this start cut a move off in its midst: what the arm says of its gripper now tells where the labware is. */
+  /** Whether the last end of the service cut off a move. Then the arm's report about its gripper now tells where the labware is. */
   isWitnessed = false
   /** Resolves when the hop that is under way has ended. */
   carrying: Promise<void> | null = null
   readonly device = new ThreadDevice(this)
-  /** The owner about whose error somebody must decide; this thread takes part in its action. */
+  /** The owner of the action in which this thread takes part, while an error holds the owner. */
   following: LabwareThread | null = null
-  /** Says when the thread may go on: waits, pauses, stops, skips and decisions. */
+  /** Decides when the thread may go on: waits, pauses, stops, skips and decisions. */
   readonly control: ThreadControl = new ThreadControl(this)
 
-  /** `isTakenUp` after a restart. Throws `conflict` when the plan has no longer the steps in which it is. */
+  /** `isTakenUp`: restored after a restart. Throws `conflict` if the plan no longer has the steps that the thread is in. */
   constructor(execution: RunPorts, plan: ThreadPlan, state: ThreadState, { isTakenUp = false } = {}) {
     super(execution.state, 'thread', state, state.thread_id)
     this.thread_id = state.thread_id
@@ -182,7 +182,7 @@ export class LabwareThread extends Entry<'thread'> {
     return this.status.isTerminal
   }
 
-  /** A plain literal: it is made for most events, and with a spread takes five times as long. */
+  /** Returns the context of an event. A plain literal, because a spread takes five times as long and most events need it. */
   context(pause_reason: PauseReason | null = this.control.pause_reason) {
     const { thread_id, name, plan, last_error } = this
     const { execution_id, workflow_name } = this.execution.events.context()
@@ -238,14 +238,14 @@ export class LabwareThread extends Entry<'thread'> {
     return this.state.skips.includes(key)
   }
 
-  /** The thread has come to it. Returns whether it was to be skipped. */
+  /** Returns whether an operator wants the step or action skipped, and clears the wish. */
   forgetSkip(key: string): boolean {
     const isToSkip = this.isToSkip(key)
     if (isToSkip) this.set({ skips: this.state.skips.filter((other) => other !== key) })
     return isToSkip
   }
 
-  /** How often a custom event had been published when this thread last saw it. */
+  /** Returns how often a custom event had been published when this thread last saw it. */
   seen(event: string): number {
     return this.state.seen.find((one) => one.event === event)?.count ?? 0
   }
@@ -254,14 +254,14 @@ export class LabwareThread extends Entry<'thread'> {
     this.set({ seen: [...this.state.seen.filter((one) => one.event !== event), { event, count }] })
   }
 
-  /** Takes up steps inside the present one. */
+  /** Enters the steps inside the current step. */
   enterSteps({ path, steps, isLoop = false }: StepList & { isLoop?: boolean }): void {
     const state = { path, next: 0, is_loop: isLoop, inserted: [] }
     this.set({ frames: [...this.state.frames, state] })
     this.frames.push(new Frame(this, state, [...steps]))
   }
 
-  /** Leaves the innermost steps. */
+  /** Leaves the innermost list of steps, and returns its frame. */
   leaveSteps(): Frame {
     this.set({ frames: this.state.frames.slice(0, -1) })
     return this.frames.pop()!
@@ -275,7 +275,7 @@ export class LabwareThread extends Entry<'thread'> {
   }
 }
 
-/** The steps of a frame, with those that were inserted. Throws `conflict` when the plan has them no longer. */
+/** Returns the steps of a frame, with the inserted ones. Throws `conflict` if the plan no longer has them. */
 function stepsOf({ lists, name }: ThreadPlan, { path, inserted }: FrameState, { inserts }: RunPorts): StepPlan[] {
   const known = lists.get(path) ?? inserts.listAt(path)
   if (!known) throw new LabError('conflict', `thread ${name} has no steps ${path} any more`)

@@ -1,4 +1,4 @@
-// The device that a thread has for its action. It is leased, so that nobody else uses it, except while an error holds the thread.
+// The device that a thread has for its action. The lease keeps others from it, and is suspended while an error holds the thread.
 
 import type { RunEnvironment } from './run_environment.ts'
 
@@ -14,7 +14,7 @@ export class ThreadDevice {
     this.#thread = thread
   }
 
-  /** The thread has the device until `release`. */
+  /** Takes the device, and leases it, until `release`. */
   take(name: string): void {
     this.name = name
     this.lease()
@@ -33,7 +33,7 @@ export class ThreadDevice {
     this.#endLease = this.name === null ? undefined : environment.equipment.hold?.(this.name, execution.execution_id)
   }
 
-  /** Ends the lease of the device, which the thread still has. */
+  /** Suspends the lease; the thread keeps the device. */
   endLease(): void {
     this.#endLease?.()
   }

@@ -1,4 +1,4 @@
-// The timeline of an execution: a row for each action and each hop, the newest ten thousand of them.
+// The timeline of a run: one row for each action and each hop. Only the newest ten thousand are kept.
 
 import type { Hop } from '../plans/graph.ts'
 import { type ActionStatus, actionTransitions, isTerminal } from '../state/statuses.ts'
@@ -18,7 +18,7 @@ export type TimelineRow = {
   to: string | null
   transporter: string | null
   status: ActionStatus
-  /** Seconds since the execution began, on its own clock; null while it is not so far. */
+  /** Seconds since the run began, on its own clock; `started` and `ended` are null until they happen. */
   created: number
   started: number | null
   ended: number | null
@@ -40,12 +40,12 @@ const mostKept = 10_000
 export class Timeline {
   readonly #now: () => number
   readonly #rows = new Map<string, TimelineRow>()
-  /** Rows that are no longer kept. */
+  /** The number of rows that are no longer kept. */
   dropped = 0
   actions = 0
   moves = 0
 
-  /** `now` is in seconds since the execution began. */
+  /** `now` returns seconds since the run began. */
   constructor(now: () => number) {
     this.#now = now
   }

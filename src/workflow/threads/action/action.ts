@@ -1,4 +1,4 @@
-// One action of a method, from the moment at which a thread comes to it. A retry is a new action.
+// One attempt at an action of a method. A retry is a new attempt, with a new id.
 
 import { LabError } from '../../../errors.ts'
 import type { ActionPlan } from '../../plans/plan.ts'
@@ -11,7 +11,7 @@ import { inputsOf } from '../next_stops.ts'
 /** How the action ended for the threads that took part. */
 export type Ending = 'clean' | 'left' | 'again' | 'thread_aborted'
 
-/** The method that an action belongs to, as the action knows it. */
+/** The part of a method that its action uses. */
 export interface OwningMethod {
   readonly method_id: string
   readonly plan: { readonly name: string }
@@ -29,14 +29,14 @@ export class ActionRun {
   /** Part of the owner's state. */
   readonly state: ActionState
   readonly status: Status<ActionStatus>
-  /** Given when a device is bound, labware arrives, and when the action begins, is held by an error, or ends. */
+  /** Tells when a device is bound, when labware arrives, and when the action begins, is held by an error, or ends. */
   readonly changed = new Signal()
   /** The templates of the labware that must be at the device. */
   readonly inputs: readonly string[]
   device: string | null = null
   /** The threads whose labware is at the device, by template. */
   readonly arrived = new Map<string, Carrier>()
-  /** The error about which somebody must decide. */
+  /** The message of the error that holds the action until somebody decides. */
   heldBy: string | null = null
   ending: Ending | null = null
 
@@ -92,13 +92,13 @@ export class ActionRun {
     return position
   }
 
-  /** Whether the device has a site for the labware of a thread now: other labware may not have left yet. */
+  /** Whether the device has a free site for the thread's labware now. Other labware may still stand there. */
   hasSiteFor(thread: Carrier): boolean {
     const { device, owner } = this
     return device !== null && thread.environment.scheduler.holds.hasSite(device, thread.thread_id, this.#siteOf(thread), owner.thread_id)
   }
 
-  /** The site that the plan says; counts from 1. */
+  /** Returns the site that the plan sets for the labware, counted from 1; undefined if the plan leaves it open. */
   #siteOf({ labware }: Carrier): number | undefined {
     const { action } = this.plan
     return 'sites' in action ? action.sites[labware.template] : undefined
@@ -109,7 +109,7 @@ export class ActionRun {
     this.#tell()
   }
 
-  /** Notes that a thread's labware was taken away, and has to come anew. Nothing changes once the body has begun. */
+  /** Notes that a thread's labware was taken away and must be brought again. Has no effect once the body has begun. */
   takenAway(thread: Carrier): void {
     if (this.status.isTerminal || this.status.current === 'EXECUTING_ACTION') return
     if (this.arrived.get(thread.labware.template) !== thread) return
@@ -122,7 +122,7 @@ export class ActionRun {
     this.#tell()
   }
 
-  /** Holds the threads that take part while somebody decides about the error; null ends that. */
+  /** Holds the participating threads because of an error until somebody decides; null releases them. */
   hold(why: string | null): void {
     this.heldBy = why
     this.#tell()

@@ -1,4 +1,4 @@
-// The body of an action under way: one call of a device, a wait, a step for a person, or code that does all of these.
+// Runs the body of an action: a device call, an event, a wait, a step for a person, or code that does any of these.
 
 import { LabError, messageOf } from '../../../errors.ts'
 import type { IncidentCategory } from '../../../events/incidents.ts'
@@ -24,15 +24,15 @@ import type { LateVerdict } from './late_calls.ts'
 export class BodyRun {
   readonly #thread: LabwareThread
   readonly #action: ActionRun
-  /** The exit that a decision in the body wants. Code that catches it leaves the action all the same. */
+  /** The exit that a decision made in the body requires. The action takes it even if the code catches the exception. */
   #exit: ActionExit | Interrupt | undefined
-  /** How many calls of the context are under way. While there are none, the body itself is at work. */
+  /** The number of context calls in progress. At 0 the body's own code is running. */
   #calls = 0
   #release: (() => void) | undefined
   /** Called when the last call has ended after the code has returned. */
   #whenAnswered: (() => void) | undefined
-  /** The error of a call for which the code did not wait. */
-  #forgotten: unknown
+  /** The error of a call that the code did not await. */
+  #unawaitedError: unknown
 
   constructor(thread: LabwareThread, action: ActionRun) {
     this.#thread = thread
@@ -56,7 +56,7 @@ export class BodyRun {
     return this.call(operation, namesVariable(params) ? this.#filledIn(params) : params)
   }
 
-  /** Fills in the variables, and checks the values: an inserted action was not checked, and the limits of a device may have changed since. */
+  /** Fills in the variables and checks the values: the limits of a device may have changed, and the values of an inserted action were never checked. */
   #filledIn(params: Do['with']): Record<string, unknown> {
     const { execution, origin } = this.#thread
     const { plan, device } = this.#action
@@ -74,7 +74,7 @@ export class BodyRun {
     return values
   }
 
-  /** Performs one operation of the bound device. Where that fails, or takes too long, somebody decides. */
+  /** Performs one operation of the bound device. If it fails or takes too long, the thread is held until somebody decides. */
   async call(operation: string, params: Record<string, unknown>): Promise<unknown> {
     const { device, plan } = this.#action
     const { environment } = this.#thread
@@ -90,7 +90,7 @@ export class BodyRun {
           await this.#thread.execution.gate.beforeMotion()
           const clear = toWork(this.#thread, device)
           if (clear) await clear
-          // The service may have begun to end while arms were in the way.
+          // The service may have begun to shut down while this waited for arms.
           const never = this.#thread.execution.gate.mayBegin()
           if (never) await never
           try {
@@ -124,7 +124,7 @@ export class BodyRun {
     }
   }
 
-  /** Holds the thread while a late call goes on, and carries out what somebody decides about it. */
+  /** Holds the thread while a late call continues, and carries out the decision about it. */
   async #late(call: DeviceCall, operation: string, allowed_s: number): Promise<LateVerdict> {
     const thread = this.#thread
     const { device, plan } = this.#action
@@ -156,7 +156,7 @@ export class BodyRun {
     return verdict
   }
 
-  /** Waits for a decision about a late call. Throws what ends the thread, once the device has stopped. */
+  /** Waits for a decision about a late call. Throws the interrupt that ends the thread, after the device has stopped. */
   async #verdictOnLate(
     call: DeviceCall,
     { incident_id, what, why }: { incident_id: string; what: string; why: string },
@@ -182,7 +182,7 @@ export class BodyRun {
     }
   }
 
-  /** Holds the thread because a call has failed. Returns whether the call is made again. Throws what leaves the body. */
+  /** Holds the thread because a call has failed. Returns whether to repeat the call. Throws to leave the body. */
   async #failed(operation: string, error: unknown): Promise<boolean> {
     const thread = this.#thread
     const action = this.#action
@@ -213,14 +213,14 @@ export class BodyRun {
     }
   }
 
-  /** The category of an error: a device may refuse the value of a variable, since its limits have changed. */
+  /** Returns the incident category of an error. A value that the device refuses may come from a variable, if the device's limits have changed. */
   #categoryOf(error: unknown): IncidentCategory {
     const { plan } = this.#action
     const isRefused = error instanceof LabError && error.code === 'invalid'
     return isRefused && plan.kind === 'do' && namesVariable(plan.action.with) ? 'VARIABLE_VALIDATION' : categoryOf(error, 'ACTION_FAILED')
   }
 
-  /** Returns why the call cannot be made again: labware may have been taken away from the device. */
+  /** Returns why the call cannot be repeated, if labware was taken away from the device; else undefined. */
   #whyNotAgain(): string | undefined {
     const { arrived, device } = this.#action
     const { scheduler } = this.#thread.environment
@@ -253,7 +253,7 @@ export class BodyRun {
     })
   }
 
-  /** Asks a person to do something, and resolves when that is confirmed. */
+  /** Asks a person to do something, and resolves when the person has confirmed it. */
   instruct(instruction: string, timeout: number): Promise<void> {
     const { execution, environment, thread_id } = this.#thread
     const confirmed = execution.operator.instruct(execution, instruction, thread_id)
@@ -285,7 +285,7 @@ export class BodyRun {
     this.#thread.execution.events.emitCustom(name, { value, data }, this.#thread.thread_id)
   }
 
-  /** Runs code with a context. While the code itself is at work, virtual time stands still. */
+  /** Runs the code of an action. Virtual time stands still while the code itself is running. */
   async code(code: Code): Promise<void> {
     this.#release = this.#thread.environment.steps.hold()
     try {
@@ -295,17 +295,17 @@ export class BodyRun {
     }
   }
 
-  /** Waits for the calls for which the code did not wait: the thread must not go on while a device still works. */
+  /** Waits for the calls that the code did not await: the thread must not continue while a device still works. */
   async #answered(): Promise<void> {
     if (this.#calls === 0) return
     this.#release?.()
     await new Promise<void>((resolve) => {
       this.#whenAnswered = resolve
     })
-    if (this.#forgotten !== undefined) throw this.#forgotten
+    if (this.#unawaitedError !== undefined) throw this.#unawaitedError
   }
 
-  /** Waits, and goes on waiting after each pause. */
+  /** Waits, and resumes the wait after each pause. */
   async #patiently<Value>(
     waiting: Parameters<LabwareThread['control']['wait']>[0],
     begin: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void,
@@ -322,7 +322,7 @@ export class BodyRun {
     })
   }
 
-  /** Makes a call out of the body; time may go on meanwhile. */
+  /** Runs a call that leaves the body's own code. Virtual time may advance meanwhile. */
   async #outside<Value>(work: () => Promise<Value>): Promise<Value> {
     if (this.#exit) throw this.#exit
     const isCode = this.#release !== undefined
@@ -332,7 +332,7 @@ export class BodyRun {
       return await work()
     } catch (error) {
       if (error instanceof ActionExit || error instanceof Interrupt) this.#exit = error
-      if (this.#whenAnswered) this.#forgotten ??= error
+      if (this.#whenAnswered) this.#unawaitedError ??= error
       throw error
     } finally {
       this.#calls--

@@ -1,4 +1,4 @@
-// The context in which the code of an action works.
+// The context object that the code of an action receives.
 
 import { operations, readings } from '../../../devices/operations.ts'
 import { LabError } from '../../../errors.ts'
@@ -9,7 +9,7 @@ import type { LabwareThread } from '../thread.ts'
 import type { ActionRun } from './action.ts'
 import { causing } from './causes.ts'
 
-/** The requests that the code may make of the body that runs it. */
+/** The calls that the code can make through its context. */
 type Calls = {
   call(operation: string, params: Record<string, unknown>): Promise<unknown>
   emit(name: string, value: string | null, data: Record<string, unknown>): void
@@ -52,14 +52,14 @@ export function contextOf(run: Calls, thread: LabwareThread, action: ActionRun):
   }
 }
 
-/** Returns the values of variables for code, which may change them: each call answers a copy. */
+/** Returns a reader of variables for code. Each call returns a copy, because the code may change the value. */
 export function variablesOf({ execution, origin }: LabwareThread): (name: string) => unknown {
   return (name) => structuredClone(causing('VARIABLE_RESOLUTION', () => execution.variable(name, origin.submission_id))) ?? null
 }
 
 type Asked = { operation: string; params: Record<string, unknown>; device: string | null }
 
-/** Throws `invalid` for a null that may come of a variable without a value: `unset` are those that the code has read. */
+/** Throws `invalid` for a null parameter that may come from a variable without a value. `unset` lists such variables that the code has read. */
 function mustMeanNull(unset: ReadonlySet<string>, { operation, params, device }: Asked, { execution }: LabwareThread): void {
   const [variable] = unset
   const known = execution.workflow.topology.devices.get(device ?? '')
@@ -77,7 +77,7 @@ function boundDevice(run: Pick<Calls, 'call'>, device_id: string | null): BoundD
   return { ...calls, device_id, perform } as unknown as BoundDevice
 }
 
-/** Code that forgets to wait for it fails its action (see `BodyRun`), and must not end the service. */
+/** Prevents an unhandled rejection if the code does not await the call. `BodyRun` then fails the action. */
 function heeded<Value>(called: Promise<Value>): Promise<Value> {
   called.catch(() => {})
   return called
@@ -93,7 +93,7 @@ export function mustBeRecord(data: unknown): Record<string, unknown> {
   throw new LabError('invalid', 'the data of a custom event is an object')
 }
 
-/** Nothing happens until it is awaited, and then once. */
+/** Returns a thenable that runs `work` at most once: when it is first awaited. */
 export function onceAwaited(work: () => void): PromiseLike<void> {
   let done: Promise<void> | undefined
   return {

@@ -1,17 +1,17 @@
-// Which category of incident tells of an error: what it is says more than where it happened.
+// The incident category of an error. The cause of an error decides, and only without a known cause the place where it happened.
 
 import { LabError } from '../../../errors.ts'
 import type { IncidentCategory } from '../../../events/incidents.ts'
 
 const known = new WeakMap<Error, IncidentCategory>()
 
-/** The error, which is of this category from now on. */
+/** Marks the error with this category, and returns it. */
 export function caused<Thrown>(category: IncidentCategory, error: Thrown): Thrown {
   if (error instanceof Error) known.set(error, category)
   return error
 }
 
-/** Does it; what it throws is of this category. */
+/** Runs `work`, and marks what it throws with this category. */
 export function causing<Value>(category: IncidentCategory, work: () => Value): Value {
   try {
     return work()
@@ -20,7 +20,7 @@ export function causing<Value>(category: IncidentCategory, work: () => Value): V
   }
 }
 
-/** `usual` is the one of the place, for what nobody knows more of. */
+/** Returns the category of an error: by its code, else by its mark, else `usual`. */
 export function categoryOf(error: unknown, usual: IncidentCategory): IncidentCategory {
   if (error instanceof LabError && error.code === 'busy') return 'DEVICE_BUSY_EXHAUSTED'
   return (error instanceof Error && known.get(error)) || usual

@@ -1,4 +1,4 @@
-// The requests of the owner of an action to the scheduler, so that the action and its successors can be done.
+// The requests of an action's owner to the scheduler: devices for the action, and for the actions that must follow in time.
 
 import { filledIn } from '../../plans/params.ts'
 import { type ActionPlan, type StepPlan, takes } from '../../plans/plan.ts'
@@ -11,7 +11,7 @@ import type { ActionRun } from './action.ts'
 
 type Claim = Pick<ThreadRequest, 'candidates' | 'inputs' | 'after' | 'use' | 'keeps'>
 
-/** The claim to any device of the action, or to the one that an operator has chosen. */
+/** Returns the claim to any device of the action, or to the one that an operator has chosen. */
 export function deviceFor(thread: LabwareThread, action: ActionRun): Claim & { what: string } {
   const { retry_on } = thread.state
   const { devices, path } = action.plan
@@ -19,7 +19,7 @@ export function deviceFor(thread: LabwareThread, action: ActionRun): Claim & { w
   return { what: retry_on.device, ...claim(thread, action, [{ device: retry_on.device }]) }
 }
 
-/** The claim to the devices that the labware must have in time after the action, which has its own device; undefined where there are none. */
+/** Returns the claim to the devices that the labware needs within a time limit after this action; undefined if there are none, or this action has no device yet. */
 export function devicesAfter(thread: LabwareThread, action: ActionRun): (Claim & { what: string }) | undefined {
   const { device, plan } = action
   if (device === null) return undefined
@@ -35,10 +35,7 @@ function claim(thread: LabwareThread, action: ActionRun, candidates: readonly Ca
   return { candidates, inputs, use: useOf(thread, plan), ...(keeps && { keeps }), after: placesAhead(thread) }
 }
 
-/**
- * The labware that may stand at the device already: that of all who take part, and of those who will be sent for. Labware that is not needed now only
- * if there is room for it.
- */
+/** Returns the labware that may already stand at the device: the needed labware, and the participants' other labware if the device has sites for all. */
 function present({ method, execution }: LabwareThread, { plan, inputs, owner }: ActionRun): string[] {
   const all = method?.participants ?? []
   const { devices } = execution.workflow.topology
@@ -50,7 +47,7 @@ function present({ method, execution }: LabwareThread, { plan, inputs, owner }: 
   return [...new Set([...(hasRoom ? all : needed), ...called])].map(({ labware }) => labware.labware_id)
 }
 
-/** The devices that the labware must have one after the other, each in time; undefined if this action has no window. */
+/** Returns the devices that the labware needs one after the other, each within its time limit; undefined if this action has no window. */
 function keepsOf(thread: LabwareThread, plan: ActionPlan): Keep[] | undefined {
   const { template } = thread.labware
   let within_s = windowAfter(plan, template)
@@ -67,13 +64,13 @@ function keepsOf(thread: LabwareThread, plan: ActionPlan): Keep[] | undefined {
   return keeps.length > 0 ? keeps : undefined
 }
 
-/** The time, in s, within which the next action must begin with this labware of the action's owner; undefined where there is none. */
+/** Returns the time limit, in s, for the owner's labware to begin its next action; undefined if there is none. */
 export function windowAfter(plan: ActionPlan, labware: string): number | undefined {
   const allowed_s = 'max_wait_after' in plan.action ? plan.action.max_wait_after : undefined
   return allowed_s !== undefined && takes(plan, labware, labware) ? allowed_s : undefined
 }
 
-/** How long the labware uses a device, from this action on. What is `next` is looked up only when somebody plans with it. */
+/** Returns how long the labware uses a device from this action on. The following actions are looked up only when the scheduler asks. */
 function useOf(thread: LabwareThread, plan: ActionPlan, next?: readonly Next[]): Use {
   let known = next
   return {
@@ -85,13 +82,13 @@ function useOf(thread: LabwareThread, plan: ActionPlan, next?: readonly Next[]):
   }
 }
 
-/** How long the labware stays at a device until it goes elsewhere, s; undefined where nobody knows. */
+/** Returns how long the labware stays at a device before it goes elsewhere, in s; undefined if unknown. */
 function stay(thread: LabwareThread, actions: readonly Next[], device: string): number | undefined {
   let sum = 0
   for (const [i, action] of actions.entries()) {
     if (action === 'unknown') return undefined
     if (i > 0 && action.devices.length > 0 && !action.devices.includes(device)) break
-    // The labware may have to wait there until the action can begin.
+    // The labware may have to wait at the device until this action can begin.
     if (i > 0 && windowAfter(action, thread.labware.template) !== undefined) return undefined
     const seconds = action.kind === 'emit' ? 0 : secondsAt(thread, action, device)
     if (seconds === undefined) return undefined
@@ -100,13 +97,13 @@ function stay(thread: LabwareThread, actions: readonly Next[], device: string): 
   return sum
 }
 
-/** An action to come; `unknown` is one that may not come, or takes a time that nobody knows. */
+/** An upcoming action; `unknown` for one that may not come, or whose duration is unknown. */
 type Next = ActionPlan | 'unknown'
 
-/** Looking further costs more than it tells. */
+/** The most upcoming actions that are looked at: further ones cost time and change the plan little. */
 const farthest = 12
 
-/** The actions to come for the thread's labware after the one that it is in. */
+/** Lists the upcoming actions of the thread's labware, after the current one. */
 function following({ method, frames, labware }: LabwareThread): readonly Next[] {
   const next: Next[] = []
   const add = (action: ActionPlan) => next.push(isCertain(action, labware.template) ? action : 'unknown')
@@ -119,7 +116,7 @@ function following({ method, frames, labware }: LabwareThread): readonly Next[] 
       if (!actions) return next
       for (const action of actions) add(action)
     }
-    // Nobody knows whether the loop goes round again.
+    // It is unknown whether the loop repeats.
     if (isLoop) return next
   }
   return next
@@ -130,13 +127,13 @@ function actionsIn(step: StepPlan): readonly ActionPlan[] | undefined {
   return step.kind === 'action' ? [step.action] : undefined
 }
 
-/** Whether the action certainly comes: one that waits for people, events or other labware takes a time that nobody knows. */
+/** Whether the duration of the action can be known: not if it waits for people, events or other labware. */
 function isCertain(action: ActionPlan, labware: string): boolean {
   if (action.kind === 'emit') return true
   return (action.kind === 'do' || action.kind === 'code') && action.devices.length > 0 && takes(action, labware, labware)
 }
 
-/** How long an action takes at a device, s. In PURE_SIM that is always known; elsewhere only if it is declared or was learned. */
+/** Returns how long an action takes at a device, in s. PURE_SIM always knows it; other modes only if it is declared or was learned. */
 function secondsAt({ execution, environment, origin }: LabwareThread, plan: ActionPlan, device: string): number | undefined {
   if (plan.kind !== 'do') return plan.seconds
   const known = execution.workflow.topology.devices.get(device)

@@ -1,4 +1,4 @@
-// Bringing all labware of an action to its device: that of its owner, and that of others.
+// Brings all labware of an action to its device: the owner's, and that of other threads.
 
 import { LabError } from '../../../errors.ts'
 import type { ActionPlan } from '../../plans/plan.ts'
@@ -11,12 +11,16 @@ import type { LabwareThread } from '../thread.ts'
 import type { ActionRun } from './action.ts'
 import { caused } from './causes.ts'
 
-/** Sends for the other labware once the device is held: any sooner, and the labware would crowd the ways to it. */
+/** Sends for the other labware after the device is reserved: earlier, the labware would block the routes to the device. */
 export function summon(thread: LabwareThread, action: ActionRun, { isRetry }: { isRetry: boolean }): undefined {
   const others = action.inputs.filter((template) => template !== thread.labware.template)
   if (!thread.method || others.length === 0) return
   const isSentFor = thread.execution.slots.deliver(thread.method, others, { isRetry })
-  if (!isSentFor) throw new LabError('conflict', `${action.plan.name} needs ${others.join(' and ')}, and who brings it takes on no more`)
+  if (!isSentFor)
+    throw new LabError(
+      'conflict',
+      `${action.plan.name} needs ${others.join(' and ')}, and the thread that brings it takes on no more methods`,
+    )
 }
 
 /** Brings the owner's labware. */
@@ -27,7 +31,7 @@ export async function transport(thread: LabwareThread, action: ActionRun): Promi
   if (isInput) action.arrive(thread)
 }
 
-/** Waits until all labware is there. */
+/** Waits until all labware is at the device. */
 export function gather(thread: LabwareThread, action: ActionRun): Promise<void> | undefined {
   const { method } = thread
   return method && isWaitedFor(thread, action) ? gatherIn(thread, action, method) : undefined
@@ -40,18 +44,18 @@ async function gatherIn(thread: LabwareThread, action: ActionRun, method: Method
   }
 }
 
-/** The templates of the labware that is not there, or was taken away again. */
+/** Returns the templates of the labware that is not at the device, or was taken away again. */
 export function missing({ inputs, arrived }: ActionRun): string[] {
   return inputs.filter((template) => !arrived.has(template))
 }
 
-/** Whether other labware is waited for. Where the owner's own was taken away, that has to come back first. */
+/** Whether the owner waits for other labware. If the owner's own labware was taken away, that must come back first. */
 function isWaitedFor(thread: LabwareThread, action: ActionRun): boolean {
   const absent = missing(action)
   return absent.length > 0 && !absent.includes(thread.labware.template)
 }
 
-/** Rejects with `no_reply` where the labware takes longer than the action allows; the time counts anew after a pause. */
+/** Rejects with `no_reply` if the labware takes longer than the action allows. A pause restarts the time. */
 function untilHere(thread: LabwareThread, action: ActionRun, method: MethodRun): Promise<void> {
   const { execution, environment, thread_id } = thread
   const bearers = () => execution.slots.bearers(method, missing(action))
@@ -78,12 +82,12 @@ function timeoutOf({ action }: ActionPlan): number {
   return ('labware_timeout' in action && action.labware_timeout) || 0
 }
 
-/** The error names what keeps the threads that bring the labware. */
+/** Returns the error about labware that did not come. It says what the threads that bring it are waiting for. */
 function tooLate({ execution }: LabwareThread, action: ActionRun, bearers: readonly string[]): unknown {
   const { plan, device } = action
   const absent = missing(action).join(' and ')
   const names = bearers.flatMap((id) => execution.find(id) ?? []).map((thread) => `${thread.name} ${doing(thread)}`)
-  const why = names.length > 0 ? names.join('; ') : 'nobody brings it'
+  const why = names.length > 0 ? names.join('; ') : 'no thread brings it'
   return caused(
     'CO_LABWARE_TIMEOUT',
     new LabError('no_reply', `${absent} did not come to ${device} within ${timeoutOf(plan)} s for ${plan.name}: ${why}`),

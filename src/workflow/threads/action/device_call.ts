@@ -1,9 +1,9 @@
-// One call of a device under way, and how long it may take before somebody has to look. It goes on meanwhile.
+// One device call in progress, and the time after which it counts as late. A late call goes on until somebody decides.
 
 import type { Clock } from '../../../kit/clock.ts'
 
 type Outcome = { value: unknown } | { error: unknown }
-/** The argument of the call. When `signal` is aborted the device is halted; `begun` is called when the wanted operation itself begins, after its preparations. */
+/** The argument of the call. An aborted `signal` halts the device. The call calls `begun` when the requested operation starts, after its preparations. */
 type DeviceCallOptions = { signal: AbortSignal; begun(): void }
 
 export class DeviceCall {
@@ -12,11 +12,11 @@ export class DeviceCall {
   #outcome: Outcome | undefined
   #cancelDeadline = () => {}
   #tell: () => void = () => {}
-  /** Resolves when the device has let go. */
+  /** Resolves when the call has ended, whether or not it succeeded. */
   readonly over: Promise<void>
   isLate = false
 
-  /** Late after `limit_s`; it begins to count anew when what was wanted begins. `signal` cuts it off too. */
+  /** The call is late after `limit_s`, counted again from when the requested operation starts. `signal` cuts the call off too. */
   constructor(
     perform: (given: DeviceCallOptions) => Promise<unknown>,
     { clock, limit_s, signal }: { clock: Clock; limit_s: number; signal: AbortSignal },
@@ -41,7 +41,7 @@ export class DeviceCall {
     )
   }
 
-  /** Resolves with the result, or with the news that the call is late. Rejects with what went wrong. */
+  /** Resolves with the result, or with `late`. Rejects with the error of the call. */
   async ended(): Promise<{ value: unknown } | 'late'> {
     if (!this.#outcome && !this.isLate) {
       await new Promise<void>((resolve) => {
@@ -53,7 +53,7 @@ export class DeviceCall {
     return this.#outcome
   }
 
-  /** Lets the call take so long from now on. */
+  /** Gives the call this many seconds from now. */
   extend(seconds: number): void {
     this.#cancelDeadline()
     this.isLate = false
@@ -63,7 +63,7 @@ export class DeviceCall {
     })
   }
 
-  /** Halts the device; the call ends with `reason`, if it has not ended. */
+  /** Halts the device. A call that has not ended yet fails with `reason`. */
   cutOff(reason: unknown): void {
     this.#cut.abort(reason)
   }

@@ -1,4 +1,4 @@
-// Getting the devices of an action: the one at which it is done, and those that the labware must have in time after it.
+// Reserves the devices of an action: the one at which it is done, and those that the labware needs within a time limit after it.
 
 import { messageOf } from '../../../errors.ts'
 import { type ActionPlan, otherDevices } from '../../plans/plan.ts'
@@ -11,13 +11,13 @@ import type { ActionRun } from './action.ts'
 import { categoryOf } from './causes.ts'
 import { deviceFor, devicesAfter } from './claims.ts'
 
-/** Gets one of the devices of the action, and makes it ready. */
+/** Reserves one of the devices of the action, and makes it ready. */
 export async function reserve(thread: LabwareThread, action: ActionRun): Promise<void> {
   const asking = request(thread, {
     ...deviceFor(thread, action),
     guests: thread.execution.slots.changed,
     onWait: () => {
-      // The labware may come from where it was parked.
+      // The labware may come from a parking position.
       thread.become('RESOLVING_ACTION_LOCATION')
       thread.become('AWAITING_ACTION_RESERVATION')
     },
@@ -46,7 +46,7 @@ export async function reserve(thread: LabwareThread, action: ActionRun): Promise
   action.bind(device)
 }
 
-/** Gives back a device that did not get ready. Returns what is to be thrown. */
+/** Releases a device that could not be made ready. Returns the error to throw. */
 function refused(thread: LabwareThread, plan: ActionPlan, { device, error }: { device: string; error: unknown }): unknown {
   thread.environment.scheduler.holds.release(thread.thread_id, device)
   if (error instanceof Interrupt) return error
@@ -59,7 +59,7 @@ function refused(thread: LabwareThread, plan: ActionPlan, { device, error }: { d
   return error
 }
 
-/** Waits until the devices can be reserved that the labware must have in time after the action. */
+/** Waits until the devices that the labware needs within a time limit after the action can be reserved. */
 export function reserveNext(thread: LabwareThread, action: ActionRun): Promise<unknown> | undefined {
   const claim = devicesAfter(thread, action)
   return claim && request(thread, { ...claim, mayPark: false })

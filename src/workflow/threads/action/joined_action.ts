@@ -1,4 +1,4 @@
-// Taking part in a method that another thread owns: bring the labware when the owner has its device, and follow the owner.
+// Takes part in a method that another thread owns: brings the labware when the owner has its device, and follows the owner.
 
 import { once } from '../../scheduler/signal.ts'
 import type { MethodRun } from '../method.ts'
@@ -7,7 +7,7 @@ import { Interrupt } from '../recovery.ts'
 import type { LabwareThread } from '../thread.ts'
 import type { ActionRun } from './action.ts'
 
-/** Takes part in the next method that the step allows. Returns false when none will come any longer. */
+/** Takes part in the next method that the step allows. Returns false if no more will come. */
 export async function join(thread: LabwareThread, allows: readonly string[], key: string): Promise<boolean> {
   // A method that was taken before a restart is continued.
   const method = thread.joining ?? (await thread.control.skippable(key, () => nextMethod(thread, allows)))
@@ -15,7 +15,7 @@ export async function join(thread: LabwareThread, allows: readonly string[], key
   method.enter(thread)
   try {
     await takePart(thread, method)
-    // A thread that is cut off keeps the method, for another receiver.
+    // Not in `finally`: a thread that is cut off keeps the method, so that another receiver can take it.
     thread.joining = null
   } finally {
     method.leave(thread)
@@ -84,8 +84,8 @@ async function bring(thread: LabwareThread, action: ActionRun): Promise<void> {
 }
 
 /**
- * Waits until the device has a site for the labware, or the action is over: the labware of other threads may not have left yet. This
- * resolves at once where no thread moves the labware that stands there: an error then holds the thread until a person decides.
+ * Waits until the device has a free site for the labware, or the action is over. Resolves at once if no thread will move the labware that stands
+ * there: reserving the site then fails, and the error holds the thread until a person decides.
  */
 async function untilRoom(thread: LabwareThread, action: ActionRun): Promise<void> {
   const { scheduler } = thread.environment
@@ -104,13 +104,13 @@ async function untilRoom(thread: LabwareThread, action: ActionRun): Promise<void
     const end = () => {
       for (const one of ends) one()
     }
-    // The site may have become free while the labware was put out of the way.
+    // The site may have become free while this labware was being parked.
     look()
     return end
   })
 }
 
-/** Follows the owner until the action has ended. Its errors hold this thread too. Before the action begins somebody may take the labware away. */
+/** Follows the owner until the action has ended, or the labware was taken away before the action began. The owner's errors hold this thread too. */
 async function follow(thread: LabwareThread, action: ActionRun): Promise<'ended' | 'taken away'> {
   const { owner } = action
   for (;;) {
@@ -119,7 +119,7 @@ async function follow(thread: LabwareThread, action: ActionRun): Promise<'ended'
       once(action.changed, () => news(thread, action)),
     )
     if (state === 'began') thread.become('EXECUTING_ACTION')
-    // The error may have been dealt with before this thread goes on.
+    // Somebody may have decided about the error before this thread continues.
     if (state === 'held' && action.heldBy !== null) hold(thread, action)
     if (state === 'released' || state === 'ended') release(thread)
     if (state === 'taken away') return state
@@ -134,7 +134,7 @@ async function follow(thread: LabwareThread, action: ActionRun): Promise<'ended'
 
 type News = 'began' | 'held' | 'released' | 'ended' | 'taken away'
 
-/** Returns what is new of the action for a thread with this status; undefined where nothing is. */
+/** Returns the change of the action that the thread has not reacted to yet; undefined if there is none. */
 function news(thread: LabwareThread, { ending, heldBy, status, arrived }: ActionRun): News | undefined {
   if (ending !== null) return 'ended'
   if (heldBy !== null) return thread.following ? undefined : 'held'

@@ -1,23 +1,23 @@
-// Device calls that take too long, each under the id of its incident: what an operator may say about one while it goes on.
+// Device calls that take too long, by the ids of their incidents. An operator decides about one while it goes on.
 
 import { LabError } from '../../../errors.ts'
 
-/** The word of an operator: so many seconds more, or the end as a failure or as done. */
+/** The decision of an operator: this many seconds more, or end the call as failed or as done. */
 export type OperatorVerdict = { extend: number } | 'abort' | 'complete'
-/** `ended`: by itself, before anybody said anything. */
+/** `ended`: the call ended by itself before anybody decided. */
 export type LateVerdict = OperatorVerdict | 'ended'
 
-/** `what` it is, and whose. */
+/** The call in words, and its thread. */
 type Call = { what: string; thread_id: string }
 type Late = Call & { tell(verdict: LateVerdict): void; isOver: boolean }
 
-/** Calls that are over, about which somebody may still ask. */
+/** The number of calls that are over and still remembered, to refuse late decisions with the right reason. */
 const mostOver = 100
 
 export class LateCalls {
   readonly #calls = new Map<string, Late>()
 
-  /** `tell` hears of the first thing that is said. */
+  /** Offers a call for decision. `tell` is called with the first decision. */
   open(incident_id: string, call: Call, tell: (verdict: LateVerdict) => void): { close(): void } {
     const late: Late = { ...call, tell, isOver: false }
     this.#calls.set(incident_id, late)
@@ -38,16 +38,16 @@ export class LateCalls {
     return this.#calls.has(incident_id)
   }
 
-  /** The incident of the call of a thread about which nobody has decided. */
+  /** Returns the incident of the thread's late call that awaits a decision. */
   incidentOf(thread_id: string): string | undefined {
     for (const [incident_id, late] of this.#calls) if (late.thread_id === thread_id && !late.isOver) return incident_id
     return undefined
   }
 
-  /** Throws `not_found` for an incident of no such call; `conflict` when it is over. */
+  /** Decides about a call, and returns the call in words. Throws `not_found` if the incident has no such call, `conflict` if the call is over. */
   decide(incident_id: string, verdict: OperatorVerdict): string {
     const late = this.#calls.get(incident_id)
-    if (!late) throw new LabError('not_found', `no device call that takes too long belongs to incident ${incident_id}`)
+    if (!late) throw new LabError('not_found', `incident ${incident_id} is not about a late device call`)
     if (late.isOver)
       throw new LabError('conflict', `${late.what} does not wait for a decision any more: somebody has decided, or it has ended`)
     late.isOver = true

@@ -1,4 +1,4 @@
-// Takes the owner through one action, attempt by attempt, and decides where it goes on.
+// Takes the owner through one action, attempt by attempt, and decides where the owner continues.
 
 import { messageOf } from '../../../errors.ts'
 import { type ActionPlan, otherDevices } from '../../plans/plan.ts'
@@ -11,10 +11,10 @@ import { goThroughStages } from './stages.ts'
 import { useTips } from './tips.ts'
 import { openWindow } from './windows.ts'
 
-/** The next step of the owner after an action: the next action as it is done or left out, or what comes after the method. */
+/** The point where the owner continues: at the next action (this one done or left out), or after the method. */
 export type Outcome = Exclude<ActionExit['to'], 'again'>
 
-/** Takes the owner through an action, as often as it takes: each attempt is a new action. */
+/** Takes the owner through an action, in as many attempts as needed. Each attempt is a new `ActionRun`. */
 export async function act(
   thread: LabwareThread,
   plan: ActionPlan,
@@ -25,7 +25,7 @@ export async function act(
     const left = thread.control.leftByRestart(plan.path)
     const isSkipped = thread.isToSkip(key)
     if (left && !isSkipped) {
-      // Somebody has said what became of the action. Its thread goes on, also while its run stands.
+      // Somebody has decided about the interrupted action. The thread continues even while its run is paused.
       if (left === 'done') {
         thread.dealtWith(plan)
         useTips(thread, plan, method ? [thread, ...method.participants] : [thread])
@@ -52,23 +52,20 @@ export async function act(
   }
 }
 
-/** The action is over for its owner. */
+/** Ends the action for its owner. */
 function passed(thread: LabwareThread, method: MethodRun | null, to: Outcome): Outcome {
   thread.set({ retry_on: null })
-  // In the same turn: in between nobody may put an action beside it.
+  // In the same turn as the end of the action, so that no action can be inserted in between.
   method?.passed(to === 'done')
   return to
 }
 
-/**
- * Ends the action by what was thrown, and returns where the owner goes on. An error holds the thread until somebody decides. Throws what ends the
- * thread.
- */
+/** Ends the action because of `error`, and returns where the owner continues. An error holds the thread until somebody decides. Throws to end the thread. */
 async function leave(thread: LabwareThread, action: ActionRun, error: unknown): Promise<ActionExit['to']> {
   const { plan } = action
   if (error instanceof Interrupt && error.kind === 'skip') {
     action.end('SKIPPED', 'left')
-    // The thread waits for a device no longer.
+    // The thread no longer waits for a device.
     thread.become('RESOLVING_ACTION_LOCATION')
     return 'action'
   }

@@ -1,4 +1,4 @@
-// The stages of an action, in their order. The loop over them is the one place at which a stage is paused, skipped, or held by an error.
+// The stages of an action, in order. Only the loop over them handles a pause, a skip, or an error that holds a stage.
 
 import type { ActionStatus, ThreadStatus } from '../../state/statuses.ts'
 import { Interrupt, isPause, type RetrySite } from '../recovery.ts'
@@ -10,17 +10,17 @@ import { reserve, reserveNext } from './device_reservation.ts'
 import { beginIn } from './windows.ts'
 
 interface Stage {
-  /** Undefined where nothing is waited for. */
+  /** Returns undefined if there is nothing to wait for. */
   run(thread: LabwareThread, action: ActionRun, more: { key: string; isRetry: boolean }): Promise<unknown> | undefined
-  /** Returns the stage after it; null ends the action. */
+  /** Returns the next stage; null ends the action. */
   next(action: ActionRun): StageName | null
-  /** The status that the action takes when it comes to the stage. */
+  /** The status of the action in this stage. */
   status?: ActionStatus
-  /** A pause interrupts the stage, which begins again after it; the thread then takes this status. Without it a pause waits. */
+  /** The status of the thread when a pause has interrupted the stage, which then restarts. Without it, a pause waits for the end of the stage. */
   pausedTo?: ThreadStatus
-  /** An operator may skip the action while the stage waits. */
+  /** Whether an operator may skip the action while the stage waits. */
   isSkippable?: true
-  /** The site at which an error holds the thread until somebody decides, and the stage is run again. Without it the error ends the action. */
+  /** The site at which an error holds the thread; after the decision the stage runs again. Without it, an error ends the action. */
   heldAt?: RetrySite
 }
 
@@ -49,7 +49,7 @@ const stages: Record<StageName, Stage> = {
   execute: { run: execute, next: () => null },
 }
 
-/** Takes the action from its first stage to the end of its body. The key is that by which an operator skips the action. */
+/** Takes the action from its first stage to the end of its body. An operator skips the action by `key`. */
 export async function goThroughStages(thread: LabwareThread, action: ActionRun, key: string): Promise<void> {
   let name: StageName | null = action.plan.devices.length > 0 ? 'reserve' : 'settle'
   while (name) {
@@ -60,7 +60,7 @@ export async function goThroughStages(thread: LabwareThread, action: ActionRun, 
   }
 }
 
-/** Runs a stage to its end, again after each pause and each decision: in one function, for hundreds of threads may wait in it at once. */
+/** Runs a stage to its end, again after each pause and each decision. One function, to save memory: hundreds of threads may wait in it at once. */
 async function goThrough(
   { run, pausedTo, isSkippable, heldAt }: Stage,
   thread: LabwareThread,

@@ -1,4 +1,4 @@
-// Windows: after some actions the labware's next action must begin within a time. An incident reports that it has not.
+// Windows: after some actions the labware's next action must begin within a time limit. An incident reports a missed window.
 
 import { inSeconds } from '../../../kit/seconds.ts'
 import type { ActionPlan } from '../../plans/plan.ts'
@@ -8,7 +8,7 @@ import type { LabwareThread } from '../thread.ts'
 import type { ActionRun } from './action.ts'
 import { windowAfter } from './claims.ts'
 
-/** Opens the window of an action that is completed, if it has one. */
+/** Opens the window of a completed action, if the action has one. */
 export function openWindow(thread: LabwareThread, plan: ActionPlan): void {
   const allowed_s = windowAfter(plan, thread.labware.template)
   if (allowed_s === undefined) return
@@ -16,7 +16,7 @@ export function openWindow(thread: LabwareThread, plan: ActionPlan): void {
   reopenWindow(thread, { after: plan.name, allowed_s, until, is_told: false }, allowed_s)
 }
 
-/** Opens a window of which `left_s` seconds are left; negative, if it ended while the service was away. */
+/** Opens a window again after a restart. `left_s` is negative if the window ended while the service was down. */
 export function reopenWindow(thread: LabwareThread, state: WindowState, left_s: number): void {
   const { clock, scheduler } = thread.environment
   const since_ms = clock.now() - (state.allowed_s - left_s) * 1000

@@ -23,7 +23,7 @@ export function putByHand(thread: LabwareThread, position: string): void {
   if (action && action.device !== device) action.takenAway(thread)
 }
 
-/** Ends the uncertainty about a move that the end of the service cut off: somebody has said where the labware is, or it was set back. */
+/** Ends the uncertainty about a move that the end of the service cut off, after somebody has said where the labware is, or it was put back. */
 export function endUncertainty(thread: LabwareThread): void {
   const { environment, execution, thread_id } = thread
   const { placing } = thread.state

@@ -1,4 +1,4 @@
-// One hop of labware with a transporter, and where the labware may be when the hop was cut off.
+// Moves labware one hop with a transporter, and tracks where it may be if the hop was cut off.
 
 import type { Person } from '../../../devices/device.ts'
 import { isHarmless } from '../../../devices/failure.ts'
@@ -19,8 +19,8 @@ import { MoveRun } from './move.ts'
 import { PersonTask, PutElsewhere, showAgain } from './person_task.ts'
 
 /**
- * After a restart: sets labware in a gripper back where it was picked; that position is still reserved for it. Its route is lost, and a full
- * gripper would block the thread that must move first.
+ * After a restart: puts labware in a gripper back where it was picked, because its route is lost, and a full gripper would block the thread that
+ * must move first. The position is still reserved for the labware.
  */
 export async function setBack(thread: LabwareThread): Promise<void> {
   const { labware, environment } = thread
@@ -30,13 +30,13 @@ export async function setBack(thread: LabwareThread): Promise<void> {
   thread.become('AWAITING_MOVE_RESERVATION')
   thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
   thread.become('MOVING')
-  // A person may have taken the labware out meanwhile.
+  // A person may have taken the labware out of the gripper meanwhile.
   if (labware.held_by !== null) await ride(thread, { from: position, to: position, transporter: labware.held_by })
   endUncertainty(thread)
   environment.scheduler.access.reachedIn(thread.thread_id)
 }
 
-/** Makes one hop, as often as it takes: each attempt is a new move. */
+/** Makes one hop, in as many attempts as needed. Each attempt is a new move. */
 export async function ride(thread: LabwareThread, route: Hop): Promise<void> {
   const { scheduler } = thread.environment
   const { labware } = thread
@@ -68,7 +68,7 @@ export async function ride(thread: LabwareThread, route: Hop): Promise<void> {
         if (interrupt instanceof Interrupt) mayBeInGripper(thread, move)
         throw interrupt
       }
-      // A person who put the labware elsewhere took it out of the gripper.
+      // A person who moved the labware elsewhere has taken it out of the gripper.
       if (scheduler.whereIs(labware.labware_id) !== hop.from) outOfGripper(thread)
       if (move.takeover !== null) hop = { ...hop, transporter: move.takeover }
       if (!isThere() && scheduler.whereIs(labware.labware_id) === hop.from) continue
@@ -81,24 +81,24 @@ export async function ride(thread: LabwareThread, route: Hop): Promise<void> {
   }
 }
 
-/** Throws `conflict` where a person must look first: a real storage may have brought up its next labware, and one would be put upon the other. */
+/** Throws `conflict` if a person must look first: a real storage may have presented its next labware, and the arm would put this one on top of it. */
 function mayGoBack(thread: LabwareThread, { to, transporter }: Hop): void {
   const { labware, environment } = thread
   if (thread.control.isLost) throw new LabError('conflict', uncertainty(thread.state))
   if (!environment.scheduler.graph.positions.get(to)?.storage || !environment.equipment.isReal?.(transporter)) return
   throw new LabError(
     'conflict',
-    `${to} may have brought up its next one since ${labware.name} was taken out of it; look, and RETRY where it can be put back, or take it out of the gripper and say where it is`,
+    `${to} may have presented its next labware since ${labware.name} was taken out; look, and decide RETRY if ${labware.name} can be put back, or take it out of the gripper and say where it is`,
   )
 }
 
-/** Marks labware whose move is given up while it is being put down: it may stand there already. */
+/** Marks labware whose move is given up during the place: it may already stand at the target. */
 function mayStandThere(thread: LabwareThread, { hop, state }: MoveRun): void {
   if (thread.labware.held_by === null || !state.is_placing || hop.to === hop.from) return
   thread.setLabware({ placing: hop.to })
 }
 
-/** Marks labware whose pick failed, and about which nobody has said where it is: it may be in the gripper. */
+/** Marks labware as held by the gripper if its pick failed and nobody has said since where it is. */
 function mayBeInGripper(thread: LabwareThread, { hop: { transporter } }: MoveRun): void {
   const { environment, thread_id } = thread
   if (!mayBePicked(thread.state) || environment.scheduler.transporters.holder(transporter) !== undefined) return
@@ -106,29 +106,26 @@ function mayBeInGripper(thread: LabwareThread, { hop: { transporter } }: MoveRun
   thread.setLabware({ held_by: transporter })
 }
 
-/**
- * Tells whether the arm refused the pick before it moved. An arm that is stopped now was ready a moment before, so the stop may have come in the midst
- * of the motion.
- */
+/** Whether the arm refused the pick before it moved. An arm that is stopped was ready a moment before, so the stop may have come during the motion. */
 function isRefusedPick(error: unknown): boolean {
   return error instanceof PutElsewhere || (isHarmless(error) && error.code !== 'stopped')
 }
 
-/** Notes that a pick failed in the midst of the motion, until a pick of another thread begins with the transporter. */
+/** Notes that a pick failed during the motion. The next pick with the transporter by another thread clears the note. */
 function failedToPick(thread: LabwareThread, move: MoveRun): void {
   // Without drivers there is no gripper that could be full.
   if (thread.environment.mode === 'PURE_SIM') return
   move.set({ has_failed_pick: true })
   const { hop } = move
   thread.environment.failedPicks.set(hop.transporter, (has_failed_pick) => {
-    // Another attempt at the hop may have been refused since.
+    // A later attempt at the hop may have replaced the move.
     if (thread.move?.hop === hop) thread.move.set({ has_failed_pick })
   })
 }
 
 /**
- * Begins to pick. The gripper is empty then: labware that another thread failed to pick with it stands where it stood. The returned function takes that
- * back, for a pick that is not commanded.
+ * Begins a pick. Its gripper must be empty, so labware that another thread failed to pick with it still stands where it stood. The returned function
+ * undoes that conclusion if the pick is not commanded after all.
  */
 function beginsToPick({ environment }: LabwareThread, { hop, status }: MoveRun): () => void {
   const { failedPicks } = environment
@@ -143,8 +140,8 @@ function beginsToPick({ environment }: LabwareThread, { hop, status }: MoveRun):
 }
 
 /**
- * After a restart: keeps arms and devices apart where labware may be whose move was cut off, and reports it, or asks the person who carried it. `cut` is
- * the move under way when the service ended: a move that an earlier end cut off was reported at the start after that.
+ * After a restart: keeps arms and devices apart at each place where labware of a cut-off move may be, and reports the labware, or asks the person who
+ * carried it. `cut` is the move under way when the service ended; a move that an earlier restart cut off was reported then.
  */
 export function reportUncertain(thread: LabwareThread, cut: MoveState | null): void {
   const { execution, labware, state, thread_id, environment } = thread
@@ -162,7 +159,7 @@ export function reportUncertain(thread: LabwareThread, cut: MoveState | null): v
   execution.events.incident('LEDGER_CONTRADICTED', uncertainty(state), thread)
 }
 
-/** Reports labware that its thread leaves in a gripper, perhaps, and keeps each place where it may be until somebody says where it is. */
+/** Reports labware that an ending thread may leave in a gripper. Keeps each place where it may be, until somebody says where it is. */
 export function leaveUncertain(thread: LabwareThread): void {
   const { execution, labware, state, thread_id, environment } = thread
   const { labware_id, name } = labware
@@ -206,7 +203,7 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
           ? `${labware.name} is not known to be at ${to}; put it there and edit its position first`
           : undefined,
   })
-  // The action is to be done at another device.
+  // The operator has chosen another device for the action.
   if (state.retry_on !== before) throw thread.control.leaves('again')
   if (going === 'on')
     execution.events.incident('MOVE_CONTINUED', `an operator says that ${labware.name} is at ${to}`, thread, { severity: 'INFO' })
@@ -240,7 +237,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       if (holder === null) mustBeEmpty(transporter, thread)
       move.status.become('PREPARING_TO_MOVE')
       await getReady(environment, transporter, preparing)
-      // Labware that is in the gripper already can go nowhere where the arm cannot put it down.
+      // Checked before the pick: an arm must not hold labware that it cannot put down.
       equipment.mustReach?.(transporter, [from, to])
       for (const position of holder === null ? [from, to] : [to]) await open(position)
       takeBack = beginsToPick(thread, move)
@@ -256,7 +253,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     move.set({ is_placing: true })
     await sync.beforeMotion()
     await carrier.place()
-    // In one turn: a run that is persisted in between would have the labware stand where it was picked.
+    // In one turn, or the disk could record that the labware still stands where it was picked.
     thread.setLabware({ held_by: null })
     if (!isThere()) scheduler.arrive(labware.labware_id, to)
     if (environment.mode !== 'PURE_SIM' && move.picked_ms !== null) {
@@ -266,7 +263,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     }
   } catch (error) {
     if (!sync.isBegun) move.set({ is_placing: wasPlacing })
-    // This comes before the transporter is given back: no other thread may have it while its gripper may be full.
+    // Before the transporter is given back: no other thread may get it while its gripper may be full.
     if (signal.aborted && move.picked_ms !== null && scheduler.whereIs(labware.labware_id) === from)
       thread.setLabware({ held_by: labware.held_by ?? transporter })
     if (signal.aborted) mayStandThere(thread, move)
@@ -279,7 +276,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     carrier.close()
     leaveSpace()
     letGo?.()
-    // An arm that broke off in a motion may still be in the device.
+    // An arm that stopped during a motion may still be inside the device.
     if ((move.picked_ms === null && !move.state.is_placing) || isThere()) scheduler.access.reachedIn(thread.thread_id)
     // A thread keeps the transporter while its labware is in the gripper.
     if (labware.held_by !== transporter) scheduler.transporters.giveBack(transporter, thread.thread_id)
@@ -314,7 +311,7 @@ function byMachine({ environment, labware, control }: LabwareThread, { from, to,
   return { pick: () => carry('pick', from), place: () => carry('place', to), close: () => {} }
 }
 
-/** Leases the transporter, and the devices into which it reaches, to the execution. The returned function ends the leases. Throws `locked`. */
+/** Leases the transporter and the devices that it reaches into to the run. The returned function ends the leases. Throws `locked`. */
 function holdAll({ environment, execution }: LabwareThread, { from, to, transporter }: Hop): () => void {
   const devices = [from, to].flatMap((position) => environment.scheduler.graph.positions.get(position)?.device ?? [])
   const held: (() => void)[] = []
@@ -330,7 +327,7 @@ function holdAll({ environment, execution }: LabwareThread, { from, to, transpor
   return letGo
 }
 
-/** Throws `conflict` when another gripper has the labware, or a thread that has ended left something in this one. */
+/** Throws `conflict` if another gripper has the labware, or a thread that has ended left labware in this one. */
 function mustBeEmpty(transporter: string, { environment, labware }: LabwareThread): void {
   const held = labware.held_by ? labware : heldBy(transporter, environment.labware.values())
   if (!held) return
@@ -345,7 +342,7 @@ function heldBy(transporter: string, labware: Iterable<Labware>): Labware | unde
   return undefined
 }
 
-/** The labware is in no gripper: somebody has taken it out. */
+/** Notes that somebody has taken the labware out of the gripper. */
 function outOfGripper(thread: LabwareThread): void {
   const { held_by } = thread.labware
   if (held_by === null) return

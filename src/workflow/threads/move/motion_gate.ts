@@ -1,4 +1,4 @@
-// Whether something may begin or move in a run: only when the card says where everything is, and never again once the service ends.
+// Decides whether a run may begin or move something: only after the disk records where everything is, and never after the service begins to end.
 
 import type { RunState } from '../../state/entry.ts'
 
@@ -11,17 +11,17 @@ export class MotionGate {
     this.#state = state
   }
 
-  /** Undefined while something new may be begun; a promise that never resolves when the service ends. */
+  /** Returns undefined while the run may begin something new; a promise that never resolves once the service ends. */
   mayBegin(): Promise<void> | undefined {
     return this.#isClosed ? new Promise(() => {}) : undefined
   }
 
-  /** Resolves when something may move: where everything is, and what is to be done, is on the card. Never, when the service ends. */
+  /** Resolves when something may move: the present state is on the disk. Never resolves once the service ends. */
   beforeMotion(): Promise<void> | undefined {
     return this.mayBegin() ?? this.synced()
   }
 
-  /** Resolves when a move that has begun may go on: the present state is on the card. Never, once the state is written no more. Rejects with `storage`. */
+  /** Resolves when a move that has begun may go on: the present state is on the disk. Never resolves after `leave`. Rejects with `storage`. */
   synced(): Promise<void> | undefined {
     return this.#hasLeft ? new Promise(() => {}) : this.#state.persisted()
   }
@@ -31,7 +31,7 @@ export class MotionGate {
     this.#isClosed = true
   }
 
-  /** Leaves the state as it was written last. */
+  /** Stops writing the state. */
   leave(): void {
     this.#state.leave()
     this.#hasLeft = true

@@ -1,4 +1,4 @@
-// Syncs the state of a run before its labware moves, so that after a power cut it is known where the labware may be.
+// Writes the state of a run to the disk before its labware moves, so that it says after a power cut where the labware may be.
 
 import type { LabwareThread } from '../thread.ts'
 
@@ -18,8 +18,8 @@ export class MotionSync {
   }
 
   /**
-   * Resolves when the present state is on the card. Rejects with `storage` as long as the labware has not moved. After that the move goes on: nothing else
-   * would be better. Rejects with the reason of the thread's signal once that is aborted.
+   * Resolves when the present state is on the disk. If the disk fails, rejects with `storage` before the first motion; after that the move goes on,
+   * because stopping halfway would be worse. Rejects with the reason of the thread's signal once that is aborted.
    */
   async beforeMotion(): Promise<void> {
     const { execution, control } = this.#thread
@@ -30,10 +30,7 @@ export class MotionSync {
     this.#isBegun = true
   }
 
-  /**
-   * Syncs the state before the first device is prepared. Later devices need no sync, for preparing changes nothing of where the labware may be. Rejects
-   * with `storage`.
-   */
+  /** Syncs the state before the first device is prepared. Later devices need no sync, because preparing moves no labware. Rejects with `storage`. */
   beforePreparing(): Promise<void> | undefined {
     if (this.#isPreparing) return undefined
     return this.#thread.execution.gate.synced()?.then(() => {

@@ -1,4 +1,4 @@
-// One attempt at a hop: its status, and how far the transporter came.
+// One attempt at a hop: its status, and how far the transporter got.
 
 import type { Hop } from '../../plans/graph.ts'
 import type { MoveState } from '../../state/move.ts'
@@ -11,7 +11,7 @@ export class MoveRun {
   readonly action_id: string
   readonly thread: Carrier
   readonly hop: Hop
-  /** When the pick was commanded, on the clock of the environment. */
+  /** When the pick was commanded, in ms of the environment's clock. */
   picked_ms: number | null = null
   /** The person who is to make the next attempt instead of the transporter. */
   takeover: string | null = null
@@ -21,7 +21,7 @@ export class MoveRun {
   readonly state: MoveState
   readonly status: Status<ActionStatus>
 
-  /** `before`: what an earlier attempt at the hop has left open: whether the labware is in the gripper, or stands there already. */
+  /** `before`: what an earlier attempt left open: whether the labware may be in the gripper, or may already stand at the target. */
   constructor(thread: Carrier, hop: Hop, before: Pick<MoveState, 'is_placing' | 'has_failed_pick'> = nothing) {
     this.action_id = thread.environment.newId()
     this.thread = thread

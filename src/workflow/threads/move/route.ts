@@ -1,4 +1,4 @@
-// The way of labware to a place: the place is requested from the scheduler, then the way there. While a thread waits, it makes room for others.
+// Takes labware to a place: requests the place from the scheduler, then the route to it. While a thread waits, its labware may be parked.
 
 import { LabError } from '../../../errors.ts'
 import type { Hop } from '../../plans/graph.ts'
@@ -13,7 +13,7 @@ type Answer = { granted: Candidate | undefined } | { position: string; again: Ag
 
 export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'use' | 'keeps'> & {
   what: string
-  /** See `Request`; looked up anew when `guests` tells. */
+  /** See `Request`; read again each time `guests` tells. */
   inputs?(): readonly string[]
   guests?: Signal
   /** Whether the labware may be parked elsewhere meanwhile; true by default. */
@@ -21,13 +21,13 @@ export type ThreadRequest = Pick<Request, 'candidates' | 'after' | 'use' | 'keep
   priority?: Request['priority']
   /** Called when nothing can be granted at once. */
   onWait?(): void
-  /** Calls `tell` when the request is no longer needed. The returned function calls that off. */
+  /** Calls `tell` when the request is no longer needed. The returned function stops that. */
   unless?(tell: () => void): () => void
 }
 
 /**
- * Requests one of several places, and resolves with the one that was granted; with undefined when none is needed any longer. In a deadlock that
- * cannot be resolved somebody has to decide. Rejects with `conflict` when there is no way there.
+ * Requests one of several places. Resolves with the granted one, or with undefined if `unless` ended the request. A deadlock that cannot be resolved
+ * holds the thread until somebody decides. Rejects with `conflict` if no route leads to any of the places.
  */
 export function request(
   thread: LabwareThread,
@@ -52,7 +52,7 @@ export async function request(thread: LabwareThread, wanted: ThreadRequest): Pro
   }
 }
 
-/** A request in the hands of its thread, and what the scheduler answers. One object in place of many functions: hundreds of requests wait at once. */
+/** A thread's request to the scheduler. One object in place of many closures, to save memory: hundreds of requests wait at once. */
 class Asking implements Request {
   readonly thread_id: string
   readonly priority: 0 | 1
@@ -86,7 +86,7 @@ class Asking implements Request {
     this.#scheduler = thread.environment.scheduler
   }
 
-  /** Requests it: `resolve` may be called before this returns. The returned function takes the request back. */
+  /** Sends the request. `resolve` may be called before this returns. The returned function withdraws the request. */
   begin(resolve: (answer: Answer) => void, again: Again | undefined): () => void {
     const { unless, guests, onWait } = this.#wanted
     this.#resolve = resolve
@@ -115,7 +115,7 @@ class Asking implements Request {
     return this.#asked?.explain() ?? []
   }
 
-  /** Takes the request back. */
+  /** Withdraws the request. */
   end(): void {
     this.#leave()
     this.#asked?.withdraw()
@@ -132,7 +132,7 @@ class Asking implements Request {
     this.#resolve?.({ granted: undefined })
   }
 
-  /** The labware that may stand there already may be another now. */
+  /** Tells the scheduler if the set of labware that may stand there has changed. */
   #look(): void {
     const now = this.#wanted.inputs?.() ?? []
     if (isSame(now, this.inputs)) return
@@ -145,7 +145,7 @@ class Asking implements Request {
     this.#resolve?.(answer)
   }
 
-  /** Looks no longer whether the request is needed, and for which labware. */
+  /** Stops watching `unless` and `guests`. */
   #leave(): void {
     this.#callOff?.()
     this.#unwatch?.()
@@ -163,7 +163,7 @@ async function decideDeadlock(thread: LabwareThread, stuck: string): Promise<voi
   thread.control.recovered()
 }
 
-/** Replaces ids by names: the scheduler knows threads by id. */
+/** Replaces ids with names, because the scheduler knows only ids. */
 function inNames(text: string, { execution, environment }: LabwareThread): string {
   return text.replace(/\b(labware|thread) ([\w-]+)/g, (whole, kind: string, id: string) => {
     const name = kind === 'labware' ? environment.labware.get(id)?.name : execution.find(id)?.name
@@ -171,7 +171,7 @@ function inNames(text: string, { execution, environment }: LabwareThread): strin
   })
 }
 
-/** Waits for others. Meanwhile the labware may be parked out of their way. */
+/** Waits for other threads. Meanwhile the labware may be parked to make room for them. */
 export async function idle<Value>(
   thread: LabwareThread,
   waiting: Parameters<LabwareThread['control']['wait']>[0],
@@ -197,7 +197,7 @@ export async function idle<Value>(
           reject(error)
         },
       )
-      // A thread that goes on at once needs no parking.
+      // The wait may have ended at once; then no parking is needed.
       if (isOver) return callOff
       const park = (position: string, again: Again) => {
         callOff()
@@ -224,10 +224,9 @@ export async function idle<Value>(
 }
 
 /**
- * Brings the labware to a position that is reserved for it. The whole route is granted at once, so that nothing waits where it blocks others. A
- * stop waits
- * for the arrival. `reserve` returns the position each time anew. Rejects with `conflict` when the position is reserved no longer. Resolves with
- * false when labware that goes to be parked cannot get there, and there is another position for it.
+ * Brings the labware to a position that is reserved for it. The scheduler grants the whole route at once, so that no labware waits where it blocks
+ * others. A stop waits for the arrival. `reserve` is called again for each attempt. Rejects with `conflict` if the position is no longer reserved.
+ * Resolves with false if labware to be parked cannot get there and another position is possible.
  */
 export async function goTo(thread: LabwareThread, reserve: string | (() => string), isParking = false): Promise<boolean> {
   const { scheduler } = thread.environment
@@ -236,9 +235,9 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
   for (;;) {
     const position = typeof reserve === 'string' ? reserve : reserve()
     if (scheduler.whereIs(labware_id) === position) return true
-    // A person put the labware there, and then elsewhere: that used the reservation up.
+    // A person put the labware there and then elsewhere, which used the reservation up.
     if (scheduler.position(position).reserved_for !== thread_id)
-      throw new LabError('conflict', `${position} is kept for ${labware.name} no longer, which was put elsewhere by hand; try again`)
+      throw new LabError('conflict', `${position} is no longer reserved for ${labware.name}, which somebody put elsewhere; try again`)
     mustLead(thread, position, [{ position }])
     thread.become('AWAITING_MOVE_RESERVATION')
     let travel: ReturnType<typeof scheduler.requestRoute> | undefined
@@ -264,16 +263,16 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
         await ride(thread, hop)
       }
     } catch (error) {
-      // The labware goes to another device.
+      // The labware must go to another device.
       if (error instanceof ActionExit) travel?.withdraw()
       throw error
     }
-    // The route has ended already, unless a person moved the labware.
+    // No effect on a completed route; needed if a person moved the labware.
     travel?.withdraw()
   }
 }
 
-/** Throws `conflict` where no way leads from the labware's position to any of the candidates: somebody has carried it there. */
+/** Throws `conflict` if no route leads from the labware's position to any of the candidates, because somebody carried the labware there. */
 export function mustLead({ thread_id, labware, environment }: LabwareThread, what: string, candidates: readonly Candidate[]): void {
   if (environment.scheduler.canReach(thread_id, candidates)) return
   const from = environment.scheduler.whereIs(labware.labware_id)

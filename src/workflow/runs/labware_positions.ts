@@ -1,12 +1,12 @@
-// Notes in the state of each thread where its labware stands, until the thread leaves it.
+// Keeps the position of the labware in the state of its thread, for as long as the thread moves that labware.
 
 import type { Scheduler } from '../scheduler/scheduler.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 
-export class Seats {
+export class LabwarePositions {
   /** The thread that moves each labware, or moved it last. */
   readonly #carriers = new Map<string, LabwareThread>()
-  /** Ends that moves of labware are noted. */
+  /** Stops following the moves of labware. */
   readonly stop: () => void
 
   constructor(scheduler: Scheduler) {
