@@ -9,6 +9,7 @@ import { linesOf } from '../../src/testing/fleet.ts'
 import { bench, median, none, percentile, type Row, row } from './bench.ts'
 import { type Child, startChild } from './child.ts'
 import { farEnd } from './estop.ts'
+import type { Flow } from './events/flow.ts'
 import type { Asked, Figures } from './fleet/sender.ts'
 
 const kills = 3
@@ -51,7 +52,7 @@ async function flooded(broker: TestBroker, { benches, rate, seconds }: Size): Pr
   const ask = (all: readonly Child<object>[], asked: Asked) => Promise.all(all.map((one) => one.ask<Figures>(asked)))
   /** Both kinds at once, so that whatever else the computer does is the same for both. */
   const [withFleet, without] = [await senders(broker.url), await senders('')]
-  const fire = (all: readonly Child<object>[], flow: { rate: number; seconds: number }) => ask(all, { do: 'fire', flow })
+  const fire = (all: readonly Child<object>[], flow: Flow) => ask(all, { do: 'fire', flow: { ...flow, every_ms: 10 } })
   try {
     for (const all of [withFleet, without]) await fire(all, { rate: 10, seconds: 1 })
     const cost: { ours: Figures[]; theirs: Figures[] } = { ours: [], theirs: [] }
