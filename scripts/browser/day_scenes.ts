@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { type Bench, pressTwice } from './bench.ts'
+import { type Bench, button, goTo, needOf, pressTwice } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 const workflow = {
@@ -41,7 +41,6 @@ export const dayChecks: Record<string, Check> = {
     await page.getByLabel('Workflow', { exact: true }).selectOption('of-the-day')
     await pressTwice(page, 'Delete of-the-day')
     await button(page, 'Delete of-the-day').waitFor({ state: 'detached' })
-    await page.context().close()
   },
 
   async 'a simulated device is broken and mended to rehearse, on the bench and in a run on simulators'(bench) {
@@ -49,21 +48,20 @@ export const dayChecks: Record<string, Check> = {
     await bench.ask('POST', '/api/devices/sealer-1/initialize')
     const page = await bench.open('/#/system')
     await rehearse(page, 'sealer-1', 'interlock_open')
-    const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /Fault on sealer-1/ })
+    const need = needOf(page, /Fault on sealer-1/)
     await need.waitFor()
     await button(page, 'End fault').click()
     await need.getByRole('button', { name: 'Initialize sealer-1' }).click()
     await need.waitFor({ state: 'detached' })
     const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'DEVICE_SIM' })
-    await page.evaluate(`location.hash = '#/runs/${execution_id}'`)
+    await goTo(page, `runs/${execution_id}`)
     await page.getByText('Change this run').click()
     await rehearse(page, 'sealer-1', 'jam')
-    const held = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /is held by an error/ })
+    const held = needOf(page, /is held by an error/)
     await held.getByRole('button', { name: 'Retry', exact: true }).waitFor({ timeout: 180_000 })
     await button(page, 'End fault').click()
     await held.getByRole('button', { name: 'Retry', exact: true }).click()
     await page.getByText(/completed, DEVICE_SIM/).waitFor({ timeout: 180_000 })
-    await page.context().close()
   },
 
   async 'a device is reserved and released, a teachpoint made, deleted and undone, the topology unloaded and loaded'(bench) {
@@ -73,7 +71,7 @@ export const dayChecks: Record<string, Check> = {
     await page.getByText(/reserved by page/).waitFor()
     await button(page, 'Release shaker-1').click()
     await button(page, 'Reserve shaker-1').waitFor()
-    await page.evaluate(`location.hash = '#/teach'`)
+    await goTo(page, 'teach')
     await page.getByLabel('New teachpoint').fill('pad_day')
     await page.getByRole('button', { name: /^Create/ }).click()
     await button(page, 'pad_day').click()
@@ -82,12 +80,11 @@ export const dayChecks: Record<string, Check> = {
     await button(page, 'pad_day').click()
     await pressTwice(page, 'Delete pad_day')
     await button(page, 'pad_day').waitFor({ state: 'detached' })
-    await page.evaluate(`location.hash = '#/deck'`)
+    await goTo(page, 'deck')
     await button(page, 'Unload topology').waitFor()
     await pressTwice(page, 'Unload topology')
     await button(page, 'Load demo').click()
     await button(page, 'Unload topology').waitFor()
-    await page.context().close()
   },
 
   async 'keys are made, changed and revoked, a backup is made and fetched, the configuration read again, ports and events looked at'(
@@ -123,11 +120,10 @@ export const dayChecks: Record<string, Check> = {
     await page.locator('.notice').waitFor()
     await button(page, 'Identify').click()
     await button(page, 'Cancel').click()
-    await page.evaluate(`location.hash = '#/events'`)
+    await goTo(page, 'events')
     const events = page.waitForEvent('download')
     await button(page, 'Export the events of this time').click()
     assert.equal((await events).suggestedFilename(), 'events.json')
-    await page.context().close()
   },
 
   async 'a test message is sent to those who are told when a person is needed, and who did not take it is named'(bench) {
@@ -144,7 +140,6 @@ export const dayChecks: Record<string, Check> = {
     await page.getByText('has received no message yet').waitFor()
     await button(page, 'Send a test message').click()
     await page.getByText('ntfy.lab: it does not answer.').waitFor()
-    await page.context().close()
   },
 }
 
@@ -165,8 +160,4 @@ async function rehearse(page: Page, device_id: string, fault: string): Promise<v
 
 function fileOf(content: { name: unknown }) {
   return { name: 'of-the-day.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(content)) }
-}
-
-function button(page: Page, name: string) {
-  return page.getByRole('button', { name, exact: true })
 }

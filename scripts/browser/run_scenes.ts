@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import type { Bench } from './bench.ts'
+import { type Bench, needOf, seen } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 const shake = [{ do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 5 } }]
@@ -58,22 +58,17 @@ export const runChecks: Record<string, Check> = {
     assert.ok(!events.some(({ entity_type }) => entity_type === 'OPERATOR'), 'nobody was asked: the step was skipped')
     const ended = events.filter(({ entity_type, status }) => entity_type === 'THREAD' && status === 'COMPLETED')
     assert.deepEqual(ended.map(({ context }) => context.thread_name).sort(), ['lid', 'plate'])
-    await page.context().close()
   },
 
   async 'labware that a person places, looks at, and takes away at the end, is said so on its card'(bench) {
     const { page } = await begun(bench, byHand, 'LIVE')
     const need = (title: RegExp) => page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: title })
-    await need(/Place plate/)
-      .getByText('Put plate at pad_2.')
-      .waitFor()
+    await seen(need(/Place plate/), 'Put plate at pad_2.')
     await need(/Place plate/)
       .getByRole('button', { name: 'Placed', exact: true })
       .click()
     await need(/Place plate/).waitFor({ state: 'detached' })
-    await need(/Manual step/)
-      .getByText('look at the plate')
-      .waitFor()
+    await seen(need(/Manual step/), 'look at the plate')
     await need(/Manual step/)
       .getByRole('button', { name: 'Done' })
       .click()
@@ -82,12 +77,11 @@ export const runChecks: Record<string, Check> = {
       .click()
     await need(/Remove plate/).waitFor({ state: 'detached' })
     await page.getByText(/completed, LIVE/).waitFor()
-    await page.context().close()
   },
 
   async 'labware with a barcode is placed with what was scanned; after a wrong one the field is empty for the next'(bench) {
     const { page } = await begun(bench, byHand, 'LIVE', [{ group_id: 'one', members: { plate: { barcode: 'P-1' } } }])
-    const place = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /Place plate/ })
+    const place = needOf(page, /Place plate/)
     const field = place.getByLabel('Barcode that was read of plate')
     await place.getByText('Its barcode must be P-1.').waitFor()
     for (const barcode of ['P-2', 'P-1']) {
@@ -100,23 +94,18 @@ export const runChecks: Record<string, Check> = {
     await page.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('button', { name: 'Removed', exact: true }).click()
     await page.getByText(/completed, LIVE/).waitFor()
-    await page.context().close()
   },
 
   async 'a stopped device stands on the screen of the run with its button, and is gone from there when it was initialized'(bench) {
     await bench.ask('POST', '/api/devices/shaker-1/initialize')
     const { page, execution_id } = await begun(bench, willShake, 'LIVE')
     const run = page.getByRole('region', { name: 'Run of will-shake' })
-    await run
-      .getByText(/waits for an event/)
-      .first()
-      .waitFor()
+    await seen(run, /waits for an event/)
     await bench.ask('POST', '/api/devices/shaker-1/stop')
     await run.getByText(/shaker-1 was stopped/).waitFor()
     await run.getByRole('button', { name: 'Initialize shaker-1' }).click()
     await run.getByText(/shaker-1 was stopped/).waitFor({ state: 'detached' })
     for (const confirm of [false, true]) await bench.ask('POST', `/api/executions/${execution_id}/stop`, { confirm })
-    await page.context().close()
   },
 }
 

@@ -4,27 +4,19 @@ import assert from 'node:assert/strict'
 import type { Page, Request } from 'playwright-core'
 import { startChild } from '../bench/child.ts'
 import type { Demo } from '../bench/servers/demo.ts'
-import { type Bench, launchChromium } from './bench.ts'
+import { answered, type Bench, button, card, desk, holdToContinue, ids, launchChromium, phone, seen, small, widthOf } from './bench.ts'
 import type { Check } from './bench_page.ts'
 import { cuttable } from './trouble_scenes.ts'
 
-const pictures = process.env.BENCHD_SCREENSHOTS
-const sizes = [
-  [800, 480],
-  [390, 844],
-  [1280, 800],
-] as const
-const ids = ['shaker-1', 'sealer-1', 'centrifuge-1', 'arm-1']
+const sizes = [small, phone, desk]
 
-/** The answer to a stop. On a busy machine a simulated instrument may acknowledge late, and the page says so. */
-const answered = /Every device confirmed STOP ALL|STOP NOT CONFIRMED: stop sent to all/
 const silent = /STOP NOT CONFIRMED: the service does not answer\. Devices may still move\. Use the stop buttons/
 const asks = /STOP ALL from [\d:]+ was not confirmed\. .* Send it now\?/
 
 export const stopChecks: Record<string, Check> = {
   async 'with the network cut, a stop is sent again and again until it is answered, and each further touch sends one'(bench) {
-    for (const [width, height] of sizes) {
-      const page = await bench.open('/', { width, height, prepare: cuttable })
+    for (const size of sizes) {
+      const page = await bench.open('/', { ...size, prepare: cuttable })
       await card(page, 'shaker-1').waitFor()
       const stays = await placeOf(page)
       await page.evaluate('goAway()')
@@ -32,14 +24,12 @@ export const stopChecks: Record<string, Check> = {
       await page.getByText(silent).waitFor()
       await page.getByText(/by itself: sent ([3-9]|\d\d) times since \d/).waitFor()
       await stays('not confirmed')
-      await picture(page, `stop-cut-${width}`)
       await touch(page)
       await page.getByText(silent).waitFor()
       await page.evaluate('comeBack()')
       await page.getByText(answered).waitFor()
       await page.locator('[data-link=live]').waitFor()
       await stays('answered')
-      await picture(page, `stop-answered-${width}`)
       const sent = page.waitForRequest(isStop)
       await touch(page)
       await sent
@@ -54,8 +44,8 @@ export const stopChecks: Record<string, Check> = {
   },
 
   async 'a stop that is not confirmed can be withdrawn, is asked for after a reload, and lets nothing move meanwhile'(bench) {
-    for (const [width, height] of sizes) {
-      const page = await bench.open('/', { width, height, prepare: cuttable })
+    for (const size of sizes) {
+      const page = await bench.open('/', { ...size, prepare: cuttable })
       await card(page, 'shaker-1').waitFor()
       await page.evaluate('goAway()')
       await touch(page)
@@ -73,7 +63,6 @@ export const stopChecks: Record<string, Check> = {
       assert.equal(await card(page, 'shaker-1').getByRole('button', { name: 'Initialize' }).isDisabled(), true)
       assert.equal(stops(), 0, 'neither the one that was withdrawn nor that of before the reload')
       await (await placeOf(page))('asked')
-      await picture(page, `stop-asks-${width}`)
       await button(page, 'Stop all').click()
       await page.getByText(answered).waitFor()
       await page.context().close()
@@ -85,8 +74,8 @@ export const stopChecks: Record<string, Check> = {
     const browser = await launchChromium()
     const { url, key, pid } = service.ready
     try {
-      for (const [width, height] of sizes) {
-        const context = await browser.newContext({ viewport: { width, height } })
+      for (const size of sizes) {
+        const context = await browser.newContext({ viewport: size })
         await context.addInitScript(`localStorage.setItem('benchd.api_key', '${key}')`)
         const page = await context.newPage()
         await page.goto(url)
@@ -105,7 +94,6 @@ export const stopChecks: Record<string, Check> = {
         await page.getByText(/sent ([3-9]|\d\d) times since/).waitFor()
         assert.ok(stops() > before)
         await stays('frozen')
-        await picture(page, `stop-frozen-${width}`)
         process.kill(pid, 'SIGCONT')
         await page.getByText(answered).waitFor()
         await stays('answered')
@@ -122,8 +110,8 @@ export const stopChecks: Record<string, Check> = {
   },
 
   async 'a stop that was touched while the service was away is taken when it has started'(bench) {
-    for (const [width, height] of sizes) {
-      const page = await bench.open('/', { width, height })
+    for (const size of sizes) {
+      const page = await bench.open('/', size)
       await card(page, 'shaker-1').waitFor()
       for (const id of ids) await bench.ask('POST', `/api/devices/${id}/initialize`)
       const stays = await placeOf(page)
@@ -142,8 +130,8 @@ export const stopChecks: Record<string, Check> = {
   },
 
   async 'a device that somebody else moves after a stop is shown at work, and the next touch stops it'(bench) {
-    for (const [width, height] of sizes) {
-      const page = await bench.open('/', { width, height })
+    for (const size of sizes) {
+      const page = await bench.open('/', size)
       await card(page, 'shaker-1').waitFor()
       const stays = await placeOf(page)
       await touch(page)
@@ -153,11 +141,8 @@ export const stopChecks: Record<string, Check> = {
       const shaking = bench.ask('POST', '/api/devices/shaker-1/perform', wish).catch(() => undefined)
       await page.getByText('At work now: shaker-1 (Shake).').waitFor()
       await card(page, 'shaker-1').getByText('busy', { exact: true }).waitFor()
-      await card(page, 'shaker-1')
-        .getByText(/\d+:\d\d left/)
-        .waitFor()
+      await seen(card(page, 'shaker-1'), /\d+:\d\d left/)
       await stays('at work')
-      await picture(page, `stop-moves-${width}`)
       await touch(page)
       await shaking
       await card(page, 'shaker-1').getByText('stopped', { exact: true }).waitFor()
@@ -172,8 +157,7 @@ export const stopChecks: Record<string, Check> = {
     const pages = [first]
     while (pages.length < 8) {
       const page = await context.newPage()
-      const [width, height] = sizes[pages.length % sizes.length]!
-      await page.setViewportSize({ width, height })
+      await page.setViewportSize(sizes[pages.length % sizes.length]!)
       await cuttable(page)
       await page.goto(bench.url)
       await card(page, 'arm-1').waitFor()
@@ -210,12 +194,11 @@ export const stopChecks: Record<string, Check> = {
       counts.map((count) => count()),
       pages.map((page) => (page === first ? 1 : 0)),
     )
-    await context.close()
   },
 
   async 'without a key the page says in red that it may not stop, and a touch is sent all the same'(bench) {
-    for (const [width, height] of sizes) {
-      const page = await bench.open('/', { width, height, withKey: false })
+    for (const size of sizes) {
+      const page = await bench.open('/', { ...size, withKey: false })
       await page.getByLabel('API key').waitFor()
       const red = page.locator('.stop-note.bad')
       await red.getByText(/has no key, so it is not allowed to stop the devices\. Use the stop buttons/).waitFor()
@@ -225,7 +208,6 @@ export const stopChecks: Record<string, Check> = {
       await sent
       await page.getByText(/STOP NOT CONFIRMED: the service answered 401/).waitFor()
       await stays('refused')
-      await picture(page, `stop-keyless-${width}`)
       await page.context().close()
     }
   },
@@ -267,7 +249,6 @@ export const stopChecks: Record<string, Check> = {
       await touch(one)
       assert.equal((await without).headers()['x-api-key'] ?? '', '')
     }
-    await page.context().close()
   },
 
   async 'the Enter key and a click without a pointer send one stop each'(bench) {
@@ -285,7 +266,6 @@ export const stopChecks: Record<string, Check> = {
     const clicked = page.waitForRequest(isStop)
     await page.evaluate('document.querySelector("button.stop").click()')
     await clicked
-    await page.context().close()
   },
 }
 
@@ -324,26 +304,7 @@ async function placeOf(page: Page): Promise<(when: string) => Promise<void>> {
     const { x, y } = first
     const top = await page.evaluate(`document.elementFromPoint(${x + 20}, ${y + 20})?.textContent`)
     assert.equal(top, 'STOP ALL', when)
-    const [wide, high] = [Number(await page.evaluate('document.documentElement.scrollWidth')), page.viewportSize()!]
+    const [wide, high] = [await widthOf(page), page.viewportSize()!]
     assert.ok(wide <= high.width, `${when}: the page is ${wide} wide`)
   }
-}
-
-async function holdToContinue(page: Page): Promise<void> {
-  await button(page, 'Hold to continue').focus()
-  await page.keyboard.down('Enter')
-  await button(page, 'Hold to continue').waitFor({ state: 'detached' })
-  await page.keyboard.up('Enter')
-}
-
-async function picture(page: Page, name: string): Promise<void> {
-  if (pictures) await page.screenshot({ path: `${pictures}/${name}.png`, animations: 'disabled' })
-}
-
-function card(page: Page, device_id: string) {
-  return page.getByRole('article', { name: device_id, exact: true })
-}
-
-function button(page: Page, name: string) {
-  return page.getByRole('button', { name, exact: true })
 }

@@ -2,10 +2,8 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
+import { answered, card, goTo, needOf, phone, seen, small, widthOf } from './bench.ts'
 import type { Check } from './bench_page.ts'
-
-/** The answer to a stop. On a busy machine a simulated instrument may acknowledge late, and the page says so. */
-const sent = /Every device confirmed STOP ALL|STOP NOT CONFIRMED: stop sent to all/
 
 /** Every character that a name may have, markup and quotes among them. */
 const oddName = `ä-日本-<b>&amp;"'\`\\/%7B{}#?;:,.!()[]~^|@$*+=€ ‮rtl 😀`
@@ -96,23 +94,20 @@ export async function cuttable(page: Page): Promise<void> {
 
 export const troubleChecks: Record<string, Check> = {
   async '64 devices, 1,000 threads, 100 kB in an incident and names of every character leave each screen usable'(bench) {
-    for (const [width, height] of [
-      [800, 480],
-      [390, 844],
-    ] as const) {
+    for (const { width, height } of [small, phone]) {
       const page = await bench.open('/', { width, height, prepare: (page) => streams(page, tooMuch()) })
       await page.getByRole('article', { name: 'shaker-64', exact: true }).waitFor()
-      const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article')
+      const need = needOf(page)
       await need.getByRole('button', { name: 'Acknowledge' }).waitFor()
       for (const screen of ['bench', 'runs', 'runs/00000000-0000-4000-8000-000000000001', 'system']) {
-        await page.evaluate(`location.hash = '#/${screen}'`)
+        await goTo(page, screen)
         await page.getByRole('main').locator('section').nth(1).waitFor()
-        const wide = Number(await page.evaluate('document.documentElement.scrollWidth'))
+        const wide = await widthOf(page)
         assert.ok(wide <= width, `${screen} is ${wide} wide on ${width}`)
         const { y, height: high } = (await page.getByRole('button', { name: 'STOP ALL' }).boundingBox())!
         assert.ok(y >= 0 && y + high <= height, `STOP ALL is out of view on ${screen}`)
       }
-      await page.evaluate(`location.hash = '#/runs/00000000-0000-4000-8000-000000000001'`)
+      await goTo(page, 'runs/00000000-0000-4000-8000-000000000001')
       await page.getByText('940 more threads are open.').waitFor()
       await page.getByText('900 earlier threads are not drawn.').waitFor()
       assert.equal(await page.locator('main b').count(), 0, 'a name is never markup')
@@ -125,28 +120,20 @@ export const troubleChecks: Record<string, Check> = {
   },
 
   async 'a bench without devices says what to type, on every size of screen'(bench) {
-    for (const [width, height] of [
-      [800, 480],
-      [390, 844],
-    ] as const) {
+    for (const { width, height } of [small, phone]) {
       const none = [['service', 'system', { status: 'ok', version: '0', uptime_s: 1, reasons: [] }]]
       const page = await bench.open('/', { width, height, prepare: (page) => streams(page, none) })
       const steps = page.getByRole('region', { name: 'First steps' })
       await steps.getByText('No device is configured yet').waitFor()
       await steps.getByText(/^(sudo|npx) benchd init$/).waitFor()
-      assert.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= width)
+      assert.ok((await widthOf(page)) <= width)
       await page.context().close()
     }
   },
 
   async 'a stream that has just begun does not set the clock back until its first beat'(bench) {
     const page = await bench.open('/#/runs', { prepare: (page) => streams(page, tooMuch(), { beats: false }) })
-    await page
-      .getByRole('row')
-      .filter({ hasText: 'PURE_SIM' })
-      .getByText(/^1:0\d$/)
-      .waitFor()
-    await page.context().close()
+    await seen(page.getByRole('row').filter({ hasText: 'PURE_SIM' }), /^1:0\d$/)
   },
 
   async 'a device call that takes too long is given time, called done, or cut off by its card'(bench) {
@@ -155,7 +142,7 @@ export const troubleChecks: Record<string, Check> = {
       ...{ recovery_action: 'NONE', execution_id: null, thread_id: null, detail: {}, timestamp: 1, acknowledged: null },
     }
     const page = await bench.open('/', { prepare: (page) => streams(page, [['incident', 'late', incident]]) })
-    const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /takes too long/ })
+    const need = needOf(page, /takes too long/)
     for (const [label, route] of [
       ['More time', 'extend'],
       ['Mark as done', 'complete'],
@@ -165,13 +152,11 @@ export const troubleChecks: Record<string, Check> = {
       await need.getByRole('button', { name: label }).click()
       await asked
     }
-    await page.context().close()
   },
 
   async 'degraded health, as with a full disk or a clock that jumped, is told on System in words'(bench) {
     const page = await bench.open('/#/system', { prepare: (page) => streams(page, tooMuch()) })
     await page.getByText('degraded: disk, storage, clock').waitFor()
-    await page.context().close()
   },
 
   async 'an hour without network: what is shown is grey and says how old it is, a stop is told as not confirmed, and then all is back'(
@@ -188,7 +173,6 @@ export const troubleChecks: Record<string, Check> = {
     await page.getByText(/STOP NOT CONFIRMED: the service does not answer/).waitFor()
     await page.evaluate('comeBack()')
     await page.locator('[data-link=live]').waitFor()
-    await page.context().close()
   },
 
   async 'a page that was frozen by a long task sends its stop when it is pressed'(bench) {
@@ -199,8 +183,7 @@ export const troubleChecks: Record<string, Check> = {
     await page.evaluate(`setTimeout(() => { const end = performance.now() + 700; while (performance.now() < end); }, 0)`)
     await page.getByRole('button', { name: 'STOP ALL' }).click()
     await stopped
-    await page.getByText(sent).waitFor()
-    await page.context().close()
+    await page.getByText(answered).waitFor()
   },
 
   async 'of eight tabs five poll, a stop from each reaches the service, and every other tab tells who stopped'(bench) {
@@ -222,7 +205,7 @@ export const troubleChecks: Record<string, Check> = {
     assert.ok((lives.get(early) ?? 0) > before)
     for (const page of pages) {
       await page.getByRole('button', { name: 'STOP ALL' }).click()
-      await page.getByText(sent).waitFor()
+      await page.getByText(answered).waitFor()
     }
     const { entries } = (await bench.ask('GET', '/api/system/audit?limit=200&outcome=done')) as {
       entries: { what: string; times?: number }[]
@@ -232,7 +215,6 @@ export const troubleChecks: Record<string, Check> = {
     const other = await bench.open('/#/teach')
     await other.getByText(/shaker-1, .* stopped by the demo/).waitFor()
     await other.context().close()
-    await context.close()
   },
 
   async 'a press for what is not so any more is refused with what is, and who changed it'(bench) {
@@ -257,7 +239,7 @@ export const troubleChecks: Record<string, Check> = {
     const bundle = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Download a support bundle' }).click()
     assert.match((await bundle).suggestedFilename(), /^benchd-bundle-.*\.tar\.gz$/)
-    await page.evaluate(`location.hash = '#/teach'`)
+    await goTo(page, 'teach')
     await page.getByRole('button', { name: 'pad_2', exact: true }).click()
     const edit = page.getByRole('region', { name: 'Teachpoint pad_2' })
     await edit.getByRole('button', { name: 'Use position of arm-1' }).click()
@@ -274,10 +256,5 @@ export const troubleChecks: Record<string, Check> = {
     await preview.getByRole('button', { name: 'Import 1' }).click()
     await page.getByRole('button', { name: 'pad_9', exact: true }).waitFor()
     await bench.ask('DELETE', '/api/teachpoints/arm-1/pad_9')
-    await page.context().close()
   },
-}
-
-function card(page: Page, device_id: string) {
-  return page.getByRole('article', { name: device_id, exact: true })
 }
