@@ -6,8 +6,8 @@ import { openEvents } from '../../../src/events/open.ts'
 import type { StateSource } from '../../../src/events/states.ts'
 import { silent } from '../../../src/kit/log.ts'
 import { begin, Kept, testRuntime } from '../../../src/testing/workflow.ts'
-import { answerParent } from '../child.ts'
-import { withLog } from '../events/made_log.ts'
+import { answerParent, ownFolder } from '../child.ts'
+import { sample } from '../events/sample.ts'
 import { laneTopology, laneWorkflow } from './lanes.ts'
 
 export type Restarted = { with_ms: number; without_ms: number; parse_ms: number }
@@ -16,14 +16,12 @@ const lanes = 50
 const config = { system_id: 'system', events: { segment_mib: 8, commit_ms: 100, queue: 1000 }, limits: { subscribers: 8 } }
 
 answerParent({}, async ({ threads, events }: { threads: number; events: number }): Promise<Restarted> => {
-  const standing = await stateOf(threads)
-  return withLog(events, async (folder) => {
-    await put(folder, standing)
-    const with_ms = await opening(folder)
-    const parse_ms = await parsing(folder)
-    rmSync(join(folder, 'executions'), { recursive: true })
-    return { with_ms, without_ms: await opening(folder), parse_ms }
-  })
+  const folder = ownFolder()
+  await write(folder, events, await stateOf(threads))
+  const with_ms = await opening(folder)
+  const parse_ms = await parsing(folder)
+  rmSync(join(folder, 'executions'), { recursive: true })
+  return { with_ms, without_ms: await opening(folder), parse_ms }
 })
 
 /** Returns the state of a run that has begun. */
@@ -48,9 +46,14 @@ async function stateOf(threads: number) {
   return standing
 }
 
-/** Writes the state behind the log, as of a run that is open. */
-async function put(folder: string, standing: ReadonlyMap<string, string>): Promise<void> {
+/** Writes so many events of ten thousand a run, and behind them the state of a run that is open. */
+async function write(folder: string, events: number, standing: ReadonlyMap<string, string>): Promise<void> {
   const hub = await openEvents({ folder, config, log: silent })
+  for (let n = 0; n < events; n++) {
+    const { event_name, context } = sample(n)
+    hub.emit(event_name, context, `run ${Math.floor(n / 10_000)}`)
+    if (n % 500 === 0) await hub.log.backpressure()
+  }
   hub.states.add('run', { standing, changes: () => standing })
   hub.emit('CUSTOM.of_the_run.STEP', {}, 'run')
   await hub.log.persist()
