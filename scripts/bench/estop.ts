@@ -4,8 +4,7 @@ import { Agent, request as requestHttp } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isOnPins } from '../../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../../drivers/index.ts'
-import { openPty } from '../../drivers/transports/pty.ts'
-import { scaled, systemClock } from '../../src/kit/clock.ts'
+import { serveOnPty } from '../../drivers/serve.ts'
 import { bench, median, percentile, type Row, row, type Target } from './bench.ts'
 import { type Child, startChild } from './child.ts'
 import type { Asked } from './events/readers.ts'
@@ -116,28 +115,24 @@ type FarEnd = { server: Child<Stoppable>; quiet(): Promise<void>; stopped(): Pro
 
 /** A server and the instrument that it talks to; `stopped` presses stop and answers after how many milliseconds that arrived. */
 export async function farEnd(kind: 'stoppable' | 'raw_stoppable', name: DriverName = 'bioshake', more: string[] = []): Promise<FarEnd> {
-  const pty = await openPty()
   const driver = await drivers[name]()
   if (isOnPins(driver)) throw new Error(`${name} has no serial line`)
-  const simulator = driver.simulate({
-    clock: scaled(systemClock, 50),
-    settings: (await import('valibot')).parse(driver.settings, {}),
-    send: (bytes) => pty.write(bytes),
-  })
+  const instrument = await serveOnPty(driver, {}, { time_scale: 50 })
+  const receive = instrument.simulator.receive.bind(instrument.simulator)
   let arrived = (_at: number) => {}
   let heardAt = Number.NEGATIVE_INFINITY
   /** The end of what came before: a terminal hands over a command in pieces as it likes. */
   let heard = ''
-  pty.onBytes((bytes) => {
+  instrument.simulator.receive = (bytes) => {
     const at = performance.now()
     heardAt = at
     heard += Buffer.from(bytes).toString('latin1')
     const isStop = name !== 'bioshake' || heard.includes(emergencyOff)
     heard = isStop ? '' : heard.slice(1 - emergencyOff.length)
     if (isStop) arrived(at)
-    simulator.receive(bytes)
-  })
-  const server = await startChild<Stoppable>(`./servers/${kind}.js`, { args: [pty.path, name, ...more] })
+    receive(bytes)
+  }
+  const server = await startChild<Stoppable>(`./servers/${kind}.js`, { args: [instrument.path, name, ...more] })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   return {
     server,
@@ -157,8 +152,7 @@ export async function farEnd(kind: 'stoppable' | 'raw_stoppable', name: DriverNa
     async end() {
       agent.destroy()
       await server.end()
-      simulator.powerOff()
-      await pty.close()
+      await instrument.close()
     },
   }
 }

@@ -4,7 +4,8 @@ import { bench, type Options, type Row, rowOfRounds, type Target } from './bench
 import { type Child, startChild } from './child.ts'
 import { unitFlags } from './events/unit.ts'
 import type { Load, Loaded } from './load.ts'
-import type { Serving, Usage } from './servers/serving.ts'
+import type { Usage } from './process.ts'
+import type { Serving } from './servers/serving.ts'
 
 /** The short form. */
 const httpOptions = { seconds: 0.6, rounds: 5, connections: 32 }
@@ -12,8 +13,7 @@ const httpOptions = { seconds: 0.6, rounds: 5, connections: 32 }
 /** In answers, not in seconds: on a busy machine a second is not enough for V8 to compile what is asked often. */
 const warmUp = { most: 20_000, seconds: 10 }
 
-/** In the service's own process and without HTTP, the same operations cost `cpu_us - skin_us`. */
-type Round = { cpu_us: number; skin_us: number; rate: number; rss_mib: number }
+type Round = { cpu_us: number; rate: number; rss_mib: number }
 type Measure = { what: string; unit: string; of: keyof Round; target?: Target }
 
 /** Every server checks the key by its SHA-256 and writes the list of four devices anew as JSON. */
@@ -25,7 +25,6 @@ export const httpGet = bench({
   run: (options) =>
     besideHono(options, {
       devices: 4,
-      operations: 0,
       request: ({ host, key }) => `GET /api/devices HTTP/1.1\r\nHost: ${host}\r\nX-API-Key: ${key}\r\n\r\n`,
       measures: [
         { what: 'CPU a request', unit: 'us', of: 'cpu_us', target: { of: 'ratio', most: 1.15 } },
@@ -37,7 +36,7 @@ export const httpGet = bench({
 /**
  * A shake on an instrument that needs no time: what the service itself costs from the request to the driver and back. Key, route, media
  * type, body, members, ranges and the id of the operation are the work of every server. The service alone makes an operation of it, with
- * a record, a deadline and a way to be stopped, and writes it down; what is left without the operation is shown too. Each connection has a device of its own, so that none is ever busy.
+ * a record, a deadline and a way to be stopped, and writes it down. Each connection has a device of its own, so that none is ever busy.
  */
 export const httpPost = bench({
   name: 'http-post',
@@ -47,11 +46,9 @@ export const httpPost = bench({
   run: (options) =>
     besideHono(options, {
       devices: options.connections,
-      operations: 6400,
       request: shake,
       measures: [
         { what: 'CPU a request', unit: 'us', of: 'cpu_us', target: { of: 'ratio', most: 1.5 } },
-        { what: 'CPU without the operation itself', unit: 'us', of: 'skin_us' },
         { what: 'requests a second', unit: '1/s', of: 'rate' },
       ],
     }),
@@ -67,8 +64,6 @@ function shake({ host, key }: Serving, connection: number): string {
 type Work = {
   /** How many devices each server has. */
   devices: number
-  /** How many operations are done without HTTP after each round. */
-  operations: number
   /** The bytes that go over the wire on a connection. */
   request: (serving: Serving, connection: number) => string
   measures: readonly Measure[]
@@ -86,14 +81,14 @@ const mostOfFlags: Target = { of: 'ratio', most: 1.25 }
 /** Returns a row for each measure of each server but the first, beside the server before it: what the service adds to Hono, and the flags to it. */
 async function besideHono(options: Options & typeof httpOptions, work: Work): Promise<Row[]> {
   const { seconds, rounds, connections } = options
-  const { devices, operations, request, measures } = work
+  const { devices, request, measures } = work
   const load = await startChild('./load.js')
   const servers: { name: string; child: Child<Serving>; rounds: Round[] }[] = []
   try {
     for (const { name, module, flags } of kinds)
       servers.push({ name, child: await startChild(module, { args: [String(devices)], flags }), rounds: [] })
     const loadOf = ({ ready }: Child<Serving>) => ({
-      ...{ port: ready.port, expect: 'HTTP/1.1 200 ', operations },
+      ...{ port: ready.port, expect: 'HTTP/1.1 200 ' },
       requests: Array.from({ length: connections }, (_, connection) => request(ready, connection)),
     })
     for (const { child } of servers) await oneRound(load, child, { ...loadOf(child), ...warmUp })
@@ -113,12 +108,10 @@ async function besideHono(options: Options & typeof httpOptions, work: Work): Pr
   )
 }
 
-async function oneRound(load: Child<object>, server: Child<Serving>, work: Load & { operations: number }): Promise<Round> {
-  const { operations } = work
+async function oneRound(load: Child<object>, server: Child<Serving>, work: Load): Promise<Round> {
   const before = await server.ask<Usage>({})
   const { answers, seconds, error } = await load.ask<Loaded>(work)
   if (error) throw new Error(error)
-  const after = await server.ask<Usage>({ operations })
-  const cpu_us = (after.cpu_us - before.cpu_us) / answers
-  return { cpu_us, skin_us: cpu_us - after.operations_us / Math.max(1, operations), rate: answers / seconds, rss_mib: after.rss_mib }
+  const after = await server.ask<Usage>({})
+  return { cpu_us: (after.cpu_us - before.cpu_us) / answers, rate: answers / seconds, rss_mib: after.rss_mib }
 }

@@ -32,7 +32,7 @@ export const start = bench({
     const serve = () => kept('serve', '--config', config)
     return [
       ...(await startRows({ 'benchd serve': { start: serve, most: 1.6 }, 'benchd demo': { start: () => kept('demo'), most: 2 } }, rounds)),
-      ...(await idleRows(serve(), idle, startOf([await smallHono(folder)]))),
+      await idleRow(serve(), idle),
     ]
   },
 })
@@ -85,27 +85,14 @@ async function firstAnswer(child: ChildProcess): Promise<void> {
   if (status !== 200) throw new Error(`/health answered ${status}`)
 }
 
-async function idleRows(serve: ChildProcess, seconds: number, small: ChildProcess): Promise<Row[]> {
+async function idleRow(serve: ChildProcess, seconds: number): Promise<Row> {
   const idle = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })
   try {
-    for (const child of [small, serve]) await firstAnswer(child)
+    await firstAnswer(serve)
     await wait(seconds * 1000)
-    const [limit, hono, value] = [idle, small, serve].map(({ pid }) => memoryOf(pid!)) as [number, number, number]
-    const what = 'RSS when idle, benchd serve'
-    return [
-      row(what, 'MiB', value, { limit, target: { of: 'value', most: 62 } }),
-      row(`${what} beside a bundle of Hono and valibot`, 'MiB', value, { limit: hono, target: { of: 'ratio', most: 1.08 } }),
-    ]
+    const target = { of: 'value', most: 62 } as const
+    return row('RSS when idle, benchd serve', 'MiB', memoryOf(serve.pid!), { limit: memoryOf(idle.pid!), target })
   } finally {
-    for (const child of [idle, small, serve]) await killed(child)
+    for (const child of [idle, serve]) await killed(child)
   }
-}
-
-/** Makes one file of `servers/small_hono.js` in the folder, as the service is bundled, and answers its path. */
-async function smallHono(folder: string): Promise<string> {
-  const { build } = await import('rolldown')
-  const input = fileURLToPath(new URL('servers/small_hono.js', import.meta.url))
-  const file = join(folder, 'small_hono.cjs')
-  await build({ input, platform: 'node', logLevel: 'warn', output: { file, format: 'cjs' } })
-  return file
 }

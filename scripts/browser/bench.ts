@@ -69,6 +69,12 @@ export async function seen(
   await within.getByText(text).first().waitFor(options)
 }
 
+/** Presses something that downloads a file, and returns the name of the file. */
+export async function downloaded(page: Page, press: Locator): Promise<string> {
+  const [download] = await Promise.all([page.waitForEvent('download'), press.click()])
+  return download.suggestedFilename()
+}
+
 export async function goTo(page: Page, screen: string): Promise<void> {
   await page.evaluate(`location.hash = '#/${screen}'`)
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { type Bench, button, goTo, needOf, pressTwice } from './bench.ts'
+import { type Bench, button, downloaded, goTo, needOf, pressTwice } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 const workflow = {
@@ -23,9 +23,7 @@ export const dayChecks: Record<string, Check> = {
     await page.getByText('of-the-day.json is not a workflow: it has no name').waitFor()
     await page.getByLabel('Upload a file').setInputFiles(fileOf(workflow))
     await page.getByLabel('Workflow', { exact: true }).selectOption('of-the-day')
-    const fetched = page.waitForEvent('download')
-    await button(page, 'Download of-the-day').click()
-    assert.equal((await fetched).suggestedFilename(), 'of-the-day.json')
+    assert.equal(await downloaded(page, button(page, 'Download of-the-day')), 'of-the-day.json')
     await button(page, 'Start run').click()
     await page.getByRole('region', { name: 'Run of of-the-day' }).waitFor()
     await page.getByText('Change this run').click()
@@ -104,12 +102,7 @@ export const dayChecks: Record<string, Check> = {
       await revoke.nth(left).waitFor({ state: 'detached' })
     }
     await button(page, 'Create a backup').click()
-    const fetched = page.waitForEvent('download')
-    await page
-      .getByRole('button', { name: /^Download .*\.tar/ })
-      .first()
-      .click()
-    assert.match((await fetched).suggestedFilename(), /\.tar\.gz$/)
+    assert.match(await downloaded(page, page.getByRole('button', { name: /^Download .*\.tar/ }).first()), /\.tar\.gz$/)
     await page.getByText('Nobody is notified when a person is needed').waitFor()
     await button(page, 'Refresh the audit trail').click()
     await page.getByRole('region', { name: 'Audit trail' }).getByText('POST /api/keys').first().waitFor()
@@ -121,9 +114,7 @@ export const dayChecks: Record<string, Check> = {
     await button(page, 'Identify').click()
     await button(page, 'Cancel').click()
     await goTo(page, 'events')
-    const events = page.waitForEvent('download')
-    await button(page, 'Export the events of this time').click()
-    assert.equal((await events).suggestedFilename(), 'events.json')
+    assert.equal(await downloaded(page, button(page, 'Export the events of this time')), 'events.json')
   },
 
   async 'a test message is sent to those who are told when a person is needed, and who did not take it is named'(bench) {

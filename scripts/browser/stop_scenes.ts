@@ -20,25 +20,19 @@ export const stopChecks: Record<string, Check> = {
       await card(page, 'shaker-1').waitFor()
       const stays = await placeOf(page)
       await page.evaluate('goAway()')
-      await touch(page)
-      await page.getByText(silent).waitFor()
+      await touch(page, silent)
       await page.getByText(/by itself: sent ([3-9]|\d\d) times since \d/).waitFor()
       await stays('not confirmed')
-      await touch(page)
-      await page.getByText(silent).waitFor()
+      await touch(page, silent)
       await page.evaluate('comeBack()')
       await page.getByText(answered).waitFor()
       await page.locator('[data-link=live]').waitFor()
       await stays('answered')
-      const sent = page.waitForRequest(isStop)
-      await touch(page)
-      await sent
+      await stopSent(page)
       await page.getByText(answered).waitFor()
       await holdToContinue(page)
       await stays('continued')
-      const again = page.waitForRequest(isStop)
-      await touch(page)
-      await again
+      await stopSent(page)
       await page.context().close()
     }
   },
@@ -55,8 +49,7 @@ export const stopChecks: Record<string, Check> = {
       await page.evaluate('comeBack()')
       await page.locator('[data-link=live]').waitFor()
       await page.evaluate('goAway()')
-      await touch(page)
-      await page.getByText(silent).waitFor()
+      await touch(page, silent)
       await page.reload()
       await page.getByText(asks).waitFor()
       await page.locator('[data-link=live]').waitFor()
@@ -83,14 +76,10 @@ export const stopChecks: Record<string, Check> = {
         const stays = await placeOf(page)
         const stops = countOf(page)
         process.kill(pid, 'SIGSTOP')
-        const first = page.waitForRequest(isStop)
-        await touch(page)
-        await first
+        await stopSent(page)
         await page.getByText(silent).waitFor()
         const before = stops()
-        const next = page.waitForRequest(isStop)
-        await touch(page)
-        await next
+        await stopSent(page)
         await page.getByText(/sent ([3-9]|\d\d) times since/).waitFor()
         assert.ok(stops() > before)
         await stays('frozen')
@@ -117,8 +106,7 @@ export const stopChecks: Record<string, Check> = {
       const stays = await placeOf(page)
       await bench.restart(async () => {
         await page.getByText(/no connection for/).waitFor()
-        await touch(page)
-        await page.getByText(silent).waitFor()
+        await touch(page, silent)
         await stays('away')
       })
       await page.getByText(answered).waitFor()
@@ -134,8 +122,7 @@ export const stopChecks: Record<string, Check> = {
       const page = await bench.open('/', size)
       await card(page, 'shaker-1').waitFor()
       const stays = await placeOf(page)
-      await touch(page)
-      await page.getByText(answered).waitFor()
+      await touch(page, answered)
       for (const operation of ['initialize', 'lock_plate']) await bench.ask('POST', `/api/devices/shaker-1/${operation}`)
       const wish = { operation: 'shake', params: { speed: 500, duration: 3000 } }
       const shaking = bench.ask('POST', '/api/devices/shaker-1/perform', wish).catch(() => undefined)
@@ -166,8 +153,7 @@ export const stopChecks: Record<string, Check> = {
     for (const page of pages) {
       await page.bringToFront()
       await page.evaluate('goAway()')
-      await touch(page)
-      await page.getByText(silent).waitFor()
+      await touch(page, silent)
     }
     const before = await lastStop(bench)
     const counts = pages.map(countOf)
@@ -203,9 +189,7 @@ export const stopChecks: Record<string, Check> = {
       const red = page.locator('.stop-note.bad')
       await red.getByText(/has no key, so it is not allowed to stop the devices\. Use the stop buttons/).waitFor()
       const stays = await placeOf(page)
-      const sent = page.waitForRequest(isStop)
-      await touch(page)
-      await sent
+      await stopSent(page)
       await page.getByText(/STOP NOT CONFIRMED: the service answered 401/).waitFor()
       await stays('refused')
       await page.context().close()
@@ -218,24 +202,19 @@ export const stopChecks: Record<string, Check> = {
     const { api_key, key_id } = await bench.ask('POST', '/api/keys', { name: 'reader', scope: 'read' })
     const slow = (page: Page) => page.route(/\/api\/(system\/whoami|live)/, () => {})
     const page = await bench.open(`/#k=${api_key}`, { withKey: false, prepare: slow })
-    const connecting = page.waitForRequest(isStop)
-    await touch(page)
-    assert.equal((await connecting).headers()['x-api-key'], api_key)
+    assert.equal((await stopSent(page)).headers()['x-api-key'], api_key)
     await page.getByText(answered).waitFor()
     await page.unrouteAll({ behavior: 'ignoreErrors' })
     await page.goto('about:blank')
     await page.goto(`${bench.url}/#k=${api_key}`)
     await card(page, 'shaker-1').waitFor()
-    await touch(page)
-    await page.getByText(answered).waitFor()
+    await touch(page, answered)
     await bench.ask('DELETE', `/api/keys/${key_id}`)
     await page.getByLabel('API key').waitFor()
     await page.getByText(/did not take the key of this browser\. STOP ALL still sends it/).waitFor()
     await page.reload()
     await page.getByLabel('API key').waitFor()
-    const tried = page.waitForRequest(isStop)
-    await touch(page)
-    assert.equal((await tried).headers()['x-api-key'], api_key)
+    assert.equal((await stopSent(page)).headers()['x-api-key'], api_key)
     await page.getByText(/STOP NOT CONFIRMED: the service answered 401/).waitFor()
     await page.getByLabel('API key').fill(bench.api_key)
     await button(page, 'Connect').click()
@@ -245,9 +224,7 @@ export const stopChecks: Record<string, Check> = {
     await button(other, 'Forget the key').click()
     for (const one of [other, page]) {
       await one.getByText(/has no key, so it is not allowed/).waitFor()
-      const without = one.waitForRequest(isStop)
-      await touch(one)
-      assert.equal((await without).headers()['x-api-key'] ?? '', '')
+      assert.equal((await stopSent(one)).headers()['x-api-key'] ?? '', '')
     }
   },
 
@@ -263,9 +240,7 @@ export const stopChecks: Record<string, Check> = {
     await page.keyboard.press('Space')
     await pressed
     assert.equal(stops(), 2)
-    const clicked = page.waitForRequest(isStop)
-    await page.evaluate('document.querySelector("button.stop").click()')
-    await clicked
+    await stopSent(page, () => page.evaluate('document.querySelector("button.stop").click()'))
   },
 }
 
@@ -288,8 +263,16 @@ async function lastStop(bench: Bench): Promise<unknown> {
   return stopped?.again ?? stopped
 }
 
-async function touch(page: Page): Promise<void> {
+/** Touches STOP ALL, and waits until the page says what came of it. */
+async function touch(page: Page, said?: RegExp): Promise<void> {
   await button(page, 'STOP ALL').click()
+  if (said) await page.getByText(said).waitFor()
+}
+
+/** Returns the stop that the page sends when it is touched, or when something else is done. */
+async function stopSent(page: Page, act: () => Promise<unknown> = () => touch(page)): Promise<Request> {
+  const [request] = await Promise.all([page.waitForRequest(isStop), act()])
+  return request
 }
 
 /** Fails when STOP ALL is elsewhere than at the first look, hidden, or covered. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { answered, card, goTo, needOf, phone, seen, small, widthOf } from './bench.ts'
+import { answered, button, card, downloaded, goTo, needOf, phone, seen, small, widthOf } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 /** Every character that a name may have, markup and quotes among them. */
@@ -111,10 +111,8 @@ export const troubleChecks: Record<string, Check> = {
       await page.getByText('940 more threads are open.').waitFor()
       await page.getByText('900 earlier threads are not drawn.').waitFor()
       assert.equal(await page.locator('main b').count(), 0, 'a name is never markup')
-      assert.ok(
-        (await page.getByRole('region', { name: 'Needs you' }).boundingBox())!.height < height,
-        'a long text does not push the screen away',
-      )
+      const region = (await page.getByRole('region', { name: 'Needs you' }).boundingBox())!
+      assert.ok(region.height < height, 'a long text does not push the screen away')
       await page.context().close()
     }
   },
@@ -143,11 +141,7 @@ export const troubleChecks: Record<string, Check> = {
     }
     const page = await bench.open('/', { prepare: (page) => streams(page, [['incident', 'late', incident]]) })
     const need = needOf(page, /takes too long/)
-    for (const [label, route] of [
-      ['More time', 'extend'],
-      ['Mark as done', 'complete'],
-      ['Abort call', 'abort'],
-    ]) {
+    for (const [label, route] of Object.entries({ 'More time': 'extend', 'Mark as done': 'complete', 'Abort call': 'abort' })) {
       const asked = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith(`/api/incidents/late/${route}`))
       await need.getByRole('button', { name: label }).click()
       await asked
@@ -207,9 +201,8 @@ export const troubleChecks: Record<string, Check> = {
       await page.getByRole('button', { name: 'STOP ALL' }).click()
       await page.getByText(answered).waitFor()
     }
-    const { entries } = (await bench.ask('GET', '/api/system/audit?limit=200&outcome=done')) as {
-      entries: { what: string; times?: number }[]
-    }
+    type Trail = { entries: { what: string; times?: number }[] }
+    const { entries } = (await bench.ask('GET', '/api/system/audit?limit=200&outcome=done')) as Trail
     const stops = entries.filter(({ what }) => what === 'POST /api/stop').reduce((sum, { times = 1 }) => sum + times, 0)
     assert.ok(stops >= 8, `${stops} stops`)
     const other = await bench.open('/#/teach')
@@ -220,9 +213,8 @@ export const troubleChecks: Record<string, Check> = {
   async 'a press for what is not so any more is refused with what is, and who changed it'(bench) {
     await bench.ask('POST', '/api/devices/shaker-1/initialize')
     await bench.ask('POST', '/api/devices/shaker-1/lock_plate')
-    const page = await bench.open('/', {
-      prepare: (page) => streams(page, [['device', 'shaker-1', { ...device, device_id: 'shaker-1', name: 'Shaker' }]]),
-    })
+    const shown = ['device', 'shaker-1', { ...device, device_id: 'shaker-1', name: 'Shaker' }]
+    const page = await bench.open('/', { prepare: (page) => streams(page, [shown]) })
     await bench.ask('POST', '/api/devices/shaker-1/stop')
     await card(page, 'shaker-1').getByRole('button', { name: 'Lock plate', exact: true }).click()
     await card(page, 'shaker-1').getByRole('button', { name: 'Start' }).click()
@@ -236,9 +228,7 @@ export const troubleChecks: Record<string, Check> = {
     const page = await bench.open('/#/system')
     await page.getByRole('button', { name: 'Run the doctor' }).click()
     await page.getByText(/^\d+ failed, \d+ warnings?$/).waitFor()
-    const bundle = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Download a support bundle' }).click()
-    assert.match((await bundle).suggestedFilename(), /^benchd-bundle-.*\.tar\.gz$/)
+    assert.match(await downloaded(page, button(page, 'Download a support bundle')), /^benchd-bundle-.*\.tar\.gz$/)
     await goTo(page, 'teach')
     await page.getByRole('button', { name: 'pad_2', exact: true }).click()
     const edit = page.getByRole('region', { name: 'Teachpoint pad_2' })
@@ -248,9 +238,7 @@ export const troubleChecks: Record<string, Check> = {
     while ((await page.locator('#coord-x').inputValue()) !== String((coords as { x: number }).x)) await page.waitForTimeout(100)
     const point = { device_id: 'arm-1', name: 'pad_9', coord_type: 'cartesian', coords: { x: 1, y: 2, z: 3, yaw: 0, pitch: 0, roll: 0 } }
     const buffer = Buffer.from(JSON.stringify([point]))
-    const exported = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Export' }).click()
-    assert.equal((await exported).suggestedFilename(), 'arm-1-teachpoints.json')
+    assert.equal(await downloaded(page, button(page, 'Export')), 'arm-1-teachpoints.json')
     await page.getByLabel('File of teachpoints').setInputFiles({ name: 'points.json', mimeType: 'application/json', buffer })
     const preview = page.getByRole('region', { name: 'Changes by the import' })
     await preview.getByText('1 new, 0 changed, 0 as they are.').waitFor()

@@ -34,11 +34,7 @@ const { bench, url } = await serviceWith({}, { devices: devices.map(({ device_id
 for (const { device_id } of devices) await bench.registry.find(device_id).perform('initialize', {})
 const { api_key: key } = await bench.keys.create({ name: 'bench', scope: 'operate' })
 const { host, port } = new URL(url)
-tellOf({ port: Number(port), host, key }, async (count) => {
-  const instruments = bench.registry.all()
-  for (let done = 0; done < count; done += instruments.length)
-    await Promise.all(instruments.map((instrument) => instrument.perform('shake', { speed: 500, duration: 5 })))
-})
+tellOf({ port: Number(port), host, key })
 
 function configured(device_id: string, name: string): DeviceConfig {
   const driven = { kind: 'driven', driver: 'bioshake', driven_by: instant, transport: { kind: 'simulated' } } as const

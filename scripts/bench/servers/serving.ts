@@ -2,20 +2,13 @@
 
 import { hash, timingSafeEqual } from 'node:crypto'
 import { answerParent } from '../child.ts'
-import { type Usage as Used, usage } from '../process.ts'
+import { usage } from '../process.ts'
 
 export type Serving = { port: number; host: string; key: string }
-/** `operations_us` is the CPU time that the operations took that were asked for. */
-export type Usage = Used & { operations_us: number }
 
-/** Tells the parent where it listens, and whenever it is asked, what it has used; `operate` does so many operations without HTTP. */
-export function tellOf(serving: Serving, operate: (count: number) => Promise<void> = async () => {}): void {
-  answerParent(serving, async ({ operations = 0 }: { operations?: number }): Promise<Usage> => {
-    const { cpu_us } = usage()
-    await operate(operations)
-    const after = usage()
-    return { ...after, cpu_us, operations_us: after.cpu_us - cpu_us }
-  })
+/** Tells the parent where it listens, and whenever it is asked, what it has used. */
+export function tellOf(serving: Serving): void {
+  answerParent(serving, () => usage())
 }
 
 /** As many shakers as the process is told to have. */
