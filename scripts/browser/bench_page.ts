@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
-import { type Bench, button, card, desk, goTo, ids, needOf, openBench, phone, seen, small, widthOf } from './bench.ts'
+import { type Bench, button, card, desk, goTo, holdToContinue, ids, needOf, openBench, phone, seen, small, widthOf } from './bench.ts'
 
 export type Check = (bench: Bench) => Promise<void>
 
@@ -88,14 +88,10 @@ export const benchPageChecks: Record<string, Check> = {
     await page.mouse.down()
     for (const id of ids) await card(page, id).getByText('stopped', { exact: true }).waitFor()
     await page.mouse.up()
-    const hold = button(page, 'Hold to continue')
-    await hold.waitFor()
+    await button(page, 'Hold to continue').waitFor()
     const initialize = card(page, 'shaker-1').getByRole('button', { name: 'Initialize' })
     assert.equal(await initialize.isDisabled(), true)
-    await hold.focus()
-    await page.keyboard.down('Enter')
-    await hold.waitFor({ state: 'detached' })
-    await page.keyboard.up('Enter')
+    await holdToContinue(page)
     assert.equal(await initialize.isDisabled(), false)
     assert.equal((await bench.ask('GET', '/api/devices/shaker-1')).state, 'stopped', 'holding the button moves and clears nothing')
     await button(page, 'Initialize all').click()

@@ -2,19 +2,12 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
+import { standing, workflowOf } from '../../src/testing/documents.ts'
 import { type Bench, button, downloaded, goTo, needOf, pressTwice } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
-const workflow = {
-  ...{ format: 1, name: 'of-the-day', topology: 'demo', labware: { plate: { type: '96-well' } }, methods: { note: [{ emit: 'noted' }] } },
-  threads: {
-    plate: {
-      ...{ labware: 'plate', start: { at: 'pad_1', mode: 'REUSE_EXISTING' }, end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' } },
-      steps: [{ wait_for: 'go' }, { method: 'note' }],
-    },
-  },
-  start: ['plate'],
-}
+const threads = { plate: { ...standing('pad_1'), steps: [{ wait_for: 'go' }, { method: 'note' }] } }
+const workflow = workflowOf('of-the-day', threads, { topology: 'demo', methods: { note: [{ emit: 'noted' }] } })
 
 export const dayChecks: Record<string, Check> = {
   async 'a workflow comes from a file, runs, is closed, loses a thread, and goes again with its run'(bench) {

@@ -2,37 +2,25 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
+import { standing, workflowOf } from '../../src/testing/documents.ts'
 import { type Bench, needOf, seen } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 const shake = [{ do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 5 } }]
 const methods = { note: [{ emit: 'noted' }], shake, ask: [{ instruct: 'look at the plate' }], extra: [{ emit: 'extra' }] }
-const labware = { plate: { type: '96-well' }, lid: { type: 'lid' } }
+const onDemo = { topology: 'demo', methods }
 
 /** The plate waits for an event, so that there is time to change what lies ahead. */
-const patient = {
-  ...{ format: 1, name: 'patient', topology: 'demo', labware, methods, start: ['plate'] },
-  threads: {
-    plate: { labware: 'plate', ...standing('pad_1'), steps: [{ wait_for: 'go' }, { method: 'note' }, { method: 'ask' }] },
-    lid: { labware: 'lid', ...standing('pad_3'), steps: [] },
-  },
-}
+const steps = [{ wait_for: 'go' }, { method: 'note' }, { method: 'ask' }]
+const threads = { plate: { ...standing('pad_1'), steps }, lid: { ...standing('pad_3'), steps: [] } }
+const labware = { plate: { type: '96-well' }, lid: { type: 'lid' } }
+const patient = workflowOf('patient', threads, { ...onDemo, labware, start: ['plate'] })
 
 /** The shaker is needed later, so that it can be stopped before. */
-const willShake = {
-  ...{ format: 1, name: 'will-shake', topology: 'demo', labware: { plate: labware.plate }, methods, start: ['plate'] },
-  threads: { plate: { labware: 'plate', ...standing('pad_1'), steps: [{ wait_for: 'go' }, { method: 'shake' }] } },
-}
+const willShake = workflowOf('will-shake', { plate: { ...standing('pad_1'), steps: [{ wait_for: 'go' }, { method: 'shake' }] } }, onDemo)
 
-const byHand = {
-  ...{ format: 1, name: 'by-hand', topology: 'demo', labware: { plate: labware.plate }, methods, start: ['plate'] },
-  threads: {
-    plate: {
-      labware: 'plate',
-      ...{ start: { at: 'pad_2', mode: 'MANUAL_PLACE' }, end: { at: ['pad_2'], mode: 'MANUAL_REMOVE' }, steps: [{ method: 'ask' }] },
-    },
-  },
-}
+const manual = { start: { at: 'pad_2', mode: 'MANUAL_PLACE' }, end: { at: ['pad_2'], mode: 'MANUAL_REMOVE' } }
+const byHand = workflowOf('by-hand', { plate: { ...manual, steps: [{ method: 'ask' }] } }, onDemo)
 
 export const runChecks: Record<string, Check> = {
   async 'a step of an open run is skipped, a method inserted, a thread added and an event emitted, and the run does just that'(bench) {
@@ -111,19 +99,12 @@ export const runChecks: Record<string, Check> = {
 
 type Shown = { entity_type: string; status: string; context: Record<string, unknown> }
 
-function standing(at: string) {
-  return { start: { at, mode: 'REUSE_EXISTING' }, end: { at: [at], mode: 'LEAVE_IN_PLACE' } }
-}
+type Begun = { page: Page; execution_id: string }
 
 /** A run of the workflow, and the page that shows it. */
-async function begun(
-  bench: Bench,
-  workflow: { name: string },
-  run_mode = 'DEVICE_SIM',
-  groups?: object[],
-): Promise<{ page: Page; execution_id: string }> {
+async function begun(bench: Bench, workflow: { name: string }, run_mode = 'DEVICE_SIM', groups: object[] = []): Promise<Begun> {
   await bench.ask('PUT', `/api/workflows/${workflow.name}`, workflow)
-  const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: workflow.name, run_mode, ...(groups && { groups }) })
+  const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: workflow.name, run_mode, groups })
   const page = await bench.open(`/#/runs/${execution_id}`)
   await page.getByRole('region', { name: `Run of ${workflow.name}` }).waitFor()
   return { page, execution_id: execution_id as string }
