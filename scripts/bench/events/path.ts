@@ -8,14 +8,11 @@ import { usage } from '../process.ts'
 import { sample } from './sample.ts'
 
 export type Asked = { do: 'stringify' | 'count' | 'flood'; count: number }
-/** `rss_mib` is the most it was in between. `calls` counts how often an event was handed to JSON.stringify. */
+/** `rss_mib` is the most that it ever was. `calls` counts how often an event was handed to JSON.stringify. */
 export type Done = { cpu_us: number; seconds: number; rss_mib: number; lost: number; calls: number }
 
 /** The number that is fired before others may have the event loop. */
 const turn = 64
-/** The number of events waiting for the card at which a caller that fires at will waits. */
-const mostWaiting = 1000
-
 const config = { system_id: 'system', events: { segment_mib: 8, commit_ms: 100, queue: 1000 }, limits: { subscribers: 8 } }
 const hub = await openEvents({ folder: ownFolder(), config, log: silent })
 const statuses = new Map<unknown, string>()
@@ -31,10 +28,11 @@ async function measured({ do: what, count }: Asked): Promise<Done> {
   const calls = what === 'count' ? countCalls() : undefined
   const [before, began] = [usage(), performance.now()]
   try {
-    const most = what === 'stringify' ? stringify(count) : await flood(count)
+    if (what === 'stringify') stringify(count)
+    else await flood(count)
     const seconds = (performance.now() - began) / 1000
-    const lost = hub.log.lost + stream.dropped
-    return { cpu_us: usage().cpu_us - before.cpu_us, seconds, rss_mib: most / 2 ** 20, lost, calls: calls?.() ?? 0 }
+    const [rss_mib, lost] = [process.resourceUsage().maxRSS / 1024, hub.log.lost + stream.dropped]
+    return { cpu_us: usage().cpu_us - before.cpu_us, seconds, rss_mib, lost, calls: calls?.() ?? 0 }
   } finally {
     stream.close()
   }
@@ -45,9 +43,8 @@ const events = Array.from({ length: 1000 }, (_, n) => {
   return runtimeEvent(event_name, execution_id, (1_767_225_600_000_000 + n * 37) / 1e6, context)
 })
 
-function stringify(count: number): number {
+function stringify(count: number): void {
   for (let n = 0; n < count; n++) JSON.stringify(events[n % events.length])
-  return process.memoryUsage.rss()
 }
 
 /** As the runtime does, which has the parts of the name. */
@@ -56,28 +53,15 @@ function emit(n: number): void {
   hub.emit(event_name, context, execution_id, { entity_type: 'METHOD', entity_id: context.method_id as string, status: 'IN_PROGRESS' })
 }
 
-/** Resolves when all are in the file, with the most memory that it took. */
-async function flood(count: number): Promise<number> {
-  let most = 0
-  const look = setInterval(() => {
-    most = Math.max(most, process.memoryUsage.rss())
-  }, 50)
-  for (let n = 0; n < count; ) {
-    for (let i = 0; i < turn && n < count && hub.log.waiting < mostWaiting; i++) emit(n++)
-    await (hub.log.waiting < mostWaiting ? new Promise(setImmediate) : somethingWritten())
+/** Resolves when all are in the file. */
+async function flood(count: number): Promise<void> {
+  for (let n = 0; n < count; n++) {
+    emit(n)
+    if (n % turn > 0) continue
+    await new Promise(setImmediate)
+    await hub.log.backpressure()
   }
   await hub.log.until()
-  clearInterval(look)
-  return most
-}
-
-function somethingWritten(): Promise<void> {
-  return new Promise((resolve) => {
-    const end = hub.log.onShown(() => {
-      end()
-      resolve()
-    })
-  })
 }
 
 /** Counts from now on; the answer ends it. */
