@@ -1,4 +1,4 @@
-// What a process has used, as it says itself or as the kernel tells of it.
+// The CPU, memory and disk use of a process, as the process itself or the kernel tells of it.
 
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

@@ -6,7 +6,7 @@ import type { Done } from './workflow/assay.ts'
 const hopsOfGroup = 91
 /** The final plate's, which all groups share. */
 const hopsOfAll = 10
-/** Of one group: shaking and spinning 11,790 s, protocols 3,000 s, and 44 hops of 12 s with whichever plate is worked at. */
+/** The shortest time of one group: shaking and spinning 11,790 s, protocols 3,000 s, and 44 hops of 12 s with whichever plate is worked at. */
 const criticalPath_s = 11_790 + 3000 + 44 * 12
 
 /** Nothing is recorded: this is the scheduler and the engine. The process is fresh, so that it begins before V8 has compiled anything. */

@@ -1,4 +1,4 @@
-// What is written while the power is cut. Each scenario whose name tells of something unsynced is wrong on purpose: that fsync is taken away.
+// The scenarios of power cuts. A scenario whose name tells of something unsynced is wrong on purpose: that fsync is taken away.
 //
 //   write(directory, acknowledge)   works on files in there; awaits acknowledge(text) where it would tell a client "this is stored"
 //   check(directory, acknowledged)  throws when the files break a promise; gets the texts acknowledged before the cut
