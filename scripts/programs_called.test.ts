@@ -2,6 +2,7 @@
 // the script that calls it, or replaced by the tests.
 
 import { readdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { calledByCode, calledByScript } from './programs_called.test.find.ts'
@@ -65,7 +66,9 @@ function callsIn(folder: string): (readonly [path: string, programs: string[]])[
   return paths.flatMap((path) => {
     if (inGuest.test(path)) return []
     const text = textOf(path)
-    const whole = text.replace(/^\. (scripts\/\S+)$/gm, (_, sourced) => textOf(sourced))
+    const whole = text
+      .replace(/^\. (scripts\/\S+)$/gm, (_, sourced) => textOf(sourced))
+      .replace(/^\. "\$here\/(\S+)"$/gm, (_, sourced) => textOf(`${dirname(path)}/${sourced}`))
     const programs = /\.(ts|mjs)$/.test(path) ? calledByCode(text) : /^#!.*sh\b/.test(text) ? calledByScript(whole) : []
     return programs.length ? [[path, programs] as const] : []
   })

@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { type Test, test } from 'tap'
 import { noTypeScript } from '../src/kit/modules.test.typescript.ts'
 import { running } from '../src/testing/cli.ts'
@@ -40,16 +41,28 @@ test('nothing is packed that is not for those who run it', (t) => {
   t.end()
 })
 
-test('npm ci --omit=dev installs at most 16 MB: TypeScript, and what the bundle holds already, is not among it', (t) => {
-  type Lock = { packages: Record<string, { dev?: boolean }> }
+test('npm ci --omit=dev installs at most 16 MB, and 13 without what is optional: TypeScript, and what the bundle holds already, is not among it', (t) => {
+  type Lock = { packages: Record<string, { dev?: boolean; optional?: boolean }> }
   const { packages } = JSON.parse(readFileSync(`${sources}package-lock.json`, 'utf8')) as Lock
   const folders = Object.keys(packages).filter((path) => path && !packages[path]!.dev && existsSync(sources + path))
   t.ok(folders.includes('node_modules/serialport'))
   for (const name of ['typescript', 'hono', 'valibot']) t.notOk(folders.includes(`node_modules/${name}`), name)
-  const bytes = folders
-    .flatMap((folder) => readdirSync(sources + folder, { recursive: true, encoding: 'utf8' }).map((path) => `${sources}${folder}/${path}`))
-    .reduce((sum, path) => sum + lstatSync(path).blocks * 512, 0)
-  t.ok(bytes <= 16e6, `${(bytes / 1e6).toFixed(1)} MB`)
+  const megabytes = (some: readonly string[]) =>
+    some
+      .flatMap((folder) =>
+        readdirSync(sources + folder, { recursive: true, encoding: 'utf8' }).map((path) => `${sources}${folder}/${path}`),
+      )
+      .reduce((sum, path) => sum + lstatSync(path).blocks * 512, 0) / 1e6
+  const required = folders.filter((path) => !packages[path]!.optional)
+  t.ok(megabytes(folders) <= 16, `${megabytes(folders).toFixed(1)} MB`)
+  t.ok(megabytes(required) <= 13, `${megabytes(required).toFixed(1)} MB without what is optional`)
+  t.ok(required.length <= 35, `${required.length} packages without what is optional`)
+  t.end()
+})
+
+test('the page of the bench is small enough for a tablet to show it soon', (t) => {
+  const bytes = gzipSync(readFileSync(`${sources}dist/web/page.js`)).length
+  t.ok(bytes <= 60_000, `${bytes} bytes`)
   t.end()
 })
 

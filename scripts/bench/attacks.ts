@@ -5,7 +5,7 @@ import { availableParallelism, getPriority, loadavg, setPriority } from 'node:os
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Attack, Came } from './attacks/attacker.ts'
 import { groupsOf, startTarget, type Target } from './attacks/service.ts'
-import { bench, median, type Row } from './bench.ts'
+import { bench, median, type Row, row } from './bench.ts'
 import { startChild } from './child.ts'
 
 type Attacking = Pick<Attack, 'connections' | 'head'> &
@@ -35,6 +35,8 @@ const likeTheRight = (key: string) => `${key.slice(0, 12)}${'A'.repeat(43)}`
 /** A flood of requests, each sent when the one before was answered; the connections are kept. */
 const flood = (connections: number, head: string) => ({ connections, head, more: head, again: 'answered' as const, reads: true })
 
+const chunks = (path: string) => ({ ...flood(256, lines('POST', path, ...chunked)), more: tiny.repeat(5000), again: 'sent' as const })
+
 /**
  * By name. By default the attacker has the same address as the client that stops, as behind one router; `--from 127.0.0.2` gives it its own.
  * Of each the attacker keeps so many connections, and comes back when it is cut off.
@@ -57,13 +59,7 @@ const attacks: Record<string, (target: Target) => Attacking[] | Promise<Attackin
   'short headers, pipelined': () => [{ connections: 256, head: lines('GET', '/health', ...short).repeat(8), reads: true }],
   'headers of many names, pipelined': () => [{ connections: 256, head: lines('GET', '/health', ...unlike).repeat(8) }],
   'a hundred headers, pipelined': () => [
-    {
-      connections: 256,
-      head: lines('GET', '/health', ...hundred).repeat(8),
-      more: lines('GET', '/health', ...hundred),
-      again: 'sent',
-      reads: true,
-    },
+    { ...flood(256, lines('GET', '/health', ...hundred)), head: lines('GET', '/health', ...hundred).repeat(8), again: 'sent' },
   ],
   'a hundred headers, many addresses': () => [
     { connections: 700, addresses: 64, head: lines('GET', '/api/devices', ...hundred).repeat(8) },
@@ -87,12 +83,8 @@ const attacks: Record<string, (target: Target) => Attacking[] | Promise<Attackin
     flood(100, lines('GET', `/api/devices?${Array.from({ length: 1900 }, (_, i) => `q${i}=`).join('&')}`, `X-API-Key: ${read}`)),
     flood(100, lines('GET', '/api/devices', `X-API-Key: ${wrongKey}`, `Cookie: ${'c=1; '.repeat(3000)}`)),
   ],
-  'small chunks': () => [
-    { connections: 256, head: lines('POST', '/api/keys/requests', ...chunked), more: tiny.repeat(5000), again: 'sent', reads: true },
-  ],
-  'small chunks unread': () => [
-    { connections: 256, head: lines('POST', '/health', ...chunked), more: tiny.repeat(5000), again: 'sent', reads: true },
-  ],
+  'small chunks': () => [chunks('/api/keys/requests')],
+  'small chunks unread': () => [chunks('/health')],
   'slow bodies': () => [
     { connections: 500, addresses: 16, head: lines('POST', '/api/keys/requests', ...chunked), more: tiny, again: 'slowly' },
   ],
@@ -166,37 +158,15 @@ async function attacked({ name, attack, tls, stops, events, from, seconds, apart
     const free_s = await freeAfter(target, before)
     const worst = Math.max(...times.map((time) => time ?? Number.POSITIVE_INFINITY))
     const beyond_ms = Math.max(0, worst - median(own))
-    const most_ms = apart ? most.stop_ms : most.crowded_ms
+    const answered = times.filter((time) => time !== undefined).length
+    const upTo = (limit: number, wall?: true) => ({ limit, target: { of: 'value', most: limit, ...(wall && { wall }) } as const })
     return [
-      {
-        what: `${name}: peak of memory`,
-        unit: 'MiB',
-        value: target.peak(),
-        limit: most.rss_mib,
-        target: { of: 'value', most: most.rss_mib },
-      },
-      {
-        what: `${name}: stops answered`,
-        unit: `of ${stops}`,
-        value: times.filter((time) => time !== undefined).length,
-        target: { of: 'value', least: stops },
-      },
-      {
-        what: `${name}: worst stop, without the instrument`,
-        unit: 'ms',
-        value: beyond_ms,
-        limit: most_ms,
-        target: { of: 'value', most: most_ms, wall: true },
-      },
-      {
-        what: `${name}: places free after`,
-        unit: 's',
-        value: free_s,
-        limit: most.free_s,
-        target: { of: 'value', most: most.free_s, wall: true },
-      },
-      { what: `${name}: connections of the attacker`, unit: '', value: came },
-      { what: `${name}: load of the computer`, unit: '', value: loadavg()[0]! },
+      row(`${name}: peak of memory`, 'MiB', target.peak(), upTo(most.rss_mib)),
+      row(`${name}: stops answered`, `of ${stops}`, answered, { target: { of: 'value', least: stops } }),
+      row(`${name}: worst stop, without the instrument`, 'ms', beyond_ms, upTo(apart ? most.stop_ms : most.crowded_ms, true)),
+      row(`${name}: places free after`, 's', free_s, upTo(most.free_s, true)),
+      row(`${name}: connections of the attacker`, '', came),
+      row(`${name}: load of the computer`, '', loadavg()[0]!),
     ]
   } finally {
     await attacker.end()

@@ -1,7 +1,5 @@
 // A benchmark is a record that measures something beside its limit, in the same run.
 
-import { readFileSync } from 'node:fs'
-
 export type Options = Record<string, number | string>
 
 export type Bench<Its extends Options = Options> = {
@@ -35,6 +33,20 @@ export function bench<Its extends Options>(definition: Bench<Its>): Bench {
   return definition as unknown as Bench
 }
 
+/** Returns a figure, with its ratio to the limit where there is one. */
+export function row(what: string, unit: string, value: number, { limit, target }: Pick<Row, 'limit' | 'target'> = {}): Row {
+  return { what, unit, value, ...(limit !== undefined && { limit, ratio: value / limit }), target }
+}
+
+/** Returns the medians of rounds that measure the same of the service and of its limit. */
+export function rowOfRounds(what: string, unit: string, rounds: readonly { value: number; limit: number }[], target?: Target): Row {
+  const of = (figure: (round: { value: number; limit: number }) => number) => median(rounds.map(figure))
+  return { what, unit, value: of(({ value }) => value), limit: of(({ limit }) => limit), ratio: of((one) => one.value / one.limit), target }
+}
+
+/** The target of what must not be there at all. */
+export const none = { target: { of: 'value', most: 0 } } as const
+
 /** Whether the row is as it should be; undefined where nothing is asked of it. */
 export function meets({ target, value, ratio }: Row): boolean | undefined {
   if (!target) return undefined
@@ -47,13 +59,6 @@ export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length >> 1
   return sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
-}
-
-/** CPU time of all children that have ended, in milliseconds; the kernel tells it in hundredths of a second (proc(5), cutime). */
-export function childrenCpu(): number {
-  const stat = readFileSync('/proc/self/stat', 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[13]) + Number(fields[14])) * 10
 }
 
 export function percentile(values: readonly number[], part: number): number {

@@ -2,6 +2,9 @@
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 export type Child<Ready> = {
   ready: Ready
@@ -10,14 +13,12 @@ export type Child<Ready> = {
   end(): Promise<void>
 }
 
-/** Resolves once the child is ready. `module` is beside this file; `flags` are Node's; `profile` is a folder for V8's CPU profile of it. */
-export async function startChild<Ready>(
+/** Resolves once the child is ready. `module` is beside this file; `flags` are Node's, beside those of this process, such as --cpu-prof. */
+export async function startChild<Ready = object>(
   module: string,
-  options: { args?: readonly string[]; flags?: readonly string[]; profile?: string } = {},
+  { args = [], flags = [] }: { args?: readonly string[]; flags?: readonly string[] } = {},
 ): Promise<Child<Ready>> {
-  const { args = [], flags = [], profile } = options
-  const execArgv = [...flags, ...(profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [])]
-  const child = fork(new URL(module, import.meta.url), args, { execArgv })
+  const child = fork(new URL(module, import.meta.url), args, { execArgv: [...process.execArgv, ...flags] })
   const answer = <Answer>() =>
     new Promise<Answer>((resolve, reject) => {
       const onExit = () => reject(new Error(`${module} ended early`))
@@ -47,4 +48,11 @@ export function answerParent<Question>(ready: object, answer: (question: Questio
   process.on('message', async (question) => process.send?.(await answer(question as Question)))
   process.on('disconnect', () => process.exit())
   process.send?.(ready)
+}
+
+/** Makes a folder that is removed when this process ends. */
+export function ownFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'benchd-bench-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return folder
 }

@@ -1,37 +1,29 @@
-// Speaks to the service on the demo bench that a benchmark has started, and looks at its process from outside.
+// Speaks to the service on the demo bench that a benchmark has started.
 
-import { readdirSync, readFileSync } from 'node:fs'
-import { Agent, type IncomingMessage, request } from 'node:http'
-import { json } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Demo } from './servers/demo.ts'
 
 /** In which the demo's workflow has long ended, at whatever scale. */
 const patience_ms = 600_000
 
-export type Answer = { status: number; body: unknown }
-
 export type Client = {
-  ask(method: string, path: string, body?: object): Promise<Answer>
+  ask(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }>
   /** The answer as it comes, as a stream of events has it. */
-  open(path: string): Promise<IncomingMessage>
+  open(path: string): Promise<Response>
   /** Does the demo's workflow from its submission to its end, LIVE unless said, and answers its id. */
   run(run_mode?: 'LIVE' | 'PURE_SIM'): Promise<string>
-  close(): void
 }
 
 export function clientOf({ url, key }: Demo): Client {
-  const agent = new Agent({ keepAlive: true })
-  const send = (method: string, path: string, body?: object, its = key) =>
-    new Promise<IncomingMessage>((resolve, reject) => {
-      const headers = { 'X-API-Key': its, ...(body && { 'Content-Type': 'application/json' }) }
-      request(`${url}${path}`, { method, headers, agent }, resolve)
-        .on('error', reject)
-        .end(body && JSON.stringify(body))
+  const send = (method: string, path: string, body?: object) =>
+    fetch(`${url}${path}`, {
+      method,
+      headers: { 'X-API-Key': key, ...(body && { 'Content-Type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
     })
-  const ask = async (method: string, path: string, body?: object): Promise<Answer> => {
+  const ask: Client['ask'] = async (method, path, body) => {
     const response = await send(method, path, body)
-    return { status: response.statusCode ?? 0, body: await json(response).catch(() => undefined) }
+    return { status: response.status, body: await response.json().catch(() => undefined) }
   }
   return {
     ask,
@@ -50,22 +42,5 @@ export function clientOf({ url, key }: Demo): Client {
         `run ${execution_id} stands: a busy machine lets a simulated device answer too late, and nobody decides about that here`,
       )
     },
-    close: () => agent.destroy(),
   }
-}
-
-/** In MiB. */
-export function rssOf(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
-}
-
-export function descriptorsOf(pid: number): number {
-  return readdirSync(`/proc/${pid}/fd`).length
-}
-
-/** The data that it gave the disks to write and did not take back before they were, in MiB; nothing on a file system in memory. */
-export function writtenBy(pid: number): number {
-  const io = readFileSync(`/proc/${pid}/io`, 'utf8')
-  const bytes = (name: string) => Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(io)?.[1])
-  return (bytes('write_bytes') - bytes('cancelled_write_bytes')) / 2 ** 20
 }

@@ -4,9 +4,8 @@ import { Agent, request as requestHttp } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isOnPins } from '../../drivers/driver.ts'
 import { type DriverName, driverNames, drivers } from '../../drivers/index.ts'
-import { openPty } from '../../drivers/transports/pty.ts'
-import { scaled, systemClock } from '../../src/kit/clock.ts'
-import { bench, median, percentile, type Row } from './bench.ts'
+import { serveOnPty } from '../../drivers/serve.ts'
+import { bench, median, percentile, type Row, row, type Target } from './bench.ts'
 import { type Child, startChild } from './child.ts'
 import type { Asked } from './events/readers.ts'
 import type { Load, Loaded } from './load.ts'
@@ -24,8 +23,7 @@ const quiet_ms = 100
 /** Begins the stop of a shaker. */
 const emergencyOff = 'shakeEmergencyOff'
 
-/** `floor`: the least that checks the key and finds the device is measured too. */
-type Case = { what: string; beside: Beside; streams?: boolean; flooded?: boolean; floor?: boolean }
+type Case = { what: string; beside: Beside; streams?: boolean; flooded?: boolean }
 
 /** The limit is a bare `node:http` that writes the bytes itself, under the same load. */
 export const estop = bench({
@@ -34,15 +32,11 @@ export const estop = bench({
   limit: 'node:http',
   options: { stops: 100, subscribers: 100, rate: 1000, flood: 16, only: '' },
   async run({ stops, subscribers, rate, flood, only }) {
-    const [ours, theirs, least] = [
-      await farEnd('stoppable'),
-      await farEnd('raw_stoppable'),
-      await farEnd('raw_stoppable', 'bioshake', ['checks']),
-    ]
-    const readers = await startChild<object>('./events/readers.js')
+    const [ours, theirs] = [await farEnd('stoppable'), await farEnd('raw_stoppable')]
+    const readers = await startChild('./events/readers.js')
     const cases: Case[] = [
       { what: 'idle', beside: {} },
-      { what: 'port busy', beside: { port_busy: true }, floor: true },
+      { what: 'port busy', beside: { port_busy: true } },
       { what: `port busy, ${subscribers} streams`, beside: { port_busy: true, events: rate }, streams: true },
       { what: 'port busy, thread pool full', beside: { port_busy: true, pool_full: true } },
       { what: 'port busy, HTTP flood', beside: { port_busy: true }, flooded: true },
@@ -70,18 +64,16 @@ export const estop = bench({
       const rows: Row[] = []
       const exact = cases.filter(({ what }) => what === only)
       for (const its of exact.length > 0 ? exact : cases.filter(({ what }) => what.includes(only))) {
-        const servers = its.floor ? [theirs, ours, least] : [theirs, ours]
-        const found = servers.map((): number[][] => [])
+        const found: Found = { ours: [], theirs: [] }
         // Each is the first as often as the last.
         for (let i = 0; i < stops / perTurn; i++)
-          for (const n of i % 2 ? servers.keys() : [...servers.keys()].reverse()) found[n]!.push(await turn(servers[n]!, its))
-        const [raw = [], served = [], checked] = found
-        rows.push(...rowsOf(its.what, { ours: served, theirs: raw }, { p99_ms: its.what === 'all of it' ? 15 : 100, ratio: 1.5 }))
-        if (checked) rows.push(...rowsOf(`${its.what}, the least that checks the key`, { ours: checked, theirs: raw }, {}).slice(0, 1))
+          for (const who of i % 2 ? (['theirs', 'ours'] as const) : (['ours', 'theirs'] as const))
+            found[who].push(await turn(who === 'ours' ? ours : theirs, its))
+        rows.push(...rowsOf(its.what, found, { p99_ms: its.what === 'all of it' ? 15 : 100, ratio: 1.5 }))
       }
       return rows
     } finally {
-      for (const end of [ours.end, theirs.end, least.end, readers.end]) await end()
+      for (const { end } of [ours, theirs, readers]) await end()
     }
   },
 })
@@ -123,28 +115,24 @@ type FarEnd = { server: Child<Stoppable>; quiet(): Promise<void>; stopped(): Pro
 
 /** A server and the instrument that it talks to; `stopped` presses stop and answers after how many milliseconds that arrived. */
 export async function farEnd(kind: 'stoppable' | 'raw_stoppable', name: DriverName = 'bioshake', more: string[] = []): Promise<FarEnd> {
-  const pty = await openPty()
   const driver = await drivers[name]()
   if (isOnPins(driver)) throw new Error(`${name} has no serial line`)
-  const simulator = driver.simulate({
-    clock: scaled(systemClock, 50),
-    settings: (await import('valibot')).parse(driver.settings, {}),
-    send: (bytes) => pty.write(bytes),
-  })
+  const instrument = await serveOnPty(driver, {}, { time_scale: 50 })
+  const receive = instrument.simulator.receive.bind(instrument.simulator)
   let arrived = (_at: number) => {}
   let heardAt = Number.NEGATIVE_INFINITY
   /** The end of what came before: a terminal hands over a command in pieces as it likes. */
   let heard = ''
-  pty.onBytes((bytes) => {
+  instrument.simulator.receive = (bytes) => {
     const at = performance.now()
     heardAt = at
     heard += Buffer.from(bytes).toString('latin1')
     const isStop = name !== 'bioshake' || heard.includes(emergencyOff)
     heard = isStop ? '' : heard.slice(1 - emergencyOff.length)
     if (isStop) arrived(at)
-    simulator.receive(bytes)
-  })
-  const server = await startChild<Stoppable>(`./servers/${kind}.js`, { args: [pty.path, name, ...more] })
+    receive(bytes)
+  }
+  const server = await startChild<Stoppable>(`./servers/${kind}.js`, { args: [instrument.path, name, ...more] })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   return {
     server,
@@ -164,8 +152,7 @@ export async function farEnd(kind: 'stoppable' | 'raw_stoppable', name: DriverNa
     async end() {
       agent.destroy()
       await server.end()
-      simulator.powerOff()
-      await pty.close()
+      await instrument.close()
     },
   }
 }
@@ -195,24 +182,13 @@ type Found = { ours: number[][]; theirs: number[][] }
 
 /** The ratio is the median of those of turns that follow each other. */
 function rowsOf(what: string, { ours, theirs }: Found, most: { p99_ms?: number; ratio?: number }): Row[] {
-  const of = (turns: readonly number[][], part: number) => percentile(turns.flat(), part)
-  return [
-    {
-      what: `${what}, p50`,
-      unit: 'ms',
-      value: of(ours, 0.5),
-      limit: of(theirs, 0.5),
-      ratio: median(ours.map((times, i) => median(times) / median(theirs[i]!))),
-      ...(most.ratio && { target: { of: 'ratio', most: most.ratio, wall: true } }),
-    },
-    {
-      what: `${what}, p99`,
-      unit: 'ms',
-      value: of(ours, 0.99),
-      limit: of(theirs, 0.99),
-      ...(most.p99_ms && { target: { of: 'value', most: most.p99_ms, wall: true } }),
-    },
-  ]
+  const figures = (part: number, most: number | undefined, of: Target['of']) => {
+    const limit = percentile(theirs.flat(), part)
+    const target: Target | undefined = most === undefined ? undefined : { of, most, wall: true }
+    return row(`${what}, p${part * 100}`, 'ms', percentile(ours.flat(), part), { limit, target })
+  }
+  const ratio = median(ours.map((times, i) => median(times) / median(theirs[i]!)))
+  return [{ ...figures(0.5, most.ratio, 'ratio'), ratio }, figures(0.99, most.p99_ms, 'value')]
 }
 
 function opening({ port, key }: Stoppable, connections: number): Asked {
@@ -224,7 +200,7 @@ function opening({ port, key }: Stoppable, connections: number): Asked {
 async function flooding({ port, key }: Stoppable, connections: number): Promise<() => Promise<void>> {
   const request = `GET /api/system HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${key}\r\n\r\n`
   const load: Load = { port, requests: Array.from({ length: connections }, () => request), expect: 'HTTP/1.1 200', seconds: 600 }
-  const asker = await startChild<object>('./load.js')
+  const asker = await startChild('./load.js')
   let failed: string | undefined
   const flooded = asker.ask<Loaded>(load).then(
     ({ error }) => {

@@ -1,18 +1,14 @@
 // `npm run bench`: each benchmark's short form. `npm run bench -- http-get --seconds 10`: one of them, with options.
 // Prints a table and a line of JSON for each, one table of all of them at the end, and exits 1 when a target is missed that does not hang on the
-// wall clock. With `--against COMMIT` the benchmarks of another commit take turns with those of this one, and the two are printed side by side.
+// wall clock.
 
 import { parseArgs } from 'node:util'
-import { buildOther, compare, comparedTable } from './against.ts'
 import { attacksBench } from './attacks.ts'
 import { type Bench, meets, type Options, type Row } from './bench.ts'
 import { estop, estopDrivers } from './estop.ts'
 import { eventFull } from './event_full.ts'
 import { fleet } from './fleet.ts'
-import { footprint } from './footprint.ts'
-import { httpGet } from './http_get.ts'
-import { httpPost } from './http_post.ts'
-import { page } from './page.ts'
+import { httpGet, httpPost } from './http.ts'
 import { runState } from './run_state.ts'
 import { runtimeThreads } from './runtime_threads.ts'
 import { sdCard } from './sd_card.ts'
@@ -20,86 +16,64 @@ import { smc } from './smc.ts'
 import { soak } from './soak.ts'
 import { sseFanout } from './sse_fanout.ts'
 import { start } from './start.ts'
-import { table } from './table.ts'
 
-/** How often each of two commits is measured. */
-const turns = 3
+const requests: readonly Bench[] = [httpGet, httpPost, eventFull, sseFanout, estop, estopDrivers, fleet, attacksBench]
+const benches: readonly Bench[] = [...requests, runtimeThreads, runState, smc, start, sdCard, soak]
 
-const benches: readonly Bench[] = [
-  httpGet,
-  httpPost,
-  eventFull,
-  sseFanout,
-  estop,
-  estopDrivers,
-  fleet,
-  attacksBench,
-  runtimeThreads,
-  runState,
-  smc,
-  start,
-  page,
-  footprint,
-  sdCard,
-  soak,
-]
-
-const { chosen, given, against } = commandLine(process.argv.slice(2))
-if (against) await compareWith(against)
-else await showAll()
-
-async function showAll(): Promise<void> {
-  const all: Row[] = []
-  for (const bench of chosen) await each(bench, async () => void all.push(...(await show(bench, optionsOf(bench.options, given)))))
-  if (chosen.length > 1) console.log(`\nAll of them, each beside its limit:\n${table(all, 'limit')}`)
-}
-
-async function show({ name, limit, run }: Bench, options: Options): Promise<Row[]> {
-  const rows = await run(options)
-  console.log(table(rows, limit))
-  console.log(JSON.stringify({ bench: name, node: process.version, options, limit, rows }))
-  if (rows.some((row) => meets(row) === false && !row.target?.wall)) process.exitCode = 1
-  return rows.map((row) => ({ ...row, what: `${name}: ${row.what}` }))
-}
-
-/** Says what is wrong with one benchmark, and goes on with the next. */
-async function each({ name, summary }: Bench, work: () => Promise<void>): Promise<void> {
+const all: Row[] = []
+const chosen = commandLine(process.argv.slice(2))
+for (const [{ name, summary, limit = '', run }, options] of chosen) {
   console.log(`\n${name}: ${summary}`)
   try {
-    await work()
+    const rows = await run(options)
+    show(rows, limit)
+    console.log(JSON.stringify({ bench: name, node: process.version, options, limit, rows }))
+    if (rows.some((row) => meets(row) === false && !row.target?.wall)) process.exitCode = 1
+    all.push(...rows.map((row) => ({ ...row, what: `${name}: ${row.what}` })))
   } catch (error) {
     console.log(`failed: ${(error as Error).message}`)
     process.exitCode = 1
   }
 }
-
-async function compareWith(commit: string): Promise<void> {
-  const other = buildOther(commit)
-  try {
-    for (const bench of chosen) {
-      const words = [bench.name, ...Object.entries(given).flatMap(([option, text]) => (text === undefined ? [] : [`--${option}`, text]))]
-      await each(bench, async () => console.log(comparedTable(await compare(other, words, turns))))
-    }
-  } finally {
-    other.end()
-  }
+if (chosen.length > 1) {
+  console.log('\nAll of them, each beside its limit:')
+  show(all, 'limit')
 }
 
-function commandLine(args: string[]): { chosen: readonly Bench[]; given: Record<string, string | undefined>; against: string | undefined } {
+function show(rows: readonly Row[], limitTitle: string): void {
+  const lines = rows.map((row) => {
+    const { what, unit, value, limit, ratio, target } = row
+    const beside =
+      limit === undefined ? {} : { [limitTitle || 'limit']: figure(limit), ...(ratio !== undefined && { ratio: figure(ratio) }) }
+    return [what, { value: figure(value), unit, ...beside, ...(target && { target: aim(target), met: meets(row) }) }]
+  })
+  console.table(Object.fromEntries(lines))
+}
+
+function aim({ most, least, of }: NonNullable<Row['target']>): string {
+  const bound = most === least ? `= ${most}` : most !== undefined ? `<= ${most}` : `>= ${least}`
+  return of === 'ratio' ? `${bound} x` : bound
+}
+
+function figure(value: number): number {
+  return value >= 1000 ? Math.round(value) : Number(value.toPrecision(3))
+}
+
+function commandLine(args: string[]): [Bench, Options][] {
   try {
-    const known = Object.fromEntries(
-      benches.flatMap(({ options }) => Object.keys(options)).map((name) => [name, { type: 'string' as const }]),
-    )
-    const options = { ...known, against: { type: 'string' as const } }
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
-    const { against, ...given } = values as Record<string, string | undefined>
+    const known = benches.flatMap(({ options }) => Object.keys(options)).map((name) => [name, { type: 'string' as const }] as const)
+    const { values, positionals } = parseArgs({ args, options: Object.fromEntries(known), allowPositionals: true })
     const chosen = positionals.length ? positionals.map(named) : benches
-    for (const option of Object.keys(given)) {
+    for (const option of Object.keys(values)) {
       if (!chosen.some(({ options }) => option in options)) throw new Error(`--${option} is not for ${positionals.join(', ')}`)
     }
-    return { chosen, given, against }
+    return chosen.map((bench) => [bench, optionsOf(bench, values as Record<string, string | undefined>)])
   } catch (error) {
-    console.error(`${(error as Error).message}\n\n${usage()}`)
+    const uses = benches.map(({ name, summary, options }) => {
+      const its = Object.entries(options).map(([option, value]) => ` [--${option} ${value === '' ? 'TEXT' : value}]`)
+      return `  ${name.padEnd(16)}${summary}\n  ${' '.repeat(15)}${its.join('')}`
+    })
+    console.error(`${(error as Error).message}\n\nUsage: npm run bench -- [BENCH…] [OPTIONS]\n\n${uses.join('\n')}`)
     process.exit(64)
   }
 }
@@ -110,26 +84,13 @@ function named(name: string): Bench {
   return found
 }
 
-function optionsOf(defaults: Options, given: Record<string, string | undefined>): Options {
-  return Object.fromEntries(
-    Object.entries(defaults).map(([name, value]) => {
-      const text = given[name]
-      if (text === undefined) return [name, value]
-      return [name, typeof value === 'number' ? number(text, name) : text]
-    }),
-  )
-}
-
-function number(text: string, option: string): number {
-  const value = Number(text)
-  if (text.trim() !== '' && Number.isFinite(value)) return value
-  throw new Error(`--${option} ${text} is not a number`)
-}
-
-function usage(): string {
-  const lines = benches.map(({ name, summary, options }) => {
-    const its = Object.entries(options).map(([option, value]) => ` [--${option} ${value === '' ? 'TEXT' : value}]`)
-    return `  ${name.padEnd(16)}${summary}\n  ${' '.repeat(15)}${its.join('')}`
+function optionsOf({ options }: Bench, given: Record<string, string | undefined>): Options {
+  const chosen = Object.entries(options).map(([name, usual]) => {
+    const text = given[name]
+    if (text === undefined) return [name, usual]
+    if (typeof usual === 'number' && (text.trim() === '' || !Number.isFinite(Number(text))))
+      throw new Error(`--${name} ${text} is not a number`)
+    return [name, typeof usual === 'number' ? Number(text) : text]
   })
-  return ['Usage: npm run bench -- [BENCH…] [OPTIONS] [--against COMMIT]', '', ...lines].join('\n')
+  return Object.fromEntries(chosen)
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { bench, median, percentile, type Row } from './bench.ts'
+import { bench, median, none, percentile, type Row, row } from './bench.ts'
 import { startChild } from './child.ts'
 import { unitFlags } from './events/unit.ts'
 import type { Restarted } from './workflow/restart.ts'
@@ -9,8 +9,6 @@ import type { Asked, Done, Moved } from './workflow/runs.ts'
 const lanes = 50
 /** The number of events written and shown at once. */
 const burst = 500
-/** The bytes of an event in the log. */
-const usualEvent = 700
 /** A pause takes a tenth of a second, and one turn that the computer holds up is its longest: the median of so many pauses counts. */
 const pauses = 5
 /** A folder of Linux that is no disk. */
@@ -25,134 +23,95 @@ export const runState = bench({
   summary: 'the cost of the state of runs on the card, by the number of their labware threads',
   limit: 'without it',
   // The whole aim: `--threads 100,1000,5000 --events 10000000`.
-  options: { threads: '100,1000', rounds: 2, events: 200_000, profile: '' },
-  async run({ threads, rounds, events, profile }) {
+  options: { threads: '100,1000', rounds: 2, events: 200_000 },
+  async run({ threads, rounds, events }) {
     // The CPU is measured, and not how long a disk takes.
     if (existsSync(inMemory)) process.env.TMPDIR = inMemory
-    const rows: Row[] = []
-    const costs: number[] = []
-    for (const count of threads.split(',').map(Number)) {
-      const [its, cost] = await rowsOfRun(count, rounds, profile)
-      rows.push(...its)
-      costs.push(cost)
-    }
-    const [least, most] = [Math.min(...costs), Math.max(...costs)]
-    const flat = { what: 'most over least', unit: 'us/event', value: most, limit: least, ratio: most / least }
-    rows.push({ ...flat, target: { of: 'ratio', most: 1.3 } })
-    const largest = Math.max(...threads.split(',').map(Number))
-    return [...rows, ...(await rowsOfPause(largest)), ...(await rowsOfMoves()), ...(await rowsOfRestart(largest, events))]
+    const counts = threads.split(',').map(Number)
+    const rows: Row[][] = []
+    for (const count of counts) rows.push(await rowsOfRun(count, rounds))
+    const costs = rows.map(([cpu]) => cpu!.value)
+    const [limit, most] = [Math.min(...costs), Math.max(...costs)]
+    const flat = row('most over least', 'us/event', most, { limit, target: { of: 'ratio', most: 1.3 } })
+    const largest = Math.max(...counts)
+    return [...rows.flat(), flat, await rowOfPause(largest), ...(await rowsOfMoves()), ...(await rowsOfRestart(largest, events))]
   },
 })
 
-async function rowsOfRun(threads: number, rounds: number, profile: string): Promise<[Row[], number]> {
-  const done = { with: [] as Done[], without: [] as Done[] }
+const noLater = { of: 'ratio', most: 1.5, wall: true } as const
+
+/** The CPU is the first of them. */
+async function rowsOfRun(threads: number, rounds: number): Promise<Row[]> {
+  const asked: Asked = { do: 'run', groups: threads / lanes }
+  const [having, lacking]: [Done[], Done[]] = [[], []]
   for (let i = 0; i < rounds; i++) {
-    done.without.push(await once('full', { do: 'run', groups: threads / lanes }, profile))
-    done.with.push(await once('states', { do: 'run', groups: threads / lanes }, profile))
+    lacking.push(await once('full', asked))
+    having.push(await once('states', asked))
   }
   const perEvent = (some: readonly Done[]) => Math.min(...some.map(({ cpu_us, events }) => cpu_us / events))
-  const [value, limit] = [perEvent(done.with), perEvent(done.without)]
-  const row = { what: `${threads} threads: CPU`, unit: 'us/event', value, limit, ratio: value / limit }
-  const lag = (name: 'p50' | 'p99' | 'max', what: string): Row => {
+  const lag = (name: 'p50' | 'p99' | 'max', what: string) => {
     const of = (some: readonly Done[]) => median(some.map(({ lag_ms }) => lag_ms[name]))
-    const its = { what: `${threads} threads: ${what}`, unit: 'ms', value: of(done.with), limit: of(done.without) }
-    return { ...its, ratio: its.value / its.limit, target: { of: 'ratio', most: 1.5, wall: true } }
+    return row(`${threads} threads: ${what}`, 'ms', of(having), { limit: of(lacking), target: noLater })
   }
-  const least = await leastOf(done.with[0]!)
-  const lost = Math.max(...done.with.map(({ events, logged }) => events - logged))
   return [
-    [
-      { ...row, target: { of: 'ratio', most: 1.4 } },
-      {
-        what: 'with a program that only writes such transactions',
-        unit: 'us/event',
-        value: limit + least,
-        limit,
-        ratio: 1 + least / limit,
-      },
-      lag('p50', 'a stop waits, p50'),
-      lag('p99', 'a stop waits, p99'),
-      lag('max', 'longest turn of the event loop'),
-      { what: 'events not in the log', unit: '', value: lost, target: { of: 'value', most: 0 } },
-    ],
-    value,
+    row(`${threads} threads: CPU`, 'us/event', perEvent(having), { limit: perEvent(lacking), target: { of: 'ratio', most: 1.4 } }),
+    lag('p50', 'a stop waits, p50'),
+    lag('p99', 'a stop waits, p99'),
+    lag('max', 'longest turn of the event loop'),
+    row(`${threads} threads: events not in the log`, '', Math.max(...having.map(({ events, logged }) => events - logged)), none),
   ]
 }
 
-/** The CPU of the least program that writes the transactions of a run, with as many events, in us for each event. */
-async function leastOf({ events, states: { transactions, values, characters } }: Done): Promise<number> {
-  const child = await startChild('./workflow/runs.js', { args: [String(lanes), 'full'], flags: unitFlags })
-  const asked = (times: number): Asked => ({
-    ...{ do: 'least', transactions: times, values: Math.round(values / transactions), characters: Math.round(characters / values) },
-    event_bytes: Math.round(events / transactions) * usualEvent,
-  })
-  try {
-    await child.ask<Done>(asked(500))
-    return (await child.ask<Done>(asked(transactions))).cpu_us / events
-  } finally {
-    await child.end()
-  }
-}
-
-async function rowsOfPause(threads: number): Promise<Row[]> {
+async function rowOfPause(threads: number): Promise<Row> {
   const asked: Asked = { do: 'pause', groups: threads / lanes }
   const longest = { full: [] as number[], states: [] as number[] }
-  for (let i = 0; i < pauses; i++) {
-    longest.full.push((await once('full', asked)).lag_ms.max)
-    longest.states.push((await once('states', asked)).lag_ms.max)
-  }
-  const [limit, value] = [median(longest.full), median(longest.states)]
+  for (let i = 0; i < pauses; i++) for (const how of ['full', 'states'] as const) longest[how].push((await once(how, asked)).lag_ms.max)
   const what = `${threads} threads are paused: longest turn of the event loop`
-  return [{ what, unit: 'ms', value, limit, ratio: value / limit, target: { of: 'ratio', most: 1.5, wall: true } }]
+  return row(what, 'ms', median(longest.states), { limit: median(longest.full), target: noLater })
 }
 
 /** A run in LIVE beside others in PURE_SIM, which make events as fast as they can: before each move its state and its events are synced. */
-async function rowsOfMoves(): Promise<Row[]> {
-  const child = await startChild('./workflow/runs.js', { args: [String(lanes), 'full'], flags: unitFlags })
-  try {
-    await child.ask<Done>({ do: 'run', groups: 1 })
-    const alone = await child.ask<Moved>({ do: 'move', groups: 0 })
-    const beside = await child.ask<Moved>({ do: 'move', groups: 20 })
+function rowsOfMoves(): Promise<Row[]> {
+  return asking('./workflow/runs.js', 'full', async (ask) => {
+    await ask({ do: 'run', groups: 1 })
+    const alone = await ask<Moved>({ do: 'move', groups: 0 })
+    const beside = await ask<Moved>({ do: 'move', groups: 20 })
     const what = 'a move in LIVE beside a flood of PURE_SIM'
     return [
-      { what: `${what} waits for its transaction, p50`, unit: 'ms', value: median(beside.ms), limit: median(alone.ms) },
-      { what: 'p99', unit: 'ms', value: percentile(beside.ms, 0.99), limit: percentile(alone.ms, 0.99) },
-      {
-        ...{ what: 'bursts of events written meanwhile, p99', unit: '', value: percentile(beside.events, 0.99) / burst },
-        target: { of: 'value', most: 2.2 },
-      },
+      row(`${what} waits for its transaction, p50`, 'ms', median(beside.ms), { limit: median(alone.ms) }),
+      row(`${what} waits for its transaction, p99`, 'ms', percentile(beside.ms, 0.99), { limit: percentile(alone.ms, 0.99) }),
+      row('bursts of events written meanwhile, p99', '', percentile(beside.events, 0.99) / burst, { target: { of: 'value', most: 2.2 } }),
     ]
-  } finally {
-    await child.end()
-  }
+  })
 }
 
-async function rowsOfRestart(threads: number, events: number): Promise<Row[]> {
-  const child = await startChild('./workflow/restart.js', { flags: unitFlags })
-  try {
-    const { with_ms, without_ms, parse_ms, change_us, stringify_us } = await child.ask<Restarted>({ threads, events })
-    const most = without_ms + 3 * parse_ms
+function rowsOfRestart(threads: number, events: number): Promise<Row[]> {
+  return asking('./workflow/restart.js', '', async (ask) => {
+    const { with_ms, without_ms, parse_ms } = await ask<Restarted>({ threads, events })
     const what = `start with ${threads} open threads, ${events} events in the log`
     return [
-      { what, unit: 'ms', value: with_ms, limit: most, ratio: with_ms / most, target: { of: 'ratio', most: 1, wall: true } },
-      { what: 'without them', unit: 'ms', value: without_ms },
-      { what: 'JSON.parse of their state', unit: 'ms', value: parse_ms },
-      {
-        ...{ what: 'the state of one changed thread beside JSON.stringify', unit: 'us', value: change_us, limit: stringify_us },
-        ...{ ratio: change_us / stringify_us, target: { of: 'ratio' as const, most: 2.5 } },
-      },
+      row(what, 'ms', with_ms, { limit: without_ms + 3 * parse_ms, target: { of: 'ratio', most: 1, wall: true } }),
+      row('without them', 'ms', without_ms),
+      row('JSON.parse of their state', 'ms', parse_ms),
     ]
-  } finally {
-    await child.end()
-  }
+  })
 }
 
-async function once(how: 'full' | 'states', asked: Asked, profile = ''): Promise<Done> {
-  const child = await startChild('./workflow/runs.js', { args: [String(lanes), how], flags: unitFlags, profile })
-  try {
+function once(how: 'full' | 'states', asked: Asked): Promise<Done> {
+  return asking('./workflow/runs.js', how, async (ask) => {
     // V8 compiles what both do, as far as it will: a run of 100 threads ends before that, and would be dear beside one of 5,000.
-    await child.ask<Done>({ do: 'run', groups: 500 / lanes })
-    return await child.ask<Done>(asked)
+    await ask({ do: 'run', groups: 500 / lanes })
+    return ask<Done>(asked)
+  })
+}
+
+type Ask = <Answer = unknown>(question: object) => Promise<Answer>
+
+/** Asks a process of its own. */
+async function asking<Answer>(module: string, how: string, use: (ask: Ask) => Promise<Answer>): Promise<Answer> {
+  const child = await startChild(module, { args: [String(lanes), how], flags: unitFlags })
+  try {
+    return await use(child.ask)
   } finally {
     await child.end()
   }

@@ -1,4 +1,4 @@
-import { bench, median, type Row, type Target } from './bench.ts'
+import { bench, median, none, type Row, row, rowOfRounds, type Target } from './bench.ts'
 import { startChild } from './child.ts'
 import { unitFlags } from './events/unit.ts'
 import type { Asked, Done } from './workflow/runs.ts'
@@ -11,47 +11,36 @@ export const runtimeThreads = bench({
   name: 'runtime-threads',
   summary: 'labware threads flat out, with the event log, the records and a stream',
   limit: 'fired in a loop',
-  options: { lanes: 200, groups: 5, many: 25, rounds: 3, profile: '' },
-  async run({ lanes, groups, many, rounds, profile }) {
-    const few = await inOne('full', { lanes, groups, rounds, profile })
-    const bare = await inOne('bare', { lanes, groups, rounds, profile })
-    const lots = await inOne('full', { lanes, groups: many, rounds: 1, profile })
-    const cpu = median(few.map(({ run }) => perEvent(run)))
-    const cpuOfMany = beside(`${lanes * many} threads: CPU`, 'us/event', lots, perEvent)
+  options: { lanes: 200, groups: 5, many: 25, rounds: 3 },
+  async run({ lanes, groups, many, rounds }) {
+    const few = await inOne({ lanes, groups, rounds })
+    const lots = await inOne({ lanes, groups: many, rounds: 1 })
+    const [name, nameOfMany] = [`${lanes * groups} threads`, `${lanes * many} threads`]
+    const cpuOfMany = beside(`${nameOfMany}: CPU`, 'us/event', lots, perEvent)
+    const limit = median(few.map(({ run }) => perEvent(run)))
     return [
       // Not a goal, but so that it gets no worse: 2.1 to 2.4 were measured.
-      beside(`${lanes * groups} threads: CPU`, 'us/event', few, perEvent, { of: 'ratio', most: 3 }),
-      { what: 'without log, records and stream', unit: 'us/event', value: median(bare.map(({ run }) => perEvent(run))) },
-      beside('events a second', '1/s', few, perSecond, { of: 'ratio', least: 0.6, wall: true }),
-      beside('threads that only wait for their arm and fire: CPU', 'us/event', leastOf(few), perEvent),
-      beside('threads that only wait for their arm and fire: events a second', '1/s', leastOf(few), perSecond),
-      { what: 'lag of the event loop, p50', unit: 'ms', value: median(few.map(({ run }) => run.lag_ms.p50)) },
+      beside(`${name}: CPU`, 'us/event', few, perEvent, { of: 'ratio', most: 3 }),
+      beside(`${name}: events a second`, '1/s', few, perSecond, { of: 'ratio', least: 0.6, wall: true }),
+      row('lag of the event loop, p50', 'ms', median(few.map(({ run }) => run.lag_ms.p50))),
       beside('lag of the event loop, p99', 'ms', few, ({ lag_ms }) => lag_ms.p99, { of: 'ratio', most: 1.5, wall: true }),
-      { what: 'lag of the event loop, at most', unit: 'ms', value: Math.max(...few.map(({ run }) => run.lag_ms.max)) },
+      row('lag of the event loop, at most', 'ms', Math.max(...few.map(({ run }) => run.lag_ms.max))),
       // Of the first round: later ones have the runs before them in memory, whose threads can still be asked for.
-      { what: 'RSS at most', unit: 'MiB', value: rss(few.slice(0, 1)), target: { of: 'value', most: 150 } },
+      row(`${name}: RSS at most`, 'MiB', few[0]!.run.rss_mib, { target: { of: 'value', most: 150 } }),
       cpuOfMany,
-      {
-        what: `over that of ${lanes * groups}`,
-        unit: 'us/event',
-        value: cpuOfMany.value,
-        limit: cpu,
-        ratio: cpuOfMany.value / cpu,
-        target: { of: 'ratio', most: 1.5 },
-      },
-      beside('events a second', '1/s', lots, perSecond),
-      { what: 'RSS at most', unit: 'MiB', value: rss(lots) },
-      { what: 'events not in the log or not streamed', unit: '', value: missing([...few, ...lots]), target: { of: 'value', most: 0 } },
+      row(`${nameOfMany}: CPU, over that of ${name}`, 'us/event', cpuOfMany.value, { limit, target: { of: 'ratio', most: 1.5 } }),
+      beside(`${nameOfMany}: events a second`, '1/s', lots, perSecond),
+      row(`${nameOfMany}: RSS at most`, 'MiB', lots[0]!.run.rss_mib),
+      row('events not in the log or not streamed', '', missing([...few, ...lots]), none),
     ]
   },
 })
 
-type Round = { run: Done; fire: Done; least: Done }
-type How = { lanes: number; groups: number; rounds: number; profile: string }
+type Round = { run: Done; fire: Done }
 
 /** A small run before the others is for V8 to compile it. */
-async function inOne(how: 'full' | 'bare', { lanes, groups, rounds, profile }: How): Promise<Round[]> {
-  const child = await startChild('./workflow/runs.js', { args: [String(lanes), how], flags: unitFlags, profile })
+async function inOne({ lanes, groups, rounds }: { lanes: number; groups: number; rounds: number }): Promise<Round[]> {
+  const child = await startChild('./workflow/runs.js', { args: [String(lanes), 'full'], flags: unitFlags })
   const ask = (asked: Asked) => child.ask<Done>(asked)
   try {
     await ask({ do: 'run', groups: 1 })
@@ -59,8 +48,7 @@ async function inOne(how: 'full' | 'bare', { lanes, groups, rounds, profile }: H
     for (let i = 0; i < rounds; i++) {
       const run = await ask({ do: 'run', groups })
       if (run.incidents) throw new Error(`${run.incidents} incidents where nothing goes wrong`)
-      const least = await ask({ do: 'threads', groups })
-      done.push({ run, least, fire: await ask({ do: 'fire', events: 200_000 }) })
+      done.push({ run, fire: await ask({ do: 'fire', events: 200_000 }) })
     }
     return done
   } finally {
@@ -69,13 +57,8 @@ async function inOne(how: 'full' | 'bare', { lanes, groups, rounds, profile }: H
 }
 
 function beside(what: string, unit: string, rounds: readonly Round[], of: (done: Done) => number, target?: Target): Row {
-  const [value, limit] = [median(rounds.map(({ run }) => of(run))), median(rounds.map(({ fire }) => of(fire)))]
-  return { what, unit, value, limit, ratio: median(rounds.map(({ run, fire }) => of(run) / of(fire))), target }
-}
-
-/** The rounds with the least program in the place of the run. */
-function leastOf(rounds: readonly Round[]): Round[] {
-  return rounds.map((round) => ({ ...round, run: round.least }))
+  const figures = rounds.map(({ run, fire }) => ({ value: of(run), limit: of(fire) }))
+  return rowOfRounds(what, unit, figures, target)
 }
 
 function perEvent({ cpu_us, events }: Done): number {
@@ -84,10 +67,6 @@ function perEvent({ cpu_us, events }: Done): number {
 
 function perSecond({ seconds, events }: Done): number {
   return events / seconds
-}
-
-function rss(rounds: readonly Round[]): number {
-  return Math.max(...rounds.map(({ run }) => run.rss_mib))
 }
 
 function missing(rounds: readonly Round[]): number {

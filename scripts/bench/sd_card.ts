@@ -1,13 +1,13 @@
 // Measures how much the service writes: an SD card wears out by it.
 
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { bench, type Row } from './bench.ts'
+import { bench, type Row, row } from './bench.ts'
 import { startChild } from './child.ts'
-import { type Client, clientOf, writtenBy } from './demo_client.ts'
+import { clientOf } from './demo_client.ts'
 import { unitFlags } from './events/unit.ts'
+import { writtenBy } from './process.ts'
 import type { Demo } from './servers/demo.ts'
 
 /**
@@ -20,24 +20,22 @@ export const sdCard = bench({
   summary: 'bytes written an hour, idle and in a run',
   options: { idle: 20, seconds: 20, scale: 20 },
   async run({ idle, seconds, scale }) {
-    const data_dir = mkdtempSync(join(tmpdir(), 'benchd-card-'))
-    const service = await startChild<Demo>('servers/demo.js', { args: [String(scale), data_dir], flags: unitFlags })
+    const service = await startChild<Demo>('servers/demo.js', { args: [String(scale)], flags: unitFlags })
     const client = clientOf(service.ready)
-    const looking = { pid: service.ready.pid, data_dir }
     try {
       await client.run()
       // What the start and the first run have left to be written.
       await wait(5000)
-      const still = await written(looking, () => wait(idle * 1000))
+      const still = await written(service.ready, () => wait(idle * 1000))
       let runs = 0
-      const busy = await written(looking, async () => {
-        runs = await runsFor(client, seconds)
+      const busy = await written(service.ready, async () => {
+        for (const end = performance.now() + seconds * 1000; runs === 0 || performance.now() < end; runs++) await client.run()
       })
-      return [...rows('idle', still, 1, 1), ...rows('in a run', busy, scale, 24), ...rowsOfRun(busy, runs)]
+      const [each, growth] = ['given to the disk by one run', 'growth of the data folder by one run']
+      const ofRuns = [row(each, 'KiB', (busy.given * 1024) / runs), row(growth, 'KiB', (busy.grown * 1024) / runs)]
+      return [...rows('idle', still, 1, 1), ...rows('in a run', busy, scale, 24), ...ofRuns]
     } finally {
-      client.close()
       await service.end()
-      rmSync(data_dir, { recursive: true, force: true })
     }
   },
 })
@@ -45,35 +43,18 @@ export const sdCard = bench({
 type Written = { hours: number; given: number; grown: number }
 
 /** In MiB. */
-async function written({ pid, data_dir }: { pid: number; data_dir: string }, during: () => Promise<unknown>): Promise<Written> {
+async function written({ pid, data_dir }: Demo, during: () => Promise<unknown>): Promise<Written> {
   const [began, given, grown] = [performance.now(), writtenBy(pid), sizeOf(data_dir)]
   await during()
   return { hours: (performance.now() - began) / 3.6e6, given: writtenBy(pid) - given, grown: sizeOf(data_dir) - grown }
-}
-
-async function runsFor(client: Client, seconds: number): Promise<number> {
-  const end = performance.now() + seconds * 1000
-  let runs = 0
-  do {
-    await client.run()
-    runs++
-  } while (performance.now() < end)
-  return runs
 }
 
 /** An hour of the service goes by in an hour over `scale`. */
 function rows(when: string, { hours, given, grown }: Written, scale: number, most: number): Row[] {
   const ofAnHour = hours * scale
   return [
-    { what: `given to the disk an hour, ${when}`, unit: 'MiB', value: given / ofAnHour, target: { of: 'value', most } },
-    { what: `growth of the data folder an hour, ${when}`, unit: 'MiB', value: grown / ofAnHour },
-  ]
-}
-
-function rowsOfRun({ given, grown }: Written, runs: number): Row[] {
-  return [
-    { what: 'given to the disk by one run', unit: 'KiB', value: (given * 1024) / runs },
-    { what: 'growth of the data folder by one run', unit: 'KiB', value: (grown * 1024) / runs },
+    row(`given to the disk an hour, ${when}`, 'MiB', given / ofAnHour, { target: { of: 'value', most } }),
+    row(`growth of the data folder an hour, ${when}`, 'MiB', grown / ofAnHour),
   ]
 }
 

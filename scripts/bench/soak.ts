@@ -1,14 +1,12 @@
 // Whether the service stays as small as it is: all kinds of clients at once, for as long as is asked for. What it is to find, a leak, can be
 // put in: `--leak 4` has the service keep four more MiB each hour.
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { bench, type Row } from './bench.ts'
+import { bench, none, type Row, row } from './bench.ts'
 import { startChild } from './child.ts'
-import { type Client, clientOf, descriptorsOf, rssOf } from './demo_client.ts'
+import { type Client, clientOf } from './demo_client.ts'
 import { unitFlags } from './events/unit.ts'
+import { descriptorsOf, memoryOf } from './process.ts'
 import type { Demo, DemoQuestion, DemoUsage } from './servers/demo.ts'
 import { type Point, slope } from './slope.ts'
 
@@ -23,12 +21,11 @@ export const soak = bench({
   options: { minutes: 0.33, scale: 20, warm: 3, leak: 0 },
   async run({ minutes, scale, warm, leak }) {
     const isTrue = minutes > warm
-    const data_dir = mkdtempSync(join(tmpdir(), 'benchd-soak-'))
-    const service = await startChild<Demo>('servers/demo.js', { args: [String(scale), data_dir], flags: unitFlags })
+    const service = await startChild<Demo>('servers/demo.js', { args: [String(scale)], flags: unitFlags })
     const usage = async (question: DemoQuestion = {}): Promise<Look> => {
       const { pid } = service.ready
       const its = await service.ask<DemoUsage>(question)
-      return { at_h: performance.now() / 3.6e6, rss: rssOf(pid), descriptors: descriptorsOf(pid), ...its }
+      return { at_h: performance.now() / 3.6e6, rss: memoryOf(pid), descriptors: descriptorsOf(pid), ...its }
     }
     try {
       await loaded(service.ready, { minutes: isTrue ? warm : 0.1, pauses: 'none' })
@@ -45,7 +42,6 @@ export const soak = bench({
       return rows({ looks, parts, isTrue })
     } finally {
       await service.end()
-      rmSync(data_dir, { recursive: true, force: true })
     }
   },
 })
@@ -99,28 +95,20 @@ async function loaded(demo: Demo, { minutes, pauses }: Loading): Promise<Done> {
       if (!(name === 'wrong keys' ? [401, 429] : [200]).includes(status)) done.refused++
     }
   }
-  try {
-    const names = Object.keys(loads) as (keyof typeof loads)[]
-    await Promise.all([...names.map(loop), loop('streams'), loop('streams')])
-    return done
-  } finally {
-    client.close()
-  }
+  const names = Object.keys(loads) as (keyof typeof loads)[]
+  await Promise.all([...names.map(loop), loop('streams'), loop('streams')])
+  return done
 }
 
 /** Answers the status that it came to. */
 type Load = { each_ms: number; act(client: Client, demo: Demo, n: number): Promise<number> }
 
-const read = [
-  '/health',
-  '/metrics',
-  '/api/devices',
-  '/api/devices/spare-1',
-  '/api/devices/spare-1/wire',
-  '/api/executions?limit=5',
-  '/api/labware',
-  '/events?limit=100',
-]
+const ofSpare = ['', '/wire'].map((what) => `/api/devices/spare-1${what}`)
+const read = ['/health', '/metrics', '/api/devices', ...ofSpare, '/api/executions?limit=5', '/api/labware', '/events?limit=100']
+
+/** Does the demo's workflow, and deletes its run. */
+const runOf = (run_mode: 'LIVE' | 'PURE_SIM') => async (client: Client) =>
+  (await client.ask('DELETE', `/api/executions/${await client.run(run_mode)}`)).status
 
 /** The work of each kind of client, and at least how long it takes. */
 const loads = {
@@ -129,40 +117,23 @@ const loads = {
     each_ms: 80,
     async act(client, _, n) {
       const doing = ['lock_plate', 'shake', 'unlock_plate'][n % 3]
-      const { status } = await client.ask('POST', `/api/devices/spare-1/${doing}`, doing === 'shake' ? { speed: 300, duration: 1 } : {})
-      return status
+      return (await client.ask('POST', `/api/devices/spare-1/${doing}`, doing === 'shake' ? { speed: 300, duration: 1 } : {})).status
     },
   },
   streams: {
     each_ms: 0,
     async act(client, _, n) {
       const stream = await client.open('/events/stream?heartbeat=1')
-      stream.resume()
       await wait(200 + (n % 10) * 100)
-      stream.destroy()
-      return stream.statusCode ?? 0
+      await stream.body?.cancel()
+      return stream.status
     },
   },
-  runs: {
-    each_ms: 0,
-    async act(client) {
-      return (await client.ask('DELETE', `/api/executions/${await client.run()}`)).status
-    },
-  },
-  rehearsals: {
-    each_ms: 2000,
-    async act(client) {
-      return (await client.ask('DELETE', `/api/executions/${await client.run('PURE_SIM')}`)).status
-    },
-  },
+  runs: { each_ms: 0, act: runOf('LIVE') },
+  rehearsals: { each_ms: 2000, act: runOf('PURE_SIM') },
   'wrong keys': {
     each_ms: 500,
-    async act(_, demo, n) {
-      const stranger = clientOf({ ...demo, key: `bk_stranger_${n}` })
-      const { status } = await stranger.ask('POST', '/api/stop')
-      stranger.close()
-      return status
-    },
+    act: async (_, demo, n) => (await clientOf({ ...demo, key: `bk_stranger_${n}` }).ask('POST', '/api/stop')).status,
   },
 } as const satisfies Record<string, Load>
 
@@ -170,21 +141,40 @@ type Seen = { looks: readonly Look[]; parts: readonly Done[]; isTrue: boolean }
 
 function rows({ looks, parts, isTrue }: Seen): Row[] {
   const [before, after] = [looks[0]!, looks.at(-1)!]
-  const none = { target: { of: 'value', most: 0 } } as const
   const upTo = (most: number) => (isTrue ? { target: { of: 'value', most } as const } : {})
   const isLong = after.at_h - before.at_h >= tells_h
   const growth = (value: (look: Look) => number) => slope(looks.map((look): Point => [look.at_h, value(look)]))
   const times = (name: keyof Done) => parts.reduce((sum, done) => sum + done[name], 0)
   return [
-    { what: 'growth of the live heap', unit: 'MiB/h', value: growth(({ heap_mib }) => heap_mib), ...upTo(2) },
-    { what: 'of compiled code', unit: 'MiB/h', value: growth(({ code_mib }) => code_mib), ...upTo(isLong ? 2 : compiles) },
-    { what: 'of buffers outside the heap', unit: 'MiB/h', value: growth(({ outside_mib }) => outside_mib), ...upTo(2) },
-    { what: 'of RSS', unit: 'MiB/h', value: growth(({ rss }) => rss), ...(isLong && upTo(2)) },
-    { what: 'live heap, afterwards', unit: 'MiB', value: after.heap_mib, limit: before.heap_mib },
-    { what: 'RSS, afterwards', unit: 'MiB', value: after.rss, limit: before.rss },
-    { what: 'descriptors more than before', unit: '', value: after.descriptors - before.descriptors, ...none },
-    { what: 'handles more than before', unit: '', value: after.handles - before.handles, ...none },
-    { what: 'not answered as they should be', unit: '', value: times('refused'), ...none },
-    ...(Object.keys(loads) as (keyof typeof loads)[]).map((what) => ({ what, unit: '', value: times(what) })),
+    row(
+      'growth of the live heap',
+      'MiB/h',
+      growth(({ heap_mib }) => heap_mib),
+      upTo(2),
+    ),
+    row(
+      'growth of compiled code',
+      'MiB/h',
+      growth(({ code_mib }) => code_mib),
+      upTo(isLong ? 2 : compiles),
+    ),
+    row(
+      'growth of buffers outside the heap',
+      'MiB/h',
+      growth(({ outside_mib }) => outside_mib),
+      upTo(2),
+    ),
+    row(
+      'growth of RSS',
+      'MiB/h',
+      growth(({ rss }) => rss),
+      isLong ? upTo(2) : {},
+    ),
+    row('live heap, afterwards', 'MiB', after.heap_mib, { limit: before.heap_mib }),
+    row('RSS, afterwards', 'MiB', after.rss, { limit: before.rss }),
+    row('descriptors more than before', '', after.descriptors - before.descriptors, none),
+    row('handles more than before', '', after.handles - before.handles, none),
+    row('not answered as they should be', '', times('refused'), none),
+    ...(Object.keys(loads) as (keyof typeof loads)[]).map((what) => row(what, '', times(what))),
   ]
 }

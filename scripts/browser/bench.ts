@@ -35,20 +35,68 @@ export type Bench = {
   complaints: string[]
 }
 
-const args = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
+/** Windows of a bench screen, a phone and a desk. */
+export const [small, phone, desk] = [
+  { width: 800, height: 480 },
+  { width: 390, height: 844 },
+  { width: 1280, height: 800 },
+] as const
+
+/** The devices of the demo. */
+export const ids = ['shaker-1', 'sealer-1', 'centrifuge-1', 'arm-1']
+
+/** The answer to a stop. On a busy machine a simulated instrument may acknowledge late, and the page says so. */
+export const answered = /Every device confirmed STOP ALL|STOP NOT CONFIRMED: stop sent to all/
+
+export function card(page: Page, device_id: string): Locator {
+  return page.getByRole('article', { name: device_id, exact: true })
+}
+
+export function button(within: Page | Locator, name: string): Locator {
+  return within.getByRole('button', { name, exact: true })
+}
+
+/** The card of something that waits for a person. */
+export function needOf(page: Page, name?: RegExp): Locator {
+  return page.getByRole('region', { name: 'Needs you' }).getByRole('article', { ...(name && { name }) })
+}
+
+/** Waits until a text is shown, or is shown no more. It may be there several times. */
+export async function seen(
+  within: Page | Locator,
+  text: string | RegExp,
+  options: { timeout?: number; state?: 'detached' } = {},
+): Promise<void> {
+  await within.getByText(text).first().waitFor(options)
+}
+
+/** Presses something that downloads a file, and returns the name of the file. */
+export async function downloaded(page: Page, press: Locator): Promise<string> {
+  const [download] = await Promise.all([page.waitForEvent('download'), press.click()])
+  return download.suggestedFilename()
+}
+
+export async function goTo(page: Page, screen: string): Promise<void> {
+  await page.evaluate(`location.hash = '#/${screen}'`)
+}
+
+export async function widthOf(page: Page): Promise<number> {
+  return Number(await page.evaluate('document.documentElement.scrollWidth'))
+}
+
+export async function holdToContinue(page: Page): Promise<void> {
+  const hold = button(page, 'Hold to continue')
+  await hold.focus()
+  await page.keyboard.down('Enter')
+  await hold.waitFor({ state: 'detached' })
+  await page.keyboard.up('Enter')
+}
+
 /** Presses a button that asks once more, and begins again where the page has taken the question back meanwhile, as it does when the device changes. */
 export async function pressTwice(within: Page | Locator, name: string): Promise<void> {
   const again = within.getByRole('button', { name: /press again$/ })
   for (let left = 5; ; left--) {
-    if (!(await again.isVisible())) await within.getByRole('button', { name, exact: true }).click()
+    if (!(await again.isVisible())) await button(within, name).click()
     try {
       return await again.click({ timeout: left > 0 ? 5000 : undefined })
     } catch (error) {
@@ -65,7 +113,8 @@ const executablePath = process.env.BENCHD_CHROMIUM ?? '/usr/bin/chromium'
 export async function launchChromium(): Promise<Browser> {
   const TMPDIR = await makeThrowAwayFolder('benchd-chromium')
   process.once('exit', () => rmSync(TMPDIR, { recursive: true, force: true, maxRetries: 5 }))
-  return chromium.launch({ executablePath, args, env: { ...process.env, TMPDIR } })
+  const silent = ['--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', ...silent], env: { ...process.env, TMPDIR } })
 }
 
 /** `data_dir` is made, and removed at the end, where it is not given; `devices` stand on the bench besides those of the demo. */

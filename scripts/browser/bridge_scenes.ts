@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
 import { bridgeTo, reader, writeProgram } from '../../src/testing/bridges.ts'
-import { openBench, pressTwice } from './bench.ts'
+import { openBench, pressTwice, seen } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 export const bridgeChecks: Record<string, Check> = {
@@ -28,10 +28,7 @@ export const bridgeChecks: Record<string, Check> = {
       await card.getByText('wavelength (nm) must be from 230 to 1000').waitFor()
       await wavelength.fill('999')
       await card.getByRole('button', { name: 'Start' }).click()
-      await page
-        .getByText(/the door is open/i)
-        .first()
-        .waitFor()
+      await seen(page, /the door is open/i)
       await wavelength.fill('450')
       await card.getByRole('button', { name: 'Start' }).click()
       await card.getByText('Values of the last operation').click()

@@ -2,19 +2,12 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { type Bench, pressTwice } from './bench.ts'
+import { standing, workflowOf } from '../../src/testing/documents.ts'
+import { type Bench, button, downloaded, goTo, needOf, pressTwice } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
-const workflow = {
-  ...{ format: 1, name: 'of-the-day', topology: 'demo', labware: { plate: { type: '96-well' } }, methods: { note: [{ emit: 'noted' }] } },
-  threads: {
-    plate: {
-      ...{ labware: 'plate', start: { at: 'pad_1', mode: 'REUSE_EXISTING' }, end: { at: ['pad_1'], mode: 'LEAVE_IN_PLACE' } },
-      steps: [{ wait_for: 'go' }, { method: 'note' }],
-    },
-  },
-  start: ['plate'],
-}
+const threads = { plate: { ...standing('pad_1'), steps: [{ wait_for: 'go' }, { method: 'note' }] } }
+const workflow = workflowOf('of-the-day', threads, { topology: 'demo', methods: { note: [{ emit: 'noted' }] } })
 
 export const dayChecks: Record<string, Check> = {
   async 'a workflow comes from a file, runs, is closed, loses a thread, and goes again with its run'(bench) {
@@ -23,9 +16,7 @@ export const dayChecks: Record<string, Check> = {
     await page.getByText('of-the-day.json is not a workflow: it has no name').waitFor()
     await page.getByLabel('Upload a file').setInputFiles(fileOf(workflow))
     await page.getByLabel('Workflow', { exact: true }).selectOption('of-the-day')
-    const fetched = page.waitForEvent('download')
-    await button(page, 'Download of-the-day').click()
-    assert.equal((await fetched).suggestedFilename(), 'of-the-day.json')
+    assert.equal(await downloaded(page, button(page, 'Download of-the-day')), 'of-the-day.json')
     await button(page, 'Start run').click()
     await page.getByRole('region', { name: 'Run of of-the-day' }).waitFor()
     await page.getByText('Change this run').click()
@@ -41,7 +32,6 @@ export const dayChecks: Record<string, Check> = {
     await page.getByLabel('Workflow', { exact: true }).selectOption('of-the-day')
     await pressTwice(page, 'Delete of-the-day')
     await button(page, 'Delete of-the-day').waitFor({ state: 'detached' })
-    await page.context().close()
   },
 
   async 'a simulated device is broken and mended to rehearse, on the bench and in a run on simulators'(bench) {
@@ -49,21 +39,20 @@ export const dayChecks: Record<string, Check> = {
     await bench.ask('POST', '/api/devices/sealer-1/initialize')
     const page = await bench.open('/#/system')
     await rehearse(page, 'sealer-1', 'interlock_open')
-    const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /Fault on sealer-1/ })
+    const need = needOf(page, /Fault on sealer-1/)
     await need.waitFor()
     await button(page, 'End fault').click()
     await need.getByRole('button', { name: 'Initialize sealer-1' }).click()
     await need.waitFor({ state: 'detached' })
     const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'DEVICE_SIM' })
-    await page.evaluate(`location.hash = '#/runs/${execution_id}'`)
+    await goTo(page, `runs/${execution_id}`)
     await page.getByText('Change this run').click()
     await rehearse(page, 'sealer-1', 'jam')
-    const held = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /is held by an error/ })
+    const held = needOf(page, /is held by an error/)
     await held.getByRole('button', { name: 'Retry', exact: true }).waitFor({ timeout: 180_000 })
     await button(page, 'End fault').click()
     await held.getByRole('button', { name: 'Retry', exact: true }).click()
     await page.getByText(/completed, DEVICE_SIM/).waitFor({ timeout: 180_000 })
-    await page.context().close()
   },
 
   async 'a device is reserved and released, a teachpoint made, deleted and undone, the topology unloaded and loaded'(bench) {
@@ -73,7 +62,7 @@ export const dayChecks: Record<string, Check> = {
     await page.getByText(/reserved by page/).waitFor()
     await button(page, 'Release shaker-1').click()
     await button(page, 'Reserve shaker-1').waitFor()
-    await page.evaluate(`location.hash = '#/teach'`)
+    await goTo(page, 'teach')
     await page.getByLabel('New teachpoint').fill('pad_day')
     await page.getByRole('button', { name: /^Create/ }).click()
     await button(page, 'pad_day').click()
@@ -82,12 +71,11 @@ export const dayChecks: Record<string, Check> = {
     await button(page, 'pad_day').click()
     await pressTwice(page, 'Delete pad_day')
     await button(page, 'pad_day').waitFor({ state: 'detached' })
-    await page.evaluate(`location.hash = '#/deck'`)
+    await goTo(page, 'deck')
     await button(page, 'Unload topology').waitFor()
     await pressTwice(page, 'Unload topology')
     await button(page, 'Load demo').click()
     await button(page, 'Unload topology').waitFor()
-    await page.context().close()
   },
 
   async 'keys are made, changed and revoked, a backup is made and fetched, the configuration read again, ports and events looked at'(
@@ -107,12 +95,7 @@ export const dayChecks: Record<string, Check> = {
       await revoke.nth(left).waitFor({ state: 'detached' })
     }
     await button(page, 'Create a backup').click()
-    const fetched = page.waitForEvent('download')
-    await page
-      .getByRole('button', { name: /^Download .*\.tar/ })
-      .first()
-      .click()
-    assert.match((await fetched).suggestedFilename(), /\.tar\.gz$/)
+    assert.match(await downloaded(page, page.getByRole('button', { name: /^Download .*\.tar/ }).first()), /\.tar\.gz$/)
     await page.getByText('Nobody is notified when a person is needed').waitFor()
     await button(page, 'Refresh the audit trail').click()
     await page.getByRole('region', { name: 'Audit trail' }).getByText('POST /api/keys').first().waitFor()
@@ -123,11 +106,8 @@ export const dayChecks: Record<string, Check> = {
     await page.locator('.notice').waitFor()
     await button(page, 'Identify').click()
     await button(page, 'Cancel').click()
-    await page.evaluate(`location.hash = '#/events'`)
-    const events = page.waitForEvent('download')
-    await button(page, 'Export the events of this time').click()
-    assert.equal((await events).suggestedFilename(), 'events.json')
-    await page.context().close()
+    await goTo(page, 'events')
+    assert.equal(await downloaded(page, button(page, 'Export the events of this time')), 'events.json')
   },
 
   async 'a test message is sent to those who are told when a person is needed, and who did not take it is named'(bench) {
@@ -144,7 +124,6 @@ export const dayChecks: Record<string, Check> = {
     await page.getByText('has received no message yet').waitFor()
     await button(page, 'Send a test message').click()
     await page.getByText('ntfy.lab: it does not answer.').waitFor()
-    await page.context().close()
   },
 }
 
@@ -165,8 +144,4 @@ async function rehearse(page: Page, device_id: string, fault: string): Promise<v
 
 function fileOf(content: { name: unknown }) {
   return { name: 'of-the-day.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(content)) }
-}
-
-function button(page: Page, name: string) {
-  return page.getByRole('button', { name, exact: true })
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { noPostgres, testLab } from '../../src/testing/lab.ts'
-import { launchChromium } from './bench.ts'
+import { launchChromium, seen } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 const checks: Record<string, Check> = {
@@ -44,10 +44,7 @@ const checks: Record<string, Check> = {
       await task.getByRole('button', { name: 'Taken' }).click()
       await page.getByText('with anyone').waitFor()
       await lab.prep.kill()
-      await page
-        .getByRole('region', { name: 'Benches' })
-        .getByText(/the bench prep does not answer/)
-        .waitFor({ timeout: 30_000 })
+      await seen(page.getByRole('region', { name: 'Benches' }), /the bench prep does not answer/, { timeout: 30_000 })
       await task.getByText('Bring P-7 to in of read.').waitFor()
       await place('P-7')
       await task.getByText(/Take P-7 away from pad_1 of read/).waitFor({ timeout: 180_000 })

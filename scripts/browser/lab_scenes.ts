@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import type { Page } from 'playwright-core'
 import { testBroker } from '../../src/testing/broker.ts'
-import { type Bench, openBench } from './bench.ts'
+import { type Bench, openBench, seen } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 const hasBroker = spawnSync('nats-server', ['--version']).status === 0
@@ -59,13 +59,10 @@ const always: Record<string, Check> = {
     await page.route('**/api/lab', (route) => route.fulfill({ json: { link, benches } }))
     await page.reload()
     await page.getByText('the broker does not answer').waitFor()
-    await line(page, 'read')
-      .getByText(/silent heard 1:15 ago; ok, no devices, 1 open incident, .* handed over at out/)
-      .waitFor()
+    await seen(line(page, 'read'), /silent heard 1:15 ago; ok, no devices, 1 open incident, .* handed over at out/)
     await line(page, 'wash')
       .getByText(/unknown not heard since/)
       .waitFor()
-    await page.context().close()
   },
 }
 

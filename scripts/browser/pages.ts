@@ -1,11 +1,10 @@
 // The page of the bench and the page of the API in a real browser, against a real service on simulated instruments. Prints
-// `N passed, N failed`. With BENCHD_SCREENSHOTS it leaves pictures in that folder.
+// `N passed, N failed`.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Page } from 'playwright-core'
-import { type Bench, openBench } from './bench.ts'
+import { desk, openBench, phone, seen, small, widthOf } from './bench.ts'
 import { benchPageChecks, type Check } from './bench_page.ts'
 import { bridgeChecks } from './bridge_scenes.ts'
 import { dayChecks } from './day_scenes.ts'
@@ -17,7 +16,6 @@ import { stopChecks } from './stop_scenes.ts'
 import { troubleChecks } from './trouble_scenes.ts'
 
 const run = promisify(execFile)
-const pictures = process.env.BENCHD_SCREENSHOTS
 
 const checks: Record<string, Check> = {
   ...runChecks,
@@ -31,29 +29,20 @@ const checks: Record<string, Check> = {
   ...journeyChecks,
 
   async 'the page of the API fits the bench screen, a phone and a desk'(bench) {
-    for (const [width, height] of [
-      [800, 480],
-      [375, 667],
-      [1280, 800],
-    ] as const) {
+    for (const { width, height } of [small, { width: 375, height: 667 }, desk]) {
       const page = await bench.open('/docs', { width, height })
       await page.locator('#shakeDevice').waitFor()
-      await picture(page, `docs-${width}x${height}`)
-      assert.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= width, `/docs is wider than ${width}`)
+      assert.ok((await widthOf(page)) <= width, `/docs is wider than ${width}`)
       const title = await page.getByRole('heading', { level: 1 }).boundingBox()
       assert.ok(title && title.y < height / 2, `the list of operations leaves the page half of ${width}x${height}`)
     }
   },
 
   async 'the guides can be read on a bench screen and a phone, and lead to each other'(bench) {
-    for (const [width, height] of [
-      [800, 480],
-      [390, 844],
-    ] as const) {
+    for (const { width, height } of [small, phone]) {
       const page = await bench.open('/docs/guides/care', { width, height })
       await page.getByRole('heading', { name: 'Messages to your phone' }).waitFor()
-      await picture(page, `guide-${width}x${height}`)
-      assert.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= width, `the guide is wider than ${width}`)
+      assert.ok((await widthOf(page)) <= width, `the guide is wider than ${width}`)
       await page.getByRole('navigation').getByRole('link', { name: 'Workflows' }).click()
       await page.getByRole('heading', { name: 'Workflows', level: 1 }).waitFor()
     }
@@ -88,16 +77,11 @@ const checks: Record<string, Check> = {
     await shake.getByRole('button', { name: 'Copied' }).waitFor()
     const copied = String(await page.evaluate('navigator.clipboard.readText()'))
     assert.match(copied, /requests\.post\([\s\S]*json=\{"speed": 500, "duration": 10\}[\s\S]*timeout=50/)
-    await picture(page, 'docs-shake-1280x800')
-    await picture(await bench.open('/docs#shakeDevice', { width: 800, height: 480, dark: true }), 'docs-shake-dark-800x480')
   },
 
   async 'what can be copied runs as it stands'(bench) {
     const page = await bench.open('/docs#createTeachpoint')
-    const { createTeachpoint, listDevices } = {
-      createTeachpoint: page.locator('#createTeachpoint'),
-      listDevices: page.locator('#listDevices'),
-    }
+    const [createTeachpoint, listDevices] = [page.locator('#createTeachpoint'), page.locator('#listDevices')]
     const env = { ...process.env, BENCHD_API_KEY: bench.api_key }
     const shown = await createTeachpoint.locator('.snippet code').textContent()
     assert.match((await run('sh', ['-c', shown!], { env })).stdout, /"name":"pad_5"/)
@@ -109,7 +93,7 @@ const checks: Record<string, Check> = {
   },
 
   async 'operations can be tried, and a refusal shows its sentence and its word'(bench) {
-    await ready(bench)
+    for (const id of ['shaker-1', 'sealer-1']) await bench.ask('POST', `/api/devices/${id}/initialize`)
     await bench.ask('POST', '/api/devices/shaker-1/unlock_plate')
     const page = await bench.open('/docs#listDevices')
     await page.locator('#listDevices').getByRole('button', { name: 'Send GET' }).click()
@@ -117,23 +101,13 @@ const checks: Record<string, Check> = {
     await page.goto(`${bench.url}/docs#shakeDevice`)
     await page.reload()
     await page.locator('#shakeDevice').getByRole('button', { name: 'Send POST' }).click()
-    await page
-      .locator('#shakeDevice .output')
-      .getByText(/^409[\s\S]*X-Reason: interlock[\s\S]*"detail"/)
-      .waitFor()
+    await seen(page.locator('#shakeDevice .output'), /^409[\s\S]*X-Reason: interlock[\s\S]*"detail"/)
     await page.locator('#shakeDevice textarea').fill('{"speed": "fast", "duration": 10}')
     await page.locator('#shakeDevice').getByRole('button', { name: 'Send POST' }).click()
-    await page
-      .locator('#shakeDevice .output')
-      .getByText(/^400[\s\S]*speed/)
-      .waitFor()
+    await seen(page.locator('#shakeDevice .output'), /^400[\s\S]*speed/)
     await page.locator('#shakeDevice input').first().fill('shaker-9')
     await page.locator('#shakeDevice').getByRole('button', { name: 'Send POST' }).click()
-    await page
-      .locator('#shakeDevice .output')
-      .getByText(/^404[\s\S]*shaker-9/)
-      .waitFor()
-    await picture(page, 'docs-tried-1280x800')
+    await seen(page.locator('#shakeDevice .output'), /^404[\s\S]*shaker-9/)
   },
 
   async 'the page of the API asks for a key when one is wanted, then sends what was asked for'(bench) {
@@ -162,16 +136,6 @@ const checks: Record<string, Check> = {
   async 'nothing went wrong inside the pages, and nothing was asked of anybody else'({ complaints }) {
     assert.deepEqual(complaints, [])
   },
-}
-
-async function ready({ ask }: Bench): Promise<void> {
-  for (const id of ['shaker-1', 'sealer-1']) await ask('POST', `/api/devices/${id}/initialize`)
-}
-
-async function picture(page: Page, name: string): Promise<void> {
-  if (!pictures) return
-  await page.waitForTimeout(400)
-  await page.screenshot({ path: `${pictures}/${name}.png` })
 }
 
 const bench = await openBench()

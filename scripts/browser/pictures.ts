@@ -1,69 +1,57 @@
-// Takes the pictures of the seven screens for the README: light, on a desk (1280x800) and on the bench screen (800x480).
-//   npm run build && node dist/scripts/browser/pictures.js [FOLDER [dark]]     FOLDER: src/web/pictures
+// Takes the pictures of the README: the seven screens, light, on a desk (1280x800) and on the bench screen (800x480), and a run while the
+// centrifuge spins. Wants Debian's pngquant, which makes their files smaller.
+//   npm run build && node dist/scripts/browser/pictures.js
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { statSync } from 'node:fs'
 import type { Page } from 'playwright-core'
-import { type Bench, openBench } from './bench.ts'
-import { smallPng } from './small_png.ts'
+import { button, desk, goTo, openBench, seen, small } from './bench.ts'
 
 /** The most that all of them may have, in bytes. */
 const most = 600_000
-const [, , folder = 'src/web/pictures', look] = process.argv
-const sizes = [
-  [1280, 800],
-  [800, 480],
-] as const
+const folder = 'src/web/pictures'
+const slowly = { timeout: 600_000 }
 
-/** Brings each screen to where its picture is taken. */
+/** Brings each screen to where its picture is taken. The run goes on meanwhile: its screen is first. */
 const screens: Record<string, (page: Page) => Promise<unknown>> = {
+  run: (page) => seen(page.getByRole('list', { name: 'Threads' }), 'worked on at sealer-1', slowly),
   async bench(page) {
-    for (const name of ['Shake', 'Seal', 'Centrifuge']) await page.getByRole('button', { name, exact: true }).waitFor()
+    for (const name of ['Shake', 'Seal', 'Centrifuge']) await button(page, name).waitFor()
   },
   runs: (page) => page.getByRole('link', { name: 'seal-and-spin' }).first().waitFor(),
-  run: (page) => page.getByRole('list', { name: 'Threads' }).getByText('worked on at sealer-1').first().waitFor({ timeout: 600_000 }),
-  deck: (page) => page.getByRole('region', { name: 'Positions' }).getByText('pad_1').waitFor(),
-  teach: (page) => page.getByRole('button', { name: 'pad_1', exact: true }).click(),
-  events: (page) =>
-    page
-      .getByRole('list', { name: /Events/ })
-      .getByRole('listitem')
-      .first()
-      .waitFor(),
+  deck: (page) => seen(page.getByRole('region', { name: 'Positions' }), 'pad_1'),
+  teach: (page) => button(page, 'pad_1').click(),
+  events: (page) => seen(page.getByRole('list', { name: /Events/ }), /./),
   async system(page) {
     await page.getByText(/ UTC, /).waitFor()
-    await page.getByRole('region', { name: 'Keys' }).getByText('the demo').waitFor()
+    await seen(page.getByRole('region', { name: 'Keys' }), 'the demo')
   },
 }
 
 const bench = await openBench({ time_scale: 1 })
 try {
-  mkdirSync(folder, { recursive: true })
-  const execution_id = await started(bench)
+  const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'LIVE' })
+  const pages = await Promise.all([desk, small].map(async (size) => ({ size, page: await bench.open('/', size) })))
   let bytes = 0
-  const pages = await Promise.all(
-    sizes.map(async ([width, height]) => ({
-      size: `${width}x${height}`,
-      page: await bench.open('/', { width, height, dark: look === 'dark' }),
-    })),
-  )
-  // The run goes on meanwhile: its screen is first.
-  for (const screen of ['run', ...Object.keys(screens).filter((name) => name !== 'run')]) {
+  for (const [screen, bring] of Object.entries(screens)) {
     for (const { size, page } of pages) {
-      await page.evaluate(`location.hash = '#/${screen === 'run' ? `runs/${execution_id}` : screen}'`)
-      await screens[screen]!(page)
-      const path = `${folder}/${screen}-${size}.png`
-      const picture = smallPng(await page.screenshot({ animations: 'disabled' }))
-      writeFileSync(path, picture)
-      bytes += picture.length
-      console.log(path)
+      await goTo(page, screen === 'run' ? `runs/${execution_id}` : screen)
+      await bring(page)
+      bytes += await take(page, `${folder}/${screen}-${size.width}x${size.height}.png`)
     }
   }
   if (bytes > most) throw new Error(`the pictures have ${bytes} bytes; ${most} is the most`)
+  const page = await bench.open(`/#/runs/${execution_id}`, { width: 1000, height: 560 })
+  await seen(page.getByRole('list', { name: 'Threads' }), 'worked on at centrifuge-1', slowly)
+  await take(page, 'src/web/run-screen.png')
 } finally {
   await bench.close()
 }
 
-async function started({ ask }: Bench): Promise<unknown> {
-  const { execution_id } = await ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'LIVE' })
-  return execution_id
+/** Writes the picture in 256 colours at most, which nobody sees and the file does, and returns its bytes. */
+async function take(page: Page, path: string): Promise<number> {
+  await page.screenshot({ path, animations: 'disabled' })
+  execFileSync('pngquant', ['--force', '--nofs', '--output', path, '256', path])
+  console.log(path)
+  return statSync(path).size
 }

@@ -2,37 +2,25 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import type { Bench } from './bench.ts'
+import { standing, workflowOf } from '../../src/testing/documents.ts'
+import { type Bench, needOf, seen } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 const shake = [{ do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 5 } }]
 const methods = { note: [{ emit: 'noted' }], shake, ask: [{ instruct: 'look at the plate' }], extra: [{ emit: 'extra' }] }
-const labware = { plate: { type: '96-well' }, lid: { type: 'lid' } }
+const onDemo = { topology: 'demo', methods }
 
 /** The plate waits for an event, so that there is time to change what lies ahead. */
-const patient = {
-  ...{ format: 1, name: 'patient', topology: 'demo', labware, methods, start: ['plate'] },
-  threads: {
-    plate: { labware: 'plate', ...standing('pad_1'), steps: [{ wait_for: 'go' }, { method: 'note' }, { method: 'ask' }] },
-    lid: { labware: 'lid', ...standing('pad_3'), steps: [] },
-  },
-}
+const steps = [{ wait_for: 'go' }, { method: 'note' }, { method: 'ask' }]
+const threads = { plate: { ...standing('pad_1'), steps }, lid: { ...standing('pad_3'), steps: [] } }
+const labware = { plate: { type: '96-well' }, lid: { type: 'lid' } }
+const patient = workflowOf('patient', threads, { ...onDemo, labware, start: ['plate'] })
 
 /** The shaker is needed later, so that it can be stopped before. */
-const willShake = {
-  ...{ format: 1, name: 'will-shake', topology: 'demo', labware: { plate: labware.plate }, methods, start: ['plate'] },
-  threads: { plate: { labware: 'plate', ...standing('pad_1'), steps: [{ wait_for: 'go' }, { method: 'shake' }] } },
-}
+const willShake = workflowOf('will-shake', { plate: { ...standing('pad_1'), steps: [{ wait_for: 'go' }, { method: 'shake' }] } }, onDemo)
 
-const byHand = {
-  ...{ format: 1, name: 'by-hand', topology: 'demo', labware: { plate: labware.plate }, methods, start: ['plate'] },
-  threads: {
-    plate: {
-      labware: 'plate',
-      ...{ start: { at: 'pad_2', mode: 'MANUAL_PLACE' }, end: { at: ['pad_2'], mode: 'MANUAL_REMOVE' }, steps: [{ method: 'ask' }] },
-    },
-  },
-}
+const manual = { start: { at: 'pad_2', mode: 'MANUAL_PLACE' }, end: { at: ['pad_2'], mode: 'MANUAL_REMOVE' } }
+const byHand = workflowOf('by-hand', { plate: { ...manual, steps: [{ method: 'ask' }] } }, onDemo)
 
 export const runChecks: Record<string, Check> = {
   async 'a step of an open run is skipped, a method inserted, a thread added and an event emitted, and the run does just that'(bench) {
@@ -58,22 +46,17 @@ export const runChecks: Record<string, Check> = {
     assert.ok(!events.some(({ entity_type }) => entity_type === 'OPERATOR'), 'nobody was asked: the step was skipped')
     const ended = events.filter(({ entity_type, status }) => entity_type === 'THREAD' && status === 'COMPLETED')
     assert.deepEqual(ended.map(({ context }) => context.thread_name).sort(), ['lid', 'plate'])
-    await page.context().close()
   },
 
   async 'labware that a person places, looks at, and takes away at the end, is said so on its card'(bench) {
     const { page } = await begun(bench, byHand, 'LIVE')
     const need = (title: RegExp) => page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: title })
-    await need(/Place plate/)
-      .getByText('Put plate at pad_2.')
-      .waitFor()
+    await seen(need(/Place plate/), 'Put plate at pad_2.')
     await need(/Place plate/)
       .getByRole('button', { name: 'Placed', exact: true })
       .click()
     await need(/Place plate/).waitFor({ state: 'detached' })
-    await need(/Manual step/)
-      .getByText('look at the plate')
-      .waitFor()
+    await seen(need(/Manual step/), 'look at the plate')
     await need(/Manual step/)
       .getByRole('button', { name: 'Done' })
       .click()
@@ -82,12 +65,11 @@ export const runChecks: Record<string, Check> = {
       .click()
     await need(/Remove plate/).waitFor({ state: 'detached' })
     await page.getByText(/completed, LIVE/).waitFor()
-    await page.context().close()
   },
 
   async 'labware with a barcode is placed with what was scanned; after a wrong one the field is empty for the next'(bench) {
     const { page } = await begun(bench, byHand, 'LIVE', [{ group_id: 'one', members: { plate: { barcode: 'P-1' } } }])
-    const place = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /Place plate/ })
+    const place = needOf(page, /Place plate/)
     const field = place.getByLabel('Barcode that was read of plate')
     await place.getByText('Its barcode must be P-1.').waitFor()
     for (const barcode of ['P-2', 'P-1']) {
@@ -100,41 +82,29 @@ export const runChecks: Record<string, Check> = {
     await page.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('button', { name: 'Removed', exact: true }).click()
     await page.getByText(/completed, LIVE/).waitFor()
-    await page.context().close()
   },
 
   async 'a stopped device stands on the screen of the run with its button, and is gone from there when it was initialized'(bench) {
     await bench.ask('POST', '/api/devices/shaker-1/initialize')
     const { page, execution_id } = await begun(bench, willShake, 'LIVE')
     const run = page.getByRole('region', { name: 'Run of will-shake' })
-    await run
-      .getByText(/waits for an event/)
-      .first()
-      .waitFor()
+    await seen(run, /waits for an event/)
     await bench.ask('POST', '/api/devices/shaker-1/stop')
     await run.getByText(/shaker-1 was stopped/).waitFor()
     await run.getByRole('button', { name: 'Initialize shaker-1' }).click()
     await run.getByText(/shaker-1 was stopped/).waitFor({ state: 'detached' })
     for (const confirm of [false, true]) await bench.ask('POST', `/api/executions/${execution_id}/stop`, { confirm })
-    await page.context().close()
   },
 }
 
 type Shown = { entity_type: string; status: string; context: Record<string, unknown> }
 
-function standing(at: string) {
-  return { start: { at, mode: 'REUSE_EXISTING' }, end: { at: [at], mode: 'LEAVE_IN_PLACE' } }
-}
+type Begun = { page: Page; execution_id: string }
 
 /** A run of the workflow, and the page that shows it. */
-async function begun(
-  bench: Bench,
-  workflow: { name: string },
-  run_mode = 'DEVICE_SIM',
-  groups?: object[],
-): Promise<{ page: Page; execution_id: string }> {
+async function begun(bench: Bench, workflow: { name: string }, run_mode = 'DEVICE_SIM', groups: object[] = []): Promise<Begun> {
   await bench.ask('PUT', `/api/workflows/${workflow.name}`, workflow)
-  const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: workflow.name, run_mode, ...(groups && { groups }) })
+  const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: workflow.name, run_mode, groups })
   const page = await bench.open(`/#/runs/${execution_id}`)
   await page.getByRole('region', { name: `Run of ${workflow.name}` }).waitFor()
   return { page, execution_id: execution_id as string }

@@ -2,31 +2,26 @@
 
 import { execFileSync } from 'node:child_process'
 import { rmSync, statfsSync, writeFileSync } from 'node:fs'
-import type { Page } from 'playwright-core'
 import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
-import { type Bench, openBench } from './bench.ts'
+import { answered, type Bench, card, goTo, holdToContinue, ids, needOf, openBench, seen } from './bench.ts'
 import type { Check } from './bench_page.ts'
 
 export const serviceChecks: Record<string, Check> = {
   async 'in safe mode nothing moves and a stop is sent, until somebody has acknowledged it on the page'(bench) {
     await bench.restart(async () => {}, true)
     const page = await bench.open('/')
-    const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /Safe mode/ })
+    const need = needOf(page, /Safe mode/)
     await need.getByText(/started with --safe/).waitFor()
     const initialize = card(page, 'shaker-1').getByRole('button', { name: 'Initialize' })
     await initialize.click()
     await page.getByText(/safe mode.*“Acknowledge”/i).waitFor()
     await page.getByRole('button', { name: 'STOP ALL' }).click()
-    await page.getByText(sent).waitFor()
-    await page.getByRole('button', { name: 'Hold to continue' }).focus()
-    await page.keyboard.down('Enter')
-    await page.getByRole('button', { name: 'Hold to continue' }).waitFor({ state: 'detached' })
-    await page.keyboard.up('Enter')
+    await page.getByText(answered).waitFor()
+    await holdToContinue(page)
     await need.getByRole('button', { name: 'Acknowledge' }).click()
     await need.waitFor({ state: 'detached' })
-    for (const id of ['shaker-1', 'sealer-1', 'centrifuge-1', 'arm-1']) await bench.ask('POST', `/api/devices/${id}/initialize`)
+    for (const id of ids) await bench.ask('POST', `/api/devices/${id}/initialize`)
     await card(page, 'shaker-1').getByText('ready', { exact: true }).waitFor()
-    await page.context().close()
   },
 
   async 'on a full disk the page says so, refuses what would be lost, stops and shows events, and goes on when there is space'({
@@ -41,35 +36,20 @@ export const serviceChecks: Record<string, Check> = {
       const first = edit.locator('input').first()
       await first.fill(String(Number(await first.inputValue()) + 1))
       await edit.getByRole('button', { name: 'Save' }).click()
-      await page
-        .getByText(/the disk is full/i)
-        .first()
-        .waitFor()
+      await seen(page, /the disk is full/i)
       await page.getByRole('button', { name: 'STOP ALL' }).click()
-      await page.getByText(sent).waitFor()
-      await page.evaluate(`location.hash = '#/system'`)
-      await page
-        .locator('dd')
-        .getByText(/degraded: .*storage/)
-        .waitFor()
-      await page.evaluate(`location.hash = '#/events'`)
-      await page
-        .getByText(/shaker-1.* was stopped/)
-        .first()
-        .waitFor()
+      await page.getByText(answered).waitFor()
+      await goTo(page, 'system')
+      await seen(page.locator('dd'), /degraded: .*storage/)
+      await goTo(page, 'events')
+      await seen(page, /shaker-1.* was stopped/)
       rmSync(ballast)
-      await page.evaluate(`location.hash = '#/system'`)
-      await page
-        .locator('dd')
-        .getByText(/degraded: .*storage/)
-        .waitFor({ state: 'detached', timeout: 30_000 })
+      await goTo(page, 'system')
+      await seen(page.locator('dd'), /degraded: .*storage/, { state: 'detached', timeout: 30_000 })
       complaints.push(...bench.complaints)
     })
   },
 }
-
-/** The answer to a stop. On a busy machine a simulated instrument may acknowledge late, and the page says so. */
-const sent = /Every device confirmed STOP ALL|STOP NOT CONFIRMED: stop sent to all/
 
 /** A bench whose data lie on a disk of two megabytes; needs root. */
 async function onSmallDisk(use: (bench: Bench, folder: string) => Promise<void>): Promise<void> {
@@ -88,8 +68,4 @@ async function onSmallDisk(use: (bench: Bench, folder: string) => Promise<void>)
 function fill(folder: string, ballast: string): void {
   const { bavail, bsize } = statfsSync(folder)
   writeFileSync(ballast, Buffer.alloc(bavail * bsize))
-}
-
-function card(page: Page, device_id: string) {
-  return page.getByRole('article', { name: device_id, exact: true })
 }

@@ -2,10 +2,8 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
+import { answered, button, card, downloaded, goTo, needOf, phone, seen, small, widthOf } from './bench.ts'
 import type { Check } from './bench_page.ts'
-
-/** The answer to a stop. On a busy machine a simulated instrument may acknowledge late, and the page says so. */
-const sent = /Every device confirmed STOP ALL|STOP NOT CONFIRMED: stop sent to all/
 
 /** Every character that a name may have, markup and quotes among them. */
 const oddName = `ä-日本-<b>&amp;"'\`\\/%7B{}#?;:,.!()[]~^|@$*+=€ ‮rtl 😀`
@@ -96,57 +94,44 @@ export async function cuttable(page: Page): Promise<void> {
 
 export const troubleChecks: Record<string, Check> = {
   async '64 devices, 1,000 threads, 100 kB in an incident and names of every character leave each screen usable'(bench) {
-    for (const [width, height] of [
-      [800, 480],
-      [390, 844],
-    ] as const) {
+    for (const { width, height } of [small, phone]) {
       const page = await bench.open('/', { width, height, prepare: (page) => streams(page, tooMuch()) })
       await page.getByRole('article', { name: 'shaker-64', exact: true }).waitFor()
-      const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article')
+      const need = needOf(page)
       await need.getByRole('button', { name: 'Acknowledge' }).waitFor()
       for (const screen of ['bench', 'runs', 'runs/00000000-0000-4000-8000-000000000001', 'system']) {
-        await page.evaluate(`location.hash = '#/${screen}'`)
+        await goTo(page, screen)
         await page.getByRole('main').locator('section').nth(1).waitFor()
-        const wide = Number(await page.evaluate('document.documentElement.scrollWidth'))
+        const wide = await widthOf(page)
         assert.ok(wide <= width, `${screen} is ${wide} wide on ${width}`)
         const { y, height: high } = (await page.getByRole('button', { name: 'STOP ALL' }).boundingBox())!
         assert.ok(y >= 0 && y + high <= height, `STOP ALL is out of view on ${screen}`)
       }
-      await page.evaluate(`location.hash = '#/runs/00000000-0000-4000-8000-000000000001'`)
+      await goTo(page, 'runs/00000000-0000-4000-8000-000000000001')
       await page.getByText('940 more threads are open.').waitFor()
       await page.getByText('900 earlier threads are not drawn.').waitFor()
       assert.equal(await page.locator('main b').count(), 0, 'a name is never markup')
-      assert.ok(
-        (await page.getByRole('region', { name: 'Needs you' }).boundingBox())!.height < height,
-        'a long text does not push the screen away',
-      )
+      const region = (await page.getByRole('region', { name: 'Needs you' }).boundingBox())!
+      assert.ok(region.height < height, 'a long text does not push the screen away')
       await page.context().close()
     }
   },
 
   async 'a bench without devices says what to type, on every size of screen'(bench) {
-    for (const [width, height] of [
-      [800, 480],
-      [390, 844],
-    ] as const) {
+    for (const { width, height } of [small, phone]) {
       const none = [['service', 'system', { status: 'ok', version: '0', uptime_s: 1, reasons: [] }]]
       const page = await bench.open('/', { width, height, prepare: (page) => streams(page, none) })
       const steps = page.getByRole('region', { name: 'First steps' })
       await steps.getByText('No device is configured yet').waitFor()
       await steps.getByText(/^(sudo|npx) benchd init$/).waitFor()
-      assert.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= width)
+      assert.ok((await widthOf(page)) <= width)
       await page.context().close()
     }
   },
 
   async 'a stream that has just begun does not set the clock back until its first beat'(bench) {
     const page = await bench.open('/#/runs', { prepare: (page) => streams(page, tooMuch(), { beats: false }) })
-    await page
-      .getByRole('row')
-      .filter({ hasText: 'PURE_SIM' })
-      .getByText(/^1:0\d$/)
-      .waitFor()
-    await page.context().close()
+    await seen(page.getByRole('row').filter({ hasText: 'PURE_SIM' }), /^1:0\d$/)
   },
 
   async 'a device call that takes too long is given time, called done, or cut off by its card'(bench) {
@@ -155,23 +140,17 @@ export const troubleChecks: Record<string, Check> = {
       ...{ recovery_action: 'NONE', execution_id: null, thread_id: null, detail: {}, timestamp: 1, acknowledged: null },
     }
     const page = await bench.open('/', { prepare: (page) => streams(page, [['incident', 'late', incident]]) })
-    const need = page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name: /takes too long/ })
-    for (const [label, route] of [
-      ['More time', 'extend'],
-      ['Mark as done', 'complete'],
-      ['Abort call', 'abort'],
-    ]) {
+    const need = needOf(page, /takes too long/)
+    for (const [label, route] of Object.entries({ 'More time': 'extend', 'Mark as done': 'complete', 'Abort call': 'abort' })) {
       const asked = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith(`/api/incidents/late/${route}`))
       await need.getByRole('button', { name: label }).click()
       await asked
     }
-    await page.context().close()
   },
 
   async 'degraded health, as with a full disk or a clock that jumped, is told on System in words'(bench) {
     const page = await bench.open('/#/system', { prepare: (page) => streams(page, tooMuch()) })
     await page.getByText('degraded: disk, storage, clock').waitFor()
-    await page.context().close()
   },
 
   async 'an hour without network: what is shown is grey and says how old it is, a stop is told as not confirmed, and then all is back'(
@@ -188,7 +167,6 @@ export const troubleChecks: Record<string, Check> = {
     await page.getByText(/STOP NOT CONFIRMED: the service does not answer/).waitFor()
     await page.evaluate('comeBack()')
     await page.locator('[data-link=live]').waitFor()
-    await page.context().close()
   },
 
   async 'a page that was frozen by a long task sends its stop when it is pressed'(bench) {
@@ -199,8 +177,7 @@ export const troubleChecks: Record<string, Check> = {
     await page.evaluate(`setTimeout(() => { const end = performance.now() + 700; while (performance.now() < end); }, 0)`)
     await page.getByRole('button', { name: 'STOP ALL' }).click()
     await stopped
-    await page.getByText(sent).waitFor()
-    await page.context().close()
+    await page.getByText(answered).waitFor()
   },
 
   async 'of eight tabs five poll, a stop from each reaches the service, and every other tab tells who stopped'(bench) {
@@ -222,25 +199,22 @@ export const troubleChecks: Record<string, Check> = {
     assert.ok((lives.get(early) ?? 0) > before)
     for (const page of pages) {
       await page.getByRole('button', { name: 'STOP ALL' }).click()
-      await page.getByText(sent).waitFor()
+      await page.getByText(answered).waitFor()
     }
-    const { entries } = (await bench.ask('GET', '/api/system/audit?limit=200&outcome=done')) as {
-      entries: { what: string; times?: number }[]
-    }
+    type Trail = { entries: { what: string; times?: number }[] }
+    const { entries } = (await bench.ask('GET', '/api/system/audit?limit=200&outcome=done')) as Trail
     const stops = entries.filter(({ what }) => what === 'POST /api/stop').reduce((sum, { times = 1 }) => sum + times, 0)
     assert.ok(stops >= 8, `${stops} stops`)
     const other = await bench.open('/#/teach')
     await other.getByText(/shaker-1, .* stopped by the demo/).waitFor()
     await other.context().close()
-    await context.close()
   },
 
   async 'a press for what is not so any more is refused with what is, and who changed it'(bench) {
     await bench.ask('POST', '/api/devices/shaker-1/initialize')
     await bench.ask('POST', '/api/devices/shaker-1/lock_plate')
-    const page = await bench.open('/', {
-      prepare: (page) => streams(page, [['device', 'shaker-1', { ...device, device_id: 'shaker-1', name: 'Shaker' }]]),
-    })
+    const shown = ['device', 'shaker-1', { ...device, device_id: 'shaker-1', name: 'Shaker' }]
+    const page = await bench.open('/', { prepare: (page) => streams(page, [shown]) })
     await bench.ask('POST', '/api/devices/shaker-1/stop')
     await card(page, 'shaker-1').getByRole('button', { name: 'Lock plate', exact: true }).click()
     await card(page, 'shaker-1').getByRole('button', { name: 'Start' }).click()
@@ -254,30 +228,22 @@ export const troubleChecks: Record<string, Check> = {
     const page = await bench.open('/#/system')
     await page.getByRole('button', { name: 'Run the doctor' }).click()
     await page.getByText(/^\d+ failed, \d+ warnings?$/).waitFor()
-    const bundle = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Download a support bundle' }).click()
-    assert.match((await bundle).suggestedFilename(), /^benchd-bundle-.*\.tar\.gz$/)
-    await page.evaluate(`location.hash = '#/teach'`)
+    assert.match(await downloaded(page, button(page, 'Download a support bundle')), /^benchd-bundle-.*\.tar\.gz$/)
+    await goTo(page, 'teach')
     await page.getByRole('button', { name: 'pad_2', exact: true }).click()
     const edit = page.getByRole('region', { name: 'Teachpoint pad_2' })
     await edit.getByRole('button', { name: 'Use position of arm-1' }).click()
     const { coords } = await bench.ask('GET', '/api/devices/arm-1/pose')
-    await page.waitForFunction(`document.querySelector('#coord-x').value === '${(coords as { x: number }).x}'`)
+    // The policy of the page lets no expression be looked at again and again inside it.
+    while ((await page.locator('#coord-x').inputValue()) !== String((coords as { x: number }).x)) await page.waitForTimeout(100)
     const point = { device_id: 'arm-1', name: 'pad_9', coord_type: 'cartesian', coords: { x: 1, y: 2, z: 3, yaw: 0, pitch: 0, roll: 0 } }
     const buffer = Buffer.from(JSON.stringify([point]))
-    const exported = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Export' }).click()
-    assert.equal((await exported).suggestedFilename(), 'arm-1-teachpoints.json')
+    assert.equal(await downloaded(page, button(page, 'Export')), 'arm-1-teachpoints.json')
     await page.getByLabel('File of teachpoints').setInputFiles({ name: 'points.json', mimeType: 'application/json', buffer })
     const preview = page.getByRole('region', { name: 'Changes by the import' })
     await preview.getByText('1 new, 0 changed, 0 as they are.').waitFor()
     await preview.getByRole('button', { name: 'Import 1' }).click()
     await page.getByRole('button', { name: 'pad_9', exact: true }).waitFor()
     await bench.ask('DELETE', '/api/teachpoints/arm-1/pad_9')
-    await page.context().close()
   },
-}
-
-function card(page: Page, device_id: string) {
-  return page.getByRole('article', { name: device_id, exact: true })
 }

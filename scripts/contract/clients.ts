@@ -18,19 +18,10 @@ const bin = `${folder}/node_modules/.bin`
 
 /** Strict, and of the generated code too: `skipLibCheck` is left out. */
 const compilerOptions = {
-  strict: true,
-  noUncheckedIndexedAccess: true,
-  noImplicitOverride: true,
-  noFallthroughCasesInSwitch: true,
-  target: 'es2022',
-  lib: ['es2023', 'dom', 'dom.iterable'],
-  module: 'nodenext',
-  types: ['node'],
-  typeRoots: [`${top}node_modules/@types`],
-  allowImportingTsExtensions: true,
-  rewriteRelativeImportExtensions: true,
-  rootDir: '.',
-  outDir: 'out',
+  ...{ strict: true, noUncheckedIndexedAccess: true, noImplicitOverride: true, noFallthroughCasesInSwitch: true },
+  ...{ target: 'es2022', module: 'nodenext', lib: ['es2023', 'dom', 'dom.iterable'], types: ['node'] },
+  ...{ allowImportingTsExtensions: true, rewriteRelativeImportExtensions: true },
+  ...{ typeRoots: [`${top}node_modules/@types`], rootDir: '.', outDir: 'out' },
 }
 
 let passed = 0
@@ -54,11 +45,8 @@ process.exitCode = failed ? 1 : 0
 
 /** Runs a program in the work folder, and counts whether it succeeded. */
 function succeeds(name: string, program: string, words: readonly string[]): boolean {
-  const { status, stdout, stderr } = spawnSync(program, words, {
-    cwd: work,
-    encoding: 'utf8',
-    env: { ...process.env, BENCHD_DOCUMENT: document },
-  })
+  const env = { ...process.env, BENCHD_DOCUMENT: document }
+  const { status, stdout, stderr } = spawnSync(program, words, { cwd: work, encoding: 'utf8', env })
   if (status === 0) passed += 1
   else failed += 1
   console.log(status === 0 ? `ok - ${name}` : `NOT OK - ${name}\n${stdout}${stderr}`)

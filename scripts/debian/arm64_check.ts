@@ -4,6 +4,7 @@
 //
 // Needs Debian's qemu-user-static and g++-aarch64-linux-gnu, which brings the C and C++ libraries of arm64, and npm for Node itself.
 
+import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,6 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { driver } from '../../drivers/bioshake/driver.ts'
 import { serveOnPty } from '../../drivers/serve.ts'
+import { ask as askService } from '../../src/cli/client.ts'
 
 const run = promisify(execFile)
 const top = fileURLToPath(new URL('../../..', import.meta.url))
@@ -37,10 +39,6 @@ async function check(what: string, holds: () => Promise<void>): Promise<void> {
   }
 }
 
-function expect(isSo: unknown, otherwise: string): void {
-  if (!isSo) throw new Error(otherwise)
-}
-
 /** The release of each major version for which the modules are compiled. */
 const releases = JSON.parse(readFileSync(join(top, 'scripts/debian/nodes.json'), 'utf8')) as Record<string, { version: string }>
 
@@ -60,20 +58,16 @@ async function load(node: string, major: number): Promise<void> {
     console.log(JSON.stringify({ arch: process.arch, version: process.version, abi, loaded, modules }))`
   const { stdout } = await run('qemu-aarch64-static', [node, '-e', code], { cwd: lib, env })
   const { arch, version, abi, loaded, modules } = JSON.parse(stdout)
-  expect(arch === 'arm64' && version.startsWith(`v${major}.`), `it is ${version} for ${arch}`)
-  expect(loaded.length === 4, `only these load: ${loaded.join(', ')}`)
+  assert.ok(arch === 'arm64' && version.startsWith(`v${major}.`), `it is ${version} for ${arch}`)
+  assert.ok(loaded.length === 4, `only these load: ${loaded.join(', ')}`)
   for (const its of [`epoll/lib/binding/node-v${abi}-linux-arm64/epoll.node`, `i2c-bus/lib/binding/node-v${abi}-linux-arm64/i2c.node`])
-    expect(modules.includes(its), `${its} is not loaded, but ${modules.join(', ')}`)
+    assert.ok(modules.includes(its), `${its} is not loaded, but ${modules.join(', ')}`)
 }
 
 /** Everything that the service has written to the instrument, and waiting for a text in it. */
 const wire = { text: '', heard: () => {} }
 async function written(pattern: RegExp, from = 0): Promise<void> {
-  while (!pattern.test(wire.text.slice(from))) {
-    await new Promise<void>((resolve) => {
-      wire.heard = resolve
-    })
-  }
+  while (!pattern.test(wire.text.slice(from))) await new Promise<void>((resolve) => (wire.heard = resolve))
 }
 
 async function shakesAndStops(node: string): Promise<void> {
@@ -89,17 +83,10 @@ async function shakesAndStops(node: string): Promise<void> {
   const [data, config] = [join(work, 'data'), join(work, 'config.json')]
   const device = { device_id: 'shaker-1', name: 'Shaker', driver: 'bioshake', transport: { kind: 'serial', path: shaker.path } }
   writeFileSync(config, JSON.stringify({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [device] }))
-  const { stdout: key } = await run(
-    process.execPath,
-    [program, 'key', 'create', '--name', 'ci', '--scope', 'operate', '--data-dir', data],
-    {
-      env,
-    },
-  )
-  const service = spawn('qemu-aarch64-static', [node, program, 'serve', '--config', config, '--data-dir', data], {
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const making = [program, 'key', 'create', '--name', 'ci', '--scope', 'operate', '--data-dir', data]
+  const { stdout: key } = await run(process.execPath, making, { env })
+  const serving = [node, program, 'serve', '--config', config, '--data-dir', data]
+  const service = spawn('qemu-aarch64-static', serving, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   ended.push(() => service.kill('SIGKILL'))
   const over = new Promise<number | null>((resolve) => service.once('close', resolve))
   let url = ''
@@ -114,22 +101,14 @@ async function shakesAndStops(node: string): Promise<void> {
     }
     over.then((code) => reject(new Error(`the service ended with ${code}: ${log.join(' · ')}`)))
   })
-  const ask = async (method: string, path: string, body?: object): Promise<Record<string, unknown>> => {
-    const response = await fetch(`${url}/api${path}`, {
-      method,
-      headers: { 'X-API-Key': key.trim(), ...(body && { 'Content-Type': 'application/json' }) },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-    const answer = (await response.json()) as Record<string, unknown>
-    expect(response.ok, `${method} ${path} is answered ${response.status}: ${JSON.stringify(answer)}`)
-    return answer
-  }
+  const ask = (method: string, path: string, body?: object) =>
+    askService<object>({ url, api_key: key.trim(), wait_s: 0 }, method, `/api${path}`, body)
 
   await check('the service of the package starts', () => listening)
   await check('it initializes the BioShake at the pseudo-terminal, and locks its plate', async () => {
     await ask('POST', '/devices/shaker-1/initialize', {})
     await ask('POST', '/devices/shaker-1/lock_plate', {})
-    expect(wire.text.length > 0, 'nothing was written to the instrument')
+    assert.ok(wire.text.length > 0, 'nothing was written to the instrument')
   })
   await check('POST shake makes it shake at the speed that was asked for', async () => {
     // The service answers this request when the shaking has ended, or at once when it refuses.
@@ -147,7 +126,7 @@ async function shakesAndStops(node: string): Promise<void> {
   await check('SIGTERM ends the service in order', async () => {
     service.kill('SIGTERM')
     const code = await over
-    expect(code === 0, `it ended with ${code}: ${log.slice(-5).join(' · ')}`)
+    assert.ok(code === 0, `it ended with ${code}: ${log.slice(-5).join(' · ')}`)
   })
 }
 

@@ -1,18 +1,19 @@
 // Reads many streams at once and only counts their frames, so that it is never what limits them. One event in a piece tells how late it is.
 
 import { connect, type Socket } from 'node:net'
+import { createHistogram } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import { answerParent } from '../child.ts'
 
 /** Opens so many `connections`; then `take` waits until each has so many `frames`; `close` ends them. */
 export type Asked = { do: 'open'; port: number; request: string; connections: number } | { do: 'take'; frames: number } | { do: 'close' }
 /** `taken` is that of all who read, `missing` what they have not got. */
-export type Taken = { taken: number; missing: number; p50_ms: number; p99_ms: number; seconds: number }
+export type Taken = { taken: number; missing: number; p99_ms: number }
 
 /** Nothing more comes after so long a silence. */
 const silence_ms = 4000
-const tenths = new Uint32Array(600_000)
-let late = 0
+/** How late events are, in tenths of a millisecond; a histogram counts from one. */
+const late = createHistogram()
 
 class Reader {
   readonly socket: Socket
@@ -68,18 +69,15 @@ answerParent({}, (asked: Asked): Promise<object> => {
 async function open({ port, request, connections }: Extract<Asked, { do: 'open' }>): Promise<object> {
   readers.push(...Array.from({ length: connections }, () => new Reader(port, request)))
   await Promise.all(readers.map(({ opened }) => opened))
-  tenths.fill(0)
-  late = 0
+  late.reset()
   return {}
 }
 
 async function take(frames: number): Promise<Taken> {
-  const began = performance.now()
   const taken = () => readers.reduce((sum, reader) => sum + reader.frames, 0)
   await quiet(taken, frames * readers.length)
-  const seconds = (performance.now() - began) / 1000
   const missing = readers.reduce((sum, reader) => sum + Math.max(0, frames - reader.frames), 0)
-  return { taken: taken(), missing, p50_ms: percentile(0.5), p99_ms: percentile(0.99), seconds }
+  return { taken: taken(), missing, p99_ms: (late.percentile(99) - 1) / 10 }
 }
 
 /** Resolves when the figure is reached, or does not change any more. */
@@ -107,17 +105,5 @@ function noteLateness(bytes: Buffer): void {
   if (at === -1) return
   const fired = Number.parseFloat(bytes.toString('latin1', at + 12, at + 29)) * 1000
   const ms = performance.timeOrigin + performance.now() - fired
-  if (!(ms < tenths.length / 10)) return
-  const slot = Math.max(0, Math.round(ms * 10))
-  tenths[slot] = tenths[slot]! + 1
-  late++
-}
-
-function percentile(part: number): number {
-  let seen = 0
-  for (let i = 0; i < tenths.length; i++) {
-    seen += tenths[i]!
-    if (seen >= late * part) return i / 10
-  }
-  return 0
+  late.record(1 + Math.max(0, Math.round(ms * 10)))
 }

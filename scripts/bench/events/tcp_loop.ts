@@ -4,10 +4,10 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { runtimeEvent } from '../../../src/events/event.ts'
 import { frame } from '../../../src/events/log_reader.ts'
 import { answerParent } from '../child.ts'
+import { usage } from '../process.ts'
 import { flow } from './flow.ts'
 import type { Sample } from './sample.ts'
 import type { Asked, Told } from './service.ts'
-import { usage } from './usage.ts'
 
 const sockets = new Set<Socket>()
 let waiting = ''

@@ -1,14 +1,9 @@
 // The whole service as it ships, with a driver whose instruments are done at once.
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import * as v from 'valibot'
 import type { Driver } from '../../../drivers/driver.ts'
 import type { DeviceConfig } from '../../../src/config/devices.ts'
-import { checkConfig } from '../../../src/config.ts'
-import { silent } from '../../../src/kit/log.ts'
-import { startService } from '../../../src/main.ts'
+import { serviceWith } from './service.ts'
 import { devices, limits, tellOf } from './serving.ts'
 
 const nobody = { model: null, serial_number: null, firmware_version: null }
@@ -35,35 +30,13 @@ const instant: Driver = {
   simulate: () => ({ receive() {}, setFault: () => false, powerOff() {}, world: { moving: false, heating: false } }),
 }
 
-const data_dir = mkdtempSync(join(tmpdir(), 'benchd-bench-'))
-process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
-
-const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 } }, 'the bench')
-const { bench, url } = await startService(
-  { ...config, devices: devices.map(({ device_id, name }) => configured(device_id, name)) },
-  { data_dir, log: silent },
-)
+const { bench, url } = await serviceWith({}, { devices: devices.map(({ device_id, name }) => configured(device_id, name)) })
 for (const { device_id } of devices) await bench.registry.find(device_id).perform('initialize', {})
 const { api_key: key } = await bench.keys.create({ name: 'bench', scope: 'operate' })
 const { host, port } = new URL(url)
-tellOf({ port: Number(port), host, key }, async (count) => {
-  const instruments = bench.registry.all()
-  for (let done = 0; done < count; done += instruments.length)
-    await Promise.all(instruments.map((instrument) => instrument.perform('shake', { speed: 500, duration: 5 })))
-})
+tellOf({ port: Number(port), host, key })
 
 function configured(device_id: string, name: string): DeviceConfig {
-  const transport = { kind: 'simulated' } as const
-  return {
-    device_id,
-    name,
-    driver: 'bioshake',
-    limits: {},
-    identity: {},
-    on_restart: 'halt',
-    kind: 'driven',
-    transport,
-    driven_by: instant,
-    settings: {},
-  }
+  const driven = { kind: 'driven', driver: 'bioshake', driven_by: instant, transport: { kind: 'simulated' } } as const
+  return { device_id, name, limits: {}, identity: {}, settings: {}, on_restart: 'halt', ...driven }
 }

@@ -1,17 +1,15 @@
 // The limit of a stop: `node:http` that writes the bytes itself, under the same load as the service. Its streams are one buffer written to
-// each reader, its questions on the port the package `serialport` alone; it has no checks and no log, and no keys unless it `checks`.
+// each reader, its questions on the port the package `serialport` alone; it has no checks, no keys and no log.
 
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { writeSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { SerialPort } from 'serialport'
 import { answerParent } from '../child.ts'
 import type { Beside, Stoppable } from './stoppable.ts'
 import { fillPool } from './thread_pool.ts'
 
-/** With `checks` a stop needs a key, of which only the SHA-256 is known, and names a device. */
-const [, , pty = '', , checks] = process.argv
+const [, , pty = ''] = process.argv
 const tick_ms = 5
 /** The instrument's pause before a question, which the service keeps too. Without it the limit asks 35 times as often, and never sleeps. */
 const gap_ms = 50
@@ -19,14 +17,12 @@ const gap_ms = 50
 const frame = Buffer.from(`event: runtime_event\ndata: ${'x'.repeat(300)}\n\n`)
 const system = JSON.stringify({ version: '0.1.0', api_version: '2.1.0', system_id: 'system' })
 
-const key = randomBytes(24).toString('base64url')
-const path = checks ? '/api/devices/device-1/stop' : '/stop'
-const hashed = sha256(key)
+const path = '/stop'
 const going: Beside = {}
 const readers = new Set<ServerResponse>()
 const port = new SerialPort({ path: pty, baudRate: 9600 })
 await new Promise((resolve) => port.once('open', resolve))
-const ports = new Map([['device-1', port]])
+const fd = (port.port as unknown as { fd: number }).fd
 let said = ''
 port.on('data', (bytes: Buffer) => {
   const lines = (said + bytes.toString('latin1')).split('\n')
@@ -37,8 +33,6 @@ port.on('data', (bytes: Buffer) => {
 
 const server = createServer((request, response) => {
   if (request.url === path) {
-    const fd = checks ? checked(request) : fdOf(port)
-    if (fd === undefined) return response.writeHead(401).end()
     writeSync(fd, 'shakeEmergencyOff\r')
     answer(response, '{"success":true}')
   } else if (request.url === '/events/stream') {
@@ -50,7 +44,7 @@ const server = createServer((request, response) => {
 })
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 
-const stoppable: Stoppable = { port: (server.address() as AddressInfo).port, key, path }
+const stoppable: Stoppable = { port: (server.address() as AddressInfo).port, key: '', path }
 answerParent(stoppable, (beside: Beside) => {
   const before = { ...going }
   Object.assign(going, { port_busy: false, events: 0, pool_full: false }, beside)
@@ -73,20 +67,4 @@ setInterval(() => {
 
 function answer(response: ServerResponse, text: string): void {
   response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }).end(text)
-}
-
-/** The descriptor of the device's port; undefined without the key, or without such a device. */
-function checked({ url = '', headers }: IncomingMessage): number | undefined {
-  if (!timingSafeEqual(sha256(String(headers['x-api-key'])), hashed)) return undefined
-  const [, device = ''] = /^\/api\/devices\/([^/]+)\/stop$/.exec(url) ?? []
-  const found = ports.get(device)
-  return found && fdOf(found)
-}
-
-function fdOf({ port }: SerialPort): number {
-  return (port as unknown as { fd: number }).fd
-}
-
-function sha256(text: string): Buffer {
-  return hash('sha256', text, 'buffer')
 }

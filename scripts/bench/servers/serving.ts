@@ -2,23 +2,13 @@
 
 import { hash, timingSafeEqual } from 'node:crypto'
 import { answerParent } from '../child.ts'
+import { usage } from '../process.ts'
 
 export type Serving = { port: number; host: string; key: string }
-/** `operations_us` is the CPU time that the operations took that were asked for. */
-export type Usage = { cpu_us: number; rss_mib: number; operations_us: number }
 
-/** Tells the parent where it listens, and whenever it is asked, what it has used; `operate` does so many operations without HTTP. */
-export function tellOf(serving: Serving, operate: (count: number) => Promise<void> = async () => {}): void {
-  answerParent(serving, async ({ operations = 0 }: { operations?: number }): Promise<Usage> => {
-    const cpu_us = usedCpu()
-    await operate(operations)
-    return { cpu_us, rss_mib: process.memoryUsage.rss() / 2 ** 20, operations_us: usedCpu() - cpu_us }
-  })
-}
-
-function usedCpu(): number {
-  const { user, system } = process.cpuUsage()
-  return user + system
+/** Tells the parent where it listens, and whenever it is asked, what it has used. */
+export function tellOf(serving: Serving): void {
+  answerParent(serving, () => usage())
 }
 
 /** As many shakers as the process is told to have. */
@@ -29,14 +19,12 @@ export const devices = Array.from({ length: Number(process.argv[2]) }, (_, i) =>
   is_initialized: true,
 }))
 
-/** Whether there is such a device. */
-export function isDevice(device_id: string): boolean {
-  return ids.has(device_id)
-}
-
 export const limits = { speed: { min: 200, max: 3000 }, duration: { min: 0, max: 99_999 } }
 
 const ids = new Set(devices.map(({ device_id }) => device_id))
+
+/** Whether there is such a device. */
+export const isDevice = (device_id: string) => ids.has(device_id)
 
 const secret = 'k'.repeat(43)
 export const key = `bk_bbbbbbbb_${secret}`

@@ -1,12 +1,7 @@
 // The service with one device (a shaker by default) on a pseudo-terminal, and what keeps it busy while somebody presses stop.
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { checkConfig } from '../../../src/config.ts'
-import { silent } from '../../../src/kit/log.ts'
-import { startService } from '../../../src/main.ts'
 import { answerParent } from '../child.ts'
+import { serviceWith } from './service.ts'
 import { fillPool } from './thread_pool.ts'
 
 export type Stoppable = { port: number; key: string; path: string }
@@ -16,14 +11,11 @@ export type Beside = { port_busy?: boolean; events?: number; pool_full?: boolean
 /** `broker` is the address of a lab's broker, for a bench with a fleet. */
 const [, , pty = '', driver = 'bioshake', broker] = process.argv
 
-const data_dir = mkdtempSync(join(tmpdir(), 'benchd-stop-'))
-process.on('exit', () => rmSync(data_dir, { recursive: true, force: true }))
 const device = { device_id: 'device-1', driver, transport: { kind: 'serial', path: pty } }
 const fleet = broker && { fleet: { servers: [broker], lab: 'floor-2', name: 'bench-1' } }
 // All readers have one key.
 const limits = { long_requests_per_key: 256 }
-const config = await checkConfig({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [device], limits, ...fleet }, 'the bench')
-const { bench, url } = await startService(config, { data_dir, log: silent })
+const { bench, url } = await serviceWith({ devices: [device], limits, ...fleet })
 const { api_key } = await bench.keys.create({ name: 'bench', scope: 'operate' })
 const instrument = bench.registry.find('device-1')
 const going: Beside = {}

@@ -2,8 +2,8 @@
 
 import { topology, workflow } from '../../../src/workflow/plans/author.ts'
 
-export const lanesOfOneArm = 10
-export const methodsOfOne = 10
+const lanesOfOneArm = 10
+const methodsOfOne = 10
 const instant = { pick: 0, move: 0, place: 0 }
 
 type Lane = Record<'stack' | 'pad' | 'left' | 'right', string>
@@ -28,14 +28,14 @@ export function laneTopology(count: number) {
 }
 
 /** A group has a labware for each lane, which is mixed left and right by turns, so often. */
-export function laneWorkflow(count: number, methods = methodsOfOne) {
+export function laneWorkflow(count: number) {
   const lanes = lanesOf(count)
   const mixOn = (device: string) => [`mix_${device}`, [{ do: 'mix', on: device }]] as const
   const threadOf = ({ stack, left, right }: Lane) => ({
     labware: stack,
     start: { at: stack, mode: 'DISPENSE' as const },
     end: { at: [stack], mode: 'LEAVE_IN_PLACE' as const },
-    steps: Array.from({ length: methods }, (_, i) => ({ name: `step_${i}`, method: `mix_${i % 2 ? right : left}` })),
+    steps: Array.from({ length: methodsOfOne }, (_, i) => ({ name: `step_${i}`, method: `mix_${i % 2 ? right : left}` })),
   })
   return workflow({
     format: 1,

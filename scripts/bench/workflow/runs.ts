@@ -1,36 +1,26 @@
-// A process with the workflow runtime: alone, with the event log, a stream and the file of records, or with the state of the runs besides.
+// A process with the workflow runtime, the event log, a stream and the file of records, and with the state of the runs besides where it is told so.
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { keptIn } from '../../../src/bench/persisted_runs.ts'
-import { type Context, type RuntimeEvent, runtimeEvent } from '../../../src/events/event.ts'
+import type { RuntimeEvent } from '../../../src/events/event.ts'
 import type { Hub } from '../../../src/events/hub.ts'
 import { openEvents } from '../../../src/events/open.ts'
 import type { Sink } from '../../../src/events/sinks.ts'
-import type { Change } from '../../../src/events/states.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { silent } from '../../../src/kit/log.ts'
 import { begin, emptyBench, run } from '../../../src/testing/workflow.ts'
 import { compileLibrary } from '../../../src/workflow/plans/library.ts'
 import { RecordFile } from '../../../src/workflow/records/record_file.ts'
 import { Runtime, type RuntimeOptions } from '../../../src/workflow/runtime.ts'
-import type { RunStates } from '../../../src/workflow/state/entry.ts'
-import { answerParent } from '../child.ts'
-import { usage } from '../events/usage.ts'
-import { lanesOfOneArm, laneTopology, laneWorkflow, methodsOfOne } from './lanes.ts'
-import { methodIn, runLeastThreads } from './least_threads.ts'
-import { type Transactions, writeTransactions } from './least_writer.ts'
+import { answerParent, ownFolder } from '../child.ts'
+import { usage } from '../process.ts'
+import { laneTopology, laneWorkflow } from './lanes.ts'
 
 /**
  * `run` so many groups of a labware for each lane. `fire` so many events in a plain loop: those of the run before, over and over. `pause` all labware of a
- * run that has just begun. `least` writes such transactions in a loop. `threads` that are the least fire the events of such a run. `move` again and again in a run in LIVE, while runs in PURE_SIM of so many groups go on beside it; none of them with 0.
+ * run that has just begun. `move` again and again in a run in LIVE, while runs in PURE_SIM of so many groups go on beside it; none of them with 0.
  */
-export type Asked =
-  | { do: 'run' | 'pause' | 'move' | 'threads'; groups: number }
-  | { do: 'fire'; events: number }
-  | ({ do: 'least' } & Transactions)
+export type Asked = { do: 'run' | 'pause' | 'move'; groups: number } | { do: 'fire'; events: number }
 /** `logged` and `streamed` is what was found at the far ends. `rss_mib` is the most that the process ever had. */
 export type Done = {
   events: number
@@ -41,8 +31,6 @@ export type Done = {
   seconds: number
   rss_mib: number
   lag_ms: { p50: number; p99: number; max: number }
-  /** The transactions of the state, and the values and characters in them. */
-  states: { transactions: number; values: number; characters: number }
 }
 
 /** How long each move waited until its state and its events were on the card, and how many events were written meanwhile. */
@@ -55,11 +43,9 @@ const turn = 64
 
 const [, , lanes = '200', how = 'full'] = process.argv
 
-const folder = mkdtempSync(join(tmpdir(), 'benchd-runs-'))
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-
+const folder = ownFolder()
 const kept: RuntimeEvent[] = []
-const none = { heard: 0, streamed: 0, incidents: 0, transactions: 0, values: 0, characters: 0 }
+const none = { heard: 0, streamed: 0, incidents: 0 }
 const counts = { ...none }
 const counting: Sink = {
   name: 'bench',
@@ -69,17 +55,15 @@ const counting: Sink = {
     if (kept.length < mostKept) kept.push(event)
   },
 }
-const hub = how === 'bare' ? undefined : await openHub()
-const options = hub ? await recorded(hub) : bare()
+const hub = await openHub()
+const options = await recorded(hub)
 const runtime = new Runtime(options)
 runtime.registerSink(counting)
 
 answerParent({}, async (asked: Asked) => {
   if (asked.do === 'fire') return measured(() => fire(asked.events))
-  if (asked.do === 'least') return measured(() => writeTransactions(folder, asked))
-  if (asked.do === 'threads') return measured(() => least(asked.groups))
   if (asked.do === 'run') return measured(() => go(asked.groups))
-  if (asked.do === 'move') return moves(hub!, asked.groups)
+  if (asked.do === 'move') return moves(hub, asked.groups)
   const execution = await begin(runtime, { workflow: 'to_and_fro', groups: groupsOf(asked.groups) })
   const done = await measured(async () => {
     execution.pause('manual')
@@ -102,72 +86,35 @@ function write(bytes: Buffer | string): boolean {
   return true
 }
 
-function around(): Omit<RuntimeOptions, 'hub'> {
-  const sources = [laneTopology(Number(lanes)), laneWorkflow(Number(lanes))]
-  const library = compileLibrary(
-    sources.map((input, i) => ({ origin: `document ${i}`, form: 'typescript', input })),
-    emptyBench,
-  )
-  if (library.faults[0]) throw new Error(library.faults[0].reason)
-  return { clock: systemClock, now: () => Date.now() / 1000, warn: () => {}, bench: emptyBench, library }
-}
-
 async function recorded(hub: Hub): Promise<RuntimeOptions> {
+  const sources = [laneTopology(Number(lanes)), laneWorkflow(Number(lanes))]
+  const documents = sources.map((input, i) => ({ origin: `document ${i}`, form: 'typescript' as const, input }))
+  const library = compileLibrary(documents, emptyBench)
+  if (library.faults[0]) throw new Error(library.faults[0].reason)
   const { records } = await RecordFile.open({ folder, clock: systemClock, report: () => {} })
-  const backpressure = () => hub.log.backpressure()
-  return { ...around(), hub, records, backpressure, ...(how === 'states' && { keep: () => counted(keptIn(hub)('LIVE')!) }) }
-}
-
-function counted(states: RunStates): RunStates {
-  function* counting(changes: Iterable<Change>): Generator<Change> {
-    counts.transactions++
-    for (const change of changes) {
-      counts.values++
-      counts.characters += change[1]?.length ?? 0
-      yield change
-    }
+  return {
+    ...{ clock: systemClock, now: () => Date.now() / 1000, warn: () => {}, bench: emptyBench, library },
+    ...{ hub, records, backpressure: () => hub.log.backpressure() },
+    ...(how === 'states' && { keep: () => keptIn(hub)('LIVE')! }),
   }
-  const add: RunStates['add'] = (id, source) =>
-    states.add(id, {
-      get standing() {
-        return source.standing
-      },
-      changes: () => counting(source.changes()),
-    })
-  return { ...states, add }
-}
-
-/** Events are made and told, and that is all. */
-function bare(): RuntimeOptions {
-  const sinks: Sink[] = []
-  const emit = (event_name: string, context: Context, execution_id = 'system') => {
-    const event = runtimeEvent(event_name, execution_id, Date.now() / 1000, context)
-    for (const sink of sinks) void sink.onEvent(event)
-    return event
-  }
-  const incident = () => {
-    throw new Error('nothing goes wrong here')
-  }
-  const none = { emit, incident, registerSink: (sink: Sink) => void sinks.push(sink), unregisterSink() {} }
-  return { ...around(), hub: none as unknown as RuntimeOptions['hub'] }
 }
 
 async function measured(work: () => Promise<void>): Promise<Done> {
   Object.assign(counts, none)
-  const before = { ...usage(), at: performance.now(), shown: hub?.log.shown.seq }
+  const before = { ...usage(), at: performance.now(), shown: hub.log.shown.seq }
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()
   await work()
-  await hub?.log.until()
+  await hub.log.until()
   delay.disable()
   const seconds = (performance.now() - before.at) / 1000
   const cpu_us = usage().cpu_us - before.cpu_us
   const rss_mib = process.resourceUsage().maxRSS / 1024
-  const { heard: events, streamed, incidents, ...states } = counts
-  const logged = hub ? await inLog(hub, before.shown!) : 0
+  const { heard: events, streamed, incidents } = counts
+  const logged = await inLog(hub, before.shown)
   const ms = (nanoseconds: number) => nanoseconds / 1e6
   const lag_ms = { p50: ms(delay.percentile(50)), p99: ms(delay.percentile(99)), max: ms(delay.max) }
-  return { events, logged, streamed, incidents, cpu_us, seconds, rss_mib, lag_ms, states }
+  return { events, logged, streamed, incidents, cpu_us, seconds, rss_mib, lag_ms }
 }
 
 async function go(groups: number): Promise<void> {
@@ -214,14 +161,6 @@ async function fire(events: number): Promise<void> {
     await new Promise(setImmediate)
     await options.backpressure?.()
   }
-}
-
-function least(groups: number): Promise<void> {
-  const { hub, backpressure } = options
-  return runLeastThreads({
-    ...{ threads: groups * Number(lanes), methods: methodsOfOne, arms: Math.ceil(Number(lanes) / lanesOfOneArm), method: methodIn(kept) },
-    ...{ emit: (...event) => void hub.emit(...event), backpressure: backpressure && (() => backpressure() as Promise<void> | undefined) },
-  })
 }
 
 const frameEnd = Buffer.from('\n\n')
