@@ -50,9 +50,23 @@ import types
 import typing
 from concurrent.futures import Future
 from math import isfinite
-from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple, TypeVar, Union
+from typing import Any, Callable, Dict, Iterator, List, Literal, Optional, Set, Tuple, TypedDict, TypeVar, Union
 
-__all__ = ["Bridge", "Busy", "DeviceFailed", "Interlock", "Invalid", "operation", "reading"]
+__all__ = [
+    "Access",
+    "Bridge",
+    "Busy",
+    "DeviceFailed",
+    "Interlock",
+    "Invalid",
+    "Labware",
+    "Point",
+    "Spot",
+    "Transporter",
+    "Where",
+    "operation",
+    "reading",
+]
 
 
 class DeviceFailed(Exception):
@@ -353,6 +367,95 @@ class Bridge:
             sent = os.write(self._out, line)
             while sent < len(line):
                 sent += os.write(self._out, line[sent:])
+
+
+class Labware(TypedDict):
+    """The labware that is carried, with its type in the workflow."""
+
+    name: str
+    type: str
+    barcode: Optional[str]
+
+
+class Spot(TypedDict):
+    """A taught point. `coords` are x, y, z in mm and yaw, pitch, roll in degrees; or, in joint coordinates, base, shoulder, elbow, wrist, rail and gripper."""
+
+    name: str
+    coord_type: Literal["cartesian", "joint"]
+    coords: Dict[str, float]
+    elbow: Optional[Literal["left", "right"]]
+
+
+class Access(TypedDict):
+    """How the arm comes to a point and leaves it, in mm. For a length that is None the arm takes its own."""
+
+    access_type: Literal["vertical", "horizontal"]
+    vertical_clearance: Optional[float]
+    horizontal_clearance: Optional[float]
+    gripper_offset: Optional[float]
+
+
+class Point(Spot):
+    """The point of a pick or place. The arm passes the gateways in this order on its way there, and in the opposite order when it leaves."""
+
+    access: Optional[Access]
+    gateways: List[Spot]
+
+
+class _Where(TypedDict):
+    state: Literal["idle", "moving", "unhomed", "stopped", "error"]
+    gripper: Optional[Literal["empty", "full"]]
+
+
+class Where(_Where, total=False):
+    """Where an arm is. `gripper` is None where nobody knows it; `pose` are the x, y, z, yaw, pitch and roll of a teachpoint, if they are known."""
+
+    pose: Optional[Dict[str, float]]
+
+
+class Transporter(Bridge):
+    """Base of a bridge that carries labware. A run calls `pick` and `place`; a person calls `home` by `initialize`.
+
+    `pick` and `place` return when the labware is gripped, or let go, and the gripper is clear of the place. Meanwhile the bench calls `where` every
+    second, in another thread. Afterwards `where` must say that the arm is idle, and that its gripper is full or empty. The methods may be `async`.
+    """
+
+    type = "transporter"
+    #: "taught": the arm goes to the teachpoints of the bench. "own": the program knows each position by its name, and `point` is None.
+    points: Literal["taught", "own"] = "taught"
+    #: What the moves obey besides a pose: "gateway", "access", "elbow", "joint". A topology whose points need anything else is refused.
+    skills: Tuple[Literal["gateway", "access", "elbow", "joint"], ...] = ()
+
+    def home(self) -> Any:
+        """Opens the port and makes the arm ready for moves. May move it. Is not called while `where` says that it moves."""
+        raise NotImplementedError
+
+    def pick(self, labware: Labware, position: str, point: Any) -> Any:
+        """Takes the labware up. `point` is a `Point`, or None with `points = "own"`. Raises `Interlock` or `Invalid` only if nothing has moved."""
+        raise NotImplementedError
+
+    def place(self, labware: Labware, position: str, point: Any) -> Any:
+        """Sets the labware down, as `pick` takes it up."""
+        raise NotImplementedError
+
+    def where(self) -> Any:
+        """Returns a `Where`: asks the arm, and moves nothing. Is called at any moment; before `home` it may say "unhomed" without asking."""
+        raise NotImplementedError
+
+    def initialize(self) -> Any:
+        return self.home()
+
+    def describe(self) -> Dict[str, Any]:
+        return {**super().describe(), "points": self.points, "skills": list(self.skills)}
+
+    def _carry_out(self, method: str, params: Dict[str, Any]) -> Any:
+        if method == "where":
+            return self._done(self.where())
+        if method in ("pick", "place"):
+            move = self.pick if method == "pick" else self.place
+            self._alone(lambda: move(params["labware"], params["position"], params["point"]))
+            return {}
+        return super()._carry_out(method, params)
 
 
 class _Turn:
