@@ -17,9 +17,10 @@ const workflow = workflowOf(
 const shaker = { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'simulated' } }
 
 /** A bench with a shaker and the transporter, on which the workflow is loaded. */
-async function setup(t: Test, source = arm, more: object = {}) {
+async function setup(t: Test, source = arm, more: object = {}, library = '') {
   const path = programFile(t, source)
   const topologies = dirname(path)
+  writeFileSync(`${topologies}/vendor.py`, library)
   writeFileSync(`${topologies}/bridged.json`, JSON.stringify(topology))
   const service = await openService(t, { devices: [armAt(path, more), shaker] }, { topologies })
   const { ask, bench } = service
@@ -153,4 +154,50 @@ withPython('a transporter that nothing stops is refused in LIVE, unless the conf
   const live = await accepted.run()
   await live.over()
   t.equal(await live.status(), 'COMPLETED')
+})
+
+/** The library of the arm in the guide. Each motion takes a moment. */
+const vendor = `
+import time
+def note(words):
+    with open(__file__ + ".log", "a") as log:
+        log.write(words + "\\n")
+class Robot:
+    until, homed, full = 0, False, False
+    def __init__(self, host): note(f"connects to {host}")
+    def start(self, words): note(words); self.until = time.monotonic() + 0.02
+    def start_homing(self): self.start("homes"); self.homed = True
+    def start_move(self, coords): self.at = coords; self.start(f"goes to {coords['x']} {coords['z']}")
+    def start_closing(self): self.start("closes"); self.full = True
+    def start_opening(self): self.start("opens"); self.full = False
+    def is_moving(self): return time.monotonic() < self.until
+    def is_homed(self): return self.homed
+    def holds_something(self): return self.full
+    def pose(self): return self.at if hasattr(self, "at") else None
+    def stop(self): note("stops"); self.until = 0
+`
+
+withPython('the arm of the guide works as it stands there', async (t) => {
+  const guide = readFileSync(new URL('../../../drivers/README.md', import.meta.url), 'utf8')
+  const program = guide
+    .split('```python\n')
+    .find((text) => text.includes('class Robot'))!
+    .split('```')[0]!
+  t.ok(program.trim().split('\n').length <= 40)
+  const { run, ask, granted, path } = await setup(t, program, {}, vendor)
+  const coords = (x: number) => ({ x, y: 0, z: 10, yaw: 0, pitch: 0, roll: 0 })
+  const point = (name: string, x: number, more = {}) => ({ device_id: 'arm-9', name, coord_type: 'cartesian', coords: coords(x), ...more })
+  await granted('POST', '/api/teachpoints/bulk', [point('pad', 1), point('hall', 2), point('shaker_in', 3, { gateway: 'hall' })])
+  const { over, status } = await run()
+  await over()
+  t.equal(await status(), 'COMPLETED')
+  const did = readFileSync(`${dirname(path)}/vendor.py.log`, 'utf8')
+    .trim()
+    .split('\n')
+  t.same(did.slice(0, 12), [
+    ...['connects to 192.168.0.10', 'homes', 'goes to 1 70', 'goes to 1 10', 'closes', 'goes to 1 70'],
+    ...['goes to 2 10', 'goes to 3 70', 'goes to 3 10', 'opens', 'goes to 3 70', 'goes to 2 10'],
+  ])
+  t.match((await ask('GET', '/api/devices/arm-9/pose')).body, { coord_type: 'cartesian', coords: { x: 1, z: 70 } })
+  t.match((await ask('POST', '/api/devices/arm-9/stop')).body, { success: true })
 })
