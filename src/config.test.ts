@@ -299,3 +299,19 @@ test('a range without anything in it is refused', async (t) => {
   ]
   for (const [device, message] of cases) await t.rejects(config({ devices: [device] }), { code: 'config', message })
 })
+
+test('a transporter with a program behind it says how it is sent to a place, and is halted by a message', async (t) => {
+  const simulated = { device_id: 'arm-9', driver: 'simulated', type: 'transporter', transport: { kind: 'simulated' } }
+  const bridge = { ...simulated, driver: 'bridge', transport: { kind: 'bridge', command: ['python3', '/arm.py'] } }
+  await t.rejects(config({ devices: [simulated] }), { message: /arm-9\.settings: points is missing; "taught" .*"own"/ })
+  const reader = { ...simulated, type: 'reader', settings: { points: 'own' } }
+  await t.rejects(config({ devices: [reader] }), { message: /only a transporter has points and skills, and its type is reader/ })
+  await t.rejects(config({ devices: [{ ...bridge, settings: { halt: 'kill' } }] }), { message: /not halted by the end of its program/ })
+  const { devices } = await config({
+    devices: [
+      { ...simulated, settings: { points: 'own' } },
+      { ...bridge, device_id: 'arm-8' },
+    ],
+  })
+  t.match(devices, [{ type: 'transporter' }, { type: 'transporter', settings: { move_timeout_s: 60, uninterruptible: false } }])
+})

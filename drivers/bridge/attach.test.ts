@@ -34,7 +34,7 @@ function folderOf(t: Test): string {
 }
 
 function bridgeAt(t: Test, transport: BridgePlace, sockets?: string) {
-  const settings = { halt: 'message', halt_s: 5 } as const
+  const settings = { halt: 'message', halt_s: 5, move_timeout_s: 60, uninterruptible: false } as const
   const bridge = attachedBridge(
     { device_id: 'reader-1', driver: 'bridge', type: 'reader', transport, settings },
     inMemory(undefined),

@@ -1,7 +1,7 @@
 // Makes a bridge with its link: a program that is started here, one that listens, or a simulation.
 
 import * as v from 'valibot'
-import { type Description, Operations, ownOperations, Readings } from '../../src/devices/description.ts'
+import { checkDescription, type Description, Operations, Points, Readings, Skills } from '../../src/devices/description.ts'
 import { inMemory, type KeptDescription } from '../../src/devices/descriptions.ts'
 import type { AnyProfile } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
@@ -16,6 +16,9 @@ import { type SocketPlace, socketLine } from '../transports/socket_line.ts'
 import { Bridge, type Settings, settings } from './bridge.ts'
 import { simulateBridge } from './simulator.ts'
 
+/** The duration of a pick and of a place in a simulation, s. */
+const usualMove_s = 5
+
 /** The settings of the driver `simulated`: its operations, their durations, and how often they fail. */
 const simulatedSettings = v.strictObject({
   model: v.optional(described(v.pipe(v.string(), v.maxLength(128)), 'The model that the program tells'), 'simulated'),
@@ -24,10 +27,15 @@ const simulatedSettings = v.strictObject({
   failures: v.optional(
     described(
       v.record(v.string(), v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
-      'By operation, the part of its runs that fail, from 0 to 1',
+      'By operation, `pick` or `place`, the part of its runs that fail, from 0 to 1',
     ),
     {},
   ),
+  points: v.optional(
+    described(Points, 'Needed for a transporter: `taught` for teachpoints of the bench, `own` for positions by their names'),
+  ),
+  skills: v.optional(described(Skills, 'What the moves of a transporter with `taught` points do besides going to a pose')),
+  move_s: v.optional(described(v.pipe(v.number(), v.minValue(0), v.maxValue(600)), 'How long a pick or a place takes', 's'), usualMove_s),
 })
 type SimulatedSettings = v.InferOutput<typeof simulatedSettings>
 
@@ -63,8 +71,8 @@ export function simulatedBridge(
 ): AttachedBridge & { breakable: Breakable } {
   const { device_id, type } = device
   const description = device.driver === 'simulated' ? describedBy(device) : described
-  const failures = device.driver === 'simulated' ? device.settings.failures : {}
-  const program = { description: description ?? { ...nothing, type }, failures }
+  const { failures, move_s } = device.driver === 'simulated' ? device.settings : { failures: {}, move_s: usualMove_s }
+  const program = { description: description ?? undescribed(type), failures, move_s }
   // The line is practically as fast as a pipe.
   const line = simulatedLine({ simulate: simulateBridge, settings: program, serial: { baud: 1e9 }, clock, wire })
   const its = device.driver === 'bridge' ? device.settings : v.parse(settings, {})
@@ -72,18 +80,27 @@ export function simulatedBridge(
   return { ...onLine(line, { device_id, type, settings: its, kept: inMemory(description) }), breakable: line }
 }
 
-const nothing: Description = { protocol: 1, type: '', model: 'unknown', identity: null, operations: {}, readings: {} }
-
-function describedBy({ type, settings }: Extract<BridgeConfig, { driver: 'simulated' }>): Description {
-  const { model, operations, readings } = settings
-  return { protocol: 1, type, model, identity: null, operations, readings }
+/** The description of a program that has never run. */
+function undescribed(type: string): Description {
+  const points = type === 'transporter' ? { points: 'taught' as const } : {}
+  return { protocol: 1, type, model: 'unknown', identity: null, operations: {}, readings: {}, ...points }
 }
 
-/** Returns the mistake in the operations of such settings, if there is one. */
-export function wrongWithOperations(settings: unknown): string | undefined {
-  const { operations } = settings as Partial<SimulatedSettings>
+function describedBy({ type, settings }: Pick<Extract<BridgeConfig, { driver: 'simulated' }>, 'type' | 'settings'>): Description {
+  const { model, operations, readings, points, skills } = settings
+  return { protocol: 1, type, model, identity: null, operations, readings, ...(points && { points }), ...(skills && { skills }) }
+}
+
+/** Returns the mistake in the settings of a bridge or of a simulated one, if there is one. */
+export function wrongWithSettings(driver: BridgeName, type: string, settings: unknown): string | undefined {
+  if (driver === 'bridge') {
+    const isKilled = type === 'transporter' && (settings as Settings).halt === 'kill'
+    return isKilled
+      ? 'a transporter is not halted by the end of its program, which then cannot show that it stands; use "message"'
+      : undefined
+  }
   try {
-    if (operations) ownOperations({ operations })
+    checkDescription(describedBy({ type, settings: settings as SimulatedSettings }))
     return undefined
   } catch (error) {
     if (error instanceof LabError) return error.message

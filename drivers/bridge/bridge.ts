@@ -12,7 +12,8 @@ import {
 import type { KeptDescription } from '../../src/devices/descriptions.ts'
 import type { AnyProfile, AskedOperation, Device, EndedEarly, Identity, Learned, Limits, SelfDescribed } from '../../src/devices/device.ts'
 import { connectionLost, isRefusal } from '../../src/devices/failure.ts'
-import { operations as table } from '../../src/devices/operations.ts'
+import { type MoveName, operations as table } from '../../src/devices/operations.ts'
+import type { MoveTarget, Skill } from '../../src/devices/way.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { described } from '../../src/kit/described.ts'
 import { checked } from '../../src/kit/schema.ts'
@@ -20,6 +21,7 @@ import { OperationRunner } from '../operation_runner.ts'
 import type { BridgeLine } from '../transports/line.ts'
 import { WithMount } from '../with_mount.ts'
 import { JsonRpc, type Refusal } from './json_rpc.ts'
+import { BridgeTransporter } from './transporter.ts'
 
 export const settings = v.strictObject({
   halt: v.optional(
@@ -36,6 +38,17 @@ export const settings = v.strictObject({
       's',
     ),
     5,
+  ),
+  move_timeout_s: v.optional(
+    described(v.pipe(v.number(), v.minValue(1), v.maxValue(600)), 'How long a move of a transporter may take', 's'),
+    60,
+  ),
+  uninterruptible: v.optional(
+    described(
+      v.boolean(),
+      'Whether a transporter that nothing stops may be used in LIVE runs. A person must be there with a hand at its red button',
+    ),
+    false,
   ),
 })
 export type Settings = v.InferOutput<typeof settings>
@@ -87,8 +100,15 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     perform: this.#runner.operation((asked: AskedOperation, signal) => this.#perform(asked, signal)),
   })
 
+  /** The part of a bridge that carries labware; undefined for every other type. */
+  readonly #transporter = this.at.type === 'transporter' ? this.#carrier() : undefined
+  readonly pick = this.#move('pick')
+  readonly place = this.#move('place')
+  readonly gripper = this.#transporter && (() => this.#transporter!.gripper())
+
   readonly initialize = this.#runner.operation(async (_params: object, signal): Promise<Learned> => {
-    await this.#ask('initialize', undefined, signal)
+    if (this.#transporter) await this.#transporter.home(signal)
+    else await this.#ask('initialize', undefined, signal)
     return { identity: await this.identify() }
   })
 
@@ -105,6 +125,27 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
 
   get uninterruptible(): boolean {
     return this.#halting === 'none'
+  }
+
+  get points(): 'taught' | 'own' {
+    return this.description?.points ?? 'taught'
+  }
+
+  get skills(): ReadonlySet<Skill> | null {
+    const { description } = this
+    return this.#transporter && description ? new Set(description.skills) : null
+  }
+
+  get pose() {
+    const transporter = this.#transporter
+    return transporter && this.points === 'taught' ? () => transporter.pose() : undefined
+  }
+
+  get unfit(): string | undefined {
+    if (!this.#transporter) return undefined
+    if (!this.description) return 'its program has never run, so that nobody knows how it is sent to a place; start it once'
+    if (this.#halting !== 'none' || this.at.settings.uninterruptible) return undefined
+    return 'no stop ends its motion; drive it by a program that can halt it, or accept the risk by "uninterruptible": true in its settings'
   }
 
   get unhaltable(): Device['unhaltable'] {
@@ -136,6 +177,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
 
   async check(): Promise<void> {
     await this.#rpc.request('check', undefined, answer_s)
+    await this.#transporter?.check()
   }
 
   async end(): Promise<EndedEarly> {
@@ -147,10 +189,31 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
 
   halt(): Promise<void> {
     this.#runner.stop()
+    this.#transporter?.unhome()
+    const { halt_s } = this.at.settings
     return halts[this.#halting].halt(this.at, {
-      ask: () => this.#rpc.request('halt', undefined, this.#rpc.isAwake ? this.at.settings.halt_s : describe_s),
+      ask: () => this.#rpc.request('halt', undefined, this.#rpc.isAwake ? halt_s : describe_s),
+      stands: async () => this.#transporter?.mustStand(halt_s),
       endedWell: this.#endedWell,
     })
+  }
+
+  #carrier(): BridgeTransporter {
+    const { line, settings } = this.at
+    const transporter = new BridgeTransporter({
+      clock: line.clock,
+      description: () => this.description,
+      move_timeout_s: settings.move_timeout_s,
+      ask: (method, params, signal) => this.#ask(method, params, signal),
+      where: (deadline_s) => this.#rpc.request('where', undefined, deadline_s),
+    })
+    line.onLost(() => transporter.unhome())
+    return transporter
+  }
+
+  #move(verb: MoveName) {
+    const transporter = this.#transporter
+    return transporter && this.#runner.operation((target: MoveTarget, signal) => transporter.move(verb, target, signal))
   }
 
   async #perform(asked: AskedOperation, signal: AbortSignal) {
@@ -226,12 +289,17 @@ function valueIn(answer: unknown): v.InferOutput<typeof Value> {
   return checked(Value, answer, 'its answer to read', 'device_failed')
 }
 
-type Halting = { ask(): Promise<unknown>; endedWell: Promise<boolean> }
+type Halting = {
+  ask(): Promise<unknown>
+  /** Resolves when a transporter has shown that it stands. */
+  stands(): Promise<unknown>
+  endedWell: Promise<boolean>
+}
 type Halt = { cannotEnd?: Device['unhaltable']; halt(at: BridgeMount, halting: Halting): Promise<void> }
 
 const halts: Record<Settings['halt'], Halt> = {
   message: {
-    async halt(_at, { ask }) {
+    async halt(_at, { ask, stands }) {
       let heard: Promise<unknown>
       try {
         heard = ask()
@@ -239,6 +307,7 @@ const halts: Record<Settings['halt'], Halt> = {
         throw new LabError('stop_not_sent', `the stop could not be sent: ${messageOf(error)}`, { cause: error })
       }
       await heard
+      await stands()
     },
   },
   kill: {

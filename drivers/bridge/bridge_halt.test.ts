@@ -43,7 +43,8 @@ function bridge(halt: Settings['halt']) {
     onClosed() {},
     giveUp,
   } as unknown as BridgeLine
-  const device = new Bridge({ device_id: 'd', type: 'oven', line, settings: { halt, halt_s: 5 }, kept: inMemory(description) })
+  const settings = { halt, halt_s: 5, move_timeout_s: 60, uninterruptible: false }
+  const device = new Bridge({ device_id: 'd', type: 'oven', line, settings, kept: inMemory(description) })
   const say = (message: object) => hear(Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`))
   const bake = () =>
     device.described.perform(

@@ -10,6 +10,8 @@ type SimulatedProgram = {
   description: Description
   /** Keyed by operation: the share of failures, from 0 to 1. */
   failures: Readonly<Record<string, number>>
+  /** The duration of a pick and of a place, s. */
+  move_s: number
 }
 
 export const simulateBridge: Simulate<SimulatedProgram> = (at) => new BridgeSimulator(at)
@@ -26,10 +28,22 @@ class BridgeSimulator extends WithMount<InstrumentEnd<SimulatedProgram>> impleme
   #input = ''
   #running: Running | undefined
   #target: number | null = null
+  /** The state of a transporter that does not move. */
+  #state: 'unhomed' | 'idle' | 'stopped' | 'error' = 'unhomed'
+  #gripper: 'empty' | 'full' = 'empty'
 
   get world() {
     const leaves = this.#running && this.#operations.get(this.#running.operation)?.leaves_on
-    return { moving: leaves === 'motion', heating: this.#target !== null || leaves === 'heat' }
+    const { isCarrier } = this
+    return {
+      moving: leaves === 'motion' || (isCarrier && this.#running !== undefined),
+      heating: this.#target !== null || leaves === 'heat',
+      ...(isCarrier && { gripper: this.#gripper }),
+    }
+  }
+
+  get isCarrier(): boolean {
+    return this.at.settings.description.type === 'transporter'
   }
 
   receive(bytes: Uint8Array): void {
@@ -41,7 +55,7 @@ class BridgeSimulator extends WithMount<InstrumentEnd<SimulatedProgram>> impleme
   setFault(fault: MechanicalFault, present: boolean): boolean {
     if (present) this.#faults.add(fault)
     else this.#faults.delete(fault)
-    if (present && fault !== 'interlock_open') this.#break(failures[fault])
+    if (present && fault !== 'interlock_open') this.#break(failures[fault], 'error')
     return true
   }
 
@@ -49,6 +63,7 @@ class BridgeSimulator extends WithMount<InstrumentEnd<SimulatedProgram>> impleme
     this.#running?.cancel()
     this.#running = undefined
     this.#target = null
+    this.#state = 'unhomed'
   }
 
   #obey(line: string): void {
@@ -57,11 +72,13 @@ class BridgeSimulator extends WithMount<InstrumentEnd<SimulatedProgram>> impleme
     const answers: Record<string, (question: Question) => void> = {
       describe: ({ id }) => this.#answer(id, this.at.settings.description),
       check: ({ id }) => this.#unlessBroken(id, () => this.#answer(id, {})),
-      initialize: (asked) => this.#unlessBroken(asked.id, () => this.#begin(asked, 'initialize', initialize_ms, {})),
+      initialize: (asked) => this.#unlessBroken(asked.id, () => this.#initialize(asked)),
+      ...(this.isCarrier && this.#moves()),
       perform: (asked) => this.#perform(asked),
       end: (asked) => this.#end(asked),
       halt: ({ id }) => {
-        this.#break('it was halted')
+        this.#break('it was halted', 'stopped')
+        if (this.#state === 'idle') this.#state = 'stopped'
         this.#target = null
         this.#answer(id, {})
       },
@@ -70,6 +87,35 @@ class BridgeSimulator extends WithMount<InstrumentEnd<SimulatedProgram>> impleme
     const answer = Object.hasOwn(answers, question.method) ? answers[question.method] : undefined
     if (answer) answer(question)
     else this.#refuse(question.id, 'invalid', `there is no method ${question.method}`)
+  }
+
+  #initialize(asked: Question): void {
+    this.#begin(asked, 'initialize', initialize_ms, {}, () => {
+      this.#state = 'idle'
+    })
+  }
+
+  /** The methods of a transporter. Its pose is unknown, since a described arm has no geometry. */
+  #moves(): Record<string, (question: Question) => void> {
+    return {
+      where: ({ id }) => this.#answer(id, { state: this.#running ? 'moving' : this.#state, gripper: this.#gripper, pose: null }),
+      pick: (asked) => this.#move(asked, 'pick', { from: 'empty', to: 'full' }),
+      place: (asked) => this.#move(asked, 'place', { from: 'full', to: 'empty' }),
+    }
+  }
+
+  #move(asked: Question, verb: 'pick' | 'place', { from, to }: Record<'from' | 'to', 'empty' | 'full'>): void {
+    const { id } = asked
+    if (this.#faults.has('interlock_open')) this.#refuse(id, 'interlock', 'its door is open')
+    else if (this.#gripper !== from) this.#refuse(id, 'interlock', `its gripper is ${this.#gripper}`)
+    else
+      this.#unlessBroken(id, () => {
+        const result = this.#isFailing(verb) ? undefined : {}
+        this.#begin(asked, verb, this.at.settings.move_s * 1000, result, (isDone) => {
+          if (isDone) this.#gripper = to
+          else this.#state = 'error'
+        })
+      })
   }
 
   #perform(question: Question): void {
@@ -88,19 +134,29 @@ class BridgeSimulator extends WithMount<InstrumentEnd<SimulatedProgram>> impleme
       this.#refuse(question.id, 'invalid', messageOf(error))
       return
     }
-    const isFailing = Math.random() < (this.at.settings.failures[name] ?? 0)
-    this.#begin(question, name, operation.seconds(given) * 1000, isFailing ? undefined : { message: `${name} is done` })
+    this.#begin(question, name, operation.seconds(given) * 1000, this.#isFailing(name) ? undefined : { message: `${name} is done` })
     if (name === 'set_temperature') this.#target = given.temperature === null ? null : Number(given.temperature)
   }
 
-  /** Begins an operation, which fails at its end without a `result`. */
-  #begin({ id, params = {} }: Question, operation: string, ms: number, result: object | undefined): void {
+  #isFailing(name: string): boolean {
+    return Math.random() < (this.at.settings.failures[name] ?? 0)
+  }
+
+  /** Begins an operation, which fails at its end without a `result`. `ended` is called at its end with whether it is done. */
+  #begin(
+    { id, params = {} }: Question,
+    operation: string,
+    ms: number,
+    result: object | undefined,
+    ended: (isDone: boolean) => void = () => {},
+  ): void {
     if (this.#running) {
       this.#refuse(id, 'busy', `it is busy with ${this.#running.operation}`)
       return
     }
     const done = () => {
       this.#running = undefined
+      ended(result !== undefined)
       if (result) this.#answer(id, result)
       else this.#refuse(id, 'device_failed', `${operation} failed, as its simulation was told to`)
     }
@@ -120,11 +176,12 @@ class BridgeSimulator extends WithMount<InstrumentEnd<SimulatedProgram>> impleme
     this.#answer(running.id, {})
   }
 
-  #break(why: string): void {
+  #break(why: string, state: 'stopped' | 'error'): void {
     const running = this.#running
     if (!running) return
     running.cancel()
     this.#running = undefined
+    this.#state = state
     this.#refuse(running.id, 'device_failed', why)
   }
 

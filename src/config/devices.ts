@@ -2,7 +2,7 @@
 
 import { realpath } from 'node:fs/promises'
 import * as v from 'valibot'
-import { type BridgeConfig, type BridgeName, type BridgePlace, bridges, wrongWithOperations } from '../../drivers/bridge/attach.ts'
+import { type BridgeConfig, type BridgeName, type BridgePlace, bridges, wrongWithSettings } from '../../drivers/bridge/attach.ts'
 import { type AnyDriver, isOnPins } from '../../drivers/driver.ts'
 import { type DriverName, drivers } from '../../drivers/index.ts'
 import { settings as personSettings } from '../../drivers/person/person.ts'
@@ -111,9 +111,11 @@ function checkBridge({ device, wrong }: ReadBridge): CheckedDevice {
   const own = judged(bridges[driver] as v.GenericSchema, settings)
   if (wrong.has('settings')) return { mistakes: [] }
   const place = driver === 'bridge' ? placeOf(transport, device_id) : undefined
-  const misdescribed = 'output' in own && driver === 'simulated' ? wrongWithOperations(own.output) : undefined
+  const misdescribed = 'output' in own && type !== undefined ? wrongWithSettings(driver, type, own.output) : undefined
   const mistakes = [
-    ...(type === undefined && !wrong.has('type') ? [`${device_id}: type is missing; "reader", "liquid_handler" or any other word`] : []),
+    ...(type === undefined && !wrong.has('type')
+      ? [`${device_id}: type is missing; "transporter", "reader", "liquid_handler" or any other word`]
+      : []),
     ...(driver === 'simulated' && transport?.kind !== 'simulated' ? [`${device_id}: its transport must be {"kind": "simulated"}`] : []),
     ...(place?.mistakes ?? []),
     ...('output' in own ? [] : own.mistakes.map((mistake) => `${device_id}.settings: ${mistake}`)),

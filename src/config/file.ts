@@ -60,7 +60,10 @@ export const DeviceConfig = v.strictObject({
   device_id: described(DeviceId, 'Its name in the API, in commands and in workflows: letters, digits, `-` and `_`'),
   driver: described(v.picklist([...driverNames, ...bridgeNames, 'person', 'external']), 'The driver of the instrument'),
   type: v.optional(
-    described(BridgeType, 'The kind of device, only for `bridge` and `simulated`: `reader`, `liquid_handler` or any other word'),
+    described(
+      BridgeType,
+      'The kind of device, only for `bridge` and `simulated`: `transporter`, `reader`, `liquid_handler` or any other word',
+    ),
   ),
   name: v.optional(described(v.pipe(v.string(), v.maxLength(128)), 'The name that people use; default: the model that its driver tells')),
   transport: v.optional(described(Transport, 'How the device is reached; only `external` and `person` have none')),

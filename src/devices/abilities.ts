@@ -51,6 +51,11 @@ export class Abilities {
     return this.#device?.points === 'own'
   }
 
+  /** Why a run with real devices must not use this transporter; undefined if it may. */
+  get unfit(): string | undefined {
+    return this.#device?.unfit
+  }
+
   knows(name: string): boolean {
     if (name === 'initialized') return true
     if (!this.#device) return false

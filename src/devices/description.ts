@@ -7,14 +7,12 @@ import { described, Whole } from '../kit/described.ts'
 import { checked } from '../kit/schema.ts'
 import { FlatSchema, type ParamsSchema, paramsSchema, shownSchema, typeOf } from './flat_schema.ts'
 import { measurements, operations as table } from './operations.ts'
+import { type Skill, skills } from './way.ts'
 
 const Word = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]{0,31}$/, 'the name is a small letter, then small letters, digits and _'))
 
-/** The type of a device with a program behind it: any word but that of the devices that carry labware. */
-export const BridgeType = v.pipe(
-  Word,
-  v.check((type) => type !== 'transporter', 'a transporter cannot be a bridge'),
-)
+/** The type of a device with a program behind it. A `transporter` carries labware; any other word is a type of its own. */
+export const BridgeType = Word
 
 /** The longest that an operation of a program behind a device may take. */
 export const mostSeconds = 7 * 24 * 3600
@@ -43,6 +41,10 @@ export const Readings = v.pipe(
   v.check((all) => Object.keys(all).length <= 32, 'has more than 32 readings'),
 )
 
+/** Whether a transporter goes to the teachpoints of the bench, or knows its positions by their names. */
+export const Points = v.picklist(['taught', 'own'])
+export const Skills = v.array(v.picklist(Object.keys(skills) as Skill[]))
+
 const Text = v.pipe(v.string(), v.maxLength(128))
 
 export const Description = v.strictObject({
@@ -56,6 +58,8 @@ export const Description = v.strictObject({
   operations: Operations,
   readings: v.optional(Readings, {}),
   halt: v.optional(described(v.literal('none'), 'Nothing that the program knows ends what the instrument does')),
+  points: v.optional(described(Points, 'Only of a transporter: `taught` for teachpoints of the bench, `own` for positions by their names')),
+  skills: v.optional(described(Skills, 'Only of a transporter with `taught` points: what its moves do besides going to a pose')),
 })
 export type Description = v.InferOutput<typeof Description>
 
@@ -90,16 +94,33 @@ const taken: readonly string[] = [
   'end',
 ]
 
+/** Names that only a transporter must not give to its operations: its moves, and words for which a meaning is planned. */
+const takenByTransporters: readonly string[] = ['pick', 'place', 'where', 'pose', 'jog', 'go_to', 'free_drive']
+
 /** Parses a description. Throws `device_failed`, naming the place. */
 export function readDescription(input: unknown): Description {
   const description = checked(Description, input, 'its description', 'device_failed')
   try {
-    ownOperations(description)
+    checkDescription(description)
   } catch (error) {
     if (!(error instanceof LabError)) throw error
     throw new LabError('device_failed', `its description: ${error.message}`, { cause: error })
   }
   return description
+}
+
+/** Throws `invalid`, naming the place, for a description whose parts contradict each other. */
+export function checkDescription(description: Description): void {
+  const { type, operations, points, skills: able } = description
+  ownOperations(description)
+  if (type !== 'transporter') {
+    if (points === undefined && able === undefined) return
+    throw new LabError('invalid', `only a transporter has points and skills, and its type is ${type}; leave them out`)
+  }
+  if (points === undefined)
+    throw new LabError('invalid', 'points is missing; "taught" for teachpoints of the bench, "own" if the program knows its positions')
+  const name = takenByTransporters.find((word) => Object.hasOwn(operations, word))
+  if (name) throw new LabError('invalid', `operations.${name}: the name ${name} has a meaning of its own for a transporter; take another`)
 }
 
 /** Makes the operations of a description, by name. Throws `invalid`, naming the place. */
@@ -157,6 +178,6 @@ export function changesOf(before: Description, now: Description): string[] {
     const names = new Set([...Object.keys(before[part]), ...Object.keys(now[part])])
     return [...names].filter((name) => !isDeepStrictEqual(before[part][name], now[part][name])).map((name) => `${part}.${name}`)
   })
-  const ofWhole = (['model', 'halt'] as const).filter((name) => before[name] !== now[name])
+  const ofWhole = (['model', 'halt', 'points', 'skills'] as const).filter((name) => !isDeepStrictEqual(before[name], now[name]))
   return [...ofWhole, ...ofParts]
 }

@@ -70,13 +70,15 @@ export type Device = Commands & {
   underWay?(): Promise<UnderWay | null>
   described?: SelfDescribed
   /** Asks an arm whether it holds something; null if that proves nothing about its interrupted move. Rejects with `interlock` while it moves. */
-  gripper?(): Promise<Gripper | null>
+  gripper?: (() => Promise<Gripper | null>) | undefined
   /** The skills of an arm; null before it has reported them. Absent for devices that are not arms. */
   readonly skills?: ReadonlySet<Skill> | null
   /** The person who carries; absent for instruments. */
   readonly person?: Person
   /** Whether a transporter goes to the teachpoints of the bench (the default), or knows its positions by their names and needs none. */
   readonly points?: 'taught' | 'own'
+  /** Why a run with real devices must not use this transporter, in words that follow its name; undefined if it may. */
+  readonly unfit?: string | undefined
   /**
    * Ends a running operation that the profile lists in `ends_early` in an orderly way: a shaker ramps down and goes home, a centrifuge
    * brakes. Resolves when the instrument has acknowledged; the operation resolves when it is done. Rejects without an acknowledgement; the

@@ -49,7 +49,7 @@ export function obstaclesOn(ways: readonly Way[], device_id: string, has: Readon
     if (points.length === 0) return []
     const { cannot, taught } = skills[skill]
     const are = points.length === 1 ? 'is' : 'are'
-    return `${device_id} cannot ${cannot}, and ${points.join(', ')} ${are} taught ${taught}; extend its adapter (drivers/arm/README.md says how), or teach ${points.length === 1 ? 'that point' : 'those points'} anew without that`
+    return `${device_id} cannot ${cannot}, and ${points.join(', ')} ${are} taught ${taught}; extend its adapter or its program (drivers/README.md says how), or teach ${points.length === 1 ? 'that point' : 'those points'} anew without that`
   })
 }
 

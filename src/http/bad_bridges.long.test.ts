@@ -2,9 +2,10 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Test } from 'tap'
-import { badPrograms, speaks } from '../testing/bad_bridges.ts'
-import { bridgeTo, programFile, reader, until } from '../testing/bridges.ts'
+import { badPrograms, badTransporters, speaks } from '../testing/bad_bridges.ts'
+import { armAt, bridgeTo, programFile, reader, until } from '../testing/bridges.ts'
 import { openService } from '../testing/http.ts'
+import { targetOf } from '../testing/moves.ts'
 import { withPython } from '../testing/python.ts'
 
 for (const [what, [program, words]] of Object.entries(badPrograms)) {
@@ -22,6 +23,23 @@ for (const [what, [program, words]] of Object.entries(badPrograms)) {
     await bench.registry.find('reader-1').close()
     // A moment passes between a kill and its effect.
     await until(() => processesOf(path).length === 0)
+  })
+}
+
+for (const [what, [program, words]] of Object.entries(badTransporters)) {
+  withPython(`a transporter that ${what}`, async (t) => {
+    const path = programFile(t, program)
+    const { ask, bench } = await openService(t, { devices: [armAt(path, { settings: { move_timeout_s: 2 } })] })
+    const instrument = bench.registry.find('arm-9')
+    await until(() => instrument.info().identity)
+    t.equal((await ask('POST', '/api/devices/arm-9/initialize')).status, 200)
+    const target = { ...targetOf({ at: 'pad', pose: { x: 0, y: 0, z: 0, yaw: 0, pitch: 0, roll: 0 } }), way: null }
+    const isPlace = what.includes('place')
+    if (isPlace) await instrument.carry('pick', target)
+    await t.rejects(instrument.carry(isPlace ? 'place' : 'pick', target), { message: words })
+    t.match(instrument.info().fault?.error, words, 'the fault stays')
+    await t.rejects(instrument.carry('pick', target), { code: 'faulted' })
+    t.equal(readFileSync(`${path}.log`, 'utf8'), isPlace ? 'pick\nplace\n' : 'pick\n', 'each move is sent once')
   })
 }
 

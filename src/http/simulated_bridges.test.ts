@@ -2,7 +2,7 @@
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { test } from 'tap'
+import { type Test, test } from 'tap'
 import { demoBench, demoTeachpoints } from '../examples/demo_bench.ts'
 import { oneArm, standing, workflowOf } from '../testing/documents.ts'
 import { isRefusal, openTestBench } from '../testing/http.ts'
@@ -109,4 +109,74 @@ test('an operation whose parameter says how long is ended early', async (t) => {
   await clock.advance(100)
   const { body } = await ask('GET', `/api/operations/${operation_id}`)
   t.match(body, { ended_early: true, result: { success: true, message: /ended after 1\d(\.\d)? s of 62 s/ } })
+})
+
+const carrier = (settings: object) => ({
+  ...{ device_id: 'arm-9', driver: 'simulated', type: 'transporter', transport: { kind: 'simulated' } },
+  settings: { points: 'own', ...settings },
+})
+const carried = oneArm({ name: 'carried', arm: 'arm-9', pads: ['pad_1'], nests: { shaker_in: 'shaker-1' } })
+const shaken = workflowOf(
+  'shake-it',
+  { plate: { ...standing('pad_1'), steps: [{ method: 'shake_it' }] } },
+  { topology: 'carried', methods: { shake_it: [{ do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 10 } }] } },
+)
+
+async function carrying(t: Test, settings: object) {
+  const topologies = mkdtempSync(`${tmpdir()}/topologies-`)
+  t.teardown(() => rmSync(topologies, { recursive: true }))
+  writeFileSync(`${topologies}/carried.json`, JSON.stringify(carried))
+  const made = await openTestBench(t, { devices: [...demoBench.devices, carrier(settings)] }, { topologies })
+  const { ask, clock, bench } = made
+  const load = () => ask('POST', '/api/topology/load', { json: { name: 'carried' } })
+  t.equal((await load()).status, 200)
+  t.equal((await ask('PUT', '/api/workflows/shake-it', { json: shaken })).status, 201)
+  const submit = (run_mode: string) => ask('POST', '/api/submissions', { json: { workflow: 'shake-it', run_mode } })
+  const begin = async (run_mode: string) => {
+    const { execution_id } = (await submit(run_mode)).body as { execution_id: string }
+    const began = clock.now()
+    await clock.run(bench.runs.runtime.over(bench.runs.runtime.runs.get(execution_id)!))
+    const { body } = await ask('GET', `/api/executions/${execution_id}`)
+    return { status: (body as { status: string }).status, seconds: (clock.now() - began) / 1000 }
+  }
+  return { ...made, submit, begin }
+}
+
+test('a described transporter carries labware in every mode, in its own time', async (t) => {
+  const slow = await carrying(t, { move_s: 40 })
+  const seconds: Record<string, number> = {}
+  for (const mode of ['LIVE', 'DEVICE_SIM', 'PURE_SIM']) {
+    const ended = await slow.begin(mode)
+    t.equal(ended.status, 'COMPLETED', mode)
+    seconds[mode] = ended.seconds
+  }
+  t.ok(seconds.LIVE! > 160, 'two picks and two places take 40 s each')
+  t.match((await slow.ask('GET', '/api/devices/arm-9')).body, {
+    state: 'ready',
+    last_operation: { operation: 'place', params: { at: 'pad_1' } },
+  })
+})
+
+test('a described transporter whose picks fail holds the run', async (t) => {
+  const { submit, clock, ask } = await carrying(t, { failures: { pick: 1 } })
+  await submit('LIVE')
+  await clock.advance(120_000)
+  const { incidents } = (await ask('GET', '/api/incidents')).body as { incidents: { category: string; message: string }[] }
+  t.match(
+    incidents.find(({ category }) => category === 'MOVE_FAILED')?.message,
+    /pick failed, as its simulation was told to; .*it is at pad_1 or in the gripper of arm-9/,
+  )
+})
+
+test('points that a described transporter needs must be taught, and must not need a skill that it lacks', async (t) => {
+  const { submit, ask } = await carrying(t, { points: 'taught' })
+  const untaught = await submit('DEVICE_SIM')
+  isRefusal(t, untaught, 400, 'invalid')
+  t.match(untaught.body, { detail: /arm-9 was not taught pad_1, shaker_in/ })
+  const coords = { x: 1, y: 2, z: 3, yaw: 0, pitch: 0, roll: 0 }
+  const point = (name: string, more: object = {}) => ({ device_id: 'arm-9', name, coord_type: 'cartesian', coords, ...more })
+  await ask('POST', '/api/teachpoints/bulk', { json: [point('pad_1'), point('gate'), point('shaker_in', { gateway: 'gate' })] })
+  const unable = await submit('DEVICE_SIM')
+  isRefusal(t, unable, 400, 'invalid')
+  t.match(unable.body, { detail: /arm-9 cannot pass a gateway, and shaker_in is taught with a gateway; extend its adapter or its program/ })
 })

@@ -16,6 +16,58 @@ for line in sys.stdin:
         say({"id": id, "result": {}})
 `
 
+/** A transporter that works until it is asked for `bad`. In `answer`, `done()` is what a right answer and its evidence are. */
+const carries = (bad: string, answer: string) => `
+import json, os, sys
+gripper = {"pick": "full", "place": "empty"}
+seen = {"state": "unhomed", "gripper": "empty"}
+def say(message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\\n"); sys.stdout.flush()
+def done():
+    if method in gripper: seen.update(state="idle", gripper=gripper[method])
+    say({"id": id, "result": {}})
+for line in sys.stdin:
+    asked = json.loads(line); id = asked["id"]; method = asked["method"]
+    if method in ("pick", "place"):
+        with open(__file__ + ".log", "a") as log: log.write(method + "\\n")
+    if method == ${JSON.stringify(bad)}:
+        ${answer}
+    elif method == "describe":
+        say({"id": id, "result": {"protocol": 1, "type": "transporter", "model": "Bad", "points": "own", "operations": {}}})
+    elif method == "where":
+        say({"id": id, "result": seen})
+    else:
+        if method == "initialize": seen["state"] = "idle"
+        if method == "halt": seen["state"] = "stopped"
+        done()
+`
+
+const refuses =
+  'seen.update(gripper=gripper[method]); say({"id": id, "error": {"code": -32000, "message": "no", "data": {"reason": "interlock"}}})'
+
+/** Transporters that misbehave, keyed by what they do: the program, and the sentence of the move that fails. */
+export const badTransporters: Record<string, [program: string, fault: RegExp]> = Object.fromEntries(
+  (['pick', 'place'] as const).flatMap((verb): [string, [string, RegExp]][] => [
+    [
+      `lies about its gripper after a ${verb}`,
+      [carries(verb, 'say({"id": id, "result": {}})'), /says that \w+ is done, and its gripper is/],
+    ],
+    [`still moves after a ${verb}`, [carries(verb, 'done(); seen["state"] = "moving"'), /says that \w+ is done, and it is moving/]],
+    [`answers a ${verb} twice`, [carries(verb, 'done(); done()'), /answered it twice/]],
+    [
+      `answers a ${verb} with nonsense where it is`,
+      [carries(verb, 'done(); seen["state"] = "somewhere"'), /its answer to where: state must be/],
+    ],
+    [`refuses a ${verb} that it has done`, [carries(verb, refuses), /says that it refused \w+, and its gripper is/]],
+    [
+      `is silent during a ${verb}`,
+      [carries(verb, 'for line in sys.stdin:\n            if "halt" in line: os._exit(3)'), /does not answer while it moves/],
+    ],
+    [`never ends a ${verb}`, [carries(verb, 'seen["state"] = "moving"'), /did not arrive within 2 s/]],
+    [`dies in the middle of a ${verb}`, [carries(verb, 'os.kill(os.getpid(), 9)'), /it was ended by SIGKILL/]],
+  ]),
+)
+
 /** Keyed by what they do: the program, and the sentence of the fault. */
 export const badPrograms: Record<string, [program: string, fault: RegExp]> = {
   'prints garbage': [

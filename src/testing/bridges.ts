@@ -66,6 +66,70 @@ class Reader(Bridge):
 Reader().serve()
 `
 
+/**
+ * An arm that knows its positions. What it does is written to a file, a line each. Its gripper outlasts the program, and the program waits at each step
+ * whose words stand in the file `hold`.
+ */
+export const arm = `
+import os, time
+from benchd_bridge import *
+
+def note(words):
+    with open(__file__ + ".log", "a") as log:
+        log.write(words + "\\n")
+
+def content(name):
+    try:
+        return open(f"{__file__}.{name}").read()
+    except OSError:
+        return ""
+
+class Arm(Transporter):
+    model = "Example 6"
+    points = "own"
+    state = "unhomed"
+
+    def home(self):
+        note("home")
+        self.state = "idle"
+
+    def reach(self, words):
+        note(words)
+        while content("hold") == words:
+            if self.state == "stopped":
+                raise DeviceFailed("it was halted")
+            time.sleep(0.01)
+
+    def move(self, verb, position, gripper):
+        self.state = "moving"
+        self.reach(f"{verb} begins")
+        open(__file__ + ".gripper", "w").write(gripper)
+        self.reach(f"{verb} ends")
+        self.state = "idle"
+        note(f"{verb} {position}")
+
+    def pick(self, labware: Labware, position: str, point: None) -> None:
+        note(f"{labware['name']} {labware['type']} {labware['barcode']}")
+        self.move("pick", position, "full")
+
+    def place(self, labware: Labware, position: str, point: None) -> None:
+        self.move("place", position, "empty")
+
+    def where(self):
+        return {"state": self.state, "gripper": content("gripper") or "empty"}
+
+    def halt(self):
+        note("halt")
+        self.state = "stopped"
+
+Arm().serve()
+`
+
+/** The configuration of a transporter whose program is at this path. */
+export function armAt(path: string, more: object = {}) {
+  return { device_id: 'arm-9', driver: 'bridge', type: 'transporter', transport: { kind: 'bridge', command: ['python3', path] }, ...more }
+}
+
 /** The path of a program in a folder that goes with the test. */
 export function programFile(t: Test, source: string): string {
   const folder = mkdtempSync(`${tmpdir()}/benchd-bridge-`)

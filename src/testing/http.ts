@@ -90,11 +90,11 @@ export async function openTestBench(
 }
 
 /** The service on a port of this machine. Simulated time goes by fast, but goes by itself. */
-export async function openService(t: Test, more: object = {}) {
+export async function openService(t: Test, more: object = {}, { topologies }: { topologies?: string } = {}) {
   const ending = atTheEnd(t)
   const data_dir = t.testdir({})
   const logged: string[] = []
-  const service = await startService(await benchConfig({ time_scale: 1000, ...more }), { data_dir, log: logInto(logged) })
+  const service = await startService(await benchConfig({ time_scale: 1000, ...more }), { data_dir, topologies, log: logInto(logged) })
   ending.push(async () => {
     await service.close()
     await notedUses(service.bench)

@@ -40,6 +40,7 @@ import functools
 import importlib
 import inspect
 import json
+import math
 import os
 import re
 import sys
@@ -49,10 +50,23 @@ import traceback
 import types
 import typing
 from concurrent.futures import Future
-from math import isfinite
-from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple, TypeVar, Union
+from typing import Any, Callable, Dict, Iterator, List, Literal, Optional, Set, Tuple, TypedDict, TypeVar, Union
 
-__all__ = ["Bridge", "Busy", "DeviceFailed", "Interlock", "Invalid", "operation", "reading"]
+__all__ = [
+    "Access",
+    "Bridge",
+    "Busy",
+    "DeviceFailed",
+    "Interlock",
+    "Invalid",
+    "Labware",
+    "Point",
+    "Spot",
+    "Transporter",
+    "Where",
+    "operation",
+    "reading",
+]
 
 
 class DeviceFailed(Exception):
@@ -307,7 +321,7 @@ class Bridge:
             raise Invalid(f"there is no reading {reading}")
         value = self._read_by_name[reading]()
         # Most readings are plain numbers, and writing such an answer by hand takes a quarter of the time.
-        if type(value) is float and isfinite(value):
+        if type(value) is float and math.isfinite(value):
             return b'{"value":%a,"target":null}' % value
         value = self._done(value)
         value, target = value if isinstance(value, tuple) else (value, None)
@@ -353,6 +367,95 @@ class Bridge:
             sent = os.write(self._out, line)
             while sent < len(line):
                 sent += os.write(self._out, line[sent:])
+
+
+class Labware(TypedDict):
+    """The labware that is carried, with its type in the workflow."""
+
+    name: str
+    type: str
+    barcode: Optional[str]
+
+
+class Spot(TypedDict):
+    """A taught point. `coords` are x, y, z in mm and yaw, pitch, roll in degrees; or, in joint coordinates, base, shoulder, elbow, wrist, rail and gripper."""
+
+    name: str
+    coord_type: Literal["cartesian", "joint"]
+    coords: Dict[str, float]
+    elbow: Optional[Literal["left", "right"]]
+
+
+class Access(TypedDict):
+    """How the arm comes to a point and leaves it, in mm. For a length that is None the arm takes its own."""
+
+    access_type: Literal["vertical", "horizontal"]
+    vertical_clearance: Optional[float]
+    horizontal_clearance: Optional[float]
+    gripper_offset: Optional[float]
+
+
+class Point(Spot):
+    """The point of a pick or place. The arm passes the gateways in this order on its way there, and in the opposite order when it leaves."""
+
+    access: Optional[Access]
+    gateways: List[Spot]
+
+
+class _Where(TypedDict):
+    state: Literal["idle", "moving", "unhomed", "stopped", "error"]
+    gripper: Optional[Literal["empty", "full"]]
+
+
+class Where(_Where, total=False):
+    """Where an arm is. `gripper` is None where nobody knows it; `pose` are the x, y, z, yaw, pitch and roll of a teachpoint, if they are known."""
+
+    pose: Optional[Dict[str, float]]
+
+
+class Transporter(Bridge):
+    """Base of a bridge that carries labware. A run calls `pick` and `place`; a person calls `home` by `initialize`.
+
+    `pick` and `place` return when the labware is gripped, or let go, and the gripper is clear of the place. Meanwhile the bench calls `where` every
+    second, in another thread. Afterwards `where` must say that the arm is idle, and that its gripper is full or empty. The methods may be `async`.
+    """
+
+    type = "transporter"
+    #: "taught": the arm goes to the teachpoints of the bench. "own": the program knows each position by its name, and `point` is None.
+    points: Literal["taught", "own"] = "taught"
+    #: What the moves obey besides a pose: "gateway", "access", "elbow", "joint". A topology whose points need anything else is refused.
+    skills: Tuple[Literal["gateway", "access", "elbow", "joint"], ...] = ()
+
+    def home(self) -> Any:
+        """Opens the port and makes the arm ready for moves. May move it. Is not called while `where` says that it moves."""
+        raise NotImplementedError
+
+    def pick(self, labware: Labware, position: str, point: Any) -> Any:
+        """Takes the labware up. `point` is a `Point`, or None with `points = "own"`. Raises `Interlock` or `Invalid` only if nothing has moved."""
+        raise NotImplementedError
+
+    def place(self, labware: Labware, position: str, point: Any) -> Any:
+        """Sets the labware down, as `pick` takes it up."""
+        raise NotImplementedError
+
+    def where(self) -> Any:
+        """Returns a `Where`: asks the arm, and moves nothing. Is called at any moment; before `home` it may say "unhomed" without asking."""
+        raise NotImplementedError
+
+    def initialize(self) -> Any:
+        return self.home()
+
+    def describe(self) -> Dict[str, Any]:
+        return {**super().describe(), "points": self.points, "skills": list(self.skills)}
+
+    def _carry_out(self, method: str, params: Dict[str, Any]) -> Any:
+        if method == "where":
+            return self._done(self.where())
+        if method in ("pick", "place"):
+            move = self.pick if method == "pick" else self.place
+            self._alone(lambda: move(params["labware"], params["position"], params["point"]))
+            return {}
+        return super()._carry_out(method, params)
 
 
 class _Turn:
@@ -647,6 +750,202 @@ class _PyLabRobot(Bridge):
         await _awaited(self.backend.stop_shaking)
 
 
+class _PreciseFlex(Transporter):
+    """PyLabRobot's PreciseFlex (`pylabrobot.brooks.precise_flex`) as a transporter.
+
+    It moves by `move_to_location` and `move_to_joint_position`, whose controller hears `halt` during a motion. PyLabRobot's own pick and place are one command
+    each, and the controller is not known to hear anything before their end. The gripper ends what it does: its command is short and force-limited.
+    """
+
+    type = "transporter"
+    model = "PreciseFlex"
+    skills = ("gateway", "access", "elbow", "joint")
+
+    def __init__(self, arm: Any, open_mm: float, closed_mm: float) -> None:
+        self.arm, self.open_mm, self.closed_mm = arm, open_mm, closed_mm
+        self.is_connected = self.is_homed = self.is_halted = False
+        #: Whether the gripper was closed on something, or opened; None while nobody knows it.
+        self.is_gripping: Optional[bool] = None
+        self.moves = 0
+        self.tasks: Set[Any] = set()
+        self.line: Optional[asyncio.Lock] = None
+        self.send_command = arm.send_command
+        arm.send_command = self._send
+
+    async def _send(self, command: str) -> str:
+        """Sends a command when the answer to the last has come: PyLabRobot takes the next line for the answer, whatever it was asked."""
+        self.line = self.line or asyncio.Lock()
+        async with self.line:
+            return await self.send_command(command)
+
+    async def _working(self, work: Any, is_move: bool = False) -> Any:
+        """Waits for work that a halt cancels."""
+        task = asyncio.ensure_future(work)
+        self.tasks.add(task)
+        self.moves += is_move
+        try:
+            return await task
+        except asyncio.CancelledError:
+            raise DeviceFailed("it was halted", hint="see where the labware is, then initialize") from None
+        finally:
+            self.moves -= is_move
+            self.tasks.discard(task)
+
+    async def home(self) -> None:
+        await self._working(self._home(), is_move=True)
+
+    async def _home(self) -> None:
+        self.is_homed = self.is_halted = self.is_connected = False
+        await self.arm.io.stop()
+        # Homing begins in here, and a halt must find the connection.
+        self.is_connected = True
+        await self.arm.setup()
+        self.is_homed = True
+
+    async def pick(self, labware: Labware, position: str, point: Point) -> None:
+        if self.is_gripping is None and not await self.arm.is_gripper_closed():
+            raise Interlock("nobody knows whether its gripper holds something", hint="look, and perform open_gripper")
+        _must_be_reachable(point)
+        await self._working(self._pick(point), is_move=True)
+
+    async def _pick(self, point: Point) -> None:
+        await self._grip(False)
+        await self._visit(point, True)
+
+    async def place(self, labware: Labware, position: str, point: Point) -> None:
+        _must_be_reachable(point)
+        await self._working(self._visit(point, False), is_move=True)
+
+    @operation(seconds=5, leaves_on=None)
+    async def open_gripper(self) -> None:
+        """Open the gripper, which lets fall what it holds"""
+        await self._working(self._grip(False), is_move=True)
+
+    async def _visit(self, point: Point, close: bool) -> None:
+        """Passes the gateways, comes to the point by its access pattern, works the gripper, and leaves by the same way."""
+        access = point["access"] or {"access_type": "vertical", "vertical_clearance": None, "horizontal_clearance": None, "gripper_offset": None}
+        is_vertical = access["access_type"] == "vertical"
+        at = access["gripper_offset"] or 0
+        up = at + _or(access["vertical_clearance"], _CLEARANCE if is_vertical else 0)
+        back = 0 if is_vertical else _or(access["horizontal_clearance"], _CLEARANCE)
+        for gateway in point["gateways"]:
+            await self._go(gateway)
+        await self._go(point, up, back)
+        await self._go(point, at)
+        await self._grip(close)
+        await self._go(point, up, back)
+        for gateway in reversed(point["gateways"]):
+            await self._go(gateway)
+
+    async def _go(self, spot: Spot, up: float = 0, back: float = 0) -> None:
+        """Goes to a spot, `up` mm above it and `back` mm in front of it, and sees that it has arrived."""
+        coords = spot["coords"]
+        if spot["coord_type"] == "joint":
+            wanted = {1: coords["base"] + up, 2: coords["shoulder"], 3: coords["elbow"], 4: coords["wrist"]}
+            if coords.get("rail"):
+                wanted[6] = coords["rail"]
+            await self.arm.move_to_joint_position(wanted)
+            # This waits until it stands.
+            joints = await self.arm.request_joint_position()
+            is_there = all(abs(joints[axis] - at) < _NEAR for axis, at in wanted.items())
+        else:
+            yaw = math.radians(coords["yaw"])
+            x, y, z = coords["x"] - back * math.cos(yaw), coords["y"] - back * math.sin(yaw), coords["z"] + up
+            coordinate = importlib.import_module("pylabrobot.resources").Coordinate
+            await self.arm.move_to_location(coordinate(x, y, z), coords["yaw"], orientation=spot["elbow"])
+            await self.arm.request_joint_position()
+            at = (await self.arm.request_gripper_pose()).location
+            is_there = math.dist((x, y, z), (at.x, at.y, at.z)) < _NEAR
+        if not is_there:
+            raise DeviceFailed(f"it stopped before it came to {spot['name']}", hint="see what is in its way, then initialize")
+
+    async def _grip(self, close: bool) -> None:
+        self.is_gripping = None
+        await self.arm.move_gripper(self.closed_mm if close else self.open_mm, force_sensing=close)
+        if close and await self.arm.is_gripper_closed():
+            raise DeviceFailed("its gripper closed on nothing", hint="see where the labware is, then initialize")
+        self.is_gripping = close
+
+    async def where(self) -> Where:
+        if not self.is_connected:
+            return {"state": "unhomed", "gripper": None}
+        return await self._working(self._where())
+
+    async def _where(self) -> Where:
+        if self.moves:
+            # The controller answers this between two questions of the move.
+            await self.arm.request_power_state()
+            return {"state": "moving", "gripper": None}
+        if await self._is_moving():
+            return {"state": "moving", "gripper": None}
+        is_closed = await self.arm.is_gripper_closed()
+        gripper: Any = "empty" if is_closed or self.is_gripping is False else "full" if self.is_gripping else None
+        if self.is_halted:
+            return {"state": "stopped", "gripper": gripper}
+        if not self.is_homed:
+            return {"state": "unhomed", "gripper": gripper}
+        if not await self.arm.request_power_state():
+            return {"state": "error", "gripper": gripper}
+        pose = await self.arm.request_gripper_pose()
+        at = {"x": pose.location.x, "y": pose.location.y, "z": pose.location.z, "yaw": pose.rotation.z, "pitch": 0.0, "roll": 0.0}
+        return {"state": "idle", "gripper": gripper, "pose": at}
+
+    async def _is_moving(self) -> bool:
+        first = await self._joints()
+        await asyncio.sleep(0.1)
+        return any(abs(now - before) >= _STILL for now, before in zip(await self._joints(), first))
+
+    async def _joints(self) -> List[float]:
+        return [float(word) for word in (await self.arm.send_command("wherej")).split()]
+
+    async def halt(self) -> None:
+        self.is_halted = True
+        try:
+            await self._stop_motion()
+        except (OSError, RuntimeError, asyncio.TimeoutError):
+            # The connection is gone, or was never opened: `halt` works on a new one.
+            await self.arm.io.stop()
+            await self.arm.io.setup()
+            self.is_connected = True
+            await self.arm.set_response_mode("pc")
+            await self.arm.select_robot(1)
+            await self._stop_motion()
+        if await self._is_moving():
+            raise DeviceFailed("it still moves after halt", hint="use its red button")
+
+    async def _stop_motion(self) -> None:
+        """Writes `halt` past everything, ends what waits for answers, and drops the answers that nobody waits for any more."""
+        await self.arm.io.write(b"\nhalt\n")
+        mine = [task for task in self.tasks if task.cancel()]
+        if mine:
+            await asyncio.wait(mine)
+        try:
+            for _ in range(_MOST_LATE):
+                if not await self.arm.io.readline(timeout=0.3):
+                    raise OSError("the connection is closed")
+        except (asyncio.TimeoutError, TimeoutError):
+            return
+        raise OSError("it does not stop answering")
+
+
+#: An arm has arrived within this many mm and degrees, and stands if no axis moves by more than `_STILL` in 0.1 s.
+_NEAR, _STILL = 2.0, 0.02
+#: The clearance of a point that does not say one, in mm.
+_CLEARANCE = 50
+#: The most answers that may be under way when a halt comes.
+_MOST_LATE = 50
+
+
+def _or(length: Optional[float], usual: float) -> float:
+    return usual if length is None else length
+
+
+def _must_be_reachable(point: Point) -> None:
+    access = point["access"]
+    if point["coord_type"] == "joint" and access is not None and access["access_type"] == "horizontal":
+        raise Invalid(f"{point['name']} is taught in joint coordinates, from which it cannot come horizontally", hint="teach its pose")
+
+
 def _operations_of(backend: Any, seconds: Dict[str, float], halts: Any) -> Dict[str, Any]:
     found: Dict[str, Any] = {}
     for name, method in inspect.getmembers(type(backend), inspect.isfunction):
@@ -750,8 +1049,8 @@ def _plain(value: Any) -> Any:
 
 def _main(words: typing.List[str]) -> None:
     usage = (
-        "usage: python3 benchd_bridge.py pylabrobot BACKEND [NAME=VALUE …] [--type WORD] [--check METHOD] [--seconds METHOD=S …]; "
-        "BACKEND is package.module.Class"
+        "usage: python3 benchd_bridge.py pylabrobot BACKEND [NAME=VALUE …] [--type WORD] [--check METHOD] [--seconds METHOD=S …] [--open MM --closed MM]; "
+        "BACKEND is package.module.Class, and a PreciseFlex needs the widths to which its gripper opens and closes"
     )
     if len(words) < 2 or words[0] != "pylabrobot":
         sys.exit(usage)
@@ -759,6 +1058,7 @@ def _main(words: typing.List[str]) -> None:
     type_: Optional[str] = None
     check: Optional[str] = None
     given: Dict[str, Any] = {}
+    widths: Dict[str, float] = {}
     rest = iter(words[2:])
     for word in rest:
         name, _, value = (next(rest, "") if word == "--seconds" else word).partition("=")
@@ -766,6 +1066,8 @@ def _main(words: typing.List[str]) -> None:
             type_ = next(rest, "")
         elif word == "--check":
             check = next(rest, "")
+        elif word in ("--open", "--closed"):
+            widths[word] = float(next(rest, "nan"))
         elif not name or not value:
             sys.exit(usage)
         elif word == "--seconds":
@@ -777,6 +1079,10 @@ def _main(words: typing.List[str]) -> None:
         backend = getattr(importlib.import_module(module), class_)(**given)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         sys.exit(f"{words[1]} cannot be made: {error}; is PyLabRobot installed for {sys.executable}?")
+    if any(each.__name__ == "PreciseFlex" for each in type(backend).__mro__):
+        if set(widths) != {"--open", "--closed"}:
+            sys.exit(usage)
+        _PreciseFlex(backend, widths["--open"], widths["--closed"]).serve()
     try:
         bridge = pylabrobot_bridge(backend, seconds, type_, check)
     except ValueError as error:

@@ -150,6 +150,7 @@ export class DrivenEquipment implements Equipment {
   }
 
   mustReach(transporter_id: string, positions: readonly string[]): void {
+    this.#mustBeFit(transporter_id)
     const ways = positions.flatMap((position) => this.#wayTo(transporter_id, position) ?? [])
     const obstacles = obstaclesOn(ways, transporter_id, this.#registry.find(transporter_id).abilities.skills ?? new Set())
     if (obstacles.length > 0) throw new LabError('invalid', obstacles.join('; '))
@@ -165,10 +166,17 @@ export class DrivenEquipment implements Equipment {
   }
 
   async carry(transporter_id: string, verb: MoveName, { position, labware, signal }: Carrying): Promise<void> {
+    this.#mustBeFit(transporter_id)
     await this.ready(transporter_id, signal)
     const instrument = this.#registry.find(transporter_id)
     const way = this.#wayTo(transporter_id, position)
     await this.#untilAborted(instrument, signal, (begun) => instrument.carry(verb, { position, way, labware }, { begun }))
+  }
+
+  /** Throws `invalid` for a real transporter that became unfit since the run was submitted. */
+  #mustBeFit(transporter_id: string): void {
+    const { abilities, simulated } = this.#registry.find(transporter_id)
+    if (abilities.unfit && !simulated) throw new LabError('invalid', `${transporter_id}: ${abilities.unfit}`)
   }
 
   /** Initializes the device if necessary, and returns it. */

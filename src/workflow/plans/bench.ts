@@ -15,6 +15,8 @@ export type BenchDevice = {
   driven: boolean
   /** Whether it is a transporter that needs no teachpoints. */
   knowsPositions?: boolean
+  /** Why a LIVE run must not use this transporter, in words that follow its name. */
+  unfit?: string | undefined
   operations: readonly string[]
   limits: Limits
   simulated: boolean
@@ -60,7 +62,7 @@ export function benchOf(instruments: readonly Instrument[], teachpoints: Pick<Te
 
 function benchDevice(instrument: Instrument): BenchDevice {
   const { device_id, driven, simulated } = instrument
-  const { names, own, isUndescribed, knowsPositions } = instrument.abilities
+  const { names, own, isUndescribed, knowsPositions, unfit } = instrument.abilities
   const { type, limits } = instrument.capabilities()
-  return { device_id, type, driven, simulated, limits, operations: names, own, isUndescribed, knowsPositions }
+  return { device_id, type, driven, simulated, limits, operations: names, own, isUndescribed, knowsPositions, unfit }
 }

@@ -10,14 +10,16 @@ import type { Topology } from './topology.ts'
 export function refusalFor(workflow: Workflow, mode: RunMode, bench: Bench): string | undefined {
   if (mode === 'PURE_SIM') return undefined
   const { topology } = workflow
-  const reasons = [
+  const ofBoth = [
     ...undriven(workflow, bench),
     ...shuttles(topology, bench),
     ...untaught(topology, bench),
     ...unusablePoints(topology, bench),
   ]
+  const reasons = mode === 'LIVE' ? [...ofBoth, ...unfit(topology, bench)] : ofBoth
   if (reasons.length === 0) return undefined
-  return `workflow ${workflow.name} cannot run in ${mode}, only in PURE_SIM: ${reasons.join('; ')}`
+  const instead = ofBoth.length === 0 ? 'DEVICE_SIM and PURE_SIM' : 'PURE_SIM'
+  return `workflow ${workflow.name} cannot run in ${mode}, only in ${instead}: ${reasons.join('; ')}`
 }
 
 function undriven(workflow: Workflow, bench: Bench): string[] {
@@ -42,6 +44,12 @@ function shuttles({ document }: Topology, bench: Bench): string[] {
   return Object.keys(document.translators)
     .filter((id) => !isDriven(id))
     .map((id) => `${id} is a translator, and the configuration has no transporter of that name`)
+}
+
+/** Lists the transporters that no run with real devices may use. */
+function unfit({ document }: Topology, bench: Bench): string[] {
+  const wanted = [...Object.keys(document.transporters), ...Object.keys(document.translators)]
+  return bench.devices.flatMap(({ device_id, unfit }) => (unfit && wanted.includes(device_id) ? [`${device_id}: ${unfit}`] : []))
 }
 
 /** Lists the points that a topology needs and that are not taught, a sentence for each transporter. */
