@@ -250,7 +250,7 @@ export const stopChecks: Record<string, Check> = {
     await page.getByText(answered).waitFor()
     await bench.ask('DELETE', `/api/keys/${key_id}`)
     await page.getByLabel('API key').waitFor()
-    await page.getByText(/did not take the key of this browser\. STOP ALL still sends it/).waitFor()
+    await page.getByText(/did not accept the key of this browser\. STOP ALL still sends the key/).waitFor()
     await page.reload()
     await page.getByLabel('API key').waitFor()
     const tried = page.waitForRequest(isStop)
