@@ -75,7 +75,7 @@ export class Talk extends WithMount<Line> {
     if (codes.length) throw reports(errorTable, codes)
   }
 
-  /** Writes the commands at once, ahead of all waiting ones. Resolves with whether it has acknowledged all of them in time. */
+  /** Writes the commands at once, ahead of all waiting ones. Resolves with whether the shaker acknowledged all of them in time and refused none. */
   async interrupt(commands: readonly string[]): Promise<boolean> {
     let left = commands.length
     const accepts = (text: string) => isOk(text) || commands.some((command) => says(text, command))

@@ -31,7 +31,7 @@ type Shaking = { speed: number; duration: number }
 /** The longest time that hh:mm:ss can express. */
 const longest_s = 99 * 3600 + 59 * 60 + 59
 const reply_ms = 1000
-/** The interval of the state query during a shake, and near its end. */
+/** The intervals of the state query: during a shake, and after its duration until it rests. */
 const look_ms = 2000
 const lookSoon_ms = 300
 const ramp_s = 20

@@ -211,7 +211,7 @@ export const stopChecks: Record<string, Check> = {
     await touch(page, answered)
     await bench.ask('DELETE', `/api/keys/${key_id}`)
     await page.getByLabel('API key').waitFor()
-    await page.getByText(/did not take the key of this browser\. STOP ALL still sends it/).waitFor()
+    await page.getByText(/did not accept the key of this browser\. STOP ALL still sends the key/).waitFor()
     await page.reload()
     await page.getByLabel('API key').waitFor()
     assert.equal((await stopSent(page)).headers()['x-api-key'], api_key)

@@ -1,4 +1,4 @@
-// Tells the other benches of the lab about this one.
+// Describes this bench to the other benches of the lab.
 
 import { hostname } from 'node:os'
 import type { Config } from '../config.ts'
@@ -26,7 +26,7 @@ export function aboutBench({ config, version, reloading, registry, hub, health }
 
 const everywhere = ['0.0.0.0', '::']
 
-/** The address that the configuration names; else that of this computer as its certificate has it. */
+/** Returns the address that the configuration names; else the address of this computer, as in its certificate. */
 function urlOf({ fleet, listen: { host, port, tls } }: Config): string {
   const name = everywhere.includes(host) ? `${hostname()}.local` : host.includes(':') ? `[${host}]` : host
   return fleet?.url ?? `${tls ? 'https' : 'http'}://${name}:${port}`

@@ -1,11 +1,11 @@
-// A bench that outlasts every service which drives it: where labware really is, which instruments are at work, what they have done.
+// A simulated bench that survives the services that drive it. It knows where labware really is, which instruments work, and what they have done.
 
 import type { ActionState } from '../workflow/state/run.ts'
 
 /** Where a labware is: at a place, or in a gripper. */
 export type Place = { position: string } | { arm: string }
 
-/** What an instrument does, or a person by hand. `name` is that of the action, over restarts too; its id is new each time it is begun. */
+/** The work of an instrument or a person. `name` identifies the action across restarts; its id is new for each attempt. */
 export type Deed =
   | { performs: string; device_id: string; action_id: string; name: string }
   | { performed: string }
@@ -19,11 +19,11 @@ export type EndedThread = { thread: string; thread_id: string; labware_id: strin
 export type Said =
   | Deed
   | { boundary: string }
-  /** It does nothing any more. */
+  /** The service does nothing from now on. */
   | { stops: true }
   /** After a restart, before anything moves. */
   | { stands: { thread: string; interrupted: ActionState | null; why: string | undefined }[]; reason: string | undefined }
-  /** The operator takes this action for done. */
+  /** The operator decides that this action is done. */
   | { continues: string }
   | { over: string; slots: object[]; threads: EndedThread[] }
   | { fault: string }
@@ -32,7 +32,7 @@ export class Bench {
   readonly problems: string[] = []
   readonly #places = new Map<string, Place>()
   readonly #moves = new Map<string, Extract<Deed, { verb: string }>>()
-  /** By the id of the action, as what follows. */
+  /** Keyed by the id of the action, as are the next two. */
   readonly #works = new Map<string, Extract<Deed, { performs: string }>>()
   readonly #begun = new Set<string>()
   readonly #done = new Map<string, string>()
@@ -45,7 +45,7 @@ export class Bench {
     else this.#places.set(deed.labware_id, { position: deed.by_hand })
   }
 
-  /** Nobody drives it any more: each thing that is under way comes to its end, or never will. Answers what was. */
+  /** After a kill: completes each operation and motion in progress, or not, as `isDone` says. Returns what was in progress. */
   settle(isDone: () => boolean): 'work' | 'move' | 'nothing' {
     const amid = this.#works.size > 0 ? 'work' : this.#moves.size > 0 ? 'move' : 'nothing'
     for (const arm of [...this.#moves.keys()]) if (isDone()) this.#carries(arm)
@@ -55,7 +55,7 @@ export class Bench {
     return amid
   }
 
-  /** What one sees on it: labware by its id, and the actions that were done by theirs. */
+  /** Returns what an operator sees: the places of labware, and the ids of the done actions. */
   found(): { places: Record<string, Place>; done: string[] } {
     return { places: Object.fromEntries(this.#places), done: [...this.#done.keys()] }
   }
@@ -69,7 +69,7 @@ export class Bench {
     return place === undefined ? 'nowhere' : 'position' in place ? place.position : `the gripper of ${place.arm}`
   }
 
-  /** Each action as often as it was done. */
+  /** Lists each action as often as it was done. */
   deeds(): string[] {
     return [...this.#done.values()].sort()
   }
@@ -86,7 +86,7 @@ export class Bench {
     this.#works.delete(action_id)
   }
 
-  /** What comes out of a storage is seen for the first time when it is picked. */
+  /** Notes a pick or place. Labware from a storage appears when it is first picked. */
   #takes(move: Extract<Deed, { verb: string }>): void {
     const { arm, verb, position, labware_id } = move
     const [gripped] = [...this.#places].find(([, place]) => 'arm' in place && place.arm === arm) ?? []

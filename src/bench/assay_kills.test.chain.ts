@@ -1,5 +1,4 @@
-// One run of the assay on one data folder, whose service is killed again and again, with a bench beside it that outlasts that, and an
-// operator who looks at the bench after each restart.
+// One run of the assay on one data folder, whose service is killed repeatedly. The bench survives, and an operator looks at it after each restart.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,48 +13,48 @@ import type { Dice } from '../testing/simulation/scene.ts'
 import { RecordFile } from '../workflow/records/record_file.ts'
 import { Bench, type EndedThread, type Place, type Said } from './assay_kills.test.bench.ts'
 
-/** When the event is told of and nothing of it is on the card; when it is in the log; when all is on the card, and what follows begins. */
+/** The moment of a kill: the event is published and not yet on the disk; it is in the log; everything is on the disk, and the next work begins. */
 const instants = ['told', 'stored', 'begun'] as const
 
 type Options = {
   dice: Dice
   groups: number
-  /** Whether the boundaries of moves count as well: when an arm picks, when it places, when it has. */
+  /** Whether the boundaries of moves count as well: the pick, the place, and the end. */
   moves?: boolean
-  /** It is killed at each so-manieth boundary; null: never. */
+  /** The service is killed at every n-th boundary; null for never. */
   every: number | null
-  /** What is under way at a kill comes to its end all the same: never, or every second time. */
+  /** Whether every second operation in progress at a kill still completes; else none does. */
   goesOn?: boolean
 }
 
-/** What a service is told when it is started. */
+/** The instructions for a service at its start. */
 export type Orders = {
   data_dir: string
   groups: number
   moves: boolean
-  /** It does not stop at these boundaries, nor at so many that come then; where `instant` is null it never does. */
+  /** The service does not stop at these boundaries, nor at the next `pass` ones. If `instant` is null it never stops. */
   passed: readonly string[]
   pass: number
   instant: (typeof instants)[number] | null
-  /** What its operator sees on the bench. */
+  /** The places that the operator sees on the bench. */
   places: Readonly<Record<string, Place>>
   done: readonly string[]
 }
 
 export type Outcome = {
-  /** What must be the same however often it was killed. */
+  /** The result that must not depend on the kills. */
   end: Record<string, unknown>
-  /** Of each action that it begins, and that it has ended. */
+  /** The begin and the end of each action. */
   boundaries: string[]
   kills: number
-  /** What was going on at these. */
+  /** What was in progress at the kills. */
   amid: { work: number; move: number; nothing: number }
-  /** Actions that the operator took for done. */
+  /** The number of actions that the operator declared done. */
   continued: number
   problems: string[]
 }
 
-/** The folder has to be there, and empty. */
+/** Runs the assay with kills. The folder must exist and be empty. */
 export async function chain(folder: string, options: Options): Promise<Outcome> {
   const chain = new Chain(folder, options)
   try {
@@ -73,7 +72,7 @@ class Chain {
   readonly #continued: string[] = []
   readonly #problems: string[] = []
   readonly #amid = { work: 0, move: 0, nothing: 0 }
-  /** Of an action that was done when the service was killed, and in the log. */
+  /** The action whose end was in the log when the service was killed. */
   #logged: string | undefined
   #kills = 0
   #child: ChildProcess | undefined
@@ -92,12 +91,12 @@ class Chain {
     return { end, boundaries: this.#boundaries.sort(), kills: this.#kills, amid: this.#amid, continued, problems }
   }
 
-  /** Leaves nothing running, however it went. */
+  /** Kills the service, if it still runs. */
   letGo(): void {
     this.#child?.kill('SIGKILL')
   }
 
-  /** From a start to a kill, or to the end of the run. */
+  /** Runs the service from a start to a kill, or to the end of the run. */
   async #service(): Promise<void> {
     const program = fileURLToPath(new URL('./assay_kills.test.child.js', import.meta.url))
     const orders = this.#orders()
@@ -139,7 +138,7 @@ class Chain {
     this.#continued.push(action)
   }
 
-  /** What is said of each thread must be what one sees on the bench. */
+  /** Checks that the service's explanation of each thread agrees with the bench. */
   #look({ stands, reason }: Extract<Said, { stands: object }>): void {
     if (reason !== 'system') this.#problem(`the run stands because of ${reason}`)
     for (const { thread, interrupted, why = 'nothing' } of stands) {
@@ -161,7 +160,7 @@ class Chain {
     const events = await eventsIn(this.#folder, over)
     const continued = new Set(this.#continued)
     const told = events.filter(({ entity_type, status }) => entity_type === 'INCIDENT' && status !== 'CLOCK').length
-    // A kill may come before it is told: then somebody says it once more.
+    // A kill may come before the incident; then the operator decides once more.
     if (told < continued.size || told > this.#continued.length) this.#problem(`there are ${told} incidents of ${this.#continued}`)
     return {
       ...(await this.#recorded(over, names)),
@@ -207,7 +206,7 @@ async function eventsIn(folder: string, execution_id: string): Promise<RuntimeEv
 type Names = ReadonlyMap<string, string>
 type About = { thread_id?: string; method_name?: string; action_name?: string }
 
-/** Each action as often as it was told that it is done. */
+/** Lists each action as often as its completion was published. */
 function completedIn(events: readonly RuntimeEvent[], names: Names): string[] {
   return events.flatMap(({ entity_type, status, context }) => {
     const { thread_id = '', method_name, action_name } = context as About
@@ -216,10 +215,7 @@ function completedIn(events: readonly RuntimeEvent[], names: Names): string[] {
   })
 }
 
-/**
- * How everything else ended. What began in the very turn of a kill was not on the card: its end is told at the restart, and it has begun
- * anew since.
- */
+/** Returns how everything else ended. Work that began in the turn of a kill was not on the disk: the restart publishes its end, and it begins again. */
 function endsIn(events: readonly RuntimeEvent[], names: Names): string[] {
   const last = new Map<string, string>()
   for (const { entity_type, entity_id, status, context } of events) {

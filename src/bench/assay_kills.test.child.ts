@@ -1,5 +1,5 @@
-// The workflows of a service, with all that they keep on the card, on a bench that is nothing but the time it takes. It runs one assay, says
-// on stdout what its instruments do and how far it is, and stops in its tracks where it is told to: there it is killed.
+// The workflows of a service, with all their files, on a bench that only takes time. It runs one assay, reports on stdout what its instruments do and
+// how far it is, and stops at the ordered moment, where it is killed.
 //
 //   assay_kills.test.child.js ORDERS
 
@@ -30,7 +30,7 @@ const parent = process.ppid
 let toPass = orders.pass
 let stopsAtDeed = false
 
-/** Says what it does when it begins and when it has ended, as one who stands beside it would see it. */
+/** Reports the begin and end of each operation, as an observer would see them. */
 class Watched extends PureEquipment {
   override async perform(
     device_id: string,
@@ -95,7 +95,7 @@ await hub.close()
 await registry.close()
 say({ over: execution.execution_id, slots: slotsOf(execution), threads: threadsOf(execution) })
 
-/** Not a turn later: whoever reads it may kill us at once. */
+/** Writes synchronously, because the reader may kill this process at once. */
 function say(said: Said): void {
   writeSync(1, `${JSON.stringify(said)}\n`)
 }
@@ -113,7 +113,7 @@ function running(): Execution | undefined {
   return runs.runtime.runs.all()[0]
 }
 
-/** As the service keeps runs in other modes: the assay has no other bench than time. That stands still while the card is waited for. */
+/** Keeps the states as the service does for LIVE runs, although the assay runs in PURE_SIM. Time stands still while the disk writes. */
 function keep(): RunStates {
   const states = keptIn(hub)('LIVE')!
   return {
@@ -126,7 +126,7 @@ function keep(): RunStates {
   }
 }
 
-/** What an operator does: sees that all stand and where everything is, takes what was done for done, and lets the rest go on. */
+/** Does the operator's part: waits until all threads are paused, corrects positions, declares done what was done, and resumes the rest. */
 async function takeUp(execution: Execution): Promise<void> {
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'), 'that all stand')
   const live = execution.live()
@@ -146,11 +146,11 @@ async function takeUp(execution: Execution): Promise<void> {
   execution.resume()
 }
 
-/** What is in a gripper and should stand somewhere is put there by hand; where something stands and nobody knows, that is told. */
+/** Corrects the place of one labware: puts it there by hand, or tells the service where it is. */
 function putRight({ environment }: Execution, { labware_id, name, held_by }: LabwareThread['labware']): void {
   const is = orders.places[labware_id]
   const position = environment.scheduler.whereIs(labware_id)
-  // It has never left its storage: whatever was picking it up has not.
+  // The labware never left its storage, because the pick did not happen.
   const isStill = !is && held_by !== null && position !== undefined
   if (isStill) runtime.relocate(labware_id, { position })
   if (!is) return
@@ -161,7 +161,7 @@ function putRight({ environment }: Execution, { labware_id, name, held_by }: Lab
 }
 
 function onEvent(event: RuntimeEvent): void {
-  // A service that is killed more often than once a second is ahead of the clock.
+  // CLOCK is expected: a service that is killed more often than once a second is ahead of the clock.
   if (event.entity_type === 'INCIDENT' && !['ACTION_CONTINUED', 'CLOCK'].includes(event.status)) {
     fail(`${event.context.message}`)
     process.exit(1)
@@ -174,14 +174,14 @@ function onEvent(event: RuntimeEvent): void {
   if (orders.instant === 'told') stopInItsTracks()
   if (orders.instant === 'begun') stopsAtDeed = true
   else {
-    // Time goes no further.
+    // This holds virtual time.
     running()!.environment.steps.hold()
-    // With the last move of a run its end is on the card: there is nothing to take up.
+    // The end of the run is on the disk together with its last move, so there would be nothing to restore.
     void hub.stored(event).then(() => (running()!.isOver ? undefined : stopInItsTracks()))
   }
 }
 
-/** An action begins, or it is done. */
+/** Returns the boundary in an event: an action begins or ends, or a move advances. */
 function boundaryIn({ entity_type, status, context }: RuntimeEvent): string | undefined {
   const { thread_id, action_name } = context as { thread_id: string; action_name: string | null }
   const thread = entity_type === 'ACTION' ? running()!.threads.get(thread_id) : undefined
@@ -191,14 +191,14 @@ function boundaryIn({ entity_type, status, context }: RuntimeEvent): string | un
   return `${nameOf(thread)}: ${thread.move?.hop.from} to ${thread.move?.hop.to} ${status}`
 }
 
-/** For ever, as long as there is somebody to kill it. */
+/** Blocks for ever, or until the parent process is gone. */
 function stopInItsTracks(): void {
   say({ stops: true })
   while (process.ppid === parent) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
   process.exit(1)
 }
 
-/** The second rack of a group is `g1 tips_96 2`: which number the run gave it depends on the other groups. */
+/** Returns a name that does not depend on other groups: the second rack of a group is `g1 tips_96 2`. */
 function nameOf({ execution, plan, origin, thread_id }: LabwareThread): string {
   const alike = [...runs.runtime.runs.get(execution.execution_id)!.threads.values()].filter(
     (other) => other.plan === plan && other.origin.group_id === origin.group_id,

@@ -1,4 +1,4 @@
-// Builds every room once, in order: the whole service with its skin off.
+// Builds every room once, in order: the whole service without HTTP.
 
 import { thisComputer } from '../../drivers/transports/hardware.ts'
 import type { Simulation } from '../../drivers/transports/simulation.ts'
@@ -51,14 +51,14 @@ import { Reloading, type Source } from './reloading.ts'
 import type { Runs } from './runs.ts'
 
 export const healthStates = ['ok', 'degraded', 'starting', 'stopping'] as const
-/** The words there are for what is not well. */
+/** The reasons for a degraded health. */
 export const healthReasons = ['storage', 'disk', 'clock', 'under_voltage', 'temperature', 'stop_input', 'safe_mode', 'backup'] as const
 export type Health = { status: (typeof healthStates)[number]; version: string; uptime_s: number; reasons: string[] }
 
 export type Bench = {
-  /** The configuration in force: a reload changes some of it. */
+  /** The configuration in force. A reload may change part of it. */
   readonly config: Config
-  /** The file that it is from, read again. */
+  /** Rereads the configuration file while the service runs. */
   reloading: Reloading
   log: Log
   /** The folder of the state, and the file of the configuration if there is one. */
@@ -68,70 +68,70 @@ export type Bench = {
   hub: Hub
   ledger: Ledger
   registry: Registry
-  /** The readings that devices gave of themselves in the last hour. */
+  /** The readings of the devices in the last hour. */
   readings: Readings
   teachpoints: Teachpoints
   keys: Keys
-  /** Programs that ask for a key. */
+  /** The pairing requests of programs that want a key. */
   pairing: Pairing
   /** Answers of requests with an Idempotency-Key, so that each is carried out once. */
   idempotency: Idempotency
   /** The record of who did what. */
   audit: Audit
-  /** The requests that the bounds of the service turned away. */
+  /** The requests that were refused because of a limit of the service. */
   refusals: Refusals
-  /** Streams and waits, by key. */
+  /** Counts streams and long polls, by key. */
   long_requests: LongRequests
   /** The backups of the data folder; one is made each day. */
   backups: Backups
-  /** Calls the webhooks of the configuration when somebody is needed. */
+  /** Calls the configured webhooks when a person is needed. */
   notifier: Notifier
-  /** The connection to the broker of the lab; undefined where the configuration names none. */
+  /** The connection to the broker of the lab; undefined if the configuration names none. */
   fleet: Fleet | undefined
-  /** Workflows: what can be run, what runs, what became of it. There from `openRuns` on. */
+  /** The workflows, the runs and their records. Throws before `openRuns`. */
   readonly runs: Runs
-  /** Opens the workflows unless they are open: at the start that is done only where any were used before. */
+  /** Opens the workflows, unless they are open. The start does that only if any were used before. */
   openRuns(): Promise<Runs>
-  /** Has the workflows prepared before anybody uses them: now where they are open, else when they are opened. Rejects as `prepare` does. */
+  /** Prepares the workflows before their first use: now if they are open, else when they are opened. Rejects as `prepare` does. */
   prepareRuns(prepare: (runs: Runs) => Promise<unknown>): Promise<void>
-  /** The hands that break simulated devices, by device. */
+  /** The controls of simulated devices, by device. */
   simulations: ReadonlyMap<string, Simulation>
-  /** A flow of events to try clients with. */
+  /** Generates events, to test clients. */
   load: Load
-  /** The facts last seen of the computer; undefined until it was looked at. */
+  /** The last known facts of the computer; undefined before the first look. */
   readonly host: HostFacts | undefined
   health(): Health
-  /** Is called when the disk refused a write, so that a full disk is seen at once. */
+  /** Called when the disk refused a write, so that a full disk is noticed at once. */
   onRefusedWrite(error: LabError): void
-  /** The incident whose acknowledgement ends the safe mode. Until then nothing may be moved. Undefined outside of safe mode. */
+  /** The incident whose acknowledgement ends safe mode. Until then nothing may move. Undefined outside safe mode. */
   readonly safe_mode: Incident | undefined
-  /** Whether `close` was called: what is changed from then on may not be kept. */
+  /** Whether `close` was called. Later changes may be lost. */
   readonly is_stopping: boolean
-  /** Refuses new work, ends what runs, and resolves when all is on the card. */
+  /** Refuses new work, ends everything, and resolves when all is on the disk. */
   close(): Promise<void>
 }
 
 type BenchOptions = {
   data_dir: string
-  /** The file that the configuration is from, for backups and to be read again. */
+  /** The configuration file, for backups and reloads. */
   source?: Source | undefined
   certificate?: Certificate | undefined
-  /** Is called when a reload has taken over a configuration, with the certificate in force. */
+  /** Called after a reload, with the configuration and the certificate in force. */
   taken?: ((config: Config, certificate: Certificate | undefined) => void) | undefined
   topologies?: string | undefined
-  /** Says why it opens in safe mode, if it does. */
+  /** The reason to open in safe mode; undefined for none. */
   safe?: string | undefined
   log: Log
   clock?: Clock
-  /** The computer, where it is not this one. */
+  /** Replaces the facts of this computer, for tests. */
   host?: Host | undefined
-  /** Is called once the devices are open: until all else is, only a stop is taken. */
+  /** Called when the devices are open. Until everything else is open, only stops are accepted. */
   stoppable?: ((rooms: Pick<Bench, 'config' | 'registry' | 'keys' | 'audit' | 'refusals' | 'log'>) => void) | undefined
-  /** Counts refusals, where code outside of the bench counts too. */
+  /** The counter of refusals, if code outside the bench shares it. */
   refusals?: Refusals | undefined
 }
 
-/** Opens the bench on a data folder that is ours alone. Sends nothing but queries to the devices. Nothing is open when it rejects. */
+/** Opens the bench on a data folder that this process has locked. Sends only queries to the devices. Leaves nothing open if it rejects. */
 export async function openBench(config: Config, options: BenchOptions): Promise<Bench> {
   const rooms: Partial<ClosedRooms> = {}
   try {
@@ -142,7 +142,7 @@ export async function openBench(config: Config, options: BenchOptions): Promise<
   }
 }
 
-/** Notes each open room in `rooms`, so that a later one may fail. */
+/** Opens the rooms. Notes each open one in `rooms`, so that it can be closed if a later one fails. */
 async function open(config: Config, options: BenchOptions, rooms: Partial<ClosedRooms>): Promise<Bench> {
   const { data_dir, source, topologies, safe, log, clock = systemClock, host = thisHost({ data_dir }) } = options
   const { refusals = new Refusals({ log, clock }) } = options
@@ -174,7 +174,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
     perAddress: () => reloading.config.limits.pairings_per_address,
     refused: (message) => refusals.count('pairings_per_address', message),
   })
-  // Versions that write what operations came to with its length make the file of requests before anything is carried out.
+  // Versions that write the length of operations.jsonl create the file of requests before they carry out anything, so a missing one is a loss.
   const isUsed = await saysItsLength(`${data_dir}/operations.jsonl`)
   const idempotency = opened('idempotency', await Idempotency.open({ folder: data_dir, isUsed, tellLost: lossTeller(hub, log) }))
   const audit = opened('audit', new Audit({ folder: data_dir, log, report, clock }))
@@ -191,7 +191,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }
   const backups = opened('backups', new Backups({ sources, log, report, clock }))
   await backups.start()
-  // From now on an instrument may have to be stopped.
+  // From now on the service must be able to stop instruments.
   askAtOnce(false)
   registry.start()
   options.stoppable?.({ config, registry, keys, audit, refusals, log })
@@ -298,7 +298,7 @@ function benchOf(rooms: PublicRooms & InnerRooms): Bench {
   }
 }
 
-/** Takes over the settings that a reload changes at once, and tells the rooms that use them. */
+/** Applies the settings that a reload changes at once, and informs the rooms that use them. */
 function takeOver(
   config: Config,
   devices: readonly ReloadedDevice[],
@@ -314,7 +314,7 @@ function takeOver(
   }
 }
 
-/** Opens the notifier, which hears of every event, and tells of this start where there was one before. */
+/** Opens the notifier, which receives every event. Reports this start, unless it is the first one. */
 async function openNotifier(
   hub: Hub,
   { version, safe }: { version: string; safe: string | undefined },
@@ -326,7 +326,7 @@ async function openNotifier(
   return notifier
 }
 
-/** Reports the runs that were open when the service ended: each waits for a person. */
+/** Reports the restored runs, each of which waits for a person. */
 function reportPaused(runs: LateRuns, notifier: Notifier, log: Log): void {
   for (const message of runs.underWay.map(messageOfPaused)) {
     log.warn(message.text)
@@ -334,14 +334,14 @@ function reportPaused(runs: LateRuns, notifier: Notifier, log: Log): void {
   }
 }
 
-/** Loads what a bench among many needs only where the configuration names a broker. */
+/** Opens the link to the broker. Loads its code only if the configuration names a broker. */
 async function openFleet(config: Config, options: Omit<FleetOptions, 'config'>): Promise<Fleet | undefined> {
   if (!config.fleet) return undefined
   const { Fleet } = await import('../fleet/fleet.ts')
   return Fleet.open({ config: config.fleet, ...options })
 }
 
-/** Tells damaged files to the log and to the people at the bench. */
+/** Returns a report of damaged files: to the log, and as an incident. */
 function reportsTo(hub: Hub, log: Log): Report {
   return ({ message }) => {
     log.error(message)
@@ -363,10 +363,7 @@ function stopsAll(place: NonNullable<Config['stop_input']>, parts: StopInputPart
   return stopInput(place, hardware, clock, { pressed, failed })
 }
 
-/**
- * Returns the time of the newest event, by which also a clock that began in the past can be judged; a clock that is in step with the
- * network need not be.
- */
+/** Returns the time of the newest event, to detect a system clock that is behind it; undefined if the clock is synchronized. */
 function passed(hub: Hub): number | undefined {
   return systemWall.inStep() ? undefined : hub.log.newest_us / 1e6
 }

@@ -1,4 +1,4 @@
-// Closes the rooms of a bench, in the order in which they need each other: when the service ends, and when an opening fails halfway.
+// Closes the rooms of a bench in the order of their dependencies: at the end of the service, and after an opening that failed halfway.
 
 import type { Simulation } from '../../drivers/transports/simulation.ts'
 import type { stopInput } from '../../drivers/transports/stop_input.ts'
@@ -43,18 +43,18 @@ export type ClosedRooms = {
   hub: Hub
 }
 
-/** `isStop`: the bench was open as a whole, and its stop is recorded. */
+/** `isStop`: the whole bench was open, so its stop is recorded. */
 type Open = Partial<ClosedRooms> & { packed?: Promise<unknown> | undefined; isStop?: true }
 
 const closers: readonly ((rooms: Open) => unknown)[] = [
   ({ load }) => load?.stop(),
   ({ watch }) => watch?.close(),
   ({ readings }) => readings?.close(),
-  // A backup that is being packed ends while the devices are closed.
+  // A backup in progress ends while the devices are closed.
   (rooms) => {
     rooms.packed = rooms.backups?.close()
   },
-  // Before the devices go, and while subscribers can still see the ends of the runs.
+  // Before the devices close, and while subscribers can still receive the ends of the runs.
   ({ runs }) => runs?.abort(),
   ({ hub }) => hub?.streams.close(),
   ({ input }) => input?.close(),
@@ -80,13 +80,13 @@ const closers: readonly ((rooms: Open) => unknown)[] = [
   ({ hub }) => hub?.close(),
 ]
 
-/** Closes the rooms of an open bench. Rejects with the first error of a room, and leaves the rooms after it. */
+/** Closes the rooms of an open bench. Stops at the first error of a room, and rejects with it. */
 export async function closeRooms(rooms: Partial<ClosedRooms>): Promise<void> {
   const open: Open = { ...rooms, isStop: true }
   for (const close of closers) await close(open)
 }
 
-/** Closes the rooms that were open when the opening of another one failed. An error of one keeps no other open. */
+/** Closes the rooms that were open when another one failed to open. Ignores errors, so that all are closed. */
 export async function closeHalfOpen(rooms: Partial<ClosedRooms>): Promise<void> {
   const open: Open = { ...rooms }
   for (const close of closers) await (async () => close(open))().catch(() => undefined)

@@ -1,4 +1,4 @@
-// The devices of the running service, exchanged for those of a new configuration.
+// Exchanges the devices of the running service for those of a new configuration.
 
 import type { Simulation } from '../../drivers/transports/simulation.ts'
 import type { DeviceConfig } from '../config/devices.ts'
@@ -8,32 +8,32 @@ import type { Registry } from '../devices/registry.ts'
 import { LabError } from '../errors.ts'
 import type { DeviceChanges } from './differences.ts'
 
-/** An exchange that has begun. `complete` or `undo` is called in the same turn. */
+/** An exchange that has begun. The caller calls `complete` or `undo` in the same turn. */
 export type DeviceExchange = {
-  /** The devices that are not as they were. */
+  /** The ids of the changed devices. */
   devices: ReadonlySet<string>
   undo(): void
-  /** Opens the new devices, and resolves when the old ones are halted and closed. */
+  /** Opens the new devices. Resolves when the old ones are halted and closed. */
   complete(): Promise<void>
 }
 
 type Parts = {
   registry: Registry
   simulations: Map<string, Simulation>
-  /** Says, as a clause, what an open run has to do with a device; undefined when no run uses it. */
+  /** Names the open run that uses a device, as a clause; undefined if none does. */
   usedBy(device_id: string): string | undefined
-  /** Makes a device without opening it; `simulations` is given the simulation, where it is simulated. */
+  /** Makes a device without opening it. Adds the control of a simulated device to `simulations`. */
   make(device: DeviceConfig, simulations: Map<string, Simulation>): Configured
 }
 
-/** Puts the devices of `config` in place of those of before. Throws `conflict`, naming who uses one of them; nothing has changed then. */
+/** Exchanges the devices for those of `config`. Throws `conflict`, naming the user of a device, and then has changed nothing. */
 export function exchangeDevices({ devices }: Pick<Config, 'devices'>, { opened, gone }: DeviceChanges, parts: Parts): DeviceExchange {
   const { registry, simulations, usedBy, make } = parts
   const known = new Set(registry.all().map(({ device_id }) => device_id))
   const touched = [...gone, ...opened.map(({ device_id }) => device_id)]
   const replaced = touched.filter((device_id) => known.has(device_id))
   for (const device_id of replaced) mustBeUnused(registry, device_id, usedBy)
-  // Nobody would reach the instrument that was there: what comes in its place is no instrument, or none at all.
+  // Devices whose replacement cannot reach the old instrument: an external or a simulated one.
   const unreached = opened.filter(
     (device) =>
       device.kind === 'external' || (device.kind === 'driven' ? device.transport.kind === 'simulated' : device.driver === 'simulated'),

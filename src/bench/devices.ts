@@ -1,4 +1,4 @@
-// The devices of a configuration, each made by its driver: on what it hangs on, or over its own simulator.
+// Makes the devices of a configuration by their drivers: on real transports, or on simulators.
 
 import { type Attached, attached, simulated } from '../../drivers/attach.ts'
 import { type AttachedBridge, attachedBridge, simulatedBridge, socketsOfSystemd } from '../../drivers/bridge/attach.ts'
@@ -28,11 +28,11 @@ type Parts = {
   hardware: Hardware
   /** The accepted descriptions of the programs behind devices. */
   descriptions: Descriptions
-  /** Is given the hand that breaks it, for each that is simulated. */
+  /** Receives the control of each simulated device. */
   simulations: Map<string, Simulation>
 }
 
-/** Opens nothing yet. */
+/** Makes a device without opening it. */
 export function configured(device: DeviceConfig, time_scale: number, parts: Parts): Configured {
   const { clock, log, simulations, hardware, descriptions } = parts
   if (device.kind === 'external') return external(device)
@@ -63,11 +63,11 @@ export function configured(device: DeviceConfig, time_scale: number, parts: Part
 }
 
 /**
- * A bench beside the real one, for rehearsals: each device that has a driver over a simulator of its own, nothing latched, and not one
- * byte to any instrument. Closing it switches the simulators off and forgets it.
+ * Makes a second bench for rehearsals: each device with a driver gets its own simulator, without latches, and no instrument receives a byte. Closing
+ * the bench switches the simulators off.
  *
- * An event of its devices is fired as one of the execution that holds the device. Where none does, it would look like
- * one of the real device, so it is only logged. `hands` is given the hand that breaks each simulator.
+ * Events of its devices carry the run that holds the device. Without such a run the event is only logged, because it would look like one of the real
+ * device. `hands` receives the control of each simulator.
  */
 export function simulatedBench(
   { devices, time_scale }: Config,
@@ -173,7 +173,7 @@ function common({ device_id, name, driver, limits: bounds, identity, on_restart 
   return { device_id, name, driver, bounds, identity, on_restart }
 }
 
-/** A log whose lines say of whom they are. */
+/** Returns a log with a prefix in each line. */
 function prefixed(log: Log, who: string): Log {
   return {
     info: (message) => log.info(`${who}: ${message}`),

@@ -1,9 +1,9 @@
-// Compares two configurations, and names what differs in the words of the file.
+// Compares two configurations, and names the differences by the paths of the file.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config.ts'
 
-/** `listen.port`, `devices: shaker-1 is new`, `devices: shaker-1.settings.model`; in the order of the file. */
+/** Lists the differences in the order of the file: `listen.port`, `devices: shaker-1 is new`, `devices: shaker-1.settings.model`. */
 export function differences(from: Config, to: Config): string[] {
   const { devices: had, ...before } = from
   const { devices: has, ...after } = to
@@ -23,7 +23,7 @@ function ofDevices(had: Config['devices'], has: Config['devices']): string[] {
   return [...gone, ...others, ...order].map((words) => `devices: ${words}`)
 }
 
-/** `opened` are the devices that are new or have to be opened anew; those that differ in name or limits alone are not among them. */
+/** `opened` lists the devices that are new or must be reopened; a device that differs only in name or limits is not among them. */
 export type DeviceChanges = { opened: Config['devices']; gone: string[] }
 
 export function deviceChanges({ devices: had }: Pick<Config, 'devices'>, { devices: has }: Pick<Config, 'devices'>): DeviceChanges {
@@ -35,10 +35,10 @@ export function deviceChanges({ devices: had }: Pick<Config, 'devices'>, { devic
   return { opened: has.filter(isAnother), gone: had.map(({ device_id }) => device_id).filter((id) => !after.has(id)) }
 }
 
-/** `changed` names the settings that differ, as `differences` does; it is empty for a device that was added or removed. */
+/** `changed` names the different settings, as `differences` does; empty for an added or removed device. */
 export type ReloadedDevice = { device_id: string; status: 'ADDED' | 'CHANGED' | 'REMOVED'; changed: string[] }
 
-/** Lists the devices that a reload adds, changes or removes. Unlike `deviceChanges`, it includes those that differ in name or limits alone. */
+/** Lists the devices that a reload adds, changes or removes. Unlike `deviceChanges`, it includes devices that differ only in name or limits. */
 export function reloadedDevices({ devices: had }: Pick<Config, 'devices'>, { devices: has }: Pick<Config, 'devices'>): ReloadedDevice[] {
   const [before, after] = [byId(had), byId(has)]
   const removed = had.filter(({ device_id }) => !after.has(device_id))
@@ -56,12 +56,12 @@ function byId(devices: Config['devices']): Map<string, Config['devices'][number]
   return new Map(devices.map((device) => [device.device_id, device]))
 }
 
-/** Without what follows from the rest, and the address of the schema, which is for editors. */
+/** Removes derived members, and `$schema`, which is for editors. */
 function plain(value: object): object {
   return { ...value, kind: undefined, driven_by: undefined, $schema: undefined }
 }
 
-/** The innermost members that differ. A list is one. */
+/** Lists the paths of the innermost members that differ. A list counts as one member. */
 function places(one: unknown, other: unknown, name = ''): string[] {
   if (isDeepStrictEqual(one, other)) return []
   if (!isBranch(one) || !isBranch(other)) return [name]

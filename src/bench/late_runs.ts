@@ -1,10 +1,10 @@
-// Workflows are a third of the start. They are opened then where any were used on this bench before, and else when they are first asked for.
+// Opens workflows late, because they take a third of the start: at the start only if any were used on this bench before, else at the first request.
 
 import { LabError } from '../errors.ts'
 import { namesIn } from '../kit/files.ts'
 import type { RunRooms, Runs } from './runs.ts'
 
-/** Names of the files that are in the data folder once something was loaded or run. */
+/** Matches the files that exist in the data folder once something was loaded or run. */
 const traces = /^(executions$|records\.jsonl|workflows\.json|labware\.json)/
 
 type Prepare = (runs: Runs) => Promise<unknown>
@@ -19,16 +19,16 @@ export class LateRuns {
     this.#rooms = rooms
   }
 
-  /** At the start: what was open is taken up again, and what is wrong with a file is reported. */
+  /** Opens the workflows at the start if they were used before: restores open runs, and reports faulty files. */
   async openIfUsed(): Promise<void> {
     const { data_dir, topologies } = this.#rooms
     const wasUsed = (await namesIn(data_dir)).some((name) => traces.test(name))
-    // A folder that cannot be read is reported by who reads it.
+    // `open` reports a folder that cannot be read.
     const files = topologies === undefined ? [] : await namesIn(topologies).catch(() => [topologies])
     if (wasUsed || files.length) await this.open()
   }
 
-  /** Opens them unless they are open. Rejects as `openRuns` does; a next call tries it again. */
+  /** Opens the workflows, unless they are open. Rejects as `openRuns` does; the next call tries again. */
   open(): Promise<Runs> {
     this.#opening ??= this.#open().catch((error) => {
       this.#opening = undefined
@@ -37,19 +37,19 @@ export class LateRuns {
     return this.#opening
   }
 
-  /** Has the workflows prepared before anybody uses them: now where they are open, else when they are opened. Rejects as `prepare` does. */
+  /** Prepares the workflows before their first use: now if they are open, else when they are opened. Rejects as `prepare` does. */
   async prepare(prepare: Prepare): Promise<void> {
     this.#prepare = prepare
     if (this.#opened) await prepare(this.#opened)
   }
 
-  /** The runs, once they were opened. */
+  /** The open workflows. Throws if they are not open. */
   get opened(): Runs {
     if (this.#opened) return this.#opened
     throw new LabError('internal', 'workflows are not open yet')
   }
 
-  /** The open run that uses a device, as a clause; undefined when none does. */
+  /** Names the open run that uses a device, as a clause; undefined if none does. */
   usedBy(device_id: string): string | undefined {
     return this.#opened?.usedBy(device_id)
   }
@@ -59,18 +59,18 @@ export class LateRuns {
     return this.#opened?.runtime.taskNear(transporter)
   }
 
-  /** The positions with `handover` of all topologies there are; none before the workflows were opened. */
+  /** The positions with `handover` in all topologies; none before the workflows are open. */
   get handovers(): string[] {
     return this.#opened?.catalog.handovers ?? []
   }
 
-  /** The open runs that need the bench or its simulators; none before the workflows were opened. */
+  /** The open runs that use the bench or simulators; none before the workflows are open. */
   get underWay(): { execution_id: string; workflow_name: string }[] {
     const open = this.#opened?.runtime.runs.all().filter(({ isOver, environment }) => !isOver && environment.mode !== 'PURE_SIM') ?? []
     return open.map(({ execution_id, workflow }) => ({ execution_id, workflow_name: workflow.name }))
   }
 
-  /** Whether a run is known and goes on the clock alone. */
+  /** Whether a run is known and is a PURE_SIM run. */
   isRehearsed(execution_id: string): boolean {
     return this.#opened?.runtime.runs.get(execution_id)?.environment.mode === 'PURE_SIM'
   }

@@ -1,5 +1,5 @@
-// Durations that were observed, in `durations.json`. It is written once a minute while it would change a forecast, and at the end: a lost duration is soon
-// observed again.
+// Learned durations, in `durations.json`. The file is written at most once a minute, if the change would alter a forecast, and at the end. A lost
+// duration is soon learned again.
 
 import * as v from 'valibot'
 import type { Clock } from '../kit/clock.ts'
@@ -14,12 +14,12 @@ const between_ms = 60_000
 type Learned = {
   LIVE: Durations
   DEVICE_SIM: Durations
-  /** Resolves when what was begun to be written is written. */
+  /** Resolves when the write in progress has ended. */
   settled(): Promise<void>
   close(): Promise<void>
 }
 
-/** Rejects as `JsonFile.open` does. That it cannot be written harms nothing, and is tried again. */
+/** Opens the file. Rejects as `JsonFile.open` does. A failed write is harmless, and repeated. */
 export async function openLearned({ data_dir, clock, report }: { data_dir: string; clock: Clock; report: Report }): Promise<Learned> {
   const file = await JsonFile.open({
     path: `${data_dir}/durations.json`,

@@ -1,4 +1,4 @@
-// Runs that outlast the service: whose state is written, and what is taken up from it at the start.
+// Runs that survive a restart: writes their state, and restores them at the start.
 
 import { join } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
@@ -18,10 +18,10 @@ import type { RunMode } from '../workflow/state/modes.ts'
 import { type Checkpoint, checkpointOf, halvesOnBench, threadsOnBench } from '../workflow/state/run.ts'
 import { isTerminal, phaseTransitions, threadTransitions } from '../workflow/state/statuses.ts'
 
-/** The time between two tries of work that the card has refused. */
+/** The time between two attempts of a write that the disk refused. */
 const again_ms = 1000
 
-/** A run without drivers is over in a moment, and can be had again: its state is not written. */
+/** Returns the writer of states for a mode. None for PURE_SIM, whose runs end within moments and can be repeated. */
 export function keptIn({ log, states }: Pick<Hub, 'log' | 'states'>): (mode: RunMode) => RunStates | undefined {
   const written: RunStates = {
     add: (id, source) => states.add(id, source),
@@ -33,7 +33,7 @@ export function keptIn({ log, states }: Pick<Hub, 'log' | 'states'>): (mode: Run
   return (mode) => (mode === 'PURE_SIM' ? undefined : written)
 }
 
-/** Repeats the work, which writes, until the card has taken it. Rejects when `closing` is aborted, and with what is no failure of the card. */
+/** Repeats work that writes, until the disk takes it. Rejects when `closing` is aborted, or with an error that is not the disk's. */
 export async function untilStored(work: () => Promise<unknown>, { clock, closing }: { clock: Clock; closing: AbortSignal }): Promise<void> {
   for (;;) {
     try {
@@ -55,18 +55,15 @@ type Around = {
   states: RunStates
   /** The events of a run in the log. */
   events(execution_id: string): AsyncIterable<RuntimeEvent>
-  /** Tells that a run cannot be taken up. */
+  /** Called for a run that cannot be restored. */
   failed(execution_id: string, reason: string): void
-  /** The file is, and is kept under another name. */
+  /** Called for a damaged file, which is kept under another name. */
   damaged(message: string): void
-  /** Somebody has to look for this. */
+  /** Called for labware that a person must look for. */
   lost(execution_id: string | null, lost: Lost): void
 }
 
-/**
- * Takes up every run that was open: each stands paused. Of those that cannot be the labware stands where it stood. Records are brought
- * to what the log tells.
- */
+/** Restores every open run, in a paused state. The labware of runs that cannot be restored stays where it was. Corrects the records by the log. */
 export async function takeUp(catalog: Bench, around: Around): Promise<void> {
   const { folder, saved, states, damaged, lost } = around
   const { records, standing } = catalog.runtime
@@ -82,7 +79,7 @@ export async function takeUp(catalog: Bench, around: Around): Promise<void> {
   const gone: string[] = []
   for (const [execution_id, { keys, damage }] of saved.runs) {
     if (execution_id === benchId) continue
-    // Nobody knows how old damaged state is: something might be done twice.
+    // Damaged state may be old, and work could be done twice.
     const checkpoint = isWhole && damage === undefined ? checkpointOf(keys) : undefined
     const reason = damage ?? (isWhole ? 'it is no whole execution' : fromBefore)
     if (checkpoint && !bench) for (const one of leaveStanding(catalog, checkpoint)) lost(execution_id, one)
@@ -90,7 +87,7 @@ export async function takeUp(catalog: Bench, around: Around): Promise<void> {
     if (isWhole) states.drop(execution_id)
     else gone.push(execution_id)
   }
-  // In one transaction: where labware stands would be beside runs of an older version otherwise, which would seem to be of this one.
+  // In one transaction with the drops: positions of labware beside runs of an older version would make those runs look like this version's.
   if (gone.length > 0) standing.writeTo(states)
   for (const execution_id of gone) states.drop(execution_id)
   await leaveOld(catalog, around)
@@ -105,8 +102,8 @@ export async function takeUp(catalog: Bench, around: Around): Promise<void> {
 const fromBefore = 'an older version of benchd left it open, and its state has another form'
 
 /**
- * Leaves the labware of threads that are over where it stood, and takes the rest of the run's off the bench, which its threads have. `labware.json`
- * may be of a moment before the state.
+ * Leaves the labware of ended threads where it stood, and removes the rest from the standing labware, because restored threads have it.
+ * `labware.json` may be older than the state.
  */
 function leaveStanding(catalog: Bench, { execution: { run_mode }, threads }: Checkpoint): Lost[] {
   const isLeft = ({ status, seat }: Checkpoint['threads'][number]) => isTerminal(threadTransitions, status) && seat !== null
@@ -119,11 +116,11 @@ function leaveStanding(catalog: Bench, { execution: { run_mode }, threads }: Che
 
 type Found = { checkpoint: Checkpoint | undefined; keys: ReadonlyMap<string, unknown>; reason: string }
 
-/** Takes up a run. Where that cannot be, its labware stands where it stood; returns false. */
+/** Restores a run. If that is not possible, leaves its labware where it stood, and returns false. */
 async function isTakenUp(catalog: Bench, execution_id: string, { checkpoint, keys, reason }: Found, around: Around) {
   const { saved, failed, lost } = around
   const { records, standing } = catalog.runtime
-  // The service may have ended before the state was gone.
+  // The service may have ended between the end of the run and the removal of its state.
   const isOver = checkpoint ? isTerminal(phaseTransitions, checkpoint.execution.status) : await hasEnded(around, execution_id)
   if (!isOver) {
     const taken = checkpoint ? await restored(catalog, checkpoint) : reason
@@ -134,14 +131,14 @@ async function isTakenUp(catalog: Bench, execution_id: string, { checkpoint, key
     failed(execution_id, taken)
   }
   const threads = threadsOnBench(keys)
-  // `labware.json` may say where its labware stood before the run.
+  // `labware.json` may have the positions from before the run.
   if (!saved.runs.has(benchId)) for (const { labware } of threads) standing.forget(labware.labware_id)
   for (const one of catalog.strandLabware(threads)) lost(execution_id, one)
   for (const what of halvesOnBench(keys)) lost(execution_id, { category: 'DECK_RECONCILE_CONFLICT', what })
   return false
 }
 
-/** Whether the log has the end of the run. */
+/** Whether the log contains the end of the run. */
 async function hasEnded(around: Around, execution_id: string): Promise<boolean> {
   return (await lastOf(around, execution_id)).some(({ entity_type }) => entity_type === 'EXECUTION')
 }
@@ -154,7 +151,7 @@ async function lastOf({ events }: Around, execution_id: string): Promise<Runtime
   return [...last.values()]
 }
 
-/** Returns the run, taken up; or the reason why it cannot be. */
+/** Returns the restored run, or the reason why it cannot be restored. */
 async function restored({ runtime }: Bench, saved: Checkpoint): Promise<Execution | string> {
   try {
     return await runtime.restore(saved)
@@ -163,7 +160,7 @@ async function restored({ runtime }: Bench, saved: Checkpoint): Promise<Executio
   }
 }
 
-/** The file keeps its name too, until the next one holds all that stands. */
+/** Keeps a copy of a damaged file under another name. The file itself stays until the next one has the whole state. */
 async function keptAside(folder: string, name: string): Promise<string> {
   return keepAside(join(folder, name)).then(
     (aside) => `it is kept as ${aside}`,
@@ -171,7 +168,7 @@ async function keptAside(folder: string, name: string): Promise<string> {
   )
 }
 
-/** Leaves runs that a version before this one has left open: each had a file of its own. */
+/** Gives up the open runs of an earlier version, which had one file per run. Their labware stays where it stood. */
 async function leaveOld(catalog: Bench, around: Around): Promise<void> {
   const { folder } = around
   const names = (await namesIn(folder)).filter((name) => name.endsWith('.jsonl') && !name.startsWith('state-'))
@@ -184,7 +181,7 @@ async function leaveOld(catalog: Bench, around: Around): Promise<void> {
   }
 }
 
-/** The last value of each key, as far as it can be read. */
+/** Returns the last readable value of each key. */
 function oldKeys(text: string): Map<string, unknown> {
   const keys = new Map<string, unknown>()
   for (const line of text.split('\n')) {

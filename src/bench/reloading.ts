@@ -1,5 +1,4 @@
-// The configuration file, read again while the service runs: what can change without a restart is taken over, all or nothing of it,
-// and the rest is named.
+// Rereads the configuration file while the service runs. Applies all changes that need no restart, or none, and lists the others.
 
 import { type Certificate, readTls } from '../config/tls.ts'
 import type { Config } from '../config.ts'
@@ -11,13 +10,11 @@ import { type DeviceChanges, deviceChanges, differences, type ReloadedDevice, re
 export type Source = {
   /** The file. */
   path: string
-  /**
-   * Reads the configuration as at the start, with the values of the command line and the environment in its place. Rejects with `config`.
-   */
+  /** Reads the configuration as at the start, with the overrides of the command line and the environment. Rejects with `config`. */
   read(): Promise<Config>
 }
 
-/** `config_file` is null where the configuration is from none. */
+/** `config_file` is null if the configuration comes from no file. */
 type Changes = { config_file: string | null; at_once: string[]; needs_restart: string[] }
 
 type ReloadingOptions = {
@@ -25,13 +22,13 @@ type ReloadingOptions = {
   source: Source | undefined
   /** The certificate that the service was started with; undefined without TLS. */
   certificate: Certificate | undefined
-  /** Begins to exchange the devices. Throws `conflict` where one of them is in use; nothing has changed then. */
+  /** Begins to exchange the devices. Throws `conflict` if one of them is in use, and then has changed nothing. */
   exchange(config: Config, changes: DeviceChanges): DeviceExchange
-  /** Is called with what is in force from now on, and with the devices that differ. Must not throw. */
+  /** Called with the settings in force from now on, and the changed devices. Must not throw. */
   taken(config: Config, certificate: Certificate | undefined, devices: readonly ReloadedDevice[]): void
 }
 
-/** Everything else is read where things are opened, once. */
+/** The settings, besides the devices, that a reload applies. All others are read once, when something is opened. */
 const atOnce: ReadonlySet<string> = new Set(['hosts', 'cors.origins'])
 const newCertificate = 'listen.tls: the certificate'
 
@@ -64,22 +61,21 @@ export class Reloading {
     return this.#certificate?.fingerprint
   }
 
-  /** How the file differs from what is in force. Rejects with `invalid` where it is not right. */
+  /** Returns how the file differs from the configuration in force. Rejects with `invalid` if the file is invalid. */
   async changes(): Promise<Changes> {
     const { at_once, needs_restart, config_file } = await this.#plan()
     return { config_file, at_once, needs_restart }
   }
 
   /**
-   * Takes over what it can. `prepare` resolves with what takes over the rest, given the devices that are not as they were. Rejects with
-   * `invalid` for a file that is not right, with `conflict` where a device is in use, or as `prepare` and its result do; nothing has
-   * changed then.
+   * Applies the changes that need no restart. `prepare` resolves with a function that applies the rest, given the ids of the changed devices. Rejects
+   * with `invalid` for an invalid file, with `conflict` if a device is in use, or as `prepare` and its result do, and then has changed nothing.
    */
   take<Done>(prepare: () => Promise<(devices: ReadonlySet<string>) => Done>): Promise<Changes & { done: Done }> {
     return this.#queue.run(async () => {
       const { config, certificate, devices, ...changes } = await this.#plan()
       const takeOver = await prepare()
-      // From here to `complete` in one turn: every request sees the devices of before, or those of afterwards.
+      // From here to `complete` in one turn, so that every request sees either the old or the new devices.
       const exchange = this.#options.exchange(config, devices)
       const done = attempted(() => takeOver(exchange.devices), exchange.undo)
       const reloaded = reloadedDevices(this.#config, config)
@@ -124,7 +120,7 @@ export class Reloading {
   }
 }
 
-/** With its certificate, which is looked at also where it is taken over at a restart alone. */
+/** Reads the file and its certificate, which is checked even if it only applies after a restart. */
 async function read(source: Source): Promise<{ file: Config; certificate: Certificate | undefined }> {
   try {
     const file = await source.read()
@@ -135,7 +131,7 @@ async function read(source: Source): Promise<{ file: Config; certificate: Certif
   }
 }
 
-/** Returns what `act` returns. An error that `act` throws is thrown on after `undo` was called. */
+/** Returns the result of `act`. If `act` throws, calls `undo` and throws the error again. */
 function attempted<Result>(act: () => Result, undo: () => void): Result {
   try {
     return act()

@@ -1,4 +1,4 @@
-// The runtime of workflows on this bench: what can be run, what runs, and what became of it.
+// The workflow runtime of this bench: workflows, open runs, and records.
 
 import type { Simulation } from '../../drivers/transports/simulation.ts'
 import type { Config } from '../config.ts'
@@ -29,11 +29,11 @@ import { keptIn, takeUp, untilStored } from './persisted_runs.ts'
 export type Runs = {
   catalog: Catalog
   runtime: Runtime
-  /** The open run on whose topology a device is, as a clause; undefined where there is none. A run in PURE_SIM uses no device. */
+  /** Names the open run whose topology has the device, as a clause; undefined if none does. PURE_SIM runs use no device. */
   usedBy(device_id: string): string | undefined
-  /** Resolves when what is known of every run is on the card. Rejects with `storage`. */
+  /** Resolves when the state of every run is on the disk. Rejects with `storage`. */
   written(): Promise<void>
-  /** Aborts what is open, and resolves when it has unwound or the time for that is over. */
+  /** Aborts the open runs. Resolves when they have ended, or the time for that is over. */
   abort(): Promise<void>
   close(): Promise<void>
 }
@@ -58,10 +58,10 @@ const shipped = [demoTopology, sealAndSpin, smcTopology, smcAssay, handsTopology
   (input): Source => ({ origin: `example ${input.name}`, form: 'typescript', input }),
 )
 
-/** A service has five seconds to end; its runs may take this long of them. */
+/** The share of the runs in the five seconds that a service has to end. */
 const unwinding_ms = 2500
 
-/** `instead`: what is otherwise on a bench that is none. */
+/** Opens the runtime. `instead` replaces options, for tests. */
 export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions> = {}): Promise<Runs> {
   const { data_dir, topologies, clock, hub, registry, teachpoints, descriptions, refusals, log, report } = rooms
   const warn = (message: string) => log.warn(message)
@@ -142,7 +142,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   }
 }
 
-/** Takes up the runs that were open when the service ended, and aborts those that cannot be taken up. */
+/** Restores the runs that were open when the service ended, and aborts those that cannot be restored. */
 async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, report, log }: RunRooms): Promise<void> {
   const { runtime } = catalog
   const reasons = new Map<string, string>()
@@ -153,10 +153,10 @@ async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, repo
     events: (execution_id) => hub.events({ execution_id }),
     failed(execution_id, reason) {
       reasons.set(execution_id, reason)
-      hub.incident('OTHER', `execution ${execution_id} cannot be taken up again and is aborted: ${reason}`, { execution_id })
+      hub.incident('OTHER', `execution ${execution_id} cannot be restored and is aborted: ${reason}`, { execution_id })
     },
     damaged: (message) => report({ kind: 'storage', message }),
-    lost: (execution_id, { category, what }) => hub.incident(category, `look for it: ${what}; say where it is`, { execution_id }),
+    lost: (execution_id, { category, what }) => hub.incident(category, `${what}; look for it, and say where it is`, { execution_id }),
   })
   const isOpen = (execution_id: string) => runtime.runs.get(execution_id) !== undefined
   const aborted = await abortOrphanedRuns(file.records, {

@@ -1,4 +1,4 @@
-// A device of the bench: who may use it now, and how what is asked of it is done, stopped and closed.
+// A device of the bench: checks who may use it, performs its operations, stops it, and closes it.
 
 import { LabError } from '../errors.ts'
 import { Abilities } from './abilities.ts'
@@ -20,8 +20,8 @@ import { type MoveTarget, numbersOf } from './way.ts'
 import type { Wire } from './wire_log.ts'
 
 /**
- * How an operation is asked for. `by`: the caller; without one an execution asks, which only a lease keeps out. `begun` is called with the
- * record of the operation before anything is on the wire. `deadline`: whether the instrument or the caller ends an operation that takes too long.
+ * The context of an operation. `by`: the caller; if absent, a run, which only a lease keeps out. `begun` is called with the record of the operation
+ * before the first byte. `deadline`: whether the instrument or the caller ends an operation that takes too long.
  */
 type Asking = { by?: Caller; begun?: (record: OperationRecord) => void; deadline?: 'own' | 'caller' }
 
@@ -33,10 +33,10 @@ export class Instrument {
   readonly operation: CurrentOperation
   #configured: Configured
   readonly #around: InstrumentContext
-  /** Absent where there is no driver. */
+  /** Watches the link; absent without a driver. */
   readonly #presence: Presence | undefined
   readonly #limits: DeviceLimits
-  /** The reason why it is being closed, if it is. */
+  /** The reason for which the device is being closed; undefined if it is not. */
   #closing: string | undefined
 
   constructor(configured: Configured, around: InstrumentContext) {
@@ -75,7 +75,7 @@ export class Instrument {
     return this.#configured.device_id
   }
 
-  /** Whether there is a driver behind it that can be asked and stopped. */
+  /** Whether the device has a driver, so that it can be asked and stopped. */
   get driven(): boolean {
     return this.#configured.driven !== undefined
   }
@@ -84,12 +84,12 @@ export class Instrument {
     return this.#configured.simulated
   }
 
-  /** How many seconds of the instrument go by in one of ours. */
+  /** How many seconds pass for the instrument in one real second. */
   get time_scale(): number {
     return this.#configured.time_scale
   }
 
-  /** How long the device usually takes to initialize and to heat; undefined where nobody has said it. */
+  /** How long the device usually takes to initialize and to heat; undefined if the driver does not say it. */
   get typical(): Typical | undefined {
     return this.#configured.driven?.typical
   }
@@ -99,7 +99,7 @@ export class Instrument {
     return this.#configured.driven?.device.person
   }
 
-  /** Derived from what is so, never set. */
+  /** The state, derived from the facts and never set. */
   get state(): DeviceState {
     const { latch, isConnected, isInitialized } = this.condition
     const { run } = this.operation
@@ -115,7 +115,7 @@ export class Instrument {
     return { device_id, type, name, is_initialized: this.condition.isInitialized }
   }
 
-  /** Whether it may move or be hot though nobody wants it to: a device that is ready or busy does what it was asked. */
+  /** Whether the device may move or be hot without an intention. A ready or busy device does what it was asked. */
   get mayStillBeOn(): boolean {
     return !wellStates.has(this.state) && this.condition.halts.mayBeOn
   }
@@ -153,7 +153,7 @@ export class Instrument {
     })
   }
 
-  /** Takes what the program behind it described last in place of what was accepted before. Returns whether that was another. Throws `locked`. */
+  /** Accepts the latest description of the program behind the device. Returns whether it differs from the accepted one. Throws `locked`. */
   acceptDescription(by: Caller): boolean {
     this.lock.admit(by)
     const { described } = this.#mustBeDriven('stop').device
@@ -161,21 +161,21 @@ export class Instrument {
     throw new LabError('invalid', `${this.device_id} does not describe itself: only a bridge does`)
   }
 
-  /** The last words between it and us. */
+  /** Returns the latest frames between the service and the instrument. */
   wire(): Wire {
     const { wire } = this.#mustBeDriven('initialized')
     return { device_id: this.device_id, frames: wire.frames(), fault_frames: wire.faultFrames }
   }
 
-  /** Takes over what people call it, and within which bounds it is asked from now on; what runs goes on as it began. */
+  /** Applies a new name and new bounds. A running operation is not affected. */
   adapt({ name, bounds }: Pick<Configured, 'name' | 'bounds'>): void {
     this.#configured = { ...this.#configured, name, bounds }
     this.#limits.bound(bounds)
   }
 
   /**
-   * Does an operation, and returns what it came to. Rejects with what refuses it (`locked`, `busy`, `stopped`, `faulted`,
-   * `not_initialized`, `interlock`, `invalid`) or what went wrong.
+   * Performs an operation, and returns its result. Rejects with the reason of a refusal (`locked`, `busy`, `stopped`, `faulted`, `not_initialized`,
+   * `interlock`, `invalid`) or of a failure.
    */
   async perform(name: string, params: Record<string, unknown>, asking: Asking = {}): Promise<PerformResult> {
     const { device } = this.#mustBeDriven(name)
@@ -206,8 +206,8 @@ export class Instrument {
   }
 
   /**
-   * Asks an arm whether it holds something. Null when that proves nothing of the last move before this start of the service: it cannot tell, or cannot be
-   * asked, or it was initialized or stopped since, and a person may have emptied it. Rejects with `interlock` while it moves.
+   * Asks an arm whether it holds something. Returns null if the answer proves nothing about the last move before this start of the service: the arm cannot
+   * tell, cannot be asked, or was initialized or stopped since, so that a person may have emptied it. Rejects with `interlock` while the arm moves.
    */
   async gripper(): Promise<Gripper | null> {
     const { driven } = this.#configured
@@ -222,7 +222,7 @@ export class Instrument {
     }
   }
 
-  /** Takes labware up at a point, or sets it down there. Resolves and rejects as `perform` does; `invalid` for a point out of this world. */
+  /** Picks labware at a point, or places it there. Resolves and rejects as `perform` does, with `invalid` for an unreachable point. */
   async carry(verb: MoveName, target: MoveTarget, asking: Asking = {}): Promise<OperationResult> {
     const device = this.#configured.driven?.device
     if (!device?.[verb]) throw new LabError('invalid', `${this.device_id} cannot ${verb}: that takes an arm with a driver`)
@@ -234,9 +234,8 @@ export class Instrument {
   }
 
   /**
-   * Ends the running operation with this id before its time, in an orderly way; asked again, nothing more is done. Its record tells what
-   * comes of it. Throws `locked` when somebody else has the device, and `conflict` when the operation belongs to a run, has ended, or
-   * cannot end early.
+   * Ends the running operation with this id early, in an orderly way; a second call has no effect. The record of the operation shows the result. Throws
+   * `locked` if another caller has the device, and `conflict` if the operation belongs to a run, has ended, or cannot end early.
    */
   endEarly(operation_id: string, by: Caller): void {
     const run = this.operation.endable(operation_id)
@@ -250,8 +249,8 @@ export class Instrument {
   }
 
   /**
-   * Puts the bytes of a stop on the wire, ahead of all else, before it returns; where that is only being opened, first of all when it is
-   * open. Whoever calls this calls `halted` next.
+   * Writes the bytes of a stop before it returns, ahead of everything else; if the link is being opened, as the first bytes on the open link. The caller
+   * must call `halted` next.
    */
   halt(): Promise<void> {
     const { device } = this.#mustBeDriven('stop')
@@ -261,9 +260,9 @@ export class Instrument {
   }
 
   /**
-   * Latches a stop that was sent, ends what runs, and resolves when the instrument has acknowledged, or 400 ms later; where its link is
-   * being opened, when that is open, or two seconds later.
-   * Rejects with `stop_not_sent` when the bytes could not be written: latched all the same. `by` is the name of whoever stops it.
+   * Latches a stop that was sent, and ends the running operation. Resolves when the instrument has acknowledged the stop, or after 400 ms; if the link is being
+   * opened, when it is open, or after two seconds. Rejects with `stop_not_sent` if the bytes could not be written; the stop is latched even so. `by` is
+   * the name of the caller.
    */
   halted(acknowledged: Promise<void>, by: string | null = null): Promise<OperationResult> {
     const { run } = this.operation
@@ -278,28 +277,28 @@ export class Instrument {
   }
 
   /**
-   * Clears a fault that somebody has looked at; never a stop. A device that no stop ends counts as off from then on. Returns whether there was
-   * something to clear. Throws `locked` when it is not theirs.
+   * Clears a fault that a person has looked at, never a stop. A device that cannot be halted counts as off from then on. Returns whether there was a fault to
+   * clear. Throws `locked` if another caller has the device.
    */
   clearFault(by?: Caller): boolean {
     this.lock.admit(by)
     return this.condition.clearFault(this.operation.run !== undefined)
   }
 
-  /** Opens the link, asks who is there, and looks again every two seconds. Sends queries, and halts that were not heard. */
+  /** Opens the link, identifies the instrument, and checks it every two seconds. Sends only queries, and halts that were not acknowledged. */
   start(): void {
     void this.#presence?.watch()
   }
 
-  /** Throws `conflict`, saying what or who, while something runs on it or somebody has it for themselves. */
+  /** Throws `conflict`, with the reason, while the device performs an operation or a caller keeps it. */
   mustBeFree(): void {
     const { run } = this.operation
     const { shown } = this.lock
     if (run) throw new LabError('conflict', `${this.device_id} is running ${run.name}; wait for that or stop it, then reload`)
-    if (shown) throw new LabError('conflict', `${this.device_id} is kept by ${shown.owner}; ask them to let go of it, or wait, then reload`)
+    if (shown) throw new LabError('conflict', `${this.device_id} is kept by ${shown.owner}; ask them to release it, or wait, then reload`)
   }
 
-  /** Ends what runs: what the instrument times itself goes on there, all else is halted. Then lets go of the port. */
+  /** Ends the running operation and closes the port. An operation that the instrument times itself goes on there; any other is halted. */
   async close(why = 'the service is stopping'): Promise<void> {
     this.#closing = why
     this.#presence?.end()
@@ -315,8 +314,8 @@ export class Instrument {
   }
 
   /**
-   * Sends the halt that `close` sends, or has sent and that is not acknowledged, for a process that ends at once: the bytes are on the wire
-   * before this returns. Resolves when the device has acknowledged it, or a moment later.
+   * Sends the halt of `close`, or repeats one that is not acknowledged, for a process that ends at once: the bytes are written before this returns. Resolves
+   * when the device has acknowledged the halt, or a moment later.
    */
   async haltBeforeExit(): Promise<void> {
     if (!this.condition.isConnected) return
@@ -331,14 +330,14 @@ export class Instrument {
     return driven
   }
 
-  /** Throws what keeps a run from it now: `locked` for a lease, `disconnected`, `busy`. Whether it is latched is not looked at. */
+  /** Throws the reason why a run cannot use the device now: `locked` for a lease, `disconnected`, `busy`. Does not check for a latch. */
   mustBeUsable(): void {
     this.lock.admit(undefined)
     this.#presence?.mustBeConnected()
     this.operation.mustBeIdle()
   }
 
-  /** Runs anything that is done with the device: checks the lock, one run at a time, with a deadline, a record, and a latch on a failure. */
+  /** Runs every kind of operation: checks the lock, allows one at a time, and gives it a deadline, a record, and a latch on a failure. */
   async #undertake(
     name: string,
     params: Record<string, unknown>,
@@ -396,10 +395,10 @@ export class Instrument {
   }
 
   #unwell(command: string, error: unknown): Promise<LabError> {
-    // A question while the link is being closed says nothing of the instrument.
+    // An error while the link is being closed says nothing about the instrument.
     return this.#closing ? Promise.resolve(worded(this.device_id, error)) : this.condition.unwell(command, error, this.operation.run)
   }
 }
 
-/** The states in which the device does what it was asked, or is driven elsewhere. */
+/** The states in which the device does what it was asked, or another program drives it. */
 const wellStates: ReadonlySet<DeviceState> = new Set(['ready', 'busy', 'external'])

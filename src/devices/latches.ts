@@ -1,4 +1,4 @@
-// The latches of all devices, in a file that outlasts a restart.
+// The latches of all devices, in a file that survives a restart.
 
 import * as v from 'valibot'
 import type { Clock } from '../kit/clock.ts'
@@ -7,8 +7,8 @@ import { ValuesFile } from '../kit/values_file.ts'
 import { Fault, StopRequest } from './records.ts'
 
 /**
- * `stopped` holds until `initialize`, whatever else is cleared. `stop` tells who stopped it first, and last in `again`; absent where an earlier version
- * kept it. Without a second stop there is no `again`, which version 0.2.0 would take for damage.
+ * `stopped` holds until `initialize`, whatever else is cleared. `stop` says who stopped the device first, and in `again` who did last; it is absent in
+ * files of earlier versions. Without a second stop there is no `again`, which version 0.2.0 would take for damage.
  */
 export const Latch = v.strictObject({
   fault: Fault,
@@ -18,7 +18,7 @@ export const Latch = v.strictObject({
 export type Latch = v.InferOutput<typeof Latch>
 
 export type Latches = ValuesFile<Latch>
-/** The place where a device keeps what is latched on it; never awaited before the bytes of a stop. */
+/** The store of a device's latch. Its writes are never awaited before the bytes of a stop. */
 export type LatchStore = Pick<Latches, 'get' | 'set'>
 
 export function openLatches(folder: string, around: { clock: Clock; report: Report }): Promise<Latches> {

@@ -183,7 +183,7 @@ export class Hub {
   }
 
   #onBroken(name: string, error: unknown): void {
-    const message = `the sink ${name} failed three times running: ${messageOf(error)}`
+    const message = `the sink ${name} failed three times in a row: ${messageOf(error)}`
     const detail = { sink: name, exception_type: error instanceof Error ? error.name : typeof error }
     this.incident('PLUGIN_HANDLER_EXCEPTION', message, { severity: 'WARNING', recovery_action: 'PLUGIN_DISABLE', detail })
   }

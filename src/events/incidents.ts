@@ -190,7 +190,7 @@ export class Incidents {
     this.#unwritten.delete(incident)
   }
 
-  /** Adds what is new to the file. */
+  /** Appends the new incidents to the file. A failed write is repeated with the next one. */
   async #write(): Promise<void> {
     const written = [...this.#unwritten]
     if (written.length === 0) return

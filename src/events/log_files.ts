@@ -1,4 +1,4 @@
-// The segments of the log in their folder: found at the start, appended to, rotated, and given up when a sync has failed.
+// The segments of the log in their folder: finds them at the start, appends, rotates, and abandons one whose sync has failed.
 
 import { readdirSync } from 'node:fs'
 import { type FileHandle, open as openOnDisk, rm, unlink } from 'node:fs/promises'
@@ -29,13 +29,13 @@ import {
 type FilesOptions = {
   folder: string
   segment_bytes: number
-  /** Receives what was found damaged, in words. */
+  /** Called with a sentence about each damage. */
   onDamage(what: string): void
-  /** Is called when the events with the numbers between these two, which may have been shown, are lost. */
+  /** Called when the events with numbers between these two are lost. They may have been shown. */
   onLost(after: number, before: number): void
-  /** Stands in place of the file system's own, for trying what a failing card does. */
+  /** Replaces the `open` of the file system, to test a failing disk. */
   open?: OpenFile
-  /** The files that are synced before each sync of the log; they hear how far the log is on the card. */
+  /** The files to sync before each sync of the log. `logSynced` tells them how far the log is on the disk. */
   first?: { sync(): Promise<void>; logSynced(through: number): Promise<void> }
 }
 
@@ -47,23 +47,23 @@ export class LogFiles {
   readonly #onLost: (after: number, before: number) => void
   readonly #first: FilesOptions['first']
   readonly #reported = new Set<string>()
-  /** Sorted in order; the last is the one that is written to. A new array with each change. */
+  /** The segments in order; the last one is being written. Each change makes a new array. */
   #segments: readonly Segment[] = []
   #file: FileHandle | undefined
-  /** How much of the last segment is on the card for certain. */
+  /** The bytes of the last segment that are certainly on the disk. */
   #synced = 0
-  /** The file may hold bytes behind the last trusted line, or lack that line's newline. */
+  /** Whether the file may have bytes after the last trusted line, or lack that line's newline. */
   #dirty = false
-  /** The reason why a sync failed: nothing more goes into this file, and no later sync of it counts. */
+  /** The error of a failed sync: nothing more is written to this file, and no later sync of it counts. */
   #distrusted: Error | undefined
   #syncing: Promise<void> = Promise.resolve()
-  /** Bytes at the end that nobody has been shown, and that will come again. */
+  /** The number of bytes at the end that have not been shown and will be appended again. */
   #unshown = 0
-  /** The number of the newest segment, whether it can be read or not. */
+  /** The number of the newest segment, readable or not. */
   #newest = 0
-  /** Segments without a sidecar, of which only the ends were read. */
+  /** Indexes segments that have no sidecar, of which only the ends were read. */
   readonly index = new LogIndex(this)
-  /** Called when a segment will not be written to any more. */
+  /** Called when a segment will not be written any more. */
   onSealed: () => void = () => {}
 
   constructor({ folder, segment_bytes, onDamage, onLost, open = openOnDisk, first }: FilesOptions) {
@@ -83,7 +83,7 @@ export class LogFiles {
     return this.#segments.reduce((sum, segment) => sum + segment.bytes, 0)
   }
 
-  /** Reads the sidecars, the ends of the segments without one, and the whole of the last segment. */
+  /** Reads the sidecars, the ends of the segments without one, and the whole last segment. */
   async load(): Promise<void> {
     await mkdir(this.folder).catch(() => undefined)
     const numbers = await this.#tidy()
@@ -99,8 +99,8 @@ export class LogFiles {
   }
 
   /**
-   * Cuts the log at the first event of these executions that follows the number `after`, where the service or the power has failed since. Returns
-   * the executions of which it has other ones: somebody has put an older state into the folder.
+   * Cuts the log at the first event after number `after` of these runs, if it is recent enough to have been lost in a crash. Returns the runs whose later
+   * events are too old for that: somebody has put an older state into the folder.
    */
   async cutAfter(
     after: number,
@@ -123,7 +123,7 @@ export class LogFiles {
     return behind
   }
 
-  /** Cuts the log where bytes never came to the card when the power failed: what follows them was not synced either. Returns whether there were any. */
+  /** Cuts the log at bytes that never reached the disk in a power cut; nothing after them was synced either. Returns whether there were any. */
   async cutAtHole(): Promise<boolean> {
     const newest = this.#segments.at(-1)
     if (!newest) return false
@@ -138,18 +138,18 @@ export class LogFiles {
     return false
   }
 
-  /** The rest of the file is kept aside, and cut off before the next line is added. */
+  /** Cuts the log at this byte. The rest of the file is kept aside and removed before the next line is added. */
   async #cutAt(segment: Segment, bytes: number): Promise<void> {
     const { segment: cut } = await scanned(this.open, segment, bytes)
     this.#onDamage(
-      `the event log is cut in ${segment.path} at byte ${bytes}: what follows was not yet on the card with the state of the runs`,
+      `the event log is cut in ${segment.path} at byte ${bytes}: the events after it were not yet on the disk together with the state of the runs`,
     )
     this.#segments = [...this.#segments.slice(0, -1), cut]
     this.#synced = bytes
     this.#dirty = true
   }
 
-  /** Adds lines at the end. When it rejects, nothing was added. `from` and `to` of the notes are offsets in the bytes. */
+  /** Appends lines. If it rejects, nothing was added. `from` and `to` of the notes are offsets in `bytes`. */
   async append(bytes: Buffer, notes: readonly Noted[]): Promise<void> {
     if (this.#file && isDeleted(this.#file)) await this.#rescue(this.#file)
     if (this.#distrusted) await this.#giveUp()
@@ -162,37 +162,34 @@ export class LogFiles {
     for (const noted of notes) note(segment, noted, start)
   }
 
-  /**
-   * When it resolves, all that had been appended when it was called is on the card. When it rejects, the file is not trusted
-   * any more: the next `append` goes into a new one.
-   */
+  /** Resolves when everything appended before the call is on the disk. If it rejects, the file is no longer trusted, and the next `append` begins a new one. */
   sync(): Promise<void> {
     const segment = this.#segments.at(-1)
     const end = segment?.bytes ?? 0
-    // The syncs run one after the other: the kernel reports a failure once, and the sync after it succeeds although the bytes are gone.
+    // One after the other, because the kernel reports a failure only once: the next sync succeeds although the bytes are lost.
     this.#syncing = this.#syncing.catch(() => undefined).then(() => this.#sync(segment, end))
     return this.#syncing
   }
 
-  /** After a failed sync: that many bytes at the end will be appended again, and do not count. */
+  /** After a failed sync: ignores this many bytes at the end, which will be appended again. */
   forget(bytes: number): void {
     this.#unshown = bytes
   }
 
-  /** Puts a rewritten segment in the place of the one of its number, or nothing when it is empty. */
+  /** Replaces the segment of the same number by a rewritten one, or removes it if the rewritten one is empty. */
   replace(segment: Segment): void {
     this.#segments = this.#segments.flatMap((other) => (other.number !== segment.number ? [other] : segment.count ? [segment] : []))
   }
 
-  /** Tells of a damage once. */
+  /** Reports a damage once. */
   tellDamage(segment: Segment, { from, to }: Damage): void {
-    const what = `the event log is damaged in ${segment.path} from byte ${from} to ${to}; the events of that stretch are passed over`
+    const what = `the event log is damaged in ${segment.path} from byte ${from} to ${to}; the events in that range are skipped`
     this.#tellOnce(`${segment.number}:${from}`, what)
   }
 
-  /** Tells once that a segment, or the rest of it, cannot be read. */
+  /** Reports once that a segment, or the rest of it, cannot be read. */
   tellUnreadable(segment: Segment, why: string): void {
-    this.#tellOnce(`${segment.number}`, `${segment.path} cannot be read, its events are passed over: ${why}`)
+    this.#tellOnce(`${segment.number}`, `${segment.path} cannot be read, so its events are skipped: ${why}`)
   }
 
   #tellOnce(key: string, what: string): void {
@@ -207,12 +204,12 @@ export class LogFiles {
     this.#file = undefined
   }
 
-  /** Syncs the folder, so that files that were made or renamed in it stay. */
+  /** Syncs the folder, so that new and renamed files in it last. */
   async syncFolder(): Promise<void> {
     await opened(this.open, this.folder, (folder) => folder.sync())
   }
 
-  /** For a segment that was left in the meantime there is nothing to do: it was synced then, or given up. */
+  /** Syncs a segment. Does nothing for an earlier segment, which was synced or abandoned when the next one began. */
   async #sync(segment: Segment | undefined, end: number): Promise<void> {
     if (segment !== this.#segments.at(-1)) return
     if (this.#distrusted) throw this.#distrusted
@@ -228,7 +225,7 @@ export class LogFiles {
     await this.#first?.logSynced(through)
   }
 
-  /** The numbers of the segments there are; what was left half made goes. */
+  /** Returns the numbers of the segments. Deletes incomplete files. */
   async #tidy(): Promise<number[]> {
     const names = namesIn(this.folder)
     for (const name of names.filter((name) => /^events-.*\.tmp$/.test(name)))
@@ -237,14 +234,14 @@ export class LogFiles {
     return numbers.map(Number).sort((a, b) => a - b)
   }
 
-  /** Undefined for a segment that cannot be read: it is left alone. */
+  /** Loads a segment. Returns undefined for one that cannot be read, and leaves it alone. */
   async #load(empty: Segment): Promise<Segment | undefined> {
     try {
       const { size: fileBytes } = plainFile(empty.path)
       const isLast = empty.number === this.#newest
       return (isLast ? undefined : this.#facts(empty, fileBytes)) ?? (await this.#read(empty, fileBytes, isLast))
     } catch (error) {
-      this.#onDamage(`${empty.path} cannot be read, its events are passed over: ${messageOf(error)}`)
+      this.#onDamage(`${empty.path} cannot be read, so its events are skipped: ${messageOf(error)}`)
       return undefined
     }
   }
@@ -263,7 +260,7 @@ export class LogFiles {
     if (isLast) this.#dirty = segment.bytes !== fileBytes
     if (torn)
       this.#onDamage(`the last write to ${segment.path} was torn; ${torn.to - torn.from} bytes after its last whole line are not read`)
-    if (!isLast && segment.count === 0 && !torn) this.#onDamage(`${segment.path} is empty; the events that it held are passed over`)
+    if (!isLast && segment.count === 0 && !torn) this.#onDamage(`${segment.path} is empty; the events that it held are skipped`)
     if (!isLast) await writeSidecar(segment, this.open).catch(() => undefined)
     return segment
   }
@@ -296,7 +293,7 @@ export class LogFiles {
     if (!trusted.count) await removeFiles(trusted).catch(() => undefined)
   }
 
-  /** Writes what the last segment holds into a new one: a deleted file can be read as long as it is open. Another file in its place is set aside. */
+  /** Copies the last segment, whose file was deleted, into a new one; an open file stays readable. Sets aside another file in its place. */
   async #rescue(deleted: FileHandle): Promise<void> {
     const last = this.#segments.at(-1)!
     const bytes = Buffer.alloc(last.bytes - this.#unshown)
@@ -322,10 +319,7 @@ export class LogFiles {
     return { file: this.#file, segment }
   }
 
-  /**
-   * Ends the last trusted line and cuts off what follows it, keeping that aside if that can be: the next line is never glued
-   * to either.
-   */
+  /** Ends the last trusted line and cuts off what follows, so that the next line is separate. Keeps the cut bytes aside if possible. */
   async #cut(file: FileHandle, segment: Segment): Promise<void> {
     await keepAside(file, segment).catch(() => undefined)
     if (segment.bytes > 0) await file.write('\n', segment.bytes - 1)
@@ -333,7 +327,7 @@ export class LogFiles {
     this.#dirty = false
   }
 
-  /** Makes the next segment, with these bytes in it, and syncs it and the folder before it counts. */
+  /** Begins the next segment with the bytes `first`. Syncs it and the folder before it counts. */
   async #begin({ insteadOfLast, first = Buffer.alloc(0) }: { insteadOfLast?: Segment; first?: Buffer | undefined } = {}): Promise<void> {
     const empty = emptySegment(this.folder, this.#newest + 1)
     const file = await this.open(empty.path, 'wx+', 0o600)
@@ -351,7 +345,7 @@ export class LogFiles {
     }
     const old = this.#file
     const { segment, damages, torn } = read
-    // The list as it is now: meanwhile other segments may have been rewritten, or removed.
+    // The present list, because other segments may have been rewritten or removed meanwhile.
     const before = insteadOfLast ? [...this.#segments.slice(0, -1), ...(insteadOfLast.count ? [insteadOfLast] : [])] : this.#segments
     this.#segments = [...before, segment]
     this.#file = file
@@ -375,7 +369,7 @@ export class LogFiles {
   }
 }
 
-/** Lines that are older than this are on the card, also where the card is slow. */
+/** Lines that are older than this are on the disk, even on a slow one. */
 const longestUnsynced_us = 60_000_000
 
 function namesIn(folder: string): string[] {

@@ -245,7 +245,7 @@ class Cutter {
 function moveLine(block: Buffer, { start, end }: Line, to: number): number {
   block.copyWithin(to, start, end)
   const newEnd = to + end - start
-  // The last line of a block may end the block.
+  // The last line of a block may lack its newline, where the block ends.
   if (newEnd < block.length) block[newEnd] = newline
   return newEnd + 1
 }

@@ -1,4 +1,4 @@
-// The way of events into the log: one write in flight, what waits goes with the next; shown once it is in the file.
+// Writes events into the log: one write at a time, and waiting events go with the next one. An event is shown once it is in the file.
 
 import { LabError, messageOf } from '../errors.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -12,24 +12,24 @@ import type { Turn } from './states.ts'
 type WriterOptions = {
   files: LogFiles
   clock: Clock
-  /** Within this time what is written is on the card. */
+  /** Written events are on the disk within this time. */
   commit_ms: number
-  /** At most so many events are written and shown at once. */
+  /** The most events that are written and shown at once. */
   burst: number
   /** The number of the last event in the log. */
   stored: number
-  /** Names this start of the service in the lines. */
+  /** Identifies this start of the service in the lines. */
   boot: string
-  /** Whether the wall clock is in step. */
+  /** Whether the system clock is synchronized. */
   inStep(): boolean
-  /** Hands over what may be seen from now on, in order. */
+  /** Called with the events that may be shown from now on, in order. */
   show(entries: readonly Entry[]): void
-  /** The events with numbers between these two wait no longer: they are lost. */
+  /** Called when the waiting events with numbers between these two are lost. */
   dropped(after: number, before: number): void
-  /** Called when a log that could not be written is tried again, before anything is written. */
+  /** Called before the next attempt to write a log that could not be written. */
   beforeRetry(): Promise<void>
   onState(state: WriterState, reason: string): void
-  /** The state that is written in one transaction with the events of a turn. */
+  /** The state of runs, which is written in one transaction with the events of a turn. */
   states?: {
     readonly isUsed: boolean
     readonly isDirty: boolean
@@ -39,17 +39,17 @@ type WriterOptions = {
 }
 
 /**
- * `failing`: events are in memory only. `recovered`: they are in the file after all. `distrusted`: a sync failed, another file is
- * begun. `overrun`: so many waited that some were lost; reported when that begins, and again when nothing waits any more.
+ * `failing`: events are only in memory. `recovered`: they are in the file after all. `distrusted`: a sync failed, and a new file begins. `overrun`:
+ * too many events waited, and some were lost; reported when that begins, and again when the queue is empty.
  */
 export type WriterState = 'failing' | 'recovered' | 'distrusted' | 'overrun'
 
-/** A caller who waits until all is on the card. */
+/** A caller that waits until everything is on the disk. */
 type PersistRequest = { done(): void; failed(error: unknown): void }
 
-/** Newest events that are kept while the log cannot be written. */
+/** The number of newest events that are kept while the log cannot be written. */
 const memoryTail = 10_000
-/** The number of events that may wait for a slow card; with more the oldest is lost. */
+/** The most events that may wait for a slow disk. Beyond that the oldest is lost. */
 const mostWaiting = 100_000
 const retry_ms = 1000
 
@@ -57,29 +57,29 @@ export class LogWriter {
   readonly #options: WriterOptions
   readonly #queue: Entry[] = []
   #inFlight: Entry[] = []
-  /** Made ready while the one before is being written, when there is much to write. */
+  /** The next batch, prepared while the previous one is being written, under load. */
   #prepared: Batch | undefined
   readonly #batches: LogBatches
   #failing: string | undefined
   #mayRetry = false
   #lost = 0
-  /** Some were lost since the queue was last empty. */
+  /** Whether events were lost since the queue was last empty. */
   #isOverrun = false
   #syncFailures = 0
   #reportedError: unknown
   #running: Promise<void> | undefined
   #cancelSync: (() => void) | undefined
   #cancelRetry: (() => void) | undefined
-  /** Since when there is something in the file of which no sync knows. */
+  /** Since when the file has unsynced bytes. */
   #unsyncedSince: number | undefined
   #closed = false
-  /** The number of the last event whose turn has begun to be written: its state is in the file. */
+  /** The number of the last event of the turn whose state is in the file. */
   #through: number
-  /** Whether state was written in this turn: then its events are shown when all of them are in the file. */
+  /** Whether state was written in this turn, so that its events are shown only when all of them are in the file. */
   #isTransaction = false
-  /** Events of this turn that are in the file and not shown. */
+  /** Events of this turn that are in the file and not shown yet. */
   #written: Pick<Batch, 'entries' | 'notes'>[] = []
-  /** The callers who asked since the turn under way began, and those who asked before. */
+  /** The callers of `persist` since the present turn began; `#asked` are the earlier ones. */
   #asking: PersistRequest[] = []
   #asked: PersistRequest[] = []
 
@@ -94,17 +94,17 @@ export class LogWriter {
     return this.#failing
   }
 
-  /** Events that were lost because the log could not be written for too long. */
+  /** The number of events that were lost because the log could not be written for too long. */
   get lost(): number {
     return this.#lost
   }
 
-  /** Events that wait to be written. */
+  /** The number of events that wait to be written. */
   get waiting(): number {
     return this.#queue.length + (this.#prepared?.entries.length ?? 0)
   }
 
-  /** The events that can be seen though they are not in the file. */
+  /** The shown events that are not in the file. */
   get tail(): readonly Entry[] {
     return [...this.#inFlight, ...(this.#prepared?.entries ?? []), ...this.#queue].filter(({ shown }) => shown)
   }
@@ -116,12 +116,12 @@ export class LogWriter {
     this.#run()
   }
 
-  /** Writes the state that has changed, at the end of this turn. */
+  /** Writes the changed state at the end of this turn. */
   stateChanged(): void {
     this.#run()
   }
 
-  /** Resolves when all that has happened so far, state and events, is on the card. Rejects with `storage`. */
+  /** Resolves when all state and events so far are on the disk. Rejects with `storage`. */
   persist(): Promise<void> {
     return new Promise((done, failed) => {
       if (this.#closed) return failed(new LabError('stopping', 'the service stops'))
@@ -131,7 +131,7 @@ export class LogWriter {
     })
   }
 
-  /** Writes what waits and syncs it, as far as that is possible. Returns whether all of it is on the card. */
+  /** Writes and syncs what waits, as far as possible. Returns whether all of it is on the disk. */
   async close(): Promise<boolean> {
     this.#mayRetry = true
     this.#run()
@@ -193,11 +193,11 @@ export class LogWriter {
     if (this.#isTurnWritten()) this.#syncForAsked()
   }
 
-  /** Begins to write another turn when all of the one before is written: its state comes first. Where that is lost, the turn begins anew. */
+  /** Begins to write the next turn, its state first, when the previous one is written. If the written state was lost, writes the turn again. */
   async #beginTurn(): Promise<void> {
     const { states } = this.#options
     if (!this.#isTurnWritten() && (this.#prepared || !states?.isDistrusted)) return
-    // Between two turns, when the state is whole and fits the events.
+    // Between two turns, when the state is consistent with the events.
     if (states?.isUsed) await new Promise(setImmediate)
     const asked = this.#asking
     const from = this.#queue[0]?.seq ?? this.#through
@@ -217,7 +217,7 @@ export class LogWriter {
     return (this.#queue[burst - 1]?.seq ?? Number.POSITIVE_INFINITY) <= this.#through
   }
 
-  /** Shows what is in the file; first synced, as far as that is wanted. */
+  /** Shows what is in the file, after a sync if one is required. */
   async #showWritten(): Promise<void> {
     const written = this.#written
     this.#written = []
@@ -244,7 +244,7 @@ export class LogWriter {
   }
 
   #refuse(asked: readonly PersistRequest[], error: unknown): void {
-    const refusal = error instanceof LabError ? error : storageError('what the runs are about to do was not written', error)
+    const refusal = error instanceof LabError ? error : storageError('the state of the runs was not written', error)
     for (const { failed } of asked) failed(refusal)
   }
 
@@ -267,7 +267,7 @@ export class LogWriter {
     if (fresh.length) this.#options.show(fresh)
   }
 
-  /** While the log cannot be written, events are shown from memory, a burst at a time. */
+  /** Shows events from memory while the log cannot be written, one burst at a time. */
   async #showFromMemory(): Promise<void> {
     const first = this.#queue.findIndex(({ shown }) => !shown)
     this.#show(this.#queue.slice(first, first + this.#options.burst))
@@ -314,7 +314,7 @@ export class LogWriter {
     if (!this.#failing) this.#beginOverrun()
   }
 
-  /** Reports the overrun in a later turn, for the report fires an event, and this may be in the middle of firing one. */
+  /** Reports the overrun in a later turn, because the report emits an event, and this may run while one is emitted. */
   #beginOverrun(): void {
     if (this.#isOverrun) return
     this.#isOverrun = true
@@ -340,7 +340,7 @@ export class LogWriter {
     if (this.#unsyncedSince !== undefined && !this.#closed) this.#syncSoon()
   }
 
-  /** Runs one sync at a time; a second caller shares the one that is under way. */
+  /** Reports a failed sync once: several callers may share one sync, and so its error. */
   #tellSyncFailed(error: unknown): void {
     if (error === this.#reportedError) return
     this.#reportedError = error

@@ -1,4 +1,4 @@
-// The bench of `benchd demo --bench assay`: all that the bead assay needs, simulated from descriptions, so that it runs in LIVE and DEVICE_SIM too.
+// The bench of `benchd demo --bench assay`: all devices of the bead assay, simulated from descriptions, so that it also runs in LIVE and DEVICE_SIM.
 
 import type { Teachpoint } from '../teachpoints/teachpoint.ts'
 import { smcTopology } from './smc_assay.ts'
@@ -7,7 +7,7 @@ import { shakers } from './smc_parts.ts'
 const transport = { kind: 'simulated' }
 const text = { type: 'string' }
 
-/** A device of the driver `simulated` with one operation. */
+/** Returns a device of the driver `simulated`. */
 function simulated(device_id: string, type: string, operations: object) {
   return { device_id, driver: 'simulated', type, transport, settings: { model: type.replaceAll('_', ' '), operations } }
 }
@@ -17,7 +17,7 @@ function runsProtocols(device_id: string, type: string, seconds: number) {
   return simulated(device_id, type, { run_protocol: { summary: 'Run a protocol', params, seconds } })
 }
 
-/** An operation of the table: its duration says how long it takes. */
+/** Returns an operation whose `duration` sets how long it takes. */
 function asAsked(params: Record<string, { unit: string; minimum: number; maximum: number }>) {
   const properties = Object.fromEntries(Object.entries(params).map(([name, range]) => [name, { type: 'number', ...range }]))
   return { params: { properties, required: Object.keys(params) }, seconds: { param: 'duration' }, can_end_early: true }
@@ -50,12 +50,12 @@ export const assayBench = {
     simulated('sealer', 'sealer', sealing),
     simulated('smc_pro', 'reader', reading),
     simulated('delidder', 'delidder', { delid: { summary: 'Take the lid off', seconds: 15 } }),
-    // As fast as the topology says that a hop is.
+    // This speed gives the hop durations of the topology.
     ...carriers.map(([device_id]) => ({ device_id, driver: 'arm', transport, settings: { speed: 500 } })),
   ],
 }
 
-/** A place of its own for each position that a transporter reaches, on an arc within its reach; a site is a few centimetres beside the next. */
+/** A point for each position of each transporter, on an arc within its reach; the sites of a position are a few centimetres apart. */
 export const assayTeachpoints: readonly Teachpoint[] = carriers.flatMap(([device_id, positions]) =>
   positions.flatMap(sitesOf).map((name, i, all) => {
     const angle = (Math.PI * (i + 1)) / (all.length + 1)

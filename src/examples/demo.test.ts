@@ -43,7 +43,7 @@ test('a demo whose folder cannot be written says which folder that is, and how a
   const { places, keys, version, config, prepareRuns } = bench
   await t.rejects(prepareDemo({ places, keys, teachpoints, version, config, prepareRuns }), {
     code: 'storage',
-    message: `the demo writes its teachpoints and a key to ${data_dir}, which failed: teachpoints.json was not written (ENOSPC): the disk is full; free some space, then try again, or name a folder on another disk with --data-dir`,
+    message: `the demo cannot write its teachpoints and a key to ${data_dir}: teachpoints.json was not written (ENOSPC): the disk is full; free some space, then try again, or name a folder on another disk with --data-dir`,
   })
 })
 

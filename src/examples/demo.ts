@@ -17,8 +17,8 @@ type Rooms = {
 }
 
 /**
- * The benches of the demo by name: the devices and teachpoints of each, the names of its topology and workflow, and the device that is broken
- * for a trial. The demo loads a bench when that is chosen, and the documents when somebody asks for workflows: the demo answers sooner so.
+ * The demo's benches by name: their devices and teachpoints, the names of their topologies and workflows, and the device to break in a trial. A bench is
+ * loaded when it is chosen, and its documents when they are first needed, so that the demo starts faster.
  */
 const benches = {
   small: {
@@ -43,7 +43,7 @@ const benches = {
 type BenchName = keyof typeof benches
 export const benchNames = Object.keys(benches) as BenchName[]
 
-/** The demo's configuration; throws `config` for a scale that cannot be. */
+/** Returns the demo's configuration. Throws `config` for an invalid scale. */
 export async function demoConfig(time_scale: number, name: BenchName = 'small'): Promise<Config> {
   const { bench } = await benches[name].load()
   return checkConfig({ ...bench, time_scale, listen: { host: '127.0.0.1' } }, 'the demo')
@@ -51,12 +51,12 @@ export async function demoConfig(time_scale: number, name: BenchName = 'small'):
 
 /** The name of the demo's own keys. */
 const ownKey = 'the demo'
-/** How many keys of earlier starts on the same folder stay valid: a page that is open and a program go on after a restart. */
+/** The number of keys of earlier starts that stay valid, so that open pages and programs work after a restart. */
 const mostEarlier = 9
 
 /**
- * Puts points into a new folder, has the demo's topology loaded with the workflows unless another is, and returns a fresh key; the newest of earlier
- * starts stay valid. Rejects with `storage` when the folder cannot be written.
+ * Puts teachpoints into a new folder, loads the demo's topology and workflows unless another topology is loaded, and returns a new key. The newest keys of earlier
+ * starts stay valid. Rejects with `storage` if the folder cannot be written.
  */
 export async function prepareDemo({ places, keys, teachpoints, prepareRuns }: Rooms, name: BenchName = 'small'): Promise<string> {
   const { load, topology } = benches[name]
@@ -64,7 +64,7 @@ export async function prepareDemo({ places, keys, teachpoints, prepareRuns }: Ro
   await prepareRuns(async ({ catalog }) => {
     if (!catalog.runtime.environments.topology) await catalog.load(topology).catch(mustBeFull)
   })
-  // Every device is simulated: nothing that moves has to wait for the disk.
+  // Every device is simulated, so no motion has to wait for the disk.
   return atOnce(async () => {
     const isNew = keys.list().length === 0 && points[0] !== undefined && teachpoints.list(points[0].device_id).length === 0
     if (isNew) await teachpoints.importAll(points, { overwrite: false })
@@ -73,12 +73,12 @@ export async function prepareDemo({ places, keys, teachpoints, prepareRuns }: Ro
     return (await keys.create({ name: ownKey, scope: 'admin' })).api_key
   }).catch((error) => {
     if (!isStorage(error)) throw error
-    const sentence = `the demo writes its teachpoints and a key to ${places.data_dir}, which failed: ${error.message}, or name a folder on another disk with --data-dir`
+    const sentence = `the demo cannot write its teachpoints and a key to ${places.data_dir}: ${error.message}, or name a folder on another disk with --data-dir`
     throw new LabError('storage', sentence, { cause: error })
   })
 }
 
-/** Does the same, but goes on without a fresh key where the disk takes none and one of an earlier start is valid: resolves with undefined then. */
+/** Does the same, but resolves with undefined if the disk takes no new key and a key of an earlier start is valid. */
 export async function prepareDemoAgain(rooms: Rooms, name: BenchName): Promise<string | undefined> {
   try {
     return await prepareDemo(rooms, name)
@@ -89,7 +89,7 @@ export async function prepareDemoAgain(rooms: Rooms, name: BenchName): Promise<s
   }
 }
 
-/** Throws the error again unless the disk was full: the topology is loaded then, and the next start loads it anew. */
+/** Throws the error again, unless it is the disk's: the topology is loaded even so, and the next start loads it again. */
 function mustBeFull(error: unknown): void {
   if (!isStorage(error)) throw error
 }
@@ -98,7 +98,7 @@ function isStorage(error: unknown): error is LabError {
   return error instanceof LabError && error.code === 'storage'
 }
 
-/** `api_key` is undefined where none could be written. */
+/** `api_key` is undefined if none could be written. */
 type Welcome = { url: string; api_key: string | undefined; rooms: Rooms; folder: string | undefined; bench?: BenchName }
 
 export function welcome({ url, api_key, rooms, folder, bench = 'small' }: Welcome): string {

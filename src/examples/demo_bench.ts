@@ -1,9 +1,9 @@
-// The bench of `benchd demo`: three instruments and a robot arm, all simulated, and the places that the arm knows.
+// The bench of `benchd demo`: three instruments and a robot arm, all simulated, and the teachpoints of the arm.
 
 import type { ConfigFile } from '../config/file.ts'
 import type { Teachpoint } from '../teachpoints/teachpoint.ts'
 
-/** The demo's bench, as it would stand in a configuration file. */
+/** The demo's bench, as in a configuration file. */
 export const demoBench = {
   format: 1,
   devices: [

@@ -1,5 +1,5 @@
-// The benches of `benchd lab demo`: two of the demo's, each with a position at which labware comes from the other and one at which it leaves, and
-// the lab file with journeys over them.
+// The benches of `benchd lab demo`: two of the demo's benches, each with a hand-over position for incoming and one for outgoing labware, and the lab
+// file with journeys between them.
 
 import type { Keys } from '../keys/keys.ts'
 import type { Teachpoints } from '../teachpoints/store.ts'
@@ -10,7 +10,7 @@ import { demoTopology } from './seal_and_spin.ts'
 
 export const labBench = demoBench
 
-/** The demo's points, and those for hand-over. */
+/** The demo's teachpoints, and those of the hand-over positions. */
 export const labPoints = [
   ...demoTeachpoints,
   ...(['in', 'out'] as const).map((name, i) => ({
@@ -92,7 +92,7 @@ export const labWorkflows = [seal, spin, shake]
 
 type Rooms = { keys: Keys; teachpoints: Teachpoints; openRuns(): Promise<{ catalog: Catalog }> }
 
-/** Puts points into a new bench whose topologies folder has the documents of this file, loads its topology, and returns a fresh key. */
+/** Puts teachpoints into a new bench whose topologies folder has the documents of this file, loads its topology, and returns a new key. */
 export async function prepareLabBench({ keys, teachpoints, openRuns }: Rooms): Promise<string> {
   await teachpoints.importAll(labPoints, { overwrite: false })
   const { catalog } = await openRuns()

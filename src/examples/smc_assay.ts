@@ -1,5 +1,5 @@
-// A bead assay of eleven hours on three arms in a row, joined by two shuttles: eighteen methods, six kinds of labware. No configuration
-// needs its devices: it runs in PURE_SIM anywhere. The times of protocols are ours; those of shakers and centrifuge are the assay's.
+// A bead assay of eleven hours on three arms in a row, joined by two shuttles: eighteen methods, six kinds of labware. It runs in PURE_SIM without
+// configured devices. The durations of protocols are assumed; those of shakers and centrifuge are the assay's.
 
 import { topology, workflow } from '../workflow/plans/author.ts'
 import { delid, each, instruments, many, protocol, readOn, shake, shakers, sites, spin, stations, translators, zone } from './smc_parts.ts'

@@ -1,4 +1,4 @@
-// The parts that the bead assay and its older arrangement have in common.
+// The common parts of the bead assay and its older arrangement.
 
 import type { ActionInput } from '../workflow/plans/author.ts'
 import type { TopologyInput } from '../workflow/plans/documents.ts'
@@ -28,15 +28,15 @@ export function each(names: readonly string[], position: TopologyInput['position
   return Object.fromEntries(names.map((name) => [name, position]))
 }
 
-/** Each the nest of the device of its name. */
+/** Returns positions, each of which is the nest of the device with the same name. */
 export function sites(names: readonly string[]): TopologyInput['positions'] {
   return Object.fromEntries(names.map((name) => [name, { device: name }]))
 }
 
-/** The instruments of both arrangements; `sites` of the liquid handlers. The times of protocols are ours. */
+/** Returns the instruments of both arrangements; `sites` are those of the liquid handlers. The durations of protocols are assumed. */
 export function instruments({ sites, reader }: { sites: number; reader: string }): Devices {
   const runs = (seconds: number) => ({ operations: { run_protocol: { seconds } } })
-  // The whole time is in what is asked for.
+  // The requested duration is the whole duration.
   const asAsked = (operation: string) => ({ operations: { [operation]: { seconds: 0 } } })
   return {
     bravo_96: { sites, ...runs(300) },
@@ -51,7 +51,7 @@ export function instruments({ sites, reader }: { sites: number; reader: string }
   }
 }
 
-/** The labware that a protocol needs besides the plate, and its settings where they are not the usual ones. */
+/** The labware that a protocol needs besides the plate, and its unusual settings. */
 type Extra<Labware extends string> = {
   labware?: readonly Labware[]
   tips?: { readonly [Name in NoInfer<Labware>]?: number }

@@ -30,7 +30,7 @@ const Bench = v.strictObject({
   ),
   heard_s: described(
     v.nullable(v.number()),
-    'How long ago it was heard; null where it was not heard since this bench began to listen',
+    'How long ago the last message came; null if none has come since this bench began to listen',
     's',
   ),
   url: described(v.string(), 'The address of its page'),

@@ -1,4 +1,4 @@
-// The route of messages to people.
+// The routes of the webhooks: the state of their deliveries, and a test message.
 
 import * as v from 'valibot'
 import { notifyKinds } from '../config/notify.ts'

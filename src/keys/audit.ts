@@ -1,6 +1,5 @@
-// The audit trail: a line for each request that changes something, chained by hashes, in `audit.jsonl`, and for each that was refused that
-// in `audit-refused.jsonl`. No request waits for it. The heads of both chains are logged, so that the journal of the system can
-// witness that no end was cut off.
+// The audit trail: one line per request that changes something in `audit.jsonl`, and one per refused request in `audit-refused.jsonl`, both chained by
+// hashes. No request waits for it. The heads of both chains are logged, so that the system's journal can prove that no end was cut off.
 
 import type { Head } from '../kit/chained_lines.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
@@ -11,16 +10,13 @@ import type { AuditEntry } from './audit_entry.ts'
 import { AuditFile } from './audit_file.ts'
 import { withoutSecrets } from './secret.ts'
 
-/** An entry for the audit; a member that is left out is null. */
+/** An entry for the audit trail; absent members are null. */
 type Deed = { what: string } & Partial<Omit<AuditEntry, 'at' | 'what' | 'left_out' | 'times'>>
 
 /** The author of entries about the service itself. */
 export const byService = { key_id: 'service', name: 'service' } as const
 
-/**
- * The files of the audit: a chain of requests that were carried out, and a chain of refused ones, so that no flood of refusals pushes out the
- * others.
- */
+/** The two chains: requests that were carried out, and refused ones, so that a flood of refusals cannot push out the others. */
 export const auditFiles = { done: 'audit.jsonl', refused: 'audit-refused.jsonl' } as const
 export const auditOutcomes = ['done', 'refused'] as const
 type AuditOutcome = (typeof auditOutcomes)[number]
@@ -28,11 +24,11 @@ type AuditOutcome = (typeof auditOutcomes)[number]
 const refusedLongest = 4 * 1024 * 1024
 const refusedFiles = 3
 const headEveryMs = 3_600_000
-/** Unit: bytes of JSON. */
+/** The limit for `what`, in bytes of JSON. */
 const longestWhat = 300
-/** Refusals of one key, or of all strangers together, and repeats of one request of one key: so many at once, then one a second. */
+/** The rate of lines for the refusals of one key (or of all requests without a key), and for one key's repeats of a request. */
 const lines = { burst: 20, perSecond: 1 }
-/** The number of entries without a line of their own is written after this time. */
+/** After this time, the number of folded entries is written. */
 const foldedFor_ms = 10_000
 
 type Options = { folder: string; log: Log; report: Report; clock?: Clock; now?: () => number }
@@ -44,7 +40,7 @@ export class Audit {
   readonly #now: () => number
   readonly #refusals: TokenBuckets
   readonly #repeats: TokenBuckets
-  /** Requests that are as one before them, for which there is a line already: they become one line together. */
+  /** Repeats of a request that already has a line; they are folded into one line. */
   readonly #folded = new Map<string, { entry: AuditEntry; times: number }>()
   #cancelHead = () => {}
   #cancelTelling: (() => void) | undefined
@@ -62,7 +58,7 @@ export class Audit {
     this.#tellHourly()
   }
 
-  /** Takes it down, and returns at once. */
+  /** Records an entry, without waiting for the disk. */
   note(deed: Deed): void {
     if (this.#isClosed) return
     const entry = entryOf(deed, this.#now())
@@ -70,10 +66,7 @@ export class Audit {
     else this.#noteDone(entry)
   }
 
-  /**
-   * The newest of both files, or of one, in the order of time, and the heads of both; what was noted before is among them unless the disk
-   * refuses it.
-   */
+  /** Returns the newest entries of both files, or of one, by time, and the heads of both. Waits for earlier notes, unless the disk refuses them. */
   async newest(
     limit: number,
     outcome?: AuditOutcome,
@@ -88,7 +81,7 @@ export class Audit {
     return { head: done.head, refused_head: refused.head, entries: entries.slice(-limit) }
   }
 
-  /** Resolves when all is on the card, or was refused; tells the heads a last time. */
+  /** Logs the heads a last time. Resolves when everything is on the disk, or was refused. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#cancelHead()
@@ -153,12 +146,12 @@ export class Audit {
   }
 }
 
-/** Whether nothing was done for it. An operation that has begun was done, however it ended; and 500 says that something was tried. */
+/** Whether a request had no effect. An operation that began counts as done however it ended, and 500 means that something was tried. */
 function isRefusal({ status, operation_id }: AuditEntry): boolean {
   return status !== null && status >= 400 && status !== 500 && operation_id === null
 }
 
-/** Both in one, by their times; neither is changed in its order, for the clock of the computer may have been set meanwhile. */
+/** Merges two lists by time. Keeps the order of each, because the system clock may have been set meanwhile. */
 function merged<Entry extends { at: number }>(some: readonly Entry[], others: readonly Entry[]): Entry[] {
   const all: Entry[] = []
   let next = 0
@@ -169,7 +162,7 @@ function merged<Entry extends { at: number }>(some: readonly Entry[], others: re
   return [...all, ...others.slice(next)]
 }
 
-/** Member by member: with spreads it costs ten times as much, and a stop comes here too. */
+/** Makes an entry. Member by member, because a spread costs ten times as much and stops also come here. */
 function entryOf(
   {
     what,
@@ -187,7 +180,7 @@ function entryOf(
   return { at, key_id, name, scope, from, what: shortened(withoutSecrets(what)), status, reason, operation_id, request_id }
 }
 
-/** Cut to what the line has room for: what JSON escapes, and letters of other alphabets, are longer there than they look. */
+/** Shortens a text to `longestWhat` bytes of JSON, in which escapes and non-ASCII letters are longer. */
 function shortened(text: string): string {
   if (text.length * 6 <= longestWhat || bytesOf(text.slice(0, longestWhat + 1)) <= longestWhat) return text
   let [cut, bytes] = ['', 0]

@@ -29,7 +29,7 @@ export class FileTransaction {
   readonly #put: string[] = []
   #isDecided = false
 
-  /** Begins a transaction, and removes the rest of an earlier one without a list. */
+  /** Begins a transaction, after it has completed or discarded an interrupted one. */
   static async begin(folder: string): Promise<FileTransaction> {
     await finishTransaction(folder)
     try {

@@ -1,7 +1,7 @@
 // Programs that misbehave behind a device, for tests and for the benchmark of stops beside them.
 
 const described = JSON.stringify({ protocol: 1, type: 'reader', model: 'Bad', operations: { read: { seconds: 0.1, margin_s: 0.2 } } })
-/** A program that answers as it should, until it is asked for `bad`. */
+/** Returns a program that behaves until it is asked for `bad`, and then runs `answer`. */
 export const speaks = (bad: string, answer: string) => `
 import json, os, subprocess, sys, time
 def say(message):
@@ -68,7 +68,7 @@ export const badTransporters: Record<string, [program: string, fault: RegExp]> =
   ]),
 )
 
-/** Keyed by what they do: the program, and the sentence of the fault. */
+/** Keyed by the misbehaviour: the program, and the sentence of the fault. */
 export const badPrograms: Record<string, [program: string, fault: RegExp]> = {
   'prints garbage': [
     speaks('initialize', 'print("Traceback: \\x00", flush=True)'),
@@ -120,6 +120,6 @@ export const badPrograms: Record<string, [program: string, fault: RegExp]> = {
   ],
   'never answers a question': [speaks('check', 'pass'), /it has not answered check within 5 s/],
   'never answers an operation': [speaks('perform', 'pass'), /read did not end within 0\.3 s/],
-  // With the lock of the interpreter held: no thread of its program hears anything.
+  // It holds the lock of the interpreter, so no thread of the program can read.
   'blocks in C code': [speaks('perform', '__import__("ctypes").PyDLL(None).sleep(4711)'), /read did not end within 0\.3 s/],
 }

@@ -9,7 +9,7 @@ import { atTheEnd } from './http.ts'
 
 const library = fileURLToPath(new URL('../../../src/clients/python/benchd_bridge.py', import.meta.url))
 
-/** The reader of the guide, and more than it needs: what it does is written to a file, a word a line. */
+/** The reader of the guide, extended: it also writes what it does to a file, one word per line. */
 export const reader = `
 import sys, threading
 from benchd_bridge import *
@@ -130,7 +130,7 @@ export function armAt(path: string, more: object = {}) {
   return { device_id: 'arm-9', driver: 'bridge', type: 'transporter', transport: { kind: 'bridge', command: ['python3', path] }, ...more }
 }
 
-/** The path of a program in a folder that goes with the test. */
+/** Writes a program into a folder that is deleted after the test, and returns its path. */
 export function programFile(t: Test, source: string): string {
   const folder = mkdtempSync(`${tmpdir()}/benchd-bridge-`)
   atTheEnd(t).push(async () => rmSync(folder, { recursive: true, force: true }))
@@ -149,7 +149,7 @@ export function bridgeTo(path: string, more: object = {}) {
   return { device_id: 'reader-1', driver: 'bridge', type: 'reader', transport: { kind: 'bridge', command: ['python3', path] }, ...more }
 }
 
-/** Resolves with what `look` finds, as soon as it finds something: programs go at their own pace. */
+/** Calls `look` until it finds something, and resolves with that. */
 export async function until<Found>(look: () => Found | Promise<Found>): Promise<NonNullable<Found>> {
   for (;;) {
     const found = await look()

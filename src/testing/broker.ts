@@ -1,4 +1,4 @@
-// For tests: a real NATS server on a port of this computer, which can be killed, started again and put back to an older copy of its store.
+// For tests: a real NATS server on a local port, which can be killed, restarted, and reset to an older copy of its store.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,19 +17,19 @@ export type TestBroker = {
   /** Kills it as a power cut of its process would. */
   kill(): Promise<void>
   start(): Promise<void>
-  /** Stops it from answering, without closing any connection, and lets it go on. */
+  /** Suspends it, without closing any connection; `resume` continues it. */
   pause(): void
   resume(): void
-  /** Takes the bound of its store away; the server must be down. */
+  /** Removes the limit of its store; the server must be down. */
   addRoom(): void
-  /** Gives the event stream other settings, as an administrator does. */
+  /** Changes the settings of the event stream, as an administrator does. */
   changeStream(settings: object): Promise<void>
   /** Reads its configuration again. */
   reload(config: string): void
   /** Copies the store, and puts the copy back; the server must be down. */
   copyStore(): void
   putStoreBack(): void
-  /** Every message of the event stream. */
+  /** Resolves with every message of the event stream. */
   messages(): Promise<Stored[]>
 }
 
@@ -38,8 +38,8 @@ type Lifetime = { teardown(call: () => unknown): void }
 type Settings = { config?: string; isSetUp?: boolean; room?: string; credentials?: string; duplicates_ms?: number }
 
 /**
- * Starts a broker that has the event stream. `config` is more of its configuration file; `credentials` are a file that lets the test read all.
- * `duplicates_ms` is how long it remembers the ids of messages, 2 minutes where that is not said.
+ * Starts a broker that has the event stream. `config` is added to its configuration file; `credentials` is a file that lets the test read everything.
+ * `duplicates_ms` is how long it remembers the ids of messages (default: 2 minutes).
  */
 export async function testBroker(t: Lifetime, settings: Settings = {}): Promise<TestBroker> {
   const { config = '', isSetUp = true, credentials, duplicates_ms } = settings
@@ -112,7 +112,7 @@ async function whenReady(place: Place): Promise<void> {
   }
 }
 
-/** Gives the event stream other settings, as an administrator does. Resolves when the broker has them. */
+/** Changes the settings of the event stream, as an administrator does. Resolves when the broker has them. */
 async function changeStream(port: number, settings: object): Promise<void> {
   const asked = JSON.stringify({ name: eventStream, subjects: ['bd.*.evt.*'], allow_direct: true, storage: 'file', ...settings })
   const socket = connect(port, '127.0.0.1')
@@ -155,7 +155,7 @@ export async function brokerOn(t: Lifetime, config: string, port: number): Promi
   await answering(port)
 }
 
-/** A TCP proxy to a port or a Unix socket that can stop passing bytes on while its connections stay open, in both directions or one, or pass each piece on later. */
+/** Starts a TCP proxy to a port or a Unix socket. It can delay bytes, or drop them in one or both directions while its connections stay open. */
 export async function halfOpenProxy(t: Lifetime, to: number | string) {
   let delay_ms = 0
   const sockets = new Set<Socket>()
@@ -184,19 +184,19 @@ export async function halfOpenProxy(t: Lifetime, to: number | string) {
   const { port } = server.address() as AddressInfo
   return {
     url: `nats://127.0.0.1:${port}`,
-    /** Every piece takes so much longer from here on. */
+    /** Delays every piece by this time from now on. */
     slow(ms: number) {
       delay_ms = ms
     },
-    /** Bytes are swallowed from here on. */
+    /** Drops all bytes from now on. */
     swallow() {
       isOpen = false
     },
-    /** Answers of the broker are swallowed from here on: it takes messages, and the bench does not learn of it. */
+    /** Drops the broker's answers from now on: the broker takes messages, and the bench does not learn of it. */
     swallowAnswers() {
       isDeaf = true
     },
-    /** New connections work again; the old ones are cut. */
+    /** Lets new connections work again, and cuts the old ones. */
     mend() {
       isOpen = true
       isDeaf = false

@@ -1,4 +1,4 @@
-// A computer as its files show it, laid out in a folder of a test.
+// For tests: the system files of a computer, laid out in a folder.
 
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'

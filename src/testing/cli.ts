@@ -1,5 +1,5 @@
-// `benchd` as a shell runs it, in a home that is empty: as a function in the process of the test, which costs next to nothing, or as a
-// process of its own, where signals, terminals or another user are the point.
+// Runs `benchd` as a shell does, in an empty home: as a function in the process of the test, which is fast, or as a separate process for tests of
+// signals, terminals or another user.
 
 import './apart.ts'
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -22,7 +22,7 @@ import { startService } from '../main.ts'
 /** The program as it ships. */
 export const program = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
 
-/** A path on which there is a `benchd`, as where it is installed or linked: commands in texts are named without `npx`. */
+/** A PATH with a `benchd` on it, as after an installation, so that texts name commands without `npx`. */
 const linkedPath = `${programFolder(fileURLToPath(new URL('./linked', import.meta.url)), 'benchd', 'exit 1')}:${process.env.PATH}`
 process.env.PATH = linkedPath
 
@@ -30,12 +30,12 @@ export type Outcome = { code: number | null; signal: string | null; stdout: stri
 
 export type Running = {
   child: ChildProcessByStdio<null, Readable, Readable>
-  /** The first line on stdout that matches; what the pattern's first group matched, else all. Rejects when there is none. */
+  /** Resolves with the first line on stdout that matches: with the first group of the pattern, else the whole line. Rejects if there is none. */
   line(pattern: RegExp): Promise<string>
   ended: Promise<{ code: number | null; signal: string | null; stderr: string }>
 }
 
-/** The properties of `process` that a command in the process of the test sees instead of those of the test. */
+/** The properties of `process` that a command inside the test process sees instead of the test's own. */
 type Surroundings = Pick<NodeJS.Process, 'argv' | 'env'> & { stdin: Readable; stdout: Writable; stderr: Writable }
 const surroundings = new AsyncLocalStorage<Surroundings>()
 for (const name of ['argv', 'env', 'stdin', 'stdout', 'stderr'] as const) {
@@ -43,7 +43,7 @@ for (const name of ['argv', 'env', 'stdin', 'stdout', 'stderr'] as const) {
   const get = () => surroundings.getStore()?.[name] ?? (own.get ? own.get.call(process) : own.value)
   Object.defineProperty(process, name, { get, configurable: true, enumerable: true })
 }
-// A command does not leave its connection to the next one, which may find another service at the same address.
+// Each command gets a new connection, because the next one may find another service at the same address.
 http.globalAgent = new http.Agent()
 
 /** Runs a command to its end, in this process. */
@@ -57,13 +57,13 @@ export async function benchd(home: string, args: readonly string[], env: Record<
     stdout: pageOf(out),
     stderr: pageOf(err),
   }
-  // Node asks the system for the home, which knows of no surroundings.
+  // Node reads the home directly from the environment of the process.
   process.env.HOME = home
   const code = await surroundings.run(seen, () => run(args))
   return { code, signal: null, stdout: out.join(''), stderr: err.join('') }
 }
 
-/** A stream that is no terminal and keeps what is written. */
+/** Returns a stream that is not a terminal and keeps what is written. */
 function pageOf(parts: string[]): Writable {
   return new Writable({
     decodeStrings: false,
@@ -74,14 +74,14 @@ function pageOf(parts: string[]): Writable {
   })
 }
 
-/** Runs a command to its end, as a process of its own. */
+/** Runs a command to its end, as a separate process. */
 export async function spawned(home: string, args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
   const child = started(home, args, env)
   const [[code, signal], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)])
   return { code, signal, stdout, stderr }
 }
 
-/** Starts it, as a process of its own; it is killed at the end of the test. */
+/** Starts a command as a separate process, which is killed at the end of the test. */
 export function running(t: Test, home: string, args: readonly string[], env: Record<string, string> = {}, path = program): Running {
   const child = started(home, args, env, path)
   const closed = once(child, 'close')
@@ -95,7 +95,7 @@ export function running(t: Test, home: string, args: readonly string[], env: Rec
         const found = pattern.exec(next.value)
         if (found) return found[1] ?? found[0]
       }
-      throw new Error(`it ended without a line like ${pattern}: ${await said}`)
+      throw new Error(`the command ended without a line like ${pattern}: ${await said}`)
     },
     ended: closed.then(async ([code, signal]) => ({ code, signal, stderr: await said })),
   }
@@ -150,7 +150,7 @@ function speaking(home: string, url: string, key: string, called: typeof benchd)
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' }
     return (await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })).json()
   }
-  /** Asks after each event, and once a second, until it is so. */
+  /** Repeats the request after each event, and once a second, until the answer satisfies `isSo`. */
   const until = async <Shown>(path: string, isSo: (shown: Shown) => boolean): Promise<Shown> => {
     for (let since = 0; ; ) {
       const shown = (await ask('GET', path)) as Shown
@@ -169,7 +169,7 @@ function started(home: string, args: readonly string[], env: Record<string, stri
   })
 }
 
-/** The folders keep a program away from the configuration and the state of a benchd that is installed on this computer. */
+/** Returns an environment that keeps a program away from the configuration and the state of an installed benchd. */
 function environmentOf(home: string, more: Record<string, string>): Record<string, string> {
   const folders = { CONFIGURATION_DIRECTORY: `${home}/etc`, STATE_DIRECTORY: `${home}/.local/state/benchd` }
   return { PATH: linkedPath, HOME: home, ...folders, ...more }
@@ -190,7 +190,7 @@ export function patient(steps: readonly object[]) {
   }
 }
 
-/** A path with a program that says this, before all others. */
+/** Returns a PATH whose first entry has a program that runs this script. */
 export function fakeProgram(folder: string, name: string, script: string): string {
   return `${programFolder(folder, name, script)}:${linkedPath}`
 }

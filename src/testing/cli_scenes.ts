@@ -6,7 +6,7 @@
  */
 export type Called = { line: string; code: number; out?: RegExp; err?: RegExp }
 
-/** A command that goes on until it is interrupted or ends by itself: its first line that matches, and scenes that happen before that line. */
+/** A command that runs until it is interrupted or ends by itself: its first matching line, and the scenes that happen before that line. */
 export type Ongoing = Called & { out: RegExp; meanwhile?: readonly Scene[]; interrupted: boolean }
 
 /** Asks the service until its answer matches. */
@@ -15,7 +15,7 @@ export type Awaited = { path: string; until: RegExp }
 export type Scene = Called | Ongoing | Awaited
 
 const said = (line: string, out: RegExp): Called => ({ line, code: 0, out })
-/** A list in which nothing is: stderr says so. */
+/** An empty list, which stderr explains. */
 const none = (line: string, err: RegExp): Called => ({ line, code: 0, out: /^(?:[A-Z ]*\n)?$/, err })
 const refused = (line: string, code: number, err: RegExp): Called => ({ line, code, err })
 

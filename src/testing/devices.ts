@@ -1,4 +1,4 @@
-// One device on its simulation, on a clock that tests turn by hand. It counts as a real one: what it is doing is written down.
+// For tests: one device on its simulator, with a virtual clock. It counts as a real device, so its operations are recorded.
 
 import type { Test } from 'tap'
 import * as v from 'valibot'
@@ -17,12 +17,12 @@ import { silent } from '../kit/log.ts'
 type Options = {
   settings?: object
   identity?: Partial<Identity>
-  /** Whether the service that ended before left it on; the operation that did, a stop that was not heard for `stop`. */
+  /** Whether the previous service left it on: by an operation, or (`stop`) because a stop was not acknowledged. */
   wasOn?: boolean | 'stop'
   on_restart?: 'halt' | 'leave'
 }
 
-/** `d`, not started yet: `start` has it looked at. `written` is all that the host wrote. */
+/** Opens the device `d`, without its checks: `start` begins them. `written` is all that the host wrote. */
 export async function oneDevice<Settings>(
   t: Test,
   driver: Driver<Settings> | PinsDriver<Settings>,
@@ -44,16 +44,16 @@ export async function oneDevice<Settings>(
     return clock.advance(1000)
   }
   const perform = (...asked: Parameters<typeof instrument.perform>) => clock.run(instrument.perform(...asked))
-  /** The devices that are written down as on. */
+  /** Returns the devices that are recorded as on. */
   const leftOn = () => journal.on
-  /** The instrument to put in its place. */
+  /** Makes an instrument that replaces it. */
   const another = () => made(driver, { settings, identity, on_restart }, clock)
   return { clock, registry, instrument, link, device, profile, leftOn, written, start, perform, another }
 }
 
 type Choice = Required<Pick<Options, 'settings' | 'identity' | 'on_restart'>>
 
-/** `d` on a simulation of its own. */
+/** Makes the device `d` on its own simulator. */
 function made<Settings>(driver: Driver<Settings> | PinsDriver<Settings>, { settings, identity, on_restart }: Choice, clock: VirtualClock) {
   const { link, device, profile } = put(driver, v.parse(driver.settings, settings), clock)
   const wire = new WireLog()
@@ -67,7 +67,7 @@ function made<Settings>(driver: Driver<Settings> | PinsDriver<Settings>, { setti
   return { configured, link, device, profile, written }
 }
 
-/** Stores nothing: in virtual time no file is waited for. */
+/** Returns a journal in memory, because virtual time cannot wait for files. */
 function journalOf(operations: Map<string, string>): RunStore {
   return {
     get on() {

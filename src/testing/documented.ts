@@ -1,4 +1,4 @@
-// Holds the headers of answers against the OpenAPI document.
+// Checks the headers of answers against the OpenAPI document.
 
 import { readFileSync } from 'node:fs'
 

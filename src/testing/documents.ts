@@ -1,4 +1,4 @@
-// For tests: topologies and workflows in a few words. A thread ends where it begins, unless another position is given.
+// For tests: short builders of topologies and workflows. A thread ends where it begins, unless another position is given.
 
 import type { TopologyInput } from '../workflow/plans/documents.ts'
 
@@ -11,11 +11,11 @@ export type TestBench = {
   pads?: Names
   parking?: Names
   storages?: Names
-  /** The device whose nest each position is; or positions, each of which is the nest of the device of its name. */
+  /** For each nest, its device; or a list of nests that have the names of their devices. */
   nests?: Readonly<Record<string, string>> | string[]
   /** How many labware each device holds; default: 1. */
   sites?: Readonly<Record<string, number>>
-  /** The operations of each declared device, with their seconds; null: the action says how long. */
+  /** The operations of each declared device, with their seconds; null if the action sets the duration. */
   operations?: Readonly<Record<string, Readonly<Record<string, number | null>>>>
   pools?: TopologyInput['pools']
   translators?: TopologyInput['translators']
@@ -26,7 +26,7 @@ export function oneArm({ arm = 'arm', ...bench }: TestBench & { arm?: string }):
   return severalArms({ [arm]: Object.keys(positionsOf(bench)) }, bench)
 }
 
-/** Returns the topology of a bench whose arms reach these positions. A position without a kind is a pad. */
+/** Returns the topology of a bench whose arms reach these positions. A position of no other kind is a pad. */
 export function severalArms(reach: Readonly<Record<string, Names>>, bench: TestBench = {}): TopologyInput {
   const { name = 'bench', sites = {}, operations = {}, pools = {}, translators = {} } = bench
   return {

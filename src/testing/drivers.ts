@@ -1,4 +1,4 @@
-// A device on its simulator, on a clock that tests turn by hand; and a clock for what has to be tried in real time.
+// For tests: a device on its simulator with a virtual clock, and a clock for tests in real time.
 
 import * as v from 'valibot'
 import type { Driver, PinsDriver } from '../../drivers/driver.ts'
@@ -11,13 +11,13 @@ export type Bench = {
   device: Device
   line: SimulatedLine
   clock: VirtualClock
-  /** All that the host wrote, frame by frame, as latin1 text. */
+  /** All frames that the host wrote, as latin1 text. */
   written: string[]
-  /** Lets the operation take the time it needs, and returns what it answers. */
+  /** Advances the clock until the promise settles, and returns its result. */
   run<T>(promise: Promise<T>): Promise<T>
 }
 
-/** Puts the driver on its simulator. The line is open, the instrument just switched on. */
+/** Connects the driver to its simulator. The line is open, and the instrument was just switched on. */
 export async function onSimulator<Settings>(driver: Driver<Settings>, settings: unknown = {}): Promise<Bench> {
   const clock = new VirtualClock()
   const checked = v.parse(driver.settings, settings)
@@ -33,7 +33,7 @@ export async function onSimulator<Settings>(driver: Driver<Settings>, settings: 
 
 export type PinsBench = Omit<Bench, 'line'> & { board: SimulatedBoard }
 
-/** Puts a driver on pins on its simulation. The board is open, and nothing has been asked. */
+/** Connects a driver on pins to its simulator. The board is open, and nothing has been asked. */
 export async function onPins<Settings>(driver: PinsDriver<Settings>, settings: unknown = {}): Promise<PinsBench> {
   const clock = new VirtualClock()
   const checked = v.parse(driver.settings, settings)
@@ -47,12 +47,12 @@ export async function onPins<Settings>(driver: PinsDriver<Settings>, settings: u
   return { device, board, clock, written, run: (promise) => clock.run(promise) }
 }
 
-/** For operations that nobody aborts. */
+/** A signal for operations that nobody aborts. */
 export const calm: AbortSignal = new AbortController().signal
 
 /**
- * Seals, and stops the device after it has said so many words and so many turns of the microtask queue have gone by. Resolves, when all of it is
- * over and the device was checked, with the frames that were written from the stop on.
+ * Seals, and stops the device after it has sent `words` messages and `turns` turns of the microtask queue have passed. Resolves after the device was
+ * checked, with the frames that were written from the stop on.
  */
 export async function sealedUntilStop({ device, run, clock, line }: Bench, words: number, turns: number): Promise<string[]> {
   const after: string[] = []
@@ -75,12 +75,12 @@ export async function sealedUntilStop({ device, run, clock, line }: Bench, words
 }
 
 const tick_ms = 5
-/** With more than this between two ticks the machine did not let the process run, or the process was busy. */
+/** If more than this passes between two ticks, the process was busy or suspended. */
 const stall_ms = 4 * tick_ms
 
 /**
- * The machine's clock without the time for which this process stood still. After such a time Node rings timers before it reads what came in
- * meanwhile, so that on the machine's own clock an answer that is there would come too late. The clock keeps no process alive.
+ * Returns the system clock without the times when this process was stalled. After a stall, Node runs timers before it reads input, so on the system
+ * clock an answer that has arrived would count as late. The clock does not keep the process alive.
  */
 export function stallFreeClock(): Clock {
   let last = systemClock.now()

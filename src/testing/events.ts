@@ -1,4 +1,4 @@
-// For tests: what happens, on a clock and a wall clock turned by hand, on a card that can fail, to sockets that can stall.
+// For tests: the event log and streams, with clocks that tests set, a disk that can fail, and sockets that can stall.
 
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Hub } from '../events/hub.ts'
@@ -8,7 +8,7 @@ import type { Outlet } from '../events/streams.ts'
 import type { Wall } from '../events/timestamps.ts'
 import { VirtualClock } from '../kit/clock.ts'
 
-/** 2026, in microseconds. */
+/** The beginning of 2026, Unix time in microseconds. */
 export const someDay = 1_767_225_600_000_000
 
 export class HandWall implements Wall {
@@ -24,12 +24,12 @@ export class HandWall implements Wall {
 
 type Operation = 'write' | 'datasync' | 'sync' | 'truncate' | 'read'
 
-/** The real file system, but for what a test makes it fail, or hold back until the test lets it go on. */
+/** The real file system, whose operations a test can make fail or hold back. */
 export class Card {
-  /** The code that an operation fails with, on files whose name ends so. */
+  /** The error code of an operation, on files whose names end with `ending`. */
   readonly #faults = new Map<Operation | 'open', { code: string; times: number; ending: string }>()
   readonly #held = new Map<Operation, { ending: string; until: Promise<void> }>()
-  /** The calls of the file system, in order: `datasync events-000001.jsonl`. */
+  /** The calls to the file system, in order: `datasync events-000001.jsonl`. */
   readonly done: string[] = []
 
   fail(operation: Operation | 'open', code: string, times = Number.POSITIVE_INFINITY, ending = ''): void {
@@ -40,7 +40,7 @@ export class Card {
     this.#faults.clear()
   }
 
-  /** Holds an operation back, on files whose name ends so; the answer lets it go on. */
+  /** Holds back an operation on files whose names end with `ending`. The returned function lets it continue. */
   hold(operation: Operation, ending = ''): () => void {
     let letGo = () => {}
     this.#held.set(operation, { ending, until: new Promise<void>((resolve) => (letGo = resolve)) })
@@ -87,7 +87,7 @@ export class Card {
 export type Bench = { hub: Hub; clock: VirtualClock; wall: HandWall; card: Card; words: string[] }
 type Options = { segment_mib?: number; queue?: number; subscribers?: number; wall?: HandWall; card?: Card; clock?: VirtualClock }
 
-/** Opens what happens in a folder. */
+/** Opens the events of a folder. */
 export async function onBench(folder: string, options: Options = {}): Promise<Bench> {
   const { segment_mib = 8, queue = 1000, subscribers = 256, wall = new HandWall(), card = new Card(), clock = new VirtualClock() } = options
   const words: string[] = []
@@ -103,14 +103,14 @@ export async function onBench(folder: string, options: Options = {}): Promise<Be
   return { hub, clock, wall, card, words }
 }
 
-/** Fires that many events whose context counts them, and returns the last. */
+/** Emits `count` events, numbered in their context, and returns the last. */
 export function emitMany(hub: Hub, count: number, execution_id = 'run-1', from = 0) {
   let last = hub.emit('CUSTOM.n.EMITTED', { n: from }, execution_id)
   for (let n = from + 1; n < from + count; n++) last = hub.emit('CUSTOM.n.EMITTED', { n }, execution_id)
   return last
 }
 
-/** The numbers that `emitMany` counted, as a list of events has them. */
+/** Returns the numbers that `emitMany` gave to these events. */
 export function counted(events: readonly { context: Record<string, unknown> }[]): number[] {
   return events.flatMap(({ context: { n } }) => (typeof n === 'number' ? [n] : []))
 }
@@ -119,7 +119,7 @@ export function upTo(count: number, from = 0): number[] {
   return Array.from({ length: count }, (_, i) => from + i)
 }
 
-/** Resolves, after turns of the event loop, once it is so. */
+/** Resolves when the condition holds; checks it in each turn of the event loop. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise(setImmediate)
 }
@@ -149,7 +149,7 @@ export class Socket implements Outlet {
     this.#onDrain()
   }
 
-  /** The numbers that `emitMany` counted. */
+  /** The numbers that `emitMany` gave to the received events. */
   get counted(): number[] {
     return counted(this.events)
   }
@@ -163,7 +163,7 @@ export class Socket implements Outlet {
   }
 }
 
-/** Behaves as Node's sockets do: takes a large piece and wants no more until the next tick. */
+/** A socket that takes a large piece and wants no more until the next tick, as Node's sockets do. */
 export class BusySocket extends Socket {
   #drainSoon = () => {}
 

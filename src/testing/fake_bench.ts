@@ -1,4 +1,4 @@
-// For tests of the coordinator: an HTTP server that answers as a bench would, from a table, and remembers what it was asked.
+// For tests of the coordinator: an HTTP server that answers like a bench, from a table, and records its requests.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,9 +11,9 @@ type Answer = object | number | ((response: ServerResponse, request: IncomingMes
 export type FakeBench = {
   bench: RemoteBench
   url: string
-  /** Keyed by `METHOD path`: a body for 200, a status alone, or who answers; 404 for all else. Tests change it as they go. */
+  /** Keyed by `METHOD path`: a body for 200, a status, or a function that answers; 404 for everything else. Tests may change it. */
   answers: Record<string, Answer>
-  /** The requests so far but for GET, as `METHOD path`, with the body behind it. */
+  /** The requests so far, without GET, as `METHOD path` and the body. */
   asked: string[]
 }
 

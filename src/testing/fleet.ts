@@ -1,4 +1,4 @@
-// For tests: benches that send their events to a broker, and what the broker has of them.
+// For tests: benches that send their events to a broker, and reads of what the broker has.
 
 import type { FleetConfig } from '../config/fleet.ts'
 import type { RuntimeEvent } from '../events/event.ts'
@@ -12,7 +12,7 @@ export type FleetBench = { hub: Hub; fleet: Fleet; words: string[]; close(): Pro
 type Settings = { machine?: string; name?: string; more?: Partial<FleetConfig>; segment_mib?: number }
 type Lifetime = { teardown(call: () => unknown): void }
 
-/** Opens the events of a bench on a folder, and its fleet on a broker. */
+/** Opens the events of a bench in a folder, and its link to a broker. */
 export async function fleetBench(t: Lifetime, folder: string, url: string, settings: Settings = {}): Promise<FleetBench> {
   const { name = 'bench-1', machine = 'machine-a', more, segment_mib = 1 } = settings
   const words: string[] = []
@@ -43,7 +43,7 @@ export async function fleetBench(t: Lifetime, folder: string, url: string, setti
   return { hub, fleet, words, close }
 }
 
-/** Resolves when the state is as wanted; looks again and again, for as long as the test may take. */
+/** Resolves when `isSo` returns true; checks it every 10 ms, without a limit. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10))
 }
@@ -68,7 +68,7 @@ export function linesOf(messages: readonly Stored[]): Line[] {
   )
 }
 
-/** The numbers that `emitMany` counted, as the broker has them. */
+/** Returns the numbers of `emitMany` that the broker has. */
 export function countedIn(messages: readonly Stored[]): number[] {
   return linesOf(messages).flatMap(({ event }) => (typeof event?.context.n === 'number' ? [event.context.n] : []))
 }

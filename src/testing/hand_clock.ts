@@ -1,4 +1,4 @@
-// A clock whose timers are rung by hand, at any moment: too late, as on a computer that was busy.
+// For tests: a clock whose timers the test fires at any moment, also too late, as on a busy computer.
 
 import type { Clock } from '../kit/clock.ts'
 
@@ -19,17 +19,17 @@ export class HandClock implements Clock {
     return () => this.#timers.delete(timer)
   }
 
-  /** How many timers are set. */
+  /** The number of set timers. */
   get timers(): number {
     return this.#timers.size
   }
 
-  /** Lets time go by, in which no timer rings. */
+  /** Lets time pass without firing timers. */
   stall(ms: number): void {
     this.#now += ms
   }
 
-  /** Rings all timers that are set. */
+  /** Fires all set timers. */
   ring(): void {
     for (const timer of [...this.#timers]) timer()
   }

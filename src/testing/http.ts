@@ -1,4 +1,4 @@
-// The demo bench for tests: the whole service on simulated instruments, with a key of each scope, and ways to speak to it.
+// For tests: the demo bench, which is the whole service on simulated instruments, with a key of each scope, and helpers for requests.
 
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -27,7 +27,7 @@ export type Asking = {
   headers?: Record<string, string>
 }
 
-/** `body` is what JSON makes of the text; undefined where it is none. */
+/** `body` is the text parsed as JSON; undefined if it is not JSON. */
 export type Reply = { status: number; headers: Headers; text: string; body: unknown }
 
 export type Ask = (method: string, path: string, asking?: Asking) => Promise<Reply>
@@ -45,7 +45,7 @@ export type TestedBench = {
   warned: string[]
 }
 
-/** Two more than the demo has: a robot driven elsewhere, and a shaker that is there to be broken. */
+/** Returns the demo's configuration with two more devices: a robot that another program drives, and a shaker for tests with faults. */
 export async function benchConfig(more: object = {}): Promise<Config> {
   const devices = [
     ...demoBench.devices,
@@ -55,16 +55,16 @@ export async function benchConfig(more: object = {}): Promise<Config> {
   return checkConfig({ ...demoBench, devices, listen: { host: '127.0.0.1', port: 0 }, ...more }, 'the bench')
 }
 
-/** Returns the bounds of a server of its own, without a bench; `limits` stand in place of the usual ones. */
+/** Returns the bounds for a server without a bench; `limits` replaces the usual ones. */
 export async function usualBounds(limits: object = {}) {
   const config = await benchConfig({ limits })
   return { config, limits: () => config.limits, clock: systemClock, refusals: new Refusals({ log: silent, clock: systemClock }) }
 }
 
-/** `folder` is one with data in it; with a `time_scale` below 1, which no configuration may have, the instruments are slower than they say. */
+/** `folder` is a data folder to reuse. A `time_scale` below 1, which a configuration may not have, makes the instruments slower than they report. */
 type Opening = { safe?: string; topologies?: string; host?: Host; folder?: string; time_scale?: number }
 
-/** The app without a socket, on a clock that goes as far as a request needs, and stands still otherwise. Of the computer nothing is known. */
+/** Opens the app without a socket. Its clock advances only as far as a request needs, and no facts of the computer are known. */
 export async function openTestBench(
   t: Test,
   more: object = {},
@@ -89,7 +89,7 @@ export async function openTestBench(
   return { bench, hono, clock, data_dir, secrets, ask, logged, warned }
 }
 
-/** The service on a port of this machine. Simulated time goes by fast, but goes by itself. */
+/** Opens the service on a local port. Simulated time passes by itself, and fast. */
 export async function openService(t: Test, more: object = {}, { topologies }: { topologies?: string } = {}) {
   const ending = atTheEnd(t)
   const data_dir = t.testdir({})
@@ -107,7 +107,7 @@ export async function openService(t: Test, more: object = {}, { topologies }: { 
   return { service, bench: service.bench, url: service.url, port: Number(new URL(service.url).port), data_dir, secrets, ask, logged }
 }
 
-/** Registers work that is done before the test's folder goes: tap keeps this order only when it hears of the work before the folder. */
+/** Returns a list for work that is done before the test's folder is deleted. Call it before `t.testdir`: only then does tap keep that order. */
 export function atTheEnd(t: Test): (() => Promise<unknown>)[] {
   const work: (() => Promise<unknown>)[] = []
   t.teardown(async () => {
@@ -116,7 +116,7 @@ export function atTheEnd(t: Test): (() => Promise<unknown>)[] {
   return work
 }
 
-/** Everything a server says to these bytes until it hangs up. Our side stays open unless `end` is true. */
+/** Sends bytes to a server, and returns everything that it sends until it closes. The client's side stays open unless `end` is true. */
 export async function said(port: number, bytes: string | Uint8Array, { end = false } = {}): Promise<string> {
   const socket = await dialled(port)
   const answer = heard(socket)
@@ -125,9 +125,9 @@ export async function said(port: number, bytes: string | Uint8Array, { end = fal
   return answer
 }
 
-/** Does the same for a socket to which a test writes by itself. */
+/** Returns everything that a server sends on a socket until it closes. */
 export async function heard(socket: Socket): Promise<string> {
-  // A server that refuses a body may hang up before it has read all of it.
+  // A server that refuses a body may close before it has read all of it.
   socket.on('error', () => undefined)
   return text(socket).catch(() => '')
 }
@@ -139,7 +139,7 @@ export function dialled(port: number): Promise<Socket> {
   })
 }
 
-/** The answers in what a server said. Bodies are taken by their length. */
+/** Parses the HTTP answers in what a server sent, by their Content-Length. */
 export function repliesIn(said: string): Reply[] {
   const replies: Reply[] = []
   let rest = Buffer.from(said)
@@ -155,7 +155,7 @@ export function repliesIn(said: string): Reply[] {
   return replies
 }
 
-/** Fails unless the answer is a refusal as every refusal must be. */
+/** Fails unless the answer is a well-formed refusal. */
 export function isRefusal(t: Test, { status, headers, body, text }: Reply, wanted: number, reason?: string): void {
   const what = `${status} ${text.slice(0, 300)}`
   t.equal(status, wanted, what)
@@ -188,12 +188,12 @@ async function closed(bench: Bench): Promise<void> {
   await notedUses(bench)
 }
 
-/** The last use of a key is noted behind the back of its request: looking at the file comes after that. */
+/** Waits for the notes of the last use of keys, which are written after their requests. */
 function notedUses({ keys }: Bench): Promise<void> {
   return keys.reload()
 }
 
-/** Runs as `run` does, where in the end only the disk is waited for. */
+/** Advances the clock until the promise settles, which in the end may wait for the disk alone. */
 async function passed(clock: VirtualClock, promise: Promise<unknown>): Promise<void> {
   let settled = false
   const mark = () => {

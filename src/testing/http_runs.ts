@@ -1,4 +1,4 @@
-// Scripted runs for tests: what an operator sees and says over the API, while time goes by on the bench's clock.
+// For tests: scripted runs over the API, as an operator sees them, on the bench's clock.
 
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ import { trace } from './workflow.ts'
 
 const usual = [...demoBench.devices, { device_id: 'arm-2', driver: 'arm', transport: { kind: 'simulated' } }]
 
-/** The demo bench, and an island: two places that only another arm reaches. The centrifuge has two nests. */
+/** The arms of the demo bench, and an island: two positions that only another arm reaches. The centrifuge has two nests. */
 const arms = {
   'arm-1': ['pad_1', 'pad_2', 'pad_3', 'pad_4', 'shaker_in', 'sealer_in', 'centrifuge_in', 'centrifuge_gate', 'waste'],
   'arm-2': ['isle_1', 'isle_2'],
@@ -41,7 +41,7 @@ const isles = ['isle_1', 'isle_2'].map((name) => ({ device_id: 'arm-2', name, co
 export type Body = Record<string, unknown>
 export const bodyOf = async (reply: Promise<Reply>) => (await reply).body as Body
 
-/** Asks until it is so; time goes by meanwhile. */
+/** Repeats the request until the answer satisfies `isSo`; time passes meanwhile. */
 export async function until({ ask, clock }: TestedBench, path: string, isSo: (body: Body) => boolean): Promise<Body> {
   for (let tries = 0; tries < 5000; tries++) {
     const body = await bodyOf(ask('GET', path))
@@ -56,7 +56,7 @@ export const atPad1 = standing('pad_1')
 export const shake = { do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 60 } }
 export const seal = { do: 'seal', on: 'sealer-1', with: { temperature: 165, duration: 3 } }
 
-/** A workflow of one plate that is shaken, and shaken and sealed. */
+/** Returns a workflow for one plate, with a method that shakes and one that shakes and seals. */
 export const plateRun = (steps: object[], more: object = {}) =>
   workflowOf(
     'work',
@@ -73,17 +73,17 @@ export const plateAndLid = (plate: object) =>
   )
 
 type Opening = {
-  /** JSON, or the text of a module. */
+  /** A document, or the text of a module. */
   workflow: object | string
   run_mode?: 'LIVE' | 'DEVICE_SIM'
   time_scale?: number
   submission?: object
-  /** Another workflow that is there. */
+  /** Another workflow in the folder. */
   besides?: object
   has_second_shaker?: boolean
 }
 
-/** The bench with that topology loaded, and a run of the workflow `work` submitted. */
+/** Opens the bench, loads the topology, and submits a run of the workflow `work`. */
 export async function beginRun(
   t: Test,
   { workflow, run_mode = 'LIVE', time_scale, submission, besides, has_second_shaker }: Opening,
@@ -138,7 +138,7 @@ export class Scripted {
     return this.bench.ask(method, path, { ...(json !== undefined && { json }) })
   }
 
-  /** Returns the answer to a request that must be granted. */
+  /** Makes a GET request, which must succeed, and returns the answer. */
   async get<Answer = Record<string, unknown>>(path: string): Promise<Answer> {
     return this.#granted('GET', path)
   }
@@ -161,7 +161,7 @@ export class Scripted {
     return (await this.get<{ blockers: Blocker[] }>(`/api/executions/${this.execution_id}/blockers`)).blockers
   }
 
-  /** The oldest first. */
+  /** Lists the incidents of the run, oldest first. */
   async incidents(): Promise<Incident[]> {
     return (await this.get<{ incidents: Incident[] }>(`/api/incidents?execution_id=${this.execution_id}`)).incidents.reverse()
   }
@@ -170,7 +170,7 @@ export class Scripted {
     return (await this.get<{ events: RuntimeEvent[] }>(`/events?since=0&execution_id=${this.execution_id}`)).events
   }
 
-  /** Lets time go by until it is so. */
+  /** Lets time pass until `look` returns a value. */
   async until<Value>(what: string, look: () => Promise<Value | undefined | false>, step_ms = 500): Promise<Value> {
     for (let tries = 0; tries < 6000; tries++) {
       const found = await look()
@@ -188,20 +188,20 @@ export class Scripted {
     )
   }
 
-  /** Resolves when an error holds a thread that was let go on. */
+  /** Resolves when an error holds the thread again, at this site. */
   heldAgain(name: string, site: 'MOVE' | 'DEVICE_OP'): Promise<ShownThread> {
     const isThere = ({ thread_name, status, decisions }: ShownThread) =>
       thread_name === name && status === 'PAUSED' && decisions.join() === decisionsAt(site).join()
     return this.until(`${name} at ${site}`, async () => (await this.snapshot()).threads.find(isThere))
   }
 
-  /** Events of that name, of whichever execution. */
+  /** Lists the events of that name, of all runs. */
   async named(event_name: string): Promise<RuntimeEvent[]> {
     const { events } = await this.get<{ events: RuntimeEvent[] }>('/events?since=0')
     return events.filter((event) => event.event_name === event_name)
   }
 
-  /** The status of the execution, when it has one that is final. */
+  /** Resolves with the final status of the run. */
   over(): Promise<string> {
     return this.until('the end', async () => {
       const { status } = await this.snapshot()
@@ -209,7 +209,7 @@ export class Scripted {
     })
   }
 
-  /** Resolves when a device is in the midst of this operation. */
+  /** Resolves when a device is performing this operation. */
   async does(device_id: string, operation: string): Promise<void> {
     const isDoing = async () => (await this.get<DeviceInfo>(`/api/devices/${device_id}`)).operation?.name === operation
     await this.until(`${operation} of ${device_id}`, isDoing, 100)
@@ -220,7 +220,7 @@ export class Scripted {
     await this.post(`/api/sim/devices/${device_id}/faults`, { fault })
   }
 
-  /** Does what an operator does before a decision: mends the device, and initializes it. */
+  /** Repairs and initializes the device, as an operator does before a decision. */
   async mends(device_id: string): Promise<void> {
     await this.bench.ask('DELETE', `/api/sim/devices/${device_id}/faults`)
     await this.post(`/api/devices/${device_id}/initialize`)
@@ -240,17 +240,17 @@ export class Scripted {
     return this.ask('POST', `/api/threads/${thread_id}/recover`, { decision, ...(on !== undefined && { on }) })
   }
 
-  /** Another run on the same bench. */
+  /** Returns the script of another run on the same bench. */
   of(execution_id: string): Scripted {
     return new Scripted(this.#t, { bench: this.bench, devices: this.#devices, topologies: this.#topologies, execution_id })
   }
 
-  /** Whether the state on the card holds this. */
+  /** Whether the state on the disk contains this text. */
   isOnTheCard(text: string): boolean {
     return this.#stateFiles().some((name) => readFileSync(join(this.bench.data_dir, 'executions', name), 'utf8').includes(text))
   }
 
-  /** The values of the run that are on the card. */
+  /** Returns the values of the run that are on the disk. */
   async state(): Promise<ReadonlyMap<string, unknown>> {
     const { runs } = await readStates(join(this.bench.data_dir, 'executions'), {
       stored: Number.POSITIVE_INFINITY,
@@ -279,7 +279,7 @@ export class Scripted {
     return (await this.get<{ labware: Whereabouts[] }>('/api/labware')).labware
   }
 
-  /** Opens the same bench from the present content of the disk, as after a loss of power. `change` returns a file that is lost. */
+  /** Opens the same bench on a copy of the disk, as after a power cut. `change` may alter the copy, and returns a file to delete. */
   async afterPowerCut(change?: (copy: { folder: string }) => string, opening: { safe?: string } = {}): Promise<Scripted> {
     const folder = mkdtempSync(join(tmpdir(), 'benchd-copy-'))
     const ending = atTheEnd(this.#t)
@@ -294,13 +294,13 @@ export class Scripted {
   }
 }
 
-/** Lists the names of what has ended: actions, methods, threads, the run. */
+/** Lists the ends of actions, methods, threads and the run. */
 export function ended(events: readonly RuntimeEvent[]): string[] {
   const ends = /^(ACTION (?!move)|METHOD|THREAD|EXECUTION).*(COMPLETED?|ERRORED|SKIPPED|ABORTED|STOPPED|FAILED)$/
   return trace(events).filter((event) => ends.test(event))
 }
 
-/** Copies a folder in which files are being written: one that goes meanwhile begins the copy anew. Nothing is begun while this runs, so that ends. */
+/** Copies a folder while files in it are written. Starts over if a file disappears; that ends, because nothing new begins meanwhile. */
 function copyLive(from: string, to: string): void {
   for (;;) {
     try {

@@ -1,16 +1,16 @@
-// For tests of journeys: what became of labware and of orders.
+// For tests of journeys: where labware and orders ended up.
 
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestBench, TestLab } from './lab.ts'
 
-/** Returns the holders of the labware, the first first: `BENCH/POSITION`, a carrier, or the reason why it has none. */
+/** Returns the holders of the labware in order: `BENCH/POSITION`, a carrier, or the reason why it has none. */
 export async function holders(lab: TestLab, labware: string): Promise<string[]> {
   const all = await lab.custody(labware)
   return all.map(({ holder }) => ('bench' in holder ? `${holder.bench}/${holder.position}` : (Object.values(holder)[0] as string)))
 }
 
-/** How often each workflow was run on the bench; those of the lab itself are counted together. */
+/** Returns how often each workflow was run on the bench. Those of the lab itself are counted together. */
 export async function ordered({ ask }: TestBench): Promise<Record<string, number>> {
   const { executions } = await ask<{ executions: { workflow_name: string }[] }>('GET', '/api/executions?limit=1000')
   const counts: Record<string, number> = {}
@@ -23,7 +23,7 @@ export async function ordered({ ask }: TestBench): Promise<Record<string, number
 
 type Pass = { asked: IncomingMessage; answered: ServerResponse; pass(): void }
 
-/** A server in front of a bench: `between` passes each request on, now, later or never. Returns its address. */
+/** Starts a proxy in front of a bench, and returns its address. `between` passes each request on: now, later or never. */
 export async function proxyOf(
   t: { teardown(call: () => unknown): void },
   { url }: { url: string },

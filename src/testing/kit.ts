@@ -1,4 +1,4 @@
-// For tests on a clock turned by hand. What is under way on the disk takes time of ours, and no time-out should run down meanwhile.
+// For tests with a virtual clock. Disk operations take real time, and no virtual timeout must pass meanwhile.
 
 import { EventEmitter, once } from 'node:events'
 import fs, { type FileHandle, open } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { VirtualClock } from '../kit/clock.ts'
 type Call = (...given: unknown[]) => unknown
 
 let underWay = 0
-/** Emits `idle` when nothing is under way any more. */
+/** Emits `idle` when no disk operation is in progress. */
 const disk = new EventEmitter().setMaxListeners(0)
 const handle = await open(devNull)
 for (const owner of [fs, Object.getPrototypeOf(handle)] as Record<string, unknown>[]) {
@@ -21,7 +21,7 @@ for (const owner of [fs, Object.getPrototypeOf(handle)] as Record<string, unknow
 syncBuiltinESMExports()
 await handle.close()
 
-/** A clock that stands still while anybody here reads or writes a file. */
+/** Returns a clock that stands still while this process reads or writes a file. */
 export function diskClock(): VirtualClock {
   return new VirtualClock(async () => {
     await twoTurns()
@@ -51,7 +51,7 @@ function counted(call: Call): Call {
   }
 }
 
-/** Each file handle has a `close` of its own, which its prototype does not know. */
+/** Counts `close`, which each file handle has as its own member, not from its prototype. */
 function countClose(result: unknown): void {
   if (!(result instanceof handle.constructor)) return
   const opened = result as FileHandle

@@ -1,4 +1,4 @@
-// For tests: a lab of real processes: two simulated benches, a broker, PostgreSQL and a coordinator. Each of them can be killed and started again.
+// For tests: a lab of real processes (two simulated benches, a broker, PostgreSQL and a coordinator). Each can be killed and restarted.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -20,17 +20,17 @@ export const noPostgres = !existsSync('/usr/lib/postgresql') && 'there is no pos
 
 type Lifetime = { teardown(call: () => unknown): void }
 
-/** A program that is started, killed as by a power cut, and started again. */
+/** A program that can be killed, as by a power cut, and restarted. */
 export type Killable = {
   start(): Promise<void>
   kill(): Promise<void>
-  /** Asks it to end, and returns its exit code. */
+  /** Terminates it, and returns its exit code. */
   end(): Promise<number | null>
   readonly words: string[]
   readonly isRunning: boolean
 }
 
-/** The answer of a bench in a stop of all benches. On a busy machine a simulated instrument may confirm its stop too late. */
+/** Matches a bench's answer to a stop of all benches. On a busy computer a simulated instrument may confirm its stop too late. */
 export const stopOfAll = /stopped: prep, read|(prep|read) \(stop sent/
 
 export type TestBench = Killable & {
@@ -52,24 +52,21 @@ export type TestLab = {
   write(change: (file: LabFile) => void): void
   file: string
   ask<Answer>(method: string, path: string, body?: object): Promise<Answer & { answered: number }>
-  /**
-   * Begins a journey, and returns its id. On a busy machine a bench or the database may answer too late; then it is asked again. Rejects where the
-   * coordinator refuses it.
-   */
+  /** Begins a journey, and returns its id. Repeats the request if a bench or the database answers too late. Rejects if the coordinator refuses it. */
   begin(journey: string, labware: string): Promise<string>
   journey(id: string): Promise<ShownJourney>
   tasks(): Promise<ShownTask[]>
   custody(labware: string): Promise<CustodyRow[]>
   /** The number of tasks that were confirmed by `carryUntil`. */
   hands: number
-  /** Confirms each task as it comes, and does the work of an operator at the benches, until it is so. */
+  /** Confirms each task as it comes, and does an operator's work at the benches, until `isSo` returns true. */
   carryUntil(isSo: () => Promise<boolean>, refuse?: (task: ShownTask) => boolean): Promise<void>
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a document that a test takes apart.
 type LabFile = any
 
-/** Starts all of it but the coordinator. */
+/** Starts all programs except the coordinator. */
 export async function testLab(t: Lifetime, { scale = 200 }: { scale?: number } = {}): Promise<TestLab> {
   const folder = mkdtempSync(join(tmpdir(), 'benchd-lab-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -118,7 +115,7 @@ export async function testLab(t: Lifetime, { scale = 200 }: { scale?: number } =
   const lab: TestLab = {
     ...{ folder, broker, database, prep, read, coordinator, write, file, ask, tasks },
     async begin(journey, labware) {
-      // The same id is the same journey.
+      // The same id makes a repeated request safe.
       const journey_id = randomUUID()
       for (;;) {
         const begun = await ask<ShownJourney & { detail?: string }>('POST', '/api/lab/journeys', { journey, labware, journey_id })
@@ -158,12 +155,12 @@ type Held = {
 }
 
 /**
- * The work of an operator: safe mode is ended, runs are resumed, labware that an arm may hold is looked at, and an operation that was interrupted or
- * failed is done again. On a busy machine a simulated device may answer too late for the scale of its clock.
+ * Does the work of an operator: ends safe mode, resumes runs, says where labware is that an arm may hold, and repeats operations that were interrupted
+ * or failed. On a busy computer a simulated device may answer too late for its fast clock.
  */
 async function operate({ ask, isRunning }: TestBench): Promise<void> {
   if (!isRunning) return
-  // After three ends in five minutes a bench is in safe mode until somebody has looked.
+  // After three crashes in five minutes a bench is in safe mode until somebody acknowledges it.
   const { incidents } = await ask<{ incidents: Incident[] }>('GET', '/api/incidents?acknowledged=false')
   for (const { incident_id, detail } of incidents) if (detail.safe_mode) await ask('POST', `/api/incidents/${incident_id}/acknowledge`, {})
   const { executions } = await ask<{ executions: Open[] }>('GET', '/api/executions?status=IN_PROGRESS')
@@ -171,7 +168,7 @@ async function operate({ ask, isRunning }: TestBench): Promise<void> {
     const { threads } = await ask<{ threads: Held[] }>('GET', `/api/executions/${execution_id}`)
     for (const { thread_id, decisions, last_error, held_by, position, labware } of threads) {
       if (!decisions.includes('RETRY')) continue
-      // The arm was cut off in a move, and the gripper of the new process is empty: the labware is put back to where it was picked up.
+      // The arm was cut off in a move, and the gripper of the new process is empty, so the labware is put back where it was picked up.
       if (labware && (held_by !== null || /say where it is/.test(last_error ?? '')))
         await ask('PUT', `/api/labware/${labware.labware_id}/location`, { position })
       for (const { device_id } of labBench.devices) {
@@ -223,7 +220,7 @@ async function startBench(t: Lifetime, name: string, { folder, server, scale }: 
   return Object.assign(process, { name, url, key, folder, ask })
 }
 
-/** `ready` resolves when the program that was just started answers. */
+/** `ready` resolves when the started program answers. */
 function killable(t: Lifetime, args: readonly string[], ready: () => Promise<void>): Killable {
   let child: ChildProcess | undefined
   const words: string[] = []

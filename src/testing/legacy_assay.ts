@@ -1,6 +1,5 @@
-// An older arrangement of the same assay, on which the scheduler it was written for moves labware about without end: each instrument has
-// one place, and every place without one lies open to be parked at, also in the middle of everybody's way. The moves here are the fewest
-// that do the work: 28 for the plate.
+// An older arrangement of the same assay, a hard case for the scheduler: each instrument has one position, and every other position is a parking
+// position, even in the middle of all routes. The moves here are the fewest that do the work: 28 for the plate.
 
 import {
   delid,
@@ -21,7 +20,7 @@ import { topology, workflow } from '../workflow/plans/author.ts'
 
 const stackers = many('stacker', 7)
 
-/** The reader stands beside `smc_pro`, which had no device in that arrangement. A liquid handler takes in what it works with by its one place. */
+/** The reader stands beside `smc_pro`, which had no device in that arrangement. A liquid handler takes all its labware in by its one position. */
 export const legacyTopology = topology({
   format: 1,
   name: 'smc-legacy',
@@ -41,7 +40,7 @@ export const legacyTopology = topology({
   devices: instruments({ sites: 3, reader: 'reader' }),
 })
 
-/** A rack is used up at once. */
+/** A rack is used up by one action. */
 const rack96 = { tips_96: 96 }
 const rack384 = { tips_384: 384 }
 

@@ -1,10 +1,10 @@
-// For tests: users of a NATS server as an operator's accounts have them, with credentials that end at a time.
+// For tests: users of a NATS server in operator mode, with credentials that expire.
 
 import { nkeys } from '@nats-io/transport-node'
 
 type KeyPair = ReturnType<typeof nkeys.createUser>
 
-/** `config` goes into the configuration of the server. */
+/** `config` is added to the configuration of the server. */
 export type Accounts = { config: string; credentials(ends_s: number): string }
 
 export function natsAccounts(): Accounts {
@@ -36,7 +36,7 @@ ${new TextDecoder().decode(user.getSeed())}
   }
 }
 
-/** Signs claims about a key with the key of its issuer. */
+/** Signs claims about a key with the issuer's key. */
 function signed(issuer: KeyPair, subject: KeyPair, claims: object): string {
   const iat = Math.floor(Date.now() / 1000)
   const whole = { jti: subject.getPublicKey(), iat, iss: issuer.getPublicKey(), name: 'test', sub: subject.getPublicKey(), ...claims }

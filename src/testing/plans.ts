@@ -1,4 +1,4 @@
-// For tests of plans: a small bench, the documents of `settled` shape on it, and what is said when something in them is changed.
+// For tests of plans: a small bench, documents for it, and a check of the error after a change in them.
 
 import type { Test } from 'tap'
 import { messageOf } from '../errors.ts'
@@ -16,7 +16,7 @@ const device = (device_id: string, type: BenchDevice['type'], operations: string
   limits,
 })
 
-/** Two shakers, of which one knows no locking; a sealer; an arm that knows all places; and a robot that is driven elsewhere. */
+/** Two shakers, one of which cannot lock; a sealer; an arm with all teachpoints; and a robot that another program drives. */
 export const smallBench: Bench = {
   devices: [
     device('shaker-1', 'shaker', ['shake', 'lock_plate'], {
@@ -34,7 +34,7 @@ export const smallBench: Bench = {
 // biome-ignore lint/suspicious/noExplicitAny: a document that a test takes apart.
 export type Loose = any
 
-/** A fresh copy. */
+/** Returns a new copy of the topology document. */
 export const topologyDocument = (): Loose => ({
   format: 1,
   name: 'demo',
@@ -78,7 +78,7 @@ export const workflowDocument = (): Loose => ({
   start: ['plate'],
 })
 
-/** With the documents changed. */
+/** Compiles the documents after these changes. */
 export function compiled({
   topology = () => {},
   workflow = () => {},
@@ -99,7 +99,7 @@ export function topologyWith(change: (document: Loose) => void = () => {}): Topo
   return compileTopology(document, smallBench, 'the file')
 }
 
-/** Fails unless exactly this is said. */
+/** Fails unless `work` throws exactly this sentence. */
 export function says(t: Test, work: () => unknown, sentence: string): void {
   try {
     work()

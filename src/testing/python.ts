@@ -1,4 +1,4 @@
-// A Python program that has the clients imported, for tests: Debian's python3.
+// For tests: Python programs that import the client, on Debian's python3.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ export function withPython(name: string, body: (t: Test) => Promise<unknown>): v
 
 export type Where = { url: string; key: string | undefined; fingerprint?: string; retry_s?: number }
 
-/** A program that has the client imported; its lines are read as they come. */
+/** Starts a program that imports the client, and reads its lines as they come. */
 export function python(t: Test, { url, key, fingerprint, retry_s = 30 }: Where, program: string) {
   const folder = mkdtempSync(`${tmpdir()}/benchd-python-`)
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -45,7 +45,7 @@ export function python(t: Test, { url, key, fingerprint, retry_s = 30 }: Where, 
   return { child, ended, line: async () => (await lines.next()).value as string | undefined }
 }
 
-/** Yields what a program prints, line by line as JSON. */
+/** Runs a program, and returns the JSON of its lines. */
 export async function printed(t: Test, where: Where, program: string): Promise<unknown[]> {
   const { ended, line } = python(t, where, `import json\ndef say(*values):\n    for value in values: print(json.dumps(value))\n${program}`)
   const found: unknown[] = []

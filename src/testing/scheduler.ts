@@ -1,4 +1,4 @@
-// For tests: topologies in a few words, and threads that do at once what the scheduler grants them.
+// For tests of the scheduler: short topologies, and threads that use their grants at once.
 
 import * as v from 'valibot'
 import { smcTopology } from '../examples/smc_assay.ts'
@@ -9,8 +9,8 @@ import { Scheduler } from '../workflow/scheduler/scheduler.ts'
 import { severalArms } from './documents.ts'
 
 /**
- * `arms` says what each reaches. A name that begins with `d` is a device (`d1*3` with three sites), with `p` a place to park, with
- * `s` a storage; what begins otherwise is a position for handing over.
+ * Returns a graph; `arms` lists what each arm reaches. A name that begins with `d` is a device (`d1*3` has three sites), `p` a parking position, `s` a
+ * storage, any other letter a hand-over position.
  */
 export function graphOf(arms: Record<string, string>, translators: Record<string, [string, string]> = {}): Graph {
   const words = [...new Set(Object.values(arms).flatMap((arm) => arm.split(' ')))].map((word) => word.split('*') as [string, string?])
@@ -27,10 +27,10 @@ export function graphOn(topology: TopologyInput): Graph {
   return new Graph(v.parse(TopologyDocument, topology))
 }
 
-/** The one of the assay: three arms, two shuttles, 53 positions. */
+/** Returns the graph of the assay: three arms, two shuttles, 53 positions. */
 export const smc = () => graphOn(smcTopology)
 
-/** `d1 d2` are two devices, `p1` and `bravo/site-1` are positions. */
+/** Parses candidates: `d1 d2` are two devices, `p1` and `bravo/site-1` are positions. */
 export function resources(words: string): Candidate[] {
   return words
     .split(' ')
@@ -40,7 +40,7 @@ export function resources(words: string): Candidate[] {
 
 type Wish = Partial<Omit<Request, 'candidates' | 'after'>> & { after?: string[]; stays?: boolean }
 
-/** Every thread has the labware of its name. `log` lists the scheduler's callbacks, in order. */
+/** A scheduler with test threads. Every thread has labware of the same name. `log` lists the scheduler's callbacks, in order. */
 export class Stage {
   readonly scheduler: Scheduler
   readonly log: string[] = []
@@ -70,7 +70,7 @@ export class Stage {
     return this
   }
 
-  /** No words: it idles. */
+  /** Makes a request; with empty `words`, the thread idles. */
   wish(thread: string, words: string, wish: Wish = {}, again?: Again): RequestHandle {
     this.#wishes.set(thread, { words, wish })
     const { after, stays = false, ...rest } = wish
@@ -99,7 +99,7 @@ export class Stage {
     this.log.push(`${thread} is to park at ${position}`)
   }
 
-  /** Goes to what was granted last, or to another position that is reserved for it. */
+  /** Moves the thread to its last grant, or to another position that is reserved for it. */
   go(thread: string, to?: string): void {
     const granted = this.#granted.get(thread)!
     const position = to ?? ('position' in granted ? granted.position : this.scheduler.holds.reserveSite(granted.device, thread)!)
@@ -110,7 +110,7 @@ export class Stage {
     for (const { to } of route) this.scheduler.arrive(thread, to)
   }
 
-  /** Goes to the parking position, and makes its request anew. */
+  /** Moves the thread to its parking position, and repeats its request. */
   park(thread: string): RequestHandle {
     const { position, again } = this.#parks.get(thread)!
     this.#parks.delete(thread)
@@ -119,7 +119,7 @@ export class Stage {
     return this.wish(thread, words, wish, again)
   }
 
-  /** Does its action: goes there, and holds the device no more. */
+  /** Does the thread's action: goes to the device and releases it. */
   visit(thread: string): void {
     this.go(thread)
     const granted = this.#granted.get(thread)!

@@ -1,4 +1,4 @@
-// For tests: random journeys on random topologies, with whatever could happen next happening in a random order.
+// For tests of the scheduler: random journeys on random topologies, in a random order of events.
 
 import type { Graph, Hop } from '../workflow/plans/graph.ts'
 import type { Again, Candidate } from '../workflow/scheduler/request.ts'
@@ -15,7 +15,7 @@ export type Shape = {
   threads: number
 }
 
-/** A run of the scheduler: each step is one of those that could happen next. */
+/** A run of the scheduler. Each step is a random one of the possible next steps. */
 export class Run {
   readonly graph: Graph
   readonly scheduler: Scheduler
@@ -38,14 +38,14 @@ export class Run {
     for (const claimant of this.claimants) if (!claimant.isPartner) this.later(() => claimant.begin())
   }
 
-  /** `after` so many other things at the soonest. */
+  /** Schedules work, after at least `after` other steps. */
   later(work: () => void, after = 0): void {
     this.#pending.push(after > 0 ? () => this.later(work, after - 1) : work)
   }
 
   toTheEnd(): void {
     for (let steps = 0; this.#pending.length > 0; steps++) {
-      if (steps > 20_000) throw new Error('it goes round in circles')
+      if (steps > 20_000) throw new Error('the run does not end')
       const [work] = this.#pending.splice(this.random(this.#pending.length), 1)
       work!()
       this.check()
@@ -98,7 +98,7 @@ class Claimant {
     this.#end = [...new Set(some(storages, 2))].map((position) => ({ position }))
   }
 
-  /** A claimant that follows this one to each of its devices, and idles in between. */
+  /** Adds a claimant that follows this one to each of its devices, and idles in between. */
   partnered(): Claimant {
     const partner = new Claimant(`${this.name}b`, this.#run)
     partner.isPartner = true
@@ -195,11 +195,11 @@ class Claimant {
 
   #call: { device: string; here: () => void } | undefined
   #isDismissed = false
-  /** Begins at the first call. */
+  /** Whether the partner has not been called yet. */
   #isAsleep = true
   #is: 'free' | 'idling' | 'under way' | 'with its owner' = 'free'
   #again: Again | undefined
-  /** Ends the wait of its owner. */
+  /** Ends the owner's wait. */
   #visit: (() => void) | undefined
 
   #look(): void {

@@ -1,4 +1,4 @@
-/** Returns a source of numbers from 0 to 1: the same for the same seed, which is not 0. */
+/** Returns a deterministic source of numbers from 0 to 1. The seed must not be 0. */
 export function seeded(seed: number): () => number {
   let state = seed
   return () => {

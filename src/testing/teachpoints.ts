@@ -1,16 +1,16 @@
-// What is written in a round, and what tells afterwards which round a store is in: in tests that end the process or cut the power.
+// For tests that kill the process or cut the power: writes teachpoints in rounds, and finds out which round a store has.
 
 import type { Teachpoints } from '../teachpoints/store.ts'
 import type { Teachpoint } from '../teachpoints/teachpoint.ts'
 
-/** Writer 0 creates and deletes, a point a round; each of the others imports five points that all bear the round's number. */
+/** Writer 0 creates and deletes one point per round. Each other writer imports five points that carry the round's number. */
 export async function write(store: Teachpoints, writer: number, round: number): Promise<void> {
   if (writer > 0) await store.importAll(points(writer, round), { overwrite: true })
   else if (round % 2 === 1) await store.create(point(0, 'here', round))
   else await store.delete(deviceOf(0), 'here')
 }
 
-/** The rounds that the writer's points can be of. Throws when they are a mixture. */
+/** Returns which rounds the writer's points can be from. Throws if they are from several. */
 export function roundsOf(store: Teachpoints, writer: number): (round: number) => boolean {
   const found = store.list(deviceOf(writer))
   const rounds = new Set(found.map(({ coords }) => ('x' in coords ? coords.x : Number.NaN)))

@@ -1,4 +1,4 @@
-// For tests and benchmarks: a runtime without a service around it, and what it told.
+// For tests and benchmarks: a runtime without a service, and the events that it emits.
 
 import { type Context, type RuntimeEvent, runtimeEvent } from '../events/event.ts'
 import type { IncidentCategory } from '../events/incidents.ts'
@@ -19,7 +19,7 @@ import type { LabwareThread } from '../workflow/threads/thread.ts'
 /** Nothing is configured: PURE_SIM only. */
 export const emptyBench: Bench = { devices: [], hasTeachpoint: () => false }
 
-/** `onTold` is called in the midst of whatever told it. */
+/** `onTold` is called synchronously with each event. */
 type Injected = {
   faults?: readonly InjectedFault[]
   /** The first number of ids. */
@@ -27,7 +27,7 @@ type Injected = {
   onTold?(event: RuntimeEvent): void
 }
 
-/** A runtime that goes by numbers: ids are the same in every run. */
+/** Returns a runtime with numbered ids, which are the same in every run. */
 export function testRuntime(documents: readonly unknown[], more: Partial<RuntimeOptions> & Injected = {}) {
   const { faults = [], ids: first = 0, onTold, ...options } = more
   const told: RuntimeEvent[] = []
@@ -97,7 +97,7 @@ export async function begin(runtime: Runtime, asked: Asked): Promise<Execution> 
   return runtime.runs.get(execution_id)!
 }
 
-/** `THREAD plate MOVING`: names in place of ids, so that traces can be compared. */
+/** Returns events as `THREAD plate MOVING`, with names in place of ids, so that traces can be compared. */
 export function trace(told: readonly RuntimeEvent[]): string[] {
   return told.map(({ entity_type, status, context }) => {
     const { thread_name, method_name, action_name, group_id, event_name, instruction } = context as Record<
@@ -117,16 +117,16 @@ export function trace(told: readonly RuntimeEvent[]): string[] {
   })
 }
 
-/** Lets turns of the event loop go by until it is so. */
+/** Waits, turn by turn of the event loop, until `isSo` returns true. */
 export async function until(isSo: () => boolean, what = 'it'): Promise<void> {
   for (let turns = 0; turns < 20_000; turns++) {
     if (isSo()) return
     await new Promise(setImmediate)
   }
-  throw new Error(`${what} did not come to be so`)
+  throw new Error(`${what} did not happen`)
 }
 
-/** The thread of that name, once it is there and in this status. */
+/** Resolves with the thread of that name, when it has this status. */
 export async function threadIn(execution: Execution, name: string, status: string): Promise<LabwareThread> {
   const find = () => [...execution.threads.values()].find((thread) => thread.name === name)
   await until(() => find()?.status.current === status, `${name} in ${status} (it is ${find()?.status.current})`)
@@ -146,7 +146,7 @@ export function drivenBench({ devices = {}, transporters = {} }: TopologyInput):
   }
 }
 
-/** A runtime that is LIVE on a bench which does everything at once, with a topology loaded. */
+/** Returns a LIVE runtime with a loaded topology, on a bench that does everything at once. */
 export function liveRuntime(topology: TopologyInput, workflows: readonly unknown[], more: Parameters<typeof testRuntime>[1] = {}) {
   const tested = testRuntime([topology, ...workflows], { live: instantBench(), bench: drivenBench(topology), ...more })
   tested.runtime.load(topology.name)
@@ -158,7 +158,7 @@ export function instantBench(more: Partial<Equipment> = {}): Equipment {
   return { ready: at, open: at, carry: at, perform: async () => ({ success: true, message: 'done' }), ...more }
 }
 
-/** The state of a run after each transaction. */
+/** Keeps the state of a run after each transaction. */
 export class Kept implements RunStates {
   readonly all: Map<string, unknown>[] = []
   readonly #keys = new Map<string, unknown>()
@@ -196,7 +196,7 @@ export class Kept implements RunStates {
     this.#sources.delete(execution_id)
   }
 
-  /** A transaction with so many changes was written. */
+  /** Called after each transaction. */
   protected written(_changes: number): void {
     this.all.push(new Map(this.#keys))
   }
@@ -219,13 +219,13 @@ export class Kept implements RunStates {
 
 type Keys = ReadonlyMap<string, unknown>
 
-/** Takes up a run as one transaction has left it, and the labware that stood beside it. */
+/** Restores a run from the state after one transaction, with the labware at rest. */
 export function takeUp(runtime: Runtime, keys: Keys, saved: Checkpoint = checkpointOf(keys)!): Promise<Execution> {
   runtime.standing.recall(keys)
   return runtime.restore(saved)
 }
 
-/** Remembers of each transaction how much of `told` had been told at its end. */
+/** Keeps, for each transaction, also the number of events of `told` that it includes. */
 export class KeptBeside extends Kept {
   readonly told: readonly RuntimeEvent[]
   readonly #at: number[] = []

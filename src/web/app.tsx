@@ -133,7 +133,9 @@ function Link() {
     <p class="link" data-link={link.value} role="status">
       {words[link.value]}
       {isAllSimulated.value && (
-        <span title={`Every device is simulated: nothing on this bench is real. ${timeScale.value} of its seconds go by in one.`}>
+        <span
+          title={`Every device is simulated: nothing on this bench is real. Its time runs ${timeScale.value} times as fast as real time.`}
+        >
           {timeScale.value === 1 ? ' · simulated' : ` · simulated ${timeScale.value}×`}
         </span>
       )}

@@ -48,7 +48,7 @@ function StopAll() {
     <button
       type="button"
       class="danger"
-      title="Asks the benches over the network; it is no safety function"
+      title="Stops the benches over the network. Not a safety function"
       onClick={press}
       onBlur={() => (isArmed.value = false)}
     >

@@ -1,4 +1,4 @@
-// Finds what waits for a person, worst first, each with the decisions that there are and what each of them does.
+// Finds everything that waits for a person, worst first, with the possible decisions and their consequences.
 
 import {
   type DeviceInfo,
@@ -11,7 +11,7 @@ import {
 } from '../clients/ts/benchd.ts'
 import { decisionLabels, sentence } from './words.ts'
 
-/** A request to the API, as the client takes it. */
+/** A request to the API, for the client. */
 export type Request = { [Op in keyof Operations]: { operation: Op; asked?: object } }[keyof Operations]
 
 export type Decision = {
@@ -21,7 +21,7 @@ export type Decision = {
   consequence: string
   request: Request
   danger?: boolean
-  /** The reason why it cannot be decided so now. */
+  /** The reason why this decision is not possible now. */
   why?: string
   /** A text that a person types or scans before pressing: its label, and the member of the body that holds it. */
   asks?: { label: string; member: string }
@@ -82,7 +82,7 @@ function safeMode({ incident }: State): Need[] {
     .map((one) => ({ ...incidentNeed(one), title: 'Safe mode', decisions: [acknowledge(one, 'Devices may be moved again.')] }))
 }
 
-/** The instrument that a thread is at. A run on simulators has devices of its own, which the page is not shown. */
+/** Returns the instrument that a thread is at; undefined for a run on simulators, whose devices the page does not know. */
 function instrumentOf({ device: at, execution_id }: Thread, { device, run }: State): DeviceInfo | undefined {
   return at && (run[execution_id]?.run_mode ?? 'LIVE') === 'LIVE' ? device[at] : undefined
 }
@@ -112,7 +112,7 @@ function devices(state: State): Need[] {
   })
 }
 
-/** Lists the devices to initialize together. One with a fault is looked at first, by itself; one that somebody keeps is theirs. */
+/** Lists the devices to initialize together. Not those with a fault, which a person looks at first, and not reserved ones. */
 export function uninitialized({ device }: State): DeviceInfo[] {
   return Object.values(device).filter((one) => needsInitializing(one) && !isLeased(one))
 }
@@ -129,12 +129,12 @@ function faultText({ error, may_still_be_moving }: NonNullable<DeviceInfo['fault
   return `${error}.${may_still_be_moving ? ' It may still be moving.' : ''}`.replace(/\.\./g, '.')
 }
 
-/** The first step that brings back the device that is in the way. A simulator has the name of an instrument, which must not move for it. */
+/** Returns the first step that makes the blocking device usable. None for a simulator: its instrument of the same name must not move. */
 export function initializing({ kind, device_id }: Pick<Blocker, 'kind' | 'device_id'>, device: State['device']): Decision[] {
   return kind === 'device_fault' ? remediesAt(device[device_id ?? '']).slice(0, 1) : []
 }
 
-/** Lists the steps that bring back a device that takes no commands. An instrument that still reports its error keeps it until it is initialized. */
+/** Lists the steps that make a stopped or faulted device usable. An instrument that still reports its error keeps it until it is initialized. */
 function remediesAt(device: DeviceInfo | undefined): Decision[] {
   if (!device || !latched.has(device.state)) return []
   const { device_id, state } = device
@@ -165,7 +165,7 @@ function threads(state: State): Need[] {
     const path = { thread_id }
     const headers = { 'If-State': status }
     const its = instrumentOf(one, state)
-    // Nobody has said where it is since a move was cut off.
+    // The labware is lost: its move was cut off, and nobody has said where it is.
     const lost = Object.values(state.labware).find((known) => known.thread_id === thread_id && known.remedy !== null)
     if (lost) return [lostNeed(one, lost)]
     if (decisions.length > 0) {
@@ -204,7 +204,7 @@ function threads(state: State): Need[] {
   })
 }
 
-/** Labware about which a person must say where it is: nothing of its run moves before that. */
+/** Returns the need to say where labware is. Nothing of its run moves before that. */
 function lostNeed({ thread_id, since, decisions, status }: Thread, { labware_id, name, position, remedy }: State['labware'][string]): Need {
   const isAt = {
     label: `${name} stands at ${position}`,
@@ -230,7 +230,7 @@ function lostNeed({ thread_id, since, decisions, status }: Thread, { labware_id,
   }
 }
 
-/** Labware that a person puts on the bench, or takes away. */
+/** Returns the need to put labware on the bench, or to take it away. */
 function byHand(
   { thread_id, thread_name, status, since, labware, waiting }: Thread,
   { plate, href }: { plate: string; href: string },
@@ -252,7 +252,7 @@ function byHand(
       isPlace
         ? {
             label: 'Placed',
-            consequence: 'The run goes on: the arm may take it.',
+            consequence: 'The run continues: the arm may take the labware.',
             request: { operation: 'labwarePlaced', asked },
             ...(barcode && { asks: { label: `Barcode that was read of ${plate}`, member: 'barcode' } }),
           }
@@ -290,7 +290,7 @@ function runs({ run }: State): Need[] {
       {
         id: `run ${execution_id}`,
         title: `${workflow_name} was paused by the service`,
-        text: 'Look at the bench, then let it go on.',
+        text: 'Look at the bench, then resume the run.',
         since: paused.at,
         severe: true,
         href: `#/runs/${execution_id}`,
@@ -325,10 +325,10 @@ function isLateCall({ category }: Incident): boolean {
   return category === 'RECOVERABLE_TIMEOUT'
 }
 
-/** How much longer a late call may take at one press, s. */
+/** The extra time for a late call per press, in s. */
 const more_s = 120
 
-/** Lists the decisions about a device call that takes too long, as long as it goes on. */
+/** Lists the decisions about a late device call. */
 function aboutLateCall({ incident_id }: Incident): Decision[] {
   const path = { incident_id }
   return [

@@ -8,7 +8,7 @@ import { onPage } from './words.ts'
 const byHand = 'Use the stop buttons of the instruments.'
 
 /** The answer of something else than the service, such as a proxy while the service is away. */
-const isNoBenchd: StopAnswer = { isConfirmed: false, isFinal: false, text: 'the answer is not one of benchd' }
+const isNoBenchd: StopAnswer = { isConfirmed: false, isFinal: false, text: 'the answer does not come from benchd' }
 
 /** Reads the answer to an accepted stop. */
 export function takenStop(result: Partial<StopAllResult>): StopAnswer {
@@ -27,7 +27,7 @@ export function refusedStop(error: unknown): StopAnswer | undefined {
   // Every refusal of the service names its reason.
   if (reason === 'unknown') return isNoBenchd
   const isFinal = status !== 503 || retry_after_s === undefined
-  const why = status === 401 ? 'it takes no stop without a valid key' : onPage(message).replace(/\.$/, '')
+  const why = status === 401 ? 'it accepts no stop without a valid key' : onPage(message).replace(/\.$/, '')
   return { isConfirmed: false, isFinal, text: `the service answered ${status}: ${why}` }
 }
 
@@ -55,5 +55,7 @@ export function atWork(devices: readonly Pick<DeviceInfo, 'device_id' | 'state' 
 /** Returns why STOP ALL of this browser may have no effect; undefined if the service accepts its key. */
 export function noStopWords(has_key: boolean, isRefused: boolean): string | undefined {
   if (!has_key) return `This browser has no key, so it is not allowed to stop the devices. ${byHand}`
-  return isRefused ? `The service did not take the key of this browser. STOP ALL still sends it, but may be refused. ${byHand}` : undefined
+  return isRefused
+    ? `The service did not accept the key of this browser. STOP ALL still sends the key, but may be refused. ${byHand}`
+    : undefined
 }

@@ -224,7 +224,9 @@ export async function ask<Op extends keyof Operations>(
   } catch (error) {
     if (error instanceof BenchError && error.status === 401) askForKey('The key is wrong, expired or revoked; enter another.')
     notice.value = {
-      text: sentence(error instanceof BenchError ? error.message : 'The service did not answer; nobody knows whether it was done.'),
+      text: sentence(
+        error instanceof BenchError ? error.message : 'The service did not answer. It may have carried out the request or not.',
+      ),
       bad: true,
     }
     return undefined
@@ -295,7 +297,7 @@ export function continueAfterStop(shown: Stop): void {
 /** Ends the repetition of an unconfirmed stop. */
 export function withdrawStop(): void {
   repeatedStop.end()
-  notice.value = { text: 'The stop was withdrawn without an answer of the service. Devices may still move: look at each.', bad: true }
+  notice.value = { text: 'The stop was withdrawn without an answer from the service. Devices may still move: look at each.', bad: true }
 }
 
 /** Says why buttons that change something are disabled; undefined if they are enabled. */

@@ -13,13 +13,13 @@ export type Compared = {
 export function pointsIn(text: string, robot: string): Teachpoint[] {
   const content = parsed(text, robot) as { teachpoints?: unknown } | null
   const list = Array.isArray(content) ? content : content?.teachpoints
-  if (!Array.isArray(list)) throw new Error('this is no file of teachpoints: it has no list of them')
+  if (!Array.isArray(list)) throw new Error('this is not a file of teachpoints: it has no list of teachpoints')
   const points = list as Partial<Teachpoint>[]
   for (const point of points) {
     if (typeof point?.name !== 'string' || typeof point.coords !== 'object' || point.coords === null)
-      throw new Error('a point in it has no name or no coords')
+      throw new Error('a teachpoint in it has no name or no coords')
     if (point.device_id !== undefined && point.device_id !== robot)
-      throw new Error(`it is of ${point.device_id}, not of ${robot}; choose that robot first`)
+      throw new Error(`its teachpoints are of ${point.device_id}, not of ${robot}; choose ${point.device_id} first`)
   }
   return points.map((point) => ({ ...point, device_id: robot }) as Teachpoint)
 }

@@ -1,4 +1,4 @@
-// The workflow runtime: the topology that is loaded, the executions on it, and what is asked of them.
+// The workflow runtime: the loaded topology, the runs on it, and the operations on them.
 
 import { LabError, messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
@@ -39,26 +39,26 @@ export type RuntimeOptions = Omit<RunEnvironmentOptions, 'newId'> & {
   /** Unix time, s. */
   now(): number
   warn(message: string): void
-  /** The devices and points there are. */
+  /** The configured devices and teachpoints. */
   bench: Bench
   library: Library
-  /** The place where its sink keeps the record of each run; in memory alone by default. */
+  /** The store of the records of runs; in memory by default. */
   records?: Records
-  /** A sink of somebody else, which gets the same events. */
+  /** Another sink, which receives the same events. */
   recordService?: RecordStore
-  /** Writes the state of executions of this mode, so that they can be taken up again; undefined where they cannot. */
+  /** Returns the writer of the state of runs in this mode, so that they can be restored; undefined if they are not kept. */
   keep?(mode: RunMode): RunStates | undefined
-  /** Resolves when the records are on the card. Rejects with `storage`. */
+  /** Resolves when the records are on the disk. Rejects with `storage`. */
   recorded?(): Promise<unknown>
-  /** Repeats work that writes until the card has taken it. */
+  /** Repeats work that writes, until the disk takes it. */
   untilStored?(work: () => Promise<unknown>): Promise<unknown>
-  /** Stores the labware that stands while no run is open. Rejects with `storage`. */
+  /** Stores the labware at rest while no run is open. Rejects with `storage`. */
   storeStanding?(standing: Standing): Promise<unknown>
-  /** Called with labware that somebody has to look for. */
+  /** Called with labware that a person must look for. */
   lost?(lost: Lost): void
-  /** How much may run at once; no limit by default. */
+  /** The limits of concurrent runs; none by default. */
   admission?: AdmissionOptions
-  /** The system, as bound handlers see it. */
+  /** The object that handlers see as `system`. */
   system?: unknown
   newId?(): string
 }
@@ -113,7 +113,7 @@ export class Runtime {
     this.#options.hub.unregisterSink(sink)
   }
 
-  /** Every event of that time and later (Unix time, s), with all that was emitted before the call. */
+  /** Resolves with every event since a time (Unix time, s), including all that were emitted before the call. */
   getEventsSince(timestamp?: number): Promise<RuntimeEvent[]> {
     return this.#options.hub.getEventsSince(timestamp)
   }
@@ -122,7 +122,7 @@ export class Runtime {
     return this.#options.hub.getEventsForExecution(execution_id)
   }
 
-  /** Throws `not_found`; `conflict` while another is loaded, or runs are open on it, unless `force`, which aborts them. */
+  /** Loads a topology. Throws `not_found`; `conflict` while another one is loaded, unless `force`, which also aborts the open runs on it. */
   load(name: string, { force = false }: { force?: boolean } = {}): Topology {
     const topology = found(this.library.topologies, name, 'topology')
     const loaded = this.environments.topology
@@ -133,7 +133,7 @@ export class Runtime {
     return topology
   }
 
-  /** Throws `conflict` while runs are open on it, unless `force`, which aborts them. The labware in LIVE is remembered. */
+  /** Unloads the topology. Throws `conflict` while runs are open on it, unless `force`, which aborts them. The LIVE labware is remembered. */
   unload({ force = false }: { force?: boolean } = {}): void {
     const open = this.runs.open().filter(({ environment }) => environment.mode !== 'PURE_SIM')
     if (open.length > 0 && !force) {
@@ -148,14 +148,14 @@ export class Runtime {
     if (live) this.standing.closed(live)
   }
 
-  /** Throws `not_found`. */
+  /** Returns a workflow. Throws `not_found`. */
   workflow(name: string): Workflow {
     return found(this.library.workflows, name, 'workflow')
   }
 
   /**
-   * The labware that the thread waits for stands at its start; `barcode` is what was read of it. Throws `conflict` when nobody waits for that, it
-   * is another labware than was asked for, or an open run has labware with that barcode.
+   * Notes that a person has put a thread's labware at its start; `barcode` is the one that was read. Throws `conflict` if the thread does not wait for that, if
+   * the labware is a different one, or if an open run has labware with that barcode.
    */
   placed(thread: LabwareThread, barcode: string | null): void {
     if (barcode !== null && thread.labware.barcode === null)
@@ -164,12 +164,12 @@ export class Runtime {
   }
 
   /**
-   * Begins a run, or puts more groups into one that is open. What is wrong is said before anything happens: `not_found` for
-   * a workflow that is not there, `invalid` for what can never be, `conflict` for what cannot be now, `overloaded` for one too many. What
-   * was submitted before under the id that the caller chose is answered again; `conflict` where that was something else.
+   * Begins a run, or adds groups to an open one. Rejects before any effect: `not_found` for an unknown workflow, `invalid` for a request that can never
+   * succeed, `conflict` for one that cannot succeed now, `overloaded` above the limits. A repeated request with the same submission id returns the
+   * earlier submission; a different request with that id is a `conflict`.
    */
   async submit(asked: SubmissionRequest): Promise<Pick<SubmissionRecord, 'submission_id' | 'execution_id' | 'status'>> {
-    // The caller may change what it has handed over.
+    // A copy, because the caller may change the object.
     const request = structuredClone(asked)
     const before = submittedBefore(this.records, request)
     if (before) return this.#again(before)
@@ -179,7 +179,7 @@ export class Runtime {
     if (this.#isClosing) throw new LabError('stopping', `the service stops; submit ${workflow.name} once it runs again`)
     const environment = await this.environments.of(workflow, request.run_mode)
     if (request.run_mode === 'LIVE') startsMustBeFree(workflow, request, environment)
-    // The same may have been submitted meanwhile.
+    // The same request may have been submitted meanwhile.
     const meanwhile = submittedBefore(this.records, request)
     if (meanwhile) return this.#again(meanwhile)
     const open = openRunFor(workflow, request, this.runs.open())
@@ -198,13 +198,13 @@ export class Runtime {
     return { submission_id: submission.submission_id, execution_id: execution.execution_id, status: 'IN_PROGRESS' }
   }
 
-  /** Waits until the earlier submission outlasts the service, and returns it. */
+  /** Returns the earlier submission, after its state is on the disk. */
   async #again(before: SubmissionRecord): Promise<SubmissionRecord> {
     await this.runs.get(before.execution_id)?.state.persisted()
     return before
   }
 
-  /** A caller that was answered finds the submission after a restart. Rejects with `storage`; a run of that one submission is given up then. */
+  /** Waits until the submission would survive a restart, before the caller is answered. If that fails, rejects with `storage` and aborts a new run. */
   async #persisted(execution: Execution): Promise<void> {
     try {
       await execution.state.persisted()
@@ -215,8 +215,8 @@ export class Runtime {
   }
 
   /**
-   * Takes up what was kept when the service ended: it stands paused, and nothing moves before somebody resumes it. Its topology
-   * must be loaded. Throws `conflict` or `not_found` when that cannot be.
+   * Restores a run from its saved state. The run is paused, and nothing moves before a person resumes it. Its topology must be loaded. Rejects with
+   * `conflict` or `not_found` if the run cannot be restored.
    */
   async restore(saved: Checkpoint): Promise<Execution> {
     const { run_mode, is_joinable } = saved.execution
@@ -234,10 +234,7 @@ export class Runtime {
     return this.#know(execution)
   }
 
-  /**
-   * Returns the workflow as it was when the run began, if it holds no code; otherwise the present one, which must be the same. Throws
-   * `not_found`, `conflict`, `invalid`.
-   */
+  /** Returns the workflow as it was when the run began; for a workflow with code, the present one. Throws `not_found`, `conflict`, `invalid`. */
   #workflowOf({ execution: { workflow: name, hash, topology: on }, document }: Checkpoint): Workflow {
     const known = this.library.workflows.get(name)
     if (known?.hash === hash || document === null) return this.workflow(name)
@@ -246,7 +243,7 @@ export class Runtime {
     return compileWorkflow(document, topology, `workflow ${name}, as it was when the run began`, 'json')
   }
 
-  /** Every labware there is: what runs that are open move, and what stands around in LIVE and DEVICE_SIM. */
+  /** Lists all labware: of open runs, and at rest in LIVE and DEVICE_SIM. */
   labware(): PlacedLabware[] {
     const open = this.runs.open()
     const environments = new Set([...this.environments.shared(), ...open.map(({ environment }) => environment)])
@@ -256,7 +253,7 @@ export class Runtime {
     )
   }
 
-  /** Takes an operator's word for where a labware is; null: off the bench. Throws `not_found`; `conflict` where it cannot be. */
+  /** Sets the position of a labware as an operator reports it; null for off the bench. Throws `not_found`; `conflict` if it cannot be there. */
   relocate(labware_id: string, { position }: { position: string | null }): void {
     const piece = this.labware().find(({ labware }) => labware.labware_id === labware_id)
     if (!piece) throw new LabError('not_found', `there is no labware ${labware_id}`)
@@ -284,8 +281,8 @@ export class Runtime {
   }
 
   /**
-   * Takes an operator's word about a device call that takes too long, by the id of its incident: it may take so many seconds longer, is cut off
-   * and has failed, or is cut off and has done its work. Returns what call it is. Throws `not_found`, `conflict`.
+   * Carries out an operator's decision about a late device call, by the id of its incident: give it more seconds, or cut it off as failed or as done. Returns
+   * the call in words. Throws `not_found`, `conflict`.
    */
   decideLateCall(incident_id: string, verdict: OperatorVerdict): string {
     const execution = this.runs.all().find(({ lateCalls }) => lateCalls.has(incident_id))
@@ -293,10 +290,7 @@ export class Runtime {
     return execution.lateCalls.decide(incident_id, verdict)
   }
 
-  /**
-   * Reports what would become of a submission, without touching anything; LIVE positions that are taken are taken in it too. Rejects as
-   * `submit` does.
-   */
+  /** Simulates a submission without touching anything. Positions that are occupied in LIVE are occupied in the simulation too. Rejects as `submit` does. */
   async simulate(request: SubmissionRequest): Promise<DryRun> {
     const workflow = this.workflow(request.workflow)
     checkSubmission(workflow, { ...request, run_mode: 'PURE_SIM' }, { bench: this.#options.bench })
@@ -307,7 +301,7 @@ export class Runtime {
     return { ...outcome, refusal: refusalFor(workflow, request.run_mode, this.#options.bench) ?? null }
   }
 
-  /** Takes an execution that has ended out of memory, and its events out of the log. Throws `conflict` while it is open. */
+  /** Deletes a run that has ended from memory, and its events from the log. Rejects with `conflict` while the run is open. */
   async remove(execution_id: string): Promise<void> {
     const execution = this.runs.get(execution_id)
     if (execution && !execution.isOver) throw new LabError('conflict', `execution ${execution_id} is open; stop it before it is removed`)
@@ -316,7 +310,7 @@ export class Runtime {
     this.records.remove(execution_id)
   }
 
-  /** Resolves when an execution has ended. */
+  /** Resolves when a run has ended. */
   over(execution: Execution): Promise<void> {
     if (execution.isOver) return Promise.resolve()
     return new Promise((resolve) => {
@@ -328,7 +322,7 @@ export class Runtime {
     })
   }
 
-  /** Ends all that is open; what is kept stands down, as far as there is patience for it, and is taken up at the next start. */
+  /** Ends the runtime. Runs whose state is kept stop at the latest when `patience` resolves, and are restored at the next start; others are aborted. */
   async close(patience: Promise<unknown> = Promise.resolve()): Promise<void> {
     this.#isClosing = true
     this.#admission.close()
@@ -343,12 +337,12 @@ export class Runtime {
     await this.environments.close()
   }
 
-  /** Ends that events change the records. */
+  /** Stops updating the records from events. */
   stopTracking(): void {
     this.unregisterSink(this.#tracking)
   }
 
-  /** The state of all runs stays as it is now. */
+  /** Writes the state of all runs for the last time. */
   async #leave(patience: Promise<unknown>): Promise<void> {
     await Promise.race([this.standing.resting, patience])
     await this.standing.leave(() => {
@@ -360,7 +354,7 @@ export class Runtime {
     return (this.#options.newId ?? flatId)()
   }
 
-  /** Adds a run, and has its state written where that is kept. */
+  /** Adds a run, and starts to write its state if its mode keeps it. */
   #know(execution: Execution): Execution {
     this.runs.add(execution)
     const states = this.#options.keep?.(execution.environment.mode)
@@ -374,7 +368,7 @@ export class Runtime {
     return (this.#options.untilStored ?? ((once) => once()))(work)
   }
 
-  /** The state of a run that has ended goes once its end is in the records and in the log. */
+  /** Removes the state of a run that has ended, once its end is in the records and in the log. */
   async #dropState(execution: Execution): Promise<void> {
     const { state, execution_id } = execution
     if (state.isWritten) {

@@ -1,19 +1,19 @@
-// A box on the network that has the line of an instrument, as ser2net or Moxa boxes do, and whatever can go wrong with it.
+// For tests: a serial-to-network box, such as ser2net or Moxa, with its possible faults.
 
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
 /**
- * `refuse`: it is switched off, and its computer says so. `half_open`: it is gone without a word, and connections seem to be open.
- * `slow`: every byte takes its time, in both directions. `reset` breaks what is connected, once, and nothing stays.
+ * `refuse`: connections are refused. `half_open`: the box is gone, but connections seem to be open. `slow`: every byte is delayed, in both directions.
+ * The method `reset` breaks present connections once.
  */
 export type BoxFault = 'refuse' | 'half_open' | 'slow'
 
 export type Box = {
   readonly port: number
-  /** How many connections were made so far. */
+  /** The number of connections so far. */
   readonly connections: number
-  /** From the instrument to whoever is connected. */
+  /** Sends bytes from the instrument to all connections. */
   send(bytes: Uint8Array): void
   setFault(fault: BoxFault): Promise<void>
   /** Resets half-open connections, as a restarted box does. */
@@ -24,12 +24,12 @@ export type Box = {
 
 const slow_ms = 150
 
-/** `hear` is given what arrives for the instrument. */
+/** Opens a box. `hear` receives the bytes for the instrument. */
 export async function openBox(hear: (bytes: Uint8Array) => void): Promise<Box> {
   const sockets = new Set<Socket>()
   let fault: BoxFault | undefined
   let connections = 0
-  /** Passes bytes on, through the fault that there is. */
+  /** Passes bytes on, subject to the present fault. */
   const pass = (on: (bytes: Uint8Array) => void, bytes: Uint8Array) => {
     if (fault === 'slow') setTimeout(on, slow_ms, bytes)
     else if (fault !== 'half_open') on(bytes)

@@ -1,4 +1,4 @@
-// What every driver owes, whatever its instrument. Each test builds the driver on its simulator, by a function that is handed in.
+// The conformance tests that every driver must pass. The caller passes a function that builds the driver on its simulator.
 
 import type { Test } from 'tap'
 import { type LineFault, lineFaults } from '../../../drivers/transports/faults.ts'
@@ -8,26 +8,26 @@ import type { Device, EndedEarly, Limit, Link, Profile } from '../../devices/dev
 import { measurements, type OperationName, operations, type Question } from '../../devices/operations.ts'
 import { LabError, messageOf } from '../../errors.ts'
 
-/** A driver on its simulator, in virtual time or in ours. */
+/** A driver on its simulator, in virtual or real time. */
 export type Subject = {
   device: Device
   profile: Profile
   simulator: Mechanism
-  /** On pins, a cable to the parts can be unplugged, but no answer is garbled, halved or late. */
+  /** On a board's pins, a cable to the parts can be unplugged, but no answer is garbled, halved or late. */
   hangsOn: 'line' | 'board'
   link: Pick<Link, 'state' | 'open'>
   /** All that the host wrote, write by write, as latin1 text. */
   written: string[]
-  /** Puts bytes on the line that the driver knows nothing of. */
+  /** Writes bytes on the line behind the driver's back. */
   write?(bytes: Uint8Array): void
   setFault(fault: Fault): boolean
   clearFaults(): void
-  /** Lets the promise take the time it needs, and returns what it answers. */
+  /** Lets time pass until the promise settles, and returns its result. */
   run<T>(promise: Promise<T>): Promise<T>
-  /** Lets time go by. */
+  /** Lets time pass. */
   pass(ms: number): Promise<void>
   now(): number
-  /** On the machine's own clock: how long anything takes is up to its load there, so nothing is held against a bound. */
+  /** Whether it runs in real time, where durations depend on the load of the computer and are not checked. */
   realTime?: true
 }
 
@@ -37,7 +37,7 @@ export type Make = () => Promise<Subject>
 export type Name = Exclude<OperationName, 'stop'>
 type Outcome = { value: unknown } | { error: unknown }
 
-/** The preparation for an operation, so that it may be done and really moves. Left out where a device cannot do it. */
+/** The operations that prepare another one, so that it is allowed and really moves. Those that a device does not have are left out. */
 export const before: Partial<Record<Name, Name[]>> = {
   shake: ['lock_plate', 'close'],
   centrifuge: ['close'],
@@ -48,19 +48,19 @@ export const before: Partial<Record<Name, Name[]>> = {
   unlock_plate: ['lock_plate'],
 }
 
-/** The error codes that tell that the line or the instrument failed, and not the caller. */
+/** The error codes that blame the line or the instrument, not the caller. */
 const failures = new Set(['no_reply', 'device_failed', 'disconnected'])
-/** How soon a halt is acknowledged, what is halted is at rest (a rotor takes its time), and an aborted operation has unwound. */
+/** The time limits for a halt to be acknowledged, for the halted instrument to rest (a rotor is slow), and for an aborted operation to end. */
 export const acknowledged_ms = 10_000
 const rest_ms = 120_000
 export const unwind_ms = 2000
-/** How long a query may take that gets no answer: its two tries, and the finding of the line again. */
+/** The time limit for a query without an answer: two tries, and the recovery of the line. */
 export const query_ms = 30_000
-/** The time by which the latest of late replies has come. */
+/** The time within which every late reply has come. */
 const quiet_ms = 8000
 const look_ms = 250
 
-/** Tests that can run in our own time too, as `undisturbed`, `halted` and `unplugged` for themselves. */
+/** The tests that can also run in real time; so can `undisturbed`, `halted` and `unplugged` alone. */
 export async function conformance(t: Test, make: Make): Promise<void> {
   await undisturbed(t, make)
   await halted(t, make)
@@ -102,7 +102,7 @@ export async function undisturbed(t: Test, make: Make): Promise<void> {
   })
 }
 
-/** `watch_ms` is how long a halted instrument is watched for moving again. */
+/** `watch_ms` is how long the test watches that a halted instrument does not move again. */
 export async function halted(t: Test, make: Make, options: { names?: Name[]; watch_ms?: number } = {}): Promise<void> {
   const { names = await namesOf(make), watch_ms = 60_000 } = options
   await t.test('a halt in the middle of an operation ends it, and nothing moves until it is initialized', async (t) => {
@@ -117,7 +117,7 @@ export async function unplugged(t: Test, make: Make, options: { names?: Name[] }
   })
 }
 
-/** Tests that take too long in our own time. */
+/** The tests that take too long in real time. */
 export async function conformanceInVirtualTime(t: Test, make: Make): Promise<void> {
   const names = await namesOf(make)
 
@@ -180,7 +180,7 @@ export async function conformanceInVirtualTime(t: Test, make: Make): Promise<voi
   await endsEarly(t, make, names)
 }
 
-/** The rest of `conformanceInVirtualTime`: what is asked, late answers, and what breaks inside. */
+/** The rest of `conformanceInVirtualTime`: queries, late answers, and internal faults. */
 async function queriesInVirtualTime(t: Test, make: Make, names: readonly Name[]): Promise<void> {
   await t.test('what comes and is no answer is reported as that, and silence as silence', async (t) => {
     for (const fault of ['garbage', 'no_reply'] as const) {
@@ -247,7 +247,7 @@ async function endsEarly(t: Test, make: Make, names: readonly Name[]): Promise<v
   })
 }
 
-/** Long enough for an early end to be told from a regular one, in seconds. */
+/** A duration, in s, that is long enough to distinguish an early end from a regular one. */
 const long_s = 600
 
 async function endsWell(t: Test, make: Make, name: Name, moment: number): Promise<void> {
@@ -286,7 +286,7 @@ async function halts(t: Test, make: Make, name: Name, moment: number, watch_ms: 
   t.ok(subject.written.length > before, `${what}: the bytes are on the wire when halt returns`)
   const performed = await settled(subject, performing, acknowledged_ms)
   t.ok(performed && 'error' in performed && performed.error instanceof LabError, `${what}: the operation ends, and not as done`)
-  // What no stop can end is halted when it has come to its end.
+  // An uninterruptible operation is halted when it has come to its end.
   const { uninterruptible } = subject.profile.features
   const halted = await settled(subject, halting, acknowledged_ms + (uninterruptible ? took : 0))
   t.ok(halted && 'value' in halted, `${what}: the halt is acknowledged`)
@@ -317,7 +317,7 @@ async function fails(t: Test, make: Make, name: Name, fault: Fault, moment: numb
 
 type Under = { make: Make; subject: Subject; name: Name; performing: Watched }
 
-/** Lets an operation come as far as `moment`, a part of the time it takes, or in real time until it moves. Returns how long it takes. */
+/** Lets an operation run to the fraction `moment` of its duration, or in real time until it moves. Returns its duration. */
 async function comesTo(moment: number, { make, subject, name, performing }: Under): Promise<number> {
   if (subject.realTime) {
     while (!performing.outcome && !subject.simulator.world.moving) await subject.pass(20)
@@ -371,7 +371,7 @@ async function readsBetween(t: Test, make: Make, name: Name, reading: Query): Pr
   end(subject)
 }
 
-/** Whether it was noticed. What an operation has nothing to do with, it need not notice. */
+/** Returns whether the operation noticed the fault. It need not notice a fault that does not concern it. */
 async function breaks(t: Test, make: Make, name: Name, fault: Fault): Promise<boolean> {
   const what = `${name}, ${fault}`
   const took = await timed(make, name)
@@ -401,7 +401,7 @@ async function canHave(make: Make, fault: Fault): Promise<boolean> {
   return can
 }
 
-/** Does what a service does after a failure, and then an operator: halt, mend, wait a little, initialize. */
+/** Does what the service and then an operator do after a failure: halt, repair, wait a little, initialize. */
 export async function recover(t: Test, subject: Subject): Promise<void> {
   subject.clearFaults()
   if (subject.link.state !== 'open') await subject.link.open()
@@ -421,7 +421,7 @@ export async function worksAgain(t: Test, subject: Subject, name: Name, what: st
   }
 }
 
-/** A reply that is only late may still be waited for. */
+/** Fails unless the outcome is a failure of the line or the instrument. An operation may also survive a late reply. */
 export function isFailure(t: Test, outcome: Outcome | undefined, what: string, fault: Fault): void {
   if (outcome && 'value' in outcome && fault === 'late_reply') return
   const code = outcome && 'error' in outcome && outcome.error instanceof LabError ? outcome.error.code : undefined
@@ -429,13 +429,13 @@ export function isFailure(t: Test, outcome: Outcome | undefined, what: string, f
   if (outcome && 'error' in outcome) saysWhatToDo(t, outcome.error, what)
 }
 
-/** Matches a sentence in the imperative that tells a person what to do. */
+/** Matches an imperative that tells a person what to do. */
 const action =
   /(^|[.;:,] (then )?|\band )(see|look|read|check|find|wait|use|call|switch|let|clear|close|open|remove|free|clean|load|put|plug|ask|update|initialize|stop|compare)\b/i
-/** A number that stands for an error, without words of its own behind it. */
+/** Matches the bare number of an error, without an explanation. */
 const bareNumber = /\b(error|code|ERR) ?\d+\b(?! (\(|up in ))/
 
-/** The sentence of an error names no error by its number alone, and says what to do. */
+/** Fails unless the error message says what to do, and explains each error number. */
 export function saysWhatToDo(t: Test, error: unknown, what: string): void {
   const sentence = messageOf(error)
   t.notMatch(sentence, bareNumber, `${what}: no number without words`)
@@ -444,7 +444,7 @@ export function saysWhatToDo(t: Test, error: unknown, what: string): void {
 
 export type Query = { name: 'identify' | 'check' | Question; ask(device: Device): Promise<unknown> }
 
-/** Lists the questions that do nothing and reach the wire. */
+/** Lists the queries that have no effect and reach the wire. */
 export async function queriesOf(make: Make): Promise<Query[]> {
   const subject = await ready(make)
   const queries: Query[] = [
@@ -480,7 +480,7 @@ async function faultsOf(make: Make): Promise<LineFault[]> {
   return subject.hangsOn === 'line' ? lineFaults : []
 }
 
-/** Brings the device to where the operation can begin; for `initialize`, as it was switched on. */
+/** Prepares the device so that the operation can begin; for `initialize`, leaves it as it was switched on. */
 export async function readyFor<S extends Subject>(make: () => Promise<S>, name: Name): Promise<S> {
   if (name === 'initialize') return make()
   const subject = await ready(make)
@@ -516,7 +516,7 @@ function stepped({ min, step }: Limit, wanted: number): number {
 
 const times = new WeakMap<Make, Map<Name, number>>()
 
-/** How long an operation takes when all goes well. */
+/** Returns the duration of an undisturbed operation. */
 export async function timed(make: Make, name: Name): Promise<number> {
   const known = times.get(make) ?? new Map<Name, number>()
   times.set(make, known)
@@ -536,7 +536,7 @@ async function measured(make: Make, name: Name): Promise<number> {
 
 export type Watched = { promise: Promise<unknown>; outcome?: Outcome }
 
-/** Notes how a promise ends, so that none is rejected unseen. */
+/** Records the outcome of a promise, so that no rejection is unhandled. */
 export function watched(promise: Promise<unknown>): Watched {
   const watched: Watched = { promise }
   promise.then(
@@ -550,7 +550,7 @@ export function watched(promise: Promise<unknown>): Watched {
   return watched
 }
 
-/** How it ended; undefined when it has not by then. */
+/** Returns the outcome; undefined if the promise has not settled within the time. */
 export async function settled(subject: Subject, what: Promise<unknown> | Watched, within_ms: number): Promise<Outcome | undefined> {
   const watching = what instanceof Promise ? watched(what) : what
   const until = subject.realTime ? Number.POSITIVE_INFINITY : subject.now() + within_ms
@@ -558,7 +558,7 @@ export async function settled(subject: Subject, what: Promise<unknown> | Watched
   return watching.outcome
 }
 
-/** How it ended, or that it did not. */
+/** Returns the outcome, or an error if the promise has not settled within the time. */
 async function settledOr(subject: Subject, what: Promise<unknown> | Watched, within_ms: number): Promise<Outcome> {
   return (await settled(subject, what, within_ms)) ?? { error: new Error('it did not end') }
 }
@@ -567,7 +567,7 @@ export function isStirring({ simulator }: Subject): boolean {
   return simulator.world.moving || simulator.world.heating
 }
 
-/** Whether anything moves or heats while the promise is under way. */
+/** Waits for the promise, and returns whether anything moved or heated meanwhile. */
 export async function still(subject: Subject, promise: Promise<unknown>): Promise<{ outcome: Outcome; stirred: boolean }> {
   const watching = watched(promise)
   let stirred = isStirring(subject)
@@ -590,12 +590,12 @@ async function stirs(subject: Subject, during_ms: number): Promise<boolean> {
   return isStirring(subject)
 }
 
-/** Returns what can be seen of the instrument and does not drift by itself. */
+/** Returns the visible state of the instrument, without the numbers, which drift. */
 export function detailsOf({ simulator }: Subject): Record<string, unknown> {
   return Object.fromEntries(Object.entries(simulator.world).filter(([, value]) => typeof value !== 'number'))
 }
 
-/** Equal, but for what drifts in the meantime. */
+/** Whether two answers are equal, except for drift. */
 export function alike(one: unknown, other: unknown): boolean {
   if (typeof one === 'number' && typeof other === 'number') return Math.abs(one - other) < 2
   if (!one || !other || typeof one !== 'object' || typeof other !== 'object') return one === other

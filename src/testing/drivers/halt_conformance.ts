@@ -1,4 +1,4 @@
-// With every driver, the service repeats a halt that the instrument did not hear as soon as the instrument hears again. In virtual time.
+// Checks for every driver, in virtual time, that the service repeats a lost halt as soon as the instrument can be reached again.
 
 import type { Test } from 'tap'
 import { type AnyDriver, isOnPins } from '../../../drivers/driver.ts'
@@ -9,17 +9,17 @@ import { tampered } from './tampered.ts'
 
 /** Operations that an instrument continues until it is stopped. */
 const goings: Name[] = ['shake', 'centrifuge', 'seal', 'peel', 'set_temperature']
-/** How the connection is lost: the port stays open and all bytes are lost, or the port is gone. */
+/** The ways to lose the connection: the port stays open and all bytes are lost, or the port is gone. */
 const losses = ['dead', 'unplugged'] as const
-/** Whether the service finds that out, or somebody presses stop. */
+/** The ways to end the operation: the service notices the loss, or somebody presses stop. */
 const ends = ['fault', 'stop'] as const
 
 const into_ms = 20_000
-/** Within this time every driver finds out, and no instrument's own watchdog fires. */
+/** Within this time every driver notices the loss, and no watchdog of an instrument fires. */
 const lost_ms = 30_000
-/** Within this time the service looks twice and the slowest instrument answers. */
+/** Within this time the service checks twice, and the slowest instrument answers. */
 const heard_ms = 20_000
-/** A rotor takes its time, and so does a motion that no stop ends. */
+/** A rotor, or an uninterruptible motion, may take this long to come to rest. */
 const rest_ms = 120_000
 
 export async function conformanceOfHalts(t: Test, driver: AnyDriver, settings: object): Promise<void> {
@@ -90,7 +90,7 @@ async function bench(t: Test, driver: AnyDriver, settings: object) {
   return { ...(await oneDevice(t, same, { settings })), hand }
 }
 
-/** The longest duration that the device can do. */
+/** Returns parameters with the longest duration that the device allows, at most an hour. */
 function going(name: Name, profile: Profile): Record<string, number> {
   const params = paramsOf(name, profile)
   return 'duration' in params ? { ...params, duration: Math.min(3600, profile.limits.duration!.max) } : params

@@ -1,4 +1,4 @@
-// With every driver that heats, the heater can be switched off without a stop: the instrument acknowledges that, and nothing is latched. In virtual time.
+// Checks for every driver that heats, in virtual time, that the heater can be switched off without a stop, so that no fault is latched.
 
 import type { Test } from 'tap'
 import { type AnyDriver, isOnPins } from '../../../drivers/driver.ts'
@@ -6,10 +6,10 @@ import { oneDevice } from '../devices.ts'
 import { paramsOf } from './conformance.ts'
 import { tampered } from './tampered.ts'
 
-/** Every driver notices within this time that its heater is off by itself, if it takes that for a fault. */
+/** Within this time every driver notices that its heater is off, if it takes that for a fault. */
 const idle_ms = 15 * 60_000
 const warm_ms = 20_000
-/** Within this time the service looks twice and the slowest instrument answers. */
+/** Within this time the service checks twice, and the slowest instrument answers. */
 const heard_ms = 20_000
 
 export async function conformanceOfHeat(t: Test, driver: AnyDriver, settings: object): Promise<void> {

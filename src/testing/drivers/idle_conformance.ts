@@ -1,5 +1,5 @@
-// With every driver, the service can use the instrument again after it has stood idle, as if no time had gone by; and it notices one
-// that restarted while it was hot. In virtual time.
+// Checks for every driver, in virtual time, that the instrument works as usual after it was idle, and that the service notices an instrument that
+// restarted while it was hot.
 
 import type { Test } from 'tap'
 import { type AnyDriver, isOnPins } from '../../../drivers/driver.ts'
@@ -7,9 +7,9 @@ import { oneDevice } from '../devices.ts'
 import { before, type Name, paramsOf } from './conformance.ts'
 import { tampered } from './tampered.ts'
 
-/** The watchdog of no instrument waits longer; the service looks at the instrument all the while. */
+/** No watchdog of an instrument waits longer. The service checks the instrument meanwhile. */
 const idle_ms = 180_000
-/** An instrument that tells its temperature alone may be ten minutes too cold before that counts; meanwhile it is a little warm. */
+/** An instrument that reports only its temperature may be too cold for ten minutes before that counts as a fault. */
 const cold_ms = 15 * 60_000
 const names: Name[] = ['set_temperature', 'shake', 'seal', 'peel', 'centrifuge']
 
@@ -31,7 +31,7 @@ export async function conformanceOfIdling(t: Test, driver: AnyDriver, settings: 
   })
 }
 
-/** A restart of an instrument that tells neither its temperature nor whether it heats cannot be noticed. */
+/** Checks that a restart is noticed, if the instrument reports its temperature or its heater. */
 export async function conformanceOfRestarts(t: Test, driver: AnyDriver, settings: object): Promise<void> {
   if (isOnPins(driver)) return
   await t.test('an instrument that restarts while it is hot and nothing runs has a fault', async (t) => {

@@ -1,5 +1,4 @@
-// The conformance of stops: a driver confirms a halt on evidence alone. An echo, answers from before, and a port that is gone are no evidence. In
-// virtual time.
+// Checks, in virtual time, that a driver confirms a halt only on evidence. An echo, an earlier answer, or a missing port is no evidence.
 
 import type { Test } from 'tap'
 import { LabError } from '../../errors.ts'
@@ -19,11 +18,11 @@ import {
 } from './conformance.ts'
 import type { MakeVirtual, VirtualSubject } from './wire_conformance.ts'
 
-/** How long the answers of an operation are kept back before it is halted. */
+/** How long the answers to an operation are held back before the halt. */
 const held_ms = [0, 700, 3000]
-/** Between two answers that come late. */
+/** The time between two late answers. */
 const apart_ms = 50
-/** Keyed by then an operation has begun to move, and a heater is on. */
+/** After this time an operation has begun to move, and a heater is on. */
 const into_ms = 5000
 /** Operations that an instrument continues until it is stopped. */
 const goings: ReadonlySet<Name> = new Set(['shake', 'centrifuge', 'seal', 'set_temperature'])
@@ -49,7 +48,7 @@ export async function conformanceOfStops(t: Test, make: MakeVirtual): Promise<vo
   })
 }
 
-/** The instrument is gone, and its cable sends back all that is written. Without a name it was never initialized. */
+/** Replaces the instrument by an echo of all that is written. Without a name, the instrument was never initialized. */
 async function echoes(t: Test, make: MakeVirtual, name: Name | undefined): Promise<void> {
   const subject = name ? await readyFor(make, name) : await make()
   if (name) await begun(subject, name)
@@ -64,7 +63,7 @@ async function echoes(t: Test, make: MakeVirtual, name: Name | undefined): Promi
   end(subject)
 }
 
-/** The instrument does not hear the halt, and its answers to the operation come after that. */
+/** Loses the halt, and delivers the answers to the operation afterwards. */
 async function comeLate(t: Test, make: MakeVirtual, name: Name, ms: number): Promise<void> {
   const subject = await readyFor(make, name)
   const { hand } = subject
@@ -118,14 +117,14 @@ async function framesOfHalt(make: MakeVirtual, name: Name): Promise<number> {
   return subject.written.length - before
 }
 
-/** Begins an operation, as long as it can be, and lets it move or heat. */
+/** Begins the longest possible operation, and waits until it moves or heats. */
 async function begun(subject: VirtualSubject, name: Name): Promise<void> {
   const isTimed = 'duration' in subject.profile.limits && (name === 'shake' || name === 'centrifuge')
   watched(isTimed ? perform(subject, name, never(), longer(name, subject.profile)) : perform(subject, name))
   await subject.pass(into_ms)
 }
 
-/** Halts it; an error that is thrown counts as one that is rejected. */
+/** Halts the device; turns a thrown error into a rejection. */
 async function sent({ device }: VirtualSubject): Promise<void> {
   await device.halt()
 }

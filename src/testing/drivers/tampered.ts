@@ -1,4 +1,4 @@
-// For tests: an instrument between which and its port somebody sits who changes what it says, speaks for it, or pulls its plug.
+// For tests: a simulated instrument whose line can be tampered with: answers are changed, forged or lost, or the power is cut.
 
 import type { Driver } from '../../../drivers/driver.ts'
 import type { Simulator } from '../../../drivers/transports/simulator.ts'
@@ -6,27 +6,27 @@ import type { Simulator } from '../../../drivers/transports/simulator.ts'
 type Send = (bytes: Uint8Array) => void
 
 export type Hand = {
-  /** Decides about all bytes that the instrument sends from now on. */
+  /** Passes all bytes that the instrument sends from now on to `pass`. */
   change(pass: (bytes: Uint8Array, send: Send) => void): void
-  /** Puts other text in place of what matches in what the instrument sends from now on. */
+  /** Replaces matching text in what the instrument sends from now on. */
   replace(pattern: RegExp, text: string): void
-  /** Nothing that either says arrives, and the port stays open. */
+  /** Loses all bytes in both directions, while the port stays open. */
   cut(): void
-  /** From now on the instrument hears only frames that it has heard before. */
+  /** Delivers only frames that the instrument has received before. */
   deafen(): void
-  /** Decides which frames of the host, as latin1 text, it hears from now on. */
+  /** Delivers only the frames of the host (latin1 text) for which `hears` returns true. */
   hear(hears: (frame: string) => boolean): void
-  /** Leaves the line alone: the instrument hears the host, and the host the instrument. */
+  /** Restores the line in both directions. */
   leave(): void
-  /** Says something in its place. */
+  /** Sends bytes to the host in place of the instrument. */
   say(bytes: Uint8Array): void
-  /** Takes its power away and gives it back: it knows nothing of what was before, and says nothing of that. */
+  /** Cycles the power: the instrument forgets everything, and does not report it. */
   restart(): void
-  /** The frames at which it began to move or to heat, as latin1 text. */
+  /** The frames that made it move or heat, as latin1 text. */
   readonly stirredBy: readonly string[]
 }
 
-/** Returns the same driver, with a hand on the one instrument that it simulates. */
+/** Returns the same driver, and the hand that tampers with its one simulated instrument. */
 export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<Settings>; hand: Hand } {
   const unchanged = (bytes: Uint8Array, send: Send) => send(bytes)
   const stirredBy: string[] = []
@@ -47,7 +47,7 @@ export function tampered<Settings>(driver: Driver<Settings>): { driver: Driver<S
     }
     let on = switchOn()
     let last = { frame: '', ...on.world }
-    /** Notes the last frame where motion or heat began since then. */
+    /** Records the last frame if motion or heat began since the last look. */
     const look = () => {
       const { moving, heating } = on.world
       if ((moving && !last.moving) || (heating && !last.heating)) stirredBy.push(last.frame)

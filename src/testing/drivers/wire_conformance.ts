@@ -1,4 +1,4 @@
-// What every driver owes on the wire, frame by frame: what it says, and whatever becomes of the answers on their way. In virtual time alone.
+// The conformance tests on the wire, frame by frame and in virtual time: what a driver writes, and how it copes with disturbed answers.
 
 import type { Test } from 'tap'
 import type { OnWire } from '../../../drivers/transports/line.ts'
@@ -32,11 +32,11 @@ import {
 } from './conformance.ts'
 import type { Hand } from './tampered.ts'
 
-/** Repeats work in virtual time, where all happens at the same moment, so that the traffic can be compared. */
+/** A driver in virtual time, where repeated work gives the same traffic at the same moments. */
 export type VirtualSubject = Subject & {
-  /** On what the instrument says; absent on pins, which say nothing. */
+  /** Tampers with what the instrument sends; absent on pins, which send nothing. */
   hand?: Hand
-  /** Whether it tells anything by which it can be seen that it lost its power in a run. */
+  /** Whether a loss of power during an operation shows in its answers. */
   showsRestart: boolean
   onWire(watch: OnWire): void
 }
@@ -126,15 +126,15 @@ const twice: Pass = (bytes, send) => {
   send(bytes)
   send(bytes)
 }
-/** More than a line's buffer, without anything that could end a frame. */
+/** Sends more than a line's buffer holds, without anything that could end a frame. */
 const endless: Pass = (_bytes, send) => send(new Uint8Array(6000).fill(0x78))
-/** The time by which the last byte has come, at 9600 baud. */
+/** The time within which the last byte has come, at 9600 baud. */
 const endless_ms = 60_000
-/** The operations that take their time, and are done only when it is over. */
+/** The operations that take time and are done only at its end. */
 const runs: ReadonlySet<Name> = new Set(['shake', 'centrifuge', 'seal', 'peel'])
 const nonsense: Uint8Array[] = [Buffer.from([0xff, 0x00, 0xfe, 0x80]), Buffer.from('no\x1ese'), Buffer.from('half a li')]
 
-/** All that the instrument says when it is asked. */
+/** Returns all answers of the instrument to queries. */
 async function answersOf(make: MakeVirtual): Promise<Uint8Array[]> {
   const subject = await ready(make)
   const said = new Map<string, Uint8Array>()
@@ -147,12 +147,12 @@ async function answersOf(make: MakeVirtual): Promise<Uint8Array[]> {
   return [...said.values()]
 }
 
-/** Returns the places where each frame comes for the first time. */
+/** Returns the indexes at which each frame comes for the first time. */
 function firstOnes(frames: readonly string[]): number[] {
   return [...new Set(frames)].map((frame) => frames.indexOf(frame))
 }
 
-/** All that is written in an undisturbed operation. */
+/** Returns all frames of an undisturbed operation. */
 async function framesOf(make: MakeVirtual, name: Name): Promise<string[]> {
   const subject = await readyFor(make, name)
   subject.written.length = 0
@@ -161,7 +161,7 @@ async function framesOf(make: MakeVirtual, name: Name): Promise<string[]> {
   return subject.written
 }
 
-/** Returns the frames that halt an instrument, and those that ask it. */
+/** Returns the frames that halt an instrument or query it. */
 async function harmlessFrames(make: MakeVirtual): Promise<ReadonlySet<string>> {
   const subject = await ready(make)
   subject.written.length = 0
@@ -172,10 +172,10 @@ async function harmlessFrames(make: MakeVirtual): Promise<ReadonlySet<string>> {
   return new Set(subject.written)
 }
 
-/** `turns` of the queue of microtasks after the answer to the frame, where an operation goes from one step to the next; if undefined, before it. */
+/** The moment of a stop: `turns` of the microtask queue after the answer to frame `nth`, where an operation goes to its next step; if undefined, before the answer. */
 type Behind = { name: Name; frames: readonly string[]; nth: number; harmless: ReadonlySet<string>; turns: number | undefined }
 
-/** Every command that slows it down is lost until whoever asked for the end has heard that it was not acknowledged. */
+/** Loses every command that ends the operation, until the caller has learned that the end was not acknowledged. */
 async function endsUnheard(t: Test, make: MakeVirtual, name: Name): Promise<void> {
   const subject = await readyFor(make, name)
   const params = { ...longer(name, subject.profile), duration: 60 }
@@ -227,7 +227,7 @@ async function stopsBehind(t: Test, make: MakeVirtual, { name, frames, nth, harm
   end(subject)
 }
 
-/** On an I2C bus, what belongs together with a write and is not cut off from it. */
+/** Returns the frames of an I2C bus that belong to the same transfer as a write. */
 function sameTransfer(frames: readonly string[], nth: number): ReadonlySet<string> {
   const [part] = /^write \S+/.exec(frames[nth]!) ?? []
   const rest = frames.slice(nth + 1)
@@ -237,7 +237,7 @@ function sameTransfer(frames: readonly string[], nth: number): ReadonlySet<strin
 
 const idle = new WeakMap<MakeVirtual, Map<string, boolean>>()
 
-/** Whether a frame does nothing with an instrument that is ready to move. */
+/** Whether a frame has no effect on an instrument that is ready to move. */
 async function doesNothing(make: MakeVirtual, frame: string): Promise<boolean> {
   const known = idle.get(make) ?? new Map<string, boolean>()
   idle.set(make, known)
@@ -272,7 +272,7 @@ async function stirringFrames(make: MakeVirtual, names: Name[]): Promise<Readonl
 
 type Silence = { frames: readonly string[]; lost: 'all' | 'one'; name: Name; nth: number; stirring: ReadonlySet<string> }
 
-/** Drops all that the instrument says from that frame on, or until the next. A question is asked again, and the operation goes on. */
+/** Drops all answers from a frame on, or until the next frame. A query is repeated, and the operation goes on. */
 async function losesAnswers(t: Test, make: MakeVirtual, { name, frames, nth, stirring, lost }: Silence): Promise<void> {
   const subject = await readyFor(make, name)
   subject.written.length = 0
@@ -308,7 +308,7 @@ async function asUsual(t: Test, subject: Subject, query: Query, usual: unknown):
 
 type Halves = { first: Query; second: Query; ms: number }
 
-/** The line stands still in the middle of an answer, for so long; then comes all that was said, in its order. */
+/** Stalls the line for `ms` in the middle of an answer, then delivers everything in order. */
 async function keepsHalvesApart(t: Test, make: MakeVirtual, { first, second, ms }: Halves): Promise<void> {
   const what = `${second.name} after half of ${first.name} for ${ms} ms`
   const subject = await ready(make)

@@ -1,4 +1,4 @@
-// For tests: a bench that keeps its own books and outlasts the service: where labware really is, what each gripper has, what is at work.
+// For tests: a simulated bench that survives the service, with its own record of where labware really is, what grippers hold, and which devices work.
 
 import { LabError } from '../../errors.ts'
 import { type Clock, sleep } from '../../kit/clock.ts'
@@ -10,7 +10,7 @@ import type { Dice } from './scene.ts'
 
 type Carrying = { verb: 'pick' | 'place'; position: string; labware_id: string }
 
-/** The real places of everything, whatever a service thinks. */
+/** The real places of all labware, independent of the service. */
 export class Truth {
   readonly #positions = new Map<string, string>()
   readonly #gripped = new Map<string, string>()
@@ -21,7 +21,7 @@ export class Truth {
     return undefined
   }
 
-  /** A position, or a transporter. */
+  /** Returns the position or the gripper of labware. */
   whereIs(labware_id: string): { position: string } | { gripper: string } | undefined {
     const position = this.#positions.get(labware_id)
     if (position !== undefined) return { position }
@@ -52,26 +52,26 @@ export class Truth {
     }
   }
 
-  /** Carries labware by hand; undefined: off the bench. */
+  /** Carries labware by hand to a position; undefined takes it off the bench. */
   put(labware_id: string, position: string | undefined): void {
     for (const [gripper, held] of this.#gripped) if (held === labware_id) this.#gripped.delete(gripper)
     if (position === undefined) this.#positions.delete(labware_id)
     else this.#positions.set(labware_id, position)
   }
 
-  /** Follows labware that came onto the deck, out of a storage or by hand, or left it. */
+  /** Follows labware that came onto the deck or left it, through a storage or by hand. */
   follow(scheduler: Scheduler): void {
     for (const { position, labware_id } of scheduler.positions())
       if (labware_id !== null && !this.whereIs(labware_id)) this.#positions.set(labware_id, position)
     for (const labware_id of this.#positions.keys()) if (scheduler.whereIs(labware_id) === undefined) this.#positions.delete(labware_id)
   }
 
-  /** Takes out labware that is in a gripper and is not known to be there. */
+  /** Empties grippers of labware that the scheduler no longer knows. */
   emptyGrippers(scheduler: Scheduler): void {
     for (const [gripper, held] of this.#gripped) if (scheduler.whereIs(held) === undefined) this.#gripped.delete(gripper)
   }
 
-  /** The service has ended: what was under way comes to its end or not, and nobody hears of it. */
+  /** After the end of the service: completes each motion in progress, or not, at random and unobserved. */
   settle(dice: Dice): void {
     for (const transporter_id of [...this.#underWay.keys()]) this.ended(transporter_id, { isDone: dice.oneIn(2) })
   }
@@ -81,19 +81,19 @@ type LedgerOptions = {
   equipment: Equipment
   truth: Truth
   clock: Clock
-  /** The calls of an operation that take far too long. */
+  /** The numbers of the operation calls that take far too long. */
   slow: readonly number[]
   isDead(): boolean
   fault(what: string): void
 }
 
-/** The service's view of the bench as long as it lives. */
+/** The bench as equipment of one service. It reports a fault for each impossible or unsafe command. */
 export class Ledger implements Equipment {
   scheduler: Scheduler | undefined
   readonly truth: Truth
   held = 0
   readonly #options: LedgerOptions
-  /** How many operations each device is in. */
+  /** The number of operations in progress at each device. */
   readonly #busy = new Map<string, number>()
   /** The device into which each transporter reaches. */
   readonly #reaching = new Map<string, string>()
@@ -167,7 +167,7 @@ export class Ledger implements Equipment {
     }
   }
 
-  /** Returns what is carried. */
+  /** Checks a pick or place, and returns the labware that it moves. */
   #checked(transporter_id: string, verb: 'pick' | 'place', position: string): string {
     const { fault } = this.#options
     const { truth } = this
@@ -194,10 +194,7 @@ function forEver(): Promise<never> {
   return new Promise(() => {})
 }
 
-/**
- * An operator looks where everything stands, and makes it one with what the service knows: tells it, or carries it back by hand.
- * Returns what could not be put right.
- */
+/** Reconciles the service with the real places, as an operator does: tells the service, or carries labware back. Returns what could not be reconciled. */
 export function putRight(runtime: Runtime, dice: Dice): string[] {
   const wrong: string[] = []
   const pieces = runtime.labware()
@@ -229,7 +226,7 @@ function putPieceRight(runtime: Runtime, { labware: { labware_id }, environment 
   for (const position of dice.oneIn(2) ? wishes : [...wishes].sort((a, b) => Number(b === known) - Number(a === known))) {
     try {
       runtime.relocate(labware_id, { position })
-      // It may be gone: a storage takes what no thread moves.
+      // The labware may be gone, because a storage takes labware that no thread moves.
       truth.put(labware_id, environment.scheduler.whereIs(labware_id))
       return true
     } catch (error) {

@@ -1,4 +1,4 @@
-// For tests: an operator who interferes with a run in every way there is, and then helps it to its end.
+// For tests: an operator who interferes with a run in every possible way, and then helps it to its end.
 
 import { LabError } from '../../errors.ts'
 import type { Execution } from '../../workflow/runs/execution.ts'
@@ -16,7 +16,7 @@ const mostSubmissions = 3
 type OperatorOptions = { scene: Scene; dice: Dice; service: Service; watch: Watch }
 
 export class RestlessOperator {
-  /** Nobody tries for ever. */
+  /** Whether the operator now aborts held threads, instead of trying decisions. */
   isWeary = false
   readonly #scene: Scene
   readonly #dice: Dice
@@ -44,7 +44,7 @@ export class RestlessOperator {
     const runtime = this.#runtime
     try {
       const asked = { workflow: 'work', run_mode: mode, groups: ids, batch_mode, variables: {}, operator_id: null }
-      // One that dies meanwhile answers nothing.
+      // A service that dies meanwhile never answers.
       await Promise.race([runtime.submit(asked), this.#service.death])
       if (runtime === this.#runtime) for (const execution of runtime.runs.all()) this.#service.knows(execution)
     } catch (error) {
@@ -59,7 +59,7 @@ export class RestlessOperator {
     return Object.fromEntries(this.#dice.some(Object.keys(threads)).map((name) => [name, { barcode: `${name}-${this.#dice.below(3)}` }]))
   }
 
-  /** Each environment of PURE_SIM has a time of its own: what is submitted there must come into the run that is open. */
+  /** Whether a submission may share the open run. Each run in PURE_SIM has its own clock, so there a submission must join the open run. */
   #isShared(): boolean {
     const { mode, batch_mode, groups } = this.#scene
     if (this.#runtime.runs.all().flatMap(({ submissions }) => submissions).length > mostSubmissions) return false
@@ -101,7 +101,7 @@ export class RestlessOperator {
     this.#try(dice.pick(verbs))
   }
 
-  /** All that a run can need of a person. */
+  /** Does everything that a run may need from a person. */
   help(execution: Execution): void {
     this.#try(() => this.#resume(execution))
     this.#clearAway(execution)
@@ -116,7 +116,7 @@ export class RestlessOperator {
       for (const event of this.#scene.events) execution.events.emitCustom(event, { value: 'yes', data: {} }, null)
   }
 
-  /** Looks where everything is before anything goes on after a restart. */
+  /** Calls `verb`; after a restart, first looks where everything is. */
   #letGo(verb: () => unknown): void {
     if (this.#watch.standing.size > 0) {
       const wrong = putRight(this.#runtime, this.#dice)
@@ -131,7 +131,7 @@ export class RestlessOperator {
     this.#letGo(() => execution.resume())
   }
 
-  /** Takes away what threads that have ended left standing, and what they left in a gripper. */
+  /** Takes away labware that ended threads left standing or in a gripper. */
   #clearAway({ environment }: Execution): void {
     for (const { labware, environment: where, thread } of this.#runtime.labware()) {
       if (thread || where !== environment) continue
@@ -173,7 +173,7 @@ export class RestlessOperator {
       this.#watch.fault(`${decision} was refused, and it stands at ${thread.control.pausedAt}, not at ${site}`)
   }
 
-  /** Somebody throws, with this code, and nothing is told but an incident. */
+  /** Checks that `verb` throws this code, and that no event but an incident is published. */
   #mustRefuse(what: string, code: LabError['code'], verb: () => unknown, isSaid: (message: string) => boolean = () => true): void {
     const before = this.#eventsTold()
     try {
@@ -231,7 +231,7 @@ export class RestlessOperator {
     if (names.length > 0) execution.skip(this.#shortened(this.#dice.pick(names)))
   }
 
-  /** Now and then by its last word only, which may be ambiguous. */
+  /** Returns the name, or sometimes only its last word, which may be ambiguous. */
   #shortened(name: string): string {
     return this.#dice.oneIn(3) ? name.split('/').at(-1)! : name
   }
@@ -276,7 +276,7 @@ export class RestlessOperator {
     execution.spawnNow(this.#dice.pick([...threads.keys()]), start)
   }
 
-  /** Somebody has carried it there, and says so; where that is refused, he carries it back. */
+  /** Carries labware elsewhere and says so; carries it back if that is refused. */
   #relocate(): void {
     const dice = this.#dice
     const pieces = this.#runtime.labware()
@@ -287,7 +287,7 @@ export class RestlessOperator {
     const position = dice.oneIn(6) ? null : dice.pick([...environment.scheduler.graph.positions.keys()])
     const there = position === null ? undefined : truth.at(position)
     if (there && there !== labware.labware_id)
-      // Where somebody stands nobody can put anything, whatever the service thinks.
+      // The position is really occupied, whatever the service thinks.
       return
     const before = environment.scheduler.whereIs(labware.labware_id)
     try {
@@ -303,7 +303,7 @@ export class RestlessOperator {
     if (thread && now !== position) this.#watch.fault(`${labware.labware_id} was put at ${position}, and is known at ${now}`)
   }
 
-  /** Decides about device calls that take too long, also about those that somebody has decided already. */
+  /** Decides about late device calls, sometimes a second time. */
   #decideLate(): void {
     const late = this.#service.incidents.filter(({ category }) => category === 'RECOVERABLE_TIMEOUT')
     if (late.length === 0) return

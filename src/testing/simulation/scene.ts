@@ -1,4 +1,4 @@
-// For tests: random topologies, workflows on them, and what goes wrong, from a seed.
+// For tests: random topologies, workflows and faults, from a seed.
 
 import type { InjectedFault } from '../../workflow/equipment/pure_equipment.ts'
 import type { Body } from '../../workflow/plans/documents.ts'
@@ -13,19 +13,19 @@ export type Scene = {
   faults: InjectedFault[]
   groups: string[]
   batch_mode: 'STANDALONE' | 'JOIN_EXISTING'
-  /** How much the operator interferes: 0 not at all. */
+  /** How much the operator interferes; 0 for not at all. */
   unrest: number
-  /** Custom events that somebody waits for. */
+  /** The custom events that threads wait for. */
   events: string[]
-  /** The calls of an operation that take far too long. */
+  /** The numbers of the operation calls that take far too long. */
   slow: number[]
-  /** How often the service dies in the midst of it. */
+  /** How often the service dies during the run. */
   restarts: number
-  /** Whether the runs are taken up again after that. */
+  /** Whether the runs are restored afterwards. */
   isKept: boolean
 }
 
-/** Dice that throw the same for the same seed. */
+/** Random choices that are the same for the same seed. */
 export class Dice {
   readonly below: (count: number) => number
 
@@ -33,7 +33,7 @@ export class Dice {
     this.below = randomFrom(seed)
   }
 
-  /** Returns true once in so many times. */
+  /** Returns true once in `count` times, at random. */
   oneIn(count: number): boolean {
     return this.below(count) === 0
   }
@@ -42,7 +42,7 @@ export class Dice {
     return items[this.below(items.length)]!
   }
 
-  /** Between none and all of them, in their order. */
+  /** Returns a random selection of the items, in order. */
   some<Item>(items: readonly Item[], oneIn = 2): Item[] {
     return items.filter(() => this.oneIn(oneIn))
   }
@@ -125,13 +125,13 @@ export function topologyOf(dice: Dice, mode: Mode): { topology: Record<string, u
   return { topology, places: { devices, pools, storages, rests: [...rests, ...pads], stations: Object.values(translators).flat() } }
 }
 
-/** Labware and its thread have one name. Those that come first own methods in which those that come later take part. */
+/** Makes a workflow. Labware and its thread have the same name. Earlier threads own methods, and later threads take part in them. */
 class WorkflowMaker {
   readonly #dice: Dice
   readonly #places: Places
   readonly #events: readonly string[]
   readonly #methods: Record<string, object[]> = {}
-  /** To each carrier, the methods in which it takes part. */
+  /** For each carrier, the methods in which it takes part. */
   readonly #joined = new Map<string, string[]>()
   readonly #racks: ReadonlySet<string>
   readonly #carriers: string[]

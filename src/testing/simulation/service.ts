@@ -1,4 +1,4 @@
-// For tests: a service that dies at any moment and begins anew, with what was on its card: the log, the records, the state of its runs.
+// For tests: a service that dies at any moment and restarts with what was on its disk: the log, the records, and the state of its runs.
 
 import { messageOf } from '../../errors.ts'
 import { type Context, type RuntimeEvent, runtimeEvent } from '../../events/event.ts'
@@ -30,7 +30,7 @@ type ServiceOptions = {
   scene: Scene
   dice: Dice
   onTold(event: RuntimeEvent): void
-  /** Is called when it has died: no more than this came to the card. */
+  /** Called after the service has died, with the events that reached the disk. */
   onLost(told: readonly RuntimeEvent[]): void
   fault(what: string): void
 }
@@ -42,11 +42,11 @@ export class Service {
   clock = new VirtualTime()
   runtime: Runtime
   isDead = false
-  /** Resolves when it dies. */
+  /** Resolves when the service dies. */
   death: Promise<void> = Promise.resolve()
-  /** After so many transactions it dies. */
+  /** The number of transactions after which it dies. */
   diesIn = Number.POSITIVE_INFINITY
-  /** After it has told so many events it dies, in the midst of whatever tells them. */
+  /** The number of events after which it dies, in the middle of the code that emits the last one. */
   diesAfter = Number.POSITIVE_INFINITY
   readonly #options: ServiceOptions
   readonly #library: Library
@@ -55,12 +55,12 @@ export class Service {
   #ledgers: Ledger[] = []
   readonly #truthOf = new Map<string, Truth>()
   readonly #liveTruth = new Truth()
-  /** The labware that stands while no run is open, as it was stored last. */
+  /** The labware at rest, as last stored. */
   #atRest: Standing = { topology: null, labware: [] }
   #time = 0
   #ids = 0
 
-  /** Throws for documents that are not good. */
+  /** Throws for invalid documents. */
   constructor(options: ServiceOptions) {
     this.#options = options
     this.#card = new Card(this)
@@ -72,7 +72,7 @@ export class Service {
     this.runtime = this.#begin()
   }
 
-  /** Ends the service between one instruction and the next. */
+  /** Kills the service at once. */
   die(): void {
     this.isDead = true
     this.diesIn = Number.POSITIVE_INFINITY
@@ -80,7 +80,7 @@ export class Service {
     this.#tellDeath()
   }
 
-  /** Begins anew, and takes up what was open. Returns the executions that it took up. */
+  /** Restarts the service, and restores the open runs. Returns their ids. */
   async beginAnew(): Promise<string[]> {
     const { dice, fault, onLost } = this.#options
     this.#ledgers = []
@@ -91,7 +91,7 @@ export class Service {
     this.runtime = this.#begin()
     for (const [execution_id, keys] of this.#card.runs) {
       if (execution_id === benchId) continue
-      // What has ended is not taken up, though its state may still be there.
+      // A run that has ended is not restored, although its state may still exist.
       const isOver = this.told.some((event) => event.execution_id === execution_id && event.entity_type === 'EXECUTION')
       const saved = isOver ? undefined : checkpointOf(keys)
       if (isOver) continue
@@ -128,7 +128,7 @@ export class Service {
     this.#truthOf.set(execution_id, ledger.truth)
   }
 
-  /** Devices that are kept from others. */
+  /** The number of leased devices. */
   get held(): number {
     return this.#ledgers.reduce((sum, { held }) => sum + held, 0)
   }
@@ -144,7 +144,7 @@ export class Service {
     this.clock = new VirtualTime()
     const { clock } = this
     const isLive = scene.mode === 'LIVE'
-    // Whoever speaks for one that has died is not heard.
+    // Calls from a dead service have no effect.
     let isMine = true
     const isDead = () => !isMine || this.isDead
     this.#buryLast()
@@ -237,7 +237,7 @@ export class Service {
     return new Map([...runs, [benchId, this.runtime.standing.present()]])
   }
 
-  /** A transaction was written. It must have left the values as they were when it was taken: nobody may change one without a mark. */
+  /** Checks a written transaction against the values when it was taken. A difference means that a value changed without a mark. */
   wrote(written: Values, present: Values): void {
     for (const [execution_id, values] of present) {
       const known = written.get(execution_id)
@@ -256,18 +256,18 @@ type Values = ReadonlyMap<string, ReadonlyMap<string, string>>
 /** The content of the disk at the end of a turn: the text of each key of each run, and the length of the log. */
 type Transaction = { runs: Values; told: number }
 
-/** The state of all runs. Transactions that were written last may not have come to the card. */
+/** The disk with the state of all runs. The last transactions may be lost. */
 class Card {
   readonly #service: Service
   #sources = new Map<string, StateSource>()
-  /** The values of each run, as its patches make them. */
+  /** The values of each run, after all its changes. */
   #patched = new Map<string, Map<string, string>>()
-  /** Runs of which nothing was taken since they were added. */
+  /** Runs without a transaction since they were added. */
   readonly #fresh = new Set<string>()
-  /** The transaction that was written last, or is being written; and the one after it. */
+  /** The last transaction, written or being written; `#next` is the one after it. */
   #last = Promise.resolve()
   #next: Promise<void> | undefined
-  /** The last that is on the card for certain, and those after it. */
+  /** The last transaction that is certainly on the disk, and those after it. */
   #transactions: Transaction[] = [{ runs: new Map(), told: 0 }]
 
   constructor(service: Service) {
@@ -280,7 +280,7 @@ class Card {
     return new Map([...this.#patched].map(([id, texts]) => [id, parsed(texts)]))
   }
 
-  /** For a service that is not dead. */
+  /** Returns the writer for one service. It has no effect once `isDead` returns true. */
   states(isDead: () => boolean): RunStates {
     const persist = () => this.#persist(isDead)
     return {
@@ -304,7 +304,7 @@ class Card {
     }
   }
 
-  /** Resolves when a transaction is written that begins after this turn: one after the other. Nobody hears of the dead. */
+  /** Resolves when a transaction that begins after this turn is written. Transactions are written one after the other. Never resolves for a dead service. */
   #persist(isDead: () => boolean): Promise<void> {
     const write = async () => {
       await turn()
@@ -319,7 +319,7 @@ class Card {
     return this.#next
   }
 
-  /** Begins anew with one of the transactions that may be the last on the disk: the log is cut where it tells of more of an open run. */
+  /** Goes back to one of the transactions that may be the last on the disk, and cuts the log to match. */
   die(dice: Dice): void {
     const { told } = this.#service
     const last = this.#transactions[this.#transactions.length - 1 - (dice.oneIn(2) ? 0 : dice.below(this.#transactions.length))]!
@@ -333,14 +333,14 @@ class Card {
     this.#transactions = [{ ...last, told: told.length }]
   }
 
-  /** Goes through what changed in this turn as the service does: one value now, the others in the next turn, while threads go on. */
+  /** Writes the changes of this turn as the real service does: one value now, the others in the next turn, while threads go on. */
   async #write(isDead: () => boolean): Promise<void> {
     const { told } = this.#service
     const [toldBefore, present] = [told.length, this.#service.present()]
     const taken = [...this.#sources].map(([id, source]) => ({ id, changes: source.changes()[Symbol.iterator]() }))
     for (const { id } of taken) if (this.#fresh.delete(id)) this.#patched.set(id, new Map())
     for (const { id, changes } of taken) this.#note(id, changes.next())
-    // Virtual time that jumps by itself would run away meanwhile.
+    // Not with virtual time that jumps by itself, which would run ahead meanwhile.
     if (this.#service.isLive) await turn()
     if (isDead()) return
     for (const { id, changes } of taken) for (let next = changes.next(); !next.done; next = changes.next()) this.#note(id, next)
@@ -349,7 +349,7 @@ class Card {
     this.#service.wrote(runs, present)
   }
 
-  /** A run that has ended meanwhile has no values. */
+  /** Notes a change; a run that has ended meanwhile has no values. */
   #note(id: string, { value, done }: IteratorResult<Change>): void {
     if (done) return
     const [key, text] = value

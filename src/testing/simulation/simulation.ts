@@ -1,5 +1,4 @@
-// For tests: a random workflow with faults in it, a restless operator beside it and a service that dies now and then, and all that must
-// hold of it all the while.
+// For tests: a random workflow with faults, an operator who interferes, and a service that dies now and then. Checks that all invariants hold.
 
 import { LabError, messageOf } from '../../errors.ts'
 import type { RuntimeEvent } from '../../events/event.ts'
@@ -14,31 +13,31 @@ import { Dice, type Scene, sceneOf } from './scene.ts'
 import { Service } from './service.ts'
 import { Watch } from './watch.ts'
 
-/** How often an operator looks before he gives a run up: he interferes at first, and then he helps. */
+/** How often the operator looks before a run is given up. At first the operator interferes, and then helps. */
 const mostRounds = 60
-/** No action of a scene takes so long. */
+/** Longer than any action of a scene. */
 const longest_s = 3600
 
-/** The most turns of the event loop: a run that needs more goes on for ever. */
+/** The most turns of the event loop. A run that needs more does not end. */
 const mostTurns = 20_000
 
-/** After a restart all stand within so many turns. */
+/** The most turns after a restart until all threads are paused. */
 const mostTurnsToStand = 100
 
 type Verdict = {
   /** The faults that were found. */
   faults: string[]
-  /** Each event by name, in their order. */
+  /** The names of all events, in order. */
   trace: string[]
-  /** The document was refused. */
+  /** The reason why the document was refused. */
   refused?: string
-  /** Whether the run could not go on, and said why. */
+  /** The explanation of a run that could not go on; null for others. */
   stuck: string | null
   /** How often the service died. */
   restarts: number
 }
 
-/** A simulation of one seed, from the first event to the last. */
+/** Simulates one seed, from the first event to the last. */
 export async function simulate(seed: number, mode: Scene['mode']): Promise<Verdict> {
   const dice = new Dice(seed)
   const scene = sceneOf(dice, mode)
@@ -97,7 +96,7 @@ class Simulation {
     else this.#service.diesAfter = 1 + this.#dice.below(this.#dice.oneIn(3) ? 20 : 600)
   }
 
-  /** Makes time jump as soon as nothing happens any more, where it does not jump by itself. */
+  /** Goes on until all runs are over. Makes time jump when nothing happens any more, if it does not jump by itself. */
   async #untilOver(): Promise<void> {
     for (let quiet = 0, turns = 0; this.#watch.faults.length === 0; turns++) {
       if (this.#service.isDead) await this.#beginAnew()
@@ -115,7 +114,7 @@ class Simulation {
 
   #onTold(event: RuntimeEvent): void {
     this.#watch.see(event)
-    // Whoever listens may do something at once.
+    // A listener may act at once.
     if (this.#isBeginning) return
     if (this.#scene.unrest === 3 && this.#service.told.length > 2 && this.#dice.oneIn(60)) this.#operator.interfere()
   }
@@ -126,7 +125,7 @@ class Simulation {
     this.#restarts++
     this.#watch.restarts++
     this.#watch.standing.clear()
-    // Whatever stands since then is given its chances, too.
+    // Runs that wait since the restart get more rounds.
     this.#rounds = Math.min(this.#rounds, mostRounds / 2)
     this.#mayDie()
     const open = () => this.#executions().filter(({ isOver }) => !isOver)
@@ -141,7 +140,7 @@ class Simulation {
     this.#beginToLook()
   }
 
-  /** Lists the runs that came since, which are held for another reason. */
+  /** Checks that each restored run is paused, and its threads held. */
   #checkStanding(execution: Execution, threads: ReadonlySet<LabwareThread>): void {
     if (execution.phase.current === 'stopping' || !this.#watch.standing.has(execution.execution_id)) return
     if (execution.paused?.reason !== 'system') this.#watch.fault(`after the restart it is not paused: ${this.#picture()}`)
@@ -154,7 +153,7 @@ class Simulation {
       else if (!thread.control.isStopping) this.#checkRecord(thread)
   }
 
-  /** Checks that the incident says why the run stands. */
+  /** Checks that the record says why the thread is paused. */
   #checkRecord({ thread_id, execution, name }: LabwareThread): void {
     const record = this.#service.records.threads(execution.execution_id).find((one) => one.thread_id === thread_id)
     if (record?.status !== 'PAUSED' || record.pause_reason !== 'system' || record.last_error !== restarted)
@@ -163,7 +162,7 @@ class Simulation {
 
   // The operator
 
-  /** Finds the run: in PURE_SIM there is only one. */
+  /** Schedules the operator's first look, on the clock of the first run. */
   #beginToLook(): void {
     const clock = this.#executions()[0]?.environment.clock
     if (clock) this.#lookLater(clock)
@@ -191,17 +190,17 @@ class Simulation {
 
   // The end
 
-  /** Gives up: the runs had their chances, say what they wait for, and are aborted. */
+  /** Gives up: checks that the runs explain what they wait for, and aborts them. */
   #giveUp(open: readonly Execution[]): void {
     if (this.#stuck === null) for (const execution of open) this.#checkExplained(execution)
     this.#stuck ??= this.#picture()
-    // Also those that somebody has submitted since.
+    // This includes runs that were submitted meanwhile.
     for (const execution of open) execution.abort('it goes nowhere')
   }
 
   #checkExplained(execution: Execution): void {
     const isHanging = this.#scene.faults.some(({ does }) => does === 'hang')
-    // A run that is given up while it is at work may have a thread in the midst of an operation.
+    // A run that is given up while it works may have a thread in the middle of an operation.
     const before = execution.now() - longest_s
     const silent = execution.live().filter(({ control: { waiting }, carrying, state }) => !waiting && !carrying && state.since < before)
     if (silent.length > 0 && !isHanging) this.#watch.fault(`${silent.map(({ name }) => name)} wait for nothing: ${this.#picture()}`)
@@ -241,7 +240,7 @@ class Simulation {
     this.#checkRecords(fault)
   }
 
-  /** Returns the newest events, for messages. */
+  /** Checks that the records agree with the events. */
   #checkRecords(fault: (what: string) => void): void {
     const { records, told } = this.#service
     for (const { execution_id, status } of records.executions()) {
@@ -272,7 +271,7 @@ function isStanding(execution: Execution): boolean {
   return execution.isOver || execution.live().every((thread) => isHeld(thread))
 }
 
-/** Nothing is kept for threads that are no more, but where labware may stand since its move was cut off: whoever comes next gets all that is free. */
+/** Checks that nothing is reserved for ended threads, except where labware of a cut-off move may stand, so that the next thread gets all that is free. */
 function checkGivenBack({ scheduler, labware }: RunEnvironment, { topology }: Scene, fault: (what: string) => void): void {
   for (const device of scheduler.graph.devices)
     if (scheduler.holds.holder(device)) fault(`${device} is held by ${scheduler.holds.holder(device)} after the end`)

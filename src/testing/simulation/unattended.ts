@@ -1,5 +1,5 @@
-// For tests: random runs in which threads are paused, fail and stay held, and nobody looks after them. Every thread that could finish
-// without the held ones does finish: where all has come to rest, a search looks for a way that the scheduler has missed.
+// For tests: random runs in which threads are paused or fail, and nobody attends to them. Every thread that could finish without the held ones must
+// finish: when nothing moves any more, a search looks for a way that the scheduler has missed.
 
 import type { InjectedFault } from '../../workflow/equipment/pure_equipment.ts'
 import type { Execution } from '../../workflow/runs/execution.ts'
@@ -9,12 +9,12 @@ import type { LabwareThread } from '../../workflow/threads/thread.ts'
 import { begin, testRuntime } from '../workflow.ts'
 import { Dice, topologyOf } from './scene.ts'
 
-/** The number of turns of the event loop without news after which nothing happens any more. */
+/** After this many turns of the event loop without news, nothing will happen any more. */
 const quietTurns = 30
-/** States that the search looks at: beyond, it says nothing. */
+/** The most states that the search examines. Beyond that the result is undecided. */
 const mostStates = 20_000
 
-/** `missed`: threads that could finish, and how. `held` threads stand until somebody comes; `left` others behind them. */
+/** `missed`: threads that could still finish, and how. `held`: the number of threads that wait for a person. `left`: the number that wait behind them. */
 type Verdict = { missed: string[]; held: number; left: number; completed: number; isUndecided: boolean }
 
 export async function leaveAlone(seed: number): Promise<Verdict> {
@@ -76,7 +76,7 @@ function verdictOn(execution: Execution): Verdict {
   const { scheduler } = execution.environment
   const live = execution.live()
   const held = live.filter(({ status }) => status.current === 'PAUSED')
-  // Whoever waits for an arm that a held thread has is in the midst of its way, and stands as well.
+  // A thread that waits for a held thread's arm is in the middle of its route, so it cannot move either.
   const free = live.filter((thread) => !held.includes(thread) && thread.move === null)
   const completed = [...execution.threads.values()].filter(({ status }) => status.current === 'COMPLETED').length
   const { way, isUndecided } = new Search(scheduler, free, live).first()
@@ -93,19 +93,19 @@ function picture(live: readonly LabwareThread[]): string {
     .join('; ')
 }
 
-/** `at` is null before it is on the deck, and undefined when it has finished; `next` is the index of what it wants. */
+/** `at` is null before the labware is on the deck, and undefined when it has finished; `next` is the index of its next stop. */
 type Standing = { at: string | null | undefined; next: number; device: string | null }
 
 type Mover = { name: string; thread_id: string; wants: readonly (readonly Candidate[])[] }
 
-/** Goes through what the free threads could do, one move after the other, while all others stand where they are. */
+/** Searches the possible moves of the free threads, while all others stay where they are. */
 class Search {
   readonly #scheduler: Scheduler
   readonly #movers: readonly Mover[]
   readonly #begin: readonly Standing[]
-  /** Pads on which something stands, or is to come, for good. */
+  /** Positions that are occupied or reserved for good. */
   readonly #taken = new Set<string>()
-  /** Checks that nothing granted to a thread is taken back, though a held thread may be on its way. */
+  /** The positions that are reserved, and for which thread. A grant is never taken back, not even a held thread's. */
   readonly #reserved = new Map<string, string>()
   readonly #devices = new Set<string>()
   readonly #arms = new Set<string>()
@@ -136,7 +136,7 @@ class Search {
     }))
   }
 
-  /** The moves after which one has finished, the fewest there are. */
+  /** Returns the fewest moves after which a thread has finished. */
   first(): { way?: string[]; isUndecided: boolean } {
     const seen = new Set<string>()
     const states: { all: readonly Standing[]; way: string[] }[] = [{ all: this.#begin, way: [] }]
@@ -168,11 +168,11 @@ class Search {
         if ('device' in place && !this.#isFreeDevice(place.device, all, i)) continue
         const position = positions.find((one) => this.#canGo(standing.at!, one, all, i))
         if (position === undefined) continue
-        // What it did at a device is done: it stands there, and holds it no more.
+        // Its action at the device is done: it stands there, and no longer holds the device.
         yield { i, did: `goes to ${position}`, to: { at: isLast ? undefined : position, next: standing.next + 1, device: null } }
       }
       if (standing.at === null || standing.device !== null) continue
-      // What is parked where labware is handed over would be in the way of others.
+      // Labware parked at a hand-over position would block others.
       for (const { name, parking } of graph.positions.values())
         if (parking && !graph.isHandOver(name) && name !== standing.at && this.#canGo(standing.at, name, all, i))
           yield { i, did: `parks at ${name}`, to: { ...standing, at: name } }
@@ -193,7 +193,7 @@ class Search {
     return !all.some(({ at }, j) => j !== i && at && this.#pad(at) === pad)
   }
 
-  /** Lets labware that is not on the deck yet come onto it first. */
+  /** Whether labware can go there; labware that is not on the deck yet only has to find the position free. */
   #canGo(from: string | null, to: string, all: readonly Standing[], i: number): boolean {
     if (from === null) return this.#isFree(to, all, i)
     const route = this.#scheduler.graph.route(from, to)
@@ -211,7 +211,7 @@ function wantsOf(thread: LabwareThread): readonly (readonly Candidate[])[] {
   const { seat, starts_at } = thread.state
   const steps = frames[0]?.steps.slice(frames[0].next) ?? []
   const actions = steps.flatMap((step) => (step.kind === 'method' ? step.method.actions : []))
-  // Of the method that it is in, one action.
+  // Each method has one action here. If it is done, so is the step.
   const ahead = method && method.next >= method.actions.length ? actions.slice(1) : actions
   const devices = ahead.map((action) => action.devices.map((device) => ({ device })))
   return [...(seat === null ? [[{ position: starts_at }]] : []), ...devices, ends]

@@ -52,14 +52,14 @@ function schemaFor({ entity_type, status, context }: RuntimeEvent): v.GenericSch
 /** Checks that events are consistent; `faults` says which are not. */
 export class Watch {
   readonly faults: string[] = []
-  /** Executions that were taken up after a restart, and that nobody has let go on. */
+  /** Runs that were restored after a restart and that nobody has resumed. */
   readonly standing = new Set<string>()
   restarts = 0
   readonly #open = new Map<string, string>()
   readonly #outcomes = new Map<string, { execution_id: string; status: string; isLost: boolean }>()
   readonly #done = new Set<string>()
   readonly #counts = new Map<string, number>()
-  /** How many steps were put into each run. */
+  /** The number of steps inserted into each run. */
   readonly #put = new Map<string, number>()
   #last = 0
   readonly #statuses = new Map<string, string>()
@@ -89,7 +89,7 @@ export class Watch {
     if (execution) this.#gripped(execution, event)
   }
 
-  /** Forgets all that it has seen but these events: the others did not come to the card. */
+  /** Forgets all events but these: the others did not reach the disk. */
   rewind(events: readonly RuntimeEvent[]): void {
     const known = this.faults.length
     for (const seen of [this.#open, this.#outcomes, this.#done, this.#counts, this.#statuses, this.#groups, this.#reached, this.#dead])
@@ -122,12 +122,12 @@ export class Watch {
     else if (before !== undefined && table.next[before]?.[event.status] === undefined) this.fault(`it follows ${before}`, event)
   }
 
-  /** A step was put into a run. */
+  /** Notes that a step was inserted into a run. */
   wasPut(execution_id: string): void {
     this.#put.set(execution_id, (this.#put.get(execution_id) ?? 0) + 1)
   }
 
-  /** Checks that nothing done is done again, over restarts too. */
+  /** Checks that nothing that is done is done again, not even after a restart. */
   #once(event: RuntimeEvent): void {
     const { entity_type, status, context } = event
     const { method_id, action_name, method_name, thread_name } = context
@@ -142,7 +142,7 @@ export class Watch {
     if (status === 'COMPLETED') this.#done.add(key)
   }
 
-  /** No more often than its thread has it as a step. */
+  /** Checks that a method or action is done no more often than its thread has it as a step. */
   #countedOnce(event: RuntimeEvent, kind: 'method' | 'action', name: string): void {
     const { execution_id, context } = event
     const thread = this.#find(execution_id)?.threads.get(String(context.thread_id))
@@ -153,13 +153,13 @@ export class Watch {
     const isIt = (step: StepPlan) =>
       kind === 'method' ? step.kind === 'method' && step.method.name === name : step.kind === 'action' && step.action.name === name
     const steps = [...allSteps(thread.plan.steps)].filter(isIt)
-    // What touches no device may be done again, if the service ended before it was written down.
+    // A step without a device may be done again, if the service ended before its end was on the disk.
     const again = steps.every(isWithoutDevice) ? this.restarts : 0
     const most = (steps.length + (this.#put.get(execution_id) ?? 0)) * (1 + again)
     if (count > most) this.fault(`${name} of ${thread.name} is done ${count} times`, event)
   }
 
-  /** When an execution is over, so is all that was in it, and its submissions ended as it did. */
+  /** Checks that all parts of a run are over when the run is, and that its submissions ended as the run did. */
   #ended(event: RuntimeEvent): void {
     const { entity_type, entity_id, execution_id, status } = event
     const table = tables[entity_type]
@@ -178,7 +178,7 @@ export class Watch {
     return this.#groups.has(`${submission_id} ${group_id}`)
   }
 
-  /** The last that was told of it. */
+  /** Returns the last published status of an entity. */
   statusOf(entity: string): string | undefined {
     return this.#statuses.get(entity)
   }
@@ -205,7 +205,7 @@ export class Watch {
   #inOrder(event: RuntimeEvent): void {
     const { execution_id } = event
     const reached = this.#reached.get(execution_id) ?? 'nothing'
-    // One that the service had not written down when it ended.
+    // A submission that was not on the disk when the service ended.
     if (reached === 'started' && event.entity_type === 'SUBMISSION' && event.context.reason === restarted) return
     const [from, to] = stagesOf(event)
     if (stages.indexOf(reached) < stages.indexOf(from)) this.fault(`it comes before ${from}`, event)
@@ -235,7 +235,7 @@ export class Watch {
     }
   }
 
-  /** A transporter carries one, and it is its turn. */
+  /** Checks that a transporter carries at most one labware, and only for the thread that uses it. */
   #gripped({ environment }: Execution, event: RuntimeEvent): void {
     const carriers = new Map<string, string>()
     for (const { labware_id, held_by } of environment.labware.values()) {
@@ -255,7 +255,7 @@ export class Watch {
 }
 
 /** The incidents that are never the fault of an instrument or an operator. */
-const mistakes = /cannot follow|is not reserved for|asks again while|is not thread .* to move|undefined|not a function|null/
+const mistakes = /cannot follow|is not reserved for|makes a request while|is not thread .* to move|undefined|not a function|null/
 
 function isWithoutDevice(step: StepPlan): boolean {
   const actions = step.kind === 'method' ? step.method.actions : step.kind === 'action' ? [step.action] : []
@@ -265,11 +265,11 @@ function isWithoutDevice(step: StepPlan): boolean {
 /** The statuses of an action in which something moves. */
 const moving = new Set(['PREPARING_TO_MOVE', 'PICKING', 'PLACING', 'EXECUTING_ACTION'])
 
-/** How far an execution is, as its events tell. */
+/** The progress of a run, by its events. */
 const stages = ['nothing', 'accepted', 'created', 'started', 'undelivered', 'workflow over', 'submissions over', 'over'] as const
 type Stage = (typeof stages)[number]
 
-/** The events that bring it further. */
+/** The events that advance a run to a stage. */
 const steps: Readonly<Record<string, Readonly<Record<string, Stage>>>> = {
   SUBMISSION: { ACCEPTED: 'accepted', COMPLETED: 'submissions over', FAILED: 'submissions over', ABORTED: 'submissions over' },
   WORKFLOW: { CREATED: 'created', IN_PROGRESS: 'started', COMPLETED: 'workflow over', ERRORED: 'workflow over' },
@@ -277,7 +277,7 @@ const steps: Readonly<Record<string, Readonly<Record<string, Stage>>>> = {
   EXECUTION: { COMPLETED: 'over', FAILED: 'over', ABORTED: 'over' },
 }
 
-/** Between which stages it may come. */
+/** Returns the stages between which an event may come. */
 function stagesOf({ entity_type, status }: RuntimeEvent): readonly [from: Stage, to: Stage] {
   const step = steps[entity_type]?.[status]
   switch (step) {

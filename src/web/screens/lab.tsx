@@ -51,7 +51,7 @@ export function LabScreen() {
 
 function Line({ one, isOwn }: { one: Bench; isOwn: boolean }) {
   const { name, state, heard_s, url, version, health, devices, incidents, positions } = one
-  const heard = heard_s === null ? 'not heard since this page of the lab began to listen' : `heard ${duration(heard_s)} ago`
+  const heard = heard_s === null ? 'no message since this bench began to listen' : `heard ${duration(heard_s)} ago`
   const counts = Object.entries(devices).map(([state, count]) => `${count} ${state.replaceAll('_', ' ')}`)
   return (
     <li>

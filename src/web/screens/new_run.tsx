@@ -145,7 +145,7 @@ const verdicts: Record<SimulateResponse['verdict'], { word: string; tone: string
   completes: { word: 'The run completes.', tone: 'good' },
   fails: { word: 'The run fails.', tone: 'bad' },
   deadlock: { word: 'The run ends in a deadlock.', tone: 'bad' },
-  waits: { word: 'The run waits for something that nobody does.', tone: 'bad' },
+  waits: { word: 'The run waits for something that never happens.', tone: 'bad' },
   endless: { word: 'The run does not end.', tone: 'bad' },
 }
 

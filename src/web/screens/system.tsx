@@ -37,7 +37,7 @@ export function SystemScreen({ onForget }: { onForget: () => void }) {
         <dt>Clock</dt>
         <dd>
           {time.value
-            ? `${time.value.utc.slice(0, 19).replace('T', ' ')} UTC, ${time.value.clock_synced === false ? 'not set by a time server' : time.value.clock_synced ? 'set by a time server' : 'not known whether set by a time server'}`
+            ? `${time.value.utc.slice(0, 19).replace('T', ' ')} UTC, ${time.value.clock_synced === false ? 'not set by a time server' : time.value.clock_synced ? 'set by a time server' : 'unknown whether set by a time server'}`
             : ''}
         </dd>
         <dt>Uptime</dt>

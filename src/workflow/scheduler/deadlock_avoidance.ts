@@ -11,7 +11,7 @@ const nothing: readonly Resource[] = []
 
 export class DeadlockAvoidance {
   readonly #occupancy: Occupancy
-  /** The parking positions of each island from which every position can be reached, and which are in nobody's way. */
+  /** For each island, the parking positions from which every position can be reached and that block no route. */
   readonly #parkingZones = new Map<number, Zone[]>()
 
   /** Results since the last change, by cache key. */
@@ -30,20 +30,19 @@ export class DeadlockAvoidance {
   }
 
   /**
-   * Returns the claimants that could finish now, and could not after this grant; none if the grant is safe. Two cases are safe and cheap to
-   * see: a free parking position that can be reached, since parking one labware breaks any cycle; and a claimant that can do all it has
-   * before it while the others stand still.
+   * Returns the claimants that can finish now but could not after this grant; none if the grant is safe. Two safe cases are cheap to detect: a free
+   * parking position is within reach, because parking one labware breaks any cycle; or a claimant can finish while all others stand still.
    */
   trapped(ticket: Ticket, resource: Resource): readonly Claimant[] {
     const { placement, holds, reserved } = ticket.claimant
     if (placement || holds.size > 0 || reserved.size > 0) return this.#trapped(ticket, resource)
-    // Hundreds of threads that are yet to come may request the same: the answer is the same for all of them.
+    // Hundreds of threads that have not begun may make the same request, and the result is the same for all of them.
     if (this.#seen !== this.#occupancy.version) this.#known.clear()
     this.#seen = this.#occupancy.version
     const wish = `${ticket.wish} with ${ticket.inputs} at ${positionOf(resource)}`
     let trapped = this.#known.get(wish)
     if (!trapped) {
-      // Somebody waits for a custom event: it may be emitted only by a thread that is yet to come.
+      // While a thread waits for a custom event, every grant is allowed: perhaps only a thread that has not begun emits the event.
       trapped = this.#occupancy.hearing.size > 0 ? nobody : this.#trapped(ticket, resource)
       this.#known.set(wish, trapped)
     }
@@ -82,8 +81,8 @@ function isThere({ placement }: Claimant, resource: Resource): boolean {
 }
 
 /**
- * Takes out, again and again, each claimant that can do all it has before it while the others stand still. When none can, it parks one
- * that others wait for. Returns the claimants that remain.
+ * Repeatedly removes each claimant that can finish while the others stand still. If none can, parks one that others wait for, and goes on. Returns
+ * the claimants that remain.
  */
 function lockedIn(occupancy: Occupancy, island: number, requester?: Ticket, resource?: Resource): Set<Claimant> {
   const board = new Board(occupancy, island)
@@ -106,14 +105,14 @@ function lockedIn(occupancy: Occupancy, island: number, requester?: Ticket, reso
   return behind.size < left.size ? behind : left
 }
 
-/** Whether no claimant needs other labware: if one does, that labware may need the very positions that others free for each other. */
+/** Whether no claimant needs other labware, which may need the very positions that the claimants free for each other. */
 function isEachAlone({ claimants }: Occupancy, requester?: Ticket): boolean {
   if (requester && !requester.request.alone) return false
   for (const { ticket, last, placements } of claimants.values()) if (placements.size > 0 && !(ticket ?? last)?.request.alone) return false
   return true
 }
 
-/** Lets each claimant advance by one resource whenever that is free, instead of all the way at once. Returns those that do not finish. */
+/** Lets each claimant advance one resource at a time, instead of all the way at once. Returns the claimants that do not finish. */
 function leftBehind(board: Board, lists: ReadonlyMap<Claimant, Lists | undefined>, requester?: Ticket, resource?: Resource): Set<Claimant> {
   if (requester && resource) board.set(requester.claimant, [resource])
   const at = new Map([...lists.keys()].map((claimant) => [claimant, 0]))
@@ -136,7 +135,7 @@ function leftBehind(board: Board, lists: ReadonlyMap<Claimant, Lists | undefined
   return new Set(at.keys())
 }
 
-/** The resources before a claimant, one list for each action; undefined for one that has nothing before it and stays where it is. */
+/** Returns the resources that a claimant still needs, one list per action; undefined for one that needs nothing and stays where it is. */
 function listsOf(claimant: Claimant, requester?: Ticket): Lists | undefined {
   const { ticket, last } = claimant
   if (requester && claimant === requester.claimant) return requester.later.length > 0 ? requester.later : undefined
@@ -173,7 +172,7 @@ function makeRoom(
   return false
 }
 
-/** The occupancy of an island once all grants are used: the state on which the check runs. */
+/** The occupancy of an island after all present grants are used. The check runs on this state. */
 class Board {
   readonly #takes = new Map<Claimant, readonly Resource[]>()
   readonly #takers = new Map<Resource, Claimant[]>()
@@ -227,10 +226,10 @@ function positionOf(resource: Resource): string {
   return resource instanceof DeviceSites ? resource.doors[0]! : resource.positions[0]!.name
 }
 
-/** The resources of a claimant on the island. It may have some on several islands, after its labware was carried by hand. */
+/** Returns the resources of a claimant on the island. It may have some on several islands after its labware was carried by hand. */
 function resourcesOf(claimant: Claimant, isHere: (resource: Resource) => boolean): readonly Resource[] {
   const { placement, holds, goal, reserved } = claimant
-  // Most threads of a large run are yet to come, and have nothing.
+  // Most threads of a large run have not begun, and have nothing.
   if (!placement && !goal && holds.size === 0 && reserved.size === 0) return nothing
   const resources: Resource[] = standingOf(claimant).filter(isHere)
   if (resources.length === 0 && placement && isHere(placement.zone)) resources.push(placement.zone)

@@ -1,17 +1,17 @@
-// The decisions of the scheduler about threads that wait for each other, in words: the last one about each thread is kept for those who ask why.
+// The scheduler's decisions about threads that wait for each other, in words. The last decision about each thread is kept for explanations.
 
 import type { Clock } from '../../kit/clock.ts'
 
 /**
- * A decision about threads that wait for each other: `parked`, labware is put out of the way; `granted_unsafe`, a request is granted after which others may
- * be stuck; `granted_reserved`, a request is granted against the reservation of another thread; `stuck`, a person has to make room.
+ * A decision about threads that wait for each other. `parked`: labware was moved out of the way. `granted_unsafe`: a request was granted although others
+ * may be stuck afterwards. `granted_reserved`: a request was granted against another thread's reservation. `stuck`: a person has to make room.
  */
 export type Decision = {
   kind: 'parked' | 'granted_unsafe' | 'granted_reserved' | 'stuck'
   thread_ids: readonly string[]
   /** The thread that is parked, granted its request, or stuck. */
   thread_id: string
-  /** The device or position that is granted; null where none is. */
+  /** The granted device or position; null if none. */
   granted: string | null
 }
 
@@ -21,7 +21,7 @@ const mostKept = 1000
 type DecisionLogOptions = {
   clock: Clock
   nameOf(thread_id: string): string
-  /** Takes each decision as a sentence for the log. */
+  /** Called with each decision, as a sentence for the log. */
   note?: ((sentence: string) => void) | undefined
 }
 
@@ -53,7 +53,7 @@ export class DecisionLog {
   }
 }
 
-/** `others` are the names of the threads that wait with it; empty where it waits alone. */
+/** `others` names the threads that wait with it; empty if it waits alone. */
 const sentences: Record<Decision['kind'], (name: string, others: string, granted: string | null) => string> = {
   parked: (name, others) => `${name} was put out of the way, because ${deadlock(others)}`,
   granted_unsafe: (name, others, granted) =>

@@ -10,9 +10,9 @@ import type { Obstacle } from './request.ts'
 type Waiting = {
   readonly claimant: Claimant
   readonly devices: readonly DeviceSites[]
-  /** Whether it is work of the device, or an arm that is to reach in. */
+  /** Whether the device is to work (true), or an arm is to reach in (false). */
   readonly isWork: boolean
-  /** Whether labware that is about to leave the device, or to arrive there, goes first. */
+  /** Whether labware that is about to leave the device or to arrive there goes first. */
   readonly yields: boolean
   readonly granted: () => void
 }
@@ -25,17 +25,14 @@ export class DeviceAccess {
   readonly #settle: () => void
   readonly #waiting = new SmallSet<Waiting>()
 
-  /** `isHeldUp` says whether labware of a claimant that has a route will not move by itself. `settle` grants what follows from a change. */
+  /** `isHeldUp`: whether the labware of a claimant with a granted route cannot move now. `settle` makes the grants that follow from a change. */
   constructor(occupancy: Occupancy, { isHeldUp, settle }: { isHeldUp: (claimant: Claimant) => boolean; settle: () => void }) {
     this.#occupancy = occupancy
     this.#isHeldUp = isHeldUp
     this.#settle = settle
   }
 
-  /**
-   * Lets an arm reach into the devices of these positions for the thread, until `reachedIn` or a call with others. Returns false, and
-   * changes nothing, while one of them is at work.
-   */
+  /** Lets the thread's arm reach into the devices of these positions, until `reachedIn` or the next call. Returns false, and changes nothing, while one of them works. */
   reachIn(thread_id: string, positions: readonly string[]): boolean {
     return this.#reachIn(this.#occupancy.claimant(thread_id), this.#devicesAt(positions))
   }
@@ -48,7 +45,7 @@ export class DeviceAccess {
     return true
   }
 
-  /** Says that no arm reaches into a device for the thread any more. */
+  /** Ends the reach of the thread's arm into devices. */
   reachedIn(thread_id: string): void {
     const claimant = this.#occupancy.claimants.get(thread_id)
     if (claimant) this.#reachedIn(claimant)
@@ -61,7 +58,7 @@ export class DeviceAccess {
     if (this.#waiting.size > 0) this.#settle()
   }
 
-  /** Leaves the devices into which an arm reached for a thread to another claimant: something of it may still be in there. */
+  /** Transfers the thread's reach into devices to another claimant, because the arm may still be inside. */
   transferReach(thread_id: string, to_id: string): void {
     const claimant = this.#occupancy.claimants.get(thread_id)
     if (!claimant || claimant.reaches.length === 0) return
@@ -70,7 +67,7 @@ export class DeviceAccess {
     this.#reachIn(left, claimant.reaches)
   }
 
-  /** Calls `granted` once no device of these positions is at work, which may be before this returns. */
+  /** Calls `granted` when no device of these positions works, which may be before this returns. */
   awaitRest(thread_id: string, positions: readonly string[], granted: () => void): AccessHandle {
     const claimant = this.#occupancy.claimant(thread_id)
     return this.#wait({ claimant, devices: this.#devicesAt(positions), isWork: false, yields: false, granted })
@@ -82,8 +79,8 @@ export class DeviceAccess {
   }
 
   /**
-   * Begins a call of a device, and calls `granted`, once no arm reaches in, which may be before this returns: until `endWork` none does.
-   * With `yields`, labware that is about to leave the device, or to arrive there, goes first.
+   * Calls `granted` when no arm reaches into the device, which may be before this returns. From then on no arm reaches in until `endWork`. With `yields`,
+   * labware that is about to leave the device or to arrive there goes first.
    */
   work(thread_id: string, device: string, { yields, granted }: { yields: boolean; granted: () => void }): AccessHandle {
     const claimant = this.#occupancy.claimant(thread_id)
@@ -115,7 +112,7 @@ export class DeviceAccess {
     return true
   }
 
-  /** Says that a call of the device has ended. */
+  /** Ends a call of the device. */
   endWork(device: string): void {
     const sites = this.#occupancy.device(device)
     sites.works--
@@ -123,13 +120,13 @@ export class DeviceAccess {
     this.#settle()
   }
 
-  /** Routes that begin or end there may be granted now. */
+  /** Marks the device's zones, because routes that begin or end there may be granted now. */
   #open(device: DeviceSites): void {
     this.#occupancy.version++
     if (!device.isShut) for (const zone of device.zones) this.#occupancy.opened.add(zone)
   }
 
-  /** Grants the first that can be granted. Returns whether there was one. */
+  /** Grants the first waiting access that is possible. Returns whether there was one. */
   next(): boolean {
     for (const waiting of this.#waiting) {
       if (!this.#isOpen(waiting)) continue
@@ -161,13 +158,13 @@ export class DeviceAccess {
     return false
   }
 
-  /** Forgets a claimant that has ended. Its calls end by themselves. */
+  /** Forgets a claimant that has ended. Its device calls end by themselves. */
   forget(claimant: Claimant): void {
     this.#reachedIn(claimant)
     for (const waiting of [...this.#waiting]) if (waiting.claimant === claimant) this.#takeOut(waiting)
   }
 
-  /** Calls `visit` with each claimant for which this one waits. */
+  /** Calls `visit` with each claimant that this one waits for. */
   #obstacles({ claimant, devices, isWork, yields }: Waiting, visit: ObstacleVisitor): void {
     for (const device of devices) {
       if (isWork) for (const other of device.arms) if (other !== claimant) visit('reached_into', other, null)
@@ -188,7 +185,7 @@ export class DeviceAccess {
   }
 }
 
-/** The claimants whose labware has a granted route out of the device, or into it. */
+/** Lists the claimants whose labware has a granted route out of the device, or into it. */
 function* goers({ zones }: DeviceSites): Generator<Claimant> {
   for (const zone of zones) {
     const { placement, reservedFor } = zone

@@ -1,4 +1,4 @@
-// The devices that threads hold, the sites that are reserved in them, and the positions that are kept for labware though no request asks for them.
+// The devices that threads hold, the sites reserved in them, and the positions reserved without a request.
 
 import type { Claimant, DeviceSites, Zone } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
@@ -8,19 +8,19 @@ export class Holds {
   readonly #settle: () => void
   readonly #suspectAll: () => void
 
-  /** `settle` grants what follows from a change. `suspectAll` has all claimants that wait looked at for a deadlock. */
+  /** `settle` makes the grants that follow from a change. `suspectAll` has all waiting claimants checked for a deadlock. */
   constructor(occupancy: Occupancy, { settle, suspectAll }: { settle: () => void; suspectAll: () => void }) {
     this.#occupancy = occupancy
     this.#settle = settle
     this.#suspectAll = suspectAll
   }
 
-  /** The thread that holds the device. */
+  /** Returns the thread that holds the device. */
   holder(device: string): string | undefined {
     return this.#occupancy.device(device).holder?.thread_id
   }
 
-  /** Releases a device. Nobody else gets it before the labware that stands there has left. */
+  /** Releases a device. Others get it only after the labware that stands there has left. */
   release(thread_id: string, device: string): void {
     const sites = this.#occupancy.device(device)
     const claimant = this.#occupancy.claimants.get(thread_id)
@@ -30,7 +30,7 @@ export class Holds {
     this.#settle()
   }
 
-  /** Drops a reservation that was made for the device's holder, unless the labware is on its way. */
+  /** Drops the reservation of a site of the released device, unless the labware is on its way there. */
   #dropUnlessComing(zone: Zone): void {
     const claimant = zone.reservedFor
     if (!claimant || zone.isPassage || claimant.goal === zone) return
@@ -39,8 +39,8 @@ export class Holds {
   }
 
   /**
-   * Reserves a free site of a held device for labware of this thread; `site` counts from 1. Labware that stands there already, or has a site
-   * reserved, keeps it. Undefined when no site is free, or when `holder` does not hold the device any more.
+   * Reserves a free site of a held device for the thread's labware; `site` counts from 1. Labware that already stands there or has a site reserved
+   * keeps that site. Returns undefined if no site is free, or `holder` no longer holds the device.
    */
   reserveSite(device: string, thread_id: string, site?: number, holder?: string): string | undefined {
     const sites = this.#occupancy.device(device)
@@ -59,12 +59,12 @@ export class Holds {
     return siteFor(this.#occupancy.device(device), this.#occupancy.claimant(thread_id), site, holder) !== undefined
   }
 
-  /** The threads whose labware stands at the device. */
+  /** Lists the threads whose labware stands at the device. */
   threadsAt(device: string): string[] {
     return this.#occupancy.device(device).zones.flatMap(({ placement }) => placement?.claimant?.thread_id ?? [])
   }
 
-  /** Reserves a position that nothing else may take; false when it is not free. */
+  /** Reserves a position. Returns false if it is not free. */
   keep(thread_id: string, position: string): boolean {
     const zone = this.#occupancy.zone(position)
     if (zone.placement || zone.reservedFor) return false
@@ -72,7 +72,7 @@ export class Holds {
     return true
   }
 
-  /** Hands the reservation of a position from one claimant to another, so that nobody else gets it in between. */
+  /** Transfers the reservation of a position to another claimant, so that nobody else gets it in between. */
   transfer(thread_id: string, to_id: string, position: string): void {
     const zone = this.#occupancy.zone(position)
     const claimant = this.#occupancy.claimants.get(thread_id)

@@ -1,4 +1,4 @@
-// The objects that the scheduler knows: claimants, zones, devices, where labware stands, tickets and route grants. They refer to each other.
+// The objects of the scheduler, which refer to each other: claimants, zones, devices, placements of labware, tickets and route grants.
 
 import { SmallSet } from '../../kit/small_set.ts'
 import type { Hop, Position } from '../plans/graph.ts'
@@ -8,54 +8,54 @@ import type { Again, Candidate, Obstacle, Request, RequestHandle } from './reque
 /** The object of a request: a zone, or a device with all its sites. */
 export type Resource = Zone | DeviceSites
 
-/** Called with each obstacle between a claimant and a resource. `placement` is what stands there. */
+/** Called with each obstacle between a claimant and a resource. `placement` is the labware that stands there. */
 export type ObstacleVisitor = (reason: Obstacle['reason'], by: Claimant | null, placement: Placement | null) => void
 
-/** The place of one labware, and the thread that moves it. */
+/** The position of one labware, and the thread that moves it. */
 export type Placement = {
   readonly labware_id: string
   claimant: Claimant | null
   zone: Zone
   position: string
-  /** The route that was granted and is not finished. */
+  /** The granted route that is not finished. */
   routeGrant: RouteGrant | null
 }
 
-/** A thread, as the scheduler knows it. */
+/** A thread in the scheduler. */
 export class Claimant {
   readonly thread_id: string
   readonly placements = new SmallSet<Placement>()
   readonly holds = new SmallSet<DeviceSites>()
   readonly reserved = new SmallSet<Zone>()
   readonly routeGrants = new SmallSet<RouteGrant>()
-  /** The request that waits. */
+  /** The waiting request. */
   ticket: Ticket | null = null
   /** The request that was granted last. */
   last: Ticket | null = null
-  /** The resource that was granted last, while its labware is not there yet. */
+  /** The resource that was granted last, until the labware is there. */
   goal: Resource | null = null
-  /** The parking position to which its labware was sent, while it is not there yet. */
+  /** The parking position to which the labware was sent, until it is there. */
   parking: Zone | null = null
   awaits: readonly string[] = []
-  /** Whether it is paused or waits for a person: it does not move by itself. */
+  /** Whether the thread is paused or waits for a person, so that it does not move by itself. */
   isHeld = false
-  /** When the next action of its labware has to begin, in ms; null without a deadline. */
+  /** When the next action of the labware must begin, in ms; null without a deadline. */
   deadline: number | null = null
-  /** The resource that is promised to it while a cycle is resolved. */
+  /** The resource that is promised to the claimant while a cycle is resolved. */
   promise: Resource | null = null
-  /** The devices into which an arm reaches for it, or may. */
+  /** The devices into which the claimant's arm reaches, or may reach. */
   reaches: readonly DeviceSites[] = []
 
   constructor(thread_id: string) {
     this.thread_id = thread_id
   }
 
-  /** Whether its labware has a deadline. */
+  /** Whether the labware has a deadline. */
   get hurries(): boolean {
     return this.deadline !== null
   }
 
-  /** The placement of its labware; undefined if it is not on the deck. */
+  /** The placement of the labware; undefined if it is not on the deck. */
   get placement(): Placement | undefined {
     return this.placements.first
   }
@@ -65,19 +65,19 @@ export class Claimant {
 export class Zone {
   readonly positions: readonly Position[]
   readonly device: DeviceSites | null
-  /** Whether labware passes here on its way elsewhere. */
+  /** Whether labware passes this zone on its way elsewhere. */
   readonly isHandOver: boolean
   readonly wanted = new RankedQueue<Ticket>()
-  /** Whether it may have become free for somebody; `lookedAtBy` is the last ticket that was tried. */
+  /** Whether the zone may have become free for a ticket; `lookedAtBy` is the last ticket that was tried. */
   isTouched = false
   lookedAtBy: Ticket | undefined
   /** Route requests that wait to pass. */
   readonly passers = new RankedQueue<RouteGrant>()
   placement: Placement | null = null
   reservedFor: Claimant | null = null
-  /** The claimant for which it is kept, though that cannot have it yet. */
+  /** The claimant for which the zone is kept, although it cannot have the zone yet. */
   promisedTo: Claimant | null = null
-  /** Whether it is reserved only to pass through. */
+  /** Whether the zone is reserved only to pass through. */
   isPassage = false
 
   constructor(positions: readonly Position[], device: DeviceSites | null, isHandOver: boolean) {
@@ -109,27 +109,27 @@ export class Zone {
 export class DeviceSites {
   readonly name: string
   readonly zones: Zone[] = []
-  /** Holds one site of each position: all sites of a position are equally far. */
+  /** A site of each position, because all sites of a position are equally far away. */
   readonly doors: string[] = []
   readonly wanted = new RankedQueue<Ticket>()
-  /** Whether it may have become free for somebody; `lookedAtBy` is the last ticket that was tried. */
+  /** Whether the device may have become free for a ticket; `lookedAtBy` is the last ticket that was tried. */
   isTouched = false
   lookedAtBy: Ticket | undefined
   holder: Claimant | null = null
-  /** The request by which its holder got it. */
+  /** The request that gave the device to its holder. */
   grant: Ticket | null = null
   promisedTo: Claimant | null = null
-  /** The calls under way, and those that wait until labware has left or arrived. */
+  /** The number of calls in progress, and of those that wait until labware has left or arrived. */
   works = 0
   worksToCome = 0
-  /** The claimants for which an arm reaches in, or may. */
+  /** The claimants whose arms reach in, or may reach in. */
   readonly arms = new SmallSet<Claimant>()
 
   constructor(name: string) {
     this.name = name
   }
 
-  /** Whether no more labware may set out from there, or for there. */
+  /** Whether no labware may set out from the device or to it. */
   get isShut(): boolean {
     return this.works > 0 || this.worksToCome > 0
   }
@@ -156,7 +156,7 @@ function isPromisedAgainst(resource: Resource | null, claimant: Claimant, visit:
   return calls(visit, 'reserved', promisedTo, null)
 }
 
-/** Whether it is neither on its way elsewhere nor about to be. */
+/** Whether the labware is not on its way elsewhere, nor about to leave. */
 function isStaying({ routeGrant, claimant }: Placement): boolean {
   return routeGrant === null && !claimant?.parking
 }
@@ -169,7 +169,7 @@ function calls(visit: ObstacleVisitor | undefined, ...what: Parameters<ObstacleV
 /** Looks up by name. Both throw `not_found`. */
 type Deck = { claimant(thread_id: string): Claimant; resource(candidate: Candidate): Resource }
 
-/** The operations of a thread on its ticket. */
+/** The calls that a thread makes on its ticket. */
 type TicketCalls = {
   withdraw(ticket: Ticket): void
   admit(ticket: Ticket, inputs: readonly string[]): void
@@ -188,19 +188,19 @@ export class Ticket implements RequestHandle, Ranked {
   /** The resources of the candidates, in the same order. */
   readonly resources: readonly Resource[]
   state: RequestHandle['state'] = 'waiting'
-  /** Labware that may stand at the requested resources already. */
+  /** Labware that may already stand at the requested resources. */
   inputs: readonly string[]
   /** Whether the ticket is in the queues of its resources. */
   isInLine = false
-  /** Whether the ticket is to be looked at again. */
+  /** Whether the ticket must be considered again. */
   isFresh = false
   /** The index of the granted candidate, -1 for none. */
   granted = -1
-  /** The index of a candidate that is free but unsafe to grant, -1 for none; of several the one that traps the fewest threads. */
+  /** The index of a candidate that is free but unsafe to grant, -1 for none. If there are several, the one that traps the fewest threads. */
   unsafe = -1
-  /** The claimants that granting it would trap. */
+  /** The claimants that the unsafe grant would trap. */
   trapped: readonly Claimant[] = []
-  /** The index of a candidate that is free and safe, but reserved for others, or after which a deadline would be missed; -1 for none. */
+  /** The index of a free candidate that is reserved for others, or after which a window would be missed; -1 for none. */
   barred = -1
   /** When the action began at the granted device, in ms. */
   began: number | undefined
@@ -261,27 +261,27 @@ function nameOf(candidate: Candidate): string {
   return 'device' in candidate ? candidate.device : candidate.position
 }
 
-/** A route that was requested or granted. Its functions are bound: they can be passed on alone. */
+/** A requested or granted route. Its functions are bound, so that they can be passed on alone. */
 export class RouteGrant implements Ranked {
   readonly claimant: Claimant
   readonly placement: Placement
   readonly to: string
   readonly target: Zone
   readonly granted: (route: readonly Hop[]) => void
-  /** Called when its labware is to be parked elsewhere, as a held thread cuts off the way. Absent unless it goes to be parked. */
+  /** Called when the labware must be parked elsewhere, because a held thread cuts off the route. Only for labware on its way to be parked. */
   readonly divert: (() => void) | undefined
-  /** Whether `divert` was called: its thread is about to withdraw it. */
+  /** Whether `divert` was called, so that the thread is about to withdraw this route. */
   isDiverted = false
-  /** Labware that stands in a corridor goes before all others, since they wait for it. */
+  /** Labware that stands in a corridor goes before all others, because they wait for it. */
   readonly priority: number
   readonly sequence: number
   readonly withdraw: () => void
   readonly explain: () => Obstacle[]
   state: 'waiting' | 'granted' | 'over' = 'waiting'
-  /** Whether it is to be looked at again. */
+  /** Whether the route must be considered again. */
   isFresh = false
   route: readonly Hop[] = []
-  /** The zones that it passes, without those where it stands and where it goes. */
+  /** The zones that the route passes, without its start and its target. */
   passages: readonly Zone[] = []
 
   constructor(

@@ -1,4 +1,4 @@
-// The occupancy of the deck: which labware stands where, who holds which device, and which resources changed since somebody looked.
+// The occupancy of the deck: which labware stands where, which thread holds which device, and which resources have changed since the last look.
 
 import { LabError } from '../../errors.ts'
 import { SmallSet } from '../../kit/small_set.ts'
@@ -16,17 +16,17 @@ export class Occupancy {
   readonly placements = new Map<string, Placement>()
   /** Sorted in the order of the topology. */
   readonly parking: readonly Zone[]
-  /** Resources that may have become free for somebody. */
+  /** Resources that may have become free for a ticket. */
   readonly touched: Resource[] = []
   /** Zones that may have become free to pass. */
   readonly opened = new SmallSet<Zone>()
-  /** Whether a position may have become free since the scheduler looked. */
+  /** Whether a position may have become free since the last look. */
   isFreed = false
-  /** Counts every change. */
+  /** The number of changes. */
   version = 0
-  /** Counts how often a parking position may have become free. */
+  /** The number of times that a parking position may have become free. */
   vacated = 0
-  /** Called with each labware that arrives at a position, leaves the deck, or is another thread's. */
+  /** Called with each labware that arrives at a position, leaves the deck, or changes its thread. */
   readonly watchers = new Set<(labware_id: string) => void>()
   readonly #zones = new Map<string, Zone>()
   readonly #devices = new Map<string, DeviceSites>()
@@ -87,7 +87,7 @@ export class Occupancy {
     return claimant
   }
 
-  /** The number of hops from where the labware stands; 0 for labware that is not on the deck yet, undefined if there is no way. */
+  /** Returns the number of hops from the labware's position; 0 for labware that is not on the deck yet, undefined if there is no route. */
   hops(claimant: Claimant, candidate: Candidate, resource: Resource): number | undefined {
     const { placement } = claimant
     if (!placement) return 0
@@ -95,7 +95,7 @@ export class Occupancy {
     return resource === placement.zone.device ? 0 : shortest(this.graph, placement.position, resource as DeviceSites)
   }
 
-  /** Throws `exists` when something else stands there, or is to come there. */
+  /** Throws `exists` if other labware stands at the position, or the position is reserved for another claimant. */
   mustBeFree(position: string, claimant: Claimant | null, labware_id: string): void {
     const { placement, reservedFor } = this.zone(position)
     if (placement && placement.labware_id !== labware_id) {
@@ -205,7 +205,7 @@ export class Occupancy {
     this.version++
   }
 
-  /** Ends a promise that was kept, or is not needed any more. */
+  /** Ends a promise that was kept or is no longer needed. */
   breakPromise(claimant: Claimant): void {
     const { promise } = claimant
     if (!promise) return
@@ -215,7 +215,7 @@ export class Occupancy {
     this.touch(promise)
   }
 
-  /** Marks a resource that may have become free for somebody. */
+  /** Marks a resource that may have become free for a ticket. */
   touch(resource: Resource): void {
     this.version++
     if (resource.wanted.size > 0) this.#lookAt(resource)

@@ -1,4 +1,4 @@
-// Which labware may be parked, and where: positions that take labware out of the way for a while.
+// Decides which labware may be parked out of the way, and where.
 
 import { isFree } from './deadlock_avoidance.ts'
 import type { Claimant, RouteGrant, Ticket, Zone } from './model.ts'
@@ -6,14 +6,14 @@ import type { Occupancy } from './occupancy.ts'
 import type { RequestQueue } from './request_queue.ts'
 import type { RouteGrants } from './route_grants.ts'
 
-/** A labware that was parked more often than this goes around in circles. */
+/** Labware that was parked more often than this plus the number of parking positions is moving in circles. */
 const parksOfOne = 3
 
 export class Parking {
   readonly #occupancy: Occupancy
   readonly #requests: RequestQueue
   readonly #routeGrants: RouteGrants
-  /** The parking positions that can be reached from a position, the nearest first. */
+  /** For each position, the parking positions within reach, the nearest first. */
   readonly #parkingFrom = new Map<string, readonly Zone[]>()
 
   constructor(occupancy: Occupancy, { requests, routeGrants }: { requests: RequestQueue; routeGrants: RouteGrants }) {
@@ -22,7 +22,7 @@ export class Parking {
     this.#routeGrants = routeGrants
   }
 
-  /** Whether the labware may be parked. Nobody reaches into a device that another thread holds, since it may be at work. */
+  /** Whether the labware may be parked. Not out of a device that another thread holds, which may be at work. */
   canPark(ticket: Ticket): boolean {
     const holder = ticket.claimant.placement?.zone.device?.holder
     if (holder && holder !== ticket.claimant) return false
@@ -36,7 +36,7 @@ export class Parking {
     return parkingZone !== undefined
   }
 
-  /** The nearest free parking position to which no held thread cuts off the way. One where labware is handed over counts only if there is a way around it. */
+  /** Returns the nearest free parking position whose route no held thread cuts off. A hand-over position counts only if others can go around it. */
   nearestPad({ placement }: Claimant): Zone | undefined {
     if (!placement) return undefined
     return this.parkingNear(placement.position).find(
@@ -47,7 +47,7 @@ export class Parking {
     )
   }
 
-  /** Has labware on its way to be parked take another position where a held thread cuts off the way, if there is one. */
+  /** Diverts labware on its way to be parked to another parking position, if a held thread cuts off the route and another one is free. */
   divert(routeGrant: RouteGrant): void {
     const { claimant, placement, to, divert, isDiverted } = routeGrant
     if (!divert || isDiverted || !this.#routeGrants.isCutOff(placement, to) || !this.nearestPad(claimant)) return
@@ -55,7 +55,7 @@ export class Parking {
     divert()
   }
 
-  /** Parking positions by distance, free or not. */
+  /** Lists the parking positions by distance, free or not. */
   parkingNear(position: string): readonly Zone[] {
     let parkingZones = this.#parkingFrom.get(position)
     if (!parkingZones) {
@@ -70,7 +70,7 @@ export class Parking {
   }
 }
 
-/** Further away than any position. */
+/** Added to the distance of hand-over positions, so that they come last. */
 const handOver = 1e6
 
 function parkingFrom(from: string, { graph, parking }: Occupancy): readonly Zone[] {

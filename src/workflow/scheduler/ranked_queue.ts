@@ -2,7 +2,7 @@
 
 export type Ranked = { readonly priority: number; readonly sequence: number }
 
-/** Negative if the first comes before the second. */
+/** Compares two ranks; negative if `a` comes before `b`. */
 export function compare(a: Ranked, b: Ranked): number {
   return b.priority - a.priority || a.sequence - b.sequence
 }
@@ -30,7 +30,7 @@ export class RankedQueue<Item extends Ranked> {
     if (this.#items[index] === item) this.#items.splice(index, 1)
   }
 
-  /** The item after this rank, which need not be in the queue; the first, if none is given. */
+  /** Returns the item after this rank, which need not be in the queue; the first item if none is given. */
   after(item: Ranked | undefined): Item | undefined {
     return item ? this.#items[this.#indexAfter(item)] : this.#items[0]
   }
@@ -39,7 +39,7 @@ export class RankedQueue<Item extends Ranked> {
     return this.#items[Symbol.iterator]()
   }
 
-  /** The number of items that come before this rank or at it. */
+  /** Returns the number of items before this rank or at it. */
   #indexAfter(item: Ranked): number {
     let [low, high] = [0, this.#items.length]
     while (low < high) {

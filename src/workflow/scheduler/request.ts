@@ -1,65 +1,65 @@
-// The interface of the scheduler: what a thread requests, and what it is granted.
+// The interface of the scheduler to threads: requests and grants.
 
 /** A device with all its sites, or one position. */
 export type Candidate = { device: string } | { position: string }
 
 /**
- * A thread requests one of several resources. The scheduler calls `granted` once, in the same turn as the change that made it possible, which
- * may be before `Scheduler.request` returns. Before that it may call `park` any number of times.
+ * A request of a thread for one of several resources. The scheduler calls `granted` once, in the same turn as the change that made the grant
+ * possible, which may be before `Scheduler.request` returns. Before that it may call `park`.
  */
 export type Request = {
   thread_id: string
-  /** The higher priority goes first, then the older request. 0 is for labware that waits for an operator, 1 for all else. */
+  /** The higher priority goes first, then the older request. 0: labware that an operator has to bring. 1: all other labware. */
   priority: 0 | 1
-  /** Sorted in order of preference among those equally near. An empty list is an idle thread, which may only be parked. */
+  /** The nearest candidate is granted; among equally near ones, the first in this list. An idle thread, which may only be parked, has an empty list. */
   candidates: readonly Candidate[]
-  /** Labware that may stand at a candidate device already, besides the thread's own. */
+  /** Labware that may already stand at a candidate device, besides the thread's own. */
   inputs?: readonly string[]
   /** The candidates of each later action of the labware, one list per action: the input of deadlock avoidance. */
   after?: readonly (readonly Candidate[])[]
-  /** Whether no action there or afterwards needs other labware: it goes on from each resource when the next is free. */
+  /** Whether neither this action nor a later one needs other labware, so that the labware leaves each resource as soon as the next is free. */
   alone?: boolean
-  /** How long it will use a granted device. */
+  /** How long the thread will use a granted device. */
   use?: Use
-  /** The devices that it must have afterwards in time, one after the other: nothing is granted before all can be reserved. */
+  /** The devices that the labware needs afterwards, each within a time limit. Nothing is granted before all of them can be reserved. */
   keeps?: readonly Keep[]
   granted(candidate: Candidate): void
   /**
-   * Called when the labware is in the way of others: it is to go to this position, which is reserved for it, and make its request anew from
-   * there (`again` keeps its rank). Absent for labware that must stay where it is.
+   * Called when the labware is in the way of others. The thread must take it to this position, which is reserved for it, and repeat the request from
+   * there with `again`, which keeps the rank. Absent for labware that must stay where it is.
    */
   park?(position: string, again: Again): void
-  /** Called when the request is part of a deadlock that the scheduler cannot resolve, since no parking position is free. */
+  /** Called when the request is part of a deadlock that the scheduler cannot resolve, because no parking position is free. */
   stuck?(why: string): void
 }
 
 /** The expected durations of a use in seconds; undefined if unknown. */
 export interface Use {
-  /** The action alone, from its beginning. */
+  /** The duration of the action alone. */
   seconds(device: string): number | undefined
-  /** The action with all that follows at the same device. */
+  /** The duration of the action and all following ones at the same device. */
   stays(device: string): number | undefined
 }
 
-/** A window: one of these devices must begin with the labware within `within_s` after the end of the action before. */
+/** A window: an action at one of these devices must begin within `within_s` after the end of the previous action. */
 export type Keep = { candidates: readonly { device: string }[]; within_s: number; use: Use }
 
 /** The rank of a request that was interrupted. */
 export type Again = { readonly sequence: number; readonly parked: number }
 
-/** A request that waits or was granted, in the hands of its thread. */
+/** The thread's handle of its request. */
 export interface RequestHandle {
   readonly state: 'waiting' | 'granted' | 'withdrawn'
-  /** Takes the request back, and frees what was granted and not used. */
+  /** Withdraws the request, and releases what was granted but not used. */
   withdraw(): void
   /** Replaces `inputs`: this labware may stand at a candidate device from now on. */
   admit(inputs: readonly string[]): void
-  /** The obstacles of each candidate. */
+  /** Lists the obstacles of each candidate. */
   explain(): Obstacle[]
 }
 
 export type Obstacle = {
-  /** The device or position that is wanted; of a way that leads past labware, the place where that stands. */
+  /** The requested device or position; for a route that leads past labware, the position of that labware. */
   wanted: string
   reason: 'held' | 'occupied' | 'reserved' | 'corridor' | 'unsafe' | 'unreachable' | 'booked' | 'window' | 'at_work' | 'reached_into'
   /** The thread that holds it, if one does. */

@@ -1,4 +1,4 @@
-// The queue of requests: which ticket is next where a resource became free, and which resource it is granted.
+// The queue of requests: which ticket is next when a resource becomes free, and which resource the ticket is granted.
 
 import { LabError } from '../../errors.ts'
 import type { DeadlockAvoidance } from './deadlock_avoidance.ts'
@@ -13,9 +13,9 @@ export class RequestQueue {
   readonly #avoidance: DeadlockAvoidance
   readonly #reservations: Reservations
   readonly #fresh = new RankedQueue<Ticket>()
-  /** Tickets that found a candidate free, but unsafe, or reserved for others. */
+  /** Tickets with a free candidate that is unsafe, or reserved for others. */
   readonly #unsafe = new Set<Ticket>()
-  /** Tickets that accept this labware as already standing at their device. */
+  /** For each labware, the tickets that accept it as already standing at their device. */
   readonly #guests = new Map<string, Set<Ticket>>()
   #seen = 0
 
@@ -27,21 +27,21 @@ export class RequestQueue {
 
   add(ticket: Ticket): void {
     const { claimant } = ticket
-    if (claimant.ticket) throw new LabError('internal', `thread ${claimant.thread_id} asks again while an ask of it waits`)
+    if (claimant.ticket) throw new LabError('internal', `thread ${claimant.thread_id} makes a request while another one of it waits`)
     claimant.ticket = ticket
     if (claimant.promise && !ticket.resources.includes(claimant.promise)) this.#occupancy.breakPromise(claimant)
     this.#occupancy.version++
     this.refresh(ticket)
   }
 
-  /** Marks a ticket to be looked at again. */
+  /** Marks a ticket to be considered again. */
   refresh(ticket: Ticket): void {
     if (ticket.isFresh || ticket.state !== 'waiting') return
     ticket.isFresh = true
     this.#fresh.add(ticket)
   }
 
-  /** The first ticket that may be grantable. */
+  /** Returns the first ticket that may be granted. */
   next(): Ticket | undefined {
     const { touched } = this.#occupancy
     let best = this.#fresh.first
@@ -65,7 +65,7 @@ export class RequestQueue {
     return best
   }
 
-  /** While labware stands at a resource, or is to come there, only its own thread can get it, or one that takes it as an input. */
+  /** Returns the next ticket for a resource. While labware stands there or will come there, only its thread, or one that takes it as an input, can get it. */
   #nextFor(resource: Resource, last: Ticket | undefined): Ticket | undefined {
     if (resource.wanted.size === 0) return undefined
     const zones = resource instanceof DeviceSites ? resource.zones : [resource]
@@ -89,7 +89,7 @@ export class RequestQueue {
     return first
   }
 
-  /** Looks again at the unsafe ones after a change. Returns whether there is one. */
+  /** Marks the unsafe tickets to be considered again after a change. Returns whether there are any. */
   reconsider(): boolean {
     if (this.#unsafe.size === 0 || this.#seen === this.#occupancy.version) return false
     this.#seen = this.#occupancy.version
@@ -191,7 +191,7 @@ export class RequestQueue {
     request.granted(request.candidates[index]!)
   }
 
-  /** Takes a request back, and frees what was granted and not used. */
+  /** Withdraws a request, and releases what was granted but not used. */
   withdraw(ticket: Ticket): void {
     const { state, claimant, resources, granted } = ticket
     ticket.state = 'withdrawn'
@@ -205,7 +205,7 @@ export class RequestQueue {
     else if (resource.grant === ticket) this.#occupancy.letGo(resource, claimant)
   }
 
-  /** Sends the labware to a parking position, from where its thread makes a new request. */
+  /** Sends the labware to a parking position, from where its thread repeats the request. */
   park(ticket: Ticket, parkingZone: Zone): void {
     const { claimant, request, sequence, parked } = ticket
     this.#takeOut(ticket)
@@ -215,7 +215,7 @@ export class RequestQueue {
     request.park?.(parkingZone.positions[0]!.name, { sequence, parked: parked + 1 })
   }
 
-  /** Calls `tell` with each obstacle between the ticket and one of its candidates. */
+  /** Calls `visit` with each obstacle between the ticket and one of its candidates. */
   obstacles(ticket: Ticket, index: number, visit: ObstacleVisitor): void {
     const { claimant, resources, inputs, request } = ticket
     const resource = resources[index]!
@@ -223,7 +223,7 @@ export class RequestQueue {
     else if (!resource.isClosedTo(claimant, inputs, visit)) this.#dangers(ticket, resource, visit)
   }
 
-  /** The reservation that bars the candidate: its device may be another than the requested one. */
+  /** Returns the reservation that bars the candidate. It may be of another device than the requested one. */
   #barredBy(ticket: Ticket, index: number): Obstacle[] {
     const { claimant, resources, inputs } = ticket
     const resource = resources[index]!

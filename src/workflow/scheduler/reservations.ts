@@ -1,4 +1,4 @@
-// Reservations in time: devices that are reserved for labware which must reach them within a window. Another use before that must end in time.
+// Reservations in time: devices that are reserved for labware that must reach them within a window. Another use before then must end in time.
 
 import type { Clock } from '../../kit/clock.ts'
 import type { Hops } from '../plans/timing.ts'
@@ -6,19 +6,19 @@ import { type Claimant, DeviceSites, type Resource, type Ticket } from './model.
 import type { Occupancy } from './occupancy.ts'
 import type { Keep } from './request.ts'
 
-/** The input of planning ahead: the clock, and the durations of hops. */
+/** The input for planning: the clock, and the durations of hops. */
 export type Ahead = { clock: Clock; hops: Hops }
 
-/** Milliseconds. */
+/** A reservation; `from` and `until` in ms. */
 type Reservation = { claimant: Claimant; sites: DeviceSites; from: number; until: number }
 
-/** The obstacle to the grant of a free resource. `at` is the time at which it ends, if nothing else changes. */
+/** An obstacle to the grant of a free resource. `at` is the time at which it ends if nothing else changes. */
 type Barred = { reason: 'booked' | 'window'; wanted: string; by: Claimant | null; at: number }
 
-/** The place of labware before a reserved use begins, and the time at which it can leave. */
+/** The device of the labware before a reserved use, and the time when it can leave. */
 type Before = { sites: DeviceSites; end: number; isKnown: boolean }
 
-/** A hop may take this many times longer than alone, since the transporter may serve other labware first. */
+/** A hop may take this many times longer than alone, because the transporter may serve other labware first. */
 const crowded = 2
 
 export class Reservations {
@@ -26,18 +26,18 @@ export class Reservations {
   readonly #ahead: Ahead | undefined
   readonly #wake: () => void
   readonly #of = new Map<Claimant, readonly Reservation[]>()
-  /** Ordered by their beginning. */
+  /** The reservations of each device, ordered by their beginning. */
   readonly #on = new Map<DeviceSites, Reservation[]>()
   #alarm: { at: number; cancel(): void } | undefined
 
-  /** Calls `wake` when time alone may have made a grant possible. */
+  /** `wake` is called when the passage of time may have made a grant possible. */
   constructor(occupancy: Occupancy, ahead: Ahead | undefined, wake: () => void) {
     this.#occupancy = occupancy
     this.#ahead = ahead
     this.#wake = wake
   }
 
-  /** The reservation that keeps a ticket from a free resource, if there is one. */
+  /** Returns the reservation that keeps a ticket from a free resource; undefined if there is none. */
   barred(ticket: Ticket, resource: Resource): Barred | undefined {
     const { keeps } = ticket.request
     if (this.#of.size === 0 && !keeps) return undefined
@@ -48,14 +48,14 @@ export class Reservations {
     return Array.isArray(plan) || this.#hasToGo(ticket.claimant, resource, plan) ? undefined : plan
   }
 
-  /** To be in time now comes before being in time later. */
+  /** Whether the claimant must go now to meet its present deadline, even if it then misses a later window. */
   #hasToGo(claimant: Claimant, resource: Resource, { at }: Barred): boolean {
     if (claimant.deadline === null) return false
     const way = resource instanceof DeviceSites ? this.#wayTo(claimant, resource) : 0
     return at + way * crowded > claimant.deadline
   }
 
-  /** Books the grant: reservations of the claimant so far are used, or not needed any more. */
+  /** Books a grant. It replaces the claimant's earlier reservations, which are used or no longer needed. */
   granted(ticket: Ticket, resource: Resource): void {
     const { claimant, request } = ticket
     if ((this.#of.size === 0 && !request.keeps) || !(resource instanceof DeviceSites)) return
@@ -71,7 +71,7 @@ export class Reservations {
     return isGivenUp
   }
 
-  /** The claimant has to come somewhere in time, or another has to come where it is. */
+  /** Whether the claimant has a deadline, or occupies a device that is reserved in time for another. */
   isPressed(claimant: Claimant): boolean {
     if (claimant.hurries) return true
     if (this.#on.size === 0) return false
@@ -80,7 +80,7 @@ export class Reservations {
     return false
   }
 
-  /** Cancels the reservations of a claimant that has to wait. When time alone can help, it is looked at again then. */
+  /** Cancels the reservations of a claimant that has to wait. If time alone removes the obstacle, sets an alarm for that time. */
   refused({ claimant }: Ticket, { reason, at }: Barred): void {
     this.#occupancy.breakPromise(claimant)
     if (reason === 'window' && !claimant.hurries) this.giveUp(claimant)
@@ -99,7 +99,7 @@ export class Reservations {
     this.#alarm = { at, cancel }
   }
 
-  /** Cancels the alarm: nobody waits for time to go by. */
+  /** Cancels the alarm, because no request waits for time to pass. */
   calm(): void {
     this.#alarm?.cancel()
     this.#alarm = undefined
@@ -125,7 +125,7 @@ export class Reservations {
     this.#occupancy.version++
   }
 
-  /** The first reservation that would be missed. */
+  /** Returns the first reservation that a grant would delay. */
   #inTheWay({ claimant, request }: Ticket, resource: Resource): Reservation | undefined {
     const sites = resource instanceof DeviceSites ? resource : resource.device
     const reservations = sites ? this.#on.get(sites) : undefined
@@ -139,7 +139,7 @@ export class Reservations {
     )
   }
 
-  /** The reservations that a grant of this resource makes now. */
+  /** Returns the reservations that a grant of this resource would make now, or the obstacle to them. */
   #plan(ticket: Ticket, resource: Resource): Reservation[] | Barred {
     const { claimant, request } = ticket
     if (!(resource instanceof DeviceSites) || !this.#ahead) return []
@@ -162,7 +162,7 @@ export class Reservations {
     return reservations
   }
 
-  /** The device that can be had soonest; or why none can be in time. Undefined when none ever could. */
+  /** Returns the reservation of the soonest device, or the obstacle if none is in time; undefined if none can ever be. */
   #find({ claimant, inputs }: Ticket, { candidates, within_s, use }: Keep, before: Before): Reservation | Barred | undefined {
     let best: Reservation | undefined
     let refusal: Barred | undefined
@@ -185,7 +185,7 @@ export class Reservations {
     return best ?? refusal
   }
 
-  /** From when on a device is free for so long. */
+  /** Returns when a device becomes free for `length` ms, and the claimant that occupies it until then. */
   #gap(
     sites: DeviceSites,
     { claimant, inputs, end, length }: { claimant: Claimant; inputs: readonly string[]; end: number; length: number },
@@ -201,7 +201,7 @@ export class Reservations {
     return { start, by }
   }
 
-  /** The estimated end of the present use. */
+  /** Estimates when the present use of a device ends. */
   #freeAt(sites: DeviceSites, claimant: Claimant, inputs: readonly string[]): { at: number; by: Claimant | null } {
     const { holder, promisedTo } = sites
     if (promisedTo && promisedTo !== claimant) return { at: Number.POSITIVE_INFINITY, by: promisedTo }
@@ -216,18 +216,18 @@ export class Reservations {
     return free
   }
 
-  /** When whoever holds a device will have left it. What should be over by now has no end that is known. */
+  /** Estimates when the holder of a device will have left it; Infinity if that is unknown, or overdue. */
   #endOf(holder: Claimant, sites: DeviceSites): number {
     const ticket = sites.grant
     const began = ticket?.began
-    // The labware may have to wait there until the device is ready.
+    // The labware may have to wait at the device for the devices that it needs next.
     if (began === undefined && ticket?.request.keeps) return Number.POSITIVE_INFINITY
     const start = began ?? this.now() + this.#wayTo(holder, sites) * crowded
     const end = start + this.#use(ticket?.request.use?.stays(sites.name))
     return end < this.now() ? Number.POSITIVE_INFINITY : end
   }
 
-  /** With its leaving, ms. */
+  /** Returns the duration of a use, including the departure, in ms. */
   #use(seconds: number | undefined): number {
     return seconds === undefined ? Number.POSITIVE_INFINITY : seconds * 1000 + this.#longestHop() * crowded
   }
@@ -240,17 +240,17 @@ export class Reservations {
     return from === to ? 0 : Math.min(...from.doors.map((door) => this.#way(door, to)))
   }
 
-  /** Returns the time of the shortest way to any of the positions, ms. */
+  /** Returns the time of the shortest route to the device, in ms. */
   #way(from: string, { doors }: DeviceSites): number {
     return Math.min(...doors.map((door) => (this.#ahead?.hops.way(this.#occupancy.graph.route(from, door)) ?? 0) * 1000))
   }
 
-  /** ms */
+  /** Returns the duration of the longest hop, in ms. */
   #longestHop(): number {
     return (this.#ahead?.hops.longestHop() ?? 0) * 1000
   }
 
-  /** ms; stands still where nothing is planned. */
+  /** Returns the time in ms; always 0 without planning. */
   now(): number {
     return this.#ahead?.clock.now() ?? 0
   }

@@ -1,4 +1,4 @@
-// Grants routes: all positions between where labware stands and where it goes are granted at once, first come, first served.
+// Grants routes: all positions between the labware and its target at once, first come, first served.
 
 import { LabError } from '../../errors.ts'
 import type { Hop } from '../plans/graph.ts'
@@ -8,22 +8,22 @@ import type { Obstacle } from './request.ts'
 
 export class RouteGrants {
   readonly #occupancy: Occupancy
-  /** Route requests to be looked at again. */
+  /** Route requests to consider again. */
   readonly #fresh: RouteGrant[] = []
-  /** Route requests with labware in their way that rests or is held, and those whose device is at work. */
+  /** Route requests that labware at rest or held labware blocks, and those whose device works. */
   readonly #stalled = new Set<RouteGrant>()
   readonly #calls: { withdraw(routeGrant: RouteGrant): void; explain(routeGrant: RouteGrant): Obstacle[] }
   readonly #isHeldUp: (claimant: Claimant) => boolean
   #count = 0
 
-  /** `isHeldUp` tells whether labware of the claimant that has a route stands all the same. */
+  /** `isHeldUp`: whether the labware of a claimant with a granted route cannot move now. */
   constructor(occupancy: Occupancy, calls: { withdraw(routeGrant: RouteGrant): void; isHeldUp(claimant: Claimant): boolean }) {
     this.#occupancy = occupancy
     this.#isHeldUp = calls.isHeldUp
     this.#calls = { withdraw: calls.withdraw, explain: (routeGrant) => this.#explain(routeGrant) }
   }
 
-  /** Requests the route to a position that is reserved for the claimant. Threads that are `isPressed` for time go before others. */
+  /** Requests the route to a position that is reserved for the claimant. Requests with `isPressed` go before others. */
   add(
     claimant: Claimant,
     labware_id: string,
@@ -38,7 +38,7 @@ export class RouteGrants {
     if (target.reservedFor !== claimant && target.placement !== placement) {
       throw new LabError(
         'internal',
-        `${to} is not reserved for thread ${claimant.thread_id}; ask for it before ${labware_id} travels there`,
+        `${to} is not reserved for thread ${claimant.thread_id}; request it before ${labware_id} travels there`,
       )
     }
     const route = graph.route(placement.position, to)
@@ -47,14 +47,14 @@ export class RouteGrants {
     const priority = graph.isHandOver(placement.position) ? 2 : isPressed ? 1 : 0
     const routeGrant = new RouteGrant({ claimant, placement, to, target, ...calls, priority, sequence: this.#count++ }, this.#calls)
     claimant.routeGrants.add(routeGrant)
-    // It may close a cycle of threads that wait for each other.
+    // The request may close a cycle of threads that wait for each other.
     this.#occupancy.version++
     this.#lead(routeGrant, route)
     this.#refresh(routeGrant)
     return routeGrant
   }
 
-  /** Whether held threads cut off every way of the labware to the position. */
+  /** Whether held threads cut off every route of the labware to the position. */
   isCutOff({ position, claimant }: Placement, to: string): boolean {
     const isClosed = (name: string) => this.#isHeldUpAt(this.#occupancy.zone(name), claimant)
     const { graph } = this.#occupancy
@@ -62,7 +62,7 @@ export class RouteGrants {
     return passages.some((hop) => isClosed(hop.to)) && graph.detour(position, to, isClosed) === undefined
   }
 
-  /** Looks again at all requests: somebody is held, or waits for a transporter of somebody who is. */
+  /** Considers all requests again, because a thread is held, or waits for the transporter of a held thread. */
   refreshAll(): void {
     for (const { routeGrants } of this.#occupancy.claimants.values())
       for (const routeGrant of routeGrants) if (routeGrant.state === 'waiting') this.#refresh(routeGrant)
@@ -85,7 +85,7 @@ export class RouteGrants {
     for (const zone of passages) zone.passers.add(routeGrant)
   }
 
-  /** Grants and returns the next route that is open. Calls `waits` with each request whose route is not. */
+  /** Grants and returns the next open route. Calls `waits` with each request whose route is not open. */
   next(waits: (routeGrant: RouteGrant) => void): RouteGrant | undefined {
     const { opened } = this.#occupancy
     for (let zone = opened.shift(); zone; zone = opened.shift()) {
@@ -148,7 +148,7 @@ export class RouteGrants {
     for (const routeGrant of [...(placement.claimant?.routeGrants ?? [])]) if (routeGrant.placement === placement) this.end(routeGrant)
   }
 
-  /** Frees the zones that it has not passed yet. The target stays reserved. */
+  /** Ends a route, and releases the zones that the labware has not passed. The target stays reserved. */
   end(routeGrant: RouteGrant): void {
     if (routeGrant.state === 'over') return
     const { state, placement, claimant, passages } = routeGrant
@@ -159,11 +159,11 @@ export class RouteGrants {
     if (state !== 'granted') return
     placement.routeGrant = null
     for (const zone of passages) if (zone.isPassage) this.#occupancy.unreserve(zone, claimant)
-    // The labware rests where it is now: others may take a detour around it.
+    // The labware now rests, so others may take a detour around it.
     this.#occupancy.opened.add(placement.zone)
   }
 
-  /** Calls `tell` with each obstacle on the route. */
+  /** Calls `visit` with each obstacle on the route. */
   obstacles(routeGrant: RouteGrant, visit: ObstacleVisitor): void {
     for (const zone of routeGrant.passages) {
       if (zone.placement && zone.placement !== routeGrant.placement) visit('corridor', zone.placement.claimant, zone.placement)
@@ -186,7 +186,7 @@ export class RouteGrants {
     return obstacles
   }
 
-  /** The first in the queue of a zone. A request that waits for labware which does not move, or for a device, holds up no others. */
+  /** Returns the first request in the queue of a zone. Requests that wait for immobile labware or for a device are passed over. */
   #firstOf(zone: Zone): RouteGrant | undefined {
     for (const routeGrant of zone.passers) if (!this.#isHeldBack(routeGrant)) return routeGrant
     return undefined
@@ -200,7 +200,7 @@ export class RouteGrants {
     return routeGrant.passages.some((zone) => this.#isBlocked(zone, routeGrant))
   }
 
-  /** Whether labware rests there, or the zone is kept for labware under way that is held. */
+  /** Whether labware rests in the zone, or the zone is reserved for travelling labware that is held. */
   #isBlocked(zone: Zone, routeGrant: RouteGrant): boolean {
     return restsFor(zone, routeGrant) || this.#isHeldUpAt(zone, routeGrant.claimant)
   }
@@ -214,7 +214,7 @@ function isPassable(zone: Zone, { placement, claimant }: RouteGrant): boolean {
   return (!zone.placement || zone.placement === placement) && (!zone.reservedFor || zone.reservedFor === claimant)
 }
 
-/** Whether it begins or ends in a device into which no arm may reach now. */
+/** Whether the route begins or ends in a device that no arm may reach into now. */
 function isShut({ placement, target }: RouteGrant): boolean {
   return placement.zone.device?.isShut === true || target.device?.isShut === true
 }

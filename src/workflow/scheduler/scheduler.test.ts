@@ -116,7 +116,7 @@ test('labware travels only to what is reserved for it', (t) => {
   const stage = two().stand(['a', 's1'])
   const asked = stage.wish('a', 'p1')
   asked.withdraw()
-  t.throws(() => stage.go('a'), { code: 'internal', message: 'p1 is not reserved for thread a; ask for it before a travels there' })
+  t.throws(() => stage.go('a'), { code: 'internal', message: 'p1 is not reserved for thread a; request it before a travels there' })
   t.throws(() => stage.scheduler.requestRoute('b', 'a', 'p1', () => undefined), { code: 'internal' })
   t.end()
 })

@@ -1,5 +1,5 @@
-// The scheduler of the deck: which labware stands where, which thread may go where next, and how deadlocks are avoided and resolved. It is
-// synchronous: no promise, no timer.
+// The scheduler of the deck: where labware stands, which thread may go where next, and how deadlocks are avoided and resolved. It is synchronous,
+// without promises; its only timer is for reservations.
 
 import type { Graph, Hop } from '../plans/graph.ts'
 import { DeadlockAvoidance } from './deadlock_avoidance.ts'
@@ -16,9 +16,8 @@ import { Signal } from './signal.ts'
 import { TransporterQueue } from './transporter_queue.ts'
 
 /**
- * Deterministic: the same calls give the same grants. The higher priority goes first, then the older request, then the order of the topology.
- * Callbacks may call the scheduler again. It looks at their changes after they have returned, so that a request made inside a callback is
- * granted after the callback, not before.
+ * The scheduler is deterministic: the same calls give the same grants. The higher priority goes first, then the older request, then the order of the
+ * topology. Callbacks may call the scheduler again; a request made inside a callback is granted only after the callback has returned.
  */
 export class Scheduler {
   readonly graph: Graph
@@ -34,7 +33,7 @@ export class Scheduler {
   #sequence = 0
   #isSettling = false
 
-  /** Calls `onDecision` before each step that resolves a deadlock. Without `ahead` it makes no reservations in time. */
+  /** `onDecision` is called before each step that resolves a deadlock. Without `ahead` there are no reservations in time. */
   constructor(graph: Graph, { onDecision, ahead }: { onDecision?: OnDecision; ahead?: Ahead } = {}) {
     this.graph = graph
     this.#occupancy = new Occupancy(graph)
@@ -65,20 +64,20 @@ export class Scheduler {
     })
   }
 
-  /** Calls `call` with each labware that arrived at a position, left the deck or became another thread's, until the returned function is called. */
+  /** Calls `call` with each labware that arrived at a position, left the deck or changed its thread. The returned function ends that. */
   onMoved(call: (labware_id: string) => void): () => void {
     this.#occupancy.watchers.add(call)
     return () => this.#occupancy.watchers.delete(call)
   }
 
-  /** Calls `call` when a position may have become free: labware left it, or a reservation ended. The returned function calls that off. */
+  /** Calls `call` when a position may have become free: labware left it, or a reservation ended. The returned function ends that. */
   onFreed(call: () => void): () => void {
     return this.#freed.watch(call)
   }
 
   // Where labware is
 
-  /** Puts labware at a position, also after it was carried by hand. Throws `exists` when another stands there, or is to come there. */
+  /** Puts labware at a position, for example after it was carried by hand. Throws `exists` if other labware stands or will stand there. */
   put(labware_id: string, position: string, thread_id: string | null): void {
     const claimant = thread_id === null ? null : this.#occupancy.claimant(thread_id)
     this.#occupancy.mustBeFree(position, claimant, labware_id)
@@ -91,7 +90,7 @@ export class Scheduler {
     this.#rearranged(labware_id)
   }
 
-  /** Takes labware off the deck: it was thrown away, stored, or taken by hand. Does nothing if it is not there. */
+  /** Takes labware off the deck, because it was thrown away, stored, or taken by hand. Does nothing if it is not there. */
   remove(labware_id: string): void {
     const placement = this.#occupancy.placements.get(labware_id)
     if (!placement) return
@@ -105,12 +104,12 @@ export class Scheduler {
     return this.#occupancy.placements.get(labware_id)?.position
   }
 
-  /** The thread that moves the labware; null when none does, or it is not on the deck. */
+  /** Returns the thread that moves the labware; null if none does, or the labware is not on the deck. */
   whose(labware_id: string): string | null {
     return this.#occupancy.placements.get(labware_id)?.claimant?.thread_id ?? null
   }
 
-  /** Says which thread moves the labware from now on; null for none. A thread has one labware; of several, the first gives its routes. */
+  /** Sets the thread that moves the labware; null for none. A thread has one labware; if it has several, the first determines its routes. */
   assign(labware_id: string, thread_id: string | null): void {
     const placement = this.#occupancy.placement(labware_id)
     if (placement.claimant?.thread_id !== thread_id) this.#routeGrants.endOf(placement)
@@ -118,7 +117,7 @@ export class Scheduler {
     this.#rearranged(labware_id)
   }
 
-  /** Looks again at those that wait there: the obstacles changed without a new request. */
+  /** Considers the waiting requests there again, because their obstacles changed without a new request. */
   #rearranged(labware_id: string): void {
     const { claimant, zone } = this.#occupancy.placement(labware_id)
     if (claimant?.ticket) this.#requests.refresh(claimant.ticket)
@@ -127,19 +126,19 @@ export class Scheduler {
     this.#settle()
   }
 
-  /** Throws `not_found` for what the topology does not have. */
+  /** Returns the state of a position. Throws `not_found` for an unknown one. */
   position(name: string): PositionState {
     return stateOf(name, this.#occupancy.zone(name))
   }
 
-  /** Sorted in the order of the topology. */
+  /** Lists the states of all positions, in the order of the topology. */
   positions(): PositionState[] {
     return [...this.graph.positions.keys()].map((name) => this.position(name))
   }
 
   // Asking
 
-  /** Makes a request. A thread has one request that waits at a time. Frees a parking position to which its labware did not go. */
+  /** Makes a request. A thread has at most one waiting request. Releases a parking position that the labware did not go to. */
   request(request: Request, again?: Again): RequestHandle {
     const order = again ?? { sequence: this.#sequence++, parked: 0 }
     const ticket = new Ticket(request, this.#occupancy, order, this.#calls)
@@ -150,7 +149,7 @@ export class Scheduler {
     return ticket
   }
 
-  /** The operations of a thread on its ticket. */
+  /** The calls that a thread makes on its ticket. */
   readonly #calls = {
     withdraw: (ticket: Ticket) => {
       this.#requests.withdraw(ticket)
@@ -164,14 +163,14 @@ export class Scheduler {
     explain: (ticket: Ticket) => this.#requests.explain(ticket),
   }
 
-  /** Whether the thread's labware could get to one of these from where it is, were they free. */
+  /** Whether a route leads from the thread's labware to one of these, free or not. */
   canReach(thread_id: string, candidates: readonly Candidate[]): boolean {
     const claimant = this.#occupancy.claimants.get(thread_id)
     if (!claimant) return true
     return candidates.some((candidate) => this.#occupancy.hops(claimant, candidate, this.#occupancy.resource(candidate)) !== undefined)
   }
 
-  /** Returns what keeps the thread from a device now. The labware of `inputs` may stand there already. */
+  /** Returns the obstacles between the thread and a device. The labware of `inputs` may already stand there. */
   obstaclesTo(thread_id: string, device: string, inputs: readonly string[]): Obstacle[] {
     const obstacles: Obstacle[] = []
     const claimant = this.#occupancy.claimants.get(thread_id)
@@ -184,26 +183,26 @@ export class Scheduler {
 
   // Being in time
 
-  /** Says that the use for which the device was granted begins now. */
+  /** Notes that the use for which the device was granted begins now. */
   began(thread_id: string, device: string): void {
     const { holder, grant } = this.#occupancy.device(device)
     if (grant && holder?.thread_id === thread_id) grant.began = this.#reservations.now()
   }
 
-  /** Sets the time (ms) by which the next action has to begin, or null once it has: the thread goes before others, and labware in its way is parked. */
+  /** Sets the time (ms) by which the thread's next action must begin; null for none. With a deadline it goes before others, and labware in its way is parked. */
   hurry(thread_id: string, deadline: number | null): void {
     const claimant = this.#occupancy.claimants.get(thread_id)
     if (claimant) claimant.deadline = deadline
   }
 
-  /** Cancels the reservations of the thread: it waits for something that may need the same devices. */
+  /** Cancels the thread's reservations, because it waits for something that may need the same devices. */
   cancelReservations(thread_id: string): void {
     const claimant = this.#occupancy.claimants.get(thread_id)
     if (!claimant || !this.#reservations.giveUp(claimant)) return
     this.#settle()
   }
 
-  /** Says whether the thread waits for a custom event. */
+  /** Sets whether the thread waits for a custom event. */
   setAwaitsEvent(thread_id: string, isWaiting: boolean): void {
     const claimant = this.#occupancy.claimants.get(thread_id)
     const { hearing } = this.#occupancy
@@ -214,7 +213,7 @@ export class Scheduler {
     this.#settle()
   }
 
-  /** Says whether the thread is paused or waits for a person: nobody counts on a held thread to make room. */
+  /** Sets whether the thread is paused or waits for a person. The scheduler does not expect a held thread to make room. */
   setHeld(thread_id: string, isHeld: boolean): void {
     const claimant = this.#occupancy.claimants.get(thread_id)
     if (!claimant || claimant.isHeld === isHeld) return
@@ -226,7 +225,7 @@ export class Scheduler {
     this.#settle()
   }
 
-  /** Gives to others what was promised to claimants that stand: also to one that waits for a transporter which a held thread has. */
+  /** Breaks the promises to claimants that cannot move now, including those that wait for a transporter of such a claimant. */
   #breakPromises(): void {
     for (const claimant of this.#occupancy.promised.filter(this.#isHeldUp)) this.#occupancy.breakPromise(claimant)
   }
@@ -237,8 +236,8 @@ export class Scheduler {
   }
 
   /**
-   * Says for which threads this one waits: it can go on when each of them has done something, as an owner waits for its contributors.
-   * Replaces the list before. It counts only while the thread waits for no resource.
+   * Sets the threads that must act before this one can continue, as an owner waits for its contributors. Replaces the earlier list. The list counts
+   * only while the thread waits for no resource.
    */
   setAwaitedThreads(thread_id: string, others: readonly string[]): void {
     const claimant = others.length > 0 ? this.#occupancy.claimant(thread_id) : this.#occupancy.claimants.get(thread_id)
@@ -249,20 +248,20 @@ export class Scheduler {
     this.#settle()
   }
 
-  /** Whether labware of the claimant that has a route stands all the same: somebody has to come first, or a device to end its work. */
+  /** Whether the claimant's labware cannot move now even with a route: it waits for a person or for a device to end its work, or for the transporter of such a claimant. */
   readonly #isHeldUp = (claimant: Claimant): boolean =>
     this.#stands(claimant) || this.transporters.isBehind(claimant, this.#occupancy, this.#stands)
   readonly #stands = (claimant: Claimant): boolean => claimant.isHeld || this.access.isKeptOut(claimant)
 
-  /** Whether it does not move before a person comes: it is held, or waits for a transporter that a held thread has. */
+  /** Whether the claimant moves only after a person acts: it is held, or waits for the transporter of a held thread. */
   readonly #isHeld = (claimant: Claimant): boolean => claimant.isHeld || this.transporters.isBehind(claimant, this.#occupancy, isHeld)
 
   // Going
 
   /**
-   * Requests the whole route to a position that is reserved for the thread: by a request, by `holds`, or by parking. Nothing waits on the way,
-   * and nothing overtakes a request for the same part of it. Replaces the route that was requested for the same labware before. `divert` is
-   * called, perhaps before this returns, when labware that goes to be parked is to give that up and make its request anew: a held thread cuts off the way.
+   * Requests the whole route to a position that is reserved for the thread (by a request, by `holds`, or by parking), so that no labware waits on the
+   * way. No later request for the same part overtakes it. Replaces an earlier route of the same labware. `divert` is called, perhaps before this
+   * returns, when a held thread cuts off the route of labware to its parking position: the thread must then repeat its request.
    */
   requestRoute(
     thread_id: string,
@@ -277,7 +276,7 @@ export class Scheduler {
     return routeGrant
   }
 
-  /** Says that the labware arrived by one hop. Throws `exists` when another stands there, or is to come there. */
+  /** Notes that the labware arrived after one hop. Throws `exists` if other labware stands or will stand there. */
   arrive(labware_id: string, position: string): void {
     const placement = this.#occupancy.placement(labware_id)
     this.#occupancy.mustBeFree(position, placement.claimant, labware_id)
@@ -299,7 +298,7 @@ export class Scheduler {
     return turn
   }
 
-  /** Forgets a thread that has ended: frees all that it holds, and leaves its labware where it stands. */
+  /** Forgets a thread that has ended: releases all that it holds, and leaves its labware where it stands. */
   forget(thread_id: string): void {
     this.transporters.forget(thread_id)
     const claimant = this.#occupancy.claimants.get(thread_id)
@@ -319,7 +318,7 @@ export class Scheduler {
     this.#settle()
   }
 
-  /** Grants and resolves until nothing more follows from the changes. */
+  /** Makes grants and resolves deadlocks until nothing more follows from the changes. */
   #settle(): void {
     if (this.#isSettling) return
     this.#isSettling = true

@@ -1,4 +1,4 @@
-// A signal without a value: it says that something changed, and every watcher looks again.
+// A signal without a value: something has changed, so every watcher looks again.
 
 import { SmallSet } from '../../kit/small_set.ts'
 
@@ -16,7 +16,7 @@ export class Signal {
   }
 }
 
-/** Makes the function that `thread.wait` begins with: it waits until `find` finds something, and looks each time the signal is given. */
+/** Returns a `begin` function for `ThreadControl.wait`: it calls `find` at once and at each signal, until `find` returns a value. */
 export function once<Value>(signal: Signal, find: () => Value | undefined) {
   return (resolve: (value: Value) => void): (() => void) => {
     const found = find()

@@ -1,4 +1,4 @@
-// A queue for each transporter: one thread uses it at a time, first come, first served, threads with a deadline before the others.
+// A queue for each transporter. One thread uses it at a time: threads with a deadline first, then first come, first served.
 
 import { SmallSet } from '../../kit/small_set.ts'
 import type { Claimant } from './model.ts'
@@ -11,7 +11,7 @@ type Turn = { readonly transporter: string; readonly thread_id: string; readonly
 export class TransporterQueue {
   readonly #holders = new Map<string, Turn>()
   readonly #queues = new Map<string, SmallSet<Turn>>()
-  /** The turns in the queues, by their threads: there may be hundreds of transporters. */
+  /** The turns in the queues, by thread, because there may be hundreds of transporters. */
   readonly #waiting = new Map<string, SmallSet<Turn>>()
   readonly #granted: Turn[] = []
   readonly #isPressed: ((thread_id: string) => boolean) | undefined
@@ -21,7 +21,7 @@ export class TransporterQueue {
     this.#isPressed = isPressed
   }
 
-  /** `granted` may be called before this returns. */
+  /** Queues for a transporter. `granted` may be called before this returns. */
   take(transporter: string, thread_id: string, granted: () => void): { withdraw(): void } {
     const turn = { transporter, thread_id, granted }
     put(this.#queues, transporter, turn)
@@ -35,8 +35,8 @@ export class TransporterQueue {
   }
 
   /**
-   * Whether the claimant waits for the transporter of one that stands, or that waits for the transporter of one that stands, and so on. With every move
-   * this is asked of all that have a promise, and most of them wait for no transporter: so nothing is allocated for those.
+   * Whether the claimant waits, directly or through others, for the transporter of one that `stands`. Every move asks this about all claimants with a
+   * promise, most of which wait for no transporter, so nothing is allocated for those.
    */
   isBehind(claimant: Claimant, among: Pick<Occupancy, 'claimants'>, stands: (claimant: Claimant) => boolean, seen = nobody): boolean {
     const waiting = this.#waiting.get(claimant.thread_id)
@@ -96,7 +96,7 @@ export class TransporterQueue {
     return queue.first
   }
 
-  /** Calls the granted ones in a loop, so that a chain of turns does not become a deep recursion. */
+  /** Calls `granted` of the granted turns in a loop, so that a chain of turns does not become a deep recursion. */
   #call(): void {
     if (this.#isCalling) return
     this.#isCalling = true
@@ -107,7 +107,7 @@ export class TransporterQueue {
     }
   }
 
-  /** Whether the turn still holds its transporter: it may have been withdrawn since it was granted. */
+  /** Whether the turn still has its transporter. It may have been withdrawn since the grant. */
   #isHeld(turn: Turn): boolean {
     return this.#holders.get(turn.transporter) === turn
   }

@@ -1,4 +1,4 @@
-// The wait-for graph (AND-OR): the ways in which each claimant could go on, whom each way needs, and the claimants that are deadlocked.
+// The wait-for graph (AND-OR): the ways in which each claimant could continue, the claimants that each way needs, and the deadlocked claimants.
 
 import type { Claimant, Placement, Resource, Ticket } from './model.ts'
 import type { Occupancy } from './occupancy.ts'
@@ -6,33 +6,33 @@ import type { Obstacle } from './request.ts'
 import type { Reservations } from './reservations.ts'
 import type { RouteGrants } from './route_grants.ts'
 
-/** Which claimants are taken to stay where they are. */
+/** The kinds of claimants that are assumed to stay where they are. */
 type View = {
-  /** Claimants that idle and wait for none of the others. */
+  /** Idle claimants that wait for no other. */
   idle: boolean
-  /** Labware that belongs to no thread. */
+  /** Labware without a thread. */
   strangers: boolean
   /** Claimants that were reported as stuck. */
   calls: boolean
-  /** Threads that are paused or wait for a person, who may not come for hours, and those that wait for the transporter of one. */
+  /** Threads that are paused or wait for a person, who may not come for hours, and threads that wait for the transporter of such a thread. */
   held: boolean
 }
 
-/** The view that decides whether to make room: everybody is taken to stay. */
+/** The view that decides whether to make room: all of them are assumed to stay. */
 export const doubting: View = { idle: true, strangers: true, calls: true, held: true }
 
-/** A way to go on: to a resource, or past something, as soon as all of `needs` have moved. */
+/** A way to continue, to a resource or past an obstacle, as soon as all of `needs` have moved. */
 type Way = { resource: Resource | null; needs: readonly Claimant[] }
 type Ways = readonly Way[]
 
-/** A claimant of a cycle, and the resource for which it waits. */
+/** A claimant in a cycle, and the resource that it waits for. */
 type Link = { claimant: Claimant; resource: Resource | null }
 
 export class WaitForGraph {
   readonly #occupancy: Occupancy
   readonly #routeGrants: RouteGrants
   readonly #reservations: Reservations
-  /** Whether a claimant does not move before a person lets it, or lets the one go on that has its transporter. */
+  /** Whether a claimant moves only after a person acts: it is held, or waits for the transporter of a held one. */
   readonly isHeld: (claimant: Claimant) => boolean
 
   constructor(
@@ -45,7 +45,7 @@ export class WaitForGraph {
     this.isHeld = parts.isHeld
   }
 
-  /** The claimants that hold something: only for these can others wait. */
+  /** Lists the claimants that hold something. Others can wait only for these. */
   *holders(): Generator<Claimant> {
     for (const claimant of this.#occupancy.claimants.values()) {
       if (claimant.placements.size > 0 || claimant.holds.size > 0 || claimant.reserved.size > 0) yield claimant
@@ -53,8 +53,8 @@ export class WaitForGraph {
   }
 
   /**
-   * Returns the deadlocked claimants among these and all for whom they wait: each way of each of them needs another of them. It is the
-   * greatest fixpoint: a claimant with a way to go on is taken out of the set, until none has one.
+   * Returns the deadlocked claimants among `start` and all that they wait for: each way of each of them needs another of them. It computes the greatest
+   * fixpoint, by removing claimants with a way to continue until none has one.
    */
   locked(start: Iterable<Claimant>, view: View): Set<Claimant> {
     const waysOf = new Map<Claimant, Ways>()
@@ -73,7 +73,7 @@ export class WaitForGraph {
     return locked
   }
 
-  /** Undefined for a claimant that waits for no other. */
+  /** Returns the ways in which a claimant could continue; undefined if it waits for no other. */
   waysOf(claimant: Claimant, view: View): Ways | undefined {
     const { ticket, routeGrants } = claimant
     if (this.isHeld(claimant)) return view.held ? [] : undefined
@@ -114,7 +114,7 @@ export class WaitForGraph {
     return needs.isHopeless ? [] : [{ resource: null, needs: needs.claimants }]
   }
 
-  /** Two threads that wait for each other, and for no resource, are about to exchange a signal: that is no deadlock. */
+  /** Ignores pairs of threads that wait for each other and for no resource: they are about to exchange a signal, which is no deadlock. */
   #waysOfFollower(claimant: Claimant): Ways | undefined {
     const others: Claimant[] = []
     let isWaiting = false
@@ -127,7 +127,7 @@ export class WaitForGraph {
     return isWaiting ? [{ resource: null, needs: others }] : undefined
   }
 
-  /** Returns the shortest cycle through `first`, each claimant with the resource for which it waits. */
+  /** Returns the shortest cycle through `first`: each claimant with the resource that it waits for. */
   ringOf(first: Claimant, members: ReadonlySet<Claimant>): readonly Link[] | undefined {
     const cameBy = new Map<Claimant, readonly Link[]>([[first, []]])
     for (const [claimant, links] of cameBy) {
@@ -140,7 +140,7 @@ export class WaitForGraph {
     return undefined
   }
 
-  /** Whether no claimant can go on, neither by itself nor after a person resumes it. */
+  /** Whether no claimant can continue, neither by itself nor after a person resumes it. */
   isQuiet(): boolean {
     const view = { ...doubting, held: false }
     for (const claimant of this.#occupancy.claimants.values()) if (!this.waysOf(claimant, view)) return false
@@ -148,7 +148,7 @@ export class WaitForGraph {
   }
 }
 
-/** Collects whom one way needs. */
+/** Collects the claimants that one way needs. */
 class Needs {
   readonly claimants: Claimant[] = []
   isHopeless = false
@@ -161,7 +161,7 @@ class Needs {
   }
 
   add(reason: Obstacle['reason'], by: Claimant | null, placement: Placement | null): void {
-    // Labware under way leaves by itself, unless its move is held.
+    // Travelling labware leaves by itself, unless its thread is held.
     const isLeaving = placement?.routeGrant || (reason === 'corridor' && by && isUnderWay(by))
     if (isLeaving && !(by && this.#isHeld(by))) return
     if (by) this.claimants.push(by)
