@@ -1,0 +1,81 @@
+// The gripper of a PreciseFlex: its fingers open and close by commands of the PARobot module, or as axis 5 of the robot.
+
+import type { CarriedLabware } from '../../src/devices/way.ts'
+import { LabError } from '../../src/errors.ts'
+import { fingerAxis, isFlag, moveOneAxis, numbersIn, written } from './protocol.ts'
+import type { Settings } from './settings.ts'
+import type { Talk } from './talk.ts'
+
+/** The longest time that the fingers need. Meanwhile the controller hears nothing. */
+const fingers_ms = 10_000
+/** Fingers that stand at least so far from their goal are held apart by labware, in mm. */
+const heldApart = 0.5
+
+/** Moves the finger axis to a goal, and returns where it stands then. */
+type Glide = (question: string, signal: AbortSignal) => Promise<number>
+
+export class Fingers {
+  readonly #talk: Talk
+  readonly #settings: Settings
+  readonly #glide: Glide
+
+  constructor(talk: Talk, settings: Settings, glide: Glide) {
+    this.#talk = talk
+    this.#settings = settings
+    this.#glide = glide
+  }
+
+  /** Opens the empty fingers for the labware. */
+  async open(labware: CarriedLabware, signal: AbortSignal): Promise<void> {
+    if (this.#settings.gripper === 'axis') return this.#openAxis(labware, signal)
+    await this.#talk.command({ question: `GripOpenPos ${written(this.#axisAt(this.#openWidth(labware)))}` }, signal)
+    await this.#parking('gripper 1', signal)
+  }
+
+  /** Grips, and returns whether there is anything between the fingers. */
+  async grip(labware: CarriedLabware, signal: AbortSignal): Promise<boolean> {
+    const { gripper, grip_force, finger_speed, squeeze } = this.#settings
+    const width = this.#widthOf(labware)
+    if (gripper === 'axis') {
+      const goal = this.#axisAt(width - squeeze)
+      return (await this.#moveAxis(goal, signal)) - goal >= heldApart
+    }
+    const force = labware.grip?.force ?? grip_force
+    const reply = await this.#parking(`GraspPlate ${written(width)} ${finger_speed} ${written(force)}`, signal, isFlag)
+    return numbersIn(reply)[0] === -1
+  }
+
+  /** Opens the fingers around labware that they hold, and ends their force. */
+  async release(labware: CarriedLabware, signal: AbortSignal): Promise<void> {
+    if (this.#settings.gripper === 'axis') return this.#openAxis(labware, signal)
+    await this.#parking(`ReleasePlate ${written(this.#openWidth(labware))} ${this.#settings.finger_speed}`, signal)
+  }
+
+  async #openAxis(labware: CarriedLabware, signal: AbortSignal): Promise<void> {
+    const goal = this.#axisAt(this.#openWidth(labware))
+    if (Math.abs((await this.#moveAxis(goal, signal)) - goal) < heldApart) return
+    throw new LabError('device_failed', 'its fingers did not open; see what holds them, then initialize')
+  }
+
+  async #moveAxis(goal: number, signal: AbortSignal): Promise<number> {
+    return this.#glide(moveOneAxis(fingerAxis, goal, this.#settings.profile), signal)
+  }
+
+  async #parking(question: string, signal: AbortSignal, accepts?: Parameters<Talk['command']>[0]['accepts']) {
+    const reply = await this.#talk.parkingCommand({ question, deadline_ms: fingers_ms, ...(accepts && { accepts }) }, signal)
+    this.#talk.hasMoved = true
+    return reply
+  }
+
+  #widthOf({ grip }: CarriedLabware): number {
+    return grip?.width ?? this.#settings.grip_width
+  }
+
+  #openWidth(labware: CarriedLabware): number {
+    return this.#widthOf(labware) + this.#settings.open_by
+  }
+
+  #axisAt(width: number): number {
+    return width + this.#settings.finger_offset
+  }
+}
