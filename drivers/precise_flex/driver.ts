@@ -198,8 +198,7 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
       talk.hasMoved = true
       return talk.goal()
     }
-    const [here, goal] = [await talk.where(), await talk.goal()]
-    const axes = axesOf(spot.joints, Math.min(here[fingerAxis - 1]!, goal[fingerAxis - 1]!), this.at.settings.rail)
+    const axes = axesOf(spot.joints, await this.#fingers.goal(), this.at.settings.rail)
     await talk.command({ question: moveJ(profile, axes) }, signal)
     talk.hasMoved = true
     return axes

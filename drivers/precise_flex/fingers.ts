@@ -18,6 +18,8 @@ export class Fingers {
   readonly #talk: Talk
   readonly #settings: Settings
   readonly #glide: Glide
+  /** The goal that presses the fingers to the labware that they hold. */
+  #pressing = Number.POSITIVE_INFINITY
 
   constructor(talk: Talk, settings: Settings, glide: Glide) {
     this.#talk = talk
@@ -25,8 +27,18 @@ export class Fingers {
     this.#glide = glide
   }
 
+  /**
+   * Returns where the fingers go while the arm moves: never further apart than they are, and while they hold labware on to the goal that presses
+   * them. A motion to where they stand would end the force.
+   */
+  async goal(): Promise<number> {
+    const [here, goal] = [await this.#talk.where(), await this.#talk.goal()]
+    return Math.min(here[fingerAxis - 1]!, goal[fingerAxis - 1]!, this.#pressing)
+  }
+
   /** Opens the empty fingers for the labware. */
   async open(labware: CarriedLabware, signal: AbortSignal): Promise<void> {
+    this.#pressing = Number.POSITIVE_INFINITY
     if (this.#settings.gripper === 'axis') return this.#openAxis(labware, signal)
     await this.#talk.command({ question: `GripOpenPos ${written(this.#axisAt(this.#openWidth(labware)))}` }, signal)
     await this.#parking('gripper 1', signal)
@@ -34,6 +46,12 @@ export class Fingers {
 
   /** Grips, and returns whether there is anything between the fingers. */
   async grip(labware: CarriedLabware, signal: AbortSignal): Promise<boolean> {
+    const holds = await this.#close(labware, signal)
+    if (holds) this.#pressing = await this.goal()
+    return holds
+  }
+
+  async #close(labware: CarriedLabware, signal: AbortSignal): Promise<boolean> {
     const { gripper, grip_force, finger_speed, squeeze } = this.#settings
     const width = this.#widthOf(labware)
     if (gripper === 'axis') {
@@ -47,6 +65,7 @@ export class Fingers {
 
   /** Opens the fingers around labware that they hold, and ends their force. */
   async release(labware: CarriedLabware, signal: AbortSignal): Promise<void> {
+    this.#pressing = Number.POSITIVE_INFINITY
     if (this.#settings.gripper === 'axis') return this.#openAxis(labware, signal)
     await this.#parking(`ReleasePlate ${written(this.#openWidth(labware))} ${this.#settings.finger_speed}`, signal)
   }
