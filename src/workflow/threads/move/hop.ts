@@ -1,6 +1,7 @@
 // One hop of labware with a transporter, and where the labware may be when the hop was cut off.
 
 import { isHarmless } from '../../../devices/failure.ts'
+import type { CarriedLabware } from '../../../devices/way.ts'
 import { LabError, messageOf } from '../../../errors.ts'
 import type { Hop } from '../../plans/graph.ts'
 import { otherDevices } from '../../plans/plan.ts'
@@ -214,7 +215,6 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
 
 async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolean): Promise<void> {
   const { labware, environment } = thread
-  const { name, type, barcode } = labware
   const { signal } = thread.control
   const { from, to, transporter } = move.hop
   const { scheduler, equipment } = environment
@@ -247,14 +247,14 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       takeBack = beginsToPick(thread, move)
       await sync.beforeMotion()
       move.picked_ms = environment.clock.now()
-      await equipment.carry(transporter, 'pick', { position: from, labware: { name, type, barcode }, signal })
+      await equipment.carry(transporter, 'pick', { position: from, labware: carriedBy(thread), signal })
       thread.setLabware({ held_by: transporter })
       move.set({ is_placing: false, has_failed_pick: false })
     }
     move.status.become('PLACING')
     move.set({ is_placing: true })
     await sync.beforeMotion()
-    await equipment.carry(transporter, 'place', { position: to, labware: { name, type, barcode }, signal })
+    await equipment.carry(transporter, 'place', { position: to, labware: carriedBy(thread), signal })
     // In one turn: a run that is persisted in between would have the labware stand where it was picked.
     thread.setLabware({ held_by: null })
     if (!isThere()) scheduler.arrive(labware.labware_id, to)
@@ -278,6 +278,12 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     // A thread keeps the transporter while its labware is in the gripper.
     if (labware.held_by !== transporter) scheduler.transporters.giveBack(transporter, thread.thread_id)
   }
+}
+
+/** Returns the labware of the thread as a transporter has to know it. How to grip it stands in the workflow. */
+function carriedBy({ labware: { name, type, barcode }, plan, execution }: LabwareThread): CarriedLabware {
+  const grip = execution.workflow.document.labware[plan.labware]?.grip
+  return { name, type, barcode, ...(grip && { grip }) }
 }
 
 /** Leases the transporter, and the devices into which it reaches, to the execution. The returned function ends the leases. Throws `locked`. */
