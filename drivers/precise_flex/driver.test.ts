@@ -278,3 +278,46 @@ test('a move that takes too long ends', async (t) => {
   const { arm, run } = await ready({ approach_speed: 1, move_timeout_s: 5 })
   await t.rejects(run(arm.pick(targetOf(nest), calm)), { code: 'no_reply', message: /did not arrive within 5 s/ })
 })
+
+test('a stop at any moment of a pick and a place ends it, and nothing but questions is said after it', async (t) => {
+  const work = async ({ arm }: Made) => {
+    await arm.pick(targetOf(nest), calm)
+    await arm.place(targetOf(pad), calm)
+  }
+  const whole = await ready()
+  const began = whole.clock.now()
+  await whole.run(work(whole))
+  const took = whole.clock.now() - began
+  for (let ms = 0; ms < took; ms += 130) {
+    const made = await ready()
+    const working = work(made).catch((error) => error)
+    await made.clock.advance(ms)
+    const halted = made.arm.halt()
+    const before = made.written.length
+    await made.run(halted)
+    t.match(await made.run(working), { code: 'stopped' }, `at ${ms} ms`)
+    t.equal(made.line.simulator.world.moving, false)
+    t.same(orders(made.written.slice(before)), [])
+    await made.clock.advance(20_000)
+    t.equal(made.line.simulator.world.moving, false)
+    made.line.simulator.powerOff()
+  }
+})
+
+test('no command is said twice when its answer is lost, and the pick fails', async (t) => {
+  const whole = await ready()
+  await whole.run(whole.arm.pick(targetOf(nest), calm))
+  const commands = orders(whole.written)
+  for (const lost of new Set(commands)) {
+    const made = await ready()
+    const { arm, run, written, hand, line } = made
+    let isLost = false
+    line.onWire((direction, bytes) => {
+      if (direction === 'to_host' || isLost || Buffer.from(bytes).toString().trim() !== lost) return
+      isLost = true
+      hand.change(() => hand.leave())
+    })
+    await t.rejects(run(arm.pick(targetOf(nest), calm)), { code: 'no_reply' }, lost)
+    t.same(orders(written), commands.slice(0, commands.indexOf(lost) + 1))
+  }
+})

@@ -11,6 +11,9 @@ const fingers_ms = 10_000
 /** Fingers that stand at least so far from their goal are held apart by labware, in mm. */
 const heldApart = 0.5
 
+/** The most by which a goal that presses labware lies below where the labware keeps the fingers, in mm. */
+const mostPressing = 15
+
 /** Moves the finger axis to a goal, and returns where it stands then. */
 type Glide = (question: string, signal: AbortSignal) => Promise<number>
 
@@ -32,8 +35,10 @@ export class Fingers {
    * them. A motion to where they stand would end the force.
    */
   async goal(): Promise<number> {
-    const [here, goal] = [await this.#talk.where(), await this.#talk.goal()]
-    return Math.min(here[fingerAxis - 1]!, goal[fingerAxis - 1]!, this.#pressing)
+    const here = (await this.#talk.where())[fingerAxis - 1]!
+    const goal = (await this.#talk.goal())[fingerAxis - 1]!
+    // After a restart of the service the goal of the last motion is all that is known of the force. A goal far away presses nothing.
+    return Math.min(here, here - goal > mostPressing ? here : goal, this.#pressing)
   }
 
   /** Opens the empty fingers for the labware. */

@@ -4,7 +4,7 @@ import type { Spot, Way } from '../../src/devices/way.ts'
 import { LabError } from '../../src/errors.ts'
 import { raised } from './protocol.ts'
 
-/** One motion. `isStraight`: slowly and along a straight line, near the labware. */
+/** A motion. `isStraight`: slowly and along a straight line, near the labware. */
 export type Leg = { spot: Spot; isStraight: boolean }
 /** `there` ends at the last point before the nest, `back` goes on from the nest. */
 export type Path = { there: Leg[]; nest: Leg; back: Leg[] }

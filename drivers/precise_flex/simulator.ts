@@ -40,7 +40,7 @@ class SimulatedPreciseFlex extends WithMount<InstrumentEnd<Settings>> implements
   #isJammed = false
   #isStopPressed = false
   #axes: Axes = this.#fitted(homed)
-  /** Where the last motion was to go. */
+  /** The goal of the last motion. */
   #goal: Axes = this.#axes
   #motion: Motion | undefined
   #holds = false
@@ -244,7 +244,7 @@ class SimulatedPreciseFlex extends WithMount<InstrumentEnd<Settings>> implements
     if (this.#isJammed) this.#fail(-3100, failed)
   }
 
-  /** Where a goal brings the axes: labware keeps the fingers apart, and falls when they open. */
+  /** Returns the axes at the end of a motion: labware keeps the fingers apart, and falls when they open. */
   #heldApart(goal: Axes): Axes {
     const [now, wanted] = [this.#axes[finger]!, goal[finger]!]
     const plate = this.#axisAt(this.at.settings.grip_width)
