@@ -321,3 +321,13 @@ test('no command is said twice when its answer is lost, and the pick fails', asy
     t.same(orders(written), commands.slice(0, commands.indexOf(lost) + 1))
   }
 })
+
+test('a gripper that holds something picks nothing else until it is initialized', async (t) => {
+  const { arm, run, written } = await ready()
+  await run(arm.pick(targetOf(nest), calm))
+  written.length = 0
+  await t.rejects(run(arm.pick(targetOf(pad), calm)), { code: 'interlock', message: /holds something already; place that first/ })
+  t.same(orders(written), [])
+  await run(arm.initialize({}, calm))
+  await run(arm.pick(targetOf(pad), calm))
+})

@@ -38,8 +38,9 @@ const begins_ms = 1000
 const brakes_ms = 3000
 /** The longest time for which the controller hears nothing: the fingers, and the home run of a robot with absolute encoders. */
 const parked_ms = 35_000
-/** How near a goal counts as reached, in mm or degrees. */
-const near = 0.5
+/** How near a goal counts as reached: each axis, in mm or degrees, and the hand, in mm. */
+const near = 0.2
+const handNear = 1
 
 function profile(): Profile {
   return { model: 'PreciseFlex', limits: {}, features: {} }
@@ -74,6 +75,7 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
   readonly initialize = this.#runner.operation(async (_params: object, signal) => {
     const { settings } = this.at
     this.#isReady = false
+    this.#fingers.forget()
     const identity = await this.#talk.identity()
     await this.#mustStand('wait, or stop it, then initialize')
     signal.throwIfAborted()
@@ -162,6 +164,8 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
   }
 
   async #pick({ there, nest, back }: Path, { labware, position }: MoveTarget, signal: AbortSignal): Promise<void> {
+    if (this.#fingers.hold)
+      throw new LabError('interlock', 'its gripper holds something already; place that first, or take it out and initialize it')
     await this.#go(there, signal)
     await this.#fingers.open(labware, signal)
     await this.#go([nest], signal)
@@ -246,7 +250,7 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
   /** The controller's own answer about the hand has to agree with the point, too. */
   async #mustBeThere({ at, pose }: Spot & { pose: { x: number; y: number; z: number } }): Promise<void> {
     const { x, y, z } = await this.#talk.pose()
-    if (Math.hypot(x - pose.x, y - pose.y, z - pose.z) <= near * 2) return
+    if (Math.hypot(x - pose.x, y - pose.y, z - pose.z) <= handNear) return
     throw new LabError('device_failed', `it stands, and not at ${at}; see what is in its way, then initialize`)
   }
 }

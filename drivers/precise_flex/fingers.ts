@@ -30,6 +30,16 @@ export class Fingers {
     this.#glide = glide
   }
 
+  /** Whether they have gripped something since `forget`. */
+  get hold(): boolean {
+    return this.#pressing < Number.POSITIVE_INFINITY
+  }
+
+  /** Forgets what they hold, since a person may have taken it out. */
+  forget(): void {
+    this.#pressing = Number.POSITIVE_INFINITY
+  }
+
   /**
    * Returns where the fingers go while the arm moves: never further apart than they are, and while they hold labware on to the goal that presses
    * them. A motion to where they stand would end the force.
@@ -43,7 +53,6 @@ export class Fingers {
 
   /** Opens the empty fingers for the labware. */
   async open(labware: CarriedLabware, signal: AbortSignal): Promise<void> {
-    this.#pressing = Number.POSITIVE_INFINITY
     if (this.#settings.gripper === 'axis') return this.#openAxis(labware, signal)
     await this.#talk.command({ question: `GripOpenPos ${written(this.#axisAt(this.#openWidth(labware)))}` }, signal)
     await this.#parking('gripper 1', signal)
@@ -70,7 +79,7 @@ export class Fingers {
 
   /** Opens the fingers around labware that they hold, and ends their force. */
   async release(labware: CarriedLabware, signal: AbortSignal): Promise<void> {
-    this.#pressing = Number.POSITIVE_INFINITY
+    this.forget()
     if (this.#settings.gripper === 'axis') return this.#openAxis(labware, signal)
     await this.#parking(`ReleasePlate ${written(this.#openWidth(labware))} ${this.#settings.finger_speed}`, signal)
   }

@@ -22,7 +22,7 @@ export const settings = v.pipe(
     grip_force: v.optional(described(between(1, 60), 'Force on labware whose workflow says no `force`', 'N'), 10),
     open_by: v.optional(described(between(1, 100), 'How much wider than the labware the fingers open', 'mm'), 10),
     squeeze: v.optional(described(between(0.5, 10), 'How much closer than the labware the fingers go, with `axis`', 'mm'), 2),
-    finger_speed: v.optional(described(Whole(1, 100), 'How fast the fingers move', '%'), 50),
+    finger_speed: v.optional(described(Whole(10, 100), 'How fast the fingers move', '%'), 50),
     finger_offset: v.optional(described(between(-1000, 1000), 'Reading of axis 5 at which the fingers are 0 mm apart', 'mm'), 0),
     speed: v.optional(described(Whole(1, 100), 'Speed between the places', '%'), 50),
     approach_speed: v.optional(described(Whole(1, 100), 'Speed near the labware, along a straight line', '%'), 20),
