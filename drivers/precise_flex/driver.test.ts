@@ -331,3 +331,32 @@ test('a gripper that holds something picks nothing else until it is initialized'
   await run(arm.initialize({}, calm))
   await run(arm.pick(targetOf(pad), calm))
 })
+
+test('a stop between the answer before a command and that command keeps it from being said', async (t) => {
+  const whole = await ready()
+  await whole.run(whole.arm.pick(targetOf(nest), calm))
+  const frames = [...whole.written]
+  let stops = 0
+  for (const [before, frame] of frames.slice(1).entries()) {
+    if (orders([frame]).length === 0) continue
+    for (let turns = 0; turns < 14; turns++) {
+      const { arm, run, written, line } = await ready()
+      let halted: Promise<void> | undefined
+      let said = 0
+      const stop = async () => {
+        for (let turn = 0; turn < turns; turn++) await Promise.resolve()
+        said = written.length
+        await arm.halt()
+      }
+      line.onWire((direction, bytes) => {
+        if (direction === 'to_host' && bytes.at(-1) === 0x0a && written.length === before + 1) halted ??= stop()
+      })
+      await t.rejects(run(arm.pick(targetOf(nest), calm)), { code: 'stopped' })
+      await run(halted!)
+      t.same(orders(written.slice(said)), ['halt'], `${frame.trim()}, ${turns} turns`)
+      stops++
+      line.simulator.powerOff()
+    }
+  }
+  t.ok(stops > 80, `${stops} stops`)
+})
