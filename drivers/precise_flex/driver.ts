@@ -32,6 +32,8 @@ export const driver: Driver<Settings> = {
 
 /** The interval of the questions where it is, during a motion. */
 const look_ms = 100
+/** The interval after a stop, so that the service has the confirmation soon. */
+const rest_ms = 50
 /** A motion that has not begun after this time does not come any more. */
 const begins_ms = 1000
 /** The time to come to rest after a stop. */
@@ -125,7 +127,7 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
     for (;;) {
       const passed_ms = clock.now() - began
       try {
-        if (await this.#stands()) {
+        if (await this.#stands(rest_ms)) {
           await this.#talk.state()
           return
         }
@@ -136,9 +138,9 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
     }
   }
 
-  async #stands(signal?: AbortSignal): Promise<boolean> {
+  async #stands(apart_ms = look_ms): Promise<boolean> {
     const before = await this.#talk.where()
-    await sleep(this.at.clock, look_ms, signal)
+    await sleep(this.at.clock, apart_ms)
     return isSame(before, await this.#talk.where())
   }
 
