@@ -28,8 +28,11 @@ export function attached(
     return { device: driver.open({ board: link, clock, settings }), link }
   }
   if (transport.kind === 'pins') throw new Error('a driver on a line was given pins')
+  const { serial, speaks_tcp } = driver
   const link =
-    transport.kind === 'tcp' ? tcpLine({ ...transport, serial: driver.serial }) : serialPort({ ...transport, serial: driver.serial })
+    transport.kind === 'tcp'
+      ? tcpLine({ ...transport, serial, listener: speaks_tcp ? 'instrument' : 'box' })
+      : serialPort({ ...transport, serial })
   return { device: driver.open({ line: link, clock, settings }), link }
 }
 

@@ -47,6 +47,7 @@ const variants: Partial<Record<DriverName, object[]>> = {
   inheco_incubator_shaker: [{ model: 'MP' }],
   alps: [{ model: '5000' }],
   ultraseal: [{ model: 'XT Pro' }],
+  precise_flex: [{ rail: true, gripper: 'axis' }],
 }
 
 for (const name of driverNames) {

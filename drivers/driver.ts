@@ -44,6 +44,8 @@ export interface Driver<Settings = unknown> extends Common<Settings> {
   readonly serial: SerialSettings
   /** Whether the driver changes the speed of the line, which excludes serial boxes on the network. */
   readonly changes_speed?: true
+  /** Whether the instrument listens on TCP itself, so that a `tcp` transport leads to it and not to a serial box. */
+  readonly speaks_tcp?: true
   /**
    * Matches, in latin1, the answer of an instrument of this driver to an identity query or to an unknown question, and no answer of
    * another instrument. `devices add` refuses an instrument whose answers do not match. Absent if the answers have no recognizable form.

@@ -1,5 +1,7 @@
-// Serves a driver's simulator on a pseudo-terminal, for programs that open serial ports.
+// Serves a driver's simulator to other programs: on a pseudo-terminal as a serial port, or on a TCP port.
 
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import * as v from 'valibot'
 import { type Clock, scaled, systemClock } from '../src/kit/clock.ts'
 import type { Driver } from './driver.ts'
@@ -63,6 +65,44 @@ export async function serveOnPty<Settings>(
     async close() {
       simulator.powerOff()
       await pty.close()
+    },
+  }
+}
+
+/** Serves the simulator on this port of 127.0.0.1, or on any free one for 0. One client is served at a time, as by most serial boxes. */
+export async function serveOnTcp<Settings>(
+  driver: Driver<Settings>,
+  settings: unknown,
+  { port, time_scale = 1, clock = systemClock }: { port: number; time_scale?: number; clock?: Clock },
+): Promise<{ port: number; simulator: Simulator; close(): Promise<void> }> {
+  let client: Socket | undefined
+  const simulator = driver.simulate({
+    clock: scaled(clock, time_scale),
+    settings: v.parse(driver.settings, settings),
+    send: (bytes) => client?.write(bytes),
+  })
+  const server = createServer({ noDelay: true }, (socket) => {
+    socket.on('error', () => undefined)
+    if (client) {
+      socket.end('Port already in use\r\n')
+      return
+    }
+    client = socket
+    socket.on('data', (bytes) => simulator.receive(bytes))
+    socket.on('close', () => {
+      client = undefined
+    })
+  })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    simulator,
+    async close() {
+      simulator.powerOff()
+      client?.destroy()
+      server.close()
+      await once(server, 'close')
     },
   }
 }

@@ -1,4 +1,4 @@
-// A serial line behind a serial box on the network (ser2net, Moxa), as raw TCP. Speed and parity are settings of the box.
+// A line on the network, as raw TCP: to a serial box (ser2net, Moxa), whose settings are speed and parity, or to an instrument that listens itself.
 
 import type { Socket } from 'node:net'
 import { LabError } from '../../src/errors.ts'
@@ -9,9 +9,11 @@ import { RealLine } from './real_line.ts'
 
 type TcpPlace = { host: string; port: number }
 
-/** Makes a line to the instrument behind `host`:`port`. Its `open` rejects with `disconnected`. */
-export function tcpLine(options: TcpPlace & { serial: SerialSettings; clock?: Clock }): Line {
-  return new TcpLine(options, options.serial, options.clock ?? systemClock)
+type TcpOptions = TcpPlace & { serial: SerialSettings; clock?: Clock; listener?: 'box' | 'instrument' }
+
+/** Makes a line to the instrument at `host`:`port`, where a serial box or the instrument itself listens. Its `open` rejects with `disconnected`. */
+export function tcpLine(options: TcpOptions): Line {
+  return new TcpLine(options)
 }
 
 /** Returns the required settings of the box, which cannot be set from here: `the box at … must have raw TCP, 9600 baud, 8 data bits, …`. */
@@ -40,7 +42,8 @@ const mostQuoted = 60
 const refusalWords = /^(Port already in use|Device open failure)/
 
 class TcpLine extends RealLine<Socket> {
-  readonly advice = 'see the box and its network, and that no other client is connected to it'
+  readonly advice: string
+  readonly #listener: string
   readonly #at: TcpPlace
   readonly #serial: SerialSettings
   /** Cancels the timer of silence, which runs from the first write without a byte after it. */
@@ -48,15 +51,17 @@ class TcpLine extends RealLine<Socket> {
   /** Whether the box closed the last connection at once, so that the next one counts as open only after a while. */
   #wasRefused = false
 
-  constructor({ host, port }: TcpPlace, serial: SerialSettings, clock: Clock) {
+  constructor({ host, port, serial, clock = systemClock, listener = 'box' }: TcpOptions) {
     super(`${host}:${port}`, clock)
+    this.#listener = `the ${listener}`
+    this.advice = `see ${this.#listener} and its network, and that no other client is connected to it`
     this.#at = { host, port }
     this.#serial = serial
   }
 
   write(bytes: Uint8Array): void {
     const socket = this.connection
-    const advice = 'see that the box is switched on and on the network'
+    const advice = isOn(this.#listener)
     // A copy, because bytes that the kernel does not take at once stay in the socket.
     this.pour(socket, Uint8Array.from(bytes), { reason: `${this.name} took no more bytes`, advice })
     this.#cancelSilence ??= this.clock.after(silent_ms, () => this.loseIf(socket, `nothing came for ${silent_ms / 1000} s`))
@@ -71,9 +76,9 @@ class TcpLine extends RealLine<Socket> {
   protected async connect(): Promise<Socket> {
     const place = { ...this.#at, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAlive_ms }
     const socket = await connected(place, this.clock).catch((error: NodeJS.ErrnoException) => {
-      throw whyNotConnected(this.name, error)
+      throw whyNotConnected(this.name, this.#listener, error)
     })
-    const refusal = this.#wasRefused ? await refusalOn(socket, this.clock) : undefined
+    const refusal = this.#wasRefused ? await refusalOn(socket, this.#listener, this.clock) : undefined
     this.#wasRefused = refusal !== undefined
     if (refusal !== undefined) throw new LabError('disconnected', `${this.name} ${refusal}`)
     return socket
@@ -85,10 +90,10 @@ class TcpLine extends RealLine<Socket> {
       if (this.isUsed(socket)) this.#heard()
       if (!refusalWords.test(bytes.toString('latin1'))) this.came(socket, bytes)
     })
-    onEnd(socket, 'the box', (said) => {
+    onEnd(socket, this.#listener, (said) => {
       const refusal = refusalOf()
       if (this.isUsed(socket)) this.#wasRefused = refusal !== undefined
-      this.loseIf(socket, refusal === undefined ? said : `the box ${refusal}`)
+      this.loseIf(socket, refusal === undefined ? said : `${this.#listener} ${refusal}`)
     })
   }
 
@@ -129,11 +134,11 @@ function refusalIn(said: string): string {
 }
 
 /** Waits until the box has closed a new connection, or has left it open for a while. Bytes meanwhile are discarded. */
-function refusalOn(socket: Socket, clock: Clock): Promise<string | undefined> {
+function refusalOn(socket: Socket, listener: string, clock: Clock): Promise<string | undefined> {
   const refusalOf = watchForRefusal(socket, clock)
   return new Promise((resolve) => {
     const cancel = clock.after(refusal_ms, () => resolve(undefined))
-    onEnd(socket, 'the box', () => {
+    onEnd(socket, listener, () => {
       cancel()
       resolve(refusalOf())
     })
@@ -143,14 +148,19 @@ function refusalOn(socket: Socket, clock: Clock): Promise<string | undefined> {
 const reasons: Record<string, string> = {
   ECONNREFUSED: 'refuses the connection; see its port, and that no other program is connected to it',
   ECONNRESET: 'closed the connection at once; see that no other program is connected to it',
-  ETIMEDOUT: 'does not answer; see that the box is switched on and on the network',
-  EHOSTUNREACH: 'cannot be reached; see that the box is switched on and on the network',
+  ETIMEDOUT: 'does not answer',
+  EHOSTUNREACH: 'cannot be reached',
   ENETUNREACH: 'cannot be reached; see the network of this computer',
   ENOTFOUND: 'is not known by that name; see the host in the configuration',
   EAI_AGAIN: 'cannot be looked up; see the network of this computer, or give its address',
 }
 
-function whyNotConnected(name: string, error: NodeJS.ErrnoException): LabError {
-  const words = reasons[error.code ?? ''] ?? `cannot be connected: ${error.message}; see that the box is switched on and on the network`
+function whyNotConnected(name: string, listener: string, error: NodeJS.ErrnoException): LabError {
+  const reason = reasons[error.code ?? ''] ?? `cannot be connected: ${error.message}`
+  const words = reason.includes('; see ') ? reason : `${reason}; ${isOn(listener)}`
   return new LabError('disconnected', `${name} ${words}`, { cause: error })
+}
+
+function isOn(listener: string): string {
+  return `see that ${listener} is switched on and on the network`
 }

@@ -26,6 +26,7 @@ const check = command({
     const certificate = valid_to === undefined ? null : { valid_to, fingerprint }
     const boxes = devices.flatMap((device) => {
       if (device.kind !== 'driven' || device.transport.kind !== 'tcp' || !('serial' in device.driven_by)) return []
+      if (device.driven_by.speaks_tcp) return []
       return [{ device_id: device.device_id, must_have: boxWords(device.transport, device.driven_by.serial) }]
     })
     if (options.json) print(JSON.stringify({ path, devices: devices.map(({ device_id }) => device_id), certificate, boxes }))

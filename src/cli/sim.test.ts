@@ -1,6 +1,8 @@
-// `benchd sim`: an instrument on a pseudo-terminal, for a program that knows nothing of us.
+// `benchd sim`: an instrument on a pseudo-terminal or a TCP port, for a program that knows nothing of us.
 
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import { test } from 'tap'
 import { benchd, running } from '../testing/cli.ts'
@@ -15,6 +17,20 @@ test('who types getShakeState at a simulated shaker reads 3', async (t) => {
   t.equal(stdout, '3\r\n')
   sim.child.kill('SIGTERM')
   t.match(await sim.ended, { code: 0, stderr: /simulated bioshake/ })
+})
+
+test('who asks a simulated arm on its TCP port for its version reads it, and another client is refused meanwhile', async (t) => {
+  const sim = running(t, t.testdir({}), ['sim', 'precise_flex', '--tcp', '0'])
+  const [host = '', port] = (await sim.line(/^127\.0\.0\.1:\d+/)).split(':')
+  const client = connect(Number(port), host)
+  const answer = once(client, 'data')
+  client.write('version\n')
+  t.match(String(await answer), /^0 TCP Command Server/)
+  const second = connect(Number(port), host)
+  t.equal(String(await once(second, 'data')), 'Port already in use\r\n')
+  for (const one of [client, second]) one.destroy()
+  sim.child.kill('SIGTERM')
+  t.match(await sim.ended, { code: 0 })
 })
 
 test('a driver that there is not is told by name, also one that every object of JavaScript has a member of', async (t) => {

@@ -1,4 +1,4 @@
-// `benchd sim …`: a simulated instrument on a pseudo-terminal for any driver, and faults of the bench's simulators.
+// `benchd sim …`: a simulated instrument on a pseudo-terminal or a TCP port, and faults of the bench's simulators.
 
 import { tells } from './asking.ts'
 import { command } from './command.ts'
@@ -12,17 +12,22 @@ import { note } from './terminal.ts'
 
 const sim = command({
   name: 'sim',
-  summary: 'Simulate an instrument on a pseudo-terminal',
+  summary: 'Simulate an instrument on a pseudo-terminal or a TCP port',
   operands: ['DRIVER'],
   options: {
     pty: { type: 'boolean', help: 'Serve the simulator on a pseudo-terminal, and print its path' },
+    tcp: {
+      type: 'string',
+      value: 'PORT',
+      help: 'Serve the simulator on this TCP port of 127.0.0.1, or on any for 0, and print the address',
+    },
     link: { type: 'string', value: 'PATH', help: 'Path of a symbolic link to the pseudo-terminal' },
     settings: { type: 'string', value: 'JSON', help: 'Settings of the driver, as in the configuration' },
     'time-scale': { type: 'string', value: 'N', help: 'Simulated seconds per real second; default 1' },
   },
   example: 'benchd sim bioshake --pty',
   async run({ options, operands: [name = ''] }) {
-    const [{ isOnPins }, { serveOnPty }, { checked }, { parseJson }] = await Promise.all([
+    const [{ isOnPins }, { serveOnPty, serveOnTcp }, { checked }, { parseJson }] = await Promise.all([
       import('../../drivers/driver.ts'),
       import('../../drivers/serve.ts'),
       import('../kit/schema.ts'),
@@ -30,15 +35,21 @@ const sim = command({
     ])
     const driver = await driverNamed(name, 'not_found')
     if (isOnPins(driver)) throw new CliError('usage', `${name} hangs on pins, not on a serial port; simulate it in a configuration`)
-    if (!options.pty) throw new CliError('usage', 'benchd sim wants --pty: a pseudo-terminal is the one place where it can be served')
+    if ((options.tcp === undefined) !== (options.pty === true))
+      throw new CliError('usage', 'benchd sim wants --pty or --tcp PORT: where the simulator is served')
     const settings = checked(driver.settings, parseJson(options.settings ?? '{}', '--settings'), '--settings')
     const time_scale = numberOf('--time-scale', options['time-scale'] ?? '1', 'a number from 1 up', (scale) => scale >= 1)
-    const served = await serveOnPty(driver, settings, { time_scale, ...(options.link && { link: options.link }) })
+    const isPort = (port: number) => Number.isInteger(port) && port >= 0 && port <= 65535
+    const port = numberOf('--tcp', options.tcp ?? '0', 'a port from 0 to 65535', isPort)
+    const served = options.pty
+      ? await serveOnPty(driver, settings, { time_scale, ...(options.link && { link: options.link }) })
+      : await serveOnTcp(driver, settings, { time_scale, port })
+    const path = 'path' in served ? served.path : `127.0.0.1:${served.port}`
     // Before the path is printed, because a program that reads it may end this one at once.
     const interrupted = new Promise((resolve) => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
     })
-    print(options.json ? JSON.stringify({ driver: name, path: served.path }) : served.path)
+    print(options.json ? JSON.stringify({ driver: name, path }) : path)
     note(`a simulated ${name} answers there until Ctrl-C`)
     await interrupted
     await served.close()

@@ -22,10 +22,13 @@ export type Approach = {
 /** The point where an arm picks or places. `via` are the gateways, in the order in which it passes them on the way there; it leaves by the same way. */
 export type Way = Spot & { via?: readonly Spot[]; access?: Approach }
 
-/** The labware that is carried, as a transporter may have to know it. */
-export type CarriedLabware = { name: string; type: string; barcode: string | null }
+/** How labware is gripped: its width between the fingers in mm, and the force in N. */
+export type Grip = { width: number; force?: number | undefined }
 
-/** The place at which a transporter picks or places. `way` is null for a transporter that knows its positions by their names (`Device.points`). */
+/** The labware that is carried, as a transporter may have to know it. Without `grip` a gripper uses its own settings. */
+export type CarriedLabware = { name: string; type: string; barcode: string | null; grip?: Grip | undefined }
+
+/** The place where a transporter picks or places. `way` is null for a transporter that knows its positions by their names (`Device.points`). */
 export type MoveTarget = { position: string; way: Way | null; labware: CarriedLabware }
 
 /** The skills that an arm may have besides going to six cartesian coordinates. */

@@ -1,4 +1,4 @@
-// Devices behind serial boxes on the network, such as ser2net: the required settings of each box, and the warning that anybody on the network can connect.
+// Devices on the network, most behind serial boxes such as ser2net: the required settings of each box, and the warning that anybody on the network can connect.
 
 import { isOnPins } from '../../../drivers/driver.ts'
 import { boxWords } from '../../../drivers/transports/tcp_line.ts'
@@ -11,8 +11,10 @@ const { warn } = finder('boxes')
 export async function boxes(patient: Patient): Promise<Finding[]> {
   return realDevices(patient).flatMap(({ device_id, transport, driven_by }) => {
     if (transport.kind !== 'tcp' || isOnPins(driven_by)) return []
-    const open = `${device_id}: its line to ${transport.host}:${transport.port} is unencrypted and has no key: who reaches the box can move the instrument`
-    const fix = `keep the box in a network of its own, or let this computer alone through to it; ${boxWords(transport, driven_by.serial)}`
+    const what = driven_by.speaks_tcp ? 'instrument' : 'box'
+    const open = `${device_id}: its line to ${transport.host}:${transport.port} is unencrypted and has no key: who reaches the ${what} can move the instrument`
+    const settings = driven_by.speaks_tcp ? '' : `; ${boxWords(transport, driven_by.serial)}`
+    const fix = `keep the ${what} in a network of its own, or let this computer alone through to it${settings}`
     return isThisComputer(transport.host) ? [] : [warn(open, fix)]
   })
 }

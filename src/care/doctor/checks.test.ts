@@ -65,6 +65,12 @@ test('a device behind a box on the network is told as open to everybody there, w
     finding: /shaker-1: its line to 192\.168\.1\.20:4001 is unencrypted and has no key/,
     fix: /9600 baud/,
   })
+  const arm = { device_id: 'arm-1', driver: 'precise_flex', transport: { kind: 'tcp', host: '192.168.1.21', port: 10100 } }
+  t.match(
+    await boxes(await patient({ devices: [arm] })),
+    [{ finding: /who reaches the instrument/, fix: /through to it$/ }],
+    'an instrument that listens itself has no box',
+  )
 })
 
 test('whose rights the program of a bridge has, and the network between, are told', async (t) => {

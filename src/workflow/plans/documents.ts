@@ -197,10 +197,16 @@ function stepWith(action: v.GenericSchema<unknown, Action>) {
 export const JsonStep = stepWith(JsonAction)
 const AnyKindOfStep = stepWith(AnyKindOfAction)
 
+const Grip = v.strictObject({
+  width: described(v.pipe(v.number(), v.minValue(1), v.maxValue(500)), 'How wide it is between the fingers', 'mm'),
+  force: v.optional(described(v.pipe(v.number(), v.minValue(1), v.maxValue(200)), 'How hard the fingers press', 'N')),
+})
+
 const Labware = v.strictObject({
   type: described(v.pipe(v.string(), v.minLength(1)), 'Of a catalogue: 96-well'),
   kind: v.optional(v.picklist(['plate', 'tip_rack', 'trough']), 'plate'),
   tips: described(v.optional(Count), 'How many a fresh rack holds'),
+  grip: described(v.optional(Grip), 'How a transporter grips it, if that can set its fingers; default: the settings of the transporter'),
   group_sharing: v.optional(v.picklist(['PER_GROUP', 'SHARED_ACROSS_GROUPS']), 'PER_GROUP'),
   submission_batching: v.optional(v.picklist(['NOT_BATCHABLE', 'BATCHABLE']), 'NOT_BATCHABLE'),
 })

@@ -2,6 +2,7 @@
 
 import type { Person } from '../../../devices/device.ts'
 import { isHarmless } from '../../../devices/failure.ts'
+import type { CarriedLabware } from '../../../devices/way.ts'
 import { LabError, messageOf } from '../../../errors.ts'
 import type { Hop } from '../../plans/graph.ts'
 import { otherDevices } from '../../plans/plan.ts'
@@ -303,12 +304,17 @@ async function comeNear(thread: LabwareThread, hop: Hop, person: Person | undefi
 }
 
 /** Picks and places with an arm. */
-function byMachine({ environment, labware, control }: LabwareThread, { from, to, transporter }: Hop) {
+function byMachine(thread: LabwareThread, { from, to, transporter }: Hop) {
   const carry = (verb: 'pick' | 'place', position: string) => {
-    const { name, type, barcode } = labware
-    return environment.equipment.carry(transporter, verb, { position, labware: { name, type, barcode }, signal: control.signal })
+    return thread.environment.equipment.carry(transporter, verb, { position, labware: carriedBy(thread), signal: thread.control.signal })
   }
   return { pick: () => carry('pick', from), place: () => carry('place', to), close: () => {} }
+}
+
+/** Returns the labware of the thread as a transporter has to know it. How to grip it stands in the workflow. */
+function carriedBy({ labware: { name, type, barcode }, plan, execution }: LabwareThread): CarriedLabware {
+  const grip = execution.workflow.document.labware[plan.labware]?.grip
+  return { name, type, barcode, ...(grip && { grip }) }
 }
 
 /** Leases the transporter and the devices that it reaches into to the run. The returned function ends the leases. Throws `locked`. */

@@ -1,0 +1,263 @@
+// A PreciseFlex robot arm of Brooks, over TCP: it takes plates up and puts them down at teachpoints of the bench.
+
+import type { Device, Profile } from '../../src/devices/device.ts'
+import { type MoveTarget, type Skill, type Spot, skills } from '../../src/devices/way.ts'
+import { LabError } from '../../src/errors.ts'
+import { sleep } from '../../src/kit/clock.ts'
+import type { Driver, SerialMount } from '../driver.ts'
+import { OperationRunner } from '../operation_runner.ts'
+import { isNoReply } from '../transports/exchange.ts'
+import { WithMount } from '../with_mount.ts'
+import { attached, errors, hardStop, ready, states } from './errors.ts'
+import { Fingers } from './fingers.ts'
+import { type Leg, type Path, pathOf } from './path.ts'
+import { type Axes, axesOf, fingerAxis, isAt, isSame, moveC, moveJ, profileWith, signature } from './protocol.ts'
+import { type Settings, settings } from './settings.ts'
+import { simulate } from './simulator.ts'
+import { Talk } from './talk.ts'
+
+export const driver: Driver<Settings> = {
+  type: 'transporter',
+  about: { instrument: 'Brooks PreciseFlex PF400, PF3400' },
+  typical: { initialize_s: 7.3 },
+  settings,
+  serial: { baud: 115_200 },
+  speaks_tcp: true,
+  signature,
+  profile,
+  errors: () => errors,
+  open: (at) => new PreciseFlex(at),
+  simulate,
+}
+
+/** The interval of the questions where it is, during a motion. */
+const look_ms = 100
+/** The interval after a stop, so that the service has the confirmation soon. */
+const rest_ms = 50
+/** A motion that has not begun after this time does not come any more. */
+const begins_ms = 1000
+/** The time to come to rest after a stop. */
+const brakes_ms = 3000
+/** The longest time for which the controller hears nothing: the fingers, and the home run of a robot with absolute encoders. */
+const parked_ms = 35_000
+/** How near a goal counts as reached: each axis, in mm or degrees, and the hand, in mm. */
+const near = 0.2
+const handNear = 1
+
+function profile(): Profile {
+  return { model: 'PreciseFlex', limits: {}, features: {} }
+}
+
+/** Moves the arm in single motions, each of which is seen to end before the next one is commanded. */
+class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
+  readonly skills: ReadonlySet<Skill> = new Set(Object.keys(skills) as Skill[])
+  readonly #runner = new OperationRunner(this.at.line)
+  readonly #talk = new Talk(this.at.line, this.at.settings)
+  readonly #fingers = new Fingers(this.#talk, this.at.settings, (goal, signal) => this.#glide(goal, signal))
+  /** Whether the service has initialized it, and not stopped it since. A robot that is no longer attached then has a fault. */
+  #isReady = false
+  /** The time by which the pick or the place under way has to be done. */
+  #latest = 0
+  readonly pick = this.#runner.operation((target: MoveTarget, signal) =>
+    this.#carry(target, signal, (path) => this.#pick(path, target, signal)),
+  )
+  readonly place = this.#runner.operation((target: MoveTarget, signal) =>
+    this.#carry(target, signal, (path) => this.#place(path, target, signal)),
+  )
+
+  identify() {
+    return this.#talk.identity()
+  }
+
+  async pose() {
+    await this.#mustStand('ask again when it stands')
+    return this.#talk.pose()
+  }
+
+  readonly initialize = this.#runner.operation(async (_params: object, signal) => {
+    const { settings } = this.at
+    this.#isReady = false
+    this.#fingers.forget()
+    const identity = await this.#talk.identity()
+    await this.#mustStand('wait, or stop it, then initialize')
+    signal.throwIfAborted()
+    await this.#switchOn(signal)
+    const { profile, approach_profile, speed, approach_speed } = settings
+    const profiles = [
+      { profile, speed, isStraight: false },
+      { profile: approach_profile, speed: approach_speed, isStraight: true },
+    ]
+    for (const one of profiles) await this.#talk.command({ question: profileWith(one) }, signal)
+    await this.#mustBeAttached()
+    this.#isReady = true
+    return { identity }
+  })
+
+  /** Switches the motor power on, attaches the robot and homes it, each only where it is not so already. */
+  async #switchOn(signal: AbortSignal): Promise<void> {
+    const talk = this.#talk
+    const { power_timeout_s } = this.at.settings
+    talk.hasMoved = true
+    const state = await talk.state()
+    if (state === hardStop) throw new LabError('interlock', `${wordsOf(state)}, then initialize it`)
+    if (state !== attached && state !== ready) {
+      await talk.parkingCommand({ question: `hp 1 ${power_timeout_s}`, deadline_ms: power_timeout_s * 1000 + 5000 }, signal)
+    }
+    if (!(await talk.isAttached())) await talk.command({ question: 'attach 1' }, signal)
+    if (!(await talk.isHomed())) await talk.parkingCommand({ question: 'home', deadline_ms: parked_ms }, signal)
+  }
+
+  async check(): Promise<void> {
+    if (!this.#isReady) return void (await this.#talk.state())
+    await this.#talk.mustBeWell()
+    await this.#mustBeAttached()
+  }
+
+  async halt(): Promise<void> {
+    this.#isReady = false
+    this.#runner.stop()
+    this.#talk.interrupt()
+    await this.#comesToRest()
+  }
+
+  /** Waits for two equal answers about where it is. A controller that works on a command which nothing ends answers after that. */
+  async #comesToRest(): Promise<void> {
+    const { clock } = this.at
+    const began = clock.now()
+    for (;;) {
+      const passed_ms = clock.now() - began
+      try {
+        if (await this.#stands(rest_ms)) {
+          await this.#talk.state()
+          return
+        }
+        if (passed_ms > brakes_ms) throw new LabError('device_failed', 'it still moves after a stop; use its red button')
+      } catch (error) {
+        if (!isNoReply(error) || !this.#talk.isParked || passed_ms > parked_ms) throw error
+      }
+    }
+  }
+
+  async #stands(apart_ms = look_ms): Promise<boolean> {
+    const before = await this.#talk.where()
+    await sleep(this.at.clock, apart_ms)
+    return isSame(before, await this.#talk.where())
+  }
+
+  async #mustStand(remedy: string): Promise<void> {
+    if (!(await this.#stands())) throw new LabError('interlock', `it is moving; ${remedy}`)
+  }
+
+  async #mustBeAttached(): Promise<void> {
+    const state = await this.#talk.state()
+    if (state !== attached) throw new LabError('device_failed', `${wordsOf(state)}, then initialize the device`)
+  }
+
+  async #carry({ position, way }: MoveTarget, signal: AbortSignal, work: (path: Path) => Promise<void>): Promise<void> {
+    if (!way) throw new LabError('not_found', `it has no teachpoint ${position}; teach it that place`)
+    const { clearance, rail } = this.at.settings
+    const path = pathOf(way, { clearance, hasRail: rail })
+    if (!this.#isReady) throw new LabError('not_initialized', 'it is not ready to move; initialize it')
+    await this.#mustStand('wait, or stop it')
+    signal.throwIfAborted()
+    this.#talk.hasMoved = false
+    this.#latest = this.at.clock.now() + this.at.settings.move_timeout_s * 1000
+    await work(path)
+  }
+
+  async #pick({ there, nest, back }: Path, { labware, position }: MoveTarget, signal: AbortSignal): Promise<void> {
+    if (this.#fingers.hold)
+      throw new LabError('interlock', 'its gripper holds something already; place that first, or take it out and initialize it')
+    await this.#go(there, signal)
+    await this.#fingers.open(labware, signal)
+    await this.#go([nest], signal)
+    const holds = await this.#fingers.grip(labware, signal)
+    if (!holds) await this.#fingers.release(labware, signal)
+    await this.#go(back, signal)
+    if (!holds)
+      throw new LabError(
+        'device_failed',
+        `it found nothing to grip at ${position}; see that the labware stands there and is as wide as its type says, then initialize`,
+      )
+  }
+
+  async #place({ there, nest, back }: Path, { labware }: MoveTarget, signal: AbortSignal): Promise<void> {
+    await this.#go([...there, nest], signal)
+    await this.#fingers.release(labware, signal)
+    await this.#go(back, signal)
+  }
+
+  async #go(legs: readonly Leg[], signal: AbortSignal): Promise<void> {
+    for (const { spot, isStraight } of legs) {
+      const { profile, approach_profile } = this.at.settings
+      const goal = await this.#begin(spot, isStraight ? approach_profile : profile, signal)
+      await this.#arrives(goal, signal)
+      if (!('joints' in spot)) await this.#mustBeThere(spot)
+    }
+  }
+
+  /** Commands one motion, and returns where it goes. The fingers are never sent further apart than they are. */
+  async #begin(spot: Spot, profile: number, signal: AbortSignal): Promise<Axes> {
+    const talk = this.#talk
+    if (!('joints' in spot)) {
+      await talk.command({ question: moveC(profile, spot) }, signal)
+      talk.hasMoved = true
+      return talk.goal()
+    }
+    const axes = axesOf(spot.joints, await this.#fingers.goal(), this.at.settings.rail)
+    await talk.command({ question: moveJ(profile, axes) }, signal)
+    talk.hasMoved = true
+    return axes
+  }
+
+  async #arrives(goal: Axes, signal: AbortSignal): Promise<void> {
+    await this.#until((now) => isAt(now, goal, near), signal)
+  }
+
+  /** Waits until it stands, and is there. It may not have begun to move when it is first asked. */
+  async #until(isThere: (now: Axes) => boolean, signal: AbortSignal): Promise<void> {
+    const { clock } = this.at
+    let before = await this.#talk.where()
+    let stoodSince = clock.now()
+    for (;;) {
+      await sleep(clock, look_ms, signal)
+      const now = await this.#talk.where()
+      signal.throwIfAborted()
+      const stands = isSame(before, now)
+      if (stands && isThere(now)) return
+      if (!stands) stoodSince = clock.now()
+      if (clock.now() - stoodSince > begins_ms) throw await this.#whyItStands()
+      if (clock.now() > this.#latest)
+        throw new LabError('no_reply', `it did not arrive within ${this.at.settings.move_timeout_s} s; see what it does, then initialize`)
+      before = now
+    }
+  }
+
+  /** Moves the finger axis alone, and returns where it stands when it moves no more. */
+  async #glide(question: string, signal: AbortSignal): Promise<number> {
+    await this.#talk.command({ question }, signal)
+    this.#talk.hasMoved = true
+    const began = this.at.clock.now()
+    // Labware may keep the fingers from their goal, so they only have to stand for as long as a motion takes to begin.
+    await this.#until(() => this.at.clock.now() - began > begins_ms, signal)
+    return (await this.#talk.where())[fingerAxis - 1]!
+  }
+
+  async #whyItStands(): Promise<LabError> {
+    await this.#talk.mustBeWell()
+    await this.#mustBeAttached()
+    return new LabError('device_failed', 'it stands, and not where it was sent; see what is in its way, then initialize')
+  }
+
+  /** The controller's own answer about the hand has to agree with the point, too. */
+  async #mustBeThere({ at, pose }: Spot & { pose: { x: number; y: number; z: number } }): Promise<void> {
+    const { x, y, z } = await this.#talk.pose()
+    if (Math.hypot(x - pose.x, y - pose.y, z - pose.z) <= handNear) return
+    throw new LabError('device_failed', `it stands, and not at ${at}; see what is in its way, then initialize`)
+  }
+}
+
+function wordsOf(state: number): string {
+  const [words, action] = states[state] ?? [`it reports power state ${state}, which benchd does not know`, 'See its web page']
+  return `${words}. ${action}`
+}
