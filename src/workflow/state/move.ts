@@ -34,9 +34,9 @@ type MovedLabware = {
  * it is. False once another thread has begun to pick with the transporter, which a full gripper would not allow.
  */
 export function mayBePicked({ move, labware, seat }: MovedLabware): boolean {
-  if (move === null) return false
-  if (move.status === 'PICKING') return true
-  return move.has_failed_pick && labware.held_by === null && seat === move.from
+  // A person who put the labware elsewhere has said where it is.
+  if (move === null || seat !== move.from) return false
+  return move.status === 'PICKING' || (move.has_failed_pick && labware.held_by === null)
 }
 
 /** Returns where the labware of a thread may be now: the gripper that may have it, and the position where it may stand already. */
