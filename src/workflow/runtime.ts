@@ -30,7 +30,7 @@ import type { Checkpoint } from './state/run.ts'
 import type { SubmissionRequest } from './state/submission_request.ts'
 import { submittedBefore } from './submission_ids.ts'
 import type { OperatorVerdict } from './threads/action/late_calls.ts'
-import type { TaskAnswer } from './threads/move/person_task.ts'
+import type { TaskAnswer } from './threads/move/carry_task.ts'
 import type { LabwareThread } from './threads/thread.ts'
 import { leftOn, type PlacedLabware, placedLabware, relocate } from './whereabouts.ts'
 
@@ -275,8 +275,12 @@ export class Runtime {
    * `invalid` for an answer that cannot be, and with `storage`.
    */
   async answerStep(step_id: string, answer: TaskAnswer): Promise<void> {
-    const thread = this.runs.thread(this.operator.answer(step_id, answer))
-    if (answer.answer === 'done') await thread?.carrying?.catch(() => undefined)
+    const thread = this.runs.thread(this.operator.threadOf(step_id))
+    if (thread && answer.barcode !== undefined && thread.labware.barcode === null)
+      readMustBeFree(answer.barcode, thread.state.seat, this.runs.openIn(thread.environment))
+    this.operator.answer(step_id, answer)
+    // The other answers have their effect at once.
+    if (answer.answer === 'done' || answer.answer === 'cannot') await thread?.carrying?.catch(() => undefined)
     await thread?.execution.state.persisted()
   }
 

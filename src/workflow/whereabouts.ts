@@ -131,6 +131,12 @@ export async function askArm(thread: LabwareThread): Promise<void> {
 function mustRest(thread: LabwareThread): void {
   const { name, environment, labware } = thread
   const why = underWay(thread)
+  const task = thread.move?.state
+  if (why && task?.step_id)
+    throw new LabError(
+      'conflict',
+      `${labware.name} is under way: ${task.transporter} has the task to take it from ${task.from} to ${task.to}; answer it (POST /api/operator/steps/${task.step_id}/confirm)`,
+    )
   if (why) throw new LabError('conflict', `${labware.name} is under way: ${why}; pause thread ${name}, and try again when it stands`)
   if (environment.scheduler.whereIs(labware.labware_id) === undefined)
     throw new LabError('conflict', `${labware.name} is not on the bench: thread ${name} is ${thread.status.current}`)

@@ -2,7 +2,7 @@
 
 import { LabError } from '../../errors.ts'
 import type { Publisher } from '../threads/carrier.ts'
-import type { AskedTask, CarryTask, ShownTask, TaskAnswer } from '../threads/move/person_task.ts'
+import type { AskedTask, CarryTask, ShownTask, TaskAnswer } from '../threads/move/carry_task.ts'
 import type { Confirmation, LabwareThread } from '../threads/thread.ts'
 
 /** `move` is null for a step that is no task to carry labware. */
@@ -16,7 +16,7 @@ type ManualStep = {
 }
 
 type ByHand = 'place' | 'remove'
-type Pending = ManualStep & { isConfirmed: boolean; answered(answer: TaskAnswer): void }
+type Pending = ManualStep & { isConfirmed: boolean; answered(answer: TaskAnswer): void; closed?(): void }
 
 export class Operator {
   /** Oldest first. */
@@ -63,33 +63,44 @@ export class Operator {
   }
 
   /** Shows a person the task to carry the labware of a thread. */
-  ask({ execution, thread_id }: LabwareThread, { instruction, task, step_id, answered }: AskedTask): ShownTask {
+  ask({ execution, thread_id }: LabwareThread, { instruction, task, step_id, answered, closed = () => {} }: AskedTask): ShownTask {
     const move = { ...task }
-    const step = this.#add(execution, { instruction, thread_id, move, isConfirmed: false, ...(step_id && { step_id }) }, answered)
+    const step = this.#add(execution, { instruction, thread_id, move, isConfirmed: false, step_id, closed }, answered)
     return {
-      step_id: step.step_id,
       update: (members) => void Object.assign(move, members),
-      withdraw: () => {
-        if (this.#steps.get(step.step_id) === step) this.#steps.delete(step.step_id)
-      },
+      withdraw: () => this.#takeOff(step),
     }
   }
 
   /** Takes the task of a thread off the list, if there is one. */
   forget(thread_id: string): void {
-    for (const [step_id, { move, thread_id: other }] of this.#steps) if (move !== null && other === thread_id) this.#steps.delete(step_id)
+    for (const step of this.#steps.values()) if (step.move !== null && step.thread_id === thread_id) this.#takeOff(step)
+  }
+
+  #takeOff(step: Pending): void {
+    if (this.#steps.get(step.step_id) !== step) return
+    this.#steps.delete(step.step_id)
+    step.closed?.()
   }
 
   /**
-   * Takes the answer to a step, and returns the id of its thread. Throws `not_found` for a step that does not wait, or has been confirmed; `conflict` and
-   * `invalid` for an answer that cannot be: then the step still waits.
+   * Takes the answer to a step. Throws `not_found` for a step that does not wait, or has been confirmed; `conflict` and `invalid` for an answer that
+   * cannot be: then the step still waits.
    */
-  answer(step_id: string, answer: TaskAnswer): string {
+  answer(step_id: string, answer: TaskAnswer): void {
+    this.#waiting(step_id).answered(answer)
+  }
+
+  /** Returns the id of the thread whose step waits. Throws `not_found` as `answer` does. */
+  threadOf(step_id: string): string {
+    return this.#waiting(step_id).thread_id
+  }
+
+  #waiting(step_id: string): Pending {
     const step = this.#steps.get(step_id)
     if (!step || step.isConfirmed)
       throw new LabError('not_found', `no step ${step_id} waits for a confirmation: it was confirmed, or it timed out`)
-    step.answered(answer)
-    return step.thread_id
+    return step
   }
 
   /** Confirms that a step is done. Throws as `answer` does. */
@@ -99,10 +110,10 @@ export class Operator {
 
   #add(
     run: Publisher,
-    asked: Pick<Pending, 'instruction' | 'thread_id' | 'move' | 'isConfirmed'> & { step_id?: string },
+    asked: Pick<Pending, 'instruction' | 'thread_id' | 'move' | 'isConfirmed' | 'closed'> & { step_id?: string },
     answered: Pending['answered'],
   ): Pending {
-    const { step_id = this.#newId(run), ...rest } = asked
+    const { step_id = this.newId(run), ...rest } = asked
     const { thread_id, instruction } = rest
     const step = { ...rest, step_id, execution_id: run.execution_id, since: this.#now(), answered }
     this.#steps.set(step_id, step)
@@ -145,7 +156,7 @@ export class Operator {
   }
 
   /** Returns `manual_step-` and four hex digits that no pending step has. */
-  #newId({ environment }: Publisher): string {
+  newId({ environment }: Publisher): string {
     for (;;) {
       const step_id = `manual_step-${environment.newId().replaceAll('-', '').slice(-4)}`
       if (!this.#steps.has(step_id)) return step_id

@@ -5,43 +5,39 @@ import type { Graph } from '../plans/graph.ts'
 /** A move that wants the space: a person's at its two positions, or a motion of a transporter anywhere in its reach. */
 export type Use = { readonly thread_id: string; readonly transporter: string; readonly hands: readonly string[] | null }
 
-type Waiting = { readonly use: Use; readonly tryAgain: () => void }
-
 export class SharedSpace {
   readonly #reach: ReadonlyMap<string, ReadonlySet<string>>
   readonly #inside = new Set<Use>()
-  /** Oldest first. A waiting use goes before later ones that it keeps out. */
-  readonly #waiting = new Set<Waiting>()
+  /** Each waiting use with its `granted`, oldest first: it goes before later ones that it keeps out. */
+  readonly #waiting = new Map<Use, () => void>()
 
   constructor(graph: Pick<Graph, 'reach'>) {
     this.#reach = graph.reach
   }
 
-  /** Enters, if nothing is in the way. Call `leave` afterwards. */
+  /** Enters, if nothing is in the way. Returns whether the use is inside; call `leave` afterwards. */
   enter(use: Use): boolean {
-    if (this.obstacles(use).length > 0) return false
+    if (!this.#inside.has(use) && this.obstacles(use).length > 0) return false
     this.#inside.add(use)
     return true
   }
 
+  /** Leaves, or waits no longer. */
   leave(use: Use): void {
-    if (this.#inside.delete(use)) this.#changed()
+    const [wasInside, hasWaited] = [this.#inside.delete(use), this.#waiting.delete(use)]
+    if (wasInside || hasWaited) this.#grant()
   }
 
-  /** Calls `tryAgain` once, when nothing keeps the use out any more; the caller then tries to enter. The returned function calls that off. */
-  await(use: Use, tryAgain: () => void): () => void {
-    const waiting = { use, tryAgain }
-    this.#waiting.add(waiting)
-    this.#changed()
-    return () => {
-      if (this.#waiting.delete(waiting)) this.#changed()
-    }
+  /** Calls `granted` once, when the use has entered, which may be before this returns. */
+  await(use: Use, granted: () => void): void {
+    this.#waiting.set(use, granted)
+    this.#grant()
   }
 
   /** Returns the uses that keep this one out: those inside, and those that wait for longer. */
   obstacles(use: Use): Use[] {
     const obstacles = [...this.#inside].filter((other) => this.#excludes(use, other))
-    for (const { use: other } of this.#waiting) {
+    for (const other of this.#waiting.keys()) {
       if (other === use) break
       if (this.#excludes(use, other)) obstacles.push(other)
     }
@@ -63,11 +59,14 @@ export class SharedSpace {
     return reach !== undefined && positions.some((position) => reach.has(position))
   }
 
-  #changed(): void {
-    for (const waiting of [...this.#waiting]) {
-      if (!this.#waiting.has(waiting) || this.obstacles(waiting.use).length > 0) continue
-      this.#waiting.delete(waiting)
-      waiting.tryAgain()
-    }
+  /** Lets in all that may enter. They enter before any of them is told: what one of them does cannot come between. */
+  #grant(): void {
+    const entering = [...this.#waiting].filter(([use]) => {
+      if (this.obstacles(use).length > 0) return false
+      this.#waiting.delete(use)
+      this.#inside.add(use)
+      return true
+    })
+    for (const [use, granted] of entering) if (this.#inside.has(use)) granted()
   }
 }

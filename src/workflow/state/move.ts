@@ -34,9 +34,9 @@ type MovedLabware = {
  * where it is. False after another thread has begun to pick with the transporter, because its gripper must have been empty.
  */
 export function mayBePicked({ move, labware, seat: position }: MovedLabware): boolean {
-  if (move === null) return false
-  if (move.status === 'PICKING') return true
-  return move.has_failed_pick && labware.held_by === null && position === move.from
+  // A person who put the labware elsewhere has said where it is.
+  if (move === null || position !== move.from) return false
+  return move.status === 'PICKING' || (move.has_failed_pick && labware.held_by === null)
 }
 
 /** Returns where the labware of a thread may be now, besides its position: the gripper that may have it, and the target where it may already stand. */

@@ -78,6 +78,8 @@ export const ThreadState = v.object({
   placing: Missing,
   /** Whether the service ended during a pick, or while labware was put back. The labware is where it stood, or in the gripper, until somebody says where. */
   picking: v.optional(v.boolean(), false),
+  /** The move of a person that the end of the service cut off: the person is asked about it until somebody says where the labware is. */
+  asked: v.optional(v.nullable(MoveState), null),
   /** The device at which an operator wants an action repeated, until it is done or somebody decides otherwise. */
   retry_on: v.optional(v.nullable(v.object({ path: v.string(), device: v.string() })), null),
   window: v.optional(v.nullable(WindowState), null),

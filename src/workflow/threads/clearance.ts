@@ -62,23 +62,27 @@ export function reachIn(thread: ClearanceThread, { from, to, transporter }: Hop)
 }
 
 /**
- * Enters the space for a move that has its transporter. Undefined when it may at once. Otherwise it gives the transporter back, unless the labware is in
- * its gripper, and resolves when nothing is in the way: then both are to be tried anew.
+ * Enters the space for a move that has its transporter. Undefined when it may at once. Otherwise it resolves when it has entered, and whether its devices
+ * are at rest is to be tried anew. It keeps the transporter meanwhile: those inside need nothing of it, and no other move of it could enter either.
  */
 export function enterSpace(thread: ClearanceThread, use: Use): Promise<void> | undefined {
   const { environment, labware, thread_id } = thread
   const { space, scheduler } = environment
   if (space.enter(use)) return undefined
-  if (labware.held_by !== use.transporter) {
-    scheduler.access.reachedIn(thread_id)
-    scheduler.transporters.giveBack(use.transporter, thread_id)
-  }
+  const isFull = labware.held_by === use.transporter
+  if (!isFull) scheduler.access.reachedIn(thread_id)
   const wanted = use.hands === null ? use.transporter : use.hands.join(' and ')
   const what = use.hands === null ? `a person to be out of the reach of ${use.transporter}` : `the arms that reach ${wanted} to stand`
   const obstacles = (): Obstacle[] =>
     space.obstacles(use).map((other) => ({ wanted, reason: 'reached_into', thread_id: other.thread_id, labware_id: null }))
   const waiting = { kind: 'reservation', what, interruptedBy: 'abort', obstacles, awaits: () => threadsOf(obstacles()) } as const
-  return thread.control.wait(waiting, (resolve) => space.await(use, () => resolve()))
+  return thread.control.wait(waiting, (resolve) => {
+    space.await(use, () => resolve())
+    return () => {
+      space.leave(use)
+      if (!isFull) scheduler.transporters.giveBack(use.transporter, thread_id)
+    }
+  })
 }
 
 /**

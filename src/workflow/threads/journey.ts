@@ -42,6 +42,7 @@ function end(thread: LabwareThread, status: 'COMPLETED' | 'STOPPED' | 'ABORTED' 
   // A thread restored after a restart may end before it has entered its method again.
   thread.method?.end(false)
   thread.joining?.leave(thread)
+  thread.execution.operator.forget(thread.thread_id)
   leaveUncertain(thread)
   environment.scheduler.forget(thread.thread_id)
   thread.become(status)

@@ -16,9 +16,9 @@ import type { Channels, Published } from './channels.ts'
 import { ThreadControl } from './control.ts'
 import { Frame } from './frame.ts'
 import type { MethodRun } from './method.ts'
+import type { AskedTask, ShownTask } from './move/carry_task.ts'
 import type { MotionGate } from './move/motion_gate.ts'
 import type { MoveRun } from './move/move.ts'
-import type { AskedTask, ShownTask } from './move/person_task.ts'
 import { ActionExit, categories, Fatal, Interrupt, type PauseReason, type RetrySite } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
 import type { Slots } from './slots.ts'
@@ -58,6 +58,8 @@ export interface RunPorts extends Publisher {
   /** The people at the bench. */
   readonly operator: {
     instruct(run: Publisher, instruction: string, thread_id: string): Confirmation
+    /** Returns the id of a step that is to be shown. */
+    newId(run: Publisher): string
     /** Shows a person the task to carry the labware of a thread, as `step_id` if it was shown before. */
     ask(thread: LabwareThread, asked: AskedTask): ShownTask
     /** Takes the task of a thread off the list, if there is one. */

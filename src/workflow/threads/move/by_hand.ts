@@ -27,7 +27,7 @@ export function putByHand(thread: LabwareThread, position: string): void {
 export function endUncertainty(thread: LabwareThread): void {
   const { environment, execution, thread_id } = thread
   const { placing } = thread.state
-  thread.set({ placing: null, picking: false })
+  thread.set({ placing: null, picking: false, asked: null })
   thread.isWitnessed = false
   thread.move?.set({ is_placing: false, has_failed_pick: false })
   execution.operator.forget(thread_id)

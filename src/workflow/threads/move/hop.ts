@@ -6,6 +6,7 @@ import type { CarriedLabware } from '../../../devices/way.ts'
 import { LabError, messageOf } from '../../../errors.ts'
 import type { Hop } from '../../plans/graph.ts'
 import { otherDevices } from '../../plans/plan.ts'
+import type { Use } from '../../scheduler/shared_space.ts'
 import { type Labware, placeOf } from '../../state/labware.ts'
 import { isUncertain, type MoveState, mayBe, mayBePicked, uncertainty } from '../../state/move.ts'
 import { categoryOf } from '../action/causes.ts'
@@ -65,8 +66,8 @@ export async function ride(thread: LabwareThread, route: Hop): Promise<void> {
       try {
         if (!(error instanceof PutElsewhere)) await decide(thread, hop, { error, isThere })
       } catch (interrupt) {
-        mayStandThere(thread, move)
         if (interrupt instanceof Interrupt) mayBeInGripper(thread, move)
+        mayStandThere(thread, move)
         throw interrupt
       }
       // A person who moved the labware elsewhere has taken it out of the gripper.
@@ -80,6 +81,10 @@ export async function ride(thread: LabwareThread, route: Hop): Promise<void> {
       thread.carrying = null
     }
   }
+}
+
+function isPerson({ environment }: LabwareThread, transporter: string): boolean {
+  return environment.equipment.person?.(transporter) !== undefined
 }
 
 /** Throws `conflict` if a person must look first: a real storage may have presented its next labware, and the arm would put this one on top of it. */
@@ -102,8 +107,10 @@ function mayStandThere(thread: LabwareThread, { hop, state }: MoveRun): void {
 /** Marks labware as held by the gripper if its pick failed and nobody has said since where it is. */
 function mayBeInGripper(thread: LabwareThread, { hop: { transporter } }: MoveRun): void {
   const { environment, thread_id } = thread
-  if (!mayBePicked(thread.state) || environment.scheduler.transporters.holder(transporter) !== undefined) return
-  environment.scheduler.take(transporter, thread_id, () => {})
+  const isFree = environment.scheduler.transporters.holder(transporter) === undefined
+  // An arm that another thread uses has an empty gripper. A person may still have the labware.
+  if (!mayBePicked(thread.state) || !(isFree || isPerson(thread, transporter))) return
+  if (isFree) environment.scheduler.take(transporter, thread_id, () => {})
   thread.setLabware({ held_by: transporter })
 }
 
@@ -118,6 +125,8 @@ function failedToPick(thread: LabwareThread, move: MoveRun): void {
   if (thread.environment.mode === 'PURE_SIM') return
   move.set({ has_failed_pick: true })
   const { hop } = move
+  // A person who begins with other labware may have this one put down anywhere.
+  if (isPerson(thread, hop.transporter)) return
   thread.environment.failedPicks.set(hop.transporter, (has_failed_pick) => {
     // A later attempt at the hop may have replaced the move.
     if (thread.move?.hop === hop) thread.move.set({ has_failed_pick })
@@ -150,12 +159,11 @@ export function reportUncertain(thread: LabwareThread, cut: MoveState | null): v
   const position = environment.scheduler.whereIs(labware.labware_id)
   if (position === undefined || !isUncertain(state)) return
   environment.scheduler.access.reachIn(thread_id, [position, ...(placing === null ? [] : [placing])])
-  if (environment.mode === 'PURE_SIM' || (cut?.status !== 'PICKING' && cut?.status !== 'PLACING')) return
-  const person = environment.equipment.person?.(cut.transporter)
-  if (person) {
-    showAgain(thread, cut, person)
-    return
-  }
+  const moving = cut?.status === 'PICKING' || cut?.status === 'PLACING' ? cut : null
+  const asked = state.asked ?? (moving?.step_id ? moving : null)
+  const person = asked ? environment.equipment.person?.(asked.transporter) : undefined
+  if (asked && person) showAgain(thread, asked, person)
+  if (person || environment.mode === 'PURE_SIM' || !moving) return
   thread.isWitnessed = true
   execution.events.incident('LEDGER_CONTRADICTED', uncertainty(state), thread)
 }
@@ -218,10 +226,15 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
   const { scheduler, equipment } = environment
   if (isThere()) return
   const person = equipment.person?.(transporter)
-  const leaveSpace = await comeNear(thread, move.hop, person)
+  const use = useOf(thread.thread_id, move.hop, person)
+  await take(thread, transporter)
+  for (let wait = comeNear(thread, move.hop, use); wait; wait = comeNear(thread, move.hop, use)) {
+    await wait
+    await take(thread, transporter)
+  }
+  const wasPlacing = move.state.is_placing
   const carrier = person ? new PersonTask(thread, move, person) : byMachine(thread, move.hop)
   const sync = new MotionSync(thread)
-  const wasPlacing = move.state.is_placing
   let letGo: (() => void) | undefined
   let takeBack: (() => void) | undefined
   try {
@@ -232,8 +245,11 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       const device = scheduler.graph.positions.get(position)?.device
       return device ? openUp(environment, device, preparing) : undefined
     }
-    if (labware.held_by === transporter) await open(to)
-    else {
+    if (labware.held_by === transporter) {
+      // A person who was stopped is asked for nothing. An arm refuses by itself.
+      if (person) await getReady(environment, transporter, preparing)
+      await open(to)
+    } else {
       const holder = person ? labware.held_by : null
       if (holder === null) mustBeEmpty(transporter, thread)
       move.status.become('PREPARING_TO_MOVE')
@@ -252,7 +268,8 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     }
     move.status.become('PLACING')
     move.set({ is_placing: true })
-    await sync.beforeMotion()
+    // The labware of a person who has put it down already does not move any more.
+    if (!carrier.isDone) await sync.beforeMotion()
     await carrier.place()
     // In one turn, or the disk could record that the labware still stands where it was picked.
     thread.setLabware({ held_by: null })
@@ -275,7 +292,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     throw error
   } finally {
     carrier.close()
-    leaveSpace()
+    if (use) environment.space.leave(use)
     letGo?.()
     // An arm that stopped during a motion may still be inside the device.
     if ((move.picked_ms === null && !move.state.is_placing) || isThere()) scheduler.access.reachedIn(thread.thread_id)
@@ -284,23 +301,22 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
   }
 }
 
+/** Returns how a move uses the space. A person who shares it with the arms keeps none out, and is kept out by none: null. */
+function useOf(thread_id: string, { from, to, transporter }: Hop, person: Person | undefined): Use | null {
+  if (person?.settings.shared_space) return null
+  return { thread_id, transporter, hands: person ? [from, to] : null }
+}
+
 /**
- * Takes the transporter, and waits until it may move: the devices that it reaches into are at rest, and no person and transporter are in each other's way.
- * The returned function says that the move has ended.
+ * Lets the transporter, which the thread has, come near: undefined when the devices that it reaches into are at rest, and no person and transporter are in
+ * each other's way. Otherwise the promise resolves when it is to be tried anew.
  */
-async function comeNear(thread: LabwareThread, hop: Hop, person: Person | undefined): Promise<() => void> {
+function comeNear(thread: LabwareThread, hop: Hop, use: Use | null): Promise<void> | undefined {
   const { space } = thread.environment
-  const { from, to, transporter } = hop
-  const hands = person && !person.settings.shared_space ? [from, to] : null
-  const use = { thread_id: thread.thread_id, transporter, hands }
-  // A person who shares the space keeps nobody out, and is kept out by nobody.
-  const isApart = !person || hands !== null
-  for (;;) {
-    await take(thread, transporter)
-    const rest = reachIn(thread, hop) ?? (isApart ? enterSpace(thread, use) : undefined)
-    if (!rest) return () => space.leave(use)
-    await rest
-  }
+  const rest = reachIn(thread, hop)
+  // Others may move while the devices come to rest.
+  if (rest && use) space.leave(use)
+  return rest ?? (use ? enterSpace(thread, use) : undefined)
 }
 
 /** Picks and places with an arm. */
@@ -308,7 +324,7 @@ function byMachine(thread: LabwareThread, { from, to, transporter }: Hop) {
   const carry = (verb: 'pick' | 'place', position: string) => {
     return thread.environment.equipment.carry(transporter, verb, { position, labware: carriedBy(thread), signal: thread.control.signal })
   }
-  return { pick: () => carry('pick', from), place: () => carry('place', to), close: () => {} }
+  return { isDone: false, pick: () => carry('pick', from), place: () => carry('place', to), close: () => {} }
 }
 
 /** Returns the labware of the thread as a transporter has to know it. How to grip it stands in the workflow. */
