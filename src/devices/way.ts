@@ -25,7 +25,7 @@ export type Way = Spot & { via?: readonly Spot[]; access?: Approach }
 /** The labware that is carried, as a transporter may have to know it. */
 export type CarriedLabware = { name: string; type: string; barcode: string | null }
 
-/** Where a transporter picks or places. `way` is null for a transporter that knows its positions by their names (`Device.points`). */
+/** The place where a transporter picks or places. `way` is null for a transporter that knows its positions by their names (`Device.points`). */
 export type MoveTarget = { position: string; way: Way | null; labware: CarriedLabware }
 
 /** The skills that an arm may have besides going to six cartesian coordinates. */
