@@ -34,7 +34,7 @@ const simulatedSettings = v.strictObject({
   points: v.optional(
     described(Points, 'Needed for a transporter: `taught` for teachpoints of the bench, `own` for positions by their names'),
   ),
-  skills: v.optional(described(Skills, 'What the moves of a transporter with `taught` points do besides going to a pose')),
+  skills: v.optional(described(Skills, 'Skills of a transporter with `taught` points, besides going to a pose')),
   move_s: v.optional(described(v.pipe(v.number(), v.minValue(0), v.maxValue(600)), 'How long a pick or a place takes', 's'), usualMove_s),
 })
 type SimulatedSettings = v.InferOutput<typeof simulatedSettings>

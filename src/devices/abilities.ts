@@ -51,7 +51,7 @@ export class Abilities {
     return this.#device?.points === 'own'
   }
 
-  /** Why a run with real devices must not use this transporter; undefined if it may. */
+  /** Returns why a run with real devices must not use this transporter; undefined if it may. */
   get unfit(): string | undefined {
     return this.#device?.unfit
   }

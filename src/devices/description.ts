@@ -59,7 +59,7 @@ export const Description = v.strictObject({
   readings: v.optional(Readings, {}),
   halt: v.optional(described(v.literal('none'), 'Nothing that the program knows ends what the instrument does')),
   points: v.optional(described(Points, 'Only of a transporter: `taught` for teachpoints of the bench, `own` for positions by their names')),
-  skills: v.optional(described(Skills, 'Only of a transporter with `taught` points: what its moves do besides going to a pose')),
+  skills: v.optional(described(Skills, 'Only of a transporter with `taught` points: its skills besides going to a pose')),
 })
 export type Description = v.InferOutput<typeof Description>
 

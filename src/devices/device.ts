@@ -77,7 +77,7 @@ export type Device = Commands & {
   readonly person?: Person
   /** Whether a transporter goes to the teachpoints of the bench (the default), or knows its positions by their names and needs none. */
   readonly points?: 'taught' | 'own'
-  /** Why a run with real devices must not use this transporter, in words that follow its name; undefined if it may. */
+  /** The reason why a run with real devices must not use this transporter, in words that follow its name; undefined if it may. */
   readonly unfit?: string | undefined
   /**
    * Ends a running operation that the profile lists in `ends_early` in an orderly way: a shaker ramps down and goes home, a centrifuge

@@ -53,12 +53,39 @@ class Reader(Bridge):
 Reader().read("600")
 Reader().serve()
 `
+const arm = `
+from typing import Optional
+from benchd_bridge import Interlock, Labware, Point, Transporter, Where
+
+class Arm(Transporter):
+    points = "taught"
+    skills = ("gateway", "access")
+
+    async def home(self) -> None: ...
+
+    def pick(self, labware: Labware, position: str, point: Point) -> None:
+        if labware["barcode"] is None or point["coords"]["z"] < 0:
+            raise Interlock(labware["type"])
+        for gateway in point["gateways"]:
+            print(gateway["coord_type"], point["access"])
+        print(point["colour"])
+
+    def place(self, labware: Labware, position: str, point: Point) -> None: ...
+
+    def where(self) -> Where:
+        return {"state": "idle", "gripper": "open"}
+
+    def halt(self) -> None: ...
+
+Arm().serve()
+`
 
 test('a program with a client beside it passes mypy --strict, which finds what is missing or wrong', { skip: noMypy }, (t) => {
   const folder = t.testdir()
   for (const name of ['benchd.py', 'benchd_bridge.py', 'benchd_pylabrobot.py']) cpSync(clients + name, `${folder}/${name}`)
   writeFileSync(`${folder}/evening.py`, evening)
   writeFileSync(`${folder}/reader.py`, reader)
+  writeFileSync(`${folder}/arm.py`, arm)
   const { stdout } = spawnSync('mypy', ['--strict', '--cache-dir', '/dev/null', '.'], { cwd: folder, encoding: 'utf8' })
   t.same(
     stdout
@@ -66,6 +93,8 @@ test('a program with a client beside it passes mypy --strict, which finds what i
       .filter((line) => line.includes(': error: '))
       .sort(),
     [
+      'arm.py:16: error: TypedDict "Point" has no key "colour"  [typeddict-item]',
+      'arm.py:21: error: Incompatible types (expression has type "Literal[\'open\']", TypedDict item "gripper" has type "Optional[Literal[\'empty\', \'full\']]")  [typeddict-item]',
       'evening.py:16: error: Missing named argument "duration" for "__call__" of "_shake"  [call-arg]',
       'reader.py:16: error: Argument 1 to "read" of "Reader" has incompatible type "str"; expected "int"  [arg-type]',
     ],
