@@ -213,6 +213,24 @@ test('an external device takes no transport', async (t) => {
   await t.rejects(config({ devices: [{ ...robot, settings: { speed: 1 } }] }), { message: /takes no settings/ })
 })
 
+test('a person takes settings, and neither a transport nor limits; all mistakes are told at once', async (t) => {
+  const hands = { device_id: 'hands', driver: 'person' }
+  const usual = { confirm: 'once', reminder_s: 120, ask_barcode: false, shared_space: false, tasks_at_once: 1 }
+  t.match((await config({ devices: [hands] })).devices[0], { kind: 'person', name: 'hands', settings: usual })
+  const asked = { ...hands, name: 'Anybody', settings: { confirm: 'twice', shared_space: true } }
+  t.match((await config({ devices: [asked] })).devices[0], { name: 'Anybody', settings: { ...usual, ...asked.settings } })
+  const wrong = [
+    [{ transport: { kind: 'simulated' } }, /hands: a person takes no transport; leave it out/],
+    [{ limits: { speed: { max: 5 } } }, /hands: a person takes no limits; leave them out/],
+    [{ settings: { confirm: 'thrice' } }, /hands\.settings: confirm must be one of "once", "twice"/],
+    [{ settings: { reminder: 5 } }, /hands\.settings: there is no member reminder; did you mean "reminder_s"\?/],
+    [{ settings: { reminder_s: 0 } }, /hands\.settings: reminder_s/],
+  ] as const
+  for (const [more, message] of wrong) await t.rejects(config({ devices: [{ ...hands, ...more }] }), { code: 'config', message })
+  const all = config({ devices: [Object.assign({}, hands, ...wrong.slice(0, 3).map(([more]) => more))] })
+  await t.rejects(all, { message: /takes no transport.*takes no limits.*confirm must be/s })
+})
+
 test('a file that is not there, or no JSON, is named', async (t) => {
   await t.rejects(readConfig(`${t.testdir()}/nothing.json`), { code: 'config', message: /nothing\.json cannot be read/ })
   await t.rejects(parseConfig('{"format": 1,,}', 'config.json'), { code: 'config', message: /config\.json is not JSON/ })

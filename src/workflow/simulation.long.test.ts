@@ -14,17 +14,18 @@ function seedsOf(first: number, few: number): number[] {
   return given === undefined ? Array.from({ length: count }, (_, i) => first + i) : [Number(given)]
 }
 
-async function holds(t: Test, mode: Scene['mode'], seeds: readonly number[]): Promise<Map<string, number>> {
+async function holds(t: Test, mode: Scene['mode'], seeds: readonly number[], hasPeople = false): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   const count = (what: string, more = 1) => counts.set(what, (counts.get(what) ?? 0) + more)
   for (const seed of seeds) {
-    const { faults, trace, refused, stuck, restarts } = await simulate(seed, mode)
+    const { faults, trace, refused, stuck, restarts, people } = await simulate(seed, mode, hasPeople)
     if (refused) count('refused')
     if (stuck !== null) count('stuck')
     count('restarts', restarts)
+    for (const [what, many] of Object.entries(people)) count(`people: ${what}`, many)
     for (const status of statusesTold(trace)) count(status)
     if (faults.length > 0) {
-      t.fail(`seed ${seed}, ${mode}: ${faults.slice(0, 3).join('; ')}`, {
+      t.fail(`seed ${seed}, ${mode}${hasPeople ? ' with people' : ''}: ${faults.slice(0, 3).join('; ')}`, {
         replay: `BENCHD_SEED=${seed} node --enable-source-maps dist/src/workflow/simulation.long.test.js`,
       })
       break
@@ -64,6 +65,33 @@ test('the same holds where executions share a bench, and labware is brought and 
   if (given === undefined) t.ok(counts.has('THREAD.AWAITING_MANUAL_PLACE') && counts.has('THREAD.AWAITING_MANUAL_REMOVE'), 'by hand, too')
 })
 
+test('the same holds where people carry beside arms, and answer late, wrongly, elsewhere, twice, or are stopped: no arm moves within their reach', async (t) => {
+  const seeds = seedsOf(1, 60)
+  const counts = await holds(t, 'LIVE', seeds, true)
+  if (given !== undefined) return
+  t.ok((counts.get('stuck') ?? 0) < seeds.length / 10, 'nearly all runs come to their end by themselves')
+  const acts = ['done', 'taken', 'really elsewhere', 'cannot', 'wrong', 'late', 'stopped', 'shown again', 'motions']
+  t.same(
+    acts.filter((act) => !counts.has(`people: ${act}`)),
+    [],
+    'all of this has happened',
+  )
+})
+
+test('people who never answer keep nobody from the end that could come there without', async (t) => {
+  const seeds = seedsOf(1, 200)
+  const sum = { completed: 0, unanswered: 0, undecided: 0 }
+  for (const seed of seeds) {
+    const { missed, completed, unanswered, isUndecided } = await leaveAlone(seed, true)
+    sum.completed += completed
+    sum.unanswered += unanswered
+    sum.undecided += Number(isUndecided)
+    if (missed.length > 0) t.fail(`seed ${seed}: ${missed}`)
+  }
+  t.comment(JSON.stringify(sum))
+  if (given === undefined) t.ok(sum.completed > seeds.length / 2 && sum.unanswered > 10 && sum.undecided < 10, JSON.stringify(sum))
+})
+
 test('whoever is paused, or fails, and is left alone keeps nobody from the end that could come there without', async (t) => {
   const seeds = seedsOf(1, 500)
   const sum = { held: 0, left: 0, completed: 0, undecided: 0 }
@@ -85,5 +113,9 @@ test('the same seed tells the same events in the same order', async (t) => {
       const [once, again] = [await simulate(seed, mode), await simulate(seed, mode)]
       t.same(again.trace, once.trace, `seed ${seed}`)
     }
+  }
+  for (const seed of seedsOf(3000, 4)) {
+    const [once, again] = [await simulate(seed, 'LIVE', true), await simulate(seed, 'LIVE', true)]
+    t.same([again.trace, again.people], [once.trace, once.people], `seed ${seed} with people`)
   }
 })

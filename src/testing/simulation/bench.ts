@@ -1,5 +1,6 @@
 // For tests: a simulated bench that survives the service, with its own record of where labware really is, what grippers hold, and which devices work.
 
+import type { Person } from '../../../drivers/person/person.ts'
 import { LabError } from '../../errors.ts'
 import { type Clock, sleep } from '../../kit/clock.ts'
 import type { BeforeMotion, Equipment, Performing } from '../../workflow/equipment/equipment.ts'
@@ -52,6 +53,12 @@ export class Truth {
     }
   }
 
+  /** A person has the labware in the hands. */
+  grip(person: string, labware_id: string): void {
+    this.put(labware_id, undefined)
+    this.#gripped.set(person, labware_id)
+  }
+
   /** Carries labware by hand to a position; undefined takes it off the bench. */
   put(labware_id: string, position: string | undefined): void {
     for (const [gripper, held] of this.#gripped) if (held === labware_id) this.#gripped.delete(gripper)
@@ -83,8 +90,12 @@ type LedgerOptions = {
   clock: Clock
   /** The numbers of the operation calls that take far too long. */
   slow: readonly number[]
+  /** Keyed by the transporters that are people. */
+  persons: ReadonlyMap<string, Person>
   isDead(): boolean
   fault(what: string): void
+  /** Is called when a transporter begins to move. */
+  onMotion(transporter_id: string): void
 }
 
 /** The bench as equipment of one service. It reports a fault for each impossible or unsafe command. */
@@ -121,6 +132,10 @@ export class Ledger implements Equipment {
     if (this.#options.isDead()) await forEver()
   }
 
+  person(transporter_id: string) {
+    return this.#options.persons.get(transporter_id)?.person
+  }
+
   hold(): () => void {
     this.held++
     let isHeld = true
@@ -151,6 +166,7 @@ export class Ledger implements Equipment {
     const { equipment, isDead } = this.#options
     const { position } = on
     if (isDead()) return forEver()
+    this.#options.onMotion(transporter_id)
     this.truth.follow(this.scheduler!)
     const labware_id = this.#checked(transporter_id, verb, position)
     this.truth.began(transporter_id, { verb, position, labware_id })

@@ -111,7 +111,8 @@ export class RestlessOperator {
       this.#try(() => this.#byHand(thread))
     }
     this.#try(() => this.#decideLate())
-    for (const { step_id } of this.#runtime.operator.steps()) this.#try(() => this.#runtime.operator.confirm(step_id))
+    for (const { step_id, move } of this.#runtime.operator.steps())
+      if (move === null) this.#try(() => this.#runtime.operator.confirm(step_id))
     if (execution.live().some(({ control: { waiting } }) => waiting?.kind === 'event'))
       for (const event of this.#scene.events) execution.events.emitCustom(event, { value: 'yes', data: {} }, null)
   }
@@ -208,7 +209,8 @@ export class RestlessOperator {
         'a wrong barcode',
         'conflict',
         () => operator.done(thread, 'place', 'X'),
-        (message) => message.includes(barcode),
+        // Somebody may have said in this turn that it is placed.
+        (message) => message.includes(barcode) || message.includes('does not wait for that'),
       )
     if (status !== 'AWAITING_MANUAL_REMOVE')
       this.#mustRefuse(`to remove at ${status}`, 'conflict', () => operator.done(thread, 'remove', null))
@@ -218,7 +220,7 @@ export class RestlessOperator {
   /** Checks that exactly one of two confirmations is taken. */
   #confirm(): void {
     const { operator } = this.#runtime
-    const steps = operator.steps()
+    const steps = operator.steps().filter(({ move }) => move === null)
     if (steps.length === 0) return
     const { step_id } = this.#dice.pick(steps)
     operator.confirm(step_id)

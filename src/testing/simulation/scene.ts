@@ -3,6 +3,7 @@
 import type { InjectedFault } from '../../workflow/equipment/pure_equipment.ts'
 import type { Body } from '../../workflow/plans/documents.ts'
 import { randomFrom } from '../scheduler_runs.ts'
+import { type ScenePeople, withPeople } from './people.ts'
 
 type Mode = 'PURE_SIM' | 'LIVE'
 
@@ -23,6 +24,8 @@ export type Scene = {
   restarts: number
   /** Whether the runs are restored afterwards. */
   isKept: boolean
+  /** The transporters that are people. */
+  people: ScenePeople
 }
 
 /** Random choices that are the same for the same seed. */
@@ -60,10 +63,13 @@ type Places = {
   stations: string[]
 }
 
-export function sceneOf(dice: Dice, mode: Mode): Scene {
-  const { topology, places } = topologyOf(dice, mode)
+/** Returns a random scene; without people, seeds give the scenes that they gave before there were any. */
+export function sceneOf(dice: Dice, mode: Mode, hasPeople = false): Scene {
+  const { topology: document, places } = topologyOf(dice, mode)
+  const { topology, people } = hasPeople ? withPeople(dice, document) : { topology: document, people: {} }
   const events = ['qc.done', 'go']
   return {
+    people,
     mode,
     topology,
     workflow: new WorkflowMaker(dice, places, events).document(),

@@ -1,5 +1,6 @@
 // For tests: a service that dies at any moment and restarts with what was on its disk: the log, the records, and the state of its runs.
 
+import { Person } from '../../../drivers/person/person.ts'
 import { messageOf } from '../../errors.ts'
 import { type Context, type RuntimeEvent, runtimeEvent } from '../../events/event.ts'
 import type { IncidentCategory, NewIncident } from '../../events/incidents.ts'
@@ -11,6 +12,7 @@ import { PureEquipment } from '../../workflow/equipment/pure_equipment.ts'
 import type { TopologyInput } from '../../workflow/plans/documents.ts'
 import { compileLibrary, type Library } from '../../workflow/plans/library.ts'
 import { movesOf } from '../../workflow/plans/timing.ts'
+import type { Topology } from '../../workflow/plans/topology.ts'
 import { Records } from '../../workflow/records/records.ts'
 import { recordAnew } from '../../workflow/records/tracking_sink.ts'
 import { abortOrphanedRuns } from '../../workflow/recovery/orphaned_runs.ts'
@@ -20,6 +22,7 @@ import type { Scheduler } from '../../workflow/scheduler/scheduler.ts'
 import { benchId, type Standing } from '../../workflow/standing_labware.ts'
 import type { RunStates } from '../../workflow/state/entry.ts'
 import { checkpointOf } from '../../workflow/state/run.ts'
+import { type Shown, tasksOf } from '../people.ts'
 import { drivenBench, emptyBench } from '../workflow.ts'
 import { Ledger, Truth } from './bench.ts'
 import type { Dice, Scene } from './scene.ts'
@@ -33,12 +36,18 @@ type ServiceOptions = {
   /** Called after the service has died, with the events that reached the disk. */
   onLost(told: readonly RuntimeEvent[]): void
   fault(what: string): void
+  /** Is called when a transporter begins to move. */
+  onMotion(transporter_id: string): void
+  /** Is called with the tasks that people have at the death of the service. */
+  onOutlived(tasks: readonly Shown[]): void
 }
 
 export class Service {
   readonly told: RuntimeEvent[] = []
   readonly incidents: Incident[] = []
   readonly records = new Records()
+  /** Keyed by the transporters that are people. */
+  persons: ReadonlyMap<string, Person> = new Map()
   clock = new VirtualTime()
   runtime: Runtime
   isDead = false
@@ -87,6 +96,7 @@ export class Service {
     this.#card.die(dice)
     onLost(this.told)
     for (const truth of [this.#liveTruth, ...this.#truthOf.values()]) truth.settle(dice)
+    this.#options.onOutlived(tasksOf(this.runtime))
     this.isDead = false
     this.runtime = this.#begin()
     for (const [execution_id, keys] of this.#card.runs) {
@@ -121,6 +131,22 @@ export class Service {
     return this.runtime.runs.all().map(({ execution_id }) => execution_id)
   }
 
+  get #floor(): Topology {
+    return this.#library.topologies.get('floor')!
+  }
+
+  get positions(): readonly string[] {
+    return [...this.#floor.graph.positions.keys()]
+  }
+
+  get transporters(): readonly string[] {
+    return Object.keys(this.#floor.document.transporters)
+  }
+
+  reaches(transporter: string, position: string): boolean {
+    return this.#floor.document.transporters[transporter]!.positions.includes(this.#floor.graph.positions.get(position)!.entry)
+  }
+
   /** Whether the bench records where its labware is. */
   knows({ execution_id, environment }: Execution): void {
     const ledger = environment.equipment as Ledger
@@ -151,6 +177,8 @@ export class Service {
     this.#buryLast = () => {
       isMine = false
     }
+    const persons = Object.entries(scene.people).map(([name, settings]) => [name, new Person({ settings, clock })] as const)
+    this.persons = new Map(persons)
     const ledger = (clock: Clock, truth: Truth) => this.#ledger(clock, truth, isDead)
     const runtime = new Runtime({
       hub: this.#hub(isDead),
@@ -180,10 +208,11 @@ export class Service {
   #tellDeath = () => {}
 
   #ledger(clock: Clock, truth: Truth, isDead: () => boolean): Ledger {
-    const { scene, fault } = this.#options
+    const { scene, fault, onMotion } = this.#options
+    const { persons } = this
     const transporters = movesOf(this.#library.topologies.get('floor')!.document)
     const equipment = new PureEquipment({ clock, transporters, faults: scene.faults })
-    const ledger = new Ledger({ equipment, truth, clock, slow: scene.slow, isDead, fault })
+    const ledger = new Ledger({ equipment, truth, clock, slow: scene.slow, persons, isDead, fault, onMotion })
     this.#ledgers.push(ledger)
     return ledger
   }

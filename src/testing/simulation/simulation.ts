@@ -9,6 +9,7 @@ import { blockers } from '../../workflow/runs/explanation.ts'
 import type { RunEnvironment } from '../../workflow/threads/run_environment.ts'
 import type { LabwareThread } from '../../workflow/threads/thread.ts'
 import { RestlessOperator } from './operator.ts'
+import { SimulatedPeople } from './people.ts'
 import { Dice, type Scene, sceneOf } from './scene.ts'
 import { Service } from './service.ts'
 import { Watch } from './watch.ts'
@@ -35,18 +36,20 @@ type Verdict = {
   stuck: string | null
   /** How often the service died. */
   restarts: number
+  /** How often people did what. */
+  people: Readonly<Record<string, number>>
 }
 
 /** Simulates one seed, from the first event to the last. */
-export async function simulate(seed: number, mode: Scene['mode']): Promise<Verdict> {
+export async function simulate(seed: number, mode: Scene['mode'], hasPeople = false): Promise<Verdict> {
   const dice = new Dice(seed)
-  const scene = sceneOf(dice, mode)
+  const scene = sceneOf(dice, mode, hasPeople)
   let simulation: Simulation
   try {
     simulation = new Simulation(scene, dice)
   } catch (error) {
     if (error instanceof LabError || !/^(topology|workflow) /.test(messageOf(error))) throw error
-    return { faults: [], trace: [], refused: messageOf(error), stuck: null, restarts: 0 }
+    return { faults: [], trace: [], refused: messageOf(error), stuck: null, restarts: 0, people: {} }
   }
   return simulation.toTheEnd()
 }
@@ -57,6 +60,7 @@ class Simulation {
   readonly #service: Service
   readonly #watch: Watch
   readonly #operator: RestlessOperator
+  readonly #people: SimulatedPeople
   #rounds = 0
   #restarts = 0
   #isBeginning = false
@@ -72,7 +76,10 @@ class Simulation {
       onTold: (event) => this.#onTold(event),
       onLost: (told) => this.#watch.rewind(told),
       fault: (what) => this.#watch.fault(what),
+      onMotion: (transporter) => this.#people.mustBeApart(transporter),
+      onOutlived: (tasks) => this.#people.outlive(tasks),
     })
+    this.#people = new SimulatedPeople({ people: scene.people, dice, service: this.#service, watch: this.#watch })
     this.#operator = new RestlessOperator({ scene, dice, service: this.#service, watch: this.#watch })
   }
 
@@ -83,7 +90,7 @@ class Simulation {
     await this.#untilOver()
     this.#checkEnd()
     const trace = this.#service.told.map(({ event_name }) => event_name)
-    return { faults: this.#watch.faults, trace, stuck: this.#stuck, restarts: this.#restarts }
+    return { faults: this.#watch.faults, trace, stuck: this.#stuck, restarts: this.#restarts, people: this.#people.counts }
   }
 
   #executions(): Execution[] {
@@ -114,6 +121,7 @@ class Simulation {
 
   #onTold(event: RuntimeEvent): void {
     this.#watch.see(event)
+    this.#people?.see(event)
     // A listener may act at once.
     if (this.#isBeginning) return
     if (this.#scene.unrest === 3 && this.#service.told.length > 2 && this.#dice.oneIn(60)) this.#operator.interfere()
@@ -182,7 +190,10 @@ class Simulation {
     this.#operator.isWeary = this.#rounds > mostRounds / 2
     const open = this.#operator.open()
     if (this.#rounds < 12) for (let i = this.#dice.below(1 + this.#scene.unrest); i > 0; i--) this.#operator.interfere()
-    else if (this.#stuck === null) for (const execution of open) this.#operator.help(execution)
+    else if (this.#stuck === null) {
+      for (const execution of open) this.#operator.help(execution)
+      this.#people.help()
+    }
     const isAtWork = open.some((execution) => execution.live().some(({ control: { waiting } }) => !waiting || waiting.kind === 'device'))
     if (this.#rounds === 2 * mostRounds || (this.#rounds >= mostRounds && !isAtWork)) this.#giveUp(open)
     if (this.#rounds === 3 * mostRounds) this.#watch.fault(`it does not end when it is aborted: ${this.#picture()}`)
@@ -212,9 +223,10 @@ class Simulation {
     } of execution.live())
       if (!named.has(thread_id) && waiting && waiting.kind !== 'device')
         this.#watch.fault(`nobody says why ${name} stands: ${this.#picture()}`)
-    // An error that holds a thread has an incident of its own.
+    // An error that holds a thread has an incident of its own, and so has labware of which nobody has said where it is.
     const isHeld = execution.live().some(({ control: { pausedAt } }) => pausedAt !== null)
-    const isTold = isHeld || this.#service.incidents.some(({ category }) => /SYSTEM_STALL|UNRESOLVABLE_DEADLOCK/.test(category))
+    const isTold =
+      isHeld || this.#service.incidents.some(({ category }) => /SYSTEM_STALL|UNRESOLVABLE_DEADLOCK|LEDGER_CONTRADICTED/.test(category))
     if (!isTold && !isHanging) this.#watch.fault(`it stalls, and no incident says so: ${this.#picture()}`)
   }
 
@@ -272,7 +284,7 @@ function isStanding(execution: Execution): boolean {
 }
 
 /** Checks that nothing is reserved for ended threads, except where labware of a cut-off move may stand, so that the next thread gets all that is free. */
-function checkGivenBack({ scheduler, labware }: RunEnvironment, { topology }: Scene, fault: (what: string) => void): void {
+function checkGivenBack({ scheduler, space, labware }: RunEnvironment, { topology }: Scene, fault: (what: string) => void): void {
   for (const device of scheduler.graph.devices)
     if (scheduler.holds.holder(device)) fault(`${device} is held by ${scheduler.holds.holder(device)} after the end`)
   const positions = scheduler.positions()
@@ -292,6 +304,8 @@ function checkGivenBack({ scheduler, labware }: RunEnvironment, { topology }: Sc
     if (asked.state !== 'granted') fault(`${device} cannot be had after the end: ${JSON.stringify(asked.explain())}`)
     scheduler.forget('whoever comes next')
   }
+  for (const transporter of scheduler.graph.reach.keys())
+    if (space.taskWithin(transporter)) fault(`a task within reach of ${transporter} is open after the end`)
   const { transporters, translators } = topology as { transporters: object; translators: object }
   for (const transporter of [...Object.keys(transporters), ...Object.keys(translators)]) {
     let isFree = false

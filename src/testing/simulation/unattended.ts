@@ -1,12 +1,17 @@
 // For tests: random runs in which threads are paused or fail, and nobody attends to them. Every thread that could finish without the held ones must
 // finish: when nothing moves any more, a search looks for a way that the scheduler has missed.
 
-import type { InjectedFault } from '../../workflow/equipment/pure_equipment.ts'
+import { Person } from '../../../drivers/person/person.ts'
+import type { RuntimeEvent } from '../../events/event.ts'
+import { type InjectedFault, PureEquipment } from '../../workflow/equipment/pure_equipment.ts'
+import { movesOf } from '../../workflow/plans/timing.ts'
 import type { Execution } from '../../workflow/runs/execution.ts'
 import type { Candidate } from '../../workflow/scheduler/request.ts'
 import type { Scheduler } from '../../workflow/scheduler/scheduler.ts'
 import type { LabwareThread } from '../../workflow/threads/thread.ts'
+import { tasksOf } from '../people.ts'
 import { begin, testRuntime } from '../workflow.ts'
+import { type ScenePeople, withPeople } from './people.ts'
 import { Dice, topologyOf } from './scene.ts'
 
 /** After this many turns of the event loop without news, nothing will happen any more. */
@@ -15,17 +20,30 @@ const quietTurns = 30
 const mostStates = 20_000
 
 /** `missed`: threads that could still finish, and how. `held`: the number of threads that wait for a person. `left`: the number that wait behind them. */
-type Verdict = { missed: string[]; held: number; left: number; completed: number; isUndecided: boolean }
+type Verdict = { missed: string[]; held: number; left: number; completed: number; isUndecided: boolean; unanswered: number }
 
-export async function leaveAlone(seed: number): Promise<Verdict> {
+/** With people, some of their tasks are never answered. */
+export async function leaveAlone(seed: number, hasPeople = false): Promise<Verdict> {
   const dice = new Dice(seed)
-  const { topology, workflow, groups, faults } = sceneOf(dice)
+  const { topology, workflow, groups, faults, people } = sceneOf(dice, hasPeople)
   const pauses = new Set(dice.times(3, () => 1 + dice.below(200), 0))
   let news = 0
+  const answers = ({ entity_type, context }: RuntimeEvent) => {
+    if (entity_type !== 'OPERATOR' || dice.oneIn(30)) return
+    const step_id = String(context.step_id)
+    setImmediate(() => {
+      const task = tasksOf(runtime).find((task) => task.step_id === step_id)
+      if (task) runtime.operator.answer(step_id, { answer: 'done', ...(task.move.ask_barcode && { barcode: task.move.labware_id }) })
+    })
+  }
   const { runtime } = testRuntime([topology, workflow], {
+    ...(hasPeople && {
+      simulate: ({ document }, clock) => new PeopledEquipment(people, { clock, transporters: movesOf(document), faults }),
+    }),
     faults,
-    onTold() {
+    onTold(event) {
       news++
+      answers(event)
       const live = runtime.runs.all()[0]?.live() ?? []
       if (pauses.has(news) && live.length > 0) dice.pick(live).control.pause('manual')
     },
@@ -35,14 +53,29 @@ export async function leaveAlone(seed: number): Promise<Verdict> {
     before = news
     await new Promise(setImmediate)
   }
-  const verdict = verdictOn(execution)
+  const verdict = { ...verdictOn(execution), unanswered: runtime.operator.steps().length }
   if (!execution.isOver) execution.abort('that was all')
   await runtime.over(execution)
   return verdict
 }
 
-function sceneOf(dice: Dice) {
-  const { topology, places } = topologyOf(dice, 'PURE_SIM')
+/** Equipment with people, who are asked although nothing is real. */
+class PeopledEquipment extends PureEquipment {
+  readonly #people: ReadonlyMap<string, Person>
+
+  constructor(people: ScenePeople, parts: ConstructorParameters<typeof PureEquipment>[0]) {
+    super(parts)
+    this.#people = new Map(Object.entries(people).map(([name, settings]) => [name, new Person({ settings, clock: parts.clock })]))
+  }
+
+  person(transporter_id: string) {
+    return this.#people.get(transporter_id)?.person
+  }
+}
+
+function sceneOf(dice: Dice, hasPeople: boolean) {
+  const { topology: document, places } = topologyOf(dice, 'PURE_SIM')
+  const { topology, people } = hasPeople ? withPeople(dice, document) : { topology: document, people: {} }
   const names = dice.times(4, (i) => `c${i}`)
   const methods: Record<string, object[]> = {}
   const threadOf = (name: string) => {
@@ -69,10 +102,10 @@ function sceneOf(dice: Dice) {
     threads,
     start: names,
   }
-  return { topology, workflow, faults, groups: dice.times(3, (i) => `g${i}`, 0) }
+  return { topology, people, workflow, faults, groups: dice.times(3, (i) => `g${i}`, 0) }
 }
 
-function verdictOn(execution: Execution): Verdict {
+function verdictOn(execution: Execution): Omit<Verdict, 'unanswered'> {
   const { scheduler } = execution.environment
   const live = execution.live()
   const held = live.filter(({ status }) => status.current === 'PAUSED')
@@ -125,8 +158,10 @@ class Search {
     for (const { thread_id } of live) {
       if (isFree(thread_id)) continue
       const { document } = live[0]!.execution.workflow.topology
+      const { space, equipment } = live[0]!.environment
+      const isKeptOut = (arm: string) => !equipment.person?.(arm) && space.taskWithin(arm) !== undefined
       for (const arm of [...Object.keys(document.transporters), ...Object.keys(document.translators)])
-        if (scheduler.transporters.holder(arm) === thread_id) this.#arms.add(arm)
+        if (scheduler.transporters.holder(arm) === thread_id || isKeptOut(arm)) this.#arms.add(arm)
     }
     this.#movers = free.map((thread) => ({ name: thread.name, thread_id: thread.thread_id, wants: wantsOf(thread) }))
     this.#begin = free.map(({ labware, device, thread_id }) => ({

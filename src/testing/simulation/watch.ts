@@ -239,7 +239,8 @@ export class Watch {
   #gripped({ environment }: Execution, event: RuntimeEvent): void {
     const carriers = new Map<string, string>()
     for (const { labware_id, held_by } of environment.labware.values()) {
-      if (held_by === null) continue
+      // A person may have more than one.
+      if (held_by === null || environment.equipment.person?.(held_by)) continue
       if (carriers.has(held_by)) this.fault(`${held_by} carries ${carriers.get(held_by)} and ${labware_id}`, event)
       carriers.set(held_by, labware_id)
       const whose = environment.scheduler.whose(labware_id)

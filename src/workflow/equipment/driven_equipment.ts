@@ -86,9 +86,14 @@ export class DrivenEquipment implements Equipment {
     return this.#simulators.get(device_id)
   }
 
-  /** Holds a device for an execution. Returns the function that releases it. Throws `locked` if another execution holds it. */
+  /**
+   * Holds a device for an execution. Returns the function that releases it. Throws `locked` if another execution holds it, and for a person whom a key has
+   * leased: an instrument refuses its operations, and a person gets none.
+   */
   hold(device_id: string, execution_id: string): () => void {
-    return this.#registry.find(device_id).lock.hold(execution_id)
+    const { lock, person } = this.#registry.find(device_id)
+    if (person) lock.admit(undefined)
+    return lock.hold(execution_id)
   }
 
   isInitialized(device_id: string): boolean {

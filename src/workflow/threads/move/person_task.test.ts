@@ -534,3 +534,96 @@ test('a person who shares the space keeps no arm out, and waits for none', async
   await runtime.answerStep(step_id, { answer: 'done' })
   await ends(t, runtime, execution)
 })
+
+test('a person comes in although two threads keep an arm busy', async (t) => {
+  const crowd = workflowOf('crowd', {
+    plate: { ...standing('a', 'far'), steps: [{ wait_for: 'plate' }] },
+    ...Object.fromEntries(
+      ['one', 'two'].map((name) => [
+        name,
+        { ...standing(`${name}_1`), steps: Array.from({ length: 60 }, (_, i) => ({ park: [`${name}_${2 - (i % 2)}`] })) },
+      ]),
+    ),
+  })
+  const busy = severalArms({ hands: ['a', 'far'], arm: ['a', 'one_1', 'one_2', 'two_1', 'two_2'] })
+  let picks = 0
+  const carry = async (_: string, verb: string) => {
+    if (verb === 'pick') picks++
+    if (verb === 'pick' && picks === 5) emits(execution, 'plate')
+    await new Promise(setImmediate)
+  }
+  const { runtime } = runtimeWithPeople({ hands: personWith() }, busy, [crowd], { equipment: { carry } })
+  const execution = await begin(runtime, { workflow: 'crowd', run_mode: 'LIVE' })
+  const { step_id } = await taskFor(runtime, 'plate')
+  t.ok(picks < 15, `the arm had picked ${picks} times`)
+  await runtime.answerStep(step_id, { answer: 'done' })
+  await ends(t, runtime, execution)
+})
+
+test('two runs ask one person for one thing after the other, and an abort of the one lets the other go on', async (t) => {
+  const other = workflowOf('other', { box: { ...standing('c', 'taken'), steps: [] } })
+  const hands = personWith()
+  const { runtime } = runtimeWithPeople({ hands }, bench, [carried, other])
+  const first = await begin(runtime, { workflow: 'carried', run_mode: 'LIVE' })
+  await taskFor(runtime, 'plate')
+  const second = await begin(runtime, { workflow: 'other', run_mode: 'LIVE' })
+  const box = await threadIn(second, 'box', 'MOVING')
+  await until(() => box.control.waiting?.what === 'transporter hands')
+  t.equal(tasksOf(runtime).length, 1)
+  first.abort('enough')
+  await runtime.over(first)
+  await until(() => box.control.pausedAt === 'MOVE')
+  // The plate may still be in the hands of the person.
+  t.match(box.last_error, /plate is in the gripper of hands; take it out by hand, and say where it is/)
+  const plate = runtime.labware().find(({ labware }) => labware.name === 'plate')!
+  runtime.relocate(plate.labware.labware_id, { position: 'b' })
+  box.control.recover('RETRY')
+  await runtime.answerStep((await taskFor(runtime, 'box')).step_id, { answer: 'done' })
+  await ends(t, runtime, second)
+})
+
+test('a task that was withdrawn leaves its labware wherever it may be, also while the person carries other labware', async (t) => {
+  const other = workflowOf('other', { box: { ...standing('c', 'taken'), steps: [] } })
+  const hands = personWith()
+  const { runtime } = runtimeWithPeople({ hands }, bench, [carried, other])
+  const first = await begin(runtime, { workflow: 'carried', run_mode: 'LIVE' })
+  await taskFor(runtime, 'plate')
+  const second = await begin(runtime, { workflow: 'other', run_mode: 'LIVE' })
+  await hands.halt()
+  const plate = [...first.threads.values()][0]!
+  await held(plate, 'MOVE')
+  const { step_id } = await taskFor(runtime, 'box')
+  const maybe = 'at a or in the gripper of hands or at b'
+  t.equal(placeIn(plate), maybe, 'who carries a box may have put the plate down anywhere')
+  plate.control.recover('ABORT_THREAD')
+  await runtime.over(first)
+  await runtime.answerStep(step_id, { answer: 'done' })
+  await ends(t, runtime, second)
+  const left = runtime.labware().find(({ labware }) => labware.name === 'plate')!
+  t.equal(placeOf(left.labware, left.environment.scheduler.whereIs(left.labware.labware_id)!), maybe)
+})
+
+test('two hundred tasks are open at once, an arm that reaches them all waits for the last, and each is answered', async (t) => {
+  const names = Array.from({ length: 200 }, (_, i) => `p${i}`)
+  const people = Object.fromEntries(names.map((name) => [`hands_${name}`, personWith()]))
+  const many = severalArms({
+    ...Object.fromEntries(names.map((name) => [`hands_${name}`, [name, `${name}_to`]])),
+    arm: [...names, 'x', 'y'],
+  })
+  const threads = {
+    ...Object.fromEntries(names.map((name) => [name, { ...standing(name, `${name}_to`), steps: [] }])),
+    lid: { ...standing('x', 'y'), steps: [{ wait_for: 'go' }] },
+  }
+  const { runtime } = runtimeWithPeople(people, many, [workflowOf('many', threads)])
+  const execution = await begin(runtime, { workflow: 'many', run_mode: 'LIVE' })
+  await until(() => tasksOf(runtime).length === 200, '200 tasks')
+  const lid = await threadIn(execution, 'lid', 'AWAITING_EVENT')
+  emits(execution, 'go')
+  await until(() => lid.control.waiting?.kind === 'reservation')
+  t.equal(new Set(tasksOf(runtime).map(({ step_id }) => step_id)).size, 200)
+  const answers = tasksOf(runtime).map(({ step_id }) => runtime.answerStep(step_id, { answer: 'done' }))
+  await Promise.all(answers.slice(1))
+  t.notOk(lid.isOver)
+  await Promise.all(answers)
+  await ends(t, runtime, execution)
+})
