@@ -199,7 +199,7 @@ test('labware that a thread left in a gripper is said to be elsewhere by hand be
   const next = run.of(execution_id)
   await next.thread('plate', 'PAUSED')
   const why = JSON.stringify(await next.blockers())
-  t.match(why, /shaker_in is kept for plate, which is at pad_1 or in the gripper of arm-1 or at shaker_in; look, and say where it is/)
+  t.match(why, /shaker_in is kept for plate, which is at pad_1 or held by arm-1 or at shaker_in; look, and say where it is/)
   t.equal((await run.ask('PUT', `/api/labware/${left[0]!.labware_id}/location`, { position: 'pad_1' })).status, 200)
   await next.post(`/api/executions/${next.execution_id}/resume`)
   t.equal(await next.over(), 'COMPLETED')

@@ -176,7 +176,7 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
   const already = state.placing === null ? '' : `, or it stands at ${state.placing} already`
   const where =
     labware.held_by && !state.picking
-      ? `as far as is known it is in the gripper of ${labware.held_by}${already}`
+      ? `as far as is known it is held by ${labware.held_by}${already}`
       : state.picking || mayBePicked(state)
         ? `it is ${placeOf(mayBe(state), from)}`
         : `as far as is known it stands at ${from}`
@@ -324,7 +324,7 @@ function mustBeEmpty(transporter: string, { environment, labware }: LabwareThrea
   if (!held) return
   throw new LabError(
     'conflict',
-    `${held.name} is in the gripper of ${held.held_by}; take it out by hand, and say where it is (PUT /api/labware/${held.labware_id}/location)`,
+    `${held.name} is held by ${held.held_by}; take it out by hand, and say where it is (PUT /api/labware/${held.labware_id}/location)`,
   )
 }
 
