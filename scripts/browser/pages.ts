@@ -9,6 +9,7 @@ import { type Bench, openBench } from './bench.ts'
 import { benchPageChecks, type Check } from './bench_page.ts'
 import { bridgeChecks } from './bridge_scenes.ts'
 import { dayChecks } from './day_scenes.ts'
+import { handsChecks } from './hands_scenes.ts'
 import { journeyChecks, journeySkips } from './journey_scenes.ts'
 import { labChecks, labSkips } from './lab_scenes.ts'
 import { runChecks } from './run_scenes.ts'
@@ -25,6 +26,7 @@ const checks: Record<string, Check> = {
   ...serviceChecks,
   ...troubleChecks,
   ...stopChecks,
+  ...handsChecks,
   ...bridgeChecks,
   ...labChecks,
   ...dayChecks,

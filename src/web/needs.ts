@@ -11,6 +11,8 @@ import {
 } from '../clients/ts/benchd.ts'
 import { decisionLabels, sentence } from './words.ts'
 
+type Step = State['step'][string]
+
 /** A request to the API, as the client takes it. */
 export type Request = { [Op in keyof Operations]: { operation: Op; asked?: object } }[keyof Operations]
 
@@ -29,10 +31,20 @@ export type Decision = {
 
 /** The request of a decision, with what was typed. */
 export function requestOf({ request, asks }: Decision, typed: string): Request {
-  if (!asks) return request
-  const { body } = request.asked as { body: object }
-  return { ...request, asked: { ...request.asked, body: { ...body, [asks.member]: typed } } } as Request
+  return asks ? withBody(request, { [asks.member]: typed }) : request
 }
+
+/** Adds members to the body of a request. */
+export function withBody(request: Request, members: object): Request {
+  const { body } = request.asked as { body: object }
+  return { ...request, asked: { ...request.asked, body: { ...body, ...members } } } as Request
+}
+
+/**
+ * Work for the hands of a person, which the page shows large: the first decision has the large button. `phase` changes with each answer that leaves
+ * the task open. `carries` is the labware that is carried, which may also be put elsewhere or stay where it is; undefined for other work.
+ */
+export type Task = { phase: string; note?: string; carries?: { labware: string; labware_id: string; thread_id: string; to: string } }
 
 export type Need = {
   id: string
@@ -43,6 +55,7 @@ export type Need = {
   since?: number
   severe: boolean
   decisions: Decision[]
+  task?: Task
   /** The screen on which more is shown. */
   href?: string
 }
@@ -61,11 +74,14 @@ const decisionWords: Record<Thread['decisions'][number], { consequence: string; 
 }
 
 export function needsOf(state: State): Need[] {
+  const ofThreads = threads(state)
+  // Who carries labware stands at the bench with gloves on: a task is found without a search.
+  const tasks = [...steps(state), ...ofThreads.filter(({ task }) => task)]
   return [
+    ...tasks.sort((a, b) => (a.since ?? 0) - (b.since ?? 0)),
     ...safeMode(state),
     ...devices(state),
-    ...threads(state),
-    ...steps(state),
+    ...ofThreads.filter(({ task }) => !task),
     ...runs(state),
     ...incidents(state),
     ...keyRequests(state),
@@ -156,8 +172,11 @@ function remediesAt(device: DeviceInfo | undefined): Decision[] {
 }
 
 function threads(state: State): Need[] {
-  const { thread, run } = state
+  const { thread, run, step } = state
+  // The answer to a task says where the labware of its thread is.
+  const tasked = new Set(Object.values(step).flatMap(({ move, thread_id }) => (move ? [thread_id] : [])))
   return Object.values(thread).flatMap((one): Need[] => {
+    if (tasked.has(one.thread_id)) return []
     const { thread_id, thread_name, execution_id, status, decisions, since, position, waiting, device: at } = one
     const href = `#/runs/${execution_id}`
     const where = run[execution_id] ? ` in ${run[execution_id].workflow_name}` : ''
@@ -243,11 +262,12 @@ function byHand(
     since,
     severe: false,
     href,
+    task: { phase: status },
     decisions: [
       isPlace
         ? {
             label: 'Placed',
-            consequence: 'The run goes on: the arm may take it.',
+            consequence: 'The run goes on: devices and arms may move.',
             request: { operation: 'labwarePlaced', asked },
             ...(barcode && { asks: { label: `Barcode that was read of ${plate}`, member: 'barcode' } }),
           }
@@ -261,21 +281,43 @@ function possibleFirst(decisions: readonly Decision[]): Decision[] {
 }
 
 function steps({ step }: State): Need[] {
-  return Object.values(step).map(({ step_id, execution_id, instruction, since }) => ({
-    id: `step ${step_id}`,
-    title: 'Manual step',
-    text: instruction,
-    since,
+  return Object.values(step).map((one) => ({
+    ...(one.move ? carrying(one.move, one) : { title: 'Manual step', text: one.instruction, task: { phase: 'DO' } }),
+    id: `step ${one.step_id}`,
+    since: one.since,
     severe: false,
-    href: `#/runs/${execution_id}`,
-    decisions: [
-      {
-        label: 'Done',
-        consequence: 'The run goes on.',
-        request: { operation: 'confirmManualStep', asked: { path: { step_id }, body: {} } },
-      },
-    ],
+    href: `#/runs/${one.execution_id}`,
+    decisions: [confirming(one)],
   }))
+}
+
+/** The words of a task to carry labware. The service words a task when it is shown first; the label of its button says what comes next. */
+function carrying(
+  { labware, labware_id, barcode, to, is_taken, is_again }: NonNullable<Step['move']>,
+  { instruction, thread_id }: Step,
+): Pick<Need, 'title' | 'text' | 'task'> {
+  const words = is_taken ? `Put ${labware} down at ${to}` : instruction.replace(/^Shown again after a restart: /, '')
+  const isNamed = barcode === null || words.includes(barcode)
+  return {
+    title: `Carry ${labware}`,
+    text: sentence(isNamed ? words : `${words} (barcode ${barcode})`),
+    task: {
+      phase: is_taken ? 'PUT' : 'TAKE',
+      ...(is_again && { note: 'Shown again after a restart' }),
+      carries: { labware, labware_id, thread_id, to },
+    },
+  }
+}
+
+/** The answer of the large button. A task that is shown again after a restart has one answer alone: nobody knows how far it had come. */
+function confirming({ step_id, move }: Step): Decision {
+  const isTake = move?.confirm === 'twice' && !move.is_taken && !move.is_again
+  return {
+    label: isTake ? 'Taken' : 'Done',
+    consequence: isTake ? `${move.labware} is in your hands.` : 'The run goes on.',
+    request: { operation: 'confirmManualStep', asked: { path: { step_id }, body: isTake ? { answer: 'taken' } : {} } },
+    ...(move?.ask_barcode && { asks: { label: `Barcode that was read of ${move.labware}`, member: 'barcode' } }),
+  }
 }
 
 function runs({ run }: State): Need[] {
@@ -314,6 +356,13 @@ function incidents({ incident, device, thread }: State): Need[] {
     )
     .sort((a, b) => b.timestamp - a.timestamp)
     .map(incidentNeed)
+}
+
+/** Lists the reminders of tasks that nobody has answered: each sounds once more. */
+export function reminders({ incident, step }: State): string[] {
+  return Object.values(incident).flatMap(({ incident_id, detail }) =>
+    String(detail['step_id']) in step ? [`reminder ${incident_id}`] : [],
+  )
 }
 
 function isLateCall({ category }: Incident): boolean {
