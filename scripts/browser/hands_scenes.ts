@@ -55,7 +55,7 @@ export const handsChecks: Record<string, Check> = {
     assert.deepEqual(await findingsOf(page), [])
     assert.deepEqual(await smallTargets(page), [])
     await picture(page, 'hands-cannot')
-    await tap(carry, 'Leave plate where it is')
+    await tap(carry, 'plate cannot be carried')
     const held = page.getByRole('article', { name: /plate is held by an error/ })
     await held.getByText(/It does not fit/).waitFor()
     await tap(held, 'Retry')

@@ -1,10 +1,10 @@
 // Tells the other benches of the lab about this one.
 
-import { hostname } from 'node:os'
 import type { Config } from '../config.ts'
 import type { Registry } from '../devices/registry.ts'
 import type { Hub } from '../events/hub.ts'
 import type { About } from '../fleet/presence.ts'
+import { addressOf } from './address.ts'
 
 type Rooms = {
   readonly config: Config
@@ -21,13 +21,5 @@ export function aboutBench({ config, version, reloading, registry, hub, health }
   for (const { state } of registry.all()) devices[state] = (devices[state] ?? 0) + 1
   const incidents = hub.incidents.list().filter(({ acknowledged }) => !acknowledged).length
   const fingerprint = reloading.fingerprint ?? null
-  return { url: urlOf(config), fingerprint, version, health: health().status, devices, incidents, positions }
-}
-
-const everywhere = ['0.0.0.0', '::']
-
-/** The address that the configuration names; else that of this computer as its certificate has it. */
-function urlOf({ fleet, listen: { host, port, tls } }: Config): string {
-  const name = everywhere.includes(host) ? `${hostname()}.local` : host.includes(':') ? `[${host}]` : host
-  return fleet?.url ?? `${tls ? 'https' : 'http'}://${name}:${port}`
+  return { url: addressOf(config), fingerprint, version, health: health().status, devices, incidents, positions }
 }

@@ -41,6 +41,7 @@ import { messageOfPaused, messageOfStart } from '../notify/messages.ts'
 import { Notifier, type NotifierOptions } from '../notify/notifier.ts'
 import { Teachpoints } from '../teachpoints/store.ts'
 import { aboutBench } from './about.ts'
+import { pageOf } from './address.ts'
 import { type ClosedRooms, closeHalfOpen, closeRooms } from './closing.ts'
 import { exchangeDevices } from './device_exchange.ts'
 import { configured } from './devices.ts'
@@ -156,7 +157,17 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const report: Report = reportsTo(hub, log)
   const ending = () => ({ certificate: reloading.certificate, keys: keys.list() })
   const isReal = (execution_id: string) => !runs.isRehearsed(execution_id)
-  const notifying = { folder: data_dir, system_id: config.system_id, clock, log, report, targets: config.notify, isReal, ending }
+  const notifying = {
+    folder: data_dir,
+    system_id: config.system_id,
+    page: pageOf(config),
+    clock,
+    log,
+    report,
+    targets: config.notify,
+    isReal,
+    ending,
+  }
   const notifier = opened('notifier', await openNotifier(hub, { version, safe }, notifying))
   const safeMode = safe === undefined ? () => undefined : beginSafely(hub, log, safe)
   const load = opened('load', new Load(hub, clock))

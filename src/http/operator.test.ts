@@ -38,6 +38,14 @@ test('a step that nobody confirms in time holds the thread; RETRY asks anew, und
   t.equal((await run.named('OPERATOR.INSTRUCTION')).length, 2)
 })
 
+test('whoever opens the address of an answer, as previews of messages do, answers nothing', async (t) => {
+  const run = await beginRun(t, { workflow: asking(0) })
+  const { step_id } = await steps(run)
+  const path = `/api/operator/steps/${step_id}/confirm`
+  for (const method of ['GET', 'HEAD', 'OPTIONS']) t.equal((await run.ask(method, path)).status, 405, method)
+  t.match(await run.get('/api/operator/steps'), { steps: [{ step_id }] })
+})
+
 const byHand = plateRun([], { threads: { plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [] } } })
 const named = { submission: { groups: [{ group_id: 'g1', members: { plate: { barcode: 'P-1' } } }] } }
 

@@ -99,7 +99,7 @@ function Answers({ need: { id, text, href }, task: { note, carries }, main, titl
         <Elsewhere {...carries} why={why} onAnswer={(position) => answer({ answer: 'elsewhere', position })} />
       )}
       {carries && open.value === 'cannot' && (
-        <Cannot labware={carries.labware} why={sent} onAnswer={(reason) => answer({ answer: 'cannot', ...(reason && { reason }) })} />
+        <Cannot {...carries} why={sent} onAnswer={(reason) => answer({ answer: 'cannot', ...(reason && { reason }) })} />
       )}
     </div>
   )
@@ -172,16 +172,23 @@ function Elsewhere({ labware, labware_id, thread_id, to, why, onAnswer }: Elsewh
   )
 }
 
-/** Reasons that a person with gloves need not type. */
-const reasons = ['It is not there', 'The target is not free', 'It does not fit', 'It is damaged']
+type CannotProps = { labware: string; to: string; why: string | undefined; onAnswer: (reason: string) => unknown }
 
-function Cannot({ labware, why, onAnswer }: { labware: string; why: string | undefined; onAnswer: (reason: string) => unknown }) {
+function Cannot({ labware, to, why, onAnswer }: CannotProps) {
   const reason = useSignal('')
+  // A person with gloves does not type.
+  const reasons = ['It is not there', `${to} is not free`, 'It does not fit', 'It is damaged']
   return (
     <section aria-label={`Why ${labware} cannot be carried`}>
       <div class="row">
         {reasons.map((one) => (
-          <button key={one} type="button" class={reason.value === one ? 'plain open' : 'plain'} onClick={() => (reason.value = one)}>
+          <button
+            key={one}
+            type="button"
+            class={reason.value === one ? 'plain open' : 'plain'}
+            aria-pressed={reason.value === one}
+            onClick={() => (reason.value = one)}
+          >
             {one}
           </button>
         ))}
@@ -194,7 +201,7 @@ function Cannot({ labware, why, onAnswer }: { labware: string; why: string | und
           value={reason.value}
           onInput={(event) => (reason.value = event.currentTarget.value)}
         />
-        <Act label={`Leave ${labware} where it is`} kind="danger" why={why} onPress={() => onAnswer(reason.value.trim())} />
+        <Act label={`${labware} cannot be carried`} kind="danger" why={why} onPress={() => onAnswer(reason.value.trim())} />
         <span class="hint">Its thread waits for a decision.</span>
       </div>
     </section>
