@@ -76,6 +76,12 @@ test('an instrument that does not answer is added all the same, and one that is 
   const simulated = await devices('add', 'sealer-1', '--driver', 'a4s', '--port', 'simulated', '--no-ask', '--json')
   t.match(JSON.parse(simulated.stdout), { success: true, device_id: 'sealer-1', said: null, restart_needed: false })
   t.equal((await devices('add', 'robot-1', '--driver', 'external')).code, 0)
+  const hands = await devices('add', 'hands', '--driver', 'person', '--set', 'confirm=twice')
+  t.match(hands, {
+    code: 0,
+    stdout: /^hands carries labware between the positions that a topology names.*benchd topology load NAME\nwrote /,
+  })
+  t.match(text(), '"driver": "person"')
 })
 
 test('an instrument of another driver is not added, and the driver that fits is named', async (t) => {
