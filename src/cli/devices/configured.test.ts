@@ -184,7 +184,7 @@ test('beside a service a change is in force at once, unless the device is in use
   const added = await devices('add', 'sealer-1', '--driver', 'a4s', '--port', 'simulated')
   t.match(added, {
     code: 0,
-    stdout: /\nreload: taken over: devices: sealer-1 is new; 1 topology.*\n$/,
+    stdout: /\nreload: taken over: devices: sealer-1 is new; \d+ topolog.*\n$/,
   })
   // The service asks it soon after it is connected.
   let taught = await devices('set', 'shaker-1', '--ask')
