@@ -22,10 +22,10 @@ test('the committed schema of the configuration is what the tables say', async (
 })
 
 test('every driver has a rule for its settings, which are closed', async (t) => {
-  t.same(device.properties.driver.enum, [...driverNames, 'bridge', 'simulated', 'external'])
+  t.same(device.properties.driver.enum, [...driverNames, 'bridge', 'simulated', 'person', 'external'])
   t.same(
     device.allOf.map((rule) => rule.if.properties.driver.const),
-    [...driverNames, 'bridge', 'simulated', 'external'],
+    [...driverNames, 'bridge', 'simulated', 'person', 'external'],
   )
   for (const { then } of device.allOf) if (then.properties.settings) t.equal(then.properties.settings.additionalProperties, false)
   t.equal(device.additionalProperties, false)

@@ -2,6 +2,7 @@
 
 import { bridges } from '../drivers/bridge/attach.ts'
 import { driverNames, drivers } from '../drivers/index.ts'
+import { settings as personSettings } from '../drivers/person/person.ts'
 import { ConfigFile } from '../src/config/file.ts'
 import { type JsonSchema, jsonSchema } from '../src/kit/json_schema.ts'
 
@@ -12,12 +13,13 @@ export async function configSchema(): Promise<object> {
   const programs = Object.entries(bridges).map(([name, settings]) =>
     rule(name, { properties: { settings: jsonSchema(settings) }, required: ['type', 'transport'] }),
   )
+  const person = rule('person', { properties: { settings: jsonSchema(personSettings), transport: false } })
   const external = rule('external', { properties: { transport: false } })
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Configuration of benchd',
     ...schema,
-    properties: { ...properties, devices: { ...devices, items: { ...device, allOf: [...rules, ...programs, external] } } },
+    properties: { ...properties, devices: { ...devices, items: { ...device, allOf: [...rules, ...programs, person, external] } } },
   }
 }
 

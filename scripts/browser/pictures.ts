@@ -1,4 +1,4 @@
-// Takes the pictures of the seven screens for the README: light, on a desk (1280x800) and on the bench screen (800x480).
+// Takes the pictures of the seven screens for the README: light, on a desk (1280x800) and on the bench screen (800x480), and one of a task there.
 //   npm run build && node dist/scripts/browser/pictures.js [FOLDER [dark]]     FOLDER: src/web/pictures
 
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -35,11 +35,12 @@ const screens: Record<string, (page: Page) => Promise<unknown>> = {
   },
 }
 
+mkdirSync(folder, { recursive: true })
+const ofTask = await pictureOfTask()
 const bench = await openBench({ time_scale: 1 })
 try {
-  mkdirSync(folder, { recursive: true })
   const execution_id = await started(bench)
-  let bytes = 0
+  let bytes = ofTask
   const pages = await Promise.all(
     sizes.map(async ([width, height]) => ({
       size: `${width}x${height}`,
@@ -51,16 +52,38 @@ try {
     for (const { size, page } of pages) {
       await page.evaluate(`location.hash = '#/${screen === 'run' ? `runs/${execution_id}` : screen}'`)
       await screens[screen]!(page)
-      const path = `${folder}/${screen}-${size}.png`
-      const picture = smallPng(await page.screenshot({ animations: 'disabled' }))
-      writeFileSync(path, picture)
-      bytes += picture.length
-      console.log(path)
+      bytes += await taken(page, `${screen}-${size}`)
     }
   }
   if (bytes > most) throw new Error(`the pictures have ${bytes} bytes; ${most} is the most`)
 } finally {
   await bench.close()
+}
+
+/** Takes the picture of a task on the bench screen of a bench without a robot. Returns its bytes. */
+async function pictureOfTask(): Promise<number> {
+  const bench = await openBench({ hands: {}, time_scale: 1 })
+  try {
+    for (const id of ['shaker-1', 'sealer-1', 'hands']) await bench.ask('POST', `/api/devices/${id}/initialize`)
+    const groups = [{ group_id: 'g1', members: { plate: { barcode: 'P-17' } } }]
+    const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'shake-and-seal', run_mode: 'LIVE', groups })
+    const page = await bench.open(`/#/runs/${execution_id}`, { width: 800, height: 480, dark: look === 'dark' })
+    await page.getByLabel(/Barcode that was read/).fill('P-17')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Done' }).waitFor()
+    return await taken(page, 'task-800x480')
+  } finally {
+    await bench.close()
+  }
+}
+
+/** Writes the picture of a page. Returns its bytes. */
+async function taken(page: Page, name: string): Promise<number> {
+  const path = `${folder}/${name}.png`
+  const picture = smallPng(await page.screenshot({ animations: 'disabled' }))
+  writeFileSync(path, picture)
+  console.log(path)
+  return picture.length
 }
 
 async function started({ ask }: Bench): Promise<unknown> {
