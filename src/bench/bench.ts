@@ -157,18 +157,8 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const report: Report = reportsTo(hub, log)
   const ending = () => ({ certificate: reloading.certificate, keys: keys.list() })
   const isReal = (execution_id: string) => !runs.isRehearsed(execution_id)
-  const notifying = {
-    folder: data_dir,
-    system_id: config.system_id,
-    page: pageOf(config),
-    clock,
-    log,
-    report,
-    targets: config.notify,
-    isReal,
-    ending,
-  }
-  const notifier = opened('notifier', await openNotifier(hub, { version, safe }, notifying))
+  const notifying = { folder: data_dir, system_id: config.system_id, clock, log, report, targets: config.notify, isReal, ending }
+  const notifier = opened('notifier', await openNotifier(hub, { version, safe }, { ...notifying, page: pageOf(config) }))
   const safeMode = safe === undefined ? () => undefined : beginSafely(hub, log, safe)
   const load = opened('load', new Load(hub, clock))
   const ledger = opened('ledger', new Ledger({ history: new OperationHistory({ folder: data_dir, report }) }))

@@ -1,8 +1,8 @@
-// What waits for a person, as a card: a decision with its consequences, or a task for the hands with one large button.
+// The cards of Needs you: a decision with its consequences, or a task for the hands with one large button.
 
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { type Decision, type Need, type Task, withBody } from './needs.ts'
+import { type Decision, type Need, type Task, withBody } from './need.ts'
 import { Act, Decisions, Empty } from './parts.tsx'
 import { notice, now, refusal, refusalOf, route, state } from './store.tsx'
 import { clockTime, onPage } from './words.ts'

@@ -1,6 +1,8 @@
 import { test } from 'tap'
 import { emptyState, type State } from '../clients/ts/benchd.ts'
-import { initializing, needsOf, reminders, requestOf, uninitialized } from './needs.ts'
+import { requestOf } from './need.ts'
+import { initializing, needsOf, uninitialized } from './needs.ts'
+import { reminders } from './tasks.ts'
 
 const device = (state: string, fault: object | null = null) => ({ device_id: 'sealer-1', state, fault }) as never
 const fault = { error: 'the lid is open.', since: 1000, may_still_be_moving: true }

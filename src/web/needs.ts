@@ -1,64 +1,9 @@
 // Finds what waits for a person, worst first, each with the decisions that there are and what each of them does.
 
-import {
-  type DeviceInfo,
-  type Incident,
-  ifState,
-  type ListBlockersResponse,
-  type Operations,
-  type State,
-  type Thread,
-} from '../clients/ts/benchd.ts'
+import { type DeviceInfo, type Incident, ifState, type ListBlockersResponse, type State, type Thread } from '../clients/ts/benchd.ts'
+import type { Decision, Need } from './need.ts'
+import { steps } from './tasks.ts'
 import { decisionLabels, sentence } from './words.ts'
-
-type Step = State['step'][string]
-
-/** A request to the API, as the client takes it. */
-export type Request = { [Op in keyof Operations]: { operation: Op; asked?: object } }[keyof Operations]
-
-export type Decision = {
-  /** Begins with the word of the decision: `Retry`, `Abort thread`. */
-  label: string
-  /** The consequence, in one sentence. */
-  consequence: string
-  request: Request
-  danger?: boolean
-  /** The reason why it cannot be decided so now. */
-  why?: string
-  /** A text that a person types or scans before pressing: its label, and the member of the body that holds it. */
-  asks?: { label: string; member: string }
-}
-
-/** The request of a decision, with what was typed. */
-export function requestOf({ request, asks }: Decision, typed: string): Request {
-  return asks ? withBody(request, { [asks.member]: typed }) : request
-}
-
-/** Adds members to the body of a request. */
-export function withBody(request: Request, members: object): Request {
-  const { body } = request.asked as { body: object }
-  return { ...request, asked: { ...request.asked, body: { ...body, ...members } } } as Request
-}
-
-/**
- * Work for the hands of a person, which the page shows large: the first decision has the large button. `phase` changes with each answer that leaves
- * the task open. `carries` is the labware that is carried, which may also be put elsewhere or stay where it is; undefined for other work.
- */
-export type Task = { phase: string; note?: string; carries?: { labware: string; labware_id: string; thread_id: string; to: string } }
-
-export type Need = {
-  id: string
-  title: string
-  /** The text says what happened, and what to do. */
-  text: string
-  /** Unix time, s. */
-  since?: number
-  severe: boolean
-  decisions: Decision[]
-  task?: Task
-  /** The screen on which more is shown. */
-  href?: string
-}
 
 type Blocker = ListBlockersResponse['blockers'][number]
 
@@ -280,46 +225,6 @@ function possibleFirst(decisions: readonly Decision[]): Decision[] {
   return [...decisions.filter(({ why }) => !why), ...decisions.filter(({ why }) => why)]
 }
 
-function steps({ step }: State): Need[] {
-  return Object.values(step).map((one) => ({
-    ...(one.move ? carrying(one.move, one) : { title: 'Manual step', text: one.instruction, task: { phase: 'DO' } }),
-    id: `step ${one.step_id}`,
-    since: one.since,
-    severe: false,
-    href: `#/runs/${one.execution_id}`,
-    decisions: [confirming(one)],
-  }))
-}
-
-/** The words of a task to carry labware. The service words a task when it is shown first; the label of its button says what comes next. */
-function carrying(
-  { labware, labware_id, barcode, to, is_taken, is_again }: NonNullable<Step['move']>,
-  { instruction, thread_id }: Step,
-): Pick<Need, 'title' | 'text' | 'task'> {
-  const words = is_taken ? `Put ${labware} down at ${to}` : instruction.replace(/^Shown again after a restart: /, '')
-  const isNamed = barcode === null || words.includes(barcode)
-  return {
-    title: `Carry ${labware}`,
-    text: sentence(isNamed ? words : `${words} (barcode ${barcode})`),
-    task: {
-      phase: is_taken ? 'PUT' : 'TAKE',
-      ...(is_again && { note: 'Shown again after a restart' }),
-      carries: { labware, labware_id, thread_id, to },
-    },
-  }
-}
-
-/** The answer of the large button. A task that is shown again after a restart has one answer alone: nobody knows how far it had come. */
-function confirming({ step_id, move }: Step): Decision {
-  const isTake = move?.confirm === 'twice' && !move.is_taken && !move.is_again
-  return {
-    label: isTake ? 'Taken' : 'Done',
-    consequence: isTake ? `${move.labware} is in your hands.` : 'The run goes on.',
-    request: { operation: 'confirmManualStep', asked: { path: { step_id }, body: isTake ? { answer: 'taken' } : {} } },
-    ...(move?.ask_barcode && { asks: { label: `Barcode that was read of ${move.labware}`, member: 'barcode' } }),
-  }
-}
-
 function runs({ run }: State): Need[] {
   return Object.values(run).flatMap(({ execution_id, workflow_name, paused, ended_at }) => {
     if (paused?.reason !== 'system' || ended_at !== null) return []
@@ -356,13 +261,6 @@ function incidents({ incident, device, thread }: State): Need[] {
     )
     .sort((a, b) => b.timestamp - a.timestamp)
     .map(incidentNeed)
-}
-
-/** Lists the reminders of tasks that nobody has answered: each sounds once more. */
-export function reminders({ incident, step }: State): string[] {
-  return Object.values(incident).flatMap(({ incident_id, detail }) =>
-    String(detail['step_id']) in step ? [`reminder ${incident_id}`] : [],
-  )
 }
 
 function isLateCall({ category }: Incident): boolean {

@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Operations } from '../clients/ts/api.ts'
 import type { Field } from './forms.ts'
-import { type Decision, requestOf } from './needs.ts'
+import { type Decision, requestOf } from './need.ts'
 import { bench, refusal, send } from './store.tsx'
 
 type ActProps = {

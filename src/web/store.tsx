@@ -13,10 +13,12 @@ import {
 } from '../clients/ts/benchd.ts'
 import { Tabs } from './browser_tabs.tsx'
 import { whyNoKey } from './key_dialog.tsx'
-import { needsOf, type Request, reminders } from './needs.ts'
+import type { Request } from './need.ts'
+import { needsOf } from './needs.ts'
 import { RepeatedStop, type Stop, type StopAnswer } from './repeated_stop.ts'
 import { ring } from './sound.tsx'
 import { refusedStop, takenStop } from './stop_words.ts'
+import { reminders } from './tasks.ts'
 import { sentence } from './words.ts'
 
 const keyPlace = 'benchd.api_key'
