@@ -141,10 +141,7 @@ test('an arm that a run had which cannot be taken up is free for others', async 
   const environment = made.runtime.environments.live!
   environment.scheduler.put('else', 'c', 'a thread of another run')
   await t.rejects(made.runtime.restore(saved))
-  t.match(strandLabware(environment, saved.threads), [
-    { what: /p was held by arm/ },
-    { what: /q stood at c, and cannot be there now/ },
-  ])
+  t.match(strandLabware(environment, saved.threads), [{ what: /p was held by arm/ }, { what: /q stood at c, and cannot be there now/ }])
   t.equal(environment.scheduler.transporters.holder('arm'), undefined)
 })
 
