@@ -13,8 +13,8 @@ export async function configSchema(): Promise<object> {
   const programs = Object.entries(bridges).map(([name, settings]) =>
     rule(name, { properties: { settings: jsonSchema(settings) }, required: ['type', 'transport'] }),
   )
+  const person = rule('person', { properties: { settings: jsonSchema(personSettings), transport: false } })
   const external = rule('external', { properties: { transport: false } })
-  const person = rule('person', { properties: { transport: false, settings: jsonSchema(personSettings) } })
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Configuration of benchd',

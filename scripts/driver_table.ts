@@ -13,17 +13,23 @@ import { VirtualClock } from '../src/kit/clock.ts'
 type Row = (about: { name: DriverName; type: string; instrument: string; folder: string; operations: string }) => string
 
 /** The tables, by the document that has them: the README at the top names the instruments, that of the drivers says what each can do. */
-const tables: Record<string, { head: string; row: Row; external: string }> = {
+const tables: Record<string, { head: string; row: Row; others: string[] }> = {
   'README.md': {
     head: '| | instrument | driver |\n|---|---|---|',
     row: ({ name, type, instrument, folder }) => `| ${type} | ${instrument} | [\`${name}\`](drivers/${folder}/README.md) |`,
-    external: '| arm | any robot that another program drives; benchd keeps its teachpoints | `external` |',
+    others: [
+      '| transporter | a person at the bench, who carries labware by hand | [`person`](drivers/person/README.md) |',
+      '| arm | any robot that another program drives; benchd keeps its teachpoints | `external` |',
+    ],
   },
   'drivers/README.md': {
     head: '| driver | type | instrument | operations besides `initialize` and `stop` |\n|---|---|---|---|',
     row: ({ name, type, instrument, folder, operations }) =>
       `| [\`${name}\`](${folder}/README.md) | ${type} | ${instrument} |${operations} |`,
-    external: '| `external` | transporter | a robot that is driven elsewhere: it holds teachpoints | |',
+    others: [
+      '| [`person`](person/README.md) | transporter | a person at the bench, who carries labware by hand | |',
+      '| `external` | transporter | a robot that is driven elsewhere: it holds teachpoints | |',
+    ],
   },
 }
 
@@ -31,9 +37,9 @@ export const documents = Object.keys(tables)
 
 /** Replaces the table between the two marks of one of the `documents`. */
 export async function withDrivers(path: string, document: string): Promise<string> {
-  const { head, row, external } = tables[path]!
+  const { head, row, others } = tables[path]!
   const rows = await Promise.all(driverNames.map(async (name) => row(aboutOf(name, await drivers[name]()))))
-  const table = [head, ...rows, external].join('\n')
+  const table = [head, ...rows, ...others].join('\n')
   return document.replace(/(<!-- drivers -->).*(<!-- \/drivers -->)/s, (_, begin, end) => `${begin}\n\n${table}\n\n${end}`)
 }
 

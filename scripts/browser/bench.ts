@@ -5,6 +5,7 @@ import { type Browser, chromium, type Locator, type Page } from 'playwright-core
 import { checkConfig } from '../../src/config.ts'
 import { prepareDemo } from '../../src/examples/demo.ts'
 import { demoBench } from '../../src/examples/demo_bench.ts'
+import { handsBench } from '../../src/examples/hands.ts'
 import { makeThrowAwayFolder, removeFolder } from '../../src/kit/folder.ts'
 import { silent } from '../../src/kit/log.ts'
 import { type Service, startService } from '../../src/main.ts'
@@ -15,6 +16,7 @@ type Opening = {
   height?: number
   dark?: boolean
   withKey?: boolean
+  touch?: boolean
   ahead_s?: number
   prepare?: (page: Page) => Promise<unknown>
 }
@@ -114,17 +116,24 @@ export async function launchChromium(): Promise<Browser> {
   const TMPDIR = await makeThrowAwayFolder('benchd-chromium')
   process.once('exit', () => rmSync(TMPDIR, { recursive: true, force: true, maxRetries: 5 }))
   const silent = ['--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', ...silent], env: { ...process.env, TMPDIR } })
+  return chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', ...silent],
+    env: { ...process.env, TMPDIR },
+  })
 }
 
-/** `data_dir` is made, and removed at the end, where it is not given; `devices` stand on the bench besides those of the demo. */
+/**
+ * `data_dir` is made, and removed at the end, where it is not given; `devices` stand on the bench besides those of the demo. `hands` are the settings
+ * of the person on a bench without a robot, which is then opened instead.
+ */
 export async function openBench({ data_dir, ...more }: { data_dir?: string } & More = {}): Promise<Bench> {
   const folder = data_dir ?? (await makeThrowAwayFolder('benchd-browser'))
   const start = (port: number, safe = false) => startBench({ folder, port, safe, ...more })
   let service = await start(0)
   const { url } = service
   const port = Number(new URL(url).port)
-  const api_key = await prepareDemo(service.bench)
+  const api_key = await prepareDemo(service.bench, more.hands ? 'hands' : 'small')
   const browser = await launchChromium()
   const complaints: string[] = []
   return {
@@ -155,12 +164,13 @@ export async function openBench({ data_dir, ...more }: { data_dir?: string } & M
   }
 }
 
-type More = { devices?: readonly object[]; fleet?: object; time_scale?: number }
+type More = { hands?: object; devices?: readonly object[]; fleet?: object; time_scale?: number }
 type Starting = More & { folder: string; port: number; safe: boolean }
 
-async function startBench({ folder, port, safe, devices = [], ...more }: Starting): Promise<Service> {
+async function startBench({ folder, port, safe, hands, devices = [], ...more }: Starting): Promise<Service> {
   const listen = { host: '127.0.0.1', port }
-  const all = { ...demoBench, devices: [...demoBench.devices, ...devices], time_scale: 50, listen, ...more }
+  const withPerson = handsBench.devices.map((one) => (one.driver === 'person' ? { ...one, settings: hands } : one))
+  const all = { ...demoBench, devices: [...(hands ? withPerson : demoBench.devices), ...devices], time_scale: 50, listen, ...more }
   return startService(await checkConfig(all, 'the bench'), { data_dir: folder, log: silent, safe })
 }
 
@@ -168,9 +178,9 @@ async function open(
   browser: Browser,
   { url, api_key, complaints }: Pick<Bench, 'url' | 'api_key' | 'complaints'>,
   path: string,
-  { width = 1280, height = 800, dark = false, withKey = true, ahead_s = 0, prepare }: Opening,
+  { width = 1280, height = 800, dark = false, withKey = true, touch = false, ahead_s = 0, prepare }: Opening,
 ): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' })
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', hasTouch: touch })
   context.setDefaultTimeout(patience_ms)
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   if (withKey) await context.addInitScript(`localStorage.setItem('benchd.api_key', ${JSON.stringify(api_key)})`)

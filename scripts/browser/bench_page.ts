@@ -334,21 +334,14 @@ export const benchPageChecks: Record<string, Check> = {
     for (const dark of [false, true]) {
       const page = await bench.open('/', { dark, ...(dark && { width: 390, height: 844 }) })
       await card(page, 'arm-1').waitFor()
-      await page.evaluate(axe)
       const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'DEVICE_SIM' })
       for (const screen of [...screens, `runs/${execution_id}`]) {
         await goTo(page, screen)
         await page.getByRole('main').locator('section, article').first().waitFor()
         if (screen === 'bench') await card(page, 'shaker-1').getByRole('button', { name: 'Shake', exact: true }).click()
         if (screen === 'teach') await button(page, 'pad_1').click()
-        const found = (await page.evaluate(
-          '(async () => (await axe.run()).violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ": " + html.slice(0, 200))))()',
-        )) as string[]
-        assert.deepEqual(found, [], `${screen}, ${dark ? 'dark' : 'light'}`)
-        const tooSmall = (await page.evaluate(
-          '[...document.querySelectorAll("button, a, select, summary, input:not([type=file])")].filter((one) => one.getClientRects().length && (one.getBoundingClientRect().height < 48 || one.getBoundingClientRect().width < 48)).map((one) => one.outerHTML.slice(0, 120))',
-        )) as string[]
-        assert.deepEqual(tooSmall, [], screen)
+        assert.deepEqual(await findingsOf(page), [], `${screen}, ${dark ? 'dark' : 'light'}`)
+        assert.deepEqual(await smallTargets(page), [], screen)
       }
     }
   },
@@ -362,6 +355,21 @@ async function plateOnBench({ ask }: Bench): Promise<string> {
   const { execution_id } = await ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'LIVE' })
   for (const confirm of [false, true]) await ask('POST', `/api/executions/${execution_id}/stop`, { confirm })
   return plateOnBench({ ask } as Bench)
+}
+
+/** The findings of axe on the page as it is now. */
+export async function findingsOf(page: Page): Promise<string[]> {
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe)
+  return page.evaluate(
+    '(async () => (await axe.run()).violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ": " + html.slice(0, 200))))()',
+  )
+}
+
+/** The targets that are too small for a finger. */
+export function smallTargets(page: Page): Promise<string[]> {
+  return page.evaluate(
+    '[...document.querySelectorAll("button, a, select, summary, input:not([type=file])")].filter((one) => one.getClientRects().length && (one.getBoundingClientRect().height < 48 || one.getBoundingClientRect().width < 48)).map((one) => one.outerHTML.slice(0, 120))',
+  )
 }
 
 async function go(page: Page, screen: string): Promise<void> {

@@ -1,5 +1,5 @@
 // Takes the pictures of the README: the seven screens, light, on a desk (1280x800) and on the bench screen (800x480), and a run while the
-// centrifuge spins. Wants Debian's pngquant, which makes their files smaller.
+// centrifuge spins, and one of a task of a person on the bench screen. Wants Debian's pngquant, which makes their files smaller.
 //   npm run build && node dist/scripts/browser/pictures.js
 
 import { execFileSync } from 'node:child_process'
@@ -28,11 +28,12 @@ const screens: Record<string, (page: Page) => Promise<unknown>> = {
   },
 }
 
+const ofTask = await pictureOfTask()
 const bench = await openBench({ time_scale: 1 })
 try {
   const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'LIVE' })
   const pages = await Promise.all([desk, small].map(async (size) => ({ size, page: await bench.open('/', size) })))
-  let bytes = 0
+  let bytes = ofTask
   for (const [screen, bring] of Object.entries(screens)) {
     for (const { size, page } of pages) {
       await goTo(page, screen === 'run' ? `runs/${execution_id}` : screen)
@@ -46,6 +47,23 @@ try {
   await take(page, 'src/web/run-screen.png')
 } finally {
   await bench.close()
+}
+
+/** Takes the picture of a task on the bench screen of a bench without a robot. Returns its bytes. */
+async function pictureOfTask(): Promise<number> {
+  const bench = await openBench({ hands: {}, time_scale: 1 })
+  try {
+    for (const id of ['shaker-1', 'sealer-1', 'hands']) await bench.ask('POST', `/api/devices/${id}/initialize`)
+    const groups = [{ group_id: 'g1', members: { plate: { barcode: 'P-17' } } }]
+    const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'shake-and-seal', run_mode: 'LIVE', groups })
+    const page = await bench.open(`/#/runs/${execution_id}`, { width: 800, height: 480 })
+    await page.getByLabel(/Barcode that was read/).fill('P-17')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Done' }).waitFor()
+    return await take(page, `${folder}/task-800x480.png`)
+  } finally {
+    await bench.close()
+  }
 }
 
 /** Writes the picture in 256 colours at most, which nobody sees and the file does, and returns its bytes. */

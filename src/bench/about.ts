@@ -1,10 +1,10 @@
 // Describes this bench to the other benches of the lab.
 
-import { hostname } from 'node:os'
 import type { Config } from '../config.ts'
 import type { Registry } from '../devices/registry.ts'
 import type { Hub } from '../events/hub.ts'
 import type { About } from '../fleet/presence.ts'
+import { addressOf } from './address.ts'
 
 type Rooms = {
   readonly config: Config
@@ -21,13 +21,5 @@ export function aboutBench({ config, version, reloading, registry, hub, health }
   for (const { state } of registry.all()) devices[state] = (devices[state] ?? 0) + 1
   const incidents = hub.incidents.list().filter(({ acknowledged }) => !acknowledged).length
   const fingerprint = reloading.fingerprint ?? null
-  return { url: urlOf(config), fingerprint, version, health: health().status, devices, incidents, positions }
-}
-
-const everywhere = ['0.0.0.0', '::']
-
-/** Returns the address that the configuration names; else the address of this computer, as in its certificate. */
-function urlOf({ fleet, listen: { host, port, tls } }: Config): string {
-  const name = everywhere.includes(host) ? `${hostname()}.local` : host.includes(':') ? `[${host}]` : host
-  return fleet?.url ?? `${tls ? 'https' : 'http'}://${name}:${port}`
+  return { url: addressOf(config), fingerprint, version, health: health().status, devices, incidents, positions }
 }

@@ -66,7 +66,7 @@ export class Bench {
 
   whereIs(labware_id: string): string {
     const place = this.#places.get(labware_id)
-    return place === undefined ? 'nowhere' : 'position' in place ? place.position : `the gripper of ${place.arm}`
+    return place === undefined ? 'nowhere' : 'position' in place ? place.position : `held by ${place.arm}`
   }
 
   /** Lists each action as often as it was done. */

@@ -157,7 +157,7 @@ function putRight({ environment }: Execution, { labware_id, name, held_by }: Lab
   if ('arm' in is && held_by === null && position !== undefined) say({ by_hand: position, labware_id })
   else if ('position' in is && held_by !== null) runtime.relocate(labware_id, { position: is.position })
   else if ('arm' in is ? held_by !== is.arm : position !== is.position)
-    fail(`${name} is ${JSON.stringify(is)}, and is said to be at ${position}, in the gripper of ${held_by}`)
+    fail(`${name} is ${JSON.stringify(is)}, and is said to be at ${position}, held by ${held_by}`)
 }
 
 function onEvent(event: RuntimeEvent): void {

@@ -41,6 +41,7 @@ import { messageOfPaused, messageOfStart } from '../notify/messages.ts'
 import { Notifier, type NotifierOptions } from '../notify/notifier.ts'
 import { Teachpoints } from '../teachpoints/store.ts'
 import { aboutBench } from './about.ts'
+import { pageOf } from './address.ts'
 import { type ClosedRooms, closeHalfOpen, closeRooms } from './closing.ts'
 import { exchangeDevices } from './device_exchange.ts'
 import { configured } from './devices.ts'
@@ -157,7 +158,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const ending = () => ({ certificate: reloading.certificate, keys: keys.list() })
   const isReal = (execution_id: string) => !runs.isRehearsed(execution_id)
   const notifying = { folder: data_dir, system_id: config.system_id, clock, log, report, targets: config.notify, isReal, ending }
-  const notifier = opened('notifier', await openNotifier(hub, { version, safe }, notifying))
+  const notifier = opened('notifier', await openNotifier(hub, { version, safe }, { ...notifying, page: pageOf(config) }))
   const safeMode = safe === undefined ? () => undefined : beginSafely(hub, log, safe)
   const load = opened('load', new Load(hub, clock))
   const ledger = opened('ledger', new Ledger({ history: new OperationHistory({ folder: data_dir, report }) }))
@@ -185,8 +186,10 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const make = (device: DeviceConfig, simulations: Map<string, Simulation>) =>
     configured(device, config.time_scale, { clock, log, simulations, hardware, descriptions })
   const devices = config.devices.map((device) => make(device, simulations))
-  const keepsStill = (device_id: string) => runs.taskNear(device_id)
-  const registry = opened('registry', new Registry(devices, { clock, hub, ledger, latches, leases, journal, log, keepsStill }))
+  const registry = opened(
+    'registry',
+    new Registry(devices, { clock, hub, ledger, latches, leases, journal, log, keepsStill: (id) => runs.taskNear(id) }),
+  )
   const watch = opened('watch', watched(host, clock, hub))
   const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }
   const backups = opened('backups', new Backups({ sources, log, report, clock }))

@@ -56,7 +56,7 @@ export class LateRuns {
 
   /** Says which task of a person is within reach of a transporter; undefined when none is. */
   taskNear(transporter: string): string | undefined {
-    return this.#opened?.runtime.taskNear(transporter)
+    return this.#opened?.runtime.environments.taskNear(transporter)
   }
 
   /** The positions with `handover` in all topologies; none before the workflows are open. */

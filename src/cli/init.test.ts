@@ -49,6 +49,13 @@ test('a configuration is written whole, for its owner alone, with a first key, a
   t.match(await benchd(root, ['config', 'check', path]), { code: 0 })
 })
 
+test('a person carries labware without a port, and init says what to do next', async (t) => {
+  const root = computer(t)
+  const made = await benchd(root, ['init', `${root}/bench`, '--data-dir', `${root}/data`, '--root', root, '--device', 'hands=person'])
+  t.match(made, { code: 0, stdout: /"transporters": \{"hands": \{"positions": \["…"\]\}\}, then .*benchd topology load NAME\n$/ })
+  t.same(read(`${root}/bench/config.json`).devices, [{ device_id: 'hands', driver: 'person' }])
+})
+
 test('without a folder the configuration that the environment names is written', async (t) => {
   const root = computer(t)
   const config = `${root}/named.json`
@@ -101,19 +108,26 @@ test('what is wrong is said before anything is written, and a folder with keys g
   t.match(await benchd(root, ['init', `${root}/file`, '--root', root]), { code: 1, stderr: /config\.json was not written/ })
 })
 
-test('at a terminal each port is asked about, until the answer is a driver or nothing', async (t) => {
+test('at a terminal each port is asked about, until the answer is a driver or nothing, and who carries labware', async (t) => {
   const root = computer(t)
   const words = [process.execPath, program, 'init', `${root}/bench`, '--data-dir', `${root}/data`, '--root', root].join(' ')
   const child = spawn('script', ['-qec', words, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, HOME: root } })
   t.teardown(() => child.kill('SIGKILL'))
   const closed = once(child, 'close')
-  const answers = ['biosake\n', 'bioshake\n', '\n']
+  const answers = ['biosake\n', 'bioshake\n', '\n', 'robot\n', 'person\n']
+  const all = answers.length
   let shown = ''
   for await (const part of child.stdout) {
     shown += part
-    while (shown.split('leave it out: ').length - 1 > 3 - answers.length && answers.length) child.stdin.write(answers.shift()!)
+    while (shown.split(/leave it out: |by hand\): /).length - 1 > all - answers.length && answers.length)
+      child.stdin.write(answers.shift()!)
   }
   t.same(await closed, [0, null])
   t.match(shown, /there is no driver biosake; did you mean "?bioshake/)
-  t.match(read(`${root}/bench/config.json`).devices, [{ device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'serial' } }])
+  t.match(shown, /there is no carrier robot; a robot is added with: .*benchd devices add/)
+  t.match(read(`${root}/bench/config.json`).devices, [
+    { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'serial' } },
+    { device_id: 'hands', driver: 'person' },
+  ])
+  t.match(shown, /hands carries labware between the positions that a topology names, without teachpoints/)
 })

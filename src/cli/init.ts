@@ -10,6 +10,7 @@ import { parseJsonWithComments } from '../kit/json.ts'
 import { ask } from './client.ts'
 import { command } from './command.ts'
 import { checked, written } from './config_file.ts'
+import { nextForPerson } from './devices/person.ts'
 import { transportOf } from './devices/transport.ts'
 import { CliError } from './exit.ts'
 import { withValue } from './json_edit.ts'
@@ -29,9 +30,9 @@ const init = command({
   options: {
     device: {
       type: 'string',
-      value: 'ID=DRIVER@PORT',
+      value: 'ID=DRIVER[@PORT]',
       multiple: true,
-      help: 'Device, with PORT as in devices add; default: ask for each port',
+      help: 'Device, with PORT as in devices add, or ID=person; default: ask for each port, and who carries labware',
     },
     'data-dir': { type: 'string', value: 'DIR', help: 'Folder of the state' },
     root: { type: 'string', value: 'DIR', help: 'Folder that holds dev and sys in place of /' },
@@ -57,7 +58,7 @@ const init = command({
             path,
             data,
             isServed: service.is !== 'absent',
-            names,
+            devices,
             api_key,
             isNamed: folder !== undefined,
             isDataNamed: options['data-dir'] !== undefined,
@@ -124,8 +125,23 @@ async function portsHere(root = ''): Promise<Port[]> {
   return serialPorts({ dev: `${root}/dev`, sys: `${root}/sys/class/tty` })
 }
 
-/** Asks a person for the driver of each port; nothing is sent to any. */
+/** Asks a person for the driver of each port, and who carries labware; nothing is sent to any port. */
 async function askedFor(ports: readonly Port[]): Promise<Device[]> {
+  const devices = await askedForPorts(ports)
+  const isCarried = devices.some(({ device_id }) => device_id.startsWith('transporter-'))
+  return isCarried ? devices : [...devices, ...(await askedForCarrier())]
+}
+
+async function askedForCarrier(): Promise<Device[]> {
+  for (;;) {
+    const answer = (await answerTo('Who carries labware? (Enter: nobody yet; person: somebody at the bench, by hand): ')).trim()
+    if (answer === '') return []
+    if (answer === 'person') return [{ device_id: 'hands', driver: 'person' }]
+    note(`there is no carrier ${answer}${didYouMean(answer, ['person'])}; a robot is added with: benchd devices add`)
+  }
+}
+
+async function askedForPorts(ports: readonly Port[]): Promise<Device[]> {
   const { driverNames, drivers } = await import('../../drivers/index.ts')
   const devices: Device[] = []
   for (const port of ports) {
@@ -187,16 +203,16 @@ type Made = {
   path: string
   data: string
   isServed: boolean
-  names: readonly string[]
+  devices: readonly Device[]
   api_key: string | undefined
   isNamed: boolean
   isDataNamed: boolean
 }
 
-function nextSteps({ path, data, isServed, names, api_key, isNamed, isDataNamed }: Made): string[] {
+function nextSteps({ path, data, isServed, devices, api_key, isNamed, isDataNamed }: Made): string[] {
   const config = isNamed ? ` --config ${path}` : ''
   const folder = isDataNamed ? ` --data-dir ${data}` : ''
-  const [first] = names
+  const first = devices[0]?.device_id
   return [
     api_key === undefined
       ? `made no key: the bench has keys already; see: benchd key list${folder}`
@@ -205,5 +221,6 @@ function nextSteps({ path, data, isServed, names, api_key, isNamed, isDataNamed 
     ...(first === undefined ? [`  benchd devices add shaker-1 --driver bioshake --port PORT${config}${folder}`] : []),
     ...(isServed ? [] : [`  benchd serve${config}${folder}`]),
     `  benchd devices ${first === undefined ? 'list' : `init ${first}`}${folder}${isServed ? '' : '        # in a second terminal'}`,
+    ...devices.filter(({ driver }) => driver === 'person').map(({ device_id }) => `  ${nextForPerson(device_id)}`),
   ]
 }

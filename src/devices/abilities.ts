@@ -4,7 +4,7 @@ import type * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { checked } from '../kit/schema.ts'
 import type { OwnOperation } from './description.ts'
-import type { Device } from './device.ts'
+import type { Device, Person } from './device.ts'
 import { isNullable, isQuestion, operations, type Performable, readings } from './operations.ts'
 import type { Skill } from './way.ts'
 
@@ -44,6 +44,11 @@ export class Abilities {
   /** The skills of an arm; null before it has reported them, and for devices that are not arms. */
   get skills(): ReadonlySet<Skill> | null {
     return this.#device?.skills ?? null
+  }
+
+  /** The person who carries; undefined for instruments. */
+  get person(): Person | undefined {
+    return this.#device?.person
   }
 
   /** Whether it is a transporter that knows its positions by their names, and needs no teachpoints. */

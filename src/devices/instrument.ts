@@ -6,7 +6,7 @@ import { capabilities } from './capabilities.ts'
 import { Condition } from './condition.ts'
 import type { Configured, InstrumentContext } from './configured.ts'
 import { CurrentOperation } from './current_operation.ts'
-import type { AnyProfile, Device, Gripper, Person, Progress, Typical } from './device.ts'
+import type { AnyProfile, Device, Gripper, Progress, Typical } from './device.ts'
 import { isRefusal, worded } from './failure.ts'
 import { acknowledge_ms, answerToStop, onceOpen, promised } from './halting.ts'
 import { DeviceLimits } from './limits.ts'
@@ -94,11 +94,6 @@ export class Instrument {
     return this.#configured.driven?.typical
   }
 
-  /** The person who carries; undefined for instruments. */
-  get person(): Person | undefined {
-    return this.#configured.driven?.device.person
-  }
-
   /** The state, derived from the facts and never set. */
   get state(): DeviceState {
     const { latch, isConnected, isInitialized } = this.condition
@@ -179,7 +174,7 @@ export class Instrument {
    */
   async perform(name: string, params: Record<string, unknown>, asking: Asking = {}): Promise<PerformResult> {
     const { device } = this.#mustBeDriven(name)
-    const hands = this.#configured.type === 'transporter' && !this.person ? this.#around.keepsStill?.(this.device_id) : undefined
+    const hands = this.#configured.type === 'transporter' && !this.abilities.person ? this.#around.keepsStill?.(this.device_id) : undefined
     if (hands !== undefined) throw new LabError('interlock', hands)
     this.#limits.check(params)
     const { leaves_on, heats_to } = this.operation.taskOf(name, params)
@@ -272,7 +267,7 @@ export class Instrument {
       acknowledged: this.condition.halts.sent(acknowledged),
       opening: this.#presence?.opening,
       unhaltable: this.#configured.driven?.device.unhaltable,
-      isPerson: this.person !== undefined,
+      isPerson: this.abilities.person !== undefined,
     })
   }
 

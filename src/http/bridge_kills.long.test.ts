@@ -71,7 +71,7 @@ async function killable(t: Test) {
   return { path, start, kill, ask, granted, log }
 }
 
-const between = 'at pad or in the gripper of arm-9'
+const between = 'at pad or held by arm-9'
 const either = `${between} or at shaker_in`
 
 for (const { boundary, place, truth } of [

@@ -91,7 +91,7 @@ withPython('a stop in the middle of a pick halts the program, and the labware is
   await until(() => log().includes('pick begins'))
   t.match((await ask('POST', '/api/devices/arm-9/stop')).body, { success: true, message: 'arm-9 stopped' })
   await until(async () => (await incidents()).some(({ category }) => category === 'MOVE_FAILED'))
-  t.match(await labware(), [{ position: 'pad', place: 'at pad or in the gripper of arm-9' }])
+  t.match(await labware(), [{ position: 'pad', place: 'at pad or held by arm-9' }])
   t.equal(instrument.state, 'stopped')
   rmSync(`${path}.hold`)
   t.same(moves(log()), [])
@@ -113,19 +113,19 @@ for (const [what, change, words, place] of [
     'lies about its gripper after a pick',
     (source: string) => source.replace('"w").write(gripper)', '"w").write("empty")'),
     /says that pick is done, and its gripper is empty/,
-    'at pad or in the gripper of arm-9',
+    'at pad or held by arm-9',
   ],
   [
     'dies in the middle of a pick',
     (source: string) => source.replace('self.reach(f"{verb} begins")', 'self.reach(f"{verb} begins"); os._exit(7)'),
     /it ended with exit status 7/,
-    'at pad or in the gripper of arm-9',
+    'at pad or held by arm-9',
   ],
   [
     'dies in the middle of a place',
     (source: string) => source.replace('self.reach(f"{verb} begins")', 'self.reach(f"{verb} begins"); verb == "place" and os._exit(7)'),
     /it ended with exit status 7/,
-    'at pad or in the gripper of arm-9 or at shaker_in',
+    'at pad or held by arm-9 or at shaker_in',
   ],
 ] as const)
   withPython(`a program that ${what} holds the thread, and no move is repeated`, async (t) => {

@@ -23,8 +23,8 @@ const threadOnTheCard = async (run: Run) => {
 }
 
 const cases = [
-  { step: 'PICKING', place: 'at pad_1 or in the gripper of arm-1', kept: ['pad_1'] },
-  { step: 'PLACING', place: 'at pad_1 or in the gripper of arm-1 or at shaker_in', kept: ['pad_1', 'shaker_in'] },
+  { step: 'PICKING', place: 'at pad_1 or held by arm-1', kept: ['pad_1'] },
+  { step: 'PLACING', place: 'at pad_1 or held by arm-1 or at shaker_in', kept: ['pad_1', 'shaker_in'] },
 ]
 
 for (const { step, place, kept } of cases) {
@@ -70,7 +70,7 @@ test('labware that a run left where its move was cut off is named with the comma
   const look = `look, and say where it is: PUT /api/labware/${labware_id}/location`
   t.match(await run.labware(), [{ left_by: run.execution_id, remedy: look }])
   const { in_the_way } = await run.post<{ in_the_way: object[] }>('/api/submissions', { workflow: 'besides', run_mode: 'LIVE' })
-  const where = 'which is at pad_1 or in the gripper of arm-1 or at shaker_in'
+  const where = 'which is at pad_1 or held by arm-1 or at shaker_in'
   t.match(in_the_way, [
     { position: 'shaker_in', labware_id, execution_id: run.execution_id, message: `shaker_in is kept for plate, ${where}; ${look}` },
     { position: 'pad_1', labware_id, execution_id: run.execution_id, message: `pad_1 is kept for plate, ${where}; ${look}` },
@@ -159,7 +159,7 @@ test('labware whose place failed before a power cut may stand where it was being
   await before.until('the failed move on the card', async () => (await threadOnTheCard(before)).includes('"status":"ERRORED"'), 100)
   const run = await before.afterPowerCut()
   await run.thread('plate', 'PAUSED')
-  t.match(await run.labware(), [{ held_by: 'arm-1', place: 'at pad_1 or in the gripper of arm-1 or at shaker_in' }])
+  t.match(await run.labware(), [{ held_by: 'arm-1', place: 'at pad_1 or held by arm-1 or at shaker_in' }])
   isRefusal(t, await run.ask('POST', `/api/executions/${run.execution_id}/resume`), 409, 'conflict')
 })
 
@@ -168,7 +168,7 @@ test('a topology that is unloaded by force while labware is picked up leaves it 
   await isIn(run, 'PICKING')
   await run.post('/api/topology/unload', { force: true })
   await run.over()
-  const place = 'at pad_1 or in the gripper of arm-1'
+  const place = 'at pad_1 or held by arm-1'
   t.match(await run.incidents(), [{ category: 'LEDGER_CONTRADICTED', message: new RegExp(`it is ${place}; look`) }])
   t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1', place }], 'while none is loaded')
   await run.post('/api/topology/load', { name: 'island' })
@@ -200,7 +200,7 @@ async function failedPick(t: Test): Promise<{ run: Run; thread_id: string }> {
 
 test('labware whose pick failed is where it stood or in the gripper when its thread is given up', async (t) => {
   const { run, thread_id } = await failedPick(t)
-  const place = 'at pad_1 or in the gripper of arm-1'
+  const place = 'at pad_1 or held by arm-1'
   t.match(await run.labware(), [{ position: 'pad_1', held_by: null, place }], 'while its thread is held')
   t.ok((await run.incidents()).some(({ category, message }) => category === 'MOVE_FAILED' && message.endsWith(`it is ${place}`)))
   await run.recover(thread_id, 'ABORT_THREAD')
@@ -218,7 +218,7 @@ test('labware that an arm was picking when somebody stopped the arm is where it 
   await run.does('arm-1', 'pick')
   await run.post('/api/devices/arm-1/stop')
   const { thread_id } = await run.heldAgain('plate', 'MOVE')
-  const place = 'at pad_1 or in the gripper of arm-1'
+  const place = 'at pad_1 or held by arm-1'
   t.match(await run.labware(), [{ position: 'pad_1', held_by: null, place }])
   t.ok(
     (await run.incidents()).some(({ message }) => message.includes('arm-1 was stopped during pick') && message.endsWith(`it is ${place}`)),
@@ -229,8 +229,8 @@ test('labware that an arm was picking when somebody stopped the arm is where it 
 })
 
 for (const [verb, place] of [
-  ['pick', 'at pad_1 or in the gripper of arm-1'],
-  ['place', 'at pad_1 or in the gripper of arm-1 or at shaker_in'],
+  ['pick', 'at pad_1 or held by arm-1'],
+  ['place', 'at pad_1 or held by arm-1 or at shaker_in'],
 ] as const)
   test(`after a ${verb} that failed, a RETRY that is refused before anything moves does not settle where the labware is`, async (t) => {
     const run = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }]) })
@@ -262,7 +262,7 @@ test('labware whose pick failed before a power cut is where it stood or in the g
   const { run: before } = await failedPick(t)
   await before.until('the failed move on the card', async () => (await threadOnTheCard(before)).includes('"status":"ERRORED"'), 100)
   const run = await before.afterPowerCut()
-  const place = 'at pad_1 or in the gripper of arm-1'
+  const place = 'at pad_1 or held by arm-1'
   t.match(await run.labware(), [{ position: 'pad_1', held_by: 'arm-1', place }])
   await run.thread('plate', 'PAUSED')
   await run.mends('arm-1')

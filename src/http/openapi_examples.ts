@@ -66,6 +66,7 @@ export const examples: Record<string, Example> = {
   insertStep: { body: { after: 'plate/seal_it', item: { method: 'spin_it' } } },
   spawnThread: { body: { thread: 'plate' } },
   extendLateCall: { body: { seconds: 120 } },
+  confirmManualStep: { body: { answer: 'done' } },
   relocateLabware: { body: { position: 'pad_2' } },
   recoverThread: { body: { decision: 'RETRY' } },
   labwarePlaced: { body: { barcode: 'P-0001' } },

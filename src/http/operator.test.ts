@@ -17,7 +17,7 @@ test('of two who confirm a step at once exactly one is taken', async (t) => {
   const path = `/api/operator/steps/${step_id}/confirm`
   const replies = await Promise.all([run.ask('POST', path), run.ask('POST', path)])
   t.same(replies.map(({ status }) => status).sort(), [200, 404])
-  t.match(replies.find(({ status }) => status === 404)!.body, { detail: /it was confirmed, or its time is over/ })
+  t.match(replies.find(({ status }) => status === 404)!.body, { detail: /it was confirmed, or it timed out/ })
   t.equal(await run.over(), 'COMPLETED')
   t.same(await run.get('/api/operator/steps'), { steps: [] })
 })
@@ -36,6 +36,14 @@ test('a step that nobody confirms in time holds the thread; RETRY asks anew, und
   await run.post(`/api/operator/steps/${again.step_id}/confirm`)
   t.equal(await run.over(), 'COMPLETED')
   t.equal((await run.named('OPERATOR.INSTRUCTION')).length, 2)
+})
+
+test('whoever opens the address of an answer, as previews of messages do, answers nothing', async (t) => {
+  const run = await beginRun(t, { workflow: asking(0) })
+  const { step_id } = await steps(run)
+  const path = `/api/operator/steps/${step_id}/confirm`
+  for (const method of ['GET', 'HEAD', 'OPTIONS']) t.equal((await run.ask(method, path)).status, 405, method)
+  t.match(await run.get('/api/operator/steps'), { steps: [{ step_id }] })
 })
 
 const byHand = plateRun([], { threads: { plate: { labware: 'plate', start: { at: 'pad_1' }, end: { at: ['pad_1'] }, steps: [] } } })
@@ -199,7 +207,7 @@ test('labware that a thread left in a gripper is said to be elsewhere by hand be
   const next = run.of(execution_id)
   await next.thread('plate', 'PAUSED')
   const why = JSON.stringify(await next.blockers())
-  t.match(why, /shaker_in is kept for plate, which is at pad_1 or in the gripper of arm-1 or at shaker_in; look, and say where it is/)
+  t.match(why, /shaker_in is kept for plate, which is at pad_1 or held by arm-1 or at shaker_in; look, and say where it is/)
   t.equal((await run.ask('PUT', `/api/labware/${left[0]!.labware_id}/location`, { position: 'pad_1' })).status, 200)
   await next.post(`/api/executions/${next.execution_id}/resume`)
   t.equal(await next.over(), 'COMPLETED')

@@ -111,7 +111,7 @@ const scenes: Record<PauseSite, Scene> = {
     },
     incident: 'MOVE_FAILED',
     why: /arm-1: place failed: something is in its way/,
-    remedy: /not in the gripper of arm-1.*PUT \/api\/labware\/[0-9a-f-]+\/location/,
+    remedy: /not held by arm-1.*PUT \/api\/labware\/[0-9a-f-]+\/location/,
     latched: ['arm-1', 'faulted'],
     ends: {
       RETRY: [...shaken, ...sealed, ...done],

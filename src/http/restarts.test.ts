@@ -48,7 +48,7 @@ test('labware in a gripper of a run that cannot be taken up is to be looked for'
   const run = await before.afterPowerCut()
   t.match(await run.incidents(), [
     { category: 'OTHER' },
-    { category: 'LEDGER_CONTRADICTED', message: /plate was in the gripper of arm-1.*; look for it/ },
+    { category: 'LEDGER_CONTRADICTED', message: /plate was held by arm-1.*; look for it/ },
   ])
 })
 
@@ -142,9 +142,7 @@ test('labware of runs that a forced unloading aborts stands where it stood, or i
   const [lost] = await other.labware()
   t.match(lost, { name: 'plate', position: 'pad_1', held_by: 'arm-1', thread_id: null })
   const { incidents } = await other.get<{ incidents: object[] }>('/api/incidents')
-  t.match(incidents, [
-    { category: 'LEDGER_CONTRADICTED', message: /plate was cut off: it is at pad_1 or in the gripper of arm-1 or at shaker_in/ },
-  ])
+  t.match(incidents, [{ category: 'LEDGER_CONTRADICTED', message: /plate was cut off: it is at pad_1 or held by arm-1 or at shaker_in/ }])
   t.equal((await other.ask('PUT', `/api/labware/${lost!.labware_id}/location`, { position: 'pad_2' })).status, 200)
   t.match(await other.labware(), [{ name: 'plate', position: 'pad_2' }])
 })

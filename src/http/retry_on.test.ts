@@ -112,7 +112,7 @@ test('a device that cannot take the labware is left for another, unless the labw
   await run.mends('arm-1')
   const reply = await run.recover(thread_id, 'RETRY', 'shaker-1')
   isRefusal(t, reply, 409, 'conflict')
-  t.match(reply.text, /plate may be in the gripper of arm-1: take it out, say where it is \(PUT \/api\/labware\//)
+  t.match(reply.text, /plate may be held by arm-1: take it out, say where it is \(PUT \/api\/labware\//)
   await run.carries('plate', 'pad_2')
   t.equal((await run.recover(thread_id, 'RETRY', 'shaker-1')).status, 200)
   t.equal(await run.over(), 'COMPLETED')

@@ -164,7 +164,7 @@ test('a described transporter whose picks fail holds the run', async (t) => {
   const { incidents } = (await ask('GET', '/api/incidents')).body as { incidents: { category: string; message: string }[] }
   t.match(
     incidents.find(({ category }) => category === 'MOVE_FAILED')?.message,
-    /pick failed, as its simulation was told to; .*it is at pad_1 or in the gripper of arm-9/,
+    /pick failed, as its simulation was told to; .*it is at pad_1 or held by arm-9/,
   )
 })
 

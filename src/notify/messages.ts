@@ -6,7 +6,8 @@ import type { Context, RuntimeEvent } from '../events/event.ts'
 /** A message. `thing` is its subject: at most one message a minute is sent about a thing. */
 export type Message = { kinds: NotifyKind[]; thing: string; text: string; execution_id: string | null }
 
-type Wording = Omit<Message, 'execution_id'>
+/** `screen` is the part of the page's address at which a person answers; it holds no key, and opening it answers nothing. */
+type Wording = Omit<Message, 'execution_id'> & { screen?: string }
 type Teller = (event: RuntimeEvent) => Wording | undefined
 
 /** Keyed by type and status of an event, or by the type alone. */
@@ -29,16 +30,19 @@ const tellers = new Map<string, Teller>(
       kinds: ['needs_person'],
       thing: `thread ${entity_id}`,
       text: `${context.thread_name} of ${context.workflow_name} waits: put the labware on the bench, then confirm that`,
+      screen: `runs/${context.execution_id}`,
     }),
     'THREAD AWAITING_MANUAL_REMOVE': ({ entity_id, context }) => ({
       kinds: ['needs_person'],
       thing: `thread ${entity_id}`,
       text: `${context.thread_name} of ${context.workflow_name} waits: take the labware off the bench, then confirm that`,
+      screen: `runs/${context.execution_id}`,
     }),
     'OPERATOR INSTRUCTION': ({ context }) => ({
       kinds: ['needs_person'],
       thing: `step ${context.step_id}`,
       text: `${context.workflow_name} waits for a person: ${context.instruction}`,
+      screen: `runs/${context.execution_id}/${context.step_id}`,
     }),
     'DEVICE FAULTED': ({ entity_id, context }) => ({
       kinds: [context.error_type === 'Stopped' ? 'stopped' : 'needs_person'],
@@ -53,12 +57,15 @@ const tellers = new Map<string, Teller>(
 
 /**
  * Returns the message about an event; undefined for an event that nobody needs to know elsewhere. Runs on the clock alone cause no
- * messages.
+ * messages. `page` is the address of the page of the bench, if it is known: a message about a task ends with a link to it.
  */
-export function messageOf(event: RuntimeEvent): Message | undefined {
+export function messageOf(event: RuntimeEvent, page?: string): Message | undefined {
   const { entity_type, status, context } = event
-  const message = (tellers.get(`${entity_type} ${status}`) ?? tellers.get(entity_type))?.(event)
-  return message && { ...message, execution_id: typeof context.execution_id === 'string' ? context.execution_id : null }
+  const worded = (tellers.get(`${entity_type} ${status}`) ?? tellers.get(entity_type))?.(event)
+  if (!worded) return undefined
+  const { screen, ...message } = worded
+  const text = page && screen ? `${message.text}. ${page}#/${screen}` : message.text
+  return { ...message, text, execution_id: typeof context.execution_id === 'string' ? context.execution_id : null }
 }
 
 function ended({ entity_id, status, context }: RuntimeEvent): Wording {

@@ -383,6 +383,22 @@ test('events that need somebody have words, others none', (t) => {
   t.end()
 })
 
+test('a message about a task ends with a link to its screen, which has no key in it, where the address of the page is known', (t) => {
+  const run = { execution_id: 'run-1', workflow_name: 'assay', thread_name: 'plate', instruction: 'fill', step_id: 'x' }
+  const told = (name: string, page?: string) => messageOf(runtimeEvent(name, 'run-1', 1, run), page)?.text
+  const page = 'http://bench.local:8520/'
+  t.equal(told('OPERATOR.INSTRUCTION', page), 'assay waits for a person: fill. http://bench.local:8520/#/runs/run-1/x')
+  t.equal(told('OPERATOR.INSTRUCTION'), 'assay waits for a person: fill')
+  for (const status of ['PLACE', 'REMOVE'])
+    t.match(told(`THREAD.t.AWAITING_MANUAL_${status}`, page), /then confirm that\. http:\/\/bench\.local:8520\/#\/runs\/run-1$/)
+  t.notMatch(told('EXECUTION.e.COMPLETED', page), /bench\.local/)
+  t.notOk(
+    'screen' in messageOf(runtimeEvent('OPERATOR.INSTRUCTION', 'run-1', 1, run), page)!,
+    'the kept message has the members that it always had',
+  )
+  t.end()
+})
+
 test('runs on the clock alone are told to nobody', async (t) => {
   const there = await receiver(t)
   const { notifier } = await begin(t, [{ url: there.url }], { isReal: false })

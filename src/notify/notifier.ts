@@ -55,6 +55,8 @@ type Receiver = {
 export type NotifierOptions = {
   folder: string
   system_id: string
+  /** The address of the page of the bench; undefined if it is not known. */
+  page?: string | undefined
   clock: Clock
   /** The clock for the time limit of a delivery; by default that of the system, since network time cannot be simulated. */
   network?: Clock
@@ -127,7 +129,7 @@ export class Notifier implements Sink {
 
   onEvent(event: RuntimeEvent): void {
     if (this.#receivers.size === 0) return
-    const message = messageOf(event)
+    const message = messageOf(event, this.#options.page)
     if (!message || (message.execution_id !== null && !this.#options.isReal(message.execution_id))) return
     this.tell(message)
   }

@@ -53,4 +53,4 @@ export async function carriedOn(t: Test, run: Scripted): Promise<void> {
 }
 
 /** The places where the plate may be while its task is open. */
-export const maybe = 'at pad_1 or in the gripper of hands or at shaker_in'
+export const maybe = 'at pad_1 or held by hands or at shaker_in'

@@ -4,7 +4,8 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { KeyForm } from './key_form.tsx'
-import { Empty, NeedCard } from './parts.tsx'
+import { NeedCard } from './need_card.tsx'
+import { Empty } from './parts.tsx'
 import { BenchScreen } from './screens/bench.tsx'
 import { DeckScreen } from './screens/deck.tsx'
 import { EventsScreen } from './screens/events.tsx'
@@ -145,19 +146,26 @@ function Link() {
 
 function Needs() {
   const all = needs.value
+  const [, , step_id] = route.value
+  const isOver = step_id !== undefined && state.value.ready && !(step_id in state.value.step)
   return (
     <>
       <p class="unseen" role="status">
-        {all.length > 0 && `Needs you: ${all.map(({ title }) => title).join('; ')}`}
+        {all.length > 0 && `Needs you: ${all.map(({ title, text, task }) => (task ? text : title)).join('; ')}`}
       </p>
+      {isOver && <p class="notice">The task of this link waits no longer: it was answered, or its time is over.</p>}
       {all.length > 0 && <NeedCards all={all} />}
     </>
   )
 }
 
+const mostTasks = 20
+
 function NeedCards({ all }: { all: typeof needs.value }) {
   const showsAll = useSignal(false)
-  const few = showsAll.value ? all : all.slice(0, 3)
+  // The tasks are first, and the worst of the rest is always shown.
+  const tasks = all.filter(({ task }) => task).length
+  const few = showsAll.value ? all : all.slice(0, Math.max(3, Math.min(tasks, mostTasks) + 1))
   return (
     <section class="needs" aria-label="Needs you">
       <h2>Needs you {all.length > 1 && <small>{all.length}</small>}</h2>

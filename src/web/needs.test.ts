@@ -1,6 +1,8 @@
 import { test } from 'tap'
 import { emptyState, type State } from '../clients/ts/benchd.ts'
-import { initializing, needsOf, requestOf, uninitialized } from './needs.ts'
+import { requestOf } from './need.ts'
+import { initializing, needsOf, uninitialized } from './needs.ts'
+import { reminders } from './tasks.ts'
 
 const device = (state: string, fault: object | null = null) => ({ device_id: 'sealer-1', state, fault }) as never
 const fault = { error: 'the lid is open.', since: 1000, may_still_be_moving: true }
@@ -101,6 +103,63 @@ test('manual steps, labware to be placed, pauses of the service, keys and safe m
   const ofThread = { ...incident, detail: {}, thread_id: 't1', category: 'ACTION_FAILED' }
   t.equal(words({ incident: { i: ofThread }, thread: { t1: held } }).length, 1, 'an error is asked about once')
   t.equal(words({ incident: { i: ofThread } }).length, 1)
+  t.end()
+})
+
+const move = {
+  ...{ transporter: 'hands', labware_id: 'l1', labware: 'plate-1', barcode: null, from: 'pad_1', to: 'shaker_in', usual_s: null },
+  ...{ confirm: 'once', ask_barcode: false, is_taken: false, is_again: false },
+}
+const stepOf = (more: object, instruction = 'Take plate-1 from pad_1 to shaker_in') => ({
+  ...{ step_id: 's1', execution_id: 'e1', thread_id: 't1', instruction, since: 7, move: { ...move, ...more } },
+})
+const answersOf = (more: object) =>
+  needsOf(stateOf({ step: { s1: stepOf(more) } })).flatMap(({ decisions }) =>
+    decisions.map(({ label, request, asks }) => [label, (request.asked as { body: object }).body, asks?.member]),
+  )
+
+test('a task to carry labware has one large button, which says what comes next', (t) => {
+  t.same(answersOf({}), [['Done', {}, undefined]])
+  t.same(answersOf({ confirm: 'twice' }), [['Taken', { answer: 'taken' }, undefined]])
+  t.same(answersOf({ confirm: 'twice', is_taken: true }), [['Done', {}, undefined]])
+  t.same(answersOf({ confirm: 'twice', is_again: true }), [['Done', {}, undefined]], 'nobody knows how far it had come')
+  t.same(answersOf({ ask_barcode: true }), [['Done', {}, 'barcode']])
+  const text = (more: object, instruction?: string) => needsOf(stateOf({ step: { s1: stepOf(more, instruction) } }))[0]?.text
+  t.equal(text({}), 'Take plate-1 from pad_1 to shaker_in.')
+  t.equal(text({ is_taken: true, barcode: 'P-1' }), 'Put plate-1 down at shaker_in (barcode P-1).')
+  t.end()
+})
+
+test('tasks come first, oldest first, and one that is shown again after a restart is shown once and says so', (t) => {
+  const again = stepOf({ is_again: true }, 'Shown again after a restart: take plate-1 from pad_1 to shaker_in, if it is not there already')
+  const lost = { labware_id: 'l1', name: 'plate-1', thread_id: 't1', position: 'pad_1', remedy: 'look, and say where it is' }
+  const [task, ...others] = needsOf(stateOf({ step: { s1: again }, thread: { t1: held }, labware: { l1: lost } }))
+  t.same(others, [])
+  t.match(task, {
+    text: 'Take plate-1 from pad_1 to shaker_in, if it is not there already.',
+    task: { note: 'Shown again after a restart' },
+  })
+  const older = { ...held, thread_id: 't2', decisions: [], retry_on: [], status: 'AWAITING_MANUAL_PLACE', since: 5 }
+  const all = needsOf(
+    stateOf({
+      step: { s1: stepOf({}) },
+      thread: { t2: older },
+      incident: {
+        i: { incident_id: 'i', message: 'm', severity: 'CRITICAL', category: 'OTHER', detail: {}, timestamp: 1, thread_id: null },
+      },
+    }),
+  )
+  t.same(
+    all.map(({ title }) => title),
+    ['Place plate-1', 'Carry plate-1', 'Incident'],
+  )
+  t.end()
+})
+
+test('a reminder of a task sounds once more, and not after the answer', (t) => {
+  const incident = { i: { incident_id: 'i', severity: 'WARNING', detail: { step_id: 's1' } } }
+  t.same(reminders(stateOf({ step: { s1: stepOf({}) }, incident })), ['reminder i'])
+  t.same(reminders(stateOf({ incident })), [])
   t.end()
 })
 

@@ -1,51 +1,9 @@
 // Finds everything that waits for a person, worst first, with the possible decisions and their consequences.
 
-import {
-  type DeviceInfo,
-  type Incident,
-  ifState,
-  type ListBlockersResponse,
-  type Operations,
-  type State,
-  type Thread,
-} from '../clients/ts/benchd.ts'
+import { type DeviceInfo, type Incident, ifState, type ListBlockersResponse, type State, type Thread } from '../clients/ts/benchd.ts'
+import type { Decision, Need } from './need.ts'
+import { steps } from './tasks.ts'
 import { decisionLabels, sentence } from './words.ts'
-
-/** A request to the API, for the client. */
-export type Request = { [Op in keyof Operations]: { operation: Op; asked?: object } }[keyof Operations]
-
-export type Decision = {
-  /** Begins with the word of the decision: `Retry`, `Abort thread`. */
-  label: string
-  /** The consequence, in one sentence. */
-  consequence: string
-  request: Request
-  danger?: boolean
-  /** The reason why this decision is not possible now. */
-  why?: string
-  /** A text that a person types or scans before pressing: its label, and the member of the body that holds it. */
-  asks?: { label: string; member: string }
-}
-
-/** The request of a decision, with what was typed. */
-export function requestOf({ request, asks }: Decision, typed: string): Request {
-  if (!asks) return request
-  const { body } = request.asked as { body: object }
-  return { ...request, asked: { ...request.asked, body: { ...body, [asks.member]: typed } } } as Request
-}
-
-export type Need = {
-  id: string
-  title: string
-  /** The text says what happened, and what to do. */
-  text: string
-  /** Unix time, s. */
-  since?: number
-  severe: boolean
-  decisions: Decision[]
-  /** The screen on which more is shown. */
-  href?: string
-}
 
 type Blocker = ListBlockersResponse['blockers'][number]
 
@@ -61,11 +19,14 @@ const decisionWords: Record<Thread['decisions'][number], { consequence: string; 
 }
 
 export function needsOf(state: State): Need[] {
+  const ofThreads = threads(state)
+  // Who carries labware stands at the bench with gloves on: a task is found without a search.
+  const tasks = [...steps(state), ...ofThreads.filter(({ task }) => task)]
   return [
+    ...tasks.sort((a, b) => (a.since ?? 0) - (b.since ?? 0)),
     ...safeMode(state),
     ...devices(state),
-    ...threads(state),
-    ...steps(state),
+    ...ofThreads.filter(({ task }) => !task),
     ...runs(state),
     ...incidents(state),
     ...keyRequests(state),
@@ -156,8 +117,11 @@ function remediesAt(device: DeviceInfo | undefined): Decision[] {
 }
 
 function threads(state: State): Need[] {
-  const { thread, run } = state
+  const { thread, run, step } = state
+  // The answer to a task says where the labware of its thread is.
+  const tasked = new Set(Object.values(step).flatMap(({ move, thread_id }) => (move ? [thread_id] : [])))
   return Object.values(thread).flatMap((one): Need[] => {
+    if (tasked.has(one.thread_id)) return []
     const { thread_id, thread_name, execution_id, status, decisions, since, position, waiting, device: at } = one
     const href = `#/runs/${execution_id}`
     const where = run[execution_id] ? ` in ${run[execution_id].workflow_name}` : ''
@@ -248,11 +212,12 @@ function byHand(
     since,
     severe: false,
     href,
+    task: { phase: status },
     decisions: [
       isPlace
         ? {
             label: 'Placed',
-            consequence: 'The run continues: the arm may take the labware.',
+            consequence: 'The run continues: devices and arms may move.',
             request: { operation: 'labwarePlaced', asked },
             ...(barcode && { asks: { label: `Barcode that was read of ${plate}`, member: 'barcode' } }),
           }
@@ -263,24 +228,6 @@ function byHand(
 
 function possibleFirst(decisions: readonly Decision[]): Decision[] {
   return [...decisions.filter(({ why }) => !why), ...decisions.filter(({ why }) => why)]
-}
-
-function steps({ step }: State): Need[] {
-  return Object.values(step).map(({ step_id, execution_id, instruction, since }) => ({
-    id: `step ${step_id}`,
-    title: 'Manual step',
-    text: instruction,
-    since,
-    severe: false,
-    href: `#/runs/${execution_id}`,
-    decisions: [
-      {
-        label: 'Done',
-        consequence: 'The run goes on.',
-        request: { operation: 'confirmManualStep', asked: { path: { step_id }, body: {} } },
-      },
-    ],
-  }))
 }
 
 function runs({ run }: State): Need[] {

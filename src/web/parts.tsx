@@ -5,9 +5,8 @@ import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Operations } from '../clients/ts/api.ts'
 import type { Field } from './forms.ts'
-import { type Decision, type Need, requestOf } from './needs.ts'
-import { bench, now, refusal, send } from './store.tsx'
-import { clockTime, onPage } from './words.ts'
+import { type Decision, requestOf } from './need.ts'
+import { bench, refusal, send } from './store.tsx'
 
 type ActProps = {
   label: string
@@ -19,10 +18,12 @@ type ActProps = {
   free?: boolean
   /** The label before the second press of a button that is pressed twice. */
   twice?: string
+  /** The id of the element that says what it is about. */
+  about?: string
 }
 
 /** A button that changes something. It is disabled while the shown state may be outdated, and during its own request. */
-export function Act({ label, onPress, kind, name, why, free, twice }: ActProps) {
+export function Act({ label, onPress, kind, name, why, free, twice, about }: ActProps) {
   const busy = useSignal(false)
   const armed = useSignal(false)
   const reason = why ?? (free ? undefined : refusal.value)
@@ -44,6 +45,7 @@ export function Act({ label, onPress, kind, name, why, free, twice }: ActProps) 
       type="button"
       class={armed.value ? 'danger' : (kind ?? 'plain')}
       aria-label={armed.value ? undefined : name}
+      aria-describedby={about}
       title={reason}
       disabled={reason !== undefined || busy.value}
       onClick={press}
@@ -111,21 +113,6 @@ function Asking({ decision }: { decision: Decision }) {
       />
       <Deciding decision={decision} why={text ? decision.why : 'Scan or type the barcode first.'} onPress={press} />
     </form>
-  )
-}
-
-export function NeedCard({ need: { id, title, text, since, severe, decisions, href } }: { need: Need }) {
-  const titleId = `need-${id.replaceAll(' ', '-')}`
-  return (
-    <article class={severe ? 'need severe' : 'need'} aria-labelledby={titleId}>
-      <h3 id={titleId}>
-        <span aria-hidden="true">{severe ? '▲ ' : '● '}</span>
-        {title}
-        {since !== undefined && <small> since {clockTime(since, now.value / 1000)}</small>}
-      </h3>
-      <p class="long">{onPage(text)}</p>
-      <Decisions decisions={decisions} href={href} />
-    </article>
   )
 }
 

@@ -13,10 +13,12 @@ import {
 } from '../clients/ts/benchd.ts'
 import { Tabs } from './browser_tabs.tsx'
 import { whyNoKey } from './key_dialog.tsx'
-import { needsOf, type Request } from './needs.ts'
+import type { Request } from './need.ts'
+import { needsOf } from './needs.ts'
 import { RepeatedStop, type Stop, type StopAnswer } from './repeated_stop.ts'
 import { ring } from './sound.tsx'
 import { refusedStop, takenStop } from './stop_words.ts'
+import { reminders } from './tasks.ts'
 import { sentence } from './words.ts'
 
 const keyPlace = 'benchd.api_key'
@@ -107,12 +109,12 @@ function follow(): void {
   })
 }
 
-/** The previous needs, so that each new one sounds once. */
+/** The previous needs and reminders, so that each new one sounds once. */
 let known: ReadonlySet<string> | undefined
 
 effect(() => {
   if (!state.value.ready) return
-  const ids = new Set(needs.value.map(({ id }) => id))
+  const ids = new Set([...needs.value.map(({ id }) => id), ...reminders(state.value)])
   if (known && [...ids].some((id) => !known!.has(id))) ring()
   known = ids
 })
@@ -222,15 +224,25 @@ export async function ask<Op extends keyof Operations>(
     if (!quiet && message) notice.value = { text: sentence(message), bad: success === false }
     return answer
   } catch (error) {
-    if (error instanceof BenchError && error.status === 401) askForKey('The key is wrong, expired or revoked; enter another.')
-    notice.value = {
-      text: sentence(
-        error instanceof BenchError ? error.message : 'The service did not answer. It may have carried out the request or not.',
-      ),
-      bad: true,
-    }
+    notice.value = { text: whyRefused(error), bad: true }
     return undefined
   }
+}
+
+/** Sends a request whose button shows a refusal itself. Resolves with the sentence of the refusal; undefined after a success. */
+export async function refusalOf({ operation, asked }: Request): Promise<string | undefined> {
+  try {
+    await bench.value!.call(operation, asked as never)
+    return undefined
+  } catch (error) {
+    return whyRefused(error)
+  }
+}
+
+/** Returns the sentence of a failed request, and asks for a key where that was the reason. */
+function whyRefused(error: unknown): string {
+  if (error instanceof BenchError && error.status === 401) askForKey('The key is wrong, expired or revoked; enter another.')
+  return sentence(error instanceof BenchError ? error.message : 'The service did not answer. It may have carried out the request or not.')
 }
 
 export function send({ operation, asked }: Request): Promise<unknown> {

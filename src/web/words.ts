@@ -65,6 +65,8 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   ...Object.entries(decisionLabels).map(([word, label]) => [new RegExp(`\\b${word}\\b`, 'g'), `“${label}”`] as const),
   [/POST \/api\/devices\/([^/\s]+)\/initialize/g, 'press “Initialize” of $1'],
   [/: POST \/api\/devices\/([^/\s]+)\/accept\b(, or benchd devices accept [^\s,]+)?/g, ' (“Accept” of $1)'],
+  [/answer the task \(POST \/api\/operator\/steps\/[^/\s]+\/confirm\)/g, 'answer the task in “Needs you”'],
+  [/and give it as "barcode"/g, 'and scan or type it'],
   [/POST \/api\/devices\/([^/\s]+)\/stop/g, 'press “Stop” of $1'],
   [/POST \/api\/executions\/\S+\/skip, or complete its incident/g, '“Skip” on the screen of the run, or “Mark as done” of its incident'],
   [/ ?\((GET|POST) \/api\/operator\/steps[^)]*\)/g, ' under “Needs you”'],

@@ -109,7 +109,7 @@ test('what was put into a loop that does not go round again is told of', async (
   execution.events.emitCustom('go', { value: null, data: {} }, null)
   await runtime.over(execution)
   t.notOk(trace(told).includes('CUSTOM once EMITTED'))
-  t.match(incidents, [{ category: 'UNRESOLVED_ANCHOR_INSERT', message: /emit was put into a loop of tips, which does not go round again/ }])
+  t.match(incidents, [{ category: 'UNRESOLVED_ANCHOR_INSERT', message: /emit was inserted into a loop of tips, which does not run again/ }])
 })
 
 test('the stations of a shuttle are one place, for labware that is put there by hand too', async (t) => {

@@ -75,6 +75,16 @@ export class RunEnvironments {
     return this.#live
   }
 
+  /** Says which task of a person is within reach of a transporter of the bench; undefined when none is. */
+  taskNear(transporter: string): string | undefined {
+    const task = this.#live?.space.taskWithin(transporter)
+    if (!task) return undefined
+    const reach = this.#live!.scheduler.graph.reach.get(transporter)
+    const near = task.hands!.filter((position) => reach?.has(position))
+    const what = `${transporter} reaches ${near.join(' and ')}, where ${task.transporter} has a task`
+    return `${what}: answer it (GET /api/operator/steps), or stop ${task.transporter}, then try again`
+  }
+
   /** The environments in which labware stands around between runs. */
   shared(): RunEnvironment[] {
     return [this.#live, this.#simulated?.environment].flatMap((environment) => environment ?? [])

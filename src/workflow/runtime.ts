@@ -260,16 +260,6 @@ export class Runtime {
     relocate(piece, position)
   }
 
-  /** Says which task of a person is within reach of a transporter of the bench; undefined when none is. */
-  taskNear(transporter: string): string | undefined {
-    const task = this.environments.live?.space.taskWithin(transporter)
-    if (!task) return undefined
-    const reach = this.environments.live!.scheduler.graph.reach.get(transporter)
-    const near = task.hands!.filter((position) => reach?.has(position))
-    const what = `${transporter} reaches ${near.join(' and ')}, where ${task.transporter} has a task`
-    return `${what}: answer it (GET /api/operator/steps), or stop ${task.transporter}, then try again`
-  }
-
   /**
    * Takes a person's answer to a step. Resolves when its effect is on the card. Rejects with `not_found` for a step that does not wait, `conflict` and
    * `invalid` for an answer that cannot be, and with `storage`.

@@ -122,7 +122,7 @@ export async function askArm(thread: LabwareThread): Promise<void> {
   if (!proven) return
   if (proven === 'held') endUncertainty(thread)
   else relocate({ labware, environment, thread }, proven.position)
-  const place = proven === 'held' ? `in the gripper of ${arm}` : `at ${proven.position}`
+  const place = proven === 'held' ? `held by ${arm}` : `at ${proven.position}`
   const message = `${arm} stands, and says that its gripper is ${gripper}: ${labware.name} is ${place}`
   execution.events.incident('MOVE_CONTINUED', message, thread, { severity: 'INFO' })
 }

@@ -76,6 +76,12 @@ test('an instrument that does not answer is added all the same, and one that is 
   const simulated = await devices('add', 'sealer-1', '--driver', 'a4s', '--port', 'simulated', '--no-ask', '--json')
   t.match(JSON.parse(simulated.stdout), { success: true, device_id: 'sealer-1', said: null, restart_needed: false })
   t.equal((await devices('add', 'robot-1', '--driver', 'external')).code, 0)
+  const hands = await devices('add', 'hands', '--driver', 'person', '--set', 'confirm=twice')
+  t.match(hands, {
+    code: 0,
+    stdout: /^hands carries labware between the positions that a topology names.*benchd topology load NAME\nwrote /,
+  })
+  t.match(text(), '"driver": "person"')
 })
 
 test('an instrument of another driver is not added, and the driver that fits is named', async (t) => {
@@ -178,7 +184,7 @@ test('beside a service a change is in force at once, unless the device is in use
   const added = await devices('add', 'sealer-1', '--driver', 'a4s', '--port', 'simulated')
   t.match(added, {
     code: 0,
-    stdout: /\nreload: taken over: devices: sealer-1 is new; 1 topology.*\n$/,
+    stdout: /\nreload: taken over: devices: sealer-1 is new; \d+ topolog.*\n$/,
   })
   // The service asks it soon after it is connected.
   let taught = await devices('set', 'shaker-1', '--ask')

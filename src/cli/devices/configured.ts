@@ -13,6 +13,7 @@ import { withoutValue, withValue } from '../json_edit.ts'
 import { type LocalService, serviceOn } from '../local_service.ts'
 import { configPath, dataDir } from '../places.ts'
 import { print } from '../table.ts'
+import { nextForPerson } from './person.ts'
 import { transportOf } from './transport.ts'
 
 const fileOptions = {
@@ -21,7 +22,7 @@ const fileOptions = {
 } as const
 
 const deviceOptions = {
-  driver: { type: 'string', value: 'DRIVER', help: 'Driver: bioshake, a4s, … or external' },
+  driver: { type: 'string', value: 'DRIVER', help: 'Driver: bioshake, a4s, … person or external' },
   port: { type: 'string', value: 'PORT', help: 'Path below /dev/serial/by-id, or tcp://HOST:PORT, simulated, pins' },
   name: { type: 'string', value: 'NAME', help: 'Display name' },
   set: { type: 'string', value: 'KEY=VALUE', multiple: true, help: 'Setting of the driver, such as model="3000-T elm" or pins.lid.bcm=27' },
@@ -45,6 +46,7 @@ const add = command({
     const at = ['devices', file.devices.length]
     const plain = settings(file.isListed ? withValue(file.text, at, device) : withValue(file.text, ['devices'], [device]), at, options.set)
     const config = await checked(plain, file.path)
+    if (driver === 'person') return stored(options, file, { id, text: plain, said: nextForPerson(id) })
     const said = options['no-ask'] ? undefined : await whoIs(id, config, file.service)
     if (said?.isWrong) throw new CliError('failed', `nothing was changed: ${said.words}; to add the device all the same: --no-ask`)
     const text = said?.identity ? await taught(plain, at, said.identity) : plain

@@ -178,7 +178,7 @@ test('runs why of a run that was stopped in the midst of a pick says where its l
   for (const confirm of [[], ['--confirm']]) t.match(await cli('runs', 'stop', id, ...confirm), { code: 0 })
   await run.over()
   const { stdout } = await cli('runs', 'why', id)
-  const where = 'plate is at pad_1 or in the gripper of arm-1; look, and say where it is'
+  const where = 'plate is at pad_1 or held by arm-1; look, and say where it is'
   t.match(stdout, new RegExp(`^it has ended: nothing waits\\n${where}: benchd labware put [0-9a-f]{8} PLACE\\n$`))
 })
 

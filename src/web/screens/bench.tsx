@@ -30,7 +30,7 @@ export function BenchScreen() {
         <ol>
           <li>Plug the instruments into the computer of the bench.</li>
           <li>
-            Type there: <code>{init}</code> It asks what is on each port, and writes the configuration.
+            Type there: <code>{init}</code> It asks what is on each port and who carries labware, and writes the configuration.
           </li>
           <li>Come back to this page: it shows the devices.</li>
         </ol>

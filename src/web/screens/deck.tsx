@@ -75,7 +75,7 @@ function Transporter({ device_id, positions }: Topology['transporters'][number])
       </h3>
       <ul>
         <li class={held ? 'taken' : 'free'}>
-          <strong>gripper</strong>
+          <strong>{state.value.device[device_id]?.driver === 'person' ? 'in hands' : 'gripper'}</strong>
           <span>{held ? held.name : 'empty'}</span>
           <small>reaches {positions.length} positions</small>
         </li>

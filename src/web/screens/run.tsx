@@ -111,7 +111,7 @@ function Lane({ thread, blockers }: { thread: Thread; blockers: Blockers }) {
   const isOnBench = status === 'EXECUTING_ACTION' && state.value.run[thread.execution_id]?.run_mode === 'LIVE'
   // Needs you shows the error.
   const isHeld = pause_reason === 'error'
-  const where = held_by ? `in the gripper of ${held_by}` : position ? `stands at ${position}` : 'not on the bench yet'
+  const where = held_by ? `held by ${held_by}` : position ? `stands at ${position}` : 'not on the bench yet'
   return (
     <li>
       <p class="what">

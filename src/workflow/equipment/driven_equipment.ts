@@ -91,8 +91,8 @@ export class DrivenEquipment implements Equipment {
    * leased: an instrument refuses its operations, and a person gets none.
    */
   hold(device_id: string, execution_id: string): () => void {
-    const { lock, person } = this.#registry.find(device_id)
-    if (person) lock.admit(undefined)
+    const { lock, abilities } = this.#registry.find(device_id)
+    if (abilities.person) lock.admit(undefined)
     return lock.hold(execution_id)
   }
 
@@ -163,7 +163,7 @@ export class DrivenEquipment implements Equipment {
 
   person(transporter_id: string): Person | undefined {
     const transporter = this.#registry.all().find(({ device_id }) => device_id === transporter_id)
-    return transporter?.simulated ? undefined : transporter?.person
+    return transporter?.simulated ? undefined : transporter?.abilities.person
   }
 
   gripper(transporter_id: string): Promise<'empty' | 'full' | null> {

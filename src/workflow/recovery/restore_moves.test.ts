@@ -116,13 +116,13 @@ test('where a plate was being put down nothing else goes before somebody has loo
   const made = liveRuntime(shared, [crossing], { ids: 1_000_000, live: bench })
   const execution = await made.runtime.restore(saved)
   await until(() => execution.live().every(({ status }) => status.current === 'PAUSED'))
-  t.throws(() => execution.resume(), { code: 'conflict', message: /it is at a or in the gripper of arm_1 or at x; look/ })
+  t.throws(() => execution.resume(), { code: 'conflict', message: /it is at a or held by arm_1 or at x; look/ })
   named(execution, 'q').control.resume()
   execution.events.emitCustom('go', { value: null, data: {} }, null)
   const p = named(execution, 'p')
   t.match(
     made.incidents.map(({ message }) => message),
-    [/the service ended while arm_1 moved p: it is at a or in the gripper of arm_1 or at x; look/],
+    [/the service ended while arm_1 moved p: it is at a or held by arm_1 or at x; look/],
   )
   await until(() => named(execution, 'q').control.waiting?.kind === 'reservation')
   for (let turns = 0; turns < 200; turns++) await new Promise(setImmediate)
@@ -141,10 +141,7 @@ test('an arm that a run had which cannot be taken up is free for others', async 
   const environment = made.runtime.environments.live!
   environment.scheduler.put('else', 'c', 'a thread of another run')
   await t.rejects(made.runtime.restore(saved))
-  t.match(strandLabware(environment, saved.threads), [
-    { what: /p was in the gripper of arm/ },
-    { what: /q stood at c, and cannot be there now/ },
-  ])
+  t.match(strandLabware(environment, saved.threads), [{ what: /p was held by arm/ }, { what: /q stood at c, and cannot be there now/ }])
   t.equal(environment.scheduler.transporters.holder('arm'), undefined)
 })
 
@@ -173,9 +170,9 @@ test('a real arm puts nothing back into a storage before somebody has looked', a
 
 /** The answers of the arm after a kill in its move of p from a to b. Each row has the place of p that follows from the answer, and the words that the arm gets when the run is resumed. */
 const evidence = [
-  { motion: 'pick', says: 'full', place: 'in the gripper of arm', told: ['place a', 'pick a', 'place b'] },
+  { motion: 'pick', says: 'full', place: 'held by arm', told: ['place a', 'pick a', 'place b'] },
   { motion: 'pick', says: 'empty', place: 'at a', told: ['pick a', 'place b'] },
-  { motion: 'place', says: 'full', place: 'in the gripper of arm', told: ['place a', 'pick a', 'place b'] },
+  { motion: 'place', says: 'full', place: 'held by arm', told: ['place a', 'pick a', 'place b'] },
   { motion: 'place', says: 'empty', place: 'at b', told: [] },
   { motion: 'pick', says: null, place: null, told: [] },
   { motion: 'place', says: null, place: null, told: [] },
@@ -254,6 +251,6 @@ test('labware that was being set back when the service ended again is where it s
   const made = liveRuntime(topology, [workflow], { ids: 2_000_000, live })
   const run = await made.runtime.restore(last()!)
   await until(() => named(run, 'p').status.current === 'PAUSED')
-  t.throws(() => run.resume(), { code: 'conflict', message: /it is at a or in the gripper of arm; look/ })
+  t.throws(() => run.resume(), { code: 'conflict', message: /it is at a or held by arm; look/ })
   t.same(seen, [])
 })

@@ -66,9 +66,9 @@ async function ends(t: Test, runtime: Runtime, execution: Execution, at: string)
 }
 
 const cuts = [
-  { what: 'shown', settings: {}, answers: [], place: 'at a or in the gripper of hands or at b' },
-  { what: 'shown, to be confirmed twice', settings: { confirm: 'twice' }, answers: [], place: 'at a or in the gripper of hands' },
-  { what: 'taken', settings: { confirm: 'twice' }, answers: ['taken'], place: 'at a or in the gripper of hands or at b' },
+  { what: 'shown', settings: {}, answers: [], place: 'at a or held by hands or at b' },
+  { what: 'shown, to be confirmed twice', settings: { confirm: 'twice' }, answers: [], place: 'at a or held by hands' },
+  { what: 'taken', settings: { confirm: 'twice' }, answers: ['taken'], place: 'at a or held by hands or at b' },
 ] as const
 
 const whenCut = async ({ settings, answers }: (typeof cuts)[number]) => {

@@ -38,7 +38,7 @@ export function leftInGrippers(threads: readonly ThreadOnBench[]): Lost[] {
 }
 
 function inGripper(name: string, held_by: string): Lost {
-  return { category: 'LEDGER_CONTRADICTED', what: `${name} was in the gripper of ${held_by}` }
+  return { category: 'LEDGER_CONTRADICTED', what: `${name} was held by ${held_by}` }
 }
 
 /** Reports labware whose place is taken by another, or does not exist. */

@@ -230,7 +230,7 @@ function sayingWhere({ labware: { name, labware_id }, control: { pausedAt } }: L
 
 function whereIs({ state: { labware, seat: position } }: LabwareThread): string {
   const { held_by } = labware
-  return held_by ? `in the gripper of ${held_by}` : `at ${position ?? 'no place'}`
+  return held_by ? `held by ${held_by}` : `at ${position ?? 'no place'}`
 }
 
 function elsewhere({ labware: { name, labware_id } }: LabwareThread): string {

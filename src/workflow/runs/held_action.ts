@@ -38,7 +38,7 @@ export function heldBy(thread: LabwareThread): Held | undefined {
   if (!action || action.plan.devices.length === 0 || undecidedAt === null || !sites.has(undecidedAt)) return undefined
   const held = { plan: action.plan, device: action.device }
   if (undecidedAt !== 'MOVE' || labware.held_by === null) return held
-  const refusal = `${labware.name} may be in the gripper of ${labware.held_by}: take it out, say where it is (PUT /api/labware/${labware.labware_id}/location), then decide RETRY at the other device`
+  const refusal = `${labware.name} may be held by ${labware.held_by}: take it out, say where it is (PUT /api/labware/${labware.labware_id}/location), then decide RETRY at the other device`
   return { ...held, refusal }
 }
 

@@ -166,10 +166,7 @@ export function mustBeFree(
   const there = labware.get(labware_id)
   if (there?.held_by) {
     const remedy = `put it somewhere and say where (PUT /api/labware/${labware_id}/location)`
-    throw new LabError(
-      'conflict',
-      `${name} is to begin at ${position}: ${there.name} from there is in the gripper of ${there.held_by}; ${remedy}`,
-    )
+    throw new LabError('conflict', `${name} is to begin at ${position}: ${there.name} from there is held by ${there.held_by}; ${remedy}`)
   }
   const isAtRest = scheduler.whose(labware_id) === null
   const isOfType = template.start.mode === 'REUSE_EXISTING' && there?.type === document.labware[plan.labware]?.type

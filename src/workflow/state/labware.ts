@@ -53,8 +53,8 @@ export function placeOf(
   position: string | null,
   otherwise = 'nobody knows where',
 ): string {
-  const gripper = held_by === null ? [] : [`in the gripper of ${held_by}`]
-  const places = [...(position === null ? [] : [`at ${position}`]), ...gripper, ...(placing === undefined ? [] : [`at ${placing}`])]
+  const holder = held_by === null ? [] : [`held by ${held_by}`]
+  const places = [...(position === null ? [] : [`at ${position}`]), ...holder, ...(placing === undefined ? [] : [`at ${placing}`])]
   return places.join(' or ') || otherwise
 }
 

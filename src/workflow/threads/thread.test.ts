@@ -272,7 +272,7 @@ async function heldPlace() {
 test('12: after a failed place nobody is told that the labware is back, and nobody else uses the arm', async (t) => {
   const { runtime, execution, incidents, first, second } = await heldPlace()
   t.equal(first.labware.held_by, 'arm')
-  t.match(incidents.at(-1), { category: 'MOVE_FAILED', message: /in the gripper of arm/ })
+  t.match(incidents.at(-1), { category: 'MOVE_FAILED', message: /held by arm/ })
   t.match(second.control.waiting?.obstacles(), [{ wanted: 'arm', thread_id: first.thread_id }])
   first.control.recover('RETRY')
   await runtime.over(execution)
@@ -283,7 +283,7 @@ test('12: what a thread that has ended left in a gripper is not forgotten: nobod
   const { runtime, execution, first, second } = await heldPlace()
   first.control.recover('ABORT_THREAD')
   await until(() => second.control.pausedAt === 'MOVE')
-  t.match(second.last_error, /first is in the gripper of arm; take it out by hand/)
+  t.match(second.last_error, /first is held by arm; take it out by hand/)
   execution.environment.labware.delete(first.labware.labware_id)
   second.control.recover('RETRY')
   await runtime.over(execution)

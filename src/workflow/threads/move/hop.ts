@@ -13,7 +13,7 @@ import { categoryOf } from '../action/causes.ts'
 import { enterSpace, reachIn, take } from '../clearance.ts'
 import { getReady, openUp } from '../preparation.ts'
 import { Interrupt } from '../recovery.ts'
-import { secondsAt } from '../run_environment.ts'
+import { type RunEnvironment, secondsAt } from '../run_environment.ts'
 import type { LabwareThread } from '../thread.ts'
 import { endUncertainty } from './by_hand.ts'
 import { MotionSync } from './motion_sync.ts'
@@ -188,7 +188,7 @@ async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { e
   const already = state.placing === null ? '' : `, or it stands at ${state.placing} already`
   const where =
     labware.held_by && !state.picking
-      ? `as far as is known it is in the gripper of ${labware.held_by}${already}`
+      ? `as far as is known it is held by ${labware.held_by}${already}`
       : state.picking || mayBePicked(state)
         ? `it is ${placeOf(mayBe(state), from)}`
         : `as far as is known it stands at ${from}`
@@ -274,11 +274,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     // In one turn, or the disk could record that the labware still stands where it was picked.
     thread.setLabware({ held_by: null })
     if (!isThere()) scheduler.arrive(labware.labware_id, to)
-    if (environment.mode !== 'PURE_SIM' && move.picked_ms !== null) {
-      const seconds = secondsAt(transporter, move.picked_ms, environment)
-      if (person) environment.durations?.carriedByPerson(move.hop, seconds)
-      else environment.durations?.carried(transporter, seconds)
-    }
+    learn(environment, move, person)
   } catch (error) {
     if (!sync.isBegun) move.set({ is_placing: wasPlacing })
     // Before the transporter is given back: no other thread may get it while its gripper may be full.
@@ -319,6 +315,14 @@ function comeNear(thread: LabwareThread, hop: Hop, use: Use | null): Promise<voi
   return rest ?? (use ? enterSpace(thread, use) : undefined)
 }
 
+/** Learns how long a pick and a place took together. */
+function learn(environment: RunEnvironment, { hop, picked_ms }: MoveRun, person: Person | undefined): void {
+  if (environment.mode === 'PURE_SIM' || picked_ms === null) return
+  const seconds = secondsAt(hop.transporter, picked_ms, environment)
+  if (person) environment.durations?.carriedByPerson(hop, seconds)
+  else environment.durations?.carried(hop.transporter, seconds)
+}
+
 /** Picks and places with an arm. */
 function byMachine(thread: LabwareThread, { from, to, transporter }: Hop) {
   const carry = (verb: 'pick' | 'place', position: string) => {
@@ -355,7 +359,7 @@ function mustBeEmpty(transporter: string, { environment, labware }: LabwareThrea
   if (!held) return
   throw new LabError(
     'conflict',
-    `${held.name} is in the gripper of ${held.held_by}; take it out by hand, and say where it is (PUT /api/labware/${held.labware_id}/location)`,
+    `${held.name} is held by ${held.held_by}; take it out by hand, and say where it is (PUT /api/labware/${held.labware_id}/location)`,
   )
 }
 

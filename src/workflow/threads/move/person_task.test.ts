@@ -50,7 +50,7 @@ test('a move with one confirmation is picking while the task is shown, and placi
     move: { transporter: 'hands', from: 'a', to: 'b', confirm: 'once', is_taken: false, is_again: false, barcode: null },
   })
   t.equal(plate.status.current, 'MOVING')
-  t.equal(placeIn(plate), 'at a or in the gripper of hands or at b', 'the person may have put it down before the answer')
+  t.equal(placeIn(plate), 'at a or held by hands or at b', 'the person may have put it down before the answer')
   const before = movesOf(told)
   t.equal(before.at(-1), 'ACTION move of plate PICKING')
   await answer({ answer: 'done' })
@@ -62,13 +62,13 @@ test('a move with one confirmation is picking while the task is shown, and placi
 
 test('a move with two confirmations is placing as soon as the labware is taken', async (t) => {
   const { told, runtime, execution, task, plate, answer } = await shown({ confirm: 'twice' })
-  t.equal(placeIn(plate), 'at a or in the gripper of hands')
+  t.equal(placeIn(plate), 'at a or held by hands')
   await answer({ answer: 'taken' })
   t.match(tasksOf(runtime), [{ step_id: task.step_id, move: { is_taken: true } }], 'the same task')
   t.equal(plate.labware.held_by, 'hands')
   await settled()
   t.equal(movesOf(told).at(-1), 'ACTION move of plate PLACING')
-  t.equal(placeIn(plate), 'at a or in the gripper of hands or at b')
+  t.equal(placeIn(plate), 'at a or held by hands or at b')
   await t.rejects(answer({ answer: 'taken' }), { code: 'conflict', message: /plate is taken already/ })
   await answer({ answer: 'done' })
   await t.rejects(answer({ answer: 'done' }), { code: 'not_found' })
@@ -107,9 +107,9 @@ test('of two answers at once exactly one is taken', async (t) => {
 test('who takes it may say in the same turn what became of it', async (t) => {
   for (const [next, place] of [
     [{ answer: 'done' }, 'at b'],
-    [{ answer: 'elsewhere', position: 'c' }, 'at c or in the gripper of hands'],
+    [{ answer: 'elsewhere', position: 'c' }, 'at c or held by hands'],
     [{ answer: 'elsewhere', position: 'a' }, 'at a'],
-    [{ answer: 'cannot' }, 'at a or in the gripper of hands'],
+    [{ answer: 'cannot' }, 'at a or held by hands'],
   ] as const) {
     const { plate, answer, execution, runtime, told } = await shown({ confirm: 'twice' })
     await Promise.all([answer({ answer: 'taken' }), answer(next)])
@@ -220,7 +220,7 @@ test('who cannot put it down has it in the hands, and RETRY asks to put it down'
   await until(() => plate.labware.held_by === 'hands')
   await answer({ answer: 'cannot' })
   await held(plate, 'MOVE')
-  t.equal(placeIn(plate), 'at a or in the gripper of hands')
+  t.equal(placeIn(plate), 'at a or held by hands')
   plate.control.recover('RETRY')
   const again = await taskFor(runtime, 'plate')
   t.match([again.instruction, again.move.is_taken], ['Put plate down at b', true])
@@ -274,9 +274,9 @@ test('a barcode that is read of labware without one is kept, unless the answer i
 
 test('a stop of the person withdraws the task, and the labware is wherever it may be', async (t) => {
   const cases = [
-    { settings: {}, isTaken: false, place: 'at a or in the gripper of hands or at b' },
-    { settings: { confirm: 'twice' }, isTaken: false, place: 'at a or in the gripper of hands' },
-    { settings: { confirm: 'twice' }, isTaken: true, place: 'at a or in the gripper of hands or at b' },
+    { settings: {}, isTaken: false, place: 'at a or held by hands or at b' },
+    { settings: { confirm: 'twice' }, isTaken: false, place: 'at a or held by hands' },
+    { settings: { confirm: 'twice' }, isTaken: true, place: 'at a or held by hands or at b' },
   ] as const
   for (const { settings, isTaken, place } of cases) {
     for (const decision of ['RETRY', 'ABORT_THREAD'] as const) {
@@ -337,7 +337,7 @@ test('elsewhere in the turn of an abort is taken as whereabouts, or refused', as
     const place = placeOf(labware, environment.scheduler.whereIs(labware.labware_id) ?? null)
     t.same(
       [status, place],
-      answers === 'first' ? ['fulfilled', 'at c'] : ['rejected', 'at a or in the gripper of hands or at b'],
+      answers === 'first' ? ['fulfilled', 'at c'] : ['rejected', 'at a or held by hands or at b'],
       `answered ${answers}`,
     )
   }
@@ -377,7 +377,7 @@ test('a run that is aborted takes its task off the list, and the labware is wher
   t.same(tasksOf(runtime), [])
   await runtime.over(execution)
   await t.rejects(answer({ answer: 'done' }), { code: 'not_found' })
-  t.match(incidents.at(-1), { category: 'LEDGER_CONTRADICTED', message: /it is at a or in the gripper of hands or at b; look/ })
+  t.match(incidents.at(-1), { category: 'LEDGER_CONTRADICTED', message: /it is at a or held by hands or at b; look/ })
 })
 
 test('where labware stands cannot be said past its task, and the refusal names the task', async (t) => {
@@ -574,7 +574,7 @@ test('two runs ask one person for one thing after the other, and an abort of the
   await runtime.over(first)
   await until(() => box.control.pausedAt === 'MOVE')
   // The plate may still be in the hands of the person.
-  t.match(box.last_error, /plate is in the gripper of hands; take it out by hand, and say where it is/)
+  t.match(box.last_error, /plate is held by hands; take it out by hand, and say where it is/)
   const plate = runtime.labware().find(({ labware }) => labware.name === 'plate')!
   runtime.relocate(plate.labware.labware_id, { position: 'b' })
   box.control.recover('RETRY')
@@ -593,7 +593,7 @@ test('a task that was withdrawn leaves its labware wherever it may be, also whil
   const plate = [...first.threads.values()][0]!
   await held(plate, 'MOVE')
   const { step_id } = await taskFor(runtime, 'box')
-  const maybe = 'at a or in the gripper of hands or at b'
+  const maybe = 'at a or held by hands or at b'
   t.equal(placeIn(plate), maybe, 'who carries a box may have put the plate down anywhere')
   plate.control.recover('ABORT_THREAD')
   await runtime.over(first)

@@ -202,7 +202,7 @@ export function showAgain(thread: LabwareThread, move: MoveState, person: Person
       checkBarcode(thread, answer, ask_barcode)
       const { held_by } = labware
       if (answer.answer === 'cannot' && held_by !== null && held_by !== transporter)
-        throw new LabError('conflict', `${name} may be in the gripper of ${held_by}: take it out, and say where it stands (elsewhere)`)
+        throw new LabError('conflict', `${name} may be held by ${held_by}: take it out, and say where it stands (elsewhere)`)
       putByHand(thread, { done: to, cannot: from, elsewhere: answer.position! }[answer.answer])
       noteBarcode(thread, answer)
     },

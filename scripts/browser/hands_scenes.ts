@@ -1,0 +1,175 @@
+// A bench without a robot: a person carries the plates, and answers on the touch screen of the bench.
+
+import assert from 'node:assert/strict'
+import type { Locator, Page } from 'playwright-core'
+import { type Bench, openBench } from './bench.ts'
+import { type Check, findingsOf, smallTargets } from './bench_page.ts'
+
+const screen = { width: 800, height: 480, touch: true }
+const pictures = process.env.BENCHD_SCREENSHOTS
+
+export const handsChecks: Record<string, Check> = {
+  'from a fresh bench to a completed run by touch alone, and each task has its instruction and one large button': withHands(
+    {},
+    async (bench) => {
+      const page = await bench.open('/', screen)
+      await tap(page, 'Initialize all')
+      await tap(page, 'The devices may move: press again')
+      await button(page, 'Initialize all').waitFor({ state: 'detached' })
+      await page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Runs' }).tap()
+      await page.getByRole('link', { name: 'New run' }).tap()
+      await page.getByLabel('Workflow', { exact: true }).selectOption('shake-and-seal')
+      await page.getByLabel('Mode').selectOption('LIVE')
+      await tap(page, 'Start run')
+      await page.getByText(/devices and the arm will move/).waitFor()
+      await tap(page, 'Start run')
+      const place = task(page, /Place plate/)
+      await place.getByText('Put plate at pad_1.').waitFor()
+      await picture(page, 'hands-place')
+      await tap(place, 'Placed')
+      for (const way of ['from pad_1 to shaker_in', 'from shaker_in to sealer_in', 'from sealer_in to pad_1']) {
+        const carry = task(page, /Carry plate/).filter({ hasText: `Take plate ${way}.` })
+        await carry.waitFor()
+        await seenWhole(page, button(carry, 'Done'))
+        await picture(page, `hands-carry ${way}`)
+        await tap(carry, 'Done')
+        await carry.waitFor({ state: 'detached' })
+      }
+      await page
+        .getByRole('region', { name: 'Run of shake-and-seal' })
+        .getByText(/completed, LIVE/)
+        .waitFor()
+    },
+  ),
+
+  'a plate is put elsewhere, cannot be carried, and its task is shown on every screen': withHands({}, async (bench) => {
+    const page = await begun(bench)
+    const carry = task(page, /Carry plate/)
+    for (const screen of ['bench', 'runs', 'deck', 'teach', 'events', 'system']) {
+      await page.evaluate(`location.hash = '#/${screen}'`)
+      await page.getByRole('main').locator('section:not(.needs), article:not(.need)').first().waitFor()
+      await seenWhole(page, button(carry, 'Done'))
+    }
+    await tap(carry, 'Cannot')
+    await tap(carry, 'It does not fit')
+    assert.deepEqual(await findingsOf(page), [])
+    assert.deepEqual(await smallTargets(page), [])
+    await picture(page, 'hands-cannot')
+    await tap(carry, 'plate cannot be carried')
+    const held = page.getByRole('article', { name: /plate is held by an error/ })
+    await held.getByText(/It does not fit/).waitFor()
+    await tap(held, 'Retry')
+    await tap(carry, 'Put elsewhere')
+    assert.deepEqual(await findingsOf(page), [])
+    assert.deepEqual(await smallTargets(page), [])
+    await tap(carry, 'pad_2: free')
+    await picture(page, 'hands-elsewhere')
+    await tap(carry, 'plate stands at pad_2: press again')
+    await carry.getByText('Take plate from pad_2 to shaker_in.').waitFor()
+    await tap(carry, 'Done')
+    await carry.getByText('Take plate from shaker_in to sealer_in.').waitFor()
+  }),
+
+  'a scanner answers with Enter, a wrong plate is refused beside the button, and a plate is taken before it is put down': withHands(
+    { confirm: 'twice', ask_barcode: true },
+    async (bench) => {
+      const page = await begun(bench, [{ group_id: 'g1', members: { plate: { barcode: 'P-1' } } }])
+      const carry = task(page, /Carry/)
+      const field = carry.getByLabel(/Barcode that was read of/)
+      await button(carry, 'Taken').waitFor()
+      assert.equal(await button(carry, 'Taken').isDisabled(), true, 'nothing was scanned yet')
+      // Nobody has touched the field: it has the focus by itself.
+      await page.keyboard.type('P-2')
+      await page.keyboard.press('Enter')
+      const refused = carry.getByRole('alert').filter({ hasText: 'P-2 was read' })
+      await refused.waitFor()
+      await seenWhole(page, refused)
+      await picture(page, 'hands-refused')
+      assert.equal(await field.inputValue(), '', 'the next scan begins in an empty field')
+      await field.fill('P-1')
+      await page.keyboard.press('Enter')
+      await button(carry, 'Done').waitFor()
+      await carry.getByText(/Put .*plate down at shaker_in/).waitFor()
+      await picture(page, 'hands-taken')
+      await bench.restart(async () => {})
+      await page.locator('[data-link=live]').waitFor()
+      await carry.getByText('Shown again after a restart').waitFor()
+      assert.equal(await carry.count(), 1, 'and once')
+      assert.equal(await page.getByText(/Nobody knows where/).count(), 0)
+      assert.deepEqual(await findingsOf(page), [])
+      await picture(page, 'hands-again')
+      await field.fill('P-1')
+      await tap(carry, 'Done')
+      await tap(page.getByRole('region', { name: 'Needs you' }), 'Resume run')
+      await carry.getByText(/from shaker_in to sealer_in/).waitFor()
+    },
+  ),
+
+  'the address in a message opens the page at its task, and answers nothing': withHands({}, async (bench) => {
+    await (await begun(bench)).context().close()
+    const { steps } = (await bench.ask('GET', '/api/operator/steps')) as { steps: { step_id: string; execution_id: string }[] }
+    const [step] = steps
+    const page = await bench.open(`/#/runs/${step!.execution_id}/${step!.step_id}`, screen)
+    const carry = task(page, /Carry plate/)
+    await button(carry, 'Done').waitFor()
+    await page.waitForFunction(`document.activeElement.className === 'answers'`)
+    assert.deepEqual((await bench.ask('GET', '/api/operator/steps')).steps, steps, 'the task still waits')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByText('The task of this link waits no longer').waitFor()
+  }),
+}
+
+/** A check on a bench of its own whose person has these settings. */
+function withHands(hands: object, check: Check): Check {
+  return async () => {
+    const bench = await openBench({ hands })
+    try {
+      await check(bench)
+      assert.deepEqual(bench.complaints, [])
+    } finally {
+      await bench.close()
+    }
+  }
+}
+
+/** The page of a run whose first task is shown. */
+async function begun(bench: Bench, groups?: object[]): Promise<Page> {
+  for (const id of ['shaker-1', 'sealer-1', 'hands']) await bench.ask('POST', `/api/devices/${id}/initialize`)
+  const order = { workflow: 'shake-and-seal', run_mode: 'LIVE', ...(groups && { groups }) }
+  const { execution_id } = await bench.ask('POST', '/api/submissions', order)
+  const page = await bench.open(`/#/runs/${execution_id}`, screen)
+  const place = task(page, /Place/)
+  if (groups) {
+    await place.getByLabel(/Barcode that was read/).fill('P-1')
+    await page.keyboard.press('Enter')
+  } else await tap(place, 'Placed')
+  await task(page, /Carry/).waitFor()
+  return page
+}
+
+function task(page: Page, name: RegExp): Locator {
+  return page.getByRole('region', { name: 'Needs you' }).getByRole('article', { name })
+}
+
+function button(within: Page | Locator, name: string): Locator {
+  return within.getByRole('button', { name, exact: true })
+}
+
+async function tap(within: Page | Locator, name: string): Promise<void> {
+  await button(within, name).tap()
+}
+
+/** Fails unless the whole of it is in view without scrolling, and a button is large enough for a glove. */
+async function seenWhole(page: Page, what: Locator): Promise<void> {
+  await what.waitFor()
+  const box = (await what.boundingBox())!
+  const { width, height } = page.viewportSize()!
+  const isInView = box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height
+  assert.ok(isInView, `it is not in view: ${JSON.stringify(box)}`)
+  if ((await what.getAttribute('role')) !== 'alert') assert.ok(box.height >= 64, `it is ${box.height} px high`)
+}
+
+async function picture(page: Page, name: string): Promise<void> {
+  if (pictures) await page.screenshot({ path: `${pictures}/${name.replaceAll(' ', '-')}.png` })
+}

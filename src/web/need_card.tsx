@@ -1,0 +1,209 @@
+// The cards of Needs you: a decision with its consequences, or a task for the hands with one large button.
+
+import { type Signal, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { type Decision, type Need, type Task, withBody } from './need.ts'
+import { Act, Decisions, Empty } from './parts.tsx'
+import { notice, now, refusal, refusalOf, route, state } from './store.tsx'
+import { clockTime, onPage } from './words.ts'
+
+export function NeedCard({ need }: { need: Need }) {
+  const { id, title, text, since, severe, decisions, task, href } = need
+  const [main] = decisions
+  const titleId = `need-${id.replaceAll(' ', '-')}`
+  return (
+    <article class={`need${severe ? ' severe' : ''}${task ? ' task' : ''}`} aria-labelledby={titleId}>
+      <h3 id={titleId}>
+        <span aria-hidden="true">{severe ? '▲ ' : '● '}</span>
+        {title}
+        {since !== undefined && <small> since {clockTime(since, now.value / 1000)}</small>}
+      </h3>
+      {task && main ? (
+        <Answers key={task.phase} need={need} task={task} main={main} titleId={titleId} />
+      ) : (
+        <>
+          <p class="long">{onPage(text)}</p>
+          <Decisions decisions={decisions} href={href} />
+        </>
+      )}
+    </article>
+  )
+}
+
+type AnswersProps = { need: Need; task: Task; main: Decision; titleId: string }
+
+/**
+ * The instruction of a task and its answers. After an answer the buttons are disabled until the live state shows what came of it. A scanner types the
+ * barcode and sends Enter, which presses the large button.
+ */
+function Answers({ need: { id, text, href }, task: { note, carries }, main, titleId }: AnswersProps) {
+  const barcode = useSignal('')
+  const trouble = useSignal('')
+  const isSent = useSignal(false)
+  const open = useSignal<'elsewhere' | 'cannot' | undefined>(undefined)
+  const place = useLink(id)
+  const read = barcode.value.trim()
+  const sent = isSent.value ? 'The answer was sent.' : undefined
+  const why = sent ?? main.why ?? (main.asks && !read ? 'Scan or type the barcode first.' : undefined)
+  const answer = async (members: object = {}) => {
+    const scanned = main.asks && read ? { [main.asks.member]: read } : {}
+    trouble.value = (await refusalOf(withBody(main.request, { ...members, ...scanned }))) ?? ''
+    // The next scan begins in an empty field.
+    barcode.value = ''
+    if (trouble.value) return
+    isSent.value = true
+    notice.value = undefined
+  }
+  const toggle = (which: 'elsewhere' | 'cannot') => {
+    open.value = open.value === which ? undefined : which
+  }
+  return (
+    <div class="answers" ref={place} tabIndex={-1}>
+      {note && (
+        <p class="again">
+          <span aria-hidden="true">↻ </span>
+          {note}
+        </p>
+      )}
+      <p class="instruction" id={`${titleId}-text`}>
+        {onPage(text)}
+      </p>
+      <form
+        class="row"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (!why && !refusal.value) void answer()
+        }}
+      >
+        {main.asks && <Barcode label={main.asks.label} of={barcode} />}
+        <Act label={main.label} kind="main" why={why} about={`${titleId}-text`} onPress={() => answer()} />
+        {!trouble.value && <span class="hint">{why ?? main.consequence}</span>}
+        <p class="trouble" role="alert">
+          {trouble}
+        </p>
+      </form>
+      <div class="row">
+        {carries && (
+          <>
+            <Opener label="Put elsewhere" isOpen={open.value === 'elsewhere'} onPress={() => toggle('elsewhere')} />
+            <Opener label="Cannot" isOpen={open.value === 'cannot'} onPress={() => toggle('cannot')} />
+          </>
+        )}
+        {href && !location.hash.startsWith(href) && (
+          <a class="button quiet" href={href}>
+            Show it
+          </a>
+        )}
+      </div>
+      {carries && open.value === 'elsewhere' && (
+        <Elsewhere {...carries} why={why} onAnswer={(position) => answer({ answer: 'elsewhere', position })} />
+      )}
+      {carries && open.value === 'cannot' && (
+        <Cannot {...carries} why={sent} onAnswer={(reason) => answer({ answer: 'cannot', ...(reason && { reason }) })} />
+      )}
+    </div>
+  )
+}
+
+/** Brings the task into view that the address of the page names, as links in messages do. */
+function useLink(id: string) {
+  const place = useRef<HTMLDivElement>(null)
+  const isNamed = id === `step ${route.value[2]}`
+  useEffect(() => {
+    if (isNamed) place.current?.focus()
+  }, [isNamed])
+  return place
+}
+
+/** A field for a scanner: it has the focus, unless something else on the page has. */
+function Barcode({ label, of }: { label: string; of: Signal<string> }) {
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (document.activeElement === document.body) field.current?.focus({ preventScroll: true })
+  }, [])
+  return (
+    <input
+      ref={field}
+      aria-label={label}
+      placeholder="Barcode"
+      autocomplete="off"
+      spellcheck={false}
+      value={of.value}
+      onInput={(event) => (of.value = event.currentTarget.value)}
+    />
+  )
+}
+
+function Opener({ label, isOpen, onPress }: { label: string; isOpen: boolean; onPress: () => void }) {
+  return (
+    <button type="button" class={isOpen ? 'plain open' : 'plain'} aria-expanded={isOpen} onClick={onPress}>
+      {label}
+    </button>
+  )
+}
+
+type ElsewhereProps = NonNullable<Task['carries']> & { why: string | undefined; onAnswer: (position: string) => unknown }
+
+/** The positions of the bench, the free ones first. */
+function Elsewhere({ labware, labware_id, thread_id, to, why, onAnswer }: ElsewhereProps) {
+  const [topology] = Object.values(state.value.topology)
+  const positions = topology?.positions.filter(({ name }) => name !== to) ?? []
+  const all = positions.map((one) => {
+    const other = one.labware && one.labware.labware_id !== labware_id ? `holds ${one.labware.name}` : undefined
+    const kept = one.reserved_for && one.reserved_for !== thread_id ? 'reserved' : undefined
+    return { name: one.name, taken: other ?? kept, word: one.labware && !other ? 'it stood there' : 'free' }
+  })
+  if (all.length === 0) return <Empty>No topology is loaded. Load one on the screen Deck.</Empty>
+  return (
+    <section aria-label={`Where ${labware} stands now`}>
+      <p>Where does {labware} stand now?</p>
+      <div class="row">
+        {[...all.filter(({ taken }) => !taken), ...all.filter(({ taken }) => taken)].map(({ name, taken, word }) => (
+          <Act
+            key={name}
+            label={`${name}: ${taken ?? word}`}
+            twice={`${labware} stands at ${name}: press again`}
+            why={taken ?? why}
+            onPress={() => onAnswer(name)}
+          />
+        ))}
+      </div>
+    </section>
+  )
+}
+
+type CannotProps = { labware: string; to: string; why: string | undefined; onAnswer: (reason: string) => unknown }
+
+function Cannot({ labware, to, why, onAnswer }: CannotProps) {
+  const reason = useSignal('')
+  // A person with gloves does not type.
+  const reasons = ['It is not there', `${to} is not free`, 'It does not fit', 'It is damaged']
+  return (
+    <section aria-label={`Why ${labware} cannot be carried`}>
+      <div class="row">
+        {reasons.map((one) => (
+          <button
+            key={one}
+            type="button"
+            class={reason.value === one ? 'plain open' : 'plain'}
+            aria-pressed={reason.value === one}
+            onClick={() => (reason.value = one)}
+          >
+            {one}
+          </button>
+        ))}
+      </div>
+      <div class="row">
+        <input
+          aria-label="Reason"
+          placeholder="Reason"
+          maxLength={300}
+          value={reason.value}
+          onInput={(event) => (reason.value = event.currentTarget.value)}
+        />
+        <Act label={`${labware} cannot be carried`} kind="danger" why={why} onPress={() => onAnswer(reason.value.trim())} />
+        <span class="hint">Its thread waits for a decision.</span>
+      </div>
+    </section>
+  )
+}
