@@ -1,5 +1,6 @@
 // A service that is killed, or ended in order, at each boundary of a move by a person: real processes, and a plate whose place the test knows.
 
+import { writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { benchd, running } from '../testing/cli.ts'
 import { oneArm, standing, workflowOf } from '../testing/documents.ts'
@@ -51,13 +52,23 @@ async function started(t: Test, { folder, key }: { folder: string; key: string }
   const place = async () => (await get<{ labware: { place: string }[] }>('/api/labware')).labware[0]!.place
   const thread = async () => (await get<{ threads: { thread_id: string; status: string }[] }>(`/api/executions/${execution}`)).threads[0]!
   // After several kills the service wants somebody to look first.
-  const { incidents } = await get<{ incidents: { incident_id: string; message: string }[] }>('/api/incidents?acknowledged=false')
-  for (const { incident_id, message } of incidents)
+  const incidents = async () =>
+    (await get<{ incidents: { incident_id: string; message: string }[] }>('/api/incidents?acknowledged=false')).incidents
+  for (const { incident_id, message } of await incidents())
     if (/safe mode/.test(message)) await post(`/api/incidents/${incident_id}/acknowledge`)
-  return { child, ended, post, until, tasks, place, thread }
+  return { child, ended, ask, post, until, tasks, place, thread, incidents }
 }
 
 let execution = ''
+
+/** Has the run begun, whose plate the person is asked to carry. */
+async function begun({ post, until, thread, tasks }: Awaited<ReturnType<typeof started>>): Promise<Step> {
+  await post('/api/topology/load', { name: 'bench' })
+  execution = (await post('/api/submissions', { workflow: 'rounds', run_mode: 'LIVE' })).execution_id
+  await until(async () => (await thread()).status === 'AWAITING_MANUAL_PLACE')
+  await post(`/api/threads/${(await thread()).thread_id}/placed`)
+  return until(async () => (await tasks())[0])
+}
 
 const boundaries: { what: string; before?: Answer; last?: Answer; isAwaited?: boolean }[] = [
   { what: 'shown' },
@@ -81,10 +92,7 @@ function truthAfter({ from, to }: CarryTask, { before, last }: (typeof boundarie
 test('after a kill at each boundary the plate is where it may be, the task is shown again under its id, and what was answered is not asked again', async (t) => {
   const at = await home(t)
   let service = await started(t, at)
-  await service.post('/api/topology/load', { name: 'bench' })
-  execution = (await service.post('/api/submissions', { workflow: 'rounds', run_mode: 'LIVE' })).execution_id
-  await service.until(async () => (await service.thread()).status === 'AWAITING_MANUAL_PLACE')
-  await service.post(`/api/threads/${(await service.thread()).thread_id}/placed`)
+  await begun(service)
   for (const boundary of boundaries) {
     const { what, before, last, isAwaited } = boundary
     const { step_id, move } = await service.until(async () => (await service.tasks())[0])
@@ -122,4 +130,21 @@ test('after a kill at each boundary the plate is where it may be, the task is sh
   t.match(await service.until(async () => (await service.tasks())[0]), { step_id, move: { is_again: true } })
   service.child.kill('SIGTERM')
   t.match(await service.ended, { code: 0, signal: null }, 'also while the task is shown again')
+})
+
+test('a person does not leave the configuration while a task is open; one who is gone after a restart is not asked, and somebody has to say where the plate is', async (t) => {
+  const at = await home(t)
+  const first = await started(t, at)
+  const { step_id } = await begun(first)
+  const config = { format: 1, listen: { host: '127.0.0.1', port: 0 }, devices: [{ device_id: 'else', driver: 'person' }] }
+  writeFileSync(`${at.folder}/config.json`, JSON.stringify(config))
+  const refused = await first.ask('POST', '/api/system/reload')
+  t.match([refused.status, await refused.text()], [409, /hands is used by execution/])
+  t.match(await first.tasks(), [{ step_id }])
+  first.child.kill('SIGKILL')
+  await first.ended
+  const second = await started(t, at)
+  t.same(await second.tasks(), [])
+  t.equal(await second.place(), 'at a or in the gripper of hands or at b')
+  t.ok((await second.incidents()).some(({ message }) => /plate/.test(message) && /gripper of hands/.test(message)))
 })

@@ -256,9 +256,8 @@ export class SimulatedPeople {
   /** Leaves the labware at any place where it may be in the midst of a task. */
   #leavesAnywhere(task: Shown): void {
     const { truth } = this.#look(task)
-    const { labware_id, from, to, transporter, confirm, is_taken } = task.move
-    const mayBeDown = confirm === 'once' || is_taken
-    const place = this.#dice.pick([from, transporter, ...(mayBeDown ? [to] : [])])
+    const { labware_id, from, to, transporter } = task.move
+    const place = this.#dice.pick([from, transporter, to])
     if (place !== transporter) truth.put(labware_id, place)
     else if (truth.gripped(transporter) === undefined) truth.grip(transporter, labware_id)
   }
