@@ -1,40 +1,14 @@
 // For tests: people who carry in a random scene. They answer late, never, wrongly, elsewhere, twice, that they cannot, and are stopped; where the
 // labware really is, they know.
 
-import type { PersonSettings } from '../../devices/device.ts'
 import { LabError } from '../../errors.ts'
 import type { RuntimeEvent } from '../../events/event.ts'
 import type { TaskAnswer } from '../../workflow/threads/move/carry_task.ts'
 import { type Shown, tasksOf } from '../people.ts'
 import type { Ledger } from './bench.ts'
-import type { Dice } from './scene.ts'
+import type { Dice, ScenePeople } from './scene.ts'
 import type { Service } from './service.ts'
 import type { Watch } from './watch.ts'
-
-/** How a person behaves, by the transporter that it is. */
-export type ScenePeople = Readonly<Record<string, PersonSettings>>
-
-type Topology = { transporters: Record<string, { positions: string[] }>; positions: object }
-
-/** Makes people of some transporters of a topology, and adds one who reaches some of all positions. */
-export function withPeople<Document extends object>(dice: Dice, document: Document): { topology: Document; people: ScenePeople } {
-  const { transporters, positions } = document as unknown as Topology
-  const reached = dice.some(Object.keys(positions))
-  const all = { ...transporters, ...(reached.length > 1 && { hands: { positions: reached } }) }
-  const names = Object.keys(all).filter((name) => name === 'hands' || dice.oneIn(2))
-  const chosen = names.length > 0 ? names : Object.keys(all).slice(0, 1)
-  return { topology: { ...document, transporters: all }, people: Object.fromEntries(chosen.map((name) => [name, settingsOf(dice)])) }
-}
-
-function settingsOf(dice: Dice): PersonSettings {
-  return {
-    confirm: dice.pick(['once', 'twice'] as const),
-    reminder_s: dice.pick([20, 300]),
-    ask_barcode: dice.oneIn(4),
-    shared_space: dice.oneIn(10),
-    tasks_at_once: 1,
-  }
-}
 
 type PeopleOptions = { people: ScenePeople; dice: Dice; service: Service; watch: Watch }
 
@@ -138,7 +112,7 @@ export class SimulatedPeople {
     ])()
   }
 
-  /** Where the labware of a task is. It must be where the service says that it may be. */
+  /** Returns where the labware of a task is, and checks that it is where the service says that it may be. */
   #look(task: Shown) {
     const { move, thread_id, execution_id } = task
     const { labware_id, from, to, transporter } = move
@@ -256,9 +230,8 @@ export class SimulatedPeople {
   /** Leaves the labware at any place where it may be in the midst of a task. */
   #leavesAnywhere(task: Shown): void {
     const { truth } = this.#look(task)
-    const { labware_id, from, to, transporter, confirm, is_taken } = task.move
-    const mayBeDown = confirm === 'once' || is_taken
-    const place = this.#dice.pick([from, transporter, ...(mayBeDown ? [to] : [])])
+    const { labware_id, from, to, transporter } = task.move
+    const place = this.#dice.pick([from, transporter, to])
     if (place !== transporter) truth.put(labware_id, place)
     else if (truth.gripped(transporter) === undefined) truth.grip(transporter, labware_id)
   }

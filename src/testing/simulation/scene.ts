@@ -1,11 +1,14 @@
 // For tests: random topologies, workflows and faults, from a seed.
 
+import type { PersonSettings } from '../../devices/device.ts'
 import type { InjectedFault } from '../../workflow/equipment/pure_equipment.ts'
 import type { Body } from '../../workflow/plans/documents.ts'
 import { randomFrom } from '../scheduler_runs.ts'
-import { type ScenePeople, withPeople } from './people.ts'
 
 type Mode = 'PURE_SIM' | 'LIVE'
+
+/** How a person behaves, by the transporter that it is. */
+export type ScenePeople = Readonly<Record<string, PersonSettings>>
 
 export type Scene = {
   mode: Mode
@@ -129,6 +132,28 @@ export function topologyOf(dice: Dice, mode: Mode): { topology: Record<string, u
     ),
   }
   return { topology, places: { devices, pools, storages, rests: [...rests, ...pads], stations: Object.values(translators).flat() } }
+}
+
+type Topology = { transporters: Record<string, { positions: string[] }>; positions: object }
+
+/** Makes people of some transporters of a topology, and adds one who reaches some of all positions. */
+export function withPeople<Document extends object>(dice: Dice, document: Document): { topology: Document; people: ScenePeople } {
+  const { transporters, positions } = document as unknown as Topology
+  const reached = dice.some(Object.keys(positions))
+  const all = { ...transporters, ...(reached.length > 1 && { hands: { positions: reached } }) }
+  const names = Object.keys(all).filter((name) => name === 'hands' || dice.oneIn(2))
+  const chosen = names.length > 0 ? names : Object.keys(all).slice(0, 1)
+  return { topology: { ...document, transporters: all }, people: Object.fromEntries(chosen.map((name) => [name, settingsOf(dice)])) }
+}
+
+function settingsOf(dice: Dice): PersonSettings {
+  return {
+    confirm: dice.pick(['once', 'twice'] as const),
+    reminder_s: dice.pick([20, 300]),
+    ask_barcode: dice.oneIn(4),
+    shared_space: dice.oneIn(10),
+    tasks_at_once: 1,
+  }
 }
 
 /** Makes a workflow. Labware and its thread have the same name. Earlier threads own methods, and later threads take part in them. */

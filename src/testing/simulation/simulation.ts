@@ -224,9 +224,8 @@ class Simulation {
       if (!named.has(thread_id) && waiting && waiting.kind !== 'device')
         this.#watch.fault(`nobody says why ${name} stands: ${this.#picture()}`)
     // An error that holds a thread has an incident of its own, and so has labware of which nobody has said where it is.
-    const isHeld = execution.live().some(({ control: { pausedAt } }) => pausedAt !== null)
-    const isTold =
-      isHeld || this.#service.incidents.some(({ category }) => /SYSTEM_STALL|UNRESOLVABLE_DEADLOCK|LEDGER_CONTRADICTED/.test(category))
+    const isHeld = execution.live().some(({ control: { pausedAt, isLost } }) => pausedAt !== null || isLost)
+    const isTold = isHeld || this.#service.incidents.some(({ category }) => /SYSTEM_STALL|UNRESOLVABLE_DEADLOCK/.test(category))
     if (!isTold && !isHanging) this.#watch.fault(`it stalls, and no incident says so: ${this.#picture()}`)
   }
 

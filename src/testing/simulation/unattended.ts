@@ -11,8 +11,7 @@ import type { Scheduler } from '../../workflow/scheduler/scheduler.ts'
 import type { LabwareThread } from '../../workflow/threads/thread.ts'
 import { tasksOf } from '../people.ts'
 import { begin, testRuntime } from '../workflow.ts'
-import { type ScenePeople, withPeople } from './people.ts'
-import { Dice, topologyOf } from './scene.ts'
+import { Dice, type ScenePeople, topologyOf, withPeople } from './scene.ts'
 
 /** After this many turns of the event loop without news, nothing will happen any more. */
 const quietTurns = 30

@@ -67,7 +67,7 @@ async function ends(t: Test, runtime: Runtime, execution: Execution, at: string)
 
 const cuts = [
   { what: 'shown', settings: {}, answers: [], place: 'at a or held by hands or at b' },
-  { what: 'shown, to be confirmed twice', settings: { confirm: 'twice' }, answers: [], place: 'at a or held by hands' },
+  { what: 'shown, to be confirmed twice', settings: { confirm: 'twice' }, answers: [], place: 'at a or held by hands or at b' },
   { what: 'taken', settings: { confirm: 'twice' }, answers: ['taken'], place: 'at a or held by hands or at b' },
 ] as const
 

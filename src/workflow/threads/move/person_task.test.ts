@@ -62,7 +62,7 @@ test('a move with one confirmation is picking while the task is shown, and placi
 
 test('a move with two confirmations is placing as soon as the labware is taken', async (t) => {
   const { told, runtime, execution, task, plate, answer } = await shown({ confirm: 'twice' })
-  t.equal(placeIn(plate), 'at a or held by hands')
+  t.equal(placeIn(plate), 'at a or held by hands or at b', 'the person may say nothing before it is put down')
   await answer({ answer: 'taken' })
   t.match(tasksOf(runtime), [{ step_id: task.step_id, move: { is_taken: true } }], 'the same task')
   t.equal(plate.labware.held_by, 'hands')
@@ -107,7 +107,7 @@ test('of two answers at once exactly one is taken', async (t) => {
 test('who takes it may say in the same turn what became of it', async (t) => {
   for (const [next, place] of [
     [{ answer: 'done' }, 'at b'],
-    [{ answer: 'elsewhere', position: 'c' }, 'at c or held by hands'],
+    [{ answer: 'elsewhere', position: 'c' }, 'at c or held by hands or at b'],
     [{ answer: 'elsewhere', position: 'a' }, 'at a'],
     [{ answer: 'cannot' }, 'at a or held by hands'],
   ] as const) {
@@ -275,7 +275,7 @@ test('a barcode that is read of labware without one is kept, unless the answer i
 test('a stop of the person withdraws the task, and the labware is wherever it may be', async (t) => {
   const cases = [
     { settings: {}, isTaken: false, place: 'at a or held by hands or at b' },
-    { settings: { confirm: 'twice' }, isTaken: false, place: 'at a or held by hands' },
+    { settings: { confirm: 'twice' }, isTaken: false, place: 'at a or held by hands or at b' },
     { settings: { confirm: 'twice' }, isTaken: true, place: 'at a or held by hands or at b' },
   ] as const
   for (const { settings, isTaken, place } of cases) {

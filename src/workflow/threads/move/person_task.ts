@@ -37,8 +37,8 @@ export class PersonTask {
     this.#move = move
     this.#person = person
     this.#step_id = thread.execution.operator.newId(thread.execution)
-    // Where one answer is enough, the person may put the labware down before it.
-    move.set({ step_id: this.#step_id, ...(person.settings.confirm === 'once' && { is_placing: true }) })
+    // The person may put the labware down before any answer.
+    move.set({ step_id: this.#step_id, is_placing: true })
   }
 
   /** Whether the person has put the labware down. */
@@ -152,9 +152,8 @@ export class PersonTask {
     noteBarcode(thread, answer)
     this.#cancelReminder()
     if (isFirst) {
-      // The next answer may come in the same turn. From now on the person may put the labware down.
+      // The next answer may come in the same turn.
       thread.setLabware({ held_by: this.#move.hop.transporter })
-      this.#move.set({ is_placing: true })
       this.#shown!.update({ is_taken: true })
     } else {
       this.#answer = answer
