@@ -40,12 +40,13 @@ export class SimulatedPeople {
 
   #later(step_id: string): void {
     const { runtime, clock } = this.#service
-    const late_s = this.#dice.oneIn(12) ? 4000 : 1 + this.#dice.below(60)
+    const isLate = this.#dice.oneIn(12)
+    const late_s = isLate ? 4000 : 1 + this.#dice.below(60)
+    if (isLate) this.#count('late')
     clock.after(1000 * late_s, () => {
       if (this.#service.isDead || runtime !== this.#service.runtime) return
       const task = this.#find(step_id)
       if (!task) return
-      if (late_s >= 4000) this.#count('late')
       this.#act(task)
       if (this.#find(step_id)) this.#later(step_id)
     })

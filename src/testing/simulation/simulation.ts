@@ -225,7 +225,8 @@ class Simulation {
         this.#watch.fault(`nobody says why ${name} stands: ${this.#picture()}`)
     // An error that holds a thread has an incident of its own, and so has labware of which nobody has said where it is.
     const isHeld = execution.live().some(({ control: { pausedAt, isLost } }) => pausedAt !== null || isLost)
-    const isTold = isHeld || this.#service.incidents.some(({ category }) => /SYSTEM_STALL|UNRESOLVABLE_DEADLOCK/.test(category))
+    const isTold =
+      isHeld || this.#service.incidents.some(({ category }) => /SYSTEM_STALL|UNRESOLVABLE_DEADLOCK|LEDGER_CONTRADICTED/.test(category))
     if (!isTold && !isHanging) this.#watch.fault(`it stalls, and no incident says so: ${this.#picture()}`)
   }
 
