@@ -215,7 +215,7 @@ test('an external device takes no transport', async (t) => {
 
 test('a person takes settings, and neither a transport nor limits; all mistakes are told at once', async (t) => {
   const hands = { device_id: 'hands', driver: 'person' }
-  const usual = { confirm: 'once', reminder_s: 120, ask_barcode: false, shared_space: false, tasks_at_once: 1 }
+  const usual = { confirm: 'once', reminder_s: 120, ask_barcode: false, shared_space: false }
   t.match((await config({ devices: [hands] })).devices[0], { kind: 'person', name: 'hands', settings: usual })
   const asked = { ...hands, name: 'Anybody', settings: { confirm: 'twice', shared_space: true } }
   t.match((await config({ devices: [asked] })).devices[0], { name: 'Anybody', settings: { ...usual, ...asked.settings } })

@@ -6,7 +6,7 @@ import { Person, personLink, settings } from './person.ts'
 const person = (clock = new HandClock()) => new Person({ settings: v.parse(settings, {}), clock })
 
 test('a person has settings without a word in the configuration, and refuses those that cannot be', (t) => {
-  t.same(v.parse(settings, {}), { confirm: 'once', reminder_s: 120, ask_barcode: false, shared_space: false, tasks_at_once: 1 })
+  t.same(v.parse(settings, {}), { confirm: 'once', reminder_s: 120, ask_barcode: false, shared_space: false })
   for (const wrong of [
     { confirm: 'thrice' },
     { reminder_s: 0 },
@@ -14,9 +14,6 @@ test('a person has settings without a word in the configuration, and refuses tho
     { reminder_s: Number.NaN },
     { ask_barcode: 'yes' },
     { shared_space: 1 },
-    { tasks_at_once: 0 },
-    { tasks_at_once: 1.5 },
-    { tasks_at_once: 21 },
     { confirmation: 'once' },
   ])
     t.notOk(v.safeParse(settings, wrong).success, JSON.stringify(wrong))

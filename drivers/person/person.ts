@@ -20,7 +20,6 @@ export const settings = v.strictObject({
     described(v.boolean(), 'Whether arms may move within reach of an open task; only where nobody can be hurt'),
     false,
   ),
-  tasks_at_once: v.optional(described(Whole(1, 20), 'How many tasks are shown at once'), 1),
 }) satisfies v.GenericSchema<unknown, PersonSettings>
 
 /** The time that a simulated person takes for a pick, and for a place. */

@@ -169,12 +169,8 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const teachpoints = opened('teachpoints', await Teachpoints.open({ folder: data_dir, report }))
   const keys = opened('keys', await Keys.open({ folder: data_dir, report, passed: () => passed(hub) }))
   const long_requests = new LongRequests({ keys, clock, refusals, limits: () => reloading.config.limits })
-  const pairing = new Pairing({
-    keys,
-    clock,
-    perAddress: () => reloading.config.limits.pairings_per_address,
-    refused: (message) => refusals.count('pairings_per_address', message),
-  })
+  const perAddress = () => reloading.config.limits.pairings_per_address
+  const pairing = new Pairing({ keys, clock, perAddress, refused: (message) => refusals.count('pairings_per_address', message) })
   // Versions that write the length of operations.jsonl create the file of requests before they carry out anything, so a missing one is a loss.
   const isUsed = await saysItsLength(`${data_dir}/operations.jsonl`)
   const idempotency = opened('idempotency', await Idempotency.open({ folder: data_dir, isUsed, tellLost: lossTeller(hub, log) }))
@@ -183,13 +179,12 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const simulations = new Map<string, Simulation>()
   opened('simulations', simulations)
   const hardware = thisComputer()
+  const made = { clock, log, hardware, descriptions }
   const make = (device: DeviceConfig, simulations: Map<string, Simulation>) =>
-    configured(device, config.time_scale, { clock, log, simulations, hardware, descriptions })
+    configured(device, config.time_scale, { ...made, simulations })
   const devices = config.devices.map((device) => make(device, simulations))
-  const registry = opened(
-    'registry',
-    new Registry(devices, { clock, hub, ledger, latches, leases, journal, log, keepsStill: (id) => runs.taskNear(id) }),
-  )
+  const around = { clock, hub, ledger, latches, leases, journal, log, keepsStill: (id: string) => runs.taskNear(id) }
+  const registry = opened('registry', new Registry(devices, around))
   const watch = opened('watch', watched(host, clock, hub))
   const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }
   const backups = opened('backups', new Backups({ sources, log, report, clock }))

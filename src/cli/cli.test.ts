@@ -29,7 +29,7 @@ test('version is one line, and help names every command', async (t) => {
   const runs = (await benchd(home, ['help', 'runs'])).stdout
   for (const option of ['--url URL', '--json', '--no-color']) t.equal(runs.split(`  ${option} `).length, 2, `${option} is listed once`)
   t.match(runs, /^Options of all these commands:\n\n {2}--url URL/m)
-  t.match((await benchd(home, ['init', '--help'])).stdout, /^ {2}--device ID=DRIVER@PORT {2}\S/m)
+  t.match((await benchd(home, ['init', '--help'])).stdout, /^ {2}--device ID=DRIVER\[@PORT\] {2}\S/m)
   t.match(await benchd(home, ['help', 'exit-codes']), { code: 0, stdout: /^ +69 +\S/m })
 })
 

@@ -105,7 +105,6 @@ export type PersonSettings = {
   reminder_s: number
   ask_barcode: boolean
   shared_space: boolean
-  tasks_at_once: number
 }
 
 /** A person who carries labware, as runs know one. */

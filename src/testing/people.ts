@@ -9,7 +9,7 @@ import type { CarryTask } from '../workflow/threads/move/carry_task.ts'
 import { HandClock } from './hand_clock.ts'
 import { instantBench, liveRuntime, until } from './workflow.ts'
 
-const usual: PersonSettings = { confirm: 'once', reminder_s: 120, ask_barcode: false, shared_space: false, tasks_at_once: 1 }
+const usual: PersonSettings = { confirm: 'once', reminder_s: 120, ask_barcode: false, shared_space: false }
 
 /** Returns a person with the driver's own behaviour. */
 export function personWith(settings: Partial<PersonSettings> = {}): Person {

@@ -152,7 +152,6 @@ function settingsOf(dice: Dice): PersonSettings {
     reminder_s: dice.pick([20, 300]),
     ask_barcode: dice.oneIn(4),
     shared_space: dice.oneIn(10),
-    tasks_at_once: 1,
   }
 }
 

@@ -44,7 +44,7 @@ const cases: [string, { stands: string | null; left: Left; now: string | null; l
       stands: null,
       left: { seat: 'a', status: 'MOVING', held_by: 'arm' },
       now: 'a',
-      lost: { category: 'LEDGER_CONTRADICTED', what: /gripper of arm/ },
+      lost: { category: 'LEDGER_CONTRADICTED', what: /held by arm/ },
     },
   ],
   [
