@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import type { AnyProfile, Device, Learned, Link, PersonSettings, Person as PersonTasks, Typical } from '../../src/devices/device.ts'
 import { LabError } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
-import { described, Whole } from '../../src/kit/described.ts'
+import { described } from '../../src/kit/described.ts'
 
 export const settings = v.strictObject({
   confirm: v.optional(

@@ -146,5 +146,5 @@ test('a person does not leave the configuration while a task is open; one who is
   const second = await started(t, at)
   t.same(await second.tasks(), [])
   t.equal(await second.place(), 'at a or held by hands or at b')
-  t.ok((await second.incidents()).some(({ message }) => /plate/.test(message) && /gripper of hands/.test(message)))
+  t.ok((await second.incidents()).some(({ message }) => /plate/.test(message) && /held by hands/.test(message)))
 })
