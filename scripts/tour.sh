@@ -196,7 +196,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 done
 expect 200 'look at it' GET /api/operator/steps
 expect 200 "$ok" POST "/api/operator/steps/$step/confirm"
-expect 404 'waits to be confirmed' POST "/api/operator/steps/$step/confirm"
+expect 404 'waits for a confirmation' POST "/api/operator/steps/$step/confirm"
 expect 202 '"execution_id"' POST /api/submissions '{"workflow": "tour", "run_mode": "LIVE"}'
 run=/api/executions/$(grep -oE '"execution_id":"[^"]+' <<<"$answered" | cut -d'"' -f4)
 expect 200 '"thread_name":"plate"' GET "$run/threads"

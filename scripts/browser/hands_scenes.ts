@@ -18,7 +18,7 @@ export const handsChecks: Record<string, Check> = {
       await button(page, 'Initialize all').waitFor({ state: 'detached' })
       await page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Runs' }).tap()
       await page.getByRole('link', { name: 'New run' }).tap()
-      await page.getByLabel('Workflow', { exact: true }).selectOption('shake-and-seal')
+      await page.getByLabel('Workflow', { exact: true }).selectOption('shake-by-hand')
       await page.getByLabel('Mode').selectOption('LIVE')
       await tap(page, 'Start run')
       await page.getByText(/devices and the arm will move/).waitFor()
@@ -36,7 +36,7 @@ export const handsChecks: Record<string, Check> = {
         await carry.waitFor({ state: 'detached' })
       }
       await page
-        .getByRole('region', { name: 'Run of shake-and-seal' })
+        .getByRole('region', { name: 'Run of shake-by-hand' })
         .getByText(/completed, LIVE/)
         .waitFor()
     },
@@ -136,7 +136,7 @@ function withHands(hands: object, check: Check): Check {
 /** The page of a run whose first task is shown. */
 async function begun(bench: Bench, groups?: object[]): Promise<Page> {
   for (const id of ['shaker-1', 'sealer-1', 'hands']) await bench.ask('POST', `/api/devices/${id}/initialize`)
-  const order = { workflow: 'shake-and-seal', run_mode: 'LIVE', ...(groups && { groups }) }
+  const order = { workflow: 'shake-by-hand', run_mode: 'LIVE', ...(groups && { groups }) }
   const { execution_id } = await bench.ask('POST', '/api/submissions', order)
   const page = await bench.open(`/#/runs/${execution_id}`, screen)
   const place = task(page, /Place/)

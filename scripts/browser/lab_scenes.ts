@@ -61,7 +61,7 @@ const always: Record<string, Check> = {
     await page.getByText('the broker does not answer').waitFor()
     await seen(line(page, 'read'), /silent heard 1:15 ago; ok, no devices, 1 open incident, .* handed over at out/)
     await line(page, 'wash')
-      .getByText(/unknown not heard since/)
+      .getByText(/unknown no message since/)
       .waitFor()
   },
 }

@@ -55,7 +55,7 @@ async function pictureOfTask(): Promise<number> {
   try {
     for (const id of ['shaker-1', 'sealer-1', 'hands']) await bench.ask('POST', `/api/devices/${id}/initialize`)
     const groups = [{ group_id: 'g1', members: { plate: { barcode: 'P-17' } } }]
-    const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'shake-and-seal', run_mode: 'LIVE', groups })
+    const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'shake-by-hand', run_mode: 'LIVE', groups })
     const page = await bench.open(`/#/runs/${execution_id}`, { width: 800, height: 480 })
     await page.getByLabel(/Barcode that was read/).fill('P-17')
     await page.keyboard.press('Enter')

@@ -54,9 +54,9 @@ export class LateRuns {
     return this.#opened?.usedBy(device_id)
   }
 
-  /** Says which task of a person is within reach of a transporter; undefined when none is. */
-  taskNear(transporter: string): string | undefined {
-    return this.#opened?.runtime.environments.taskNear(transporter)
+  /** Notes a motion of a transporter, as `RunEnvironments.beginMotion` does. */
+  beginMotion(transporter: string): (() => void) | undefined {
+    return this.#opened?.runtime.environments.beginMotion(transporter)
   }
 
   /** The positions with `handover` in all topologies; none before the workflows are open. */

@@ -40,6 +40,6 @@ export type InstrumentContext = {
   leases: LeaseStore
   journal: RunStore
   log: Log
-  /** Returns why a transporter must not move now, because a person may have their hands in its reach. */
-  keepsStill?(device_id: string): string | undefined
+  /** Notes that a transporter moves, until the returned function is called. Throws `interlock` while a person may have their hands in its reach. */
+  beginMotion?(device_id: string): (() => void) | undefined
 }

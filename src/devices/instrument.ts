@@ -174,11 +174,11 @@ export class Instrument {
    */
   async perform(name: string, params: Record<string, unknown>, asking: Asking = {}): Promise<PerformResult> {
     const { device } = this.#mustBeDriven(name)
-    const hands = this.#configured.type === 'transporter' && !this.abilities.person ? this.#around.keepsStill?.(this.device_id) : undefined
-    if (hands !== undefined) throw new LabError('interlock', hands)
     this.#limits.check(params)
     const { leaves_on, heats_to } = this.operation.taskOf(name, params)
-    return this.#undertake(name, params, asking, async (run) => {
+    const isArm = this.#configured.type === 'transporter' && !this.abilities.person
+    const endMotion = isArm ? this.#around.beginMotion?.(this.device_id) : undefined
+    const performed = this.#undertake(name, params, asking, async (run) => {
       if (name === 'initialize') {
         await this.#presence?.mustBeTheOne()
         await this.condition.mustHaveHeard()
@@ -198,6 +198,7 @@ export class Instrument {
         run.done = `the ${this.#configured.type} cannot switch its heater off. Its set point is now ${lowest} °C, the lowest.`
       this.condition.leftOn.after(leaves_on)
     })
+    return endMotion ? performed.finally(endMotion) : performed
   }
 
   /**

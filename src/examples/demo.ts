@@ -37,7 +37,7 @@ const benches = {
   },
   hands: {
     load: async () => ({ bench: (await import('./hands.ts')).handsBench, points: [] }),
-    ...{ topology: 'hands', workflow: 'shake-and-seal', breaks: 'sealer-1' },
+    ...{ topology: 'hands', workflow: 'shake-by-hand', breaks: 'sealer-1' },
   },
 }
 type BenchName = keyof typeof benches

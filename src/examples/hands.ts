@@ -24,7 +24,7 @@ export const handsTopology = topology({
 
 export const shakeAndSeal = workflow({
   format: 1,
-  name: 'shake-and-seal',
+  name: 'shake-by-hand',
   topology: 'hands',
   labware: { plate: { type: '96-well' } },
   variables: {

@@ -140,6 +140,6 @@ function typeOf(path: string): RegExp {
 test('the first screen is small', async (t) => {
   let bytes = 0
   for (const path of ['/page.js', '/page.css', '/style.css']) bytes += gzipSync(await (await hono.request(path)).text()).length
-  t.ok(bytes <= 46_000, `${bytes} bytes, compressed`)
+  t.ok(bytes <= 48_000, `${bytes} bytes, compressed`)
   t.ok(bytes > 10_000)
 })

@@ -74,7 +74,7 @@ test('the examples are there: two topologies, two workflows, no faults', async (
 test('what is answered of a workflow is put in again as it is', async (t) => {
   const { ask } = await openTestBench(t)
   const { workflows } = (await bodyOf(ask('GET', '/api/workflows'))) as { workflows: { name: string }[] }
-  t.equal(workflows.length, 2)
+  t.equal(workflows.length, 3)
   for (const { name } of workflows) {
     const { document } = (await bodyOf(ask('GET', `/api/workflows/${name}`))) as { document: Body }
     const put = await ask('PUT', `/api/workflows/my-${name}`, { json: { ...document, name: `my-${name}` } })
@@ -193,13 +193,13 @@ test('a workflow that is stored while the topologies folder is read anew is comp
   const { catalog, runtime } = bench.runs
   const names = () => [...runtime.library.workflows.keys()]
   t.equal((await ask('PUT', '/api/workflows/asking', { json: asking })).status, 201)
-  t.same(names(), ['smc_assay', 'asking', 'seal-and-spin'], 'a file comes first, also where it has a shipped name')
+  t.same(names(), ['smc_assay', 'asking', 'seal-and-spin', 'shake-by-hand'], 'a file comes first, also where it has a shipped name')
   writeFileSync(join(topologies, 'patient.json'), JSON.stringify(patient))
   const takeOver = await catalog.read()
   const putting = [catalog.put('patient', { ...patient, threads: plate([]) } as never), catalog.put('just-shake', justShake as never)]
   takeOver(new Set())
   await clock.run(Promise.all(putting))
-  t.same(names(), ['patient', 'smc_assay', 'asking', 'just-shake', 'seal-and-spin'])
+  t.same(names(), ['patient', 'smc_assay', 'asking', 'just-shake', 'seal-and-spin', 'shake-by-hand'])
   t.equal(catalog.sourceOf('patient'), 'file')
   t.match(runtime.workflow('patient').document.threads, patient.threads, 'a file goes before one of the API')
   const { topologies: fresh } = runtime.library

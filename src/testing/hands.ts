@@ -19,7 +19,7 @@ export async function handsAtWork(t: Test) {
     const answer = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
     return { ok: answer.ok, body: (await answer.json()) as Record<string, unknown> }
   }
-  const { execution_id } = (await ask('POST', '/api/submissions', { workflow: 'shake-and-seal', run_mode: 'LIVE' })).body
+  const { execution_id } = (await ask('POST', '/api/submissions', { workflow: 'shake-by-hand', run_mode: 'LIVE' })).body
   const run = `/api/executions/${execution_id}`
   const { threads } = (await ask('GET', run)).body as { threads: { thread_id: string }[] }
   while (!(await ask('POST', `/api/threads/${threads[0]!.thread_id}/placed`)).ok) await new Promise(setImmediate)

@@ -1,10 +1,10 @@
 // For tests: a run that a person carries, over the API.
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { handsBench } from '../examples/hands.ts'
+import { handsBench, handsTopology, shakeAndSeal } from '../examples/hands.ts'
 import type { CarryTask } from '../workflow/threads/move/carry_task.ts'
 import { atTheEnd, openTestBench } from './http.ts'
 import { Scripted } from './http_runs.ts'
@@ -14,22 +14,45 @@ type Steps = { steps: Step[] }
 
 /** The bench of a person, a shaker and a sealer, with a run whose plate is to be carried to the shaker. */
 export async function carrying(t: Test, settings: object = {}): Promise<{ run: Scripted; step: Step; path: string }> {
+  const run = await beginByHand(t, { settings })
+  const step = await task(run)
+  return { run, step, path: pathOf(step) }
+}
+
+const arm = { device_id: 'arm-1', driver: 'arm', transport: { kind: 'simulated' } }
+const armReaches = ['pad_1', 'pad_2', 'shaker_in']
+const coords = { x: 100, y: 200, z: 50, yaw: 0, pitch: 0, roll: 0 }
+
+/** The same bench with an arm, which reaches the pads and the shaker, and with a run whose plate the arm is to bring to the shaker. */
+export const besideArm = (t: Test): Promise<Scripted> => beginByHand(t, { hasArm: true })
+
+async function beginByHand(t: Test, { settings = {}, hasArm = false }: { settings?: object; hasArm?: boolean }): Promise<Scripted> {
   const topologies = mkdtempSync(join(tmpdir(), 'benchd-topologies-'))
   atTheEnd(t).push(async () => rmSync(topologies, { recursive: true }))
-  const devices = handsBench.devices.map((device) => (device.driver === 'person' ? { ...device, settings } : device))
+  const people = handsBench.devices.map((device) => (device.driver === 'person' ? { ...device, settings } : device))
+  const devices = hasArm ? [...people, arm] : people
+  if (hasArm) {
+    const transporters = { 'arm-1': { positions: armReaches }, ...handsTopology.transporters }
+    writeFileSync(join(topologies, 'both.json'), JSON.stringify({ ...handsTopology, name: 'both', transporters }))
+    writeFileSync(join(topologies, 'work.json'), JSON.stringify({ ...shakeAndSeal, name: 'work', topology: 'both' }))
+  }
   const bench = await openTestBench(t, { devices }, { topologies })
   const post = async (path: string, json: object) => {
     const reply = await bench.ask('POST', path, { json })
     if (reply.status > 202) throw new Error(`${path}: ${reply.text}`)
     return reply.body as { execution_id: string }
   }
-  await post('/api/topology/load', { name: 'hands' })
-  const { execution_id } = await post('/api/submissions', { workflow: 'shake-and-seal', run_mode: 'LIVE' })
+  if (hasArm)
+    await post(
+      '/api/teachpoints/bulk',
+      armReaches.map((name) => ({ device_id: 'arm-1', name, coord_type: 'cartesian', coords })),
+    )
+  await post('/api/topology/load', { name: hasArm ? 'both' : 'hands' })
+  const { execution_id } = await post('/api/submissions', { workflow: hasArm ? 'work' : 'shake-by-hand', run_mode: 'LIVE' })
   const run = new Scripted(t, { bench, devices, topologies, execution_id })
   const { thread_id } = await run.thread('plate', 'AWAITING_MANUAL_PLACE')
   await run.post(`/api/threads/${thread_id}/placed`, { barcode: 'P-17' })
-  const step = await task(run)
-  return { run, step, path: pathOf(step) }
+  return run
 }
 
 export const pathOf = ({ step_id }: Step) => `/api/operator/steps/${step_id}/confirm`

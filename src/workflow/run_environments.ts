@@ -75,14 +75,20 @@ export class RunEnvironments {
     return this.#live
   }
 
-  /** Says which task of a person is within reach of a transporter of the bench; undefined when none is. */
-  taskNear(transporter: string): string | undefined {
-    const task = this.#live?.space.taskWithin(transporter)
-    if (!task) return undefined
-    const reach = this.#live!.scheduler.graph.reach.get(transporter)
+  /**
+   * Notes a motion of a transporter of the bench that is no move of labware, such as homing, until the returned function is called. Throws `interlock`
+   * while a person has a task within its reach.
+   */
+  beginMotion(transporter: string): () => void {
+    if (!this.#live) return () => {}
+    const { space, scheduler } = this.#live
+    const leave = space.begin(transporter)
+    if (leave) return leave
+    const task = space.taskWithin(transporter)!
+    const reach = scheduler.graph.reach.get(transporter)
     const near = task.hands!.filter((position) => reach?.has(position))
     const what = `${transporter} reaches ${near.join(' and ')}, where ${task.transporter} has a task`
-    return `${what}: answer it (GET /api/operator/steps), or stop ${task.transporter}, then try again`
+    throw new LabError('interlock', `${what}: answer it (GET /api/operator/steps), then try again`)
   }
 
   /** The environments in which labware stands around between runs. */

@@ -269,8 +269,8 @@ export class Runtime {
     if (thread && answer.barcode !== undefined && thread.labware.barcode === null)
       readMustBeFree(answer.barcode, thread.state.seat, this.runs.openIn(thread.environment))
     this.operator.answer(step_id, answer)
-    // The other answers have their effect at once.
-    if (answer.answer === 'done' || answer.answer === 'cannot') await thread?.carrying?.catch(() => undefined)
+    // A task that is taken goes on until it is answered again.
+    if (answer.answer !== 'taken') await thread?.carrying?.catch(() => undefined)
     await thread?.execution.state.persisted()
   }
 

@@ -151,7 +151,6 @@ const runsConfirm = tells({
     cannot: { type: 'string', value: 'REASON', help: 'The labware cannot be carried, and stands where it stood' },
     barcode: { type: 'string', value: 'CODE', help: 'Barcode that was read of the labware' },
   },
-  example: 'benchd runs confirm 0a1f --at pad_2',
   tell: async ({ service, options, operands: [step = ''] }) => ({
     path: `${await stepPathOf(service, step)}/confirm`,
     body: answerOf(options),

@@ -22,6 +22,14 @@ export class SharedSpace {
     return true
   }
 
+  /** Enters with a motion that is no move of labware, unless a task is open within its reach. Uses that wait do not keep it out. Returns how to leave. */
+  begin(transporter: string): (() => void) | undefined {
+    if (this.taskWithin(transporter)) return undefined
+    const use: Use = { thread_id: '', transporter, hands: null }
+    this.#inside.add(use)
+    return () => this.leave(use)
+  }
+
   /** Leaves, or waits no longer. */
   leave(use: Use): void {
     const [wasInside, hasWaited] = [this.#inside.delete(use), this.#waiting.delete(use)]

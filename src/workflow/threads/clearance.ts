@@ -14,6 +14,7 @@ interface ClearanceThread {
   readonly thread_id: string
   readonly environment: RunEnvironment
   readonly labware: Pick<Labware, 'held_by'>
+  readonly state: { readonly move: { readonly has_failed_pick: boolean } | null }
   readonly control: {
     wait(waiting: Waiting, begin: (resolve: () => void) => () => void): Promise<void>
     safePoint(then: ThreadStatus): Promise<void> | undefined
@@ -70,7 +71,8 @@ export function enterSpace(thread: ClearanceThread, use: Use): Promise<void> | u
   const { space, scheduler } = environment
   if (space.enter(use)) return undefined
   const isFull = labware.held_by === use.transporter
-  if (!isFull) scheduler.access.reachedIn(thread_id)
+  // An arm that stopped in the midst of a motion may still be in the device.
+  if (labware.held_by === null && !thread.state.move?.has_failed_pick) scheduler.access.reachedIn(thread_id)
   const wanted = use.hands === null ? use.transporter : use.hands.join(' and ')
   const what = use.hands === null ? `a person to be out of the reach of ${use.transporter}` : `the arms that reach ${wanted} to stand`
   const obstacles = (): Obstacle[] =>

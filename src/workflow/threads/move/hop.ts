@@ -49,7 +49,6 @@ export async function ride(thread: LabwareThread, route: Hop): Promise<void> {
   let before: MoveRun | undefined
   for (;;) {
     const move = new MoveRun(thread, hop, before?.state)
-    if (before && before.hop.transporter !== hop.transporter) move.replaced = before.hop.transporter
     before = move
     thread.move = move
     try {
@@ -72,7 +71,7 @@ export async function ride(thread: LabwareThread, route: Hop): Promise<void> {
       }
       // A person who moved the labware elsewhere has taken it out of the gripper.
       if (scheduler.whereIs(labware.labware_id) !== hop.from) outOfGripper(thread)
-      if (move.takeover !== null) hop = { ...hop, transporter: move.takeover }
+      hop = nextAttempt(thread, move, route)
       if (!isThere() && scheduler.whereIs(labware.labware_id) === hop.from) continue
       scheduler.access.reachedIn(thread.thread_id)
       return
@@ -81,6 +80,22 @@ export async function ride(thread: LabwareThread, route: Hop): Promise<void> {
       thread.carrying = null
     }
   }
+}
+
+/**
+ * Returns the hop of the next attempt: a person makes one move in place of an arm, and keeps it only while the labware may be in their hands. Labware that may
+ * be in the gripper of the arm counts as held by it from then on.
+ */
+function nextAttempt(thread: LabwareThread, move: MoveRun, route: Hop): Hop {
+  const { labware, state } = thread
+  if (move.takeover !== null) {
+    mayBeInGripper(thread, move)
+    // Another thread uses the arm, so its gripper is empty.
+    if (labware.held_by === null) move.set({ has_failed_pick: false })
+    return { ...route, transporter: move.takeover }
+  }
+  const isInHands = labware.held_by === move.hop.transporter || mayBePicked(state)
+  return isInHands ? move.hop : route
 }
 
 function isPerson({ environment }: LabwareThread, transporter: string): boolean {
@@ -256,7 +271,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       await getReady(environment, transporter, preparing)
       // Checked before the pick: an arm must not hold labware that it cannot put down.
       equipment.mustReach?.(transporter, [from, to])
-      for (const position of holder === null ? [from, to] : [to]) await open(position)
+      for (const position of [from, to]) await open(position)
       takeBack = beginsToPick(thread, move)
       await sync.beforeMotion()
       move.picked_ms = environment.clock.now()

@@ -15,8 +15,6 @@ export class MoveRun {
   picked_ms: number | null = null
   /** The person who is to make the next attempt instead of the transporter. */
   takeover: string | null = null
-  /** The transporter of the attempt before, whose move a person takes over. */
-  replaced: string | null = null
   /** Part of the state of the thread. */
   readonly state: MoveState
   readonly status: Status<ActionStatus>

@@ -2,7 +2,7 @@
 
 import type { Person } from '../../../devices/device.ts'
 import { worded } from '../../../devices/failure.ts'
-import { LabError } from '../../../errors.ts'
+import { LabError, messageOf } from '../../../errors.ts'
 import { inSeconds } from '../../../kit/seconds.ts'
 import type { Hop } from '../../plans/graph.ts'
 import type { MoveState } from '../../state/move.ts'
@@ -83,7 +83,10 @@ export class PersonTask {
     const { answer, reason } = this.#answer ?? {}
     if (answer === 'elsewhere') throw new PutElsewhere()
     if (answer === 'cannot') {
-      this.#move.set({ is_placing: false })
+      const { held_by } = this.#thread.labware
+      // The person has said where the labware stands, unless it is in the gripper of an arm.
+      if (held_by === null) this.#move.set({ is_placing: false, has_failed_pick: false })
+      else if (held_by === transporter) this.#move.set({ is_placing: false })
       const why = reason ? `: ${reason}` : ''
       throw new LabError('interlock', `${transporter} cannot do that${why}; see to it, then decide`)
     }
@@ -94,6 +97,7 @@ export class PersonTask {
     const { execution, environment, labware, control } = this.#thread
     const { hop } = this.#move
     const { confirm, ask_barcode } = this.#person.settings
+    mustBeAsked(this.#thread, hop)
     const shown = execution.operator.ask(this.#thread, {
       instruction: this.#instruction(isTaken),
       step_id: this.#step_id,
@@ -130,13 +134,12 @@ export class PersonTask {
     const what = barcode === null ? name : `${name} (barcode ${barcode})`
     if (isTaken) return `Put ${what} down at ${to}`
     const { held_by } = this.#thread.labware
-    if (held_by !== null)
-      return `Take ${what} out of the gripper of ${held_by}, and put it down at ${to}; it may stand at ${from} or ${to} already`
-    const { state, replaced } = this.#move
-    if (!state.has_failed_pick) return `Take ${what} from ${from} to ${to}`
-    return replaced === null
-      ? `Take ${what} from ${from} to ${to}; it may be there already`
-      : `Take ${what} from ${from}, or out of the gripper of ${replaced}, to ${to}`
+    if (held_by !== null) {
+      const out = `Take ${what} out of the gripper of ${held_by}, and put it down at ${to}`
+      return from === to ? out : `${out}; it may stand at ${from} or ${to} already`
+    }
+    const isUnsure = this.#move.state.has_failed_pick
+    return `Take ${what} from ${from} to ${to}${isUnsure ? '; it may be there already' : ''}`
   }
 
   /** Takes an answer. Throws `conflict`, `invalid` and `not_found`, and the task stays as it is. */
@@ -152,8 +155,11 @@ export class PersonTask {
     noteBarcode(thread, answer)
     this.#cancelReminder()
     if (isFirst) {
+      const { held_by } = thread.labware
       // The next answer may come in the same turn.
       thread.setLabware({ held_by: this.#move.hop.transporter })
+      // The person has taken the labware out of the gripper of an arm.
+      if (held_by !== null) thread.environment.scheduler.transporters.giveBack(held_by, thread.thread_id)
       this.#shown!.update({ is_taken: true })
     } else {
       this.#answer = answer
@@ -172,6 +178,31 @@ export class PersonTask {
   }
 }
 
+/** Throws `interlock` if the person was stopped, or leased, while the devices were opened: then the person is not asked. */
+function mustBeAsked({ environment }: LabwareThread, { transporter }: Hop): void {
+  try {
+    environment.equipment.mustBeUsable?.(transporter)
+  } catch (error) {
+    throw new LabError('interlock', messageOf(error), { cause: error })
+  }
+}
+
+/** Holds the devices at these positions for the run, as far as nobody else has them. The returned function releases them. */
+function holdDevices({ environment, execution }: LabwareThread, positions: readonly string[]): () => void {
+  const { scheduler, equipment } = environment
+  const devices = new Set(positions.flatMap((position) => scheduler.graph.positions.get(position)?.device ?? []))
+  const releases = [...devices].flatMap((device) => {
+    try {
+      return equipment.hold?.(device, execution.execution_id) ?? []
+    } catch {
+      return []
+    }
+  })
+  return () => {
+    for (const release of releases) release()
+  }
+}
+
 /**
  * Shows the task of a move again that the end of the service cut off. The answer says where the labware is, as an operator otherwise would. Until then
  * the person may have their hands there.
@@ -185,6 +216,7 @@ export function showAgain(thread: LabwareThread, move: MoveState, person: Person
   const use = { thread_id, transporter, hands: [from, to] }
   // Nothing moves before a run is resumed.
   if (!shared_space) space.enter(use)
+  const release = holdDevices(thread, [from, to])
   thread.set({ asked: { ...move } })
   execution.operator.ask(thread, {
     instruction: `Shown again after a restart: take ${name} from ${from} to ${to}, if it is not there already`,
@@ -193,7 +225,10 @@ export function showAgain(thread: LabwareThread, move: MoveState, person: Person
       ...{ is_taken: false, is_again: true, usual_s: null },
     },
     step_id: step_id!,
-    closed: () => space.leave(use),
+    closed() {
+      space.leave(use)
+      release()
+    },
     answered(given) {
       const answer = asMeant(given, move)
       if (answer.answer === 'taken')
