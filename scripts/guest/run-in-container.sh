@@ -57,14 +57,27 @@ while (($#)); do
   esac
 done
 (($#)) || { echo "run-in-container: no command" >&2; exit 2; }
-. "$here/machine.sh"
-prepare_job
+parts=$("$here/build-guest.sh") || exit 125
+root_disk=''
+eval "$parts"
+
+job=$(mktemp -d "${TMPDIR:-/tmp}/container-job.XXXXXX")
 # A control group of its own, so that what systemd makes there goes with it.
 groups=$(findmnt -nt cgroup2 -o TARGET | head -n 1)
 group=$groups/$(basename "$job")
-tidy_more() { find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || true; }
+container='' tail=''
+tidy() {
+  [[ -z $container ]] || kill -9 "$container" 2>/dev/null || true
+  [[ -z $tail ]] || kill "$tail" 2>/dev/null || true
+  wait 2>/dev/null || true
+  find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || true
+  rm -rf --one-file-system "$job"
+}
+trap tidy EXIT
+trap 'exit 130' INT TERM
 [[ -n $groups ]] && mkdir "$group" || { echo "run-in-container: there are no control groups of version 2" >&2; exit 125; }
-mkdir "$job/disk"
+mkdir "$job/disk" "$job/share"
+: >"$job/share/output"
 # The shell goes on with the output when the command has ended.
 printf 'cd /project\nexport HOME=/root CI=true IN_GUEST=1\n%s </dev/null >/job/output 2>&1\necho $? >/job/exit-status\nsystemctl --force --force poweroff\n' \
   "$(printf '%q ' "$@")" >"$job/share/run"
@@ -72,7 +85,19 @@ printf 'cd /project\nexport HOME=/root CI=true IN_GUEST=1\n%s </dev/null >/job/o
 bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$group" \
   unshare --pid --fork --kill-child --mount --uts --ipc --net --cgroup -- \
   "$0" --inside "$job" "$root_disk" "${project:-$job/share}" >"$job/console.log" 2>&1 &
-machine=$!
-look_again() { sleep 0.2; }
-run_to_end "$timeout" look_again
-exit_as_command
+container=$!
+tail -c +1 -q -s 0.1 --pid="$container" -f "$job/share/output" &
+tail=$!
+deadline=$((SECONDS + timeout))
+while kill -0 "$container" 2>/dev/null && ((SECONDS < deadline)); do sleep 0.2; done
+timed_out=''
+if kill -0 "$container" 2>/dev/null; then timed_out=1; kill -9 "$container"; fi
+wait "$container" 2>/dev/null || true
+container=''
+wait "$tail" 2>/dev/null || true
+tail=''
+if [[ -s $job/share/exit-status ]]; then exit "$(<"$job/share/exit-status")"; fi
+if [[ -n $timed_out ]]; then why="no end after $timeout s"; else why="the container ended without a status"; fi
+echo "run-in-container: $why; the last lines of its console:" >&2
+tail -n 20 "$job/console.log" >&2 || true
+if [[ -n $timed_out ]]; then exit 124; else exit 125; fi

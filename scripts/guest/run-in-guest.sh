@@ -3,7 +3,9 @@
 #
 #   run-in-guest.sh [options] -- COMMAND [ARGUMENT…]
 #     --project DIR      folder to find at /project in the guest, where the command runs; what it changes there is thrown away
+#     --artifacts DIR    where to leave what the command wrote under $ARTIFACTS
 #     --timeout SECONDS  end the guest after that long (default 600)
+#     --memory MIB       (default 1024)
 #     --logs DIR         keep the console's text, the journal and the boot times
 #     --own-node         with the Node.js of the guest's Debian, which takes longer to start than that of this machine
 #     --disk FILE        boot from this disk and keep what is changed on it; for a guest whose power is cut and that is booted again
@@ -15,11 +17,13 @@
 # Exit status: the command's; 124 when time ran out; 125 when the guest failed.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-project='' timeout=600 logs='' disk='' own_node=''
+project='' artifacts='' timeout=600 memory=1024 logs='' disk='' own_node=''
 while (($#)); do
   case $1 in
     --project) project=$(readlink -e "$2"); shift 2 ;;
+    --artifacts) artifacts=$2; shift 2 ;;
     --timeout) timeout=$2; shift 2 ;;
+    --memory) memory=$2; shift 2 ;;
     --logs) logs=$2; shift 2 ;;
     --own-node) own_node=1; shift ;;
     --disk) disk=$2; shift 2 ;;
@@ -28,8 +32,21 @@ while (($#)); do
   esac
 done
 (($#)) || { echo "run-in-guest: no command" >&2; exit 2; }
-. "$here/machine.sh"
-prepare_job
+parts=$("$here/build-guest.sh") || exit 125
+root_disk='' kernel='' initramfs=''
+eval "$parts"
+
+job=$(mktemp -d "${TMPDIR:-/tmp}/guest-job.XXXXXX")
+guest_pid='' tail_pid=''
+tidy() {
+  [[ -z $guest_pid ]] || kill -9 "$guest_pid" 2>/dev/null || true
+  [[ -z $tail_pid ]] || kill "$tail_pid" 2>/dev/null || true
+  rm -rf "$job"
+}
+trap tidy EXIT
+trap 'exit 130' INT TERM
+mkdir "$job/share" "$job/share/artifacts"
+: >"$job/share/output"
 printf '%q ' "$@" >"$job/share/command"
 
 # Without what takes a third of the start and no test is about: tests of the kernel's ciphers, and security modules that have no rules here.
@@ -54,7 +71,7 @@ exec 8<>"$job/pulse" 9<>"$job/silence"
 # The guest's clock counts its instructions, 8 ns each, and goes as fast as the host's while it waits: whatever else the host does, a
 # program takes as long by that clock as on a small computer, and limits of time hold or do not hold. A newer processor than this one has more
 # to save when processes change and to check at each access, which costs QEMU an eighth more.
-qemu-system-x86_64 -M q35 -accel tcg -icount shift=3 -smp 1 -cpu Nehalem -m 1024 \
+qemu-system-x86_64 -M q35 -accel tcg -icount shift=3 -smp 1 -cpu Nehalem -m "$memory" \
   -nodefaults -no-user-config -display none -no-reboot \
   -kernel "$kernel" -initrd "$initramfs" -append "$words" "${disks[@]}" -device virtio-rng-pci \
   -fsdev "local,id=job,path=$job/share,security_model=none" -device virtio-9p-pci,fsdev=job,mount_tag=job \
@@ -64,15 +81,33 @@ qemu-system-x86_64 -M q35 -accel tcg -icount shift=3 -smp 1 -cpu Nehalem -m 1024
   -mon chardev=control-a,mode=control -chardev stdio,id=pulse,signal=off -mon chardev=pulse \
   -device virtio-serial-pci -device virtserialport,chardev=control-b,name=benchd.qmp \
   <"$job/pulse" >/dev/null 2>"$job/qemu.log" &
-machine=$!
+guest_pid=$!
 
-# A tenth of a second, without a process for it: nobody writes there.
-pulse() { echo >&8; read -rt 0.1 -u 9 || true; }
-run_to_end "$timeout" pulse
+# Show the output as it comes, until the guest is gone or the time is up.
+tail -c +1 -q -s 0.1 --pid="$guest_pid" -f "$job/share/output" &
+tail_pid=$!
+deadline=$((SECONDS + timeout))
+while kill -0 "$guest_pid" 2>/dev/null && ((SECONDS < deadline)); do
+  echo >&8
+  # A tenth of a second, without a process for it: nobody writes there.
+  read -rt 0.1 -u 9 || true
+done
+timed_out=''
+if kill -0 "$guest_pid" 2>/dev/null; then timed_out=1; kill -9 "$guest_pid"; fi
+wait "$guest_pid" 2>/dev/null || true
+guest_pid=''
+wait "$tail_pid" 2>/dev/null || true
+tail_pid=''
+
+if [[ -n $artifacts ]]; then mkdir -p "$artifacts"; cp -a "$job/share/artifacts/." "$artifacts/"; fi
 if [[ -n $logs ]]; then
   mkdir -p "$logs"
   for file in "$job"/{console.log,qemu.log,share/journal.txt,share/times}; do
     [[ ! -e $file ]] || cp "$file" "$logs/"
   done
 fi
-exit_as_command
+if [[ -s $job/share/exit-status ]]; then exit "$(<"$job/share/exit-status")"; fi
+if [[ -n $timed_out ]]; then why="no end after $timeout s"; else why="the guest ended without a status"; fi
+echo "run-in-guest: $why; the last lines of its console:" >&2
+tail -n 20 "$job"/{console,qemu}.log >&2 2>/dev/null || true
+if [[ -n $timed_out ]]; then exit 124; else exit 125; fi

@@ -8,7 +8,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const program = fileURLToPath(new URL('power-cut.mjs', import.meta.url))
+const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 // By default ext4 flushes a file that replaces another by itself, which hides a missing fsync.
 const unforgiving = ['--mount-options', 'noatime,noauto_da_alloc']
 const veryFew = ['--cuts', '12', '--reorder', '12']
@@ -36,11 +36,14 @@ const trials = [
 
 let failures = 0
 for (const { scenario, options, holds } of trials) {
-  const { status } = spawnSync(process.execPath, [program, scenario, ...options], { stdio: 'inherit' })
+  const { status } = spawnSync(process.execPath, [here('power-cut.mjs'), here(`scenarios/${scenario}.mjs`), ...options], {
+    stdio: 'inherit',
+  })
   const asItShould = status === (holds ? 0 : 2)
   if (!asItShould) failures++
-  const untried = status === 1 ? ': IT COULD NOT BE TRIED' : ''
-  console.log(`${asItShould ? 'ok' : 'NOT OK'} - ${scenario} ${holds ? 'holds' : 'is found out'}${untried}\n`)
+  console.log(
+    `${asItShould ? 'ok' : 'NOT OK'} - ${scenario} ${holds ? 'holds' : 'is found out'}${status === 1 ? ': IT COULD NOT BE TRIED' : ''}\n`,
+  )
 }
 console.log(`${trials.length - failures} passed, ${failures} failed`)
 process.exitCode = failures ? 1 : 0

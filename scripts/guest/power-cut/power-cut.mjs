@@ -9,9 +9,15 @@
 // at each write, mounted (which replays ext4's journal, as after a real cut) and
 // the files on it are checked.
 //
-//   power-cut.mjs SCENARIO [--cuts N] [--reorder N] [--seed N] [--mount-options O] [--syncs]
+//   power-cut.mjs SCENARIO.mjs [--cuts N] [--reorder N] [--seed N]
+//                 [--mount-options O] [--syncs] [--size MIB] [--keep DIR]
 //
-// The scenario is one of scenarios.mjs.
+// The scenario is a module that exports
+//   write(directory, acknowledge)   works on files in there; awaits acknowledge(text)
+//                                   where it would tell a client "this is stored"
+//   check(directory, acknowledged)  throws when the files break a promise; gets the
+//                                   texts acknowledged before the cut
+//   prepare(directory)              optional: what is there beforehand, and safe
 //
 // --cuts N      at most N moments, spread evenly        (default 300)
 // --reorder N   moments at which also a random half of the writes since the last
@@ -21,20 +27,21 @@
 //
 // Exit status: 0 when every check passed, 2 when a promise was broken, 1 when it could not be tried.
 // Needs root, /dev/fuse, a loop device, and Debian's qemu-system-common.
-import { execFile, fork } from 'node:child_process'
+import { execFile, execFileSync, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import * as fs from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { emptyDisk, exported, run } from '../disks.mjs'
-import { scenarios } from './scenarios.mjs'
+
+const run = (command, ...words) => execFileSync(command, words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
 
 if (process.argv[2] === '--write') {
   // The recorded program: a process of its own, ended the hard way.
+  const scenario = await import(resolve(process.argv[3]))
   const noted = []
   process.on('message', () => noted.shift()())
-  await scenarios[process.argv[3]].write(process.argv[4], (text) => {
+  await scenario.write(process.argv[4], (text) => {
     process.send(String(text))
     return new Promise((done) => noted.push(done))
   })
@@ -42,14 +49,25 @@ if (process.argv[2] === '--write') {
   await new Promise(() => setInterval(() => {}, 1000))
 }
 
-const text = (usual) => ({ type: 'string', default: usual })
-const options = { cuts: text('300'), reorder: text('100'), seed: text('1'), 'mount-options': text('noatime'), syncs: { type: 'boolean' } }
-const { values: option, positionals } = parseArgs({ allowPositionals: true, options })
-const [name] = positionals
-const scenario = scenarios[name]
-if (!scenario) throw new Error(`there is no scenario ${name}`)
-const work = fs.mkdtempSync('/dev/shm/power-cut-')
-process.on('exit', () => fs.rmSync(work, { recursive: true, force: true }))
+const {
+  values: option,
+  positionals: [scenarioPath],
+} = parseArgs({
+  allowPositionals: true,
+  options: {
+    cuts: { type: 'string', default: '300' },
+    reorder: { type: 'string', default: '100' },
+    seed: { type: 'string', default: '1' },
+    size: { type: 'string', default: '16' },
+    'mount-options': { type: 'string', default: 'noatime' },
+    syncs: { type: 'boolean', default: false },
+    keep: { type: 'string' },
+  },
+})
+const scenario = await import(resolve(scenarioPath))
+const work = option.keep ? resolve(option.keep) : fs.mkdtempSync('/dev/shm/power-cut-')
+if (!option.keep) process.on('exit', () => fs.rmSync(work, { recursive: true, force: true }))
+fs.mkdirSync(work, { recursive: true })
 const file = (name) => join(work, name)
 let seed = Number(option.seed)
 const random = () => {
@@ -62,7 +80,7 @@ const random = () => {
 
 // --- recording ---------------------------------------------------------------
 const mountPoint = file('mounted')
-fs.mkdirSync(mountPoint)
+fs.mkdirSync(mountPoint, { recursive: true })
 function attach(image, mountOptions) {
   const device = run('losetup', '--find', '--show', image)
   try {
@@ -91,25 +109,41 @@ function detach(device) {
 }
 
 async function record() {
-  emptyDisk(file('disk'), 16)
+  fs.closeSync(fs.openSync(file('disk'), 'w'))
+  fs.truncateSync(file('disk'), Number(option.size) * 2 ** 20)
+  run('mke2fs', '-q', '-F', '-t', 'ext4', '-m', '0', '-E', 'lazy_itable_init=0,lazy_journal_init=0', file('disk'))
   if (scenario.prepare) {
     const device = attach(file('disk'), option['mount-options'])
     await scenario.prepare(mountPoint)
     detach(device)
   }
   fs.copyFileSync(file('disk'), file('before'))
+  fs.writeFileSync(file('export'), '')
   fs.writeFileSync(file('log'), Buffer.alloc(2 ** 20))
-  const end = await exported(file('export'), 'logged', [
-    `driver=file,node-name=disk,filename=${file('disk')}`,
-    `driver=file,node-name=log,filename=${file('log')}`,
-    'driver=blklogwrites,node-name=logged,file=disk,log=log,log-super-update-interval=1',
-  ])
+  const daemon = spawn(
+    'qemu-storage-daemon',
+    [
+      '--blockdev',
+      `driver=file,node-name=disk,filename=${file('disk')}`,
+      '--blockdev',
+      `driver=file,node-name=log,filename=${file('log')}`,
+      '--blockdev',
+      'driver=blklogwrites,node-name=logged,file=disk,log=log,log-super-update-interval=1',
+      '--export',
+      `type=fuse,id=fuse,node-name=logged,mountpoint=${file('export')},writable=on`,
+    ],
+    { stdio: ['ignore', 'inherit', 'inherit'] },
+  )
   try {
+    for (let tries = 0; fs.statSync(file('export')).size === 0; tries++) {
+      if (daemon.exitCode !== null || tries > 100) throw new Error('qemu-storage-daemon did not start')
+      await sleep(50)
+    }
     const device = attach(file('export'), option['mount-options'])
     const acknowledgements = []
     const log = fs.openSync(file('log'), 'r')
     try {
-      const child = fork(process.argv[1], ['--write', name, mountPoint])
+      const child = fork(process.argv[1], ['--write', scenarioPath, mountPoint])
       let writing = true
       const syncing = (async () => {
         while (option.syncs && writing) {
@@ -137,7 +171,8 @@ async function record() {
     }
     return acknowledgements
   } finally {
-    await end()
+    daemon.kill()
+    if (daemon.exitCode === null) await once(daemon, 'exit')
   }
 }
 
@@ -170,21 +205,20 @@ function readLog() {
 }
 
 // --- checking ------------------------------------------------------------------
-async function verdict(image, acknowledged) {
+function verdict(image, acknowledged) {
   let device
   try {
     device = attach(image, option['mount-options'])
   } catch (error) {
     return `cannot mount: ${error.stderr ?? error.message}`
   }
-  try {
-    await scenario.check(mountPoint, acknowledged)
-    return null
-  } catch (error) {
-    return error.message
-  } finally {
-    detach(device)
-  }
+  return Promise.resolve()
+    .then(() => scenario.check(mountPoint, acknowledged))
+    .then(
+      () => null,
+      (error) => error.message,
+    )
+    .finally(() => detach(device))
 }
 
 const started = performance.now()
@@ -217,9 +251,12 @@ async function cut(kind, moment, missing) {
   const fault = await verdict(file('state'), acknowledged)
   tally[kind]++
   if (fault) {
-    const first = `${kind === 'cuts' ? 'after' : 'after, writes missing,'} write ${moment} of ${entries.length}`
-    const known = faults.get(fault) ?? { times: 0, first }
-    faults.set(fault, { ...known, times: known.times + 1 })
+    const known = faults.get(fault) ?? {
+      times: 0,
+      first: `${kind === 'cuts' ? 'after' : 'after, writes missing,'} write ${moment} of ${entries.length}`,
+    }
+    known.times++
+    faults.set(fault, known)
   }
 }
 fs.copyFileSync(file('current'), file('safe'))
@@ -245,8 +282,9 @@ for (let moment = 0; moment <= entries.length; moment++) {
 fs.closeSync(current)
 
 const seconds = (from, to) => ((to - from) / 1000).toFixed(1)
-const counts = `${acknowledgements.length} acknowledged, ${entries.length} disk writes, ${flushes} flushes`
-console.log(`${name}: ${counts}, recorded in ${seconds(started, recorded)} s`)
+console.log(
+  `${scenarioPath}: ${acknowledgements.length} acknowledged, ${entries.length} disk writes, ${flushes} flushes, recorded in ${seconds(started, recorded)} s`,
+)
 console.log(`${tally.cuts} cuts and ${tally.reordered} with writes missing checked in ${seconds(recorded, performance.now())} s`)
 for (const [fault, { times, first }] of [...faults].sort((a, b) => b[1].times - a[1].times).slice(0, 10))
   console.log(`  ${times} × ${fault} (first ${first})`)

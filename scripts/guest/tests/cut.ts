@@ -4,19 +4,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import {
-  dpkg,
-  firstPackage,
-  installedVersion,
-  journal,
-  nextPackage,
-  property,
-  service,
-  systemctl,
-  taught,
-  teach,
-  version,
-} from './service_unit.ts'
+import { dpkg, firstPackage, installedVersion, journal, nextPackage, property, service, systemctl, version } from './service_unit.ts'
 import { until } from './waiting.ts'
 
 const slow_ms = 240_000
@@ -38,7 +26,12 @@ if (round === '1') {
   mkdirSync('/etc/benchd')
   writeFileSync('/etc/benchd/config.json', JSON.stringify({ format: 1, devices: [{ device_id: 'arm-1', driver: 'external' }] }))
   await dpkg('--install', firstPackage)
-  await teach('home')
+  await service('POST', '/api/teachpoints', {
+    device_id: 'arm-1',
+    name: 'home',
+    coord_type: 'cartesian',
+    coords: { x: 1, y: 2, z: 3, yaw: 0, pitch: 0, roll: 0 },
+  })
   execFileSync('sync')
   await cutWhen('some of its files are new')
 } else {
@@ -75,7 +68,11 @@ async function isMended(): Promise<void> {
   assert.ok(!existsSync('/var/cache/benchd/upgrading'))
   const health = await service<{ status: string; version: string }>('GET', '/health')
   assert.deepEqual([health.status, health.version], ['ok', version])
-  assert.deepEqual(await taught(), ['home'])
+  const { teachpoints } = await service<{ teachpoints: { name: string }[] }>('GET', '/api/teachpoints?device_id=arm-1')
+  assert.deepEqual(
+    teachpoints.map(({ name }) => name),
+    ['home'],
+  )
 }
 
 function newFiles(): number {

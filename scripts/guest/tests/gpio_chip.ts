@@ -85,22 +85,3 @@ function baseOf(label: string): number {
 function read(path: string): string {
   return readFileSync(path, 'utf8').trim()
 }
-
-/** The pins of the shaker that the service is tried with. */
-export const enable = 17
-const lid = 27
-
-/** A relay board, whose inputs are pulled up, and a lid that is closed. */
-export function chipOfShaker(): GpioChip {
-  const chip = new GpioChip('pinctrl-bcm2711', 58)
-  chip.pull(enable, 'up')
-  chip.pull(lid, 'down')
-  return chip
-}
-
-/** The configuration of that shaker, whose throttle is on that bus. */
-export function shakerOnPins(bus: number): object {
-  const pins = { enable: { bcm: enable, active_low: true }, lid: { bcm: lid, active_low: true } }
-  const settings = { pins, i2c: { speed: { part: 'pca9685', bus, address: 0x40 } } }
-  return { driver: 'gpio_shaker', transport: { kind: 'pins' }, settings }
-}

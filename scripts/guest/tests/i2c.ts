@@ -16,7 +16,6 @@ const files = registerFiles(Object.values(at))
 const real = controller()
 const bus = i2cBus(files)
 const memory = 0x50
-const expander = (part: 'mcp23017' | 'pcf8574') => new Expanders(() => bus).at({ part, bus: files, address: at[part] })
 
 /** What was lost. */
 let lost: string[] = []
@@ -27,35 +26,40 @@ beforeEach(() => {
   forget()
 })
 
-const thermometers = {
-  tmp117: { identity: { 15: 0x1117 }, register: 0x00, degrees: [[0x0c80, 25] as const, [0xff00, -2] as const] },
-  mcp9808: { identity: { 6: 0x0054, 7: 0x0400 }, register: 0x05, degrees: [[0xc194, 25.25] as const, [0x1ff0, -1] as const] },
-}
-for (const [part, { identity, register, degrees }] of Object.entries(thermometers)) {
-  test(`${part} is known by its identity and read in degrees, below zero too`, async () => {
-    const [name, address] = [part as keyof typeof thermometers, at[part as keyof typeof thermometers]]
-    const thermometer = new Thermometer(name, bus.device(address))
-    const message = new RegExp(`0x${address.toString(16)} on I2C bus \\d+ is no ${part.toUpperCase()}`)
-    await assert.rejects(thermometer.mustBeThere(), { code: 'device_failed', message })
-    for (const [its, value] of Object.entries(identity)) setWord(files, address, Number(its), value)
-    await thermometer.mustBeThere()
-    for (const [value, celsius] of degrees) {
-      setWord(files, address, register, value)
-      assert.equal(await thermometer.read(), celsius)
-    }
-  })
-}
+test('a TMP117 is known by its identity and read in degrees, below zero too', async () => {
+  const thermometer = new Thermometer('tmp117', bus.device(at.tmp117))
+  await assert.rejects(thermometer.mustBeThere(), { code: 'device_failed', message: /0x48 on I2C bus \d+ is no TMP117/ })
+  setWord(files, at.tmp117, 0x0f, 0x1117)
+  await thermometer.mustBeThere()
+  setWord(files, at.tmp117, 0x00, 0x0c80)
+  assert.equal(await thermometer.read(), 25)
+  setWord(files, at.tmp117, 0x00, 0xff00)
+  assert.equal(await thermometer.read(), -2)
+})
 
 test('a temperature that the part cannot measure is a fault of the sensor', async () => {
   setWord(files, at.tmp117, 0x00, 0x8000)
   await assert.rejects(new Thermometer('tmp117', bus.device(at.tmp117)).read(), { code: 'device_failed', message: /cannot measure/ })
 })
 
+test('an MCP9808 is known by its identity and read in degrees, below zero too', async () => {
+  const thermometer = new Thermometer('mcp9808', bus.device(at.mcp9808))
+  await assert.rejects(thermometer.mustBeThere(), { code: 'device_failed' })
+  setWord(files, at.mcp9808, 0x06, 0x0054)
+  setWord(files, at.mcp9808, 0x07, 0x0400)
+  await thermometer.mustBeThere()
+  setWord(files, at.mcp9808, 0x05, 0xc194)
+  assert.equal(await thermometer.read(), 25.25)
+  setWord(files, at.mcp9808, 0x05, 0x1ff0)
+  assert.equal(await thermometer.read(), -1)
+})
+
 test('a relay on an MCP23017 that is on at the low level is off before its pin is an output', async () => {
   for (const register of [0x00, 0x01]) setByte(files, at.mcp23017, register, 0xff)
   setByte(files, at.mcp23017, 0x14, 0x04)
+  const place = { part: 'mcp23017', bus: files, address: at.mcp23017 } as const
   forget()
-  const relay = await expander('mcp23017').open('A0', { mode: 'out', active_low: true }, noted)
+  const relay = await new Expanders(() => bus).at(place).open('A0', { mode: 'out', active_low: true }, noted)
   const all = written(files, at.mcp23017)
   assert.deepEqual([all[0], all.at(-1)], ['14: 05', '0: fe'])
   assert.equal(await relay.read(), false)
@@ -69,7 +73,8 @@ test('a relay on an MCP23017 that is on at the low level is off before its pin i
 
 test('a switch on an MCP23017 is read as it is wired, and other pins stay as they are', async () => {
   setByte(files, at.mcp23017, 0x01, 0xff)
-  const lid = await expander('mcp23017').open('B3', { mode: 'in', active_low: true, pull: 'up' }, noted)
+  const place = { part: 'mcp23017', bus: files, address: at.mcp23017 } as const
+  const lid = await new Expanders(() => bus).at(place).open('B3', { mode: 'in', active_low: true, pull: 'up' }, noted)
   assert.equal(getByte(files, at.mcp23017, 0x0d), 0x08)
   assert.equal(await lid.read(), true)
   setByte(files, at.mcp23017, 0x13, 0x08)
@@ -78,7 +83,8 @@ test('a switch on an MCP23017 is read as it is wired, and other pins stay as the
 })
 
 test('an MCP23017 that lost its supply is found out', async () => {
-  const relay = await expander('mcp23017').open('A1', { mode: 'out', active_low: false }, noted)
+  const place = { part: 'mcp23017', bus: files, address: at.mcp23017 } as const
+  const relay = await new Expanders(() => bus).at(place).open('A1', { mode: 'out', active_low: false }, noted)
   await relay.write(true)
   setByte(files, at.mcp23017, 0x00, 0xff)
   setByte(files, at.mcp23017, 0x14, 0x00)
@@ -87,7 +93,8 @@ test('an MCP23017 that lost its supply is found out', async () => {
 })
 
 test('a PCF8574 is sent bytes without a register', async () => {
-  const relay = await expander('pcf8574').open('P7', { mode: 'out', active_low: false }, noted)
+  const place = { part: 'pcf8574', bus: files, address: at.pcf8574 } as const
+  const relay = await new Expanders(() => bus).at(place).open('P7', { mode: 'out', active_low: false }, noted)
   await relay.write(true)
   await relay.writeNow(false)
   const levels = written(files, at.pcf8574).map((entry) => Number.parseInt(entry, 16) & 0x80)
@@ -134,8 +141,12 @@ test('a part that does not answer is named, and the others on its bus go on', as
 
 test('a part that a driver of the kernel has is left to it', async () => {
   writeFileSync(`/sys/bus/i2c/devices/i2c-${real}/new_device`, `dummy 0x${(memory + 1).toString(16)}`)
-  const taken = i2cBus(real).device(memory + 1)
-  await assert.rejects(taken.readByte(0), { code: 'device_failed', message: /a driver of the kernel has/ })
+  await assert.rejects(
+    i2cBus(real)
+      .device(memory + 1)
+      .readByte(0),
+    { code: 'device_failed', message: /a driver of the kernel has/ },
+  )
 })
 
 test('a bus that is not there is told so at its opening', async () => {

@@ -10,7 +10,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { driver as bioshake } from '../../../drivers/bioshake/driver.ts'
 import { bridgesAreConfined } from './bridges.ts'
-import { chipOfShaker, enable, type GpioChip, shakerOnPins } from './gpio_chip.ts'
+import { GpioChip } from './gpio_chip.ts'
 import { registerFiles } from './i2c_parts.ts'
 import { instrumentAt } from './serial_lines.ts'
 import {
@@ -30,6 +30,7 @@ import {
 import { adapter, farEnd } from './usb_adapter.ts'
 import { until } from './waiting.ts'
 
+const [enable, lid] = [17, 27]
 const slow_ms = 120_000
 /** In the guest, which is slow, the time that it gives itself may go by; the start after it then switches off. */
 const toldBySafeOff = /shaker-1 (was left on; it is off|may still be on.*)/
@@ -101,14 +102,22 @@ async function answered(line: string, answer: (question: string) => string): Pro
   return shown
 }
 
-const ofBridge = 'the program of a bridge has a user and a sandbox of its own, and is gone when it ends, eats memory, or the service ends'
-test(ofBridge, bridgesAreConfined)
+test(
+  'the program of a bridge has a user and a sandbox of its own, and is gone when it ends, eats memory, or the service ends',
+  bridgesAreConfined,
+)
 
 test('it reaches pins, I2C, a USB adapter and pseudo-terminals under its own hardening, and nothing else', async () => {
-  chip = chipOfShaker()
+  chip = new GpioChip('pinctrl-bcm2711', 58)
+  chip.pull(enable, 'up')
+  chip.pull(lid, 'down')
   const bus = registerFiles([0x40])
+  const settings = {
+    pins: { enable: { bcm: enable, active_low: true }, lid: { bcm: lid, active_low: true } },
+    i2c: { speed: { part: 'pca9685', bus, address: 0x40 } },
+  }
   const devices = [
-    { device_id: 'shaker-1', ...shakerOnPins(bus) },
+    { device_id: 'shaker-1', driver: 'gpio_shaker', transport: { kind: 'pins' }, settings },
     { device_id: 'arm-1', driver: 'external' },
   ]
   writeFileSync('/etc/benchd/config.json', JSON.stringify({ format: 1, devices }))
@@ -142,23 +151,29 @@ test('it reaches pins, I2C, a USB adapter and pseudo-terminals under its own har
   await until('the pin is off', () => chip.level(enable) === 1, slow_ms)
 })
 
-for (const [signal, restarts, what, told] of [
-  ['SIGKILL', '1', 'after a SIGKILL in a run, safe-off has switched off what was on, and the service is back', toldBySafeOff] as const,
-  ['SIGSTOP', '2', 'a service that hangs in a run is ended by the watchdog, switched off and begun anew', /Watchdog timeout/] as const,
-]) {
-  test(what, async (t) => {
-    await shaking()
-    const before = property('MainPID')
-    process.kill(Number(before), signal)
-    const off = await until('the pin is off', () => chip.level(enable) === 1, slow_ms)
-    const back = await whenBack(before)
-    t.diagnostic(`off after ${(off / 1000).toFixed(1)} s, back after ${((off + back) / 1000).toFixed(1)} s`)
-    assert.match(journal(), told)
-    t.diagnostic(`safe-off: ${journal().match(new RegExp(toldBySafeOff, 'g'))?.join(' · ')}`)
-    assert.equal(property('NRestarts'), restarts)
-    assert.equal(chip.level(enable), 1)
-  })
-}
+test('after a SIGKILL in a run, safe-off has switched off what was on, and the service is back', async (t) => {
+  await shaking()
+  const before = property('MainPID')
+  process.kill(Number(before), 'SIGKILL')
+  const off = await until('the pin is off', () => chip.level(enable) === 1, slow_ms)
+  const back = await whenBack(before)
+  t.diagnostic(`off after ${(off / 1000).toFixed(1)} s, back after ${((off + back) / 1000).toFixed(1)} s`)
+  assert.match(journal(), toldBySafeOff)
+  assert.equal(property('NRestarts'), '1')
+  assert.equal(chip.level(enable), 1)
+})
+
+test('a service that hangs in a run is ended by the watchdog, switched off and begun anew', async (t) => {
+  await shaking()
+  const before = property('MainPID')
+  process.kill(Number(before), 'SIGSTOP')
+  const off = await until('the pin is off', () => chip.level(enable) === 1, slow_ms)
+  const back = await whenBack(before)
+  t.diagnostic(`off after ${(off / 1000).toFixed(1)} s, back after ${((off + back) / 1000).toFixed(1)} s`)
+  assert.match(journal(), /Watchdog timeout/)
+  t.diagnostic(`safe-off: ${journal().match(new RegExp(toldBySafeOff, 'g'))?.join(' · ')}`)
+  assert.equal(property('NRestarts'), '2')
+})
 
 test('what has broken off three times comes back in safe mode, and moves again when somebody has looked', async () => {
   const before = property('MainPID')
@@ -202,8 +217,10 @@ test('it ends in order within ten seconds while streams are open and a device ru
 test('it is not upgraded in a run, and the run goes on', async () => {
   await shaking()
   const pid = property('MainPID')
-  const refusal = /not upgraded, because of what runs now; it goes on.*:\n {2}shaker-1 is busy: shake\n {2}wait for it/
-  await assert.rejects(dpkg('--install', nextPackage), refusal)
+  await assert.rejects(
+    dpkg('--install', nextPackage),
+    /not upgraded, because of what runs now; it goes on.*:\n {2}shaker-1 is busy: shake\n {2}wait for it/,
+  )
   assert.equal(property('MainPID'), pid)
   assert.equal(chip.level(enable), 0)
   assert.equal(installedVersion(), `install ok installed ${version}`)

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { driver as bioshake } from '../../../drivers/bioshake/driver.ts'
 import { ask } from '../../../src/cli/client.ts'
-import { chipOfShaker, enable, shakerOnPins } from './gpio_chip.ts'
+import { GpioChip } from './gpio_chip.ts'
 import { registerFiles } from './i2c_parts.ts'
 import { instrumentAt } from './serial_lines.ts'
 import { adapter, farEnd, plugIn, unplug } from './usb_adapter.ts'
@@ -20,6 +20,7 @@ import { until } from './waiting.ts'
 
 const run = promisify(execFile)
 const program = fileURLToPath(new URL('../../../src/cli/main.js', import.meta.url))
+const [enable, lid] = [17, 27]
 
 afterEach(async () => {
   if (!existsSync(adapter)) await plugIn()
@@ -61,8 +62,14 @@ class Service {
 }
 
 test('pins that were on when the service was killed are off after `benchd safe-off`, and nothing clicks on at the next start', async (t) => {
-  const chip = chipOfShaker()
-  const service = new Service(shakerOnPins(registerFiles([0x40])))
+  const chip = new GpioChip('pinctrl-bcm2711', 58)
+  chip.pull(enable, 'up')
+  chip.pull(lid, 'down')
+  const settings = {
+    pins: { enable: { bcm: enable, active_low: true }, lid: { bcm: lid, active_low: true } },
+    i2c: { speed: { part: 'pca9685', bus: registerFiles([0x40]), address: 0x40 } },
+  }
+  const service = new Service({ driver: 'gpio_shaker', transport: { kind: 'pins' }, settings })
   const first = await service.start(t)
   await until('it can be initialized', async () => (await service.device()).state === 'not_initialized')
   await service.call('initialize')
@@ -79,8 +86,12 @@ test('pins that were on when the service was killed are off after `benchd safe-o
   const before = chip.driven(enable).length
   const second = await service.start(t)
   await until('it can be initialized', async () => ['not_initialized', 'faulted', 'stopped'].includes((await service.device()).state))
-  const driven = chip.driven(enable).slice(before)
-  assert.ok(driven.every(({ level }) => level === 1))
+  assert.ok(
+    chip
+      .driven(enable)
+      .slice(before)
+      .every(({ level }) => level === 1),
+  )
   assert.equal(chip.level(enable), 1)
   second.kill()
   await once(second, 'exit')

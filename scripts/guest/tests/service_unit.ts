@@ -1,9 +1,7 @@
 // The installed service as an administrator sees it: its package, its unit, its socket.
 
-import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { ask } from '../../../src/cli/client.ts'
 import { until } from './waiting.ts'
@@ -20,26 +18,10 @@ export const version = /_([\d.]+)_/.exec(firstPackage)![1]!
 /** Answers all that it says; rejects with that. */
 export async function dpkg(...words: string[]): Promise<string> {
   const env = { ...process.env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' }
-  return saidBy(run('dpkg', words, { env }))
-}
-
-/** Resolves with all that a program said when it has ended well; rejects with that otherwise. */
-async function saidBy(ended: Promise<{ stdout: string; stderr: string }>, title = ''): Promise<string> {
-  const { stdout, stderr } = await ended.catch((error: { stdout: string; stderr: string }) => {
-    throw new Error(`${title}${error.stdout}${error.stderr}`)
+  const { stdout, stderr } = await run('dpkg', words, { env }).catch((error: { stdout: string; stderr: string }) => {
+    throw new Error(`${error.stdout}${error.stderr}`)
   })
   return stdout + stderr
-}
-
-/** Prints the exposure of a unit, which systemd counts. Fails when it is exposed to more than that. */
-export function isExposedToLittle(t: TestContext, unit: string, most: number): void {
-  const words = ['security', '--no-pager', `--threshold=${most}`, unit]
-  t.diagnostic(execFileSync('systemd-analyze', words, { encoding: 'utf8' }).trim().split('\n').at(-1) ?? '')
-}
-
-/** Fails when systemd finds a mistake in one of the units. */
-export function hasNoMistakes(...units: string[]): void {
-  assert.equal(execFileSync('systemd-analyze', ['verify', ...units], { encoding: 'utf8', stdio: 'pipe' }), '')
 }
 
 /** `install ok installed 0.1.0`. */
@@ -67,24 +49,17 @@ export function benchd(...words: string[]): Promise<{ stdout: string; stderr: st
 /** Runs a line of a guide in that folder, and returns all that it says. A command of root needs no sudo. */
 export async function typed(line: string, cwd = '/root'): Promise<string> {
   const env = { ...process.env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive', USER: 'root' }
-  return saidBy(run('bash', ['-c', `sudo() { "$@"; }\n${line}`], { cwd, env }), `${line}\n`)
+  const { stdout, stderr } = await run('bash', ['-c', `sudo() { "$@"; }\n${line}`], { cwd, env }).catch(
+    (error: { stdout: string; stderr: string }) => {
+      throw new Error(`${line}\n${error.stdout}${error.stderr}`)
+    },
+  )
+  return stdout + stderr
 }
 
 /** One request over the socket for the group. */
 export function service<Answer>(method: string, path: string, body?: object): Promise<Answer> {
   return ask<Answer>({ socket_of: '/run/benchd' }, method, path, body)
-}
-
-/** Teaches the arm a point. */
-export function teach(name: string): Promise<unknown> {
-  const coords = { x: 1, y: 2, z: 3, yaw: 0, pitch: 0, roll: 0 }
-  return service('POST', '/api/teachpoints', { device_id: 'arm-1', name, coord_type: 'cartesian', coords })
-}
-
-/** Returns the names of the points that the arm was taught. */
-export async function taught(): Promise<string[]> {
-  const { teachpoints } = await service<{ teachpoints: { name: string }[] }>('GET', '/api/teachpoints?device_id=arm-1')
-  return teachpoints.map(({ name }) => name)
 }
 
 /** Resolves when another process than `pid` serves, with the milliseconds that it took. */

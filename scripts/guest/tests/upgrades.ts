@@ -99,7 +99,7 @@ async function isTakenBack({ name, version, knows }: Version, scene: string): Pr
   const before = filesOf(state)
   await standIn()
 
-  const upgrading = install(nextPackage)
+  const upgrading = whatCame(install(nextPackage))
   await until('the new version answers', async () => upgrading.ended || (await versionOf()) === next, patience_ms)
   assert.equal(upgrading.ended, undefined, upgrading.ended)
   const work = (await runs()).find(({ workflow_name }) => workflow_name === 'work')
@@ -138,8 +138,14 @@ async function isWhole(points?: number): Promise<void> {
   const { teachpoints } = await service<{ teachpoints: unknown[] }>('GET', '/api/teachpoints?device_id=arm-1')
   if (points !== undefined) assert.equal(teachpoints.length, points)
   const { incidents } = await service<{ incidents: { message: string }[] }>('GET', '/api/incidents')
-  for (const { message } of incidents) assert.doesNotMatch(message, /damaged|cannot be taken up/)
-  for (const path of filesOf(state).keys()) assert.doesNotMatch(path, /\.corrupt-/)
+  assert.deepEqual(
+    incidents.filter(({ message }) => /damaged|cannot be taken up/.test(message)),
+    [],
+  )
+  assert.deepEqual(
+    [...filesOf(state).keys()].filter((path) => path.includes('.corrupt-')),
+    [],
+  )
   const { labware } = await service<{ labware: { name: string; position: string }[] }>('GET', '/api/labware')
   assert.equal(labware.find(({ name }) => name === 'rest')?.position, 'pad_4')
 }
@@ -173,20 +179,23 @@ function dropIn(name: string, ...lines: string[]): void {
   writeFileSync(`${dropIns}/${name}.conf`, `[Service]\n${lines.join('\n')}\nWatchdogSec=0\n`)
 }
 
-/**
- * The package's own script waits for five seconds and looks whether the service still runs: here it waits until everything was asked. `ended` is
- * undefined until the installation has come to something.
- */
-function install(path: string): { ended: string | undefined } {
+/** The package's own script waits for five seconds and looks whether the service still runs: here it waits until everything was asked. */
+function install(path: string): Promise<string> {
   mkdirSync('/root/bin', { recursive: true })
   writeFileSync('/root/bin/sleep', `#!/bin/sh\nuntil [ -e ${asked} ]; do /bin/sleep 0.1; done\n`, { mode: 0o755 })
   const env = { ...process.env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive', PATH: `/root/bin:${process.env.PATH}` }
+  return run('dpkg', ['--install', path], { env }).then(
+    ({ stdout }) => stdout,
+    ({ stdout, stderr }) => `${stdout}${stderr}`,
+  )
+}
+
+/** `ended` is undefined until it has come to something. */
+function whatCame(work: Promise<string>): { ended: string | undefined } {
   const came: { ended: string | undefined } = { ended: undefined }
-  void run('dpkg', ['--install', path], { env })
-    .catch((error: { stdout: string; stderr: string }) => error)
-    .then(({ stdout, stderr }) => {
-      came.ended = stdout + stderr
-    })
+  void work.then((said) => {
+    came.ended = said
+  })
   return came
 }
 

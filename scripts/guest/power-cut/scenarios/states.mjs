@@ -1,11 +1,13 @@
-// Runs that count: their state is written in one transaction with their events; files of states begin and go on the way.
+// The scenarios' common part: runs that count, from `dist/` (or the folder that $BENCHD_DIST names); their state is written with their events.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { hubs } from './hub.mjs'
+import { load } from './shared.mjs'
+
+const { openEvents } = await load('src/events/open.js')
 
 const rounds = 4
 const turns = 24
-const { opened, withHub } = hubs(50)
+const config = { system_id: 'system', events: { segment_mib: 0.03, commit_ms: 50, queue: 1000 }, limits: { subscribers: 10 } }
 
 /**
  * In each round two runs begin, count and end. Acknowledges `persisted ROUND A B`: how far they had counted when all was on the card; `ending
@@ -76,8 +78,9 @@ async function agreed(hub) {
 async function goesOn(directory) {
   await withHub(directory, async (hub) => {
     for (const [id, { keys, damage }] of hub.log.saved.runs) {
-      if (id === 'bench' || damage !== undefined) hub.states.drop(id)
-      else new Counting(hub, id, keys.get('count')).step(2)
+      if (id === 'bench') hub.states.drop(id)
+      else if (damage === undefined) new Counting(hub, id, keys.get('count')).step(2)
+      else hub.states.drop(id)
     }
     new Counting(hub, 'after').step(1)
     await hub.log.persist()
@@ -105,11 +108,16 @@ class Counting {
   }
 
   changes() {
-    const count = String(this.count)
-    if (this.standing.get('count') === count) return new Map()
-    const changes = new Map(Object.entries({ count, [`text ${this.count % 5}`]: JSON.stringify('x'.repeat(this.count * 9)) }))
+    const text = String(this.count)
+    const changes =
+      this.standing.get('count') === text
+        ? []
+        : [
+            ['count', text],
+            [`text ${this.count % 5}`, JSON.stringify('x'.repeat(this.count * 9))],
+          ]
     for (const [key, value] of changes) this.standing.set(key, value)
-    return changes
+    return new Map(changes)
   }
 }
 
@@ -128,4 +136,18 @@ class Bench {
     this.standing = now
     return changes
   }
+}
+
+async function withHub(directory, use) {
+  const hub = await opened(directory)
+  try {
+    return await use(hub)
+  } finally {
+    await hub.close()
+  }
+}
+
+function opened(directory) {
+  const log = { info() {}, warn() {}, error() {} }
+  return openEvents({ folder: `${directory}/state`, config, log })
 }

@@ -1,8 +1,8 @@
-// A backup is put back over a state that is there already: all of it is changed, or none.
+// The common part of the scenarios with a backup: it is put back over another state.
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { load } from '../../disks.mjs'
+import { load } from './shared.mjs'
 
 const { makeBackup } = await load('src/care/backup.js')
 const { openBackup, planOf, restore } = await load('src/care/restore.js')

@@ -1,7 +1,12 @@
-// Writers on the teachpoint store, four at the same time, beginning with no folder.
+// The scenarios' common part: writers on the teachpoint store of `dist/` (or of the folder that $BENCHD_DIST names).
 import assert from 'node:assert/strict'
-import { load } from '../../disks.mjs'
+import { readlinkSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
+const dist = process.env.BENCHD_DIST ?? fileURLToPath(new URL('../../../../dist', import.meta.url))
+export const load = (path) => import(pathToFileURL(resolve(dist, path)))
 const { Teachpoints } = await load('src/teachpoints/store.js')
 const { roundsOf, write: writeRound } = await load('src/testing/teachpoints.js')
 
@@ -52,4 +57,20 @@ async function opened(directory) {
     [],
   )
   return store
+}
+
+/** From now on fsync and fdatasync do nothing for the files or folders that are chosen, by what they are and by their path. */
+export async function without(chosen) {
+  // All handles share what they can do.
+  const handle = await open(dist)
+  await handle.close()
+  const handles = Object.getPrototypeOf(handle)
+  for (const name of ['sync', 'datasync']) {
+    const real = handles[name]
+    handles[name] = async function () {
+      // At once: the file may be closed meanwhile.
+      const path = readlinkSync(`/proc/self/fd/${this.fd}`)
+      if (!chosen(await this.stat(), path)) await real.call(this)
+    }
+  }
 }
