@@ -23,7 +23,7 @@ const arm = { device_id: 'arm-1', driver: 'arm', transport: { kind: 'simulated' 
 const armReaches = ['pad_1', 'pad_2', 'shaker_in']
 const coords = { x: 100, y: 200, z: 50, yaw: 0, pitch: 0, roll: 0 }
 
-/** The same bench with an arm, which reaches the pads and the shaker, and with a run whose plate the arm is to bring to the shaker. */
+/** Opens that bench with an arm beside the person. The arm is to bring the plate of its run to the shaker. */
 export const besideArm = (t: Test): Promise<Scripted> => beginByHand(t, { hasArm: true })
 
 async function beginByHand(t: Test, { settings = {}, hasArm = false }: { settings?: object; hasArm?: boolean }): Promise<Scripted> {
