@@ -36,7 +36,10 @@ test('a person makes the move of an arm that has a fault, which stays as it is u
     message: 'the decision about plate is RETRY by hands',
   })
   const step = await task(run)
-  t.match(step, { instruction: /out of the gripper of arm-1, and put it down at shaker_in; it may stand at pad_1 or shaker_in already$/, move: { transporter: 'hands' } })
+  t.match(step, {
+    instruction: /out of the gripper of arm-1, and put it down at shaker_in; it may stand at pad_1 or shaker_in already$/,
+    move: { transporter: 'hands' },
+  })
   isRefusal(t, await run.ask('POST', initialize), 409, 'interlock')
   await run.post(pathOf(step), { answer: 'done' })
   await run.does('shaker-1', 'shake')
