@@ -91,13 +91,12 @@ test('the README leads from the package to the first shake, without a network, a
 /** A line of the README at a terminal, where somebody answers each question. */
 async function answered(line: string, answer: (question: string) => string): Promise<string> {
   const child = spawn('script', ['-qec', line.replace('sudo ', ''), '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const prompt = /leave it out: |by hand\): /g
   let [shown, read] = ['', 0]
   for await (const part of child.stdout) {
     shown += part
-    for (let end = shown.indexOf('leave it out: ', read); end >= 0; end = shown.indexOf('leave it out: ', read)) {
-      child.stdin.write(`${answer(shown.slice(read, end))}\n`)
-      read = end + 'leave it out: '.length
-    }
+    for (prompt.lastIndex = read; prompt.test(shown); read = prompt.lastIndex)
+      child.stdin.write(`${answer(shown.slice(read, prompt.lastIndex))}\n`)
   }
   return shown
 }
