@@ -142,7 +142,7 @@ const scenes: Record<PauseSite, Scene> = {
     },
     incident: 'DEVICE_INIT_FAILED',
     why: /sealer-1 was stopped; .*initialize/,
-    remedy: /initialize it/,
+    remedy: /initialize a device/,
     latched: ['sealer-1', 'stopped'],
     ends: {
       RETRY: [...sealed, ...shaken, ...done],
