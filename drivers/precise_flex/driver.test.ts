@@ -34,7 +34,7 @@ function labwareOf(grip: Grip) {
 
 const questions = /^(wherej|wherec|destJ 1|sysState|nop|Speed|version|mode 0|selectRobot|attach|pd)\b/
 
-/** What it was told to do, of all that was said. */
+/** Returns the commands that move the robot, from all that the driver wrote. */
 function orders(written: string[]): string[] {
   return written.map((frame) => frame.trim()).filter((frame) => !questions.test(frame))
 }

@@ -1,4 +1,4 @@
-// One run of the assay on one data folder, whose service is killed repeatedly. The bench survives, and an operator looks at it after each restart.
+// Runs the assay on one data folder, and kills the service again and again. The bench survives, and an operator looks at it after each restart.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -47,7 +47,7 @@ export type Outcome = {
   /** The begin and the end of each action. */
   boundaries: string[]
   kills: number
-  /** What was in progress at the kills. */
+  /** The operations and moves that were in progress at the kills. */
   amid: { work: number; move: number; nothing: number }
   /** The number of actions that the operator declared done. */
   continued: number

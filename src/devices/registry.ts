@@ -36,9 +36,9 @@ export class Registry {
     )
   }
 
-  /** Whether all devices with a driver are simulated. */
+  /** Whether all instruments with a driver are simulated. A person is no instrument. */
   get allSimulated(): boolean {
-    return this.all().every((instrument) => instrument.simulated || !instrument.driven)
+    return this.all().every((instrument) => instrument.simulated || !instrument.driven || instrument.abilities.person !== undefined)
   }
 
   /** Stops one device for `by`; the bytes are on its wire before this returns. */

@@ -166,7 +166,7 @@ export class LogFiles {
   sync(): Promise<void> {
     const segment = this.#segments.at(-1)
     const end = segment?.bytes ?? 0
-    // One after the other, because the kernel reports a failure only once: the next sync succeeds although the bytes are lost.
+    // The files are synced one after the other, because the kernel reports a failure only once: the next sync succeeds although the bytes are lost.
     this.#syncing = this.#syncing.catch(() => undefined).then(() => this.#sync(segment, end))
     return this.#syncing
   }

@@ -14,7 +14,7 @@ export const demoBench = {
   ],
 } satisfies Partial<ConfigFileInput>
 
-type ConfigFileInput = Omit<ConfigFile, 'devices'> & { devices: Partial<ConfigFile['devices'][number]>[] }
+export type ConfigFileInput = Omit<ConfigFile, 'devices'> & { devices: Partial<ConfigFile['devices'][number]>[] }
 
 const onTheDeck: [name: string, x: number, y: number, z: number, yaw: number][] = [
   ['home', 0, 250, 300, 0],

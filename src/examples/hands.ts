@@ -1,9 +1,7 @@
 // A bench without a robot: a shaker and a sealer, and a person who carries the plates.
 
-import type { ConfigFile } from '../config/file.ts'
 import { topology, workflow } from '../workflow/plans/author.ts'
-
-type ConfigFileInput = Omit<ConfigFile, 'devices'> & { devices: Partial<ConfigFile['devices'][number]>[] }
+import type { ConfigFileInput } from './demo_bench.ts'
 
 /** The bench of `benchd demo --bench hands`, as it would stand in a configuration file. */
 export const handsBench = {

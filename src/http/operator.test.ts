@@ -38,7 +38,7 @@ test('a step that nobody confirms in time holds the thread; RETRY asks anew, und
   t.equal((await run.named('OPERATOR.INSTRUCTION')).length, 2)
 })
 
-test('whoever opens the address of an answer, as previews of messages do, answers nothing', async (t) => {
+test('a GET on the address of an answer, as previews of messages send it, answers nothing', async (t) => {
   const run = await beginRun(t, { workflow: asking(0) })
   const { step_id } = await steps(run)
   const path = `/api/operator/steps/${step_id}/confirm`

@@ -16,6 +16,7 @@ test('the run that ships is carried by a person alone, task after task', async (
   )
   await carriedOn(t, run)
   t.equal((await run.named('OPERATOR.INSTRUCTION')).length, 3)
+  await run.post('/api/sim/events', { event_name: 'CUSTOM.seen.EMITTED' })
 })
 
 test('each answer that cannot be is refused, and the task stays; an empty body says done', async (t) => {

@@ -112,7 +112,7 @@ test('after a kill at each boundary the plate is where it may be, the task is sh
     t.same(others, [], what)
     if (isAwaited && last!.answer !== 'taken') t.not(again?.step_id, step_id, `${what}: it is not asked again`)
     if (again?.step_id === step_id) {
-      // A place that nobody was told cannot be known.
+      // The service cannot know a place that nobody has named.
       if (truth !== 'c') t.ok(place.includes(truth === 'hands' ? 'held by hands' : `at ${truth}`), `${what}: ${place}`)
       t.match(again.move, { is_again: true, from: move.from, to: move.to }, what)
       await service.post(path, { answer: 'elsewhere', position: truth === 'hands' ? move.from : truth })

@@ -120,6 +120,6 @@ export const badPrograms: Record<string, [program: string, fault: RegExp]> = {
   ],
   'never answers a question': [speaks('check', 'pass'), /it has not answered check within 5 s/],
   'never answers an operation': [speaks('perform', 'pass'), /read did not end within 0\.3 s/],
-  // It holds the lock of the interpreter, so no thread of the program can read.
+  // The operation holds the lock of the interpreter, so no thread of the program can read.
   'blocks in C code': [speaks('perform', '__import__("ctypes").PyDLL(None).sleep(4711)'), /read did not end within 0\.3 s/],
 }

@@ -20,7 +20,7 @@ const decisionWords: Record<Thread['decisions'][number], { consequence: string; 
 
 export function needsOf(state: State): Need[] {
   const ofThreads = threads(state)
-  // Who carries labware stands at the bench with gloves on: a task is found without a search.
+  // People who carry labware stand at the bench with gloves on, so tasks come first.
   const tasks = [...steps(state), ...ofThreads.filter(({ task }) => task)]
   return [
     ...tasks.sort((a, b) => (a.since ?? 0) - (b.since ?? 0)),

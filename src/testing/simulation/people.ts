@@ -216,7 +216,7 @@ export class SimulatedPeople {
   #cannot(task: Shown): void {
     const { truth, place } = this.#look(task)
     const { move } = task
-    // What stands at the target already was carried.
+    // Labware that stands at the target already was carried.
     if (place === move.to || (move.is_again && place !== move.from)) this.#says(task)
     else if (this.#answer(task, { answer: 'cannot', reason: 'it is stuck' }) && !move.is_taken) truth.put(move.labware_id, move.from)
   }

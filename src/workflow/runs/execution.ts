@@ -1,4 +1,4 @@
-// One run of a workflow: its threads, its submissions, and its outcome.
+// A run of a workflow, with its threads, its submissions and its outcome.
 
 import { LabError } from '../../errors.ts'
 import type { Clock } from '../../kit/clock.ts'

@@ -1,4 +1,4 @@
-// One submission to a run: the request, and its outcome.
+// A submission to a run, with its request and its outcome.
 
 import { Entry, type RunState } from '../state/entry.ts'
 import type { SubmissionState } from '../state/run.ts'
