@@ -163,7 +163,14 @@ async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, repo
     isTakenUp: isOpen,
     reasons,
     events: (execution_id) => hub.events({ execution_id }),
+    oldest_s: await oldestIn(hub),
     emit: (event_name, context, execution_id) => hub.emit(event_name, context, execution_id),
   })
   if (aborted > 0) log.warn(`${aborted} runs were open when the service ended, and are aborted`)
+}
+
+/** Resolves with the time of the oldest event in the log, Unix time, s; undefined for an empty log. */
+async function oldestIn(hub: Pick<Hub, 'events'>): Promise<number | undefined> {
+  for await (const { timestamp } of hub.events()) return timestamp
+  return undefined
 }

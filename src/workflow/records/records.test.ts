@@ -331,7 +331,10 @@ test('what was open when the service ended is aborted, in the order of any end, 
   records.thread(thread('t2', 'MOVING'))
   records.accepted({ ...row, execution_id: 'kept' }, { ...submission, execution_id: 'kept', submission_id: 's2' })
   const untold = async function* () {}
-  t.equal(await abortOrphanedRuns(records, { isTakenUp: (execution_id) => execution_id === 'kept', events: untold, emit }), 1)
+  t.equal(
+    await abortOrphanedRuns(records, { isTakenUp: (execution_id) => execution_id === 'kept', events: untold, oldest_s: undefined, emit }),
+    1,
+  )
   t.same(
     events.map(({ event_name }) => event_name),
     ['THREAD.t2.ABORTED', 'GROUP.g1.COMPLETED', 'WORKFLOW.e1.ERRORED', 'SUBMISSION.s1.ABORTED', 'EXECUTION.e1.ABORTED'],
@@ -344,7 +347,24 @@ test('what was open when the service ended is aborted, in the order of any end, 
     { status: 'ABORTED', last_error: reason, group_id: 'g1' },
   ])
   t.match(records.execution('kept'), { status: 'IN_PROGRESS' })
-  t.equal(await abortOrphanedRuns(records, { isTakenUp: () => true, events: untold, emit }), 0)
+  t.equal(await abortOrphanedRuns(records, { isTakenUp: () => true, events: untold, oldest_s: undefined, emit }), 0)
+})
+
+test('a run whose events were never written begins before it ends, if the log reaches back to its beginning', async (t) => {
+  for (const [oldest_s, begins] of [
+    [row.started_at, ['SUBMISSION.s1.ACCEPTED', 'WORKFLOW.e1.CREATED', 'THREAD.t1.CREATED']],
+    [row.started_at + 1, []],
+  ] as const) {
+    const { runtime, emit, events } = runtimeWith()
+    runtime.records.accepted(row, submission)
+    runtime.records.thread(thread('t1', 'CREATED'))
+    await abortOrphanedRuns(runtime.records, { isTakenUp: () => false, events: async function* () {}, oldest_s, emit })
+    t.same(
+      events.map(({ event_name }) => event_name),
+      [...begins, 'THREAD.t1.ABORTED', 'GROUP.g1.COMPLETED', 'WORKFLOW.e1.ERRORED', 'SUBMISSION.s1.ABORTED', 'EXECUTION.e1.ABORTED'],
+    )
+    t.match(runtime.records.threads('e1'), [{ status: 'ABORTED', group_id: 'g1' }])
+  }
 })
 
 test('a record that was removed is gone from the file too', async (t) => {

@@ -23,15 +23,23 @@ export class LogReplay {
   /** The last event of each entity. */
   readonly #last = new Map<string, RuntimeEvent>()
   readonly #complete = new Set<string>()
+  #hasBeginning = false
+
   /** Takes the events in the order of the log. */
   see(event: RuntimeEvent): void {
-    const { entity_type, entity_id, context } = event
+    const { entity_type, entity_id, status, context } = event
     if (entity_type === 'GROUP') this.#complete.add(`${context.submission_id} ${entity_id}`)
     if (!(entity_type in tables)) return
+    if (this.isEmpty) this.#hasBeginning = entity_type === 'SUBMISSION' && status === 'ACCEPTED'
     this.#last.set(entity_id, event)
   }
 
-  /** Whether the log has no event of the run, so that a missing entity proves nothing. */
+  /** Whether the first event of the run is in the log. */
+  get hasBeginning(): boolean {
+    return this.#hasBeginning
+  }
+
+  /** Whether the log has no event of the run. */
   get isEmpty(): boolean {
     return this.#last.size === 0
   }

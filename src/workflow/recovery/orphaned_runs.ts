@@ -15,14 +15,16 @@ type Around = {
   reasons?: ReadonlyMap<string, string>
   /** Yields the events of an execution in the log. */
   events(execution_id: string): AsyncIterable<RuntimeEvent>
+  /** The time of the oldest event in the log, Unix time, s; undefined for an empty log. */
+  oldest_s: number | undefined
   emit: Emit
 }
 
 /**
- * Fires the end of every entity without an end in the log, in the usual order, and updates the records. Returns the
- * number of executions.
+ * Fires the end of every entity without an end in the log, in the usual order, and updates the records. An entity that has a record and no event
+ * begins first: the record can reach the disk before the events. Returns the number of executions.
  */
-export async function abortOrphanedRuns(records: Records, { isTakenUp, reasons, events, emit }: Around): Promise<number> {
+export async function abortOrphanedRuns(records: Records, { isTakenUp, reasons, events, oldest_s, emit }: Around): Promise<number> {
   const open = records.executions().filter(({ ended_at, execution_id }) => ended_at === null && !isTakenUp(execution_id))
   let count = 0
   for (const { execution_id } of open.reverse()) {
@@ -33,7 +35,10 @@ export async function abortOrphanedRuns(records: Records, { isTakenUp, reasons, 
     }
     if (records.execution(execution_id)?.ended_at !== null) continue
     count++
-    new Ending(records, { execution_id, replay, reason: reasons?.get(execution_id) ?? restarted, emit }).tell()
+    // Old events are removed from the log, so a missing one proves nothing unless the log reaches back to the beginning of the run.
+    const reachesBack = oldest_s !== undefined && oldest_s <= records.execution(execution_id)!.started_at
+    const isWhole = replay.isEmpty ? reachesBack : replay.hasBeginning
+    new Ending(records, { execution_id, replay, isWhole, reason: reasons?.get(execution_id) ?? restarted, emit }).tell()
   }
   return count
 }
@@ -42,28 +47,36 @@ class Ending {
   readonly #records: Records
   readonly #execution_id: string
   readonly #replay: LogReplay
+  /** Whether the log has each event of the run that was fired. */
+  readonly #isWhole: boolean
   readonly #reason: string
   readonly #emit: Emit
 
   constructor(
     records: Records,
-    { execution_id, replay, reason, emit }: { execution_id: string; replay: LogReplay; reason: string; emit: Emit },
+    {
+      execution_id,
+      replay,
+      isWhole,
+      reason,
+      emit,
+    }: { execution_id: string; replay: LogReplay; isWhole: boolean; reason: string; emit: Emit },
   ) {
     this.#records = records
     this.#execution_id = execution_id
     this.#replay = replay
+    this.#isWhole = isWhole
     this.#reason = reason
     this.#emit = emit
   }
 
   tell(): void {
-    const groups = this.#records.groups(this.#execution_id).filter((group) => !this.#replay.isComplete(group))
+    if (this.#isWhole) this.#begin()
     this.#endActions()
     this.#endThreads()
-    for (const { submission_id, group_id, open, ended } of groups) {
-      if (open === 0 && Object.keys(ended).length === 0) continue
-      const all = open === 0 ? ended : { ...ended, ABORTED: (ended['ABORTED'] ?? 0) + open }
-      this.#say(`GROUP.${group_id}.COMPLETED`, { submission_id, group_id, ended: all })
+    for (const { submission_id, group_id, ended } of this.#records.groups(this.#execution_id)) {
+      if (Object.keys(ended).length === 0 || this.#replay.isComplete({ submission_id, group_id })) continue
+      this.#say(`GROUP.${group_id}.COMPLETED`, { submission_id, group_id, ended })
     }
     const status = this.#outcome()
     this.#endWorkflow(status)
@@ -77,6 +90,19 @@ class Ending {
     this.#emit(event_name, { execution_id, workflow_name, ...more }, execution_id)
   }
 
+  /** Fires the beginning of the submissions, the workflow and the threads of which the log has no event. */
+  #begin(): void {
+    const id = this.#execution_id
+    const isUntold = (entity_id: string) => this.#replay.statusOf(entity_id) === undefined
+    for (const { submission_id, group_ids } of this.#records.submissionsOf(id))
+      if (isUntold(submission_id))
+        this.#say(`SUBMISSION.${submission_id}.ACCEPTED`, { submission_id, group_count: group_ids.length, reason: null })
+    if (isUntold(id)) this.#say(`WORKFLOW.${id}.CREATED`, {})
+    for (const { thread_id, thread_name, template_name, status } of this.#records.threads(id))
+      if (isUntold(thread_id) && !isTerminal(threadTransitions, status))
+        this.#say(`THREAD.${thread_id}.CREATED`, { thread_id, thread_name, template_name, pause_reason: null, last_error: null })
+  }
+
   #endActions(): void {
     for (const event of this.#replay.open()) {
       if (event.entity_type !== 'ACTION' && event.entity_type !== 'METHOD') continue
@@ -85,11 +111,16 @@ class Ending {
     }
   }
 
+  /** Returns the status in the log, which the record may be ahead of; that of the record if the log has none. */
+  #statusOf<Known extends string>(id: string, recorded: Known): Known {
+    return (this.#replay.statusOf(id) as Known | undefined) ?? recorded
+  }
+
   /** Ends the threads with a record, and those that have events and no record. */
   #endThreads(): void {
     const known = this.#records.threads(this.#execution_id)
     for (const { thread_id, thread_name, template_name, status } of known) {
-      if (isTerminal(threadTransitions, status)) continue
+      if (isTerminal(threadTransitions, this.#statusOf(thread_id, status))) continue
       const its = { thread_id, thread_name, template_name, pause_reason: null, last_error: this.#reason }
       this.#say(`THREAD.${thread_id}.ABORTED`, its)
     }
@@ -117,13 +148,13 @@ class Ending {
   #endWorkflow(status: EndStatus): void {
     const last = this.#replay.statusOf(this.#execution_id)
     const name = `WORKFLOW.${this.#execution_id}`
-    if (last === undefined && !this.#replay.isEmpty) this.#say(`${name}.CREATED`, {})
     if (last !== 'COMPLETED' && last !== 'ERRORED') this.#say(`${name}.${status === 'COMPLETED' ? 'COMPLETED' : 'ERRORED'}`, {})
   }
 
   #endSubmissions(status: EndStatus): void {
     for (const { submission_id, group_ids, ended_at } of this.#records.submissionsOf(this.#execution_id)) {
-      if (ended_at !== null) continue
+      const last = this.#replay.statusOf(submission_id)
+      if (last === undefined ? ended_at !== null : last !== 'ACCEPTED') continue
       this.#say(`SUBMISSION.${submission_id}.${status}`, { submission_id, group_count: group_ids.length, reason: this.#reasonFor(status) })
     }
   }

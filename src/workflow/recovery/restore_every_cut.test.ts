@@ -117,13 +117,13 @@ test('a run that is not kept is ended, whatever of it is in the log and in its r
 
 async function endsOnce(t: Test, told: readonly RuntimeEvent[], { cut, execution }: { cut: number; execution: Execution }): Promise<void> {
   const { execution_id } = execution
-  // Its record is behind the log by up to five events.
-  for (const recorded of [cut, Math.max(1, cut - 5)]) {
+  // Its record is behind the log by up to five events, or before it.
+  for (const recorded of [cut, Math.max(1, cut - 5), Math.min(told.length, cut + 5)]) {
     const watch = new Watch(() => undefined)
     const records = new Records()
     const log = told.slice(0, cut)
     const sink = new ExecutionTrackingSink({ stores: [records], find: () => execution })
-    for (const event of log.slice(0, recorded)) sink.onEvent(event)
+    for (const event of told.slice(0, recorded)) sink.onEvent(event)
     let time = 0
     const see = (event: RuntimeEvent) => watch.see({ ...event, timestamp: ++time })
     for (const event of log) see(event)
@@ -136,7 +136,7 @@ async function endsOnce(t: Test, told: readonly RuntimeEvent[], { cut, execution
     const events = async function* () {
       yield* log
     }
-    await abortOrphanedRuns(records, { isTakenUp: () => false, events, emit })
+    await abortOrphanedRuns(records, { isTakenUp: () => false, events, oldest_s: 0, emit })
     const name = `cut after ${told[cut - 1]!.event_name}`
     if (watch.faults.length > 0) t.same(watch.faults, [], name)
     if (records.execution(execution_id)?.ended_at === null) t.fail(`${name}: its record is open`)
