@@ -56,9 +56,9 @@ export function whereaboutsOf({ labware, environment, thread }: PlacedLabware): 
 
 /** Shows labware that stood there when its topology was unloaded. */
 export function rememberedAt(known: Known, position: string | null): Whereabouts {
-  const { labware_id, name, template, type, kind, barcode, tips_left, placing, held_by = null, last_run: left_by = null } = known
+  const { labware_id, name, template, type, kind, barcode, tips_left, placing, taken_by, held_by = null, last_run: left_by = null } = known
   const what = { labware_id, name, template, type, kind, barcode, tips_left, left_by, remedy: remedyOf(known) }
-  return { ...what, run_mode: 'LIVE', position, held_by, place: placeOf({ held_by, placing }, position), ...nobody }
+  return { ...what, run_mode: 'LIVE', position, held_by, place: placeOf({ held_by, placing, taken_by }, position), ...nobody }
 }
 
 type Known = Omit<Labware, 'state' | 'held_by'> & { held_by?: string | undefined }
@@ -167,5 +167,5 @@ function takeOff({ labware, environment, thread }: PlacedLabware): void {
 /** Takes the labware out of the gripper: a person has put it elsewhere. */
 function letGo({ labware, environment }: PlacedLabware): void {
   if (!environment.labware.has(labware.labware_id)) return
-  environment.labware.set(labware.labware_id, { ...labware, held_by: null, placing: undefined })
+  environment.labware.set(labware.labware_id, { ...labware, held_by: null, placing: undefined, taken_by: undefined })
 }

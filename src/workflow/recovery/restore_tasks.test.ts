@@ -111,6 +111,25 @@ for (const cut of cuts)
     }
   })
 
+test('a task that is shown again is reminded of, once, and counts as held, unless it is answered before', async (t) => {
+  const { keys, step_id } = await whenCut(cuts[0])
+  const { runtime, clock, incidents, plate } = await restored(keys, { reminder_s: 60 })
+  const held: boolean[] = []
+  const { scheduler } = plate.environment
+  scheduler.setHeld = (thread_id, isHeld) => void (thread_id === plate.thread_id && held.push(isHeld))
+  clock.ring()
+  clock.ring()
+  t.match(incidents, [
+    { message: new RegExp(`^nobody has answered for 60 s: Shown again after a restart: take plate .*/${step_id}/confirm`) },
+  ])
+  t.same([incidents.length, held], [1, [true]])
+  await runtime.answerStep(step_id, { answer: 'done' })
+  const other = await restored(keys, { reminder_s: 60 })
+  await other.runtime.answerStep(step_id, { answer: 'done' })
+  other.clock.ring()
+  t.same(other.incidents, [])
+})
+
 test('a task that was answered before the service ended is not shown again', async (t) => {
   for (const answer of ['done', 'elsewhere', 'cannot'] as const) {
     const { all, step_id } = await ran({}, (runtime, step_id) =>

@@ -15,11 +15,13 @@ export function retriesBy({ move, control, environment, labware }: LabwareThread
   const { equipment, scheduler } = environment
   if (!move || control.undecidedAt !== 'MOVE' || !equipment.person) return []
   const { from, to, transporter } = move.hop
-  const isLatched = equipment.faults?.().some(({ device_id }) => device_id === transporter)
-  if (!isLatched || equipment.person(transporter)) return []
+  const arm = move.state.instead_of ?? transporter
+  const isLatched = equipment.faults?.().some(({ device_id }) => device_id === arm)
+  if (!isLatched || equipment.person(arm)) return []
   const wanted = labware.held_by === null ? [from, to] : [to]
+  // Labware that one person may have taken already is no task for another.
   return [...scheduler.graph.reach].flatMap(([id, reach]) =>
-    equipment.person!(id) && wanted.every((position) => reach.has(position)) ? [id] : [],
+    equipment.person!(id) && (labware.taken_by ?? id) === id && wanted.every((position) => reach.has(position)) ? [id] : [],
   )
 }
 

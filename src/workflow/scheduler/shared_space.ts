@@ -2,8 +2,16 @@
 
 import type { Graph } from '../plans/graph.ts'
 
-/** A move that wants the space: a person's at its two positions, or a motion of a transporter anywhere in its reach. */
-export type Use = { readonly thread_id: string; readonly transporter: string; readonly hands: readonly string[] | null }
+/**
+ * A move that wants the space: a person's at its two positions, or a motion of a transporter anywhere in its reach. `only` is the one transporter that the
+ * person keeps still; each that reaches the positions if absent.
+ */
+export type Use = {
+  readonly thread_id: string
+  readonly transporter: string
+  readonly hands: readonly string[] | null
+  readonly only?: string
+}
 
 export class SharedSpace {
   readonly #reach: ReadonlyMap<string, ReadonlySet<string>>
@@ -54,17 +62,19 @@ export class SharedSpace {
 
   /** Returns an open task of a person within reach of a transporter; undefined if there is none. */
   taskWithin(transporter: string): Use | undefined {
-    return [...this.#inside].find((other) => other.hands !== null && this.#reaches(transporter, other.hands))
+    return [...this.#inside].find((other) => this.#keepsStill(other, transporter))
   }
 
   #excludes(one: Use, other: Use): boolean {
-    if (one.hands !== null) return other.hands === null && this.#reaches(other.transporter, one.hands)
-    return other.hands !== null && this.#reaches(one.transporter, other.hands)
+    if (one.hands !== null) return other.hands === null && this.#keepsStill(one, other.transporter)
+    return this.#keepsStill(other, one.transporter)
   }
 
-  #reaches(transporter: string, positions: readonly string[]): boolean {
+  /** Whether a person's use keeps a transporter still. */
+  #keepsStill({ hands, only }: Use, transporter: string): boolean {
+    if (hands === null || (only !== undefined && only !== transporter)) return false
     const reach = this.#reach.get(transporter)
-    return reach !== undefined && positions.some((position) => reach.has(position))
+    return reach !== undefined && hands.some((position) => reach.has(position))
   }
 
   /** Lets in all that may enter. They enter before any of them is told: what one of them does cannot come between. */

@@ -26,6 +26,8 @@ export const Labware = v.object({
   last_run: v.optional(v.string()),
   /** The position where it may already stand: its last move was cut off during the place, and nothing moves it any more. */
   placing: v.optional(v.string()),
+  /** The person who may have taken it out of the gripper of `held_by`. */
+  taken_by: v.optional(v.string()),
 })
 export type Labware = v.InferOutput<typeof Labware>
 
@@ -49,12 +51,12 @@ export class LabwareOnDeck extends Map<string, Labware> {
 
 /** Says where labware may be. `position` is where the scheduler has it; `otherwise` is returned if no place is known. */
 export function placeOf(
-  { held_by, placing }: Pick<Labware, 'held_by' | 'placing'>,
+  { held_by, placing, taken_by }: Pick<Labware, 'held_by' | 'placing' | 'taken_by'>,
   position: string | null,
   otherwise = 'nobody knows where',
 ): string {
-  const holder = held_by === null ? [] : [`held by ${held_by}`]
-  const places = [...(position === null ? [] : [`at ${position}`]), ...holder, ...(placing === undefined ? [] : [`at ${placing}`])]
+  const holders = [held_by, taken_by].flatMap((holder) => (holder ? `held by ${holder}` : []))
+  const places = [...(position === null ? [] : [`at ${position}`]), ...holders, ...(placing === undefined ? [] : [`at ${placing}`])]
   return places.join(' or ') || otherwise
 }
 

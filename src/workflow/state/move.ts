@@ -15,6 +15,8 @@ export const MoveState = v.object({
   is_placing: v.boolean(),
   /** The task that a person has for this move. */
   step_id: v.optional(v.nullable(v.string()), null),
+  /** The stopped or faulted transporter in whose place a person makes the move. */
+  instead_of: v.optional(v.nullable(v.string()), null),
   /** Whether the pick failed during the motion and nothing has shown since where the labware is. */
   has_failed_pick: v.boolean(),
 })
@@ -40,12 +42,13 @@ export function mayBePicked({ move, labware, seat: position }: MovedLabware): bo
 }
 
 /** Returns where the labware of a thread may be now, besides its position: the gripper that may have it, and the target where it may already stand. */
-export function mayBe(thread: MovedLabware): Pick<Labware, 'held_by' | 'placing'> {
+export function mayBe(thread: MovedLabware): Pick<Labware, 'held_by' | 'placing' | 'taken_by'> {
   const { labware, move, placing } = thread
   const held_by = labware.held_by ?? (mayBePicked(thread) ? move!.transporter : null)
   if (held_by === null) return { held_by }
   const target = move?.is_placing && move.to !== move.from ? move.to : (placing ?? labware.placing)
-  return target === undefined ? { held_by } : { held_by, placing: target }
+  const { taken_by } = labware
+  return { held_by, ...(target !== undefined && { placing: target }), ...(taken_by !== undefined && { taken_by }) }
 }
 
 /** Returns the state of a thread after the service has ended: a move in progress is over, and the labware is wherever it may be. */
@@ -70,9 +73,9 @@ export function isUncertain({ labware, picking, placing }: Pick<MovedLabware, 'l
 
 /** Returns the sentence about uncertain labware, for incidents, refusals and views. */
 export function uncertainty({ labware, seat: position, placing }: Pick<MovedLabware, 'labware' | 'seat' | 'placing'>): string {
-  const { labware_id, name, held_by } = labware
-  const place = placeOf({ held_by, placing: placing ?? undefined }, position)
-  return `the service ended while ${held_by} moved ${name}: it is ${place}; look, and say where it is (PUT /api/labware/${labware_id}/location, once it is in no gripper), before the run is resumed`
+  const { labware_id, name, held_by, taken_by } = labware
+  const place = placeOf({ held_by, taken_by, placing: placing ?? undefined }, position)
+  return `the service ended while ${taken_by ?? held_by} moved ${name}: it is ${place}; look, and say where it is (PUT /api/labware/${labware_id}/location, once it is in no gripper), before the run is resumed`
 }
 
 /**

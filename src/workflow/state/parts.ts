@@ -14,7 +14,7 @@ export const apart: { readonly [kind: string]: { readonly kind: string; readonly
       method_id: true,
       action: true,
       move: true,
-      labware: ['tips_left', 'state', 'held_by', 'placing'],
+      labware: ['tips_left', 'state', 'held_by', 'placing', 'taken_by'],
     },
   },
 }

@@ -243,7 +243,7 @@ export function threadsOnBench(keys: ReadonlyMap<string, unknown>): ThreadOnBenc
 }
 
 const Half = v.object({ labware: v.object({ name: v.string() }) })
-const OtherHalf = v.object({ seat: v.nullable(v.string()), labware: v.pick(Labware, ['held_by', 'placing']) })
+const OtherHalf = v.object({ seat: v.nullable(v.string()), labware: v.pick(Labware, ['held_by', 'placing', 'taken_by']) })
 
 /** Describes labware on the bench whose thread has lost one of its two parts to damage. */
 export function halvesOnBench(keys: ReadonlyMap<string, unknown>): string[] {

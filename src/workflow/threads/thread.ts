@@ -118,8 +118,10 @@ export class LabwareThread extends Entry<'thread'> {
   }
 
   /** Changes members of the labware that the thread carries. */
+  /** Sets members of the labware. Whoever may have taken it out of a gripper has not, or has it, once another holder is set. */
   setLabware(members: Partial<Labware>): void {
-    this.setIn('labware', this.labware, members)
+    const isHeldAnew = members.held_by !== undefined && members.held_by !== this.labware.held_by
+    this.setIn('labware', this.labware, isHeldAnew && this.labware.taken_by !== undefined ? { taken_by: undefined, ...members } : members)
   }
 
   get last_error(): string | null {

@@ -18,7 +18,7 @@ import type { LabwareThread } from '../thread.ts'
 import { endUncertainty } from './by_hand.ts'
 import { MotionSync } from './motion_sync.ts'
 import { MoveRun } from './move.ts'
-import { PersonTask, PutElsewhere, showAgain } from './person_task.ts'
+import { PersonTask, PutElsewhere, showAgain, useOf } from './person_task.ts'
 
 /**
  * After a restart: puts labware in a gripper back where it was picked, because its route is lost, and a full gripper would block the thread that
@@ -48,7 +48,7 @@ export async function ride(thread: LabwareThread, route: Hop): Promise<void> {
   let isAsked = false
   let before: MoveRun | undefined
   for (;;) {
-    const move = new MoveRun(thread, hop, before?.state)
+    const move = new MoveRun(thread, hop, before?.state, hop.transporter === route.transporter ? null : route.transporter)
     before = move
     thread.move = move
     try {
@@ -94,7 +94,7 @@ function nextAttempt(thread: LabwareThread, move: MoveRun, route: Hop): Hop {
     if (labware.held_by === null) move.set({ has_failed_pick: false })
     return { ...route, transporter: move.takeover }
   }
-  const isInHands = labware.held_by === move.hop.transporter || mayBePicked(state)
+  const isInHands = [labware.held_by, labware.taken_by].includes(move.hop.transporter) || mayBePicked(state)
   return isInHands ? move.hop : route
 }
 
@@ -201,8 +201,9 @@ type Failed = { error: unknown; isThere: () => boolean }
 async function decide(thread: LabwareThread, { from, to, transporter }: Hop, { error, isThere }: Failed): Promise<void> {
   const { execution, labware, state } = thread
   const already = state.placing === null ? '' : `, or it stands at ${state.placing} already`
-  const where =
-    labware.held_by && !state.picking
+  const where = labware.taken_by
+    ? `it is ${placeOf(mayBe(state), from)}`
+    : labware.held_by && !state.picking
       ? `as far as is known it is held by ${labware.held_by}${already}`
       : state.picking || mayBePicked(state)
         ? `it is ${placeOf(mayBe(state), from)}`
@@ -241,7 +242,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
   const { scheduler, equipment } = environment
   if (isThere()) return
   const person = equipment.person?.(transporter)
-  const use = useOf(thread.thread_id, move.hop, person)
+  const use = useOf(thread.thread_id, move.state, person)
   await take(thread, transporter)
   for (let wait = comeNear(thread, move.hop, use); wait; wait = comeNear(thread, move.hop, use)) {
     await wait
@@ -272,7 +273,12 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       // Checked before the pick: an arm must not hold labware that it cannot put down.
       equipment.mustReach?.(transporter, [from, to])
       for (const position of [from, to]) await open(position)
-      takeBack = beginsToPick(thread, move)
+      const undoPick = beginsToPick(thread, move)
+      takeBack = () => {
+        undoPick()
+        if (labware.held_by === holder) thread.setLabware({ taken_by: undefined })
+      }
+      if (holder !== null) thread.setLabware({ taken_by: transporter })
       await sync.beforeMotion()
       move.picked_ms = environment.clock.now()
       await carrier.pick()
@@ -310,12 +316,6 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
     // A thread keeps the transporter while its labware is in the gripper.
     if (labware.held_by !== transporter) scheduler.transporters.giveBack(transporter, thread.thread_id)
   }
-}
-
-/** Returns how a move uses the space. A person who shares it with the arms keeps none out, and is kept out by none: null. */
-function useOf(thread_id: string, { from, to, transporter }: Hop, person: Person | undefined): Use | null {
-  if (person?.settings.shared_space) return null
-  return { thread_id, transporter, hands: person ? [from, to] : null }
 }
 
 /**

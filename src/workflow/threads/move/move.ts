@@ -19,13 +19,21 @@ export class MoveRun {
   readonly state: MoveState
   readonly status: Status<ActionStatus>
 
-  /** `before`: what an earlier attempt left open: whether the labware may be in the gripper, or may already stand at the target. */
-  constructor(thread: Carrier, hop: Hop, before: Pick<MoveState, 'is_placing' | 'has_failed_pick'> = nothing) {
+  /**
+   * `before`: what an earlier attempt left open: whether the labware may be in the gripper, or may already stand at the target. `instead_of`: the
+   * transporter in whose place a person makes this attempt.
+   */
+  constructor(
+    thread: Carrier,
+    hop: Hop,
+    before: Pick<MoveState, 'is_placing' | 'has_failed_pick'> = nothing,
+    instead_of: string | null = null,
+  ) {
     this.action_id = thread.environment.newId()
     this.thread = thread
     this.hop = hop
     const { is_placing, has_failed_pick } = before
-    this.state = { action_id: this.action_id, status: 'CREATED', ...hop, step_id: null, is_placing, has_failed_pick }
+    this.state = { action_id: this.action_id, status: 'CREATED', ...hop, step_id: null, instead_of, is_placing, has_failed_pick }
     this.status = new Status<ActionStatus>(actionTransitions, this, (status) => this.#publish(status))
     this.status.become('AWAITING_MOVE_RESERVATION')
   }

@@ -5,6 +5,7 @@ import { worded } from '../../../devices/failure.ts'
 import { LabError, messageOf } from '../../../errors.ts'
 import { inSeconds } from '../../../kit/seconds.ts'
 import type { Hop } from '../../plans/graph.ts'
+import type { Use } from '../../scheduler/shared_space.ts'
 import type { MoveState } from '../../state/move.ts'
 import { timer } from '../run_environment.ts'
 import type { LabwareThread } from '../thread.ts'
@@ -65,12 +66,13 @@ export class PersonTask {
 
   /** Resolves with false when the labware is taken, and with true when it is put down. */
   async #answered(isTaken: boolean): Promise<boolean> {
-    const { control, environment } = this.#thread
+    const { control } = this.#thread
     const { transporter } = this.#move.hop
     this.#shown ??= this.#show(isTaken)
-    this.#cancelReminder = timer(environment.clock, this.#person.settings.reminder_s, () => this.#remind(isTaken))
+    const instruction = this.#instruction(isTaken)
+    this.#cancelReminder = remindLater(this.#thread, this.#person, { step_id: this.#step_id, instruction })
     await control.wait<void>(
-      { kind: 'operator', what: `${transporter}: ${this.#instruction(isTaken)}`, interruptedBy: 'abort', countsAsHeld: false },
+      { kind: 'operator', what: `${transporter}: ${instruction}`, interruptedBy: 'abort', countsAsHeld: false },
       (resolve, reject) => {
         this.#wake = resolve
         this.#fail = reject
@@ -167,15 +169,31 @@ export class PersonTask {
     }
     this.#wake?.()
   }
+}
 
-  #remind(isTaken: boolean): void {
-    const { execution, environment, thread_id } = this.#thread
+/** Reminds of a task that nobody answers, and counts its thread as held from then on. The returned function cancels that. */
+function remindLater(thread: LabwareThread, { settings: { reminder_s } }: Person, { step_id, instruction }: Reminded): () => void {
+  const { execution, environment, thread_id } = thread
+  return timer(environment.clock, reminder_s, () => {
     environment.scheduler.cancelReservations(thread_id)
     environment.scheduler.setHeld(thread_id, true)
-    const since = inSeconds(this.#person.settings.reminder_s)
-    const message = `nobody has answered for ${since}: ${this.#instruction(isTaken)}; answer the task (POST /api/operator/steps/${this.#step_id}/confirm)`
-    execution.events.incident('OTHER', message, this.#thread, { severity: 'WARNING', detail: { step_id: this.#step_id } })
-  }
+    const answer = `answer the task (POST /api/operator/steps/${step_id}/confirm)`
+    const message = `nobody has answered for ${inSeconds(reminder_s)}: ${instruction}; ${answer}`
+    execution.events.incident('OTHER', message, thread, { severity: 'WARNING', detail: { step_id } })
+  })
+}
+
+type Reminded = { step_id: string; instruction: string }
+
+/**
+ * Returns how a move uses the space. A person who shares it with the arms keeps none out but the arm whose move the person makes: its gripper may have the
+ * labware. Null for a use that keeps none out, and is kept out by none.
+ */
+export function useOf(thread_id: string, move: MoveState, person: Person | undefined): Use | null {
+  const { from, to, transporter, instead_of } = move
+  const use = { thread_id, transporter, hands: person ? [from, to] : null }
+  if (!person?.settings.shared_space) return use
+  return instead_of === null ? null : { ...use, only: instead_of }
 }
 
 /** Throws `interlock` if the person was stopped, or leased, while the devices were opened: then the person is not asked. */
@@ -211,22 +229,25 @@ export function showAgain(thread: LabwareThread, move: MoveState, person: Person
   const { execution, labware, thread_id } = thread
   const { space } = thread.environment
   const { from, to, transporter, step_id } = move
-  const { confirm, ask_barcode, shared_space } = person.settings
+  const { confirm, ask_barcode } = person.settings
   const { labware_id, name, barcode } = labware
-  const use = { thread_id, transporter, hands: [from, to] }
+  const use = useOf(thread_id, move, person)
   // Nothing moves before a run is resumed.
-  if (!shared_space) space.enter(use)
+  if (use) space.enter(use)
   const release = holdDevices(thread, [from, to])
   thread.set({ asked: { ...move } })
+  const instruction = `Shown again after a restart: take ${name} from ${from} to ${to}, if it is not there already`
+  const cancelReminder = remindLater(thread, person, { step_id: step_id!, instruction })
   execution.operator.ask(thread, {
-    instruction: `Shown again after a restart: take ${name} from ${from} to ${to}, if it is not there already`,
+    instruction,
     task: {
       ...{ from, to, transporter, labware_id, labware: name, barcode, confirm, ask_barcode },
       ...{ is_taken: false, is_again: true, usual_s: null },
     },
     step_id: step_id!,
     closed() {
-      space.leave(use)
+      cancelReminder()
+      if (use) space.leave(use)
       release()
     },
     answered(given) {
