@@ -183,7 +183,17 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const make = (device: DeviceConfig, simulations: Map<string, Simulation>) =>
     configured(device, config.time_scale, { ...made, simulations })
   const devices = config.devices.map((device) => make(device, simulations))
-  const around = { clock, hub, ledger, latches, leases, journal, log, beginMotion: (id: string) => runs.beginMotion(id) }
+  const around = {
+    clock,
+    hub,
+    ledger,
+    latches,
+    leases,
+    journal,
+    log,
+    beginMotion: (id: string) => runs.beginMotion(id),
+    stood: () => runs.stood(),
+  }
   const registry = opened('registry', new Registry(devices, around))
   const watch = opened('watch', watched(host, clock, hub))
   const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }

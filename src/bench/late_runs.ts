@@ -59,6 +59,11 @@ export class LateRuns {
     return this.#opened?.runtime.environments.beginMotion(transporter)
   }
 
+  /** A transporter stands, as `RunEnvironments.stood` says. */
+  stood(): void {
+    this.#opened?.runtime.environments.stood()
+  }
+
   /** The positions with `handover` in all topologies; none before the workflows are open. */
   get handovers(): string[] {
     return this.#opened?.catalog.handovers ?? []

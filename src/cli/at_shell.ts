@@ -13,6 +13,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/GET \/api\/operator\/steps/g, 'benchd runs steps'],
   [/POST \/api\/operator\/steps\/([^/\s]+)\/confirm/g, 'benchd runs confirm $1'],
   [/give it as "barcode"/, 'add it as --barcode TEXT'],
+  [/RETRY with "by" and "arm_is_off"/, 'benchd runs recover THREAD RETRY --by PERSON --arm-is-off'],
   [/say where it stands \(elsewhere\)/, 'say where it stands (--at POSITION)'],
   [/POST \/api\/incidents\/([^/\s]+)\/acknowledge/g, 'benchd incidents ack $1'],
   [new RegExp(`POST /api/incidents/${id}/extend \\{"seconds": …\\}`, 'g'), 'benchd runs extend $1 SECONDS'],

@@ -23,7 +23,7 @@ export class Condition {
   readonly #device_id: string
   readonly #on_restart: Configured['on_restart']
   readonly #driven: Driven | undefined
-  readonly #around: Pick<InstrumentContext, 'clock' | 'log'>
+  readonly #around: Pick<InstrumentContext, 'clock' | 'log' | 'stood'>
 
   /** `execution` returns the execution whose device it is just now. */
   constructor({ device_id, simulated, on_restart, driven }: Known, around: InstrumentContext, execution: () => string | null) {
@@ -38,7 +38,10 @@ export class Condition {
     this.halts = new Halts({
       clock: around.clock,
       leftOn: this.leftOn,
-      heard: () => this.latch.setHalted(),
+      heard: () => {
+        this.latch.setHalted()
+        this.#around.stood?.()
+      },
       unhaltable: () => this.#unhaltable,
     })
   }
@@ -106,6 +109,7 @@ export class Condition {
     this.isInitialized = true
     this.halts.forget()
     this.latch.clear('initialized')
+    this.#around.stood?.()
   }
 
   /** Latches a stop of the operation, if there is one, by somebody with this name. */
@@ -123,7 +127,9 @@ export class Condition {
       if (isSeenOff) return true
       throw new LabError('stopped', `${this.#device_id} is stopped, and only initialize ends that; ${this.#remedy}`)
     }
-    return this.latch.clear('cleared by an operator') || isSeenOff
+    const isCleared = this.latch.clear('cleared by an operator')
+    this.#around.stood?.()
+    return isCleared || isSeenOff
   }
 
   // Faults

@@ -42,4 +42,6 @@ export type InstrumentContext = {
   log: Log
   /** Notes that a transporter moves, until the returned function is called. Throws `interlock` while a person may have their hands in its reach. */
   beginMotion?(device_id: string): (() => void) | undefined
+  /** A device that may have moved stands: it has acknowledged a halt, or was initialized, or a person has looked at it. */
+  stood?(): void
 }

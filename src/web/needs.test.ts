@@ -49,6 +49,7 @@ const held = {
     decisions: ['RETRY', 'ABORT_THREAD'],
     retry_on: ['sealer-2'],
     retry_by: [],
+    retry_by_if_off: [],
   },
   ...{ last_error: 'it jammed', since: 5, labware: { name: 'plate-1' }, position: 'pad_1', waiting: null },
 }
@@ -73,7 +74,7 @@ test('an error that holds a thread has a button for each decision, another devic
 
 test('manual steps, labware to be placed, pauses of the service, keys and safe mode ask for their own word', (t) => {
   const words = (parts: object) => needsOf(stateOf(parts)).map(({ title, decisions }) => [title, ...decisions.map(({ label }) => label)])
-  const waiting = { ...held, decisions: [], retry_on: [], retry_by: [] }
+  const waiting = { ...held, decisions: [], retry_on: [], retry_by: [], retry_by_if_off: [] }
   t.same(words({ thread: { t1: { ...waiting, status: 'AWAITING_MANUAL_PLACE' } } }), [['Place plate-1', 'Placed']])
   t.same(words({ thread: { t1: { ...waiting, status: 'AWAITING_MANUAL_REMOVE' } } }), [['Remove plate-1', 'Removed']])
   const asked = {
@@ -169,6 +170,7 @@ test('labware with a barcode is placed with what was read of it', (t) => {
     decisions: [],
     retry_on: [],
     retry_by: [],
+    retry_by_if_off: [],
     status: 'AWAITING_MANUAL_PLACE',
     labware: { name: 'plate-1', barcode: 'P-1' },
   }
@@ -185,7 +187,14 @@ test('labware with a barcode is placed with what was read of it', (t) => {
 })
 
 test('a fault and the thread that it holds are one thing, and what is possible comes first', (t) => {
-  const at = { ...held, device: 'sealer-1', decisions: ['RETRY', 'CONTINUE', 'ABORT_THREAD'], retry_on: [], retry_by: [] }
+  const at = {
+    ...held,
+    device: 'sealer-1',
+    decisions: ['RETRY', 'CONTINUE', 'ABORT_THREAD'],
+    retry_on: [],
+    retry_by: [],
+    retry_by_if_off: [],
+  }
   const labels = (state: string, its: object | null) => {
     const [need, ...others] = needsOf(stateOf({ thread: { t1: at }, device: { 'sealer-1': device(state, its) } }))
     t.same(others, [])
@@ -211,7 +220,7 @@ test('a fault and the thread that it holds are one thing, and what is possible c
 test('a run on simulators offers nothing that would move the instrument of the same name', (t) => {
   const run = (run_mode: string) => ({ e1: { workflow_name: 'seal', run_mode, paused: null, ended_at: null } })
   const devices = { 'sealer-1': device('faulted', fault) }
-  const at = { ...held, device: 'sealer-1', retry_on: [], retry_by: [] }
+  const at = { ...held, device: 'sealer-1', retry_on: [], retry_by: [], retry_by_if_off: [] }
   const labels = (run_mode: string) => {
     const needs = needsOf(stateOf({ thread: { t1: at }, run: run(run_mode), device: devices }))
     return needs.map(({ id, decisions }) => [id, ...decisions.map(({ label }) => label)])

@@ -143,6 +143,11 @@ function threads(state: State): Need[] {
         consequence: `${by} gets the task; the arm stays as it is until the task is answered.`,
         request: { operation: 'recoverThread' as const, asked: { path, body: { decision: 'RETRY', by }, headers } },
       }))
+      const ifOff = one.retry_by_if_off.map((by) => ({
+        label: `The arm is off: let ${by} carry it`,
+        consequence: `The arm has not confirmed its stop, and may still move. Only if its power is off: ${by} gets the task.`,
+        request: { operation: 'recoverThread' as const, asked: { path, body: { decision: 'RETRY', by, arm_is_off: true }, headers } },
+      }))
       const here = decisions.map((decision) => ({
         label: decisionLabels[decision],
         ...decisionWords[decision],
@@ -160,7 +165,7 @@ function threads(state: State): Need[] {
           since,
           severe: true,
           href,
-          decisions: possibleFirst([...remediesAt(its), ...here.slice(0, 1), ...byPerson, ...elsewhere, ...here.slice(1)]),
+          decisions: possibleFirst([...remediesAt(its), ...here.slice(0, 1), ...byPerson, ...ifOff, ...elsewhere, ...here.slice(1)]),
         },
       ]
     }

@@ -62,6 +62,7 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   [/\bthe execution is paused \(manual\)/, 'somebody has paused the run'],
   [/\bresume the thread or the execution\b/, 'resume the thread or the run'],
   [/\bRETRY with "on"/, '“Retry on …”'],
+  [/\bRETRY with "by" and "arm_is_off"/, '“The arm is off: let … carry it”'],
   ...Object.entries(decisionLabels).map(([word, label]) => [new RegExp(`\\b${word}\\b`, 'g'), `“${label}”`] as const),
   [/POST \/api\/devices\/([^/\s]+)\/initialize/g, 'press “Initialize” of $1'],
   [/: POST \/api\/devices\/([^/\s]+)\/accept\b(, or benchd devices accept [^\s,]+)?/g, ' (“Accept” of $1)'],

@@ -91,6 +91,11 @@ export class RunEnvironments {
     throw new LabError('interlock', `${what}: answer it (GET /api/operator/steps), then try again`)
   }
 
+  /** Lets people begin with their tasks who waited until a transporter stands. */
+  stood(): void {
+    this.#live?.space.look()
+  }
+
   /** The environments in which labware stands around between runs. */
   shared(): RunEnvironment[] {
     return [this.#live, this.#simulated?.environment].flatMap((environment) => environment ?? [])
@@ -240,7 +245,8 @@ export class RunEnvironments {
       if (isDriven && decision.kind === 'parked') this.#reportDeadlock(decision.thread_ids, decision.thread_id)
     }
     const scheduler = new Scheduler(graph, { ahead: { clock, hops: new Hops(document, durations) }, onDecision })
-    const space = new SharedSpace(graph)
+    const { equipment } = parts
+    const space = new SharedSpace(graph, (transporter) => equipment.mayMove?.(transporter) ?? false)
     return { ...parts, scheduler, space, decisions, labware: new LabwareOnDeck(), failedPicks: new Map(), newId: this.#options.newId }
   }
 }

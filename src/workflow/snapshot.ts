@@ -7,7 +7,7 @@ import type { Workflow } from './plans/plan.ts'
 import type { Topology } from './plans/topology.ts'
 import { type ExecutionRow, GroupOutcome, type Records, ExecutionRow as Row, SubmissionRecord, ThreadRecord } from './records/records.ts'
 import type { Execution } from './runs/execution.ts'
-import { retriesBy, retriesOn } from './runs/held_action.ts'
+import { restlessArm, retriesBy, retriesOn, takersOver } from './runs/held_action.ts'
 import { type ActionStatus, actionTransitions } from './state/statuses.ts'
 import { decisions } from './threads/recovery.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
@@ -44,7 +44,14 @@ export const ShownThread = v.strictObject({
   ...ThreadRecord.entries,
   decisions: described(v.array(v.picklist(decisions)), 'The possible decisions about the error that holds the thread'),
   retry_on: described(v.array(v.string()), 'The other devices at which RETRY can do the action that an error holds (`on`)'),
-  retry_by: described(v.array(v.string()), 'The people who can make the move of an arm that is stopped or has a fault (`by`)'),
+  retry_by: described(
+    v.array(v.string()),
+    'The people who can make the move of an arm that is stopped or has a fault (`by`), once it is known to stand',
+  ),
+  retry_by_if_off: described(
+    v.array(v.string()),
+    'The people who can make the move of an arm that may still move, once somebody has seen that its power is off (`arm_is_off`)',
+  ),
   labware: described(v.nullable(ShownLabware), 'null once only its record is kept'),
   position: described(MaybeText, 'Where its labware stands'),
   held_by: described(MaybeText, 'The transporter that has its labware in the gripper'),
@@ -195,6 +202,7 @@ export function shownThread(record: ThreadRecord, thread: LabwareThread | undefi
     decisions: [...decisions],
     retry_on: [...retriesOn(thread)],
     retry_by: [...retriesBy(thread)],
+    retry_by_if_off: restlessArm(thread) === undefined ? [] : [...takersOver(thread)],
     labware: labwareOf(labware),
     position: environment.scheduler.whereIs(labware.labware_id) ?? null,
     held_by: labware.held_by,
@@ -208,6 +216,7 @@ const unknown = {
   decisions: [],
   retry_on: [],
   retry_by: [],
+  retry_by_if_off: [],
   labware: null,
   position: null,
   held_by: null,

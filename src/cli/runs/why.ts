@@ -58,10 +58,16 @@ function worded({ run, blockers, reasons, threads }: Standing): string {
   return [...(inTheWay.length ? ['In the way:', ...inTheWay, ''] : []), ...reasons.map((reason) => waitOf(reason, blockers))].join('\n')
 }
 
-const undecided = { decisions: [], retry_on: [], retry_by: [] }
-type Decidable = { run: string; decisions: readonly Decision[]; retry_on: readonly string[]; retry_by: readonly string[] }
+const undecided = { decisions: [], retry_on: [], retry_by: [], retry_by_if_off: [] }
+type Decidable = {
+  run: string
+  decisions: readonly Decision[]
+  retry_on: readonly string[]
+  retry_by: readonly string[]
+  retry_by_if_off: readonly string[]
+}
 
-function inTheWayOf(blocker: Blocker, { run, decisions, retry_on, retry_by }: Decidable): string {
+function inTheWayOf(blocker: Blocker, { run, decisions, retry_on, retry_by, retry_by_if_off }: Decidable): string {
   const { thread_id, thread_name, device_id, message, remedy, kind } = blocker
   const command = commands[kind]?.({ run, thread: short(thread_id ?? ''), device_id, hasThread: thread_id !== null })
   return [
@@ -73,6 +79,11 @@ function inTheWayOf(blocker: Blocker, { run, decisions, retry_on, retry_by }: De
       `       ${decision.padEnd(12)}  ${meanings[decision]}`,
       ...(decision === 'RETRY' ? retry_on.map((device) => `       RETRY --on ${device}  do it again, at ${device}`) : []),
       ...(decision === 'RETRY' ? retry_by.map((person) => `       RETRY --by ${person}  ${person} makes the move`) : []),
+      ...(decision === 'RETRY'
+        ? retry_by_if_off.map(
+            (person) => `       RETRY --by ${person} --arm-is-off  ${person} makes the move, and the power of the arm is off`,
+          )
+        : []),
     ]),
   ].join('\n')
 }

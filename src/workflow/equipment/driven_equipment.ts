@@ -77,6 +77,13 @@ export class DrivenEquipment implements Equipment {
     })
   }
 
+  mayMove(transporter_id: string): boolean {
+    const transporter = this.#registry.all().find(({ device_id }) => device_id === transporter_id)
+    if (!transporter?.driven || transporter.abilities.person) return false
+    const { halts, latch } = transporter.condition
+    return halts.isOwed || latch.fault?.may_still_be_moving === true
+  }
+
   heatsTo(device_id: string): number | null | undefined {
     const { heating } = this.#registry.find(device_id).info()
     return heating && !heating.is_lowest ? heating.target : undefined

@@ -52,6 +52,8 @@ export interface Equipment {
   timeScale?(device_id: string): number
   /** Lists the devices with a latched fault; none if absent. */
   faults?(): LatchedFault[]
+  /** Whether a transporter may still move after a stop or a fault, because it has not confirmed that it stands; none may if absent. */
+  mayMove?(transporter_id: string): boolean
   /** Returns the set point in °C of a heating device; null if unknown, undefined for a device that does not heat. Absent without drivers. */
   heatsTo?(device_id: string): number | null | undefined
   /** Returns the fault control of a run's own simulator; absent without one. */

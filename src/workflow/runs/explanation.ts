@@ -10,7 +10,7 @@ import type { PauseSite } from '../threads/recovery.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 import { usedBy } from './devices_of_run.ts'
 import type { Execution } from './execution.ts'
-import { retriesOn } from './held_action.ts'
+import { mayStillMove, restlessArm, retriesOn } from './held_action.ts'
 
 const Since = described(v.number(), 'The time for which this has lasted, by the clock of the run', 's')
 
@@ -162,7 +162,9 @@ function blockerOf(thread: LabwareThread): Blocker[] {
   const remedy = (undecidedAt && remediesAt[undecidedAt]?.(thread)) ?? (kind && remedies[kind])
   const others = retriesOn(thread)
   const orThere = others.length > 0 ? `; or have it done at ${others.join(' or ')}: RETRY with "on"` : ''
-  if (kind && remedy) return [{ ...about, kind, message, remedy: `${remedy}${orThere}` }]
+  const restless = restlessArm(thread)
+  const byPerson = restless === undefined ? '' : `; for a person to make the move: ${mayStillMove(restless)}`
+  if (kind && remedy) return [{ ...about, kind, message, remedy: `${remedy}${orThere}${byPerson}` }]
   const inTheWay = waiting.obstacles()
   const obstacles = unique(inTheWay.map((obstacle) => worded(obstacle, execution)))
   const isStuck = obstacles.length > 0 || waiting.kind === 'peer'
@@ -273,6 +275,7 @@ export function worded({ wanted, reason, thread_id, labware_id }: Obstacle, exec
     booked: `${wanted} is booked for ${holder}`,
     at_work: `the way to ${wanted} begins or ends in a device that is at work for ${holder}: no arm reaches in before that has ended`,
     reached_into: `an arm reaches into ${wanted} for ${holder}, or is about to`,
+    may_move: `${wanted} may still move: it has not confirmed its stop; see that it stands, then initialize it`,
     window: `${wanted}, to which it must go in time afterwards, is not sure to be free then${thread_id === null ? '' : ` (${holder})`}`,
   }
   return sentences[reason]

@@ -1,6 +1,7 @@
 // The action that an error holds, and the other devices of its pool at which it can be repeated.
 
 import { type ActionPlan, otherDevices } from '../plans/plan.ts'
+import type { MoveRun } from '../threads/move/move.ts'
 import type { PauseSite } from '../threads/recovery.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 
@@ -10,12 +11,33 @@ export function retriesOn(thread: LabwareThread): readonly string[] {
   return held && held.refusal === undefined ? (otherDevices(held.plan, held.device).retry_on ?? []) : []
 }
 
-/** The people who can make the move that an error holds, because its arm is stopped or has a fault. */
-export function retriesBy({ move, control, environment, labware }: LabwareThread): readonly string[] {
+/** The people who can make the move that an error holds, because its arm is stopped or has a fault, and is known to stand. */
+export function retriesBy(thread: LabwareThread): readonly string[] {
+  return restlessArm(thread) === undefined ? takersOver(thread) : []
+}
+
+/** Returns the arm that keeps people from making its move, because it may still move; undefined if there is none, or nobody could make the move. */
+export function restlessArm(thread: LabwareThread): string | undefined {
+  const { move, environment } = thread
+  if (takersOver(thread).length === 0) return undefined
+  const arm = armOf(move!)
+  return environment.space.mayMove(arm) ? arm : undefined
+}
+
+/** Says what a person has to do before the move of an arm can be made by a person. */
+export function mayStillMove(arm: string): string {
+  return `${arm} may still move, because it has not confirmed its stop; wait until it does, or switch its power off and say so (RETRY with "by" and "arm_is_off")`
+}
+
+/** Returns the arm whose move it is, whoever makes this attempt. */
+const armOf = ({ state, hop }: MoveRun) => state.instead_of ?? hop.transporter
+
+/** The people who reach what the move of the arm needs, whether the arm stands or not. */
+export function takersOver({ move, control, environment, labware }: LabwareThread): readonly string[] {
   const { equipment, scheduler } = environment
   if (!move || control.undecidedAt !== 'MOVE' || !equipment.person) return []
-  const { from, to, transporter } = move.hop
-  const arm = move.state.instead_of ?? transporter
+  const { from, to } = move.hop
+  const arm = armOf(move)
   const isLatched = equipment.faults?.().some(({ device_id }) => device_id === arm)
   if (!isLatched || equipment.person(arm)) return []
   const wanted = labware.held_by === null ? [from, to] : [to]

@@ -6,22 +6,21 @@ import type { ActionPlan } from '../plans/plan.ts'
 import type { Decision } from '../threads/recovery.ts'
 import type { LabwareThread } from '../threads/thread.ts'
 import { worded } from './explanation.ts'
-import { type Held, heldBy, retriesBy } from './held_action.ts'
+import { type Held, heldBy, mayStillMove, restlessArm, takersOver } from './held_action.ts'
+
+type Choice = { on?: string | undefined; by?: string | undefined; arm_is_off?: boolean | undefined }
 
 /**
  * Decides about the error that holds a thread, as `ThreadControl.recover` does. `on` is the device at which RETRY repeats the action, `by` the person
- * who makes the move of an arm that is stopped or has a fault. Throws `invalid` or `not_found` for an unsuitable device, and `conflict` or another error if
+ * who makes the move of an arm that is stopped or has a fault, `arm_is_off` a person's word that the power of that arm is off. Throws `invalid` or `not_found` for an unsuitable device, and `conflict` or another error if
  * the device or person cannot be used now.
  */
-export function recover(
-  thread: LabwareThread,
-  decision: Decision,
-  { on, by }: { on?: string | undefined; by?: string | undefined } = {},
-): void {
+export function recover(thread: LabwareThread, decision: Decision, { on, by, arm_is_off }: Choice = {}): void {
   if (by !== undefined) {
-    handOver(thread, decision, { on, by })
+    handOver(thread, decision, { on, by, arm_is_off })
     return
   }
+  if (arm_is_off) throw new LabError('invalid', 'give "arm_is_off" with "by" alone')
   // If nothing holds the thread, the thread itself refuses the decision.
   if (on === undefined || thread.control.decisions.length === 0) {
     thread.control.recover(decision)
@@ -46,17 +45,20 @@ export function recover(
   owner.execution.state.writeSoon()
 }
 
-function handOver(thread: LabwareThread, decision: Decision, { on, by }: { on: string | undefined; by: string }): void {
+function handOver(thread: LabwareThread, decision: Decision, { on, by, arm_is_off }: Choice & { by: string }): void {
   if (decision !== 'RETRY' || on !== undefined) throw new LabError('invalid', 'give "by" with RETRY alone, and without "on"')
-  const people = retriesBy(thread)
+  const people = takersOver(thread)
+  const restless = restlessArm(thread)
   if (!people.includes(by)) {
     const who =
       people.length > 0 ? `possible are ${people.join(', ')}` : 'a person takes over only the move of an arm that is stopped or has a fault'
     throw new LabError('conflict', `${by} cannot make the move of ${thread.labware.name}: ${who}`)
   }
+  if (restless !== undefined && !arm_is_off) throw new LabError('conflict', `${by} cannot make the move yet: ${mayStillMove(restless)}`)
   const { move } = thread
   thread.control.recover(decision)
   move!.takeover = by
+  if (restless !== undefined) thread.environment.space.saidOff(restless)
 }
 
 /** Throws `not_found` for a device that is not in the topology, `invalid` for one that is not in the action's pool. */

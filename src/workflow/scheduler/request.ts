@@ -61,7 +61,18 @@ export interface RequestHandle {
 export type Obstacle = {
   /** The requested device or position; for a route that leads past labware, the position of that labware. */
   wanted: string
-  reason: 'held' | 'occupied' | 'reserved' | 'corridor' | 'unsafe' | 'unreachable' | 'booked' | 'window' | 'at_work' | 'reached_into'
+  reason:
+    | 'held'
+    | 'occupied'
+    | 'reserved'
+    | 'corridor'
+    | 'unsafe'
+    | 'unreachable'
+    | 'booked'
+    | 'window'
+    | 'at_work'
+    | 'reached_into'
+    | 'may_move'
   /** The thread that holds it, if one does. */
   thread_id: string | null
   /** The labware that stands there, if any. */

@@ -11,6 +11,8 @@ export type Use = {
   readonly transporter: string
   readonly hands: readonly string[] | null
   readonly only?: string
+  /** Whether this is a transporter that may still move, and no use of a thread. */
+  readonly mayMove?: true
 }
 
 export class SharedSpace {
@@ -18,23 +20,54 @@ export class SharedSpace {
   readonly #inside = new Set<Use>()
   /** Each waiting use with its `granted`, oldest first: it goes before later ones that it keeps out. */
   readonly #waiting = new Map<Use, () => void>()
+  readonly #mayMove: (transporter: string) => boolean
+  /** Transporters of which a person has said that their power is off, until they enter again. */
+  readonly #off = new Set<string>()
 
-  constructor(graph: Pick<Graph, 'reach'>) {
+  /** `mayMove` says whether a transporter may still move after a stop or a fault; call `look` when that ends. */
+  constructor(graph: Pick<Graph, 'reach'>, mayMove: (transporter: string) => boolean = () => false) {
     this.#reach = graph.reach
+    this.#mayMove = mayMove
   }
 
   /** Enters, if nothing is in the way. Returns whether the use is inside; call `leave` afterwards. */
   enter(use: Use): boolean {
     if (!this.#inside.has(use) && this.obstacles(use).length > 0) return false
-    this.#inside.add(use)
+    this.#add(use)
     return true
+  }
+
+  /** Enters with a person who may be there already, whatever is in the way. */
+  stay(use: Use): void {
+    this.#inside.add(use)
+  }
+
+  /** Takes a person's word that the power of a transporter is off. */
+  saidOff(transporter: string): void {
+    this.#off.add(transporter)
+    this.look()
+  }
+
+  /** Lets in whatever may enter since a transporter stands. */
+  look(): void {
+    this.#grant()
+  }
+
+  /** Whether a transporter may still move after a stop or a fault, and nobody has said that its power is off. */
+  mayMove(transporter: string): boolean {
+    return !this.#off.has(transporter) && this.#mayMove(transporter)
+  }
+
+  #add(use: Use): void {
+    this.#inside.add(use)
+    if (use.hands === null) this.#off.delete(use.transporter)
   }
 
   /** Enters with a motion that is no move of labware, unless a task is open within its reach. Uses that wait do not keep it out. Returns how to leave. */
   begin(transporter: string): (() => void) | undefined {
     if (this.taskWithin(transporter)) return undefined
     const use: Use = { thread_id: '', transporter, hands: null }
-    this.#inside.add(use)
+    this.#add(use)
     return () => this.leave(use)
   }
 
@@ -50,9 +83,9 @@ export class SharedSpace {
     this.#grant()
   }
 
-  /** Returns the uses that keep this one out: those inside, and those that wait for longer. */
+  /** Returns the uses that keep this one out: those inside, those that wait for longer, and transporters that may still move. */
   obstacles(use: Use): Use[] {
-    const obstacles = [...this.#inside].filter((other) => this.#excludes(use, other))
+    const obstacles = [...this.#inside, ...this.#moving(use)].filter((other) => this.#excludes(use, other))
     for (const other of this.#waiting.keys()) {
       if (other === use) break
       if (this.#excludes(use, other)) obstacles.push(other)
@@ -63,6 +96,12 @@ export class SharedSpace {
   /** Returns an open task of a person within reach of a transporter; undefined if there is none. */
   taskWithin(transporter: string): Use | undefined {
     return [...this.#inside].find((other) => this.#keepsStill(other, transporter))
+  }
+
+  #moving({ hands }: Use): Use[] {
+    if (hands === null) return []
+    const moving = [...this.#reach.keys()].filter((transporter) => this.mayMove(transporter))
+    return moving.map((transporter) => ({ thread_id: '', transporter, hands: null, mayMove: true }))
   }
 
   #excludes(one: Use, other: Use): boolean {
@@ -82,7 +121,7 @@ export class SharedSpace {
     const entering = [...this.#waiting].filter(([use]) => {
       if (this.obstacles(use).length > 0) return false
       this.#waiting.delete(use)
-      this.#inside.add(use)
+      this.#add(use)
       return true
     })
     for (const [use, granted] of entering) if (this.#inside.has(use)) granted()

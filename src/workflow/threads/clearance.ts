@@ -22,7 +22,7 @@ interface ClearanceThread {
 }
 
 type Waiting = {
-  kind: 'reservation'
+  kind: 'reservation' | 'device'
   what: string
   interruptedBy: 'pause' | 'stop' | 'abort'
   obstacles(): Obstacle[]
@@ -76,8 +76,15 @@ export function enterSpace(thread: ClearanceThread, use: Use): Promise<void> | u
   const wanted = use.hands === null ? use.transporter : use.hands.join(' and ')
   const what = use.hands === null ? `a person to be out of the reach of ${use.transporter}` : `the arms that reach ${wanted} to stand`
   const obstacles = (): Obstacle[] =>
-    space.obstacles(use).map((other) => ({ wanted, reason: 'reached_into', thread_id: other.thread_id, labware_id: null }))
-  const waiting = { kind: 'reservation', what, interruptedBy: 'abort', obstacles, awaits: () => threadsOf(obstacles()) } as const
+    space.obstacles(use).map(({ thread_id, transporter, mayMove }) => ({
+      wanted: mayMove ? transporter : wanted,
+      reason: mayMove ? 'may_move' : 'reached_into',
+      thread_id: thread_id || null,
+      labware_id: null,
+    }))
+  // A motion that belongs to no thread ends by itself, or a person ends it: the run does not stall.
+  const kind = obstacles().some(({ thread_id }) => thread_id === null) ? 'device' : 'reservation'
+  const waiting = { kind, what, interruptedBy: 'abort', obstacles, awaits: () => threadsOf(obstacles()) } as const
   return thread.control.wait(waiting, (resolve) => {
     space.await(use, () => resolve())
     return () => {

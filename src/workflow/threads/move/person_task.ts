@@ -233,7 +233,7 @@ export function showAgain(thread: LabwareThread, move: MoveState, person: Person
   const { labware_id, name, barcode } = labware
   const use = useOf(thread_id, move, person)
   // Nothing moves before a run is resumed.
-  if (use) space.enter(use)
+  if (use) space.stay(use)
   const release = holdDevices(thread, [from, to])
   thread.set({ asked: { ...move } })
   const instruction = `Shown again after a restart: take ${name} from ${from} to ${to}, if it is not there already`

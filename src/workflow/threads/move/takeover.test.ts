@@ -6,16 +6,19 @@ import { severalArms, standing, workflowOf } from '../../../testing/documents.ts
 import { personWith, runtimeWithPeople, settled, taskFor, tasksOf } from '../../../testing/people.ts'
 import { begin, Kept, takeUp, threadIn, until } from '../../../testing/workflow.ts'
 import type { Execution } from '../../runs/execution.ts'
+import { blockers, why } from '../../runs/explanation.ts'
+import { restlessArm, retriesBy } from '../../runs/held_action.ts'
 import { recover } from '../../runs/retry.ts'
 import { placeOf } from '../../state/labware.ts'
 import { mayBe } from '../../state/move.ts'
 import type { LabwareThread } from '../thread.ts'
 
-const bench = severalArms({ arm: ['a', 'b', 'c', 'd'], other: ['a', 'x', 'y'], hands: ['a', 'b', 'c'] })
+const bench = severalArms({ arm: ['a', 'b', 'c', 'd'], other: ['a', 'x', 'y'], hands: ['a', 'b', 'c', 'f'] })
 const workflow = workflowOf('two', {
   plate: { ...standing('a', 'b'), steps: [] },
   lid: { ...standing('x', 'y'), steps: [{ wait_for: 'lid' }] },
 })
+const boxed = workflowOf('boxed', { box: { ...standing('f', 'c'), steps: [] } })
 
 const placeIn = ({ state, environment, labware }: LabwareThread) =>
   placeOf(mayBe(state), environment.scheduler.whereIs(labware.labware_id) ?? null)
@@ -23,15 +26,16 @@ const placeIn = ({ state, environment, labware }: LabwareThread) =>
 type Settings = Parameters<typeof personWith>[0]
 
 /** A run whose plate the arm failed to pick, and of which a person is to make the move then. */
-async function jammed(settings: Settings = {}) {
+async function jammed(settings: Settings = {}, mayMove = false) {
   const hands = personWith(settings)
   const kept = new Kept()
-  const arm = { isFaulty: false, fails: true }
+  const arm = { isFaulty: false, fails: true, mayMove }
   const moved: string[] = []
-  const made = runtimeWithPeople({ hands }, bench, [workflow], {
+  const made = runtimeWithPeople({ hands }, bench, [workflow, boxed], {
     keep: () => kept,
     equipment: {
       faults: () => (arm.isFaulty ? [{ device_id: 'arm', error: 'it is jammed', since: 0 }] : []),
+      mayMove: (transporter) => transporter === 'arm' && arm.isFaulty && arm.mayMove,
       carry: async (transporter, verb, { position }) => {
         moved.push(`${transporter} ${verb} ${position}`)
         if (transporter !== 'arm' || !arm.fails) return
@@ -123,4 +127,51 @@ test('a person who shares the space keeps the arm still whose move the person ma
   again.runtime.environments.beginMotion('other')()
   await again.runtime.answerStep(step_id, { answer: 'done' })
   again.runtime.environments.beginMotion('arm')()
+})
+
+test('a takeover is offered once the arm is known to stand, or by a word that its power is off, and until then why says what to do', async (t) => {
+  for (const isOff of [false, true]) {
+    const { runtime, plate, execution, arm } = await jammed({}, true)
+    const retries = () => [retriesBy(plate), restlessArm(plate)]
+    t.same(retries(), [[], 'arm'])
+    t.throws(() => recover(plate, 'RETRY', { by: 'hands' }), {
+      code: 'conflict',
+      message:
+        'hands cannot make the move yet: arm may still move, because it has not confirmed its stop; wait until it does, or switch its power off and say so (RETRY with "by" and "arm_is_off")',
+    })
+    t.match(
+      blockers(execution).find(({ kind }) => kind === 'error'),
+      { remedy: /; for a person to make the move: arm may still move, because it has not confirmed its stop/ },
+    )
+    t.throws(() => recover(plate, 'RETRY', { arm_is_off: true }), { code: 'invalid' })
+    if (isOff) recover(plate, 'RETRY', { by: 'hands', arm_is_off: true })
+    else {
+      arm.mayMove = false
+      t.same(retries(), [['hands'], undefined])
+      recover(plate, 'RETRY', { by: 'hands' })
+    }
+    await runtime.answerStep((await taskFor(runtime, 'plate')).step_id, { answer: 'done' })
+    await until(() => plate.isOver)
+    execution.abort('the test is over')
+    await runtime.over(execution)
+  }
+})
+
+test('no task is shown near an arm that may still move, the run does not stall, and the task comes when the arm stands', async (t) => {
+  const { runtime, plate, execution, arm, incidents } = await jammed({}, true)
+  plate.control.recover('ABORT_THREAD')
+  runtime.relocate(plate.labware.labware_id, { position: 'a' })
+  const second = await begin(runtime, { workflow: 'boxed', run_mode: 'LIVE' })
+  const its = await threadIn(second, 'box', 'MOVING')
+  await until(() => its.control.waiting?.what === 'the arms that reach f and c to stand')
+  await settled()
+  t.same(tasksOf(runtime), [])
+  t.match(why(second), [{ because: ['arm may still move: it has not confirmed its stop; see that it stands, then initialize it'] }])
+  t.notOk(incidents.some(({ category }) => category === 'SYSTEM_STALL'))
+  arm.mayMove = false
+  runtime.environments.stood()
+  await runtime.answerStep((await taskFor(runtime, 'box')).step_id, { answer: 'done' })
+  await runtime.over(second)
+  execution.abort('the test is over')
+  await runtime.over(execution)
 })
