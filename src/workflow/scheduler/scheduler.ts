@@ -90,6 +90,12 @@ export class Scheduler {
     this.#rearranged(labware_id)
   }
 
+  /** Takes the reservation of a position away, because a person has put other labware there: call `put` next. */
+  revoke(position: string): void {
+    const zone = this.#occupancy.zone(position)
+    if (zone.reservedFor) this.#occupancy.unreserve(zone, zone.reservedFor)
+  }
+
   /** Takes labware off the deck, because it was thrown away, stored, or taken by hand. Does nothing if it is not there. */
   remove(labware_id: string): void {
     const placement = this.#occupancy.placements.get(labware_id)

@@ -3,11 +3,51 @@
 import { LabError } from '../../../errors.ts'
 import { didYouMeanAmong } from '../../../kit/did_you_mean.ts'
 import type { Labware } from '../../state/labware.ts'
+import { mayBe } from '../../state/move.ts'
 import type { RunEnvironment } from '../run_environment.ts'
 import type { LabwareThread } from '../thread.ts'
 
 /** Labware, and the thread that moves it if there is one. */
 type Piece = { labware: Labware; environment: RunEnvironment; thread: LabwareThread | null }
+
+/**
+ * Takes a person's word that they have put the labware of a thread somewhere instead of where their task said, also at a position that is reserved for
+ * another thread, which loses the reservation. Returns why the thread must not go on by itself; undefined if it may. Throws as `putByHand` does, and
+ * `conflict` while other labware is brought there, or may stand there.
+ */
+export function putElsewhere(thread: LabwareThread, position: string): LabError | undefined {
+  const { environment, labware } = thread
+  const other = reservingThread(thread, position)
+  if (other) {
+    mustStand({ labware, environment, thread }, position, { isReserved: true })
+    mustNotCome(other, position, labware.name)
+    environment.scheduler.revoke(position)
+  }
+  putByHand(thread, position)
+  // Elsewhere the thread keeps the reservation of its target, so the state is as safe as it was.
+  if (!other) return undefined
+  const what = `${labware.name} was put at ${position}, which was reserved for thread ${other.name}`
+  return new LabError('conflict', `${what}; decide RETRY, and ${labware.name} is carried on from there`)
+}
+
+/** Returns the other thread for which the position is reserved. */
+function reservingThread({ environment, execution, thread_id }: LabwareThread, position: string): LabwareThread | undefined {
+  const { scheduler } = environment
+  const reserved_for = scheduler.graph.positions.has(position) ? scheduler.position(position).reserved_for : null
+  return reserved_for === null || reserved_for === thread_id ? undefined : execution.find(reserved_for)
+}
+
+/** Throws `conflict` while the labware of a thread is brought to the position, or may stand there. */
+function mustNotCome({ move, labware, state, environment }: LabwareThread, position: string, name: string): void {
+  const isHere = (other: string) => environment.scheduler.graph.sameZone(position).some((station) => station.name === other)
+  const refused = (why: string) => new LabError('conflict', `${name} cannot be at ${position}: ${why}`)
+  const status = move?.status.current
+  const arm = move?.hop.transporter
+  if (move && isHere(move.hop.to) && (status === 'PICKING' || status === 'PLACING'))
+    throw refused(`${arm} brings ${labware.name} there just now; stop ${arm}, or take ${name} away from there`)
+  const { placing } = mayBe(state)
+  if (placing !== undefined && isHere(placing)) throw refused(`${labware.name} may stand there; say first where that is`)
+}
 
 /** Takes a person's word that the labware of a thread stands at a position. Throws `not_found` and `conflict`. */
 export function putByHand(thread: LabwareThread, position: string): void {
@@ -35,7 +75,12 @@ export function endUncertainty(thread: LabwareThread): void {
 }
 
 /** Returns the device whose nest the position is. Throws `not_found` and `conflict`. */
-export function mustBeFree({ labware, environment, thread }: Piece, position: string): string | null {
+export function mustBeFree(piece: Piece, position: string): string | null {
+  return mustStand(piece, position)
+}
+
+/** As `mustBeFree`; with `isReserved` the position may be reserved for another thread. */
+function mustStand({ labware, environment, thread }: Piece, position: string, { isReserved = false } = {}): string | null {
   const { scheduler } = environment
   const { positions } = scheduler.graph
   if (!positions.has(position))
@@ -48,7 +93,7 @@ export function mustBeFree({ labware, environment, thread }: Piece, position: st
     if (labware_id !== null && labware_id !== labware.labware_id)
       throw refused(`${environment.labware.get(labware_id)?.name ?? labware_id} stands ${name === position ? 'there' : `at ${name}`}`)
   }
-  if (reserved_for !== null && reserved_for !== (thread?.thread_id ?? labware.labware_id))
+  if (!isReserved && reserved_for !== null && reserved_for !== (thread?.thread_id ?? labware.labware_id))
     throw refused(`it is reserved for thread ${reserved_for}`)
   const holder = device === null ? undefined : scheduler.holds.holder(device)
   const isOurs = holder === undefined || holder === thread?.thread_id || holder === thread?.joining?.owner.thread_id

@@ -7,7 +7,7 @@ import { LabError, messageOf } from '../../../errors.ts'
 import type { Hop } from '../../plans/graph.ts'
 import { otherDevices } from '../../plans/plan.ts'
 import type { Use } from '../../scheduler/shared_space.ts'
-import { type Labware, placeOf } from '../../state/labware.ts'
+import { placeOf } from '../../state/labware.ts'
 import { isUncertain, type MoveState, mayBe, mayBePicked, uncertainty } from '../../state/move.ts'
 import { categoryOf } from '../action/causes.ts'
 import { enterSpace, reachIn, take } from '../clearance.ts'
@@ -16,6 +16,7 @@ import { Interrupt } from '../recovery.ts'
 import { type RunEnvironment, secondsAt } from '../run_environment.ts'
 import type { LabwareThread } from '../thread.ts'
 import { endUncertainty } from './by_hand.ts'
+import { mustBeClear, mustBeEmpty, WayLost } from './free_way.ts'
 import { MotionSync } from './motion_sync.ts'
 import { MoveRun } from './move.ts'
 import { PersonTask, PutElsewhere, showAgain, useOf } from './person_task.ts'
@@ -38,8 +39,11 @@ export async function setBack(thread: LabwareThread): Promise<void> {
   environment.scheduler.access.reachedIn(thread.thread_id)
 }
 
-/** Makes one hop, in as many attempts as needed. Each attempt is a new move. */
-export async function ride(thread: LabwareThread, route: Hop): Promise<void> {
+/**
+ * Makes one hop, in as many attempts as needed. Each attempt is a new move. Resolves with the reason if a person has put the labware where the thread must not
+ * go on by itself.
+ */
+export async function ride(thread: LabwareThread, route: Hop): Promise<LabError | undefined> {
   const { scheduler } = thread.environment
   const { labware } = thread
   let hop = route
@@ -56,11 +60,12 @@ export async function ride(thread: LabwareThread, route: Hop): Promise<void> {
       thread.carrying = carry(thread, move, isThere)
       await thread.carrying
       move.status.become('COMPLETED')
-      return
+      return undefined
     } catch (error) {
       const isCutOff = error instanceof Interrupt || thread.control.signal.aborted
       move.status.become(isCutOff ? 'ABORTED' : 'ERRORED')
       if (isCutOff) throw new Interrupt('abort')
+      if (error instanceof WayLost) return undefined
       isAsked = true
       try {
         if (!(error instanceof PutElsewhere)) await decide(thread, hop, { error, isThere })
@@ -74,7 +79,7 @@ export async function ride(thread: LabwareThread, route: Hop): Promise<void> {
       hop = nextAttempt(thread, move, route)
       if (!isThere() && scheduler.whereIs(labware.labware_id) === hop.from) continue
       scheduler.access.reachedIn(thread.thread_id)
-      return
+      return error instanceof PutElsewhere ? error.reason : undefined
     } finally {
       thread.move = null
       thread.carrying = null
@@ -265,6 +270,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       // A person who was stopped is asked for nothing. An arm refuses by itself.
       if (person) await getReady(environment, transporter, preparing)
       await open(to)
+      mustBeClear(thread, to)
     } else {
       const holder = person ? labware.held_by : null
       if (holder === null) mustBeEmpty(transporter, thread)
@@ -273,6 +279,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       // Checked before the pick: an arm must not hold labware that it cannot put down.
       equipment.mustReach?.(transporter, [from, to])
       for (const position of [from, to]) await open(position)
+      mustBeClear(thread, to)
       const undoPick = beginsToPick(thread, move)
       takeBack = () => {
         undoPick()
@@ -366,21 +373,6 @@ function holdAll({ environment, execution }: LabwareThread, { from, to, transpor
     throw error
   }
   return letGo
-}
-
-/** Throws `conflict` if another gripper has the labware, or a thread that has ended left labware in this one. */
-function mustBeEmpty(transporter: string, { environment, labware }: LabwareThread): void {
-  const held = labware.held_by ? labware : heldBy(transporter, environment.labware.values())
-  if (!held) return
-  throw new LabError(
-    'conflict',
-    `${held.name} is held by ${held.held_by}; take it out by hand, and say where it is (PUT /api/labware/${held.labware_id}/location)`,
-  )
-}
-
-function heldBy(transporter: string, labware: Iterable<Labware>): Labware | undefined {
-  for (const one of labware) if (one.held_by === transporter) return one
-  return undefined
 }
 
 /** Notes that somebody has taken the labware out of the gripper. */

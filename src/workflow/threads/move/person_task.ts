@@ -9,12 +9,18 @@ import type { Use } from '../../scheduler/shared_space.ts'
 import type { MoveState } from '../../state/move.ts'
 import { timer } from '../run_environment.ts'
 import type { LabwareThread } from '../thread.ts'
-import { putByHand } from './by_hand.ts'
+import { putByHand, putElsewhere } from './by_hand.ts'
 import type { ShownTask, TaskAnswer } from './carry_task.ts'
 import type { MoveRun } from './move.ts'
 
-/** Thrown through a move after its labware was put elsewhere: the thread goes on from there. */
-export class PutElsewhere {}
+/** Thrown through a move after its labware was put elsewhere: the thread goes on from there, unless it must not, for a reason. */
+export class PutElsewhere {
+  readonly reason: LabError | undefined
+
+  constructor(reason: LabError | undefined) {
+    this.reason = reason
+  }
+}
 
 export class PersonTask {
   readonly #thread: LabwareThread
@@ -29,6 +35,8 @@ export class PersonTask {
   /** The reason for which the task was withdrawn. */
   #withdrawn: LabError | undefined
   #isDone = false
+  /** Why the thread must not go on by itself after its labware was put elsewhere. */
+  #mustNotGoOn: LabError | undefined
   #close = () => {}
   #cancelReminder = () => {}
 
@@ -83,7 +91,7 @@ export class PersonTask {
     )
     this.#wake = undefined
     const { answer, reason } = this.#answer ?? {}
-    if (answer === 'elsewhere') throw new PutElsewhere()
+    if (answer === 'elsewhere') throw new PutElsewhere(this.#mustNotGoOn)
     if (answer === 'cannot') {
       const { held_by } = this.#thread.labware
       // The person has said where the labware stands, unless it is in the gripper of an arm.
@@ -153,7 +161,7 @@ export class PersonTask {
       throw new LabError('conflict', `${thread.labware.name} is taken already`)
     checkBarcode(thread, answer, this.#person.settings.ask_barcode)
     // Labware that was put back where it stood is in nobody's hands.
-    if (given.answer === 'elsewhere' && answer.answer !== 'done') putByHand(thread, given.position!)
+    if (given.answer === 'elsewhere' && answer.answer !== 'done') this.#mustNotGoOn = putElsewhere(thread, given.position!)
     noteBarcode(thread, answer)
     this.#cancelReminder()
     if (isFirst) {
@@ -258,7 +266,8 @@ export function showAgain(thread: LabwareThread, move: MoveState, person: Person
       const { held_by } = labware
       if (answer.answer === 'cannot' && held_by !== null && held_by !== transporter)
         throw new LabError('conflict', `${name} may be held by ${held_by}: take it out, and say where it stands (elsewhere)`)
-      putByHand(thread, { done: to, cannot: from, elsewhere: answer.position! }[answer.answer])
+      if (answer.answer === 'elsewhere') putElsewhere(thread, answer.position!)
+      else putByHand(thread, answer.answer === 'done' ? to : from)
       noteBarcode(thread, answer)
     },
   })

@@ -237,7 +237,10 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
     if (scheduler.whereIs(labware_id) === position) return true
     // A person put the labware there and then elsewhere, which used the reservation up.
     if (scheduler.position(position).reserved_for !== thread_id)
-      throw new LabError('conflict', `${position} is no longer reserved for ${labware.name}, which somebody put elsewhere; try again`)
+      throw new LabError(
+        'conflict',
+        `${position} is no longer reserved for ${labware.name}, because somebody put it elsewhere, or other labware there; try again`,
+      )
     mustLead(thread, position, [{ position }])
     thread.become('AWAITING_MOVE_RESERVATION')
     let travel: ReturnType<typeof scheduler.requestRoute> | undefined
@@ -260,7 +263,8 @@ export async function goTo(thread: LabwareThread, reserve: string | (() => strin
         thread.become('AWAITING_MOVE_TARGET_AVAILABILITY')
         thread.become('MOVING')
         thread.setLabware({ state: 'IN_JOURNEY' })
-        await ride(thread, hop)
+        const mustNotGoOn = await ride(thread, hop)
+        if (mustNotGoOn) await thread.holdAt('MOVE_RESOLUTION', mustNotGoOn)
       }
     } catch (error) {
       // The labware must go to another device.
