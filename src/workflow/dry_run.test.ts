@@ -168,3 +168,18 @@ test('where nothing is declared it goes by what was learned in that mode', async
   t.same(await times('DEVICE_SIM'), [20, 100, 20, 90, 20])
   t.same(await times('PURE_SIM'), [12, 100, 12, 60, 12])
 })
+
+test('a dry run goes by the time that a person takes between two positions, unless the topology says another', async (t) => {
+  const durations = new Durations()
+  durations.carriedByPerson({ transporter: 'arm', from: 'stack', to: 'mixer' }, 90)
+  durations.carriedByPerson({ transporter: 'arm', from: 'mixer', to: 'bin' }, 30)
+  const said = topology()
+  const own = { ...said, transporters: { arm: { ...said.transporters!.arm!, seconds: { pick: 1, move: 1, place: 1 } } } }
+  const moves = async (bench: object) => {
+    const { runtime } = testRuntime([bench, workflow([mix])], { durations: { DEVICE_SIM: durations } })
+    const { gantt } = await runtime.simulate({ ...request, run_mode: 'DEVICE_SIM' })
+    return gantt.filter(({ kind }) => kind === 'move').map(({ from_s, to_s }) => Math.round((to_s - from_s) * 1000) / 1000)
+  }
+  t.same(await moves(said), [90, 30])
+  t.same(await moves(own), [3, 3])
+})

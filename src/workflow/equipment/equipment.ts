@@ -77,7 +77,8 @@ export interface Equipment {
   carry(transporter_id: string, verb: 'pick' | 'place', on: Carrying): Promise<void>
 }
 
-export type Carrying = { position: string; labware: CarriedLabware; signal: AbortSignal }
+/** `from` and `to` are the positions of the whole hop, for forecasts. */
+export type Carrying = { position: string; from?: string; to?: string; labware: CarriedLabware; signal: AbortSignal }
 
 export type Performing = {
   signal: AbortSignal

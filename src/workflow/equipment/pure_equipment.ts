@@ -3,7 +3,7 @@
 import { LabError } from '../../errors.ts'
 import { type Clock, sleep } from '../../kit/clock.ts'
 import type { Durations } from '../plans/durations.ts'
-import { degreesToHeat, heatingSeconds, initializationSeconds, type MoveSeconds, temperatureFor, usualMove } from '../plans/timing.ts'
+import { degreesToHeat, heatingSeconds, initializationSeconds, type Moves, temperatureFor, usualMove } from '../plans/timing.ts'
 import type { Carrying, DeviceCondition, Equipment, Performing } from './equipment.ts'
 
 /** Makes a call fail in a test: call number `call` of an operation (or of `ready`, `open`, `pick`, `place`), at one device or at any. */
@@ -18,7 +18,7 @@ export type InjectedFault = {
 type PureEquipmentOptions = {
   clock: Clock
   /** The transporters of the topology. Other ids that carry labware are translators. */
-  transporters: Readonly<Record<string, { seconds: MoveSeconds }>>
+  transporters: Readonly<Record<string, Moves>>
   faults?: readonly InjectedFault[]
   /** The conditions of the real devices for a forecast; without them each device is ready and warm. */
   conditions?: ReadonlyMap<string, DeviceCondition> | undefined
@@ -70,8 +70,10 @@ export class PureEquipment implements Equipment {
     return operation === 'get_temperature' ? room : { success: true, message: `${device_id}: ${operation} (simulated time only)` }
   }
 
-  carry(transporter_id: string, verb: 'pick' | 'place', { signal }: Carrying): Promise<void> {
-    const { pick, move, place } = this.#transporters[transporter_id]?.seconds ?? usualMove
+  carry(transporter_id: string, verb: 'pick' | 'place', { from, to, signal }: Carrying): Promise<void> {
+    const known = this.#transporters[transporter_id]
+    const isHop = from !== undefined && to !== undefined
+    const { pick, move, place } = (isHop ? known?.between?.(from, to) : undefined) ?? known?.seconds ?? usualMove
     return this.#take(transporter_id, verb, verb === 'pick' ? pick : move + place, signal)
   }
 

@@ -80,13 +80,28 @@ export const usualMove: MoveSeconds = { pick: 5, move: 2, place: 5 }
 function moveOf(transporter: string, { transporters }: TopologyDocument, learned?: Durations): MoveSeconds {
   const said = transporters[transporter]?.seconds ?? usualMove
   const hop = isUsual(said) ? learned?.hop(transporter) : undefined
-  return hop === undefined ? said : { pick: hop / 2, move: 0, place: hop / 2 }
+  return hop === undefined ? said : halves(hop)
 }
 
+/** The durations of one transporter: usually, and between two positions, which people learn for each pair. */
+export type Moves = { seconds: MoveSeconds; between?(from: string, to: string): MoveSeconds }
+
 /** Returns the moves of all transporters and translators. */
-export function movesOf(document: TopologyDocument, learned?: Durations): Record<string, { seconds: MoveSeconds }> {
+export function movesOf(document: TopologyDocument, learned?: Durations): Record<string, Moves> {
   const names = [...Object.keys(document.transporters), ...Object.keys(document.translators)]
-  return Object.fromEntries(names.map((name) => [name, { seconds: moveOf(name, document, learned) }]))
+  const between = (transporter: string) => (from: string, to: string) => moveBetween({ transporter, from, to }, document, learned)
+  return Object.fromEntries(names.map((name) => [name, { seconds: moveOf(name, document, learned), between: between(name) }]))
+}
+
+/** Returns the durations of a hop. Those of the topology go before those of the two positions, and these before those of the transporter. */
+function moveBetween(hop: Hop, document: TopologyDocument, learned?: Durations): MoveSeconds {
+  const said = document.transporters[hop.transporter]?.seconds ?? usualMove
+  const seconds = isUsual(said) ? learned?.between(hop) : undefined
+  return seconds === undefined ? moveOf(hop.transporter, document, learned) : halves(seconds)
+}
+
+function halves(seconds: number): MoveSeconds {
+  return { pick: seconds / 2, move: 0, place: seconds / 2 }
 }
 
 function isUsual({ pick, move, place }: MoveSeconds): boolean {
@@ -110,7 +125,8 @@ export class Hops {
   }
 
   #between(hop: Hop): number {
-    return this.#learned?.between(hop) ?? this.hop(hop.transporter)
+    const { pick, move, place } = moveBetween(hop, this.#document, this.#learned)
+    return pick + move + place
   }
 
   longestHop(): number {

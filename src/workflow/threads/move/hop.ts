@@ -348,7 +348,7 @@ function learn(environment: RunEnvironment, { hop, picked_ms }: MoveRun, person:
 /** Picks and places with an arm. */
 function byMachine(thread: LabwareThread, { from, to, transporter }: Hop) {
   const carry = (verb: 'pick' | 'place', position: string) => {
-    return thread.environment.equipment.carry(transporter, verb, { position, labware: carriedBy(thread), signal: thread.control.signal })
+    return thread.environment.equipment.carry(transporter, verb, { position, from, to, labware: carriedBy(thread), signal: thread.control.signal })
   }
   return { isDone: false, pick: () => carry('pick', from), place: () => carry('place', to), close: () => {} }
 }
