@@ -183,17 +183,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const make = (device: DeviceConfig, simulations: Map<string, Simulation>) =>
     configured(device, config.time_scale, { ...made, simulations })
   const devices = config.devices.map((device) => make(device, simulations))
-  const around = {
-    clock,
-    hub,
-    ledger,
-    latches,
-    leases,
-    journal,
-    log,
-    beginMotion: (id: string) => runs.beginMotion(id),
-    stood: () => runs.stood(),
-  }
+  const around = { clock, hub, ledger, latches, leases, journal, log, ...motionsOf(() => runs) }
   const registry = opened('registry', new Registry(devices, around))
   const watch = opened('watch', watched(host, clock, hub))
   const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }
@@ -385,4 +375,9 @@ function watched(host: Host, clock: Clock, hub: Hub): HostWatch {
   })
   void watch.start()
   return watch
+}
+
+/** What instruments tell the runs about motions of transporters. */
+function motionsOf(runs: () => LateRuns) {
+  return { beginMotion: (device_id: string) => runs().beginMotion(device_id), stood: () => runs().stood() }
 }

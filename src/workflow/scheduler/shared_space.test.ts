@@ -165,3 +165,40 @@ test('two hundred tasks and moves at random are never together where they must n
   t.equal(entered, 200)
   t.end()
 })
+
+test('hands stay out while a transporter within their reach may still move, until it stands or its power is off by a word, which counts until it enters', (t) => {
+  let mayMove = true
+  const shared = new SharedSpace({ reach }, (transporter) => transporter === 'left' && mayMove)
+  const task = hands('x')
+  t.notOk(shared.enter(task))
+  t.match(shared.obstacles(task), [{ transporter: 'left', mayMove: true }])
+  t.ok(shared.enter(hands('b')), 'out of its reach')
+  t.ok(shared.enter(arm('away')), 'arms wait for no such arm')
+  const isInside = waits(shared, task)
+  shared.look()
+  t.notOk(isInside())
+  shared.saidOff('left')
+  t.ok(isInside())
+  shared.leave(task)
+  const motion = arm('left')
+  t.ok(shared.enter(motion))
+  shared.leave(motion)
+  t.notOk(shared.enter(task), 'it has moved since')
+  mayMove = false
+  t.ok(shared.enter(task))
+  t.end()
+})
+
+test('hands that share the space keep one transporter still, and a person who may be there already is inside', (t) => {
+  const shared = space()
+  const motion = arm('left')
+  t.ok(shared.enter(motion))
+  const takeover: Use = { ...hands('x'), only: 'left' }
+  t.notOk(shared.enter(takeover))
+  t.ok(shared.enter(arm('right')))
+  shared.stay(takeover)
+  shared.leave(motion)
+  t.equal(shared.begin('left'), undefined)
+  t.type(shared.begin('right'), 'function')
+  t.end()
+})

@@ -79,7 +79,7 @@ export function mustBeFree(piece: Piece, position: string): string | null {
   return mustStand(piece, position)
 }
 
-/** As `mustBeFree`; with `isReserved` the position may be reserved for another thread. */
+/** Throws as `mustBeFree` does; with `isReserved` the position may be reserved for another thread. */
 function mustStand({ labware, environment, thread }: Piece, position: string, { isReserved = false } = {}): string | null {
   const { scheduler } = environment
   const { positions } = scheduler.graph

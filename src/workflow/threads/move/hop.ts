@@ -155,15 +155,17 @@ function failedToPick(thread: LabwareThread, move: MoveRun): void {
 
 /**
  * Begins a pick. Its gripper must be empty, so labware that another thread failed to pick with it still stands where it stood. The returned function
- * undoes that conclusion if the pick is not commanded after all.
+ * undoes that conclusion if the pick is not commanded after all. `holder` is the gripper out of which a person is to take the labware.
  */
-function beginsToPick({ environment }: LabwareThread, { hop, status }: MoveRun): () => void {
-  const { failedPicks } = environment
+function beginsToPick(thread: LabwareThread, { hop, status }: MoveRun, holder: string | null): () => void {
+  const { failedPicks } = thread.environment
   const failed = failedPicks.get(hop.transporter)
   failed?.(false)
   failedPicks.delete(hop.transporter)
+  if (holder !== null) thread.setLabware({ taken_by: hop.transporter })
   status.become('PICKING')
   return () => {
+    if (holder !== null && thread.labware.held_by === holder) thread.setLabware({ taken_by: undefined })
     if (failed) failedPicks.set(hop.transporter, failed)
     failed?.(true)
   }
@@ -280,12 +282,7 @@ async function carry(thread: LabwareThread, move: MoveRun, isThere: () => boolea
       equipment.mustReach?.(transporter, [from, to])
       for (const position of [from, to]) await open(position)
       mustBeClear(thread, to)
-      const undoPick = beginsToPick(thread, move)
-      takeBack = () => {
-        undoPick()
-        if (labware.held_by === holder) thread.setLabware({ taken_by: undefined })
-      }
-      if (holder !== null) thread.setLabware({ taken_by: transporter })
+      takeBack = beginsToPick(thread, move, holder)
       await sync.beforeMotion()
       move.picked_ms = environment.clock.now()
       await carrier.pick()
@@ -348,7 +345,13 @@ function learn(environment: RunEnvironment, { hop, picked_ms }: MoveRun, person:
 /** Picks and places with an arm. */
 function byMachine(thread: LabwareThread, { from, to, transporter }: Hop) {
   const carry = (verb: 'pick' | 'place', position: string) => {
-    return thread.environment.equipment.carry(transporter, verb, { position, from, to, labware: carriedBy(thread), signal: thread.control.signal })
+    return thread.environment.equipment.carry(transporter, verb, {
+      position,
+      from,
+      to,
+      labware: carriedBy(thread),
+      signal: thread.control.signal,
+    })
   }
   return { isDone: false, pick: () => carry('pick', from), place: () => carry('place', to), close: () => {} }
 }
