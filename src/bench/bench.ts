@@ -377,7 +377,7 @@ function watched(host: Host, clock: Clock, hub: Hub): HostWatch {
   return watch
 }
 
-/** What instruments tell the runs about motions of transporters. */
+/** Makes the calls by which instruments tell the runs about motions of transporters. */
 function motionsOf(runs: () => LateRuns) {
   return { beginMotion: (device_id: string) => runs().beginMotion(device_id), stood: () => runs().stood() }
 }

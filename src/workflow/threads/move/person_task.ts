@@ -35,7 +35,7 @@ export class PersonTask {
   /** The reason for which the task was withdrawn. */
   #withdrawn: LabError | undefined
   #isDone = false
-  /** Why the thread must not go on by itself after its labware was put elsewhere. */
+  /** The reason for which the thread must not go on by itself after its labware was put elsewhere. */
   #mustNotGoOn: LabError | undefined
   #close = () => {}
   #cancelReminder = () => {}
