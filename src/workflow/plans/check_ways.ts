@@ -2,7 +2,7 @@
 
 import { wrong } from './mistakes.ts'
 import type { Draft } from './outline.ts'
-import { type ActionPlan, type StepPlan, type ThreadPlan, takes } from './plan.ts'
+import { type ActionPlan, listsIn, type StepPlan, type ThreadPlan, takes } from './plan.ts'
 
 /** Throws `invalid`, naming the place. */
 export function checkWays(draft: Draft): void {
@@ -66,7 +66,7 @@ class Ways {
       case 'park':
         return this.#go(from, step.positions, `${step.path}.park`)
       case 'branch':
-        return union([...step.cases.values(), step.otherwise].map(({ steps }) => this.#through(steps, from, thread)))
+        return union([...listsIn(step).map(({ steps }) => this.#through(steps, from, thread)), ...(step.otherwise ? [] : [from])])
       case 'while_more_work': {
         const once = union([from, this.#through(step.body.steps, from, thread)])
         return union([once, this.#through(step.body.steps, once, thread)])

@@ -92,17 +92,24 @@ const Do = v.strictObject({
   with: described(v.optional(v.record(v.string(), Given), {}), 'Its parameters; {"variable": "…"} stands for a value of the run'),
 })
 
-const Emit = v.strictObject({
-  emit: described(Name, 'A custom event: those who wait for this name go on'),
+const Emission = v.strictObject({
+  emit: described(Name, 'A custom event: threads of the same group that wait for this name go on'),
   value: described(v.optional(v.nullable(v.string()), null), 'The value by which a branch chooses'),
   data: v.optional(v.record(v.string(), v.unknown()), {}),
-  ...AnyAction,
+  across_groups: described(v.optional(v.boolean()), 'Emits it to all groups of the run'),
 })
+export type Emission = v.InferOutput<typeof Emission>
+
+const Emit = v.strictObject({ ...Emission.entries, ...AnyAction })
 
 const Wait = {
   wait_for: described(Name, 'A custom event, under the name it is emitted with'),
   timeout: described(v.optional(Seconds, 0), '0 waits for ever'),
+  across_groups: described(v.optional(v.boolean()), 'Hears the event from all groups of the run'),
 }
+
+/** A wait for a custom event. */
+export type Waited = { wait_for: string; timeout: number; across_groups?: boolean | undefined }
 
 const Instruct = v.strictObject({
   instruct: described(v.pipe(v.string(), v.minLength(1), v.maxLength(2000)), 'The instruction for the operator'),
@@ -154,9 +161,9 @@ export type Step = { name?: string | undefined } & (
   | { join: string[] }
   /** Rests at the first free one of these while there is nothing to take part in. */
   | { park: string[] }
-  | { wait_for: string; timeout: number }
+  | Waited
   /** Waits for a custom event, and continues with the steps for its value. */
-  | { branch: string; cases: Record<string, Step[]>; else: Step[]; timeout: number }
+  | { branch: string; cases: Record<string, Step[]>; else?: Step[] | undefined; timeout: number; across_groups?: boolean | undefined }
   | { while_more_work: Step[] }
 )
 
@@ -181,8 +188,9 @@ function stepWith(action: v.GenericSchema<unknown, Action>) {
       name,
       branch: described(Name, 'Waits for this custom event, and goes on by its value'),
       cases: v.record(v.string(), list),
-      else: v.optional(list, []),
+      else: described(v.optional(list), 'The steps for every other value; without it such a value is refused, or holds the thread'),
       timeout: Wait.timeout,
+      across_groups: Wait.across_groups,
     }),
     while_more_work: v.strictObject({
       name,
@@ -268,10 +276,6 @@ const shared = {
   variables: v.optional(byName(Variable), {}),
   start: described(v.pipe(v.array(Id), v.minLength(1)), 'The threads that a run begins with; others come when they are needed'),
 }
-
-/** A custom event of a method itself. */
-const Emission = v.strictObject({ emit: Emit.entries.emit, value: Emit.entries.value, data: Emit.entries.data })
-export type Emission = v.InferOutput<typeof Emission>
 
 /** The code that emits the events of a method, which gets a `MethodDoing`; see `author.ts`. */
 // biome-ignore lint/suspicious/noExplicitAny: the context is the runtime's, and this file knows nothing of it.

@@ -2,7 +2,7 @@
 
 import { type Action, actionsIn, type Step, type ThreadTemplate, type WorkflowDocument } from './documents.ts'
 import { member, mustBeKnown, mustBeOnce, wrong } from './mistakes.ts'
-import { type ActionPlan, kindOf, type MethodPlan, own, type StepList, type StepPlan, type ThreadPlan } from './plan.ts'
+import { type ActionPlan, type Awaited, kindOf, type MethodPlan, own, type StepList, type StepPlan, type ThreadPlan } from './plan.ts'
 import type { Topology } from './topology.ts'
 
 type Outline = { methods: ReadonlyMap<string, MethodPlan>; threads: ReadonlyMap<string, ThreadPlan> }
@@ -43,7 +43,7 @@ function ownersOf({ threads }: WorkflowDocument): Map<string, Set<string>> {
   const look = (steps: readonly Step[], thread: string): void => {
     for (const step of steps) {
       if ('method' in step) owners.set(step.method, (owners.get(step.method) ?? new Set()).add(thread))
-      if ('branch' in step) for (const inner of [...Object.values(step.cases), step.else]) look(inner, thread)
+      if ('branch' in step) for (const inner of [...Object.values(step.cases), step.else ?? []]) look(inner, thread)
       if ('while_more_work' in step) look(step.while_more_work, thread)
     }
   }
@@ -135,7 +135,7 @@ class StepPlanner {
     }
     if ('join' in step) return { ...shared, name: name('join'), kind: 'join', methods: this.#joined(step.join, `${path}.join`) }
     if ('park' in step) return { ...shared, name: name('park'), kind: 'park', positions: this.#positions(step.park, `${path}.park`) }
-    if ('wait_for' in step) return { ...shared, name: name('wait_for'), kind: 'wait_for', event: step.wait_for, timeout: step.timeout }
+    if ('wait_for' in step) return { ...shared, name: name('wait_for'), kind: 'wait_for', ...awaited(step.wait_for, step) }
     if ('while_more_work' in step) {
       return {
         ...shared,
@@ -145,8 +145,8 @@ class StepPlanner {
       }
     }
     const cases = Object.entries(step.cases).map(([value, steps]) => [value, this.#list(steps, member(`${path}.cases`, value))] as const)
-    const otherwise = this.#list(step.else, `${path}.else`)
-    return { ...shared, name: name('branch'), kind: 'branch', event: step.branch, timeout: step.timeout, cases: new Map(cases), otherwise }
+    const otherwise = step.else ? this.#list(step.else, `${path}.else`) : null
+    return { ...shared, name: name('branch'), kind: 'branch', ...awaited(step.branch, step), cases: new Map(cases), otherwise }
   }
 
   #method(name: string, path: string): MethodPlan {
@@ -174,10 +174,14 @@ class StepPlanner {
   }
 }
 
+function awaited(event: string, { timeout, across_groups }: Omit<Awaited, 'event'>): Awaited {
+  return { event, timeout, across_groups }
+}
+
 function* nested(steps: readonly Step[]): Generator<Step> {
   for (const step of steps) {
     yield step
-    if ('branch' in step) for (const inner of [...Object.values(step.cases), step.else]) yield* nested(inner)
+    if ('branch' in step) for (const inner of [...Object.values(step.cases), step.else ?? []]) yield* nested(inner)
     if ('while_more_work' in step) yield* nested(step.while_more_work)
   }
 }

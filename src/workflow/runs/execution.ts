@@ -84,7 +84,7 @@ export class Execution implements RunPorts {
       execution_id: environment.newId(),
       ...{ workflow: workflow.name, hash: workflow.hash, topology: workflow.topology.name },
       ...{ run_mode: environment.mode, is_joinable: isJoinable },
-      ...{ started_at: around.now(), status: 'accepting' as const, names: [] },
+      ...{ started_at: around.now(), status: 'accepting' as const, names: [], events_of_groups: true },
     }
     this.execution_id = beginning.execution_id
     this.workflow = workflow
@@ -99,7 +99,7 @@ export class Execution implements RunPorts {
     // No event: `#end` publishes the final phases.
     this.phase = new Status<Phase>(phaseTransitions, this.#entry, () => this.state.writeSoon(), { isPublished: true })
     if (this.phase.current === 'stopping') this.reason = 'it was being stopped when the service ended'
-    this.channels = new Channels(this.state)
+    this.channels = new Channels(this.state, { isOfGroups: beginning.events_of_groups, now: () => this.now() })
     this.events = new RunPublisher(this, around)
     this.operator = around.operator
     this.threadFactory = new ThreadFactory(this, this.#entry)

@@ -144,8 +144,17 @@ export type GroupState = v.InferOutput<typeof GroupState>
 /** Any object. Not `v.record`, which drops members with names such as `constructor`. */
 const Members = v.custom<Record<string, unknown>>((value) => typeof value === 'object' && value !== null)
 
-/** A custom event: how often it was published, and its latest value. */
-export const ChannelState = v.object({ name: v.string(), count: v.number(), value: Text, data: Members })
+/** The latest publication of a custom event to one group, or to all groups: `count` is its number among all of this name. */
+export const ChannelState = v.object({
+  name: v.string(),
+  count: v.number(),
+  value: Text,
+  data: Members,
+  submission_id: Missing,
+  group_id: Missing,
+  /** Unix time, s; 0 in the state of an earlier version. */
+  at: v.optional(v.number(), 0),
+})
 export type ChannelState = v.InferOutput<typeof ChannelState>
 
 /** An insert of an operator into the run. */
@@ -173,6 +182,8 @@ export const ExecutionState = v.object({
   /** Unix time, s. */
   started_at: v.number(),
   status: statusIn(phaseTransitions),
+  /** Whether a custom event of a thread reaches its group alone. Runs that an earlier version began keep its rule: each event reaches all. */
+  events_of_groups: v.optional(v.boolean(), false),
   /** How many threads have had each name. */
   names: v.array(v.object({ name: v.string(), count: v.number() })),
 })

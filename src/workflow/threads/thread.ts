@@ -12,7 +12,7 @@ import { isTerminal, Status, type ThreadStatus, threadTransitions } from '../sta
 import type { ActionRun } from './action/action.ts'
 import type { LateCalls } from './action/late_calls.ts'
 import type { Publisher, RunEvents, ThreadOrigin, Window } from './carrier.ts'
-import type { Channels, Published } from './channels.ts'
+import type { Channels, Published, Scope } from './channels.ts'
 import { ThreadControl } from './control.ts'
 import { Frame } from './frame.ts'
 import type { MethodRun } from './method.ts'
@@ -34,7 +34,7 @@ export interface Confirmation {
 
 /** The part of a run that its threads use. */
 export interface RunPorts extends Publisher {
-  readonly events: RunEvents & { emitCustom(name: string, published: Published, thread_id: string | null): void }
+  readonly events: RunEvents & { emitCustom(name: string, published: Published, thread_id: string | null, scope: Scope): void }
   readonly slots: Slots
   readonly methods: Map<string, MethodRun>
   readonly channels: Channels
