@@ -5,6 +5,7 @@ import type * as v from 'valibot'
 import type { OperationName, operations, Performable, Question, Read, ReadingName } from '../../devices/operations.ts'
 import type { OperationResult } from '../../devices/records.ts'
 import type { RunMode } from '../state/modes.ts'
+import type { Condition } from './conditions.ts'
 import type { Handler, TopologyInput, WorkflowDocument } from './documents.ts'
 
 /** Types a topology: `export default topology({…})`. */
@@ -80,6 +81,7 @@ export type ActionInput<Labware extends string = string, Variable extends string
       do: Exclude<OperationName, 'stop'> | ReadingName | (string & {})
       on: string
       with?: Readonly<Record<string, Given<Variable>>>
+      save?: Readonly<Record<string, string>>
     })
   | (OnDevice<Labware> & { name: string; on?: string; body: (ctx: Doing<Labware>) => Promise<void> })
   | (AnyAction & EmissionInput)
@@ -109,6 +111,10 @@ export type StepInput<Labware extends string = string, Method extends string = s
       across_groups?: boolean
     }
   | { while_more_work: readonly StepInput<Labware, Method>[] }
+  | { if: Condition; then: readonly StepInput<Labware, Method>[]; else?: readonly StepInput<Labware, Method>[] }
+  | { repeat: { times: number } | { until: Condition; at_most: number }; steps: readonly StepInput<Labware, Method>[] }
+  | { delay: number }
+  | { until_temperature: { device: string; within?: number }; timeout?: number }
 )
 
 type Written = v.InferInput<typeof WorkflowDocument>
@@ -134,6 +140,7 @@ export type WorkflowInput<
   name: string
   topology: string
   labware: Readonly<Record<Labware, Written['labware'][string]>>
+  values?: Written['values']
   variables?: Readonly<Record<Variable, { default?: unknown; description?: string; nullable?: boolean }>>
   methods?: Readonly<Record<Method, MethodInput<NoInfer<Labware>, NoInfer<Variable>>>>
   threads: Readonly<Record<Thread, ThreadInput<NoInfer<Labware>, NoInfer<Method>>>>

@@ -67,11 +67,19 @@ class Ways {
         return this.#go(from, step.positions, `${step.path}.park`)
       case 'branch':
         return union([...listsIn(step).map(({ steps }) => this.#through(steps, from, thread)), ...(step.otherwise ? [] : [from])])
+      case 'if':
+        return union(listsIn(step).map(({ steps }) => this.#through(steps, from, thread)))
+      case 'repeat': {
+        const once = this.#through(step.body.steps, from, thread)
+        return step.rounds === 1 ? once : union([once, this.#through(step.body.steps, once, thread)])
+      }
       case 'while_more_work': {
         const once = union([from, this.#through(step.body.steps, from, thread)])
         return union([once, this.#through(step.body.steps, once, thread)])
       }
       case 'wait_for':
+      case 'delay':
+      case 'until_temperature':
         return from
     }
   }

@@ -8,6 +8,7 @@ import { checkActions } from './check_actions.ts'
 import { checkBranches } from './check_branches.ts'
 import { checkNames } from './check_names.ts'
 import { checkSharing } from './check_sharing.ts'
+import { checkValues } from './check_values.ts'
 import { checkWays } from './check_ways.ts'
 import { checkWindows } from './check_windows.ts'
 import { JsonWorkflow, WorkflowDocument } from './documents.ts'
@@ -31,7 +32,7 @@ export function compileDocument(document: WorkflowDocument, topology: Topology, 
   if (document.topology !== topology.name)
     throw wrong(`${where}: topology`, `it is made for ${document.topology}, and this is ${topology.name}`)
   const draft: Draft = { document, topology, where, ...outline(document, topology) }
-  for (const check of [checkNames, checkBranches, checkSharing, checkActions, checkWays, checkWindows]) check(draft)
+  for (const check of [checkNames, checkBranches, checkValues, checkSharing, checkActions, checkWays, checkWindows]) check(draft)
   const { methods, threads } = draft
   fillFeeds(threads)
   const carriers = new Map([...threads.values()].map(({ name, labware }) => [labware, name]))

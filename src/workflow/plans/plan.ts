@@ -1,5 +1,6 @@
 // A compiled workflow with all names resolved, as a run executes it.
 
+import type { Condition } from './conditions.ts'
 import type { Action, Code, Do, Emission, Emit, Emitting, Instruct, ThreadTemplate, WaitAction, WorkflowDocument } from './documents.ts'
 import type { Topology } from './topology.ts'
 
@@ -49,6 +50,11 @@ export type StepPlan = {
   /** `otherwise` is null if the workflow does not say what happens for a value without a case. */
   | (Awaited & { kind: 'branch'; cases: ReadonlyMap<string, StepList>; otherwise: StepList | null })
   | { kind: 'while_more_work'; body: StepList }
+  | { kind: 'if'; condition: Condition; then: StepList; otherwise: StepList }
+  /** Without `until`, all rounds are done. */
+  | { kind: 'repeat'; rounds: number; until: Condition | undefined; body: StepList }
+  | { kind: 'delay'; seconds: number }
+  | { kind: 'until_temperature'; device: string; within: number; timeout: number }
 )
 
 /** The custom event for which a step waits. `timeout` in s; 0 waits for ever. */
@@ -108,7 +114,8 @@ export function otherDevices({ devices }: ActionPlan, device: string | null): { 
 /** Returns the lists of steps in a step. */
 export function listsIn(step: StepPlan): readonly StepList[] {
   if (step.kind === 'branch') return [...step.cases.values(), ...(step.otherwise ? [step.otherwise] : [])]
-  return step.kind === 'while_more_work' ? [step.body] : []
+  if (step.kind === 'if') return [step.then, step.otherwise]
+  return step.kind === 'while_more_work' || step.kind === 'repeat' ? [step.body] : []
 }
 
 /** Yields the steps and all nested ones. */

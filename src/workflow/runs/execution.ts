@@ -13,6 +13,7 @@ import { travel } from '../threads/journey.ts'
 import type { MethodRun } from '../threads/method.ts'
 import { MotionGate } from '../threads/move/motion_gate.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
+import { SavedValues } from '../threads/saved_values.ts'
 import { Slots } from '../threads/slots.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 import { Timeline } from '../threads/timeline.ts'
@@ -57,6 +58,7 @@ export class Execution implements RunPorts {
   readonly state = new RunState()
   readonly gate = new MotionGate(this.state)
   readonly channels: Channels
+  readonly values: SavedValues
   readonly events: RunPublisher
   readonly operator: Operator
   readonly slots: Slots
@@ -100,6 +102,7 @@ export class Execution implements RunPorts {
     this.phase = new Status<Phase>(phaseTransitions, this.#entry, () => this.state.writeSoon(), { isPublished: true })
     if (this.phase.current === 'stopping') this.reason = 'it was being stopped when the service ended'
     this.channels = new Channels(this.state, { isOfGroups: beginning.events_of_groups, now: () => this.now() })
+    this.values = new SavedValues(this.state)
     this.events = new RunPublisher(this, around)
     this.operator = around.operator
     this.threadFactory = new ThreadFactory(this, this.#entry)

@@ -6,6 +6,7 @@ import { Labware, placeOf } from './labware.ts'
 import { runModes } from './modes.ts'
 import { cutOff, MoveState } from './move.ts'
 import { apart, joined } from './parts.ts'
+import { ValueState } from './saved_value.ts'
 import { actionTransitions, methodTransitions, phaseTransitions, statusIn, submissionTransitions, threadTransitions } from './statuses.ts'
 import { SubmissionRequest } from './submission_request.ts'
 
@@ -83,6 +84,10 @@ export const ThreadState = v.object({
   /** The device at which an operator wants an action repeated, until it is done or somebody decides otherwise. */
   retry_on: v.optional(v.nullable(v.object({ path: v.string(), device: v.string() })), null),
   window: v.optional(v.nullable(WindowState), null),
+  /** For each repeat that the thread is in, how many rounds have begun. */
+  rounds: v.optional(v.array(v.object({ path: v.string(), count: v.number() })), () => []),
+  /** The delay that the thread is in, and when it ends, Unix time, s. */
+  delay: v.optional(v.nullable(v.object({ path: v.string(), until: v.number() })), null),
 })
 export type ThreadState = v.InferOutput<typeof ThreadState>
 
@@ -198,6 +203,7 @@ const schemas = {
   slot: SlotState,
   group: GroupState,
   channel: ChannelState,
+  value: ValueState,
 }
 type Many = { [Kind in keyof typeof schemas]: v.InferOutput<(typeof schemas)[Kind]> }
 

@@ -9,6 +9,7 @@ import { join } from './action/joined_action.ts'
 import { act } from './action/owned_action.ts'
 import { closeWindow } from './action/windows.ts'
 import { scopeOf } from './channels.ts'
+import { isTrue, nextRound, pass, reachTemperature } from './conditional.ts'
 import type { Frame } from './frame.ts'
 import { MethodRun } from './method.ts'
 import { emitOf } from './method_events.ts'
@@ -122,7 +123,9 @@ function leave(thread: LabwareThread): void {
     const what = `${step.name} was inserted into a loop of ${name}, which does not run again: the step is not done`
     execution.events.incident('UNRESOLVED_ANCHOR_INSERT', what, thread, { severity: 'WARNING' })
   }
-  frames.at(-1)?.advance()
+  const frame = frames.at(-1)
+  // A repeat decides itself, when it is taken again, whether another round comes.
+  if (frame?.steps[frame.next]?.kind !== 'repeat') frame?.advance()
 }
 
 async function goOn(thread: LabwareThread, frame: Frame): Promise<void> {
@@ -182,6 +185,16 @@ async function take(thread: LabwareThread, step: StepPlan): Promise<Inner | unde
     case 'while_more_work': {
       return thread.execution.slots.hasMore(thread) ? { ...step.body, isLoop: true } : undefined
     }
+    case 'if':
+      return isTrue(thread, step.condition) ? step.then : step.otherwise
+    case 'repeat':
+      return nextRound(thread, step)
+    case 'delay':
+      await thread.control.skippable(itemKey(step), () => pass(thread, step))
+      return undefined
+    case 'until_temperature':
+      await thread.control.skippable(itemKey(step), () => reachTemperature(thread, step))
+      return undefined
   }
 }
 
@@ -191,6 +204,7 @@ function leaveLoop(thread: LabwareThread): void {
   const loop = frames.findLast(({ isLoop }) => isLoop)
   if (!loop) return
   while (frames.at(-1) !== loop) thread.leaveSteps()
+  thread.set({ rounds: thread.state.rounds.filter(({ path }) => !path.startsWith(loop.path)) })
   loop.goTo(loop.steps.length)
 }
 

@@ -21,6 +21,7 @@ import type { MotionGate } from './move/motion_gate.ts'
 import type { MoveRun } from './move/move.ts'
 import { ActionExit, categories, Fatal, Interrupt, type PauseReason, type RetrySite } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
+import type { SavedValues } from './saved_values.ts'
 import type { Slots } from './slots.ts'
 import { ThreadDevice } from './thread_device.ts'
 
@@ -38,6 +39,7 @@ export interface RunPorts extends Publisher {
   readonly slots: Slots
   readonly methods: Map<string, MethodRun>
   readonly channels: Channels
+  readonly values: SavedValues
   readonly lateCalls: LateCalls
   /** The steps and actions that an operator inserted. `opened` is called when a thread enters a list of steps or a method. */
   readonly inserts: {

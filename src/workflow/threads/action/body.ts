@@ -11,6 +11,7 @@ import { type ActionPlan, otherDevices } from '../../plans/plan.ts'
 import { limitOf, secondsOf } from '../../plans/timing.ts'
 import { type Published, scopeOf } from '../channels.ts'
 import { toWork } from '../clearance.ts'
+import { saveFrom } from '../conditional.ts'
 import { timed } from '../preparation.ts'
 import { ActionExit, Interrupt, isPause } from '../recovery.ts'
 import { timer } from '../run_environment.ts'
@@ -51,9 +52,11 @@ export class BodyRun {
     }
   }
 
-  /** Performs the operation of the action. */
-  do({ do: operation, with: params }: Do): Promise<unknown> {
-    return this.call(operation, namesVariable(params) ? this.#filledIn(params) : params)
+  /** Performs the operation of the action, and saves the wanted members of its result. */
+  async do({ do: operation, with: params, save }: Do): Promise<void> {
+    const result = await this.call(operation, namesVariable(params) ? this.#filledIn(params) : params)
+    // After a failed call that somebody has dealt with there is no result.
+    if (save && result !== undefined) saveFrom(this.#thread, save, result)
   }
 
   /** Fills in the variables and checks the values: the limits of a device may have changed, and the values of an inserted action were never checked. */

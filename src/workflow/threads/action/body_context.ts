@@ -99,7 +99,6 @@ export function mustBeRecord(data: unknown): Record<string, unknown> {
 export function onceAwaited(work: () => void): PromiseLike<void> {
   let done: Promise<void> | undefined
   return {
-    // biome-ignore lint/suspicious/noThenProperty: being awaited is what it waits for.
     then(resolved, rejected) {
       done ??= Promise.resolve().then(work)
       return done.then(resolved, rejected)
