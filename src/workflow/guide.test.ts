@@ -41,7 +41,7 @@ test('each plate of the README’s workflows goes its own way, with three groups
   const { sources } = await readFolder(t.testdir(Object.fromEntries(blocksOf('json'))))
   for (const workflow of ['seal-and-wash', 'grow-until-dense']) {
     const { runtime, told } = testRuntime([], { library: compileLibrary(sources, bench) })
-    const pads = ['pad_1', 'pad_2', 'stacker']
+    const pads = ['pad_1', 'pad_2', 'shaker_2_in']
     const groups = pads.map((location, i) => ({ group_id: `g${i + 1}`, members: { plate: { location } } }))
     const execution = await run(runtime, { workflow, groups })
     t.equal(execution.phase.current, 'completed', workflow)

@@ -3,8 +3,8 @@ import * as v from 'valibot'
 import { Condition, holds, valuesIn, wordsOf } from './conditions.ts'
 
 const values: Record<string, number | string | boolean> = { od: 0.5, label: 'good', sealed: true }
-const valueOf = (name: string) => values[name]!
-const isSo = (input: unknown) => holds(v.parse(Condition, input), valueOf)
+const lookUp = (name: string) => values[name]!
+const isSo = (input: unknown) => holds(v.parse(Condition, input), lookUp)
 
 test('comparisons of numbers, texts and truth values, each with its limit', (t) => {
   t.same(

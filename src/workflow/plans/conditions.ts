@@ -47,11 +47,11 @@ export function valuesIn(condition: Condition): string[] {
   return 'any' in condition ? condition.any.flatMap(valuesIn) : [condition.value]
 }
 
-/** Whether a condition holds. `valueOf` throws for a value that is not known. Throws `TypeError` when a text is compared with a number. */
-export function holds(condition: Condition, valueOf: (name: string) => Scalar): boolean {
-  if ('all' in condition) return condition.all.every((inner) => holds(inner, valueOf))
-  if ('any' in condition) return condition.any.some((inner) => holds(inner, valueOf))
-  const value = valueOf(condition.value)
+/** Whether a condition holds. `lookUp` throws for a value that is not known. Throws `TypeError` when a text is compared with a number. */
+export function holds(condition: Condition, lookUp: (name: string) => Scalar): boolean {
+  if ('all' in condition) return condition.all.every((inner) => holds(inner, lookUp))
+  if ('any' in condition) return condition.any.some((inner) => holds(inner, lookUp))
+  const value = lookUp(condition.value)
   const number = (limit: number, isSo: (value: number) => boolean) => {
     if (typeof value !== 'number')
       throw new TypeError(`${condition.value} is ${JSON.stringify(value)}, which cannot be compared with ${limit}`)
