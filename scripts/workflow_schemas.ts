@@ -1,6 +1,7 @@
 // The JSON Schemas of topologies and workflows, for editors to complete and check.
 
 import { anyOf, type JsonSchema, jsonSchema, jsonSchemas } from '../src/kit/json_schema.ts'
+import { Condition } from '../src/workflow/plans/conditions.ts'
 import { JsonAction, JsonMethod, JsonStep, JsonWorkflow, TopologyDocument } from '../src/workflow/plans/documents.ts'
 
 const $schema = 'https://json-schema.org/draft/2020-12/schema'
@@ -10,6 +11,6 @@ export function topologySchema(): JsonSchema {
 }
 
 export function workflowSchema(): JsonSchema {
-  const named = { Step: anyOf(JsonStep), Action: anyOf(JsonAction), Method: anyOf(JsonMethod) }
+  const named = { Step: anyOf(JsonStep), Condition: anyOf(Condition), Action: anyOf(JsonAction), Method: anyOf(JsonMethod) }
   return { $schema, title: 'Workflow of benchd', ...jsonSchema(JsonWorkflow, { named }), $defs: jsonSchemas(named) }
 }

@@ -105,6 +105,7 @@ export const CustomEventContext = v.strictObject({
     MaybeText,
     v.description('The thread that owns the action or method that emits; null for an event that came over the API'),
   ),
+  group_id: v.pipe(MaybeText, v.description('The group that it reaches; null for all groups')),
   event_name: v.pipe(v.string(), v.description('As it was emitted, dots kept')),
   value: MaybeText,
   data: v.record(v.string(), v.unknown()),

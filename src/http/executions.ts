@@ -23,6 +23,7 @@ import {
   summaryOf,
   threadsOf,
 } from '../workflow/snapshot.ts'
+import { SubmissionId } from '../workflow/state/submission_request.ts'
 import { askArm } from '../workflow/whereabouts.ts'
 import { type Exchange, json, type Route, routesOf } from './contract.ts'
 import { knownBy, openOne } from './known_execution.ts'
@@ -41,6 +42,8 @@ const Emission = v.strictObject({
   name: described(Name, 'As waiters know it, dots and all; not OPERATOR.…'),
   value: v.optional(v.nullable(v.string()), null),
   data: v.optional(v.record(v.string(), v.unknown()), {}),
+  group_id: described(v.optional(Id), 'The group that it reaches; all groups if not said'),
+  submission_id: described(v.optional(SubmissionId), 'The submission of the group, where joined submissions have groups of the same name'),
 })
 
 /** The most bytes of an emitted event, which is kept in the run, in every stream and in the log. */
@@ -162,7 +165,8 @@ export const executionRoutes: Route<Rooms>[] = [
   route('POST', `${path}/emit`, {
     operation_id: 'emitCustomEvent',
     summary: 'Emit a custom event into an execution',
-    description: 'Releases whoever waits for it there, and fires `CUSTOM.<name>.EMITTED`. The body is 16 KiB at most.',
+    description:
+      'Releases the threads that wait for it, of all groups or of one, and fires `CUSTOM.<name>.EMITTED`. The body is 16 KiB at most.',
     scope: 'operate',
     body: Emission,
     body_limit: longestItem,
@@ -170,11 +174,12 @@ export const executionRoutes: Route<Rooms>[] = [
     errors: [400, 404, 409],
     async handle(call) {
       const execution = openOne(call)
-      const { name, value, data } = call.body()
-      execution.events.emitCustom(name, { value, data }, null)
+      const { name, value, data, group_id, submission_id } = call.body()
+      const scope = group_id === undefined ? null : execution.groups.find(group_id, submission_id)
+      execution.events.emitCustom(name, { value, data }, null, scope)
       const { log } = call.rooms.hub
       if (log.waiting > mostUnwritten) await log.until()
-      return json({ success: true, message: `${name} is emitted` })
+      return json({ success: true, message: `${name} is emitted${scope ? ` to ${scope.group_id}` : ''}` })
     },
   }),
   verb('pause', 'Pause all threads of an execution at their next safe points', (execution) => {

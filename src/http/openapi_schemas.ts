@@ -25,6 +25,7 @@ import { PairingAnswer, PairingRequest, PairingWish } from '../keys/pairing.ts'
 import { described } from '../kit/described.ts'
 import { anyOf } from '../kit/json_schema.ts'
 import { Access, AddressedTeachpoint, Teachpoint } from '../teachpoints/teachpoint.ts'
+import { Condition } from '../workflow/plans/conditions.ts'
 import { JsonAction, JsonMethod, JsonStep, JsonWorkflow } from '../workflow/plans/documents.ts'
 import { GroupOutcome, SubmissionRecord } from '../workflow/records/records.ts'
 import {
@@ -87,6 +88,7 @@ export const named = {
   Topology: ShownTopology,
   WorkflowDocument: JsonWorkflow,
   WorkflowStep: anyOf(JsonStep),
+  WorkflowCondition: anyOf(Condition),
   WorkflowAction: anyOf(JsonAction),
   WorkflowMethod: anyOf(JsonMethod),
   Incident,

@@ -50,6 +50,24 @@ test('a step is skipped by its name, while it waits too', async (t) => {
   isRefusal(t, await ask('POST', `${path}/skip`, { json: { itm: 'shake_it' } }), 400, 'invalid')
 })
 
+test('an event is emitted to one group of a run, or to all', async (t) => {
+  const setup = await waiting(t)
+  const { ask, path, over } = setup
+  isRefusal(t, await ask('POST', `${path}/emit`, { json: { name: 'go', group_id: 'g1' } }), 404, 'not_found')
+  t.match(await bodyOf(ask('POST', `${path}/emit`, { json: { name: 'go' } })), { message: 'go is emitted' })
+  t.match(await over(), { status: 'COMPLETED' })
+  const groups = ['g1', 'g2'].map((group_id) => ({ group_id, members: { plate: { location: group_id === 'g1' ? 'pad_1' : 'pad_2' } } }))
+  const asked = { workflow: 'patient', run_mode: 'PURE_SIM', groups }
+  const { execution_id } = await bodyOf(ask('POST', '/api/submissions', { json: asked }))
+  const run = `/api/executions/${execution_id}`
+  await until(setup, run, ({ threads }) => (threads as Body[]).filter(({ status }) => status === 'AWAITING_EVENT').length === 2)
+  isRefusal(t, await ask('POST', `${run}/emit`, { json: { name: 'go', group_id: 'g3' } }), 404, 'not_found')
+  t.match(await bodyOf(ask('POST', `${run}/emit`, { json: { name: 'go', group_id: 'g2' } })), { message: 'go is emitted to g2' })
+  const statusOf = (threads: unknown, group: string) => (threads as Body[]).find(({ group_id }) => group_id === group)?.status
+  const { threads } = await until(setup, run, ({ threads }) => statusOf(threads, 'g2') !== 'AWAITING_EVENT')
+  t.equal(statusOf(threads, 'g1'), 'AWAITING_EVENT')
+})
+
 test('a step is put in beside another, and is checked as one of a workflow', async (t) => {
   const { ask, path, over } = await waiting(t)
   const insert = (json: object) => ask('POST', `${path}/insert`, { json })

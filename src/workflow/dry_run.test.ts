@@ -48,6 +48,7 @@ test('what completes is told with its time, its moves, and how busy each device 
     conflict: null,
     refusal: null,
     waiting: [],
+    conditions: [],
     devices: [
       { device: 'mixer', busy_s: 100, share: 0.51 },
       { device: 'spinner', busy_s: 60, share: 0.306 },

@@ -2,11 +2,13 @@
 
 import * as v from 'valibot'
 import { described } from '../kit/described.ts'
-import type { Workflow } from './plans/plan.ts'
+import { holds, valuesIn, wordsOf } from './plans/conditions.ts'
+import { allSteps, type Workflow } from './plans/plan.ts'
 import type { Rehearsal } from './run_environments.ts'
 import { Execution } from './runs/execution.ts'
 import { Reason, why } from './runs/explanation.ts'
 import { Operator } from './runs/operator.ts'
+import { Scalar } from './state/saved_value.ts'
 import type { SubmissionRequest } from './state/submission_request.ts'
 import type { TimelineRow } from './threads/timeline.ts'
 
@@ -34,6 +36,20 @@ export const DryRun = v.strictObject({
   conflict: described(v.nullable(v.string()), 'The first thing that went wrong'),
   refusal: described(v.nullable(v.string()), 'The reason why a submission in this mode would be refused now, such as missing teachpoints'),
   waiting: described(v.array(Reason), 'For each thread that has not ended, what it waits for'),
+  conditions: described(
+    v.array(
+      v.strictObject({
+        thread: v.string(),
+        step: v.string(),
+        condition: described(v.string(), 'In words: `od above 0.5`'),
+        examples: described(v.record(v.string(), Scalar), 'The declared example of each value in it'),
+        goes: described(v.picklist(['then', 'else']), 'The steps that the dry run took with these examples'),
+        then: v.array(v.string()),
+        else: v.array(v.string()),
+      }),
+    ),
+    'The conditional steps of the workflow, with the steps on both sides',
+  ),
   devices: described(
     v.array(v.strictObject({ device: v.string(), busy_s: Seconds, share: described(v.number(), 'Of the makespan') })),
     'The busiest first',
@@ -122,6 +138,7 @@ function summed(execution: Execution, { conflicts, isEndless }: { conflicts: rea
     actions: timeline.actions,
     conflict: conflicts[0] ?? null,
     waiting,
+    conditions: conditionsOf(workflow),
     devices: use(rows, makespan_s),
     gantt: rows.flatMap(bar).sort((a, b) => a.from_s - b.from_s),
     dropped: timeline.dropped,
@@ -132,6 +149,22 @@ function summed(execution: Execution, { conflicts, isEndless }: { conflicts: rea
 function verdictOf(conflicts: readonly string[]): DryRun['verdict'] {
   if (conflicts.some((conflict) => /^(UNRESOLVABLE_DEADLOCK|SYSTEM_STALL)/.test(conflict))) return 'deadlock'
   return conflicts.every((conflict) => conflict.startsWith('WINDOW_MISSED')) ? 'waits' : 'fails'
+}
+
+function conditionsOf({ threads, document }: Workflow): DryRun['conditions'] {
+  const exampleOf = (name: string) => document.values![name]!.example
+  return [...threads.values()].flatMap(({ name: thread, steps }) =>
+    [...allSteps(steps)].flatMap((step) => {
+      if (step.kind !== 'if') return []
+      const { name, condition, then, otherwise } = step
+      return {
+        ...{ thread, step: name, condition: wordsOf(condition) },
+        examples: Object.fromEntries(valuesIn(condition).map((value) => [value, exampleOf(value)])),
+        goes: holds(condition, exampleOf) ? ('then' as const) : ('else' as const),
+        ...{ then: then.steps.map((inner) => inner.name), else: otherwise.steps.map((inner) => inner.name) },
+      }
+    }),
+  )
 }
 
 function bar({ thread_name, kind, name, device, from, to, transporter, started, ended }: TimelineRow): Bar[] {

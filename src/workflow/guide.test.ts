@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
 import { demoTopology } from '../examples/seal_and_spin.ts'
 import { smallBench } from '../testing/plans.ts'
+import { run, testRuntime } from '../testing/workflow.ts'
 import { withDiagrams } from './diagrams.ts'
 import { compileLibrary, readFolder } from './plans/library.ts'
 import { decisionsAt, pauseSiteNames } from './threads/recovery.ts'
@@ -17,17 +18,36 @@ const bench = { ...smallBench, devices: [...smallBench.devices, centrifuge] }
 
 const readme = await readFile(new URL('../../../src/workflow/README.md', import.meta.url), 'utf8')
 
+/** Returns the blocks of code of these languages, as the content of files. */
+const blocksOf = (languages: string) =>
+  [...readme.matchAll(new RegExp(`\`\`\`(${languages})\\n(.*?)\`\`\``, 'gs'))].map(([, ending, text], i) => [`${i}.${ending}`, text!])
+
 test('what the README shows can be loaded as it stands there', async (t) => {
-  const blocks = [...readme.matchAll(/```(json|ts)\n(.*?)```/gs)].map(([, ending, text], i) => [`${i}.${ending}`, text!])
-  const { sources, faults: unread } = await readFolder(t.testdir(Object.fromEntries(blocks)))
+  const { sources, faults: unread } = await readFolder(t.testdir(Object.fromEntries(blocksOf('json|ts'))))
   const demo = { origin: 'demo', form: 'json', input: JSON.parse(JSON.stringify(demoTopology)) } as const
   const { topologies, workflows, faults } = compileLibrary([demo, ...sources], bench)
   t.same([...unread, ...faults], [])
-  t.same([...topologies.keys(), ...workflows.keys()], ['demo', 'bench', 'shake-and-seal', 'seal-and-wash', 'shake-until-warm'])
+  t.same(
+    [...topologies.keys(), ...workflows.keys()],
+    ['demo', 'bench', 'shake-and-seal', 'seal-and-wash', 'grow-until-dense', 'shake-until-warm'],
+  )
   const document = JSON.parse(JSON.stringify(sources.find(({ input }) => 'threads' in (input as object))!.input))
   document.threads.plate.steps[1].method = 'seel_it'
   const [wrong] = compileLibrary([demo, { origin: 'x', form: 'json', input: document }], bench).faults
   t.ok(readme.includes(wrong!.reason), wrong!.reason)
+})
+
+test('each plate of the README’s workflows goes its own way, with three groups', async (t) => {
+  const { sources } = await readFolder(t.testdir(Object.fromEntries(blocksOf('json'))))
+  for (const workflow of ['seal-and-wash', 'grow-until-dense']) {
+    const { runtime, told } = testRuntime([], { library: compileLibrary(sources, bench) })
+    const pads = ['pad_1', 'pad_2', 'shaker_2_in']
+    const groups = pads.map((location, i) => ({ group_id: `g${i + 1}`, members: { plate: { location } } }))
+    const execution = await run(runtime, { workflow, groups })
+    t.equal(execution.phase.current, 'completed', workflow)
+    const events = told.filter(({ entity_type }) => entity_type === 'CUSTOM').map(({ context }) => context.group_id)
+    t.same(events.sort(), workflow === 'seal-and-wash' ? ['g1', 'g2', 'g3'] : [])
+  }
 })
 
 test('the diagrams are those of the tables', (t) => {

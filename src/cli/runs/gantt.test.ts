@@ -22,6 +22,7 @@ const runOf = (bars: Bar[], makespan_s: number): DryRun => ({
   conflict: null,
   refusal: null,
   waiting: [],
+  conditions: [],
   devices: [],
   gantt: bars,
   dropped: 0,

@@ -38,6 +38,15 @@ function described(run: DryRun): string {
     status,
     [waits_for ?? '', ...because].join('; '),
   ])
+  const conditions = run.conditions.map(({ thread, step, condition, examples, goes, then, else: otherwise }) => [
+    `${thread}/${step}`,
+    condition,
+    Object.entries(examples)
+      .map(([name, value]) => `${name} = ${value}`)
+      .join(', '),
+    `${goes === 'then' ? '→ ' : ''}${then.join(', ') || 'nothing'}`,
+    `${goes === 'else' ? '→ ' : ''}${otherwise.join(', ') || 'nothing'}`,
+  ])
   return [
     [
       head,
@@ -46,6 +55,7 @@ function described(run: DryRun): string {
     ].join('\n'),
     chart,
     ...(use.length > 0 ? [table(['BUSY', 'FOR', 'SHARE'], use)] : []),
+    ...(conditions.length > 0 ? [table(['STEP', 'IF', 'EXAMPLE', 'THEN', 'ELSE'], conditions)] : []),
     ...(waits.length > 0 ? [table(['THREAD', 'STATUS', 'WAITS FOR'], waits)] : []),
   ].join('\n\n')
 }

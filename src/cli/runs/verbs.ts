@@ -29,9 +29,10 @@ const runsEmit = tells({
   summary: 'Emit a custom event into a run',
   operands: ['ID', 'NAME', '[VALUE]'],
   example: 'benchd runs emit 7b1c qc.done complete',
-  tell: async ({ service, operands: [id = '', name = '', value = null] }) => ({
+  options: { group: { type: 'string', value: 'NAME', help: 'The group that it reaches; by default all' } },
+  tell: async ({ service, options, operands: [id = '', name = '', value = null] }) => ({
     path: `${await pathOf(service, id)}/emit`,
-    body: { name, value },
+    body: { name, value, ...(options.group !== undefined && { group_id: options.group }) },
   }),
 })
 

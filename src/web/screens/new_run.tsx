@@ -149,7 +149,7 @@ const verdicts: Record<SimulateResponse['verdict'], { word: string; tone: string
   endless: { word: 'The run does not end.', tone: 'bad' },
 }
 
-function Forecast({ verdict, makespan_s, conflict, refusal, gantt, waiting, devices, moves, actions }: SimulateResponse) {
+function Forecast({ verdict, makespan_s, conflict, refusal, gantt, waiting, conditions, devices, moves, actions }: SimulateResponse) {
   const { word, tone } = verdicts[verdict]
   const bars = gantt.map(
     ({ thread_name, kind, name, device, from_s, to_s }): Bar => ({
@@ -172,6 +172,15 @@ function Forecast({ verdict, makespan_s, conflict, refusal, gantt, waiting, devi
       {waiting.map(({ thread_id, thread_name, because }) => (
         <p key={thread_id} class="hint long">
           {thread_name}: {because.join('; ')}
+        </p>
+      ))}
+      {conditions.map(({ thread, step, condition, examples, goes, then, else: otherwise }) => (
+        <p key={`${thread}/${step}`} class="hint long">
+          {thread}, {step}: if {condition}: {then.join(', ') || 'nothing'}; else {otherwise.join(', ') || 'nothing'}. Here “{goes}”, with{' '}
+          {Object.entries(examples)
+            .map(([name, value]) => `${name} = ${value}`)
+            .join(', ')}
+          .
         </p>
       ))}
       <Gantt bars={bars} until_s={makespan_s} label="Timeline" />

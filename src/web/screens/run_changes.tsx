@@ -75,15 +75,17 @@ function ChangeForms({ workflow: { threads, methods = {} }, asked }: { workflow:
 
 /** A form that emits a custom event, for which a step may wait. */
 function EmitForm({ execution_id }: { execution_id: string }) {
-  const [name, value] = [useSignal(''), useSignal('')]
+  const [name, value, group] = [useSignal(''), useSignal(''), useSignal('')]
   const emit = () => {
-    const body = { name: name.value.trim(), value: value.value === '' ? null : value.value }
+    const group_id = group.value.trim()
+    const body = { name: name.value.trim(), value: value.value === '' ? null : value.value, ...(group_id && { group_id }) }
     return ask('emitCustomEvent', { path: { execution_id }, body })
   }
   return (
     <div class="fields">
       <Text id="emit-name" label="Event" of={name} />
       <Text id="emit-value" label="Value" placeholder="none" of={value} />
+      <Text id="emit-group" label="Group" placeholder="all" of={group} />
       <Act label="Emit event" why={name.value.trim() === '' ? 'Enter a name first.' : undefined} onPress={emit} />
     </div>
   )

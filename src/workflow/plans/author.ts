@@ -5,6 +5,7 @@ import type * as v from 'valibot'
 import type { OperationName, operations, Performable, Question, Read, ReadingName } from '../../devices/operations.ts'
 import type { OperationResult } from '../../devices/records.ts'
 import type { RunMode } from '../state/modes.ts'
+import type { Condition } from './conditions.ts'
 import type { Handler, TopologyInput, WorkflowDocument } from './documents.ts'
 
 /** Types a topology: `export default topology({…})`. */
@@ -33,10 +34,13 @@ export interface Doing<Labware extends string = string> {
   variable(name: string): unknown
   /** The device of the action: `await ctx.device.shake({ speed: 500, duration: 5 })`. */
   readonly device: BoundDevice
-  /** Emits a custom event to its waiters, and fires CUSTOM.<name>.EMITTED. Lazy: it happens when the promise is awaited. */
-  emit(name: string, value?: string | null, data?: Record<string, unknown>): PromiseLike<void>
-  /** Resolves with the next emission since this context last saw the event, at once if there was one. Rejects after `timeout` seconds; 0 waits for ever. */
-  waitFor(name: string, options?: { timeout?: number }): Promise<{ value: string | null; data: Record<string, unknown> }>
+  /** Emits a custom event to the waiters of the thread's group, or of all groups, and fires CUSTOM.<name>.EMITTED. Lazy: it happens when the promise is awaited. */
+  emit(name: string, value?: string | null, data?: Record<string, unknown>, options?: { across_groups?: boolean }): PromiseLike<void>
+  /** Resolves with the next emission to the thread's group, or to any group, since this context last saw the event, at once if there was one. Rejects after `timeout` seconds; 0 waits for ever. */
+  waitFor(
+    name: string,
+    options?: { timeout?: number; across_groups?: boolean },
+  ): Promise<{ value: string | null; data: Record<string, unknown> }>
   /** Shows an instruction to the operator, and resolves when it is confirmed. */
   instruct(instruction: string, options?: { timeout?: number }): Promise<void>
   /** Waits by the clock of the run, which jumps in simulations. */
@@ -77,13 +81,15 @@ export type ActionInput<Labware extends string = string, Variable extends string
       do: Exclude<OperationName, 'stop'> | ReadingName | (string & {})
       on: string
       with?: Readonly<Record<string, Given<Variable>>>
+      save?: Readonly<Record<string, string>>
     })
   | (OnDevice<Labware> & { name: string; on?: string; body: (ctx: Doing<Labware>) => Promise<void> })
-  | (AnyAction & { emit: string; value?: string | null; data?: Record<string, unknown> })
-  | (AnyAction & { wait_for: string; timeout?: number })
+  | (AnyAction & EmissionInput)
+  | (AnyAction & WaitInput)
   | (AnyAction & { instruct: string; timeout?: number })
 
-type EmissionInput = { emit: string; value?: string | null; data?: Record<string, unknown> }
+type EmissionInput = { emit: string; value?: string | null; data?: Record<string, unknown>; across_groups?: boolean }
+type WaitInput = { wait_for: string; timeout?: number; across_groups?: boolean }
 type EmissionsInput = readonly EmissionInput[] | ((ctx: MethodDoing) => Promise<void>)
 
 /** A method: its actions, or its actions with its own events, as a list or as code. */
@@ -96,14 +102,19 @@ export type StepInput<Labware extends string = string, Method extends string = s
   | { action: ActionInput<Labware> }
   | { join: readonly Method[] }
   | { park: readonly string[] }
-  | { wait_for: string; timeout?: number }
+  | WaitInput
   | {
       branch: string
       cases: Readonly<Record<string, readonly StepInput<Labware, Method>[]>>
       else?: readonly StepInput<Labware, Method>[]
       timeout?: number
+      across_groups?: boolean
     }
   | { while_more_work: readonly StepInput<Labware, Method>[] }
+  | { if: Condition; then: readonly StepInput<Labware, Method>[]; else?: readonly StepInput<Labware, Method>[] }
+  | { repeat: { times: number } | { until: Condition; at_most: number }; steps: readonly StepInput<Labware, Method>[] }
+  | { delay: number }
+  | { until_temperature: { device: string; within?: number }; timeout?: number }
 )
 
 type Written = v.InferInput<typeof WorkflowDocument>
@@ -129,6 +140,7 @@ export type WorkflowInput<
   name: string
   topology: string
   labware: Readonly<Record<Labware, Written['labware'][string]>>
+  values?: Written['values']
   variables?: Readonly<Record<Variable, { default?: unknown; description?: string; nullable?: boolean }>>
   methods?: Readonly<Record<Method, MethodInput<NoInfer<Labware>, NoInfer<Variable>>>>
   threads: Readonly<Record<Thread, ThreadInput<NoInfer<Labware>, NoInfer<Method>>>>

@@ -13,7 +13,7 @@ import {
 } from '../state/statuses.ts'
 import { member, mustBeKnown, mustBeOnce, mustHave, wrong } from './mistakes.ts'
 import type { Draft } from './outline.ts'
-import { actionsOf, own } from './plan.ts'
+import { actionsOf, emissionsOf, own } from './plan.ts'
 
 /** Throws `invalid`, naming the place. */
 export function checkNames(draft: Draft): void {
@@ -65,16 +65,8 @@ function variablesAreDeclared(draft: Draft): void {
 }
 
 function eventsAreOurs(draft: Draft): void {
-  for (const { path, emits } of draft.methods.values()) {
-    for (const [when, emissions] of Object.entries(emits)) {
-      const at = Array.isArray(emissions) ? emissions.findIndex(({ emit }) => emit.startsWith('OPERATOR.')) : -1
-      if (at !== -1) throw wrong(`${draft.where}: ${path}.${when}[${at}].emit`, operatorsOwn)
-    }
-  }
-  for (const { kind, action, path } of actionsOf(draft)) {
-    if (kind !== 'emit' || !action.emit.startsWith('OPERATOR.')) continue
-    throw wrong(`${draft.where}: ${path}.emit`, operatorsOwn)
-  }
+  for (const { emission, path } of emissionsOf(draft))
+    if (emission.emit.startsWith('OPERATOR.')) throw wrong(`${draft.where}: ${path}.emit`, operatorsOwn)
 }
 
 const operatorsOwn = 'names that begin with OPERATOR. are the service’s own; give the event another'

@@ -33,7 +33,8 @@ function checkStep(step: StepPlan, thread: ThreadPlan, draft: Draft): void {
 /** Whether every path through the steps has a join. */
 function alwaysJoins(steps: readonly StepPlan[]): boolean {
   return steps.some((step) => {
-    if (step.kind === 'branch') return listsIn(step).every(({ steps }) => alwaysJoins(steps))
+    if (step.kind === 'branch' || step.kind === 'if' || step.kind === 'repeat')
+      return listsIn(step).every(({ steps }) => alwaysJoins(steps))
     return step.kind === 'join'
   })
 }

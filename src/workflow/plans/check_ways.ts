@@ -2,7 +2,7 @@
 
 import { wrong } from './mistakes.ts'
 import type { Draft } from './outline.ts'
-import { type ActionPlan, type StepPlan, type ThreadPlan, takes } from './plan.ts'
+import { type ActionPlan, listsIn, type StepPlan, type ThreadPlan, takes } from './plan.ts'
 
 /** Throws `invalid`, naming the place. */
 export function checkWays(draft: Draft): void {
@@ -66,12 +66,20 @@ class Ways {
       case 'park':
         return this.#go(from, step.positions, `${step.path}.park`)
       case 'branch':
-        return union([...step.cases.values(), step.otherwise].map(({ steps }) => this.#through(steps, from, thread)))
+        return union([...listsIn(step).map(({ steps }) => this.#through(steps, from, thread)), ...(step.otherwise ? [] : [from])])
+      case 'if':
+        return union(listsIn(step).map(({ steps }) => this.#through(steps, from, thread)))
+      case 'repeat': {
+        const once = this.#through(step.body.steps, from, thread)
+        return step.rounds === 1 ? once : union([once, this.#through(step.body.steps, once, thread)])
+      }
       case 'while_more_work': {
         const once = union([from, this.#through(step.body.steps, from, thread)])
         return union([once, this.#through(step.body.steps, once, thread)])
       }
       case 'wait_for':
+      case 'delay':
+      case 'until_temperature':
         return from
     }
   }

@@ -39,7 +39,10 @@ class Windows {
       case 'join':
         return step.methods.flatMap((name) => this.#joined(name, next))
       case 'branch':
+      case 'if':
         return listsIn(step).flatMap(({ steps }) => this.before(steps, next))
+      case 'repeat':
+        return this.before(step.body.steps, step.rounds === 1 ? next : [...next, ...this.before(step.body.steps, next)])
       case 'while_more_work':
         return [...next, ...this.before(step.body.steps, [...next, ...this.before(step.body.steps, next)])]
       default:

@@ -121,7 +121,7 @@ test('code is part of the hash, and of no JSON', async (t) => {
   says(
     t,
     () => compiled({ workflow: (d) => (d.on = {}), form: 'json' }),
-    'the file: there is no member on; there is: $schema, format, name, topology, labware, variables, start, methods, threads',
+    'the file: there is no member on; there is: $schema, format, name, topology, labware, variables, values, start, methods, threads',
   )
 })
 
@@ -428,7 +428,7 @@ test('a step is what its first word says', async (t) => {
   says(
     t,
     () => compiled({ workflow: (d) => d.threads.plate.steps.push({ mehtod: 'x' }) }),
-    'the file: threads.plate.steps[3] must be a step, with one of method, action, join, park, wait_for, branch, while_more_work',
+    'the file: threads.plate.steps[3] must be a step, with one of method, action, join, park, wait_for, branch, while_more_work, if, repeat, delay, until_temperature',
   )
   says(
     t,

@@ -5,8 +5,10 @@ import { messageOf } from '../../errors.ts'
 import { checked } from '../../kit/schema.ts'
 import { sortedMembers } from '../../kit/sorted_members.ts'
 import { checkActions } from './check_actions.ts'
+import { checkBranches } from './check_branches.ts'
 import { checkNames } from './check_names.ts'
 import { checkSharing } from './check_sharing.ts'
+import { checkValues } from './check_values.ts'
 import { checkWays } from './check_ways.ts'
 import { checkWindows } from './check_windows.ts'
 import { JsonWorkflow, WorkflowDocument } from './documents.ts'
@@ -30,7 +32,7 @@ export function compileDocument(document: WorkflowDocument, topology: Topology, 
   if (document.topology !== topology.name)
     throw wrong(`${where}: topology`, `it is made for ${document.topology}, and this is ${topology.name}`)
   const draft: Draft = { document, topology, where, ...outline(document, topology) }
-  for (const check of [checkNames, checkSharing, checkActions, checkWays, checkWindows]) check(draft)
+  for (const check of [checkNames, checkBranches, checkValues, checkSharing, checkActions, checkWays, checkWindows]) check(draft)
   const { methods, threads } = draft
   fillFeeds(threads)
   const carriers = new Map([...threads.values()].map(({ name, labware }) => [labware, name]))
@@ -71,7 +73,13 @@ function hashOf(document: WorkflowDocument, where: string): string {
 function canonical(key: string, value: unknown): unknown {
   if (typeof value === 'function') return String(value)
   if (typeof value === 'object' && value !== null && 'handle' in value && typeof value.handle === 'function') return String(value.handle)
+  // Earlier versions filled in an empty `else`. Open runs with code are restored only with the same hash.
+  if (isBranchWithoutElse(value)) return sortedMembers(key, { ...value, else: [] })
   return sortedMembers(key, value)
+}
+
+function isBranchWithoutElse(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && 'branch' in value && 'cases' in value && !('else' in value)
 }
 
 function holdsCode({ document, methods, threads }: Pick<Draft, 'document' | 'methods' | 'threads'>): boolean {

@@ -3,6 +3,8 @@
 import * as v from 'valibot'
 import { described, Whole } from '../../kit/described.ts'
 import { byName, Id, Name } from '../../kit/name.ts'
+import { Scalar } from '../state/saved_value.ts'
+import { Condition } from './conditions.ts'
 
 const Seconds = v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(1e7), v.metadata({ unit: 's' }))
 const Count = Whole(1, 100_000)
@@ -90,19 +92,31 @@ const Do = v.strictObject({
   do: described(Id, 'An operation of the device: shake, seal, centrifuge, …'),
   ...OnDevice,
   with: described(v.optional(v.record(v.string(), Given), {}), 'Its parameters; {"variable": "…"} stands for a value of the run'),
+  save: described(
+    v.optional(byName(Name)),
+    'Members of its result to keep for later steps, by the names of declared values: {"od": "absorbance"}, {"od": "wells.A1"}',
+  ),
 })
+export type Save = Readonly<Record<string, string>>
 
-const Emit = v.strictObject({
-  emit: described(Name, 'A custom event: those who wait for this name go on'),
+const Emission = v.strictObject({
+  emit: described(Name, 'A custom event: threads of the same group that wait for this name go on'),
   value: described(v.optional(v.nullable(v.string()), null), 'The value by which a branch chooses'),
   data: v.optional(v.record(v.string(), v.unknown()), {}),
-  ...AnyAction,
+  across_groups: described(v.optional(v.boolean()), 'Emits it to all groups of the run'),
 })
+export type Emission = v.InferOutput<typeof Emission>
+
+const Emit = v.strictObject({ ...Emission.entries, ...AnyAction })
 
 const Wait = {
   wait_for: described(Name, 'A custom event, under the name it is emitted with'),
   timeout: described(v.optional(Seconds, 0), '0 waits for ever'),
+  across_groups: described(v.optional(v.boolean()), 'Hears the event from all groups of the run'),
 }
+
+/** A wait for a custom event. */
+export type Waited = { wait_for: string; timeout: number; across_groups?: boolean | undefined }
 
 const Instruct = v.strictObject({
   instruct: described(v.pipe(v.string(), v.minLength(1), v.maxLength(2000)), 'The instruction for the operator'),
@@ -154,10 +168,31 @@ export type Step = { name?: string | undefined } & (
   | { join: string[] }
   /** Rests at the first free one of these while there is nothing to take part in. */
   | { park: string[] }
-  | { wait_for: string; timeout: number }
+  | Waited
   /** Waits for a custom event, and continues with the steps for its value. */
-  | { branch: string; cases: Record<string, Step[]>; else: Step[]; timeout: number }
+  | { branch: string; cases: Record<string, Step[]>; else?: Step[] | undefined; timeout: number; across_groups?: boolean | undefined }
   | { while_more_work: Step[] }
+  /** Continues with the steps for a condition on saved values. */
+  | { if: Condition; then: Step[]; else: Step[] }
+  | { repeat: { times: number } | { until: Condition; at_most: number }; steps: Step[] }
+  /** Waits so many seconds. */
+  | { delay: number }
+  | { until_temperature: { device: string; within: number }; timeout: number }
+)
+
+/** Returns the lists of steps in a step. */
+export function listsInStep(step: Step): readonly Step[][] {
+  if ('branch' in step) return [...Object.values(step.cases), step.else ?? []]
+  if ('while_more_work' in step) return [step.while_more_work]
+  if ('repeat' in step) return [step.steps]
+  return 'if' in step ? [step.then, step.else] : []
+}
+
+/** The most rounds of a repeat. */
+const Rounds = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000))
+const Repeat = v.union(
+  [v.strictObject({ times: Rounds }), v.strictObject({ until: Condition, at_most: Rounds })],
+  'must be {"times": …}, or {"until": …, "at_most": …}, with 1 to 1000 rounds',
 )
 
 function stepWith(action: v.GenericSchema<unknown, Action>) {
@@ -181,12 +216,37 @@ function stepWith(action: v.GenericSchema<unknown, Action>) {
       name,
       branch: described(Name, 'Waits for this custom event, and goes on by its value'),
       cases: v.record(v.string(), list),
-      else: v.optional(list, []),
+      else: described(v.optional(list), 'The steps for every other value; without it such a value is refused, or holds the thread'),
       timeout: Wait.timeout,
+      across_groups: Wait.across_groups,
     }),
     while_more_work: v.strictObject({
       name,
       while_more_work: described(list, 'Over and over, as long as there can be something to take part in'),
+    }),
+    if: v.strictObject({
+      name,
+      if: described(Condition, 'A comparison of a saved value: {"value": "od", "above": 0.5}; several with {"all": […]} or {"any": […]}'),
+      then: list,
+      else: v.optional(list, []),
+    }),
+    repeat: v.strictObject({
+      name,
+      repeat: described(Repeat, 'So many times; or until a condition holds after a round, at most so many times'),
+      steps: v.pipe(list, v.minLength(1)),
+    }),
+    delay: v.strictObject({ name, delay: described(v.pipe(Seconds, v.minValue(0.001)), 'Waits so long') }),
+    until_temperature: v.strictObject({
+      name,
+      until_temperature: v.strictObject({
+        device: described(Id, 'A device whose target temperature an earlier step has set'),
+        within: described(
+          v.optional(v.pipe(v.number(), v.minValue(0.01), v.maxValue(100)), 0.5),
+          'How near the target is near enough',
+          '°C',
+        ),
+      }),
+      timeout: described(v.optional(Seconds, 0), '0 waits for ever'),
     }),
   }))
   const list = v.array(step)
@@ -250,6 +310,12 @@ interface SystemBoundHandler {
 const isHandler = (value: unknown): boolean =>
   typeof value === 'function' || (typeof value === 'object' && value !== null && typeof (value as SystemBoundHandler).handle === 'function')
 
+/** A value that actions save. */
+const Value = v.strictObject({
+  example: described(Scalar, 'Stands for the value in dry runs, and in simulations that do not measure it'),
+  description: v.optional(v.string()),
+})
+
 const Variable = v.strictObject({
   default: v.optional(v.unknown()),
   description: v.optional(v.string()),
@@ -266,12 +332,9 @@ const shared = {
   topology: described(Id, 'The topology it runs on'),
   labware: v.record(Id, Labware),
   variables: v.optional(byName(Variable), {}),
+  values: described(v.optional(byName(Value)), 'The values that actions save and conditions compare'),
   start: described(v.pipe(v.array(Id), v.minLength(1)), 'The threads that a run begins with; others come when they are needed'),
 }
-
-/** A custom event of a method itself. */
-const Emission = v.strictObject({ emit: Emit.entries.emit, value: Emit.entries.value, data: Emit.entries.data })
-export type Emission = v.InferOutput<typeof Emission>
 
 /** The code that emits the events of a method, which gets a `MethodDoing`; see `author.ts`. */
 // biome-ignore lint/suspicious/noExplicitAny: the context is the runtime's, and this file knows nothing of it.

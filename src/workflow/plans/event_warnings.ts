@@ -1,7 +1,7 @@
 // Warnings about custom events whose names may be mistyped. An event may also come from outside, so a name that nothing emits is not an error.
 
 import { nearest } from '../../kit/did_you_mean.ts'
-import { actionsOf, allSteps, type Workflow } from './plan.ts'
+import { actionsOf, allSteps, emissionsOf, type Workflow } from './plan.ts'
 
 /**
  * Returns a sentence for each event that the workflow waits for and does not emit, if it emits one with a similar name. For a workflow with code
@@ -9,7 +9,7 @@ import { actionsOf, allSteps, type Workflow } from './plan.ts'
  */
 export function eventWarnings(workflow: Workflow): string[] {
   if (workflow.hasCode) return []
-  const emitted = new Set(emittedBy(workflow))
+  const emitted = new Set([...emissionsOf(workflow)].map(({ emission }) => emission.emit))
   const warnings = awaitedBy(workflow).flatMap(({ event, path }) => {
     const near = emitted.has(event) ? undefined : nearest(event, [...emitted])
     return near === undefined
@@ -17,12 +17,6 @@ export function eventWarnings(workflow: Workflow): string[] {
       : [`${path}: nothing in the workflow emits ${JSON.stringify(event)}; did you mean ${JSON.stringify(near)}?`]
   })
   return [...new Set(warnings)]
-}
-
-function* emittedBy(workflow: Workflow): Generator<string> {
-  for (const { kind, action } of actionsOf(workflow)) if (kind === 'emit') yield action.emit
-  for (const { emits } of workflow.methods.values())
-    for (const emissions of Object.values(emits)) if (Array.isArray(emissions)) for (const { emit } of emissions) yield emit
 }
 
 function awaitedBy(workflow: Workflow): { event: string; path: string }[] {

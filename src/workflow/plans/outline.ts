@@ -1,8 +1,8 @@
 // Makes the plans of a document: threads, steps, methods and actions with their paths, and with all names resolved.
 
-import { type Action, actionsIn, type Step, type ThreadTemplate, type WorkflowDocument } from './documents.ts'
+import { type Action, actionsIn, listsInStep, type Step, type ThreadTemplate, type WorkflowDocument } from './documents.ts'
 import { member, mustBeKnown, mustBeOnce, wrong } from './mistakes.ts'
-import { type ActionPlan, kindOf, type MethodPlan, own, type StepList, type StepPlan, type ThreadPlan } from './plan.ts'
+import { type ActionPlan, type Awaited, kindOf, type MethodPlan, own, type StepList, type StepPlan, type ThreadPlan } from './plan.ts'
 import type { Topology } from './topology.ts'
 
 type Outline = { methods: ReadonlyMap<string, MethodPlan>; threads: ReadonlyMap<string, ThreadPlan> }
@@ -43,8 +43,7 @@ function ownersOf({ threads }: WorkflowDocument): Map<string, Set<string>> {
   const look = (steps: readonly Step[], thread: string): void => {
     for (const step of steps) {
       if ('method' in step) owners.set(step.method, (owners.get(step.method) ?? new Set()).add(thread))
-      if ('branch' in step) for (const inner of [...Object.values(step.cases), step.else]) look(inner, thread)
-      if ('while_more_work' in step) look(step.while_more_work, thread)
+      for (const inner of listsInStep(step)) look(inner, thread)
     }
   }
   for (const [name, { steps }] of Object.entries(threads)) look(steps, name)
@@ -135,7 +134,7 @@ class StepPlanner {
     }
     if ('join' in step) return { ...shared, name: name('join'), kind: 'join', methods: this.#joined(step.join, `${path}.join`) }
     if ('park' in step) return { ...shared, name: name('park'), kind: 'park', positions: this.#positions(step.park, `${path}.park`) }
-    if ('wait_for' in step) return { ...shared, name: name('wait_for'), kind: 'wait_for', event: step.wait_for, timeout: step.timeout }
+    if ('wait_for' in step) return { ...shared, name: name('wait_for'), kind: 'wait_for', ...awaited(step.wait_for, step) }
     if ('while_more_work' in step) {
       return {
         ...shared,
@@ -144,9 +143,22 @@ class StepPlanner {
         body: this.#list(step.while_more_work, `${path}.while_more_work`),
       }
     }
+    if ('if' in step) {
+      const [then, otherwise] = [this.#list(step.then, `${path}.then`), this.#list(step.else, `${path}.else`)]
+      return { ...shared, name: name('if'), kind: 'if', condition: step.if, then, otherwise }
+    }
+    if ('repeat' in step) {
+      const [rounds, until] = 'times' in step.repeat ? [step.repeat.times] : [step.repeat.at_most, step.repeat.until]
+      return { ...shared, name: name('repeat'), kind: 'repeat', rounds, until, body: this.#list(step.steps, `${path}.steps`) }
+    }
+    if ('delay' in step) return { ...shared, name: name('delay'), kind: 'delay', seconds: step.delay }
+    if ('until_temperature' in step) {
+      const { device, within } = step.until_temperature
+      return { ...shared, name: name('until_temperature'), kind: 'until_temperature', device, within, timeout: step.timeout }
+    }
     const cases = Object.entries(step.cases).map(([value, steps]) => [value, this.#list(steps, member(`${path}.cases`, value))] as const)
-    const otherwise = this.#list(step.else, `${path}.else`)
-    return { ...shared, name: name('branch'), kind: 'branch', event: step.branch, timeout: step.timeout, cases: new Map(cases), otherwise }
+    const otherwise = step.else ? this.#list(step.else, `${path}.else`) : null
+    return { ...shared, name: name('branch'), kind: 'branch', ...awaited(step.branch, step), cases: new Map(cases), otherwise }
   }
 
   #method(name: string, path: string): MethodPlan {
@@ -174,11 +186,14 @@ class StepPlanner {
   }
 }
 
+function awaited(event: string, { timeout, across_groups }: Omit<Awaited, 'event'>): Awaited {
+  return { event, timeout, across_groups }
+}
+
 function* nested(steps: readonly Step[]): Generator<Step> {
   for (const step of steps) {
     yield step
-    if ('branch' in step) for (const inner of [...Object.values(step.cases), step.else]) yield* nested(inner)
-    if ('while_more_work' in step) yield* nested(step.while_more_work)
+    for (const inner of listsInStep(step)) yield* nested(inner)
   }
 }
 

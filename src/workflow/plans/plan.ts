@@ -1,5 +1,6 @@
 // A compiled workflow with all names resolved, as a run executes it.
 
+import type { Condition } from './conditions.ts'
 import type { Action, Code, Do, Emission, Emit, Emitting, Instruct, ThreadTemplate, WaitAction, WorkflowDocument } from './documents.ts'
 import type { Topology } from './topology.ts'
 
@@ -45,10 +46,19 @@ export type StepPlan = {
   | { kind: 'action'; action: ActionPlan }
   | { kind: 'join'; methods: readonly string[] }
   | { kind: 'park'; positions: readonly string[] }
-  | { kind: 'wait_for'; event: string; timeout: number }
-  | { kind: 'branch'; event: string; timeout: number; cases: ReadonlyMap<string, StepList>; otherwise: StepList }
+  | (Awaited & { kind: 'wait_for' })
+  /** `otherwise` is null if the workflow does not say what happens for a value without a case. */
+  | (Awaited & { kind: 'branch'; cases: ReadonlyMap<string, StepList>; otherwise: StepList | null })
   | { kind: 'while_more_work'; body: StepList }
+  | { kind: 'if'; condition: Condition; then: StepList; otherwise: StepList }
+  /** Without `until`, all rounds are done. */
+  | { kind: 'repeat'; rounds: number; until: Condition | undefined; body: StepList }
+  | { kind: 'delay'; seconds: number }
+  | { kind: 'until_temperature'; device: string; within: number; timeout: number }
 )
+
+/** The custom event for which a step waits. `timeout` in s; 0 waits for ever. */
+export type Awaited = { event: string; timeout: number; across_groups?: boolean | undefined }
 
 export type StepList = { path: string; steps: readonly StepPlan[] }
 
@@ -103,8 +113,9 @@ export function otherDevices({ devices }: ActionPlan, device: string | null): { 
 
 /** Returns the lists of steps in a step. */
 export function listsIn(step: StepPlan): readonly StepList[] {
-  if (step.kind === 'branch') return [...step.cases.values(), step.otherwise]
-  return step.kind === 'while_more_work' ? [step.body] : []
+  if (step.kind === 'branch') return [...step.cases.values(), ...(step.otherwise ? [step.otherwise] : [])]
+  if (step.kind === 'if') return [step.then, step.otherwise]
+  return step.kind === 'while_more_work' || step.kind === 'repeat' ? [step.body] : []
 }
 
 /** Yields the steps and all nested ones. */
@@ -119,6 +130,14 @@ export function* allSteps(steps: readonly StepPlan[]): Generator<StepPlan> {
 export function* actionsOf({ methods, threads }: Pick<Workflow, 'methods' | 'threads'>): Generator<ActionPlan> {
   for (const { actions } of methods.values()) yield* actions
   for (const { steps } of threads.values()) for (const step of allSteps(steps)) if (step.kind === 'action') yield step.action
+}
+
+/** Yields the custom events that actions and methods emit, each with its path. The events of code are unknown. */
+export function* emissionsOf(workflow: Pick<Workflow, 'methods' | 'threads'>): Generator<{ emission: Emission; path: string }> {
+  for (const { kind, action, path } of actionsOf(workflow)) if (kind === 'emit') yield { emission: action, path }
+  for (const { emits, path } of workflow.methods.values())
+    for (const [when, emissions] of Object.entries(emits))
+      if (Array.isArray(emissions)) for (const [i, emission] of emissions.entries()) yield { emission, path: `${path}.${when}[${i}]` }
 }
 
 /** Whether these steps may send for labware of this template, directly or through threads. */

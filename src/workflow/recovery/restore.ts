@@ -23,6 +23,7 @@ export function restore(execution: Execution, saved: Checkpoint): void {
   }
   execution.paused = { at: now, reason: 'system' }
   for (const channel of saved.channels) execution.channels.restore(channel)
+  for (const value of saved.values) execution.values.restore(value)
   execution.inserts.restore(saved.inserts)
   execution.reopen()
   for (const thread of saved.threads) addThread(execution, thread)

@@ -13,6 +13,7 @@ import { travel } from '../threads/journey.ts'
 import type { MethodRun } from '../threads/method.ts'
 import { MotionGate } from '../threads/move/motion_gate.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
+import { SavedValues } from '../threads/saved_values.ts'
 import { Slots } from '../threads/slots.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 import { Timeline } from '../threads/timeline.ts'
@@ -57,6 +58,7 @@ export class Execution implements RunPorts {
   readonly state = new RunState()
   readonly gate = new MotionGate(this.state)
   readonly channels: Channels
+  readonly values: SavedValues
   readonly events: RunPublisher
   readonly operator: Operator
   readonly slots: Slots
@@ -84,7 +86,7 @@ export class Execution implements RunPorts {
       execution_id: environment.newId(),
       ...{ workflow: workflow.name, hash: workflow.hash, topology: workflow.topology.name },
       ...{ run_mode: environment.mode, is_joinable: isJoinable },
-      ...{ started_at: around.now(), status: 'accepting' as const, names: [] },
+      ...{ started_at: around.now(), status: 'accepting' as const, names: [], events_of_groups: true },
     }
     this.execution_id = beginning.execution_id
     this.workflow = workflow
@@ -99,7 +101,8 @@ export class Execution implements RunPorts {
     // No event: `#end` publishes the final phases.
     this.phase = new Status<Phase>(phaseTransitions, this.#entry, () => this.state.writeSoon(), { isPublished: true })
     if (this.phase.current === 'stopping') this.reason = 'it was being stopped when the service ended'
-    this.channels = new Channels(this.state)
+    this.channels = new Channels(this.state, { isOfGroups: beginning.events_of_groups, now: () => this.now() })
+    this.values = new SavedValues(this.state)
     this.events = new RunPublisher(this, around)
     this.operator = around.operator
     this.threadFactory = new ThreadFactory(this, this.#entry)

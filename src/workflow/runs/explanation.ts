@@ -62,7 +62,7 @@ export function why(execution: Execution): Reason[] {
     const { waiting } = thread.control
     const decision = execution.environment.decisions.of(thread_id)
     const because = [
-      ...(waiting ? unique(waiting.obstacles().map((obstacle) => worded(obstacle, execution))) : []),
+      ...(waiting ? unique([...waiting.obstacles().map((obstacle) => worded(obstacle, execution)), ...(waiting.notes?.() ?? [])]) : []),
       ...(decision ? [`${decision.sentence} (${inSeconds(seconds(now - decision.at_ms))} ago)`] : []),
     ]
     const since_s = waiting ? seconds(now - waiting.since_ms) : 0
@@ -157,7 +157,8 @@ function blockerOf(thread: LabwareThread): Blocker[] {
   const kind = pausedAt
     ? 'error'
     : (kinds[status.current] ?? (waiting.kind === 'operator' ? 'operator_step' : waiting.kind === 'event' ? 'event' : undefined))
-  const message = kind && awaited.has(kind) ? `waits for ${waiting.what}` : waiting.what
+  const waits = [`waits for ${waiting.what}`, ...(waiting.notes?.() ?? [])].join('; ')
+  const message = kind && awaited.has(kind) ? waits : waiting.what
   if (kind && thread.control.isLost) return [{ ...about, kind, message: uncertainty(thread.state), remedy: sayingWhere(thread) }]
   const remedy = (undecidedAt && remediesAt[undecidedAt]?.(thread)) ?? (kind && remedies[kind])
   const others = retriesOn(thread)

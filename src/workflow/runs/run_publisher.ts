@@ -7,7 +7,7 @@ import type { IncidentCategory } from '../../events/incidents.ts'
 import type { Workflow } from '../plans/plan.ts'
 import type { RunState } from '../state/entry.ts'
 import type { NoteworthyError, RunEvents } from '../threads/carrier.ts'
-import type { Channels, Published } from '../threads/channels.ts'
+import type { Channels, Published, Scope } from '../threads/channels.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
 import { Bus } from './bus.ts'
 import { Flood, flooding } from './flood.ts'
@@ -79,16 +79,17 @@ export class RunPublisher implements RunEvents {
     return this.#hub.incident(category, message, about).incident_id
   }
 
-  /** Emits a custom event: first releases the threads that wait for it, then publishes it. Does nothing after the end of the run. Throws `invalid` for a reserved or malformed name. */
-  emitCustom(name: string, published: Published, thread_id: string | null): void {
+  /** Emits a custom event to a group, or to all: first releases the threads that wait for it, then publishes it. Does nothing after the end of the run. Throws `invalid` for a reserved or malformed name. */
+  emitCustom(name: string, published: Published, thread_id: string | null, scope: Scope = null): void {
     mustBeEmittable(name)
     if (this.#run.isOver) return
     if (this.#run.environment.mode !== 'PURE_SIM' && this.#flood.isBeginning()) {
       const { events, within_s } = flooding
       this.incident('EVENT_FLOOD', `more than ${events} custom events within ${within_s} s; none is dropped`, null, { severity: 'WARNING' })
     }
-    this.#run.channels.publish(name, published)
-    this.emit('CUSTOM', name.replaceAll('.', '_'), 'EMITTED', { ...this.context(), thread_id, event_name: name, ...published })
+    this.#run.channels.publish(name, published, scope)
+    const group_id = scope?.group_id ?? null
+    this.emit('CUSTOM', name.replaceAll('.', '_'), 'EMITTED', { ...this.context(), thread_id, group_id, event_name: name, ...published })
   }
 
   /** Ends the subscriptions of the workflow's handlers, after the end of the run. */

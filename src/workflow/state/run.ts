@@ -6,6 +6,7 @@ import { Labware, placeOf } from './labware.ts'
 import { runModes } from './modes.ts'
 import { cutOff, MoveState } from './move.ts'
 import { apart, joined } from './parts.ts'
+import { ValueState } from './saved_value.ts'
 import { actionTransitions, methodTransitions, phaseTransitions, statusIn, submissionTransitions, threadTransitions } from './statuses.ts'
 import { SubmissionRequest } from './submission_request.ts'
 
@@ -83,6 +84,10 @@ export const ThreadState = v.object({
   /** The device at which an operator wants an action repeated, until it is done or somebody decides otherwise. */
   retry_on: v.optional(v.nullable(v.object({ path: v.string(), device: v.string() })), null),
   window: v.optional(v.nullable(WindowState), null),
+  /** For each repeat that the thread is in, how many rounds have begun. */
+  rounds: v.optional(v.array(v.object({ path: v.string(), count: v.number() })), () => []),
+  /** The delay that the thread is in, and when it ends, Unix time, s. */
+  delay: v.optional(v.nullable(v.object({ path: v.string(), until: v.number() })), null),
 })
 export type ThreadState = v.InferOutput<typeof ThreadState>
 
@@ -144,8 +149,17 @@ export type GroupState = v.InferOutput<typeof GroupState>
 /** Any object. Not `v.record`, which drops members with names such as `constructor`. */
 const Members = v.custom<Record<string, unknown>>((value) => typeof value === 'object' && value !== null)
 
-/** A custom event: how often it was published, and its latest value. */
-export const ChannelState = v.object({ name: v.string(), count: v.number(), value: Text, data: Members })
+/** The latest publication of a custom event to one group, or to all groups: `count` is its number among all of this name. */
+export const ChannelState = v.object({
+  name: v.string(),
+  count: v.number(),
+  value: Text,
+  data: Members,
+  submission_id: Missing,
+  group_id: Missing,
+  /** Unix time, s; 0 in the state of an earlier version. */
+  at: v.optional(v.number(), 0),
+})
 export type ChannelState = v.InferOutput<typeof ChannelState>
 
 /** An insert of an operator into the run. */
@@ -173,6 +187,8 @@ export const ExecutionState = v.object({
   /** Unix time, s. */
   started_at: v.number(),
   status: statusIn(phaseTransitions),
+  /** Whether a custom event of a thread reaches its group alone. Runs that an earlier version began keep its rule: each event reaches all. */
+  events_of_groups: v.optional(v.boolean(), false),
   /** How many threads have had each name. */
   names: v.array(v.object({ name: v.string(), count: v.number() })),
 })
@@ -187,6 +203,7 @@ const schemas = {
   slot: SlotState,
   group: GroupState,
   channel: ChannelState,
+  value: ValueState,
 }
 type Many = { [Kind in keyof typeof schemas]: v.InferOutput<(typeof schemas)[Kind]> }
 

@@ -17,10 +17,12 @@ export type Waiting = {
   what: string
   since_ms: number
   obstacles(): Obstacle[]
+  /** Sentences about the wait that help a person who looks for the reason. */
+  notes?: (() => readonly string[]) | undefined
 }
 
 /** The subject of a wait, and the interrupts that end it: all (`pause`), all but a pause (`stop`), or only an abort. */
-export type WaitFor = Pick<Waiting, 'kind' | 'what'> & {
+export type WaitFor = Pick<Waiting, 'kind' | 'what' | 'notes'> & {
   obstacles?(): Obstacle[]
   interruptedBy?: 'pause' | 'stop' | 'abort'
   /** Whether others plan without the thread while it waits for a person; by default they do. */

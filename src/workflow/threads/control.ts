@@ -90,7 +90,7 @@ export class ThreadControl {
    * in a later turn. Rejects with an `Interrupt` when the thread must pause, stop or be cut off.
    */
   wait<Value>(
-    { kind, what, obstacles = () => [], interruptedBy = 'pause', countsAsHeld = kind === 'operator', awaits }: WaitFor,
+    { kind, what, obstacles = () => [], interruptedBy = 'pause', countsAsHeld = kind === 'operator', awaits, notes }: WaitFor,
     begin: (resolve: (value: Value) => void, reject: (error: unknown) => void) => () => void,
   ): Promise<Value> {
     const { steps, clock, scheduler } = this.#thread.environment
@@ -115,7 +115,7 @@ export class ThreadControl {
         (error) => end(() => reject(error)),
       )
       if (isOver) return
-      this.waiting = { kind, what, since_ms: clock.now(), obstacles }
+      this.waiting = { kind, what, since_ms: clock.now(), obstacles, notes }
       if (isBlocked(this.waiting)) this.#thread.execution.stall.blocked(1)
       this.#interrupt = (interrupt) => {
         if (severity[interrupt.kind] < severity[interruptedBy]) return

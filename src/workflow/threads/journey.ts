@@ -2,12 +2,14 @@
 
 import { LabError, messageOf } from '../../errors.ts'
 import { inSeconds } from '../../kit/seconds.ts'
-import { itemKey, type StepList, type StepPlan } from '../plans/plan.ts'
+import { type Awaited, itemKey, type StepList, type StepPlan } from '../plans/plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
 import { once } from '../scheduler/signal.ts'
 import { join } from './action/joined_action.ts'
 import { act } from './action/owned_action.ts'
 import { closeWindow } from './action/windows.ts'
+import { scopeOf } from './channels.ts'
+import { isTrue, nextRound, pass, reachTemperature } from './conditional.ts'
 import type { Frame } from './frame.ts'
 import { MethodRun } from './method.ts'
 import { emitOf } from './method_events.ts'
@@ -121,7 +123,9 @@ function leave(thread: LabwareThread): void {
     const what = `${step.name} was inserted into a loop of ${name}, which does not run again: the step is not done`
     execution.events.incident('UNRESOLVED_ANCHOR_INSERT', what, thread, { severity: 'WARNING' })
   }
-  frames.at(-1)?.advance()
+  const frame = frames.at(-1)
+  // A repeat decides itself, when it is taken again, whether another round comes.
+  if (frame?.steps[frame.next]?.kind !== 'repeat') frame?.advance()
 }
 
 async function goOn(thread: LabwareThread, frame: Frame): Promise<void> {
@@ -170,15 +174,27 @@ async function take(thread: LabwareThread, step: StepPlan): Promise<Inner | unde
       await park(thread, step.positions)
       return undefined
     case 'wait_for':
-      await thread.control.skippable(itemKey(step), () => awaitEvent(thread, step.event, thread.seen(step.event), step.timeout))
+      await thread.control.skippable(itemKey(step), () => awaitEvent(thread, step, thread.seen(step.event)))
       return undefined
     case 'branch': {
-      const { value } = await thread.control.skippable(itemKey(step), () => awaitEvent(thread, step.event, 0, step.timeout))
-      return (value !== null && step.cases.get(value)) || step.otherwise
+      const { value } = await thread.control.skippable(itemKey(step), () => awaitEvent(thread, step, 0))
+      const chosen = (value !== null && step.cases.get(value)) || step.otherwise
+      if (!chosen) throw noCaseFor(value, step)
+      return chosen
     }
     case 'while_more_work': {
       return thread.execution.slots.hasMore(thread) ? { ...step.body, isLoop: true } : undefined
     }
+    case 'if':
+      return isTrue(thread, step.condition) ? step.then : step.otherwise
+    case 'repeat':
+      return nextRound(thread, step)
+    case 'delay':
+      await thread.control.skippable(itemKey(step), () => pass(thread, step))
+      return undefined
+    case 'until_temperature':
+      await thread.control.skippable(itemKey(step), () => reachTemperature(thread, step))
+      return undefined
   }
 }
 
@@ -188,6 +204,7 @@ function leaveLoop(thread: LabwareThread): void {
   const loop = frames.findLast(({ isLoop }) => isLoop)
   if (!loop) return
   while (frames.at(-1) !== loop) thread.leaveSteps()
+  thread.set({ rounds: thread.state.rounds.filter(({ path }) => !path.startsWith(loop.path)) })
   loop.goTo(loop.steps.length)
 }
 
@@ -240,19 +257,20 @@ async function park(thread: LabwareThread, places: readonly string[]): Promise<v
 }
 
 /** Waits until a custom event was published more often than `seen`. */
-async function awaitEvent(thread: LabwareThread, event: string, seen: number, timeout: number) {
+async function awaitEvent(thread: LabwareThread, { event, timeout, across_groups }: Awaited, seen: number) {
   const { execution, environment } = thread
+  const scope = scopeOf(thread.origin, across_groups)
   return thread.insist('WAIT_EVENT_TIMEOUT', () =>
     thread.control.pausable(async () => {
       thread.become('AWAITING_EVENT')
       let cancelTimeout = () => {}
       const latest = await idle<{ value: string | null; count: number }>(
         thread,
-        { kind: 'event', what: `custom event ${event}` },
+        execution.channels.waitFor(event, scope),
         (resolve, reject) => {
           const late = () => reject(new LabError('no_reply', `${event} was not emitted within ${inSeconds(timeout)}`))
           cancelTimeout = timer(environment.clock, timeout, late)
-          const callOff = execution.channels.wait(event, seen, resolve)
+          const callOff = execution.channels.wait(event, { seen, scope }, resolve)
           return () => {
             cancelTimeout()
             callOff()
@@ -263,6 +281,14 @@ async function awaitEvent(thread: LabwareThread, event: string, seen: number, ti
       thread.become('RESOLVING_ACTION_LOCATION')
       return latest
     }),
+  )
+}
+
+function noCaseFor(value: string | null, { event, cases }: Extract<StepPlan, { kind: 'branch' }>): LabError {
+  const what = value === null ? `${event} was emitted without a value` : `${event} was emitted with the value ${JSON.stringify(value)}`
+  return new LabError(
+    'conflict',
+    `${what}, for which the branch has no case (${[...cases.keys()].join(', ')}) and no else; emit it with another value, or skip the step, then recover the thread with RETRY`,
   )
 }
 

@@ -2,7 +2,9 @@
 
 import { LabError } from '../../errors.ts'
 import type { MethodDoing } from '../plans/author.ts'
+import type { Emission } from '../plans/documents.ts'
 import { mustBeRecord, mustBeText, onceAwaited, variablesOf } from './action/body_context.ts'
+import { scopeOf } from './channels.ts'
 import type { MethodRun } from './method.ts'
 import type { LabwareThread } from './thread.ts'
 
@@ -11,7 +13,7 @@ export async function emitOf(owner: LabwareThread, method: MethodRun, when: 'on_
   const emissions = method.plan.emits[when]
   if (!emissions) return
   if (typeof emissions !== 'function') {
-    for (const { emit, value, data } of emissions) publish(owner, emit, { value, data })
+    for (const emission of emissions) publish(owner, emission)
     return
   }
   await owner.insist('THREAD_STEP', async () => {
@@ -26,8 +28,8 @@ export async function emitOf(owner: LabwareThread, method: MethodRun, when: 'on_
 }
 
 /** Emits an event of a method. The event always names the thread that owns the method. */
-function publish(owner: LabwareThread, name: string, published: { value: string | null; data: Record<string, unknown> }): void {
-  owner.execution.events.emitCustom(name, published, owner.thread_id)
+function publish(owner: LabwareThread, { emit, value, data, across_groups }: Emission): void {
+  owner.execution.events.emitCustom(emit, { value, data }, owner.thread_id, scopeOf(owner.origin, across_groups))
 }
 
 function doingOf(owner: LabwareThread, method: MethodRun): MethodDoing {
@@ -40,10 +42,10 @@ function doingOf(owner: LabwareThread, method: MethodRun): MethodDoing {
     method_id: method.method_id,
     signal,
     variable: variablesOf(owner),
-    emit: (name, value = null, data = {}) =>
+    emit: (emit, value = null, data = {}, { across_groups = false } = {}) =>
       onceAwaited(() => {
         if (signal.aborted) throw new LabError('stopped', `${owner.name} was ended`)
-        publish(owner, name, { value: mustBeText(value), data: mustBeRecord(data) })
+        publish(owner, { emit, value: mustBeText(value), data: mustBeRecord(data), across_groups })
       }),
   }
 }

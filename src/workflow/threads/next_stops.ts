@@ -29,7 +29,10 @@ function joinsIn(step: StepPlan, method: string): number {
       return step.methods.includes(method) ? 1 : 0
     case 'while_more_work':
       return joinsAhead(step.body.steps, method) > 0 ? Number.POSITIVE_INFINITY : 0
+    case 'repeat':
+      return step.rounds * joinsAhead(step.body.steps, method)
     case 'branch':
+    case 'if':
       return Math.max(0, ...listsIn(step).map(({ steps }) => joinsAhead(steps, method)))
     default:
       return 0
@@ -71,8 +74,8 @@ function placesFrom(thread: Traveller, skipped: 0 | 1): (readonly Candidate[])[]
   for (let depth = frames.length - 1; depth >= 0 && places.length < farthest; depth--) {
     const { steps, next } = frames[depth]!
     for (let i = next + skipped; i < steps.length && places.length < farthest; i++) {
-      // It is unknown what comes after a branch.
-      if (steps[i]!.kind === 'branch') return places
+      // It is unknown what comes after a branch or a condition.
+      if (steps[i]!.kind === 'branch' || steps[i]!.kind === 'if') return places
       places.push(...placesOf(steps[i]!, execution.workflow, thread.labware.template))
     }
   }
@@ -92,6 +95,7 @@ function placesOf(step: StepPlan, workflow: Workflow, labware: string): (readonl
         .filter(({ labware: needs }) => needs.includes(labware))
       return actions.length ? [[...new Set(actions.flatMap(({ devices }) => devices))].map((device) => ({ device }))] : []
     }
+    case 'repeat':
     case 'while_more_work':
       return step.body.steps.flatMap((inner) => placesOf(inner, workflow, labware))
     default:

@@ -12,7 +12,7 @@ import { isTerminal, Status, type ThreadStatus, threadTransitions } from '../sta
 import type { ActionRun } from './action/action.ts'
 import type { LateCalls } from './action/late_calls.ts'
 import type { Publisher, RunEvents, ThreadOrigin, Window } from './carrier.ts'
-import type { Channels, Published } from './channels.ts'
+import type { Channels, Published, Scope } from './channels.ts'
 import { ThreadControl } from './control.ts'
 import { Frame } from './frame.ts'
 import type { MethodRun } from './method.ts'
@@ -21,6 +21,7 @@ import type { MotionGate } from './move/motion_gate.ts'
 import type { MoveRun } from './move/move.ts'
 import { ActionExit, categories, Fatal, Interrupt, type PauseReason, type RetrySite } from './recovery.ts'
 import type { RunEnvironment } from './run_environment.ts'
+import type { SavedValues } from './saved_values.ts'
 import type { Slots } from './slots.ts'
 import { ThreadDevice } from './thread_device.ts'
 
@@ -34,10 +35,11 @@ export interface Confirmation {
 
 /** The part of a run that its threads use. */
 export interface RunPorts extends Publisher {
-  readonly events: RunEvents & { emitCustom(name: string, published: Published, thread_id: string | null): void }
+  readonly events: RunEvents & { emitCustom(name: string, published: Published, thread_id: string | null, scope: Scope): void }
   readonly slots: Slots
   readonly methods: Map<string, MethodRun>
   readonly channels: Channels
+  readonly values: SavedValues
   readonly lateCalls: LateCalls
   /** The steps and actions that an operator inserted. `opened` is called when a thread enters a list of steps or a method. */
   readonly inserts: {

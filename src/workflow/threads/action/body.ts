@@ -5,12 +5,13 @@ import type { IncidentCategory } from '../../../events/incidents.ts'
 import { inSeconds } from '../../../kit/seconds.ts'
 import type { Performing } from '../../equipment/equipment.ts'
 import { checkValues } from '../../plans/check_actions.ts'
-import type { Code, Do } from '../../plans/documents.ts'
+import type { Code, Do, Emission, Waited } from '../../plans/documents.ts'
 import { filledIn, namesVariable } from '../../plans/params.ts'
 import { type ActionPlan, otherDevices } from '../../plans/plan.ts'
 import { limitOf, secondsOf } from '../../plans/timing.ts'
-import type { Published } from '../channels.ts'
+import { type Published, scopeOf } from '../channels.ts'
 import { toWork } from '../clearance.ts'
+import { saveFrom } from '../conditional.ts'
 import { timed } from '../preparation.ts'
 import { ActionExit, Interrupt, isPause } from '../recovery.ts'
 import { timer } from '../run_environment.ts'
@@ -51,9 +52,11 @@ export class BodyRun {
     }
   }
 
-  /** Performs the operation of the action. */
-  do({ do: operation, with: params }: Do): Promise<unknown> {
-    return this.call(operation, namesVariable(params) ? this.#filledIn(params) : params)
+  /** Performs the operation of the action, and saves the wanted members of its result. */
+  async do({ do: operation, with: params, save }: Do): Promise<void> {
+    const result = await this.call(operation, namesVariable(params) ? this.#filledIn(params) : params)
+    // After a failed call that somebody has dealt with there is no result.
+    if (save && result !== undefined) saveFrom(this.#thread, save, result)
   }
 
   /** Fills in the variables and checks the values: the limits of a device may have changed, and the values of an inserted action were never checked. */
@@ -233,15 +236,16 @@ export class BodyRun {
   }
 
   /** Resolves with the latest custom event of this name that the thread has not seen. */
-  waitFor(name: string, timeout: number): Promise<Published> {
+  waitFor({ wait_for: name, timeout, across_groups }: Waited): Promise<Published> {
     const thread = this.#thread
     const { execution, environment } = thread
-    return this.#patiently({ kind: 'event', what: `custom event ${name}` }, (resolve, reject) => {
+    const scope = scopeOf(thread.origin, across_groups)
+    return this.#patiently(execution.channels.waitFor(name, scope), (resolve, reject) => {
       const cancelTimeout = timer(environment.clock, timeout, () => {
         callOff()
         reject(new LabError('no_reply', `${name} was not emitted within ${inSeconds(timeout)}`))
       })
-      const callOff = execution.channels.wait(name, thread.seen(name), ({ count, value, data }) => {
+      const callOff = execution.channels.wait(name, { seen: thread.seen(name), scope }, ({ count, value, data }) => {
         cancelTimeout()
         thread.sees(name, count)
         resolve({ value, data })
@@ -281,8 +285,9 @@ export class BodyRun {
     )
   }
 
-  emit(name: string, value: string | null, data: Record<string, unknown>): void {
-    this.#thread.execution.events.emitCustom(name, { value, data }, this.#thread.thread_id)
+  emit({ emit: name, value, data, across_groups }: Emission): void {
+    const { execution, thread_id, origin } = this.#thread
+    execution.events.emitCustom(name, { value, data }, thread_id, scopeOf(origin, across_groups))
   }
 
   /** Runs the code of an action. Virtual time stands still while the code itself is running. */
@@ -347,8 +352,8 @@ export class BodyRun {
 /** The work of each kind of action. */
 const bodies: Record<ActionPlan['kind'], (run: BodyRun, action: never) => unknown> = {
   do: (run, action: Do) => run.do(action),
-  emit: (run, { emit, value, data }: { emit: string; value: string | null; data: Record<string, unknown> }) => run.emit(emit, value, data),
-  wait_for: (run, { wait_for, timeout }: { wait_for: string; timeout: number }) => run.waitFor(wait_for, timeout),
+  emit: (run, emission: Emission) => run.emit(emission),
+  wait_for: (run, waited: Waited) => run.waitFor(waited),
   instruct: (run, { instruct, timeout }: { instruct: string; timeout: number }) => run.instruct(instruct, timeout),
   code: (run, action: Code) => run.code(action),
 }

@@ -4,6 +4,7 @@ import { operations, readings } from '../../../devices/operations.ts'
 import { LabError } from '../../../errors.ts'
 import type { BoundDevice, Doing } from '../../plans/author.ts'
 import { notNullable, takesNull } from '../../plans/check_actions.ts'
+import type { Emission, Waited } from '../../plans/documents.ts'
 import type { Published } from '../channels.ts'
 import type { LabwareThread } from '../thread.ts'
 import type { ActionRun } from './action.ts'
@@ -12,8 +13,8 @@ import { causing } from './causes.ts'
 /** The calls that the code can make through its context. */
 type Calls = {
   call(operation: string, params: Record<string, unknown>): Promise<unknown>
-  emit(name: string, value: string | null, data: Record<string, unknown>): void
-  waitFor(name: string, timeout: number): Promise<Published>
+  emit(emission: Emission): void
+  waitFor(waited: Waited): Promise<Published>
   instruct(instruction: string, timeout: number): Promise<void>
   sleep(seconds: number): Promise<void>
 }
@@ -45,8 +46,9 @@ export function contextOf(run: Calls, thread: LabwareThread, action: ActionRun):
       if (value === null && !execution.workflow.document.variables[name]?.nullable) unset.add(name)
       return value
     },
-    emit: (name, value = null, data = {}) => onceAwaited(() => run.emit(name, mustBeText(value), mustBeRecord(data))),
-    waitFor: (name, { timeout = 0 } = {}) => heeded(run.waitFor(name, timeout)),
+    emit: (emit, value = null, data = {}, { across_groups = false } = {}) =>
+      onceAwaited(() => run.emit({ emit, value: mustBeText(value), data: mustBeRecord(data), across_groups })),
+    waitFor: (wait_for, { timeout = 0, across_groups = false } = {}) => heeded(run.waitFor({ wait_for, timeout, across_groups })),
     instruct: (instruction, { timeout = 0 } = {}) => heeded(run.instruct(instruction, timeout)),
     sleep: (seconds) => heeded(run.sleep(seconds)),
   }
@@ -97,7 +99,6 @@ export function mustBeRecord(data: unknown): Record<string, unknown> {
 export function onceAwaited(work: () => void): PromiseLike<void> {
   let done: Promise<void> | undefined
   return {
-    // biome-ignore lint/suspicious/noThenProperty: being awaited is what it waits for.
     then(resolved, rejected) {
       done ??= Promise.resolve().then(work)
       return done.then(resolved, rejected)

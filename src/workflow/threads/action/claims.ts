@@ -111,7 +111,7 @@ function following({ method, frames, labware }: LabwareThread): readonly Next[] 
   for (let depth = frames.length - 1; depth >= 0 && next.length < farthest; depth--) {
     const { steps, next: at, isLoop } = frames[depth]!
     for (const step of steps.slice(at + 1)) {
-      if (step.kind === 'wait_for') return [...next, 'unknown']
+      if (step.kind === 'wait_for' || step.kind === 'delay' || step.kind === 'until_temperature') return [...next, 'unknown']
       const actions = actionsIn(step)
       if (!actions) return next
       for (const action of actions) add(action)

@@ -154,7 +154,7 @@ test('a window that is missed is told once, at once, with what is waited for, an
   t.equal(execution.phase.current, 'completed')
   t.same(
     incidents.map(({ category, message }) => ({ category, message })),
-    [{ category: 'WINDOW_MISSED', message: 'what comes after incubate has not begun within 60 s: plate waits for custom event go' }],
+    [{ category: 'WINDOW_MISSED', message: 'what comes after incubate has not begun within 60 s: plate waits for custom event go of g1' }],
   )
   t.same(told, ['WARNING'])
 })

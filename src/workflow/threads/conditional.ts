@@ -1,0 +1,125 @@
+// Steps that depend on saved values, on time and on temperature.
+
+import { LabError, messageOf } from '../../errors.ts'
+import { inSeconds } from '../../kit/seconds.ts'
+import { type Condition, holds } from '../plans/conditions.ts'
+import type { Save } from '../plans/documents.ts'
+import type { StepList, StepPlan } from '../plans/plan.ts'
+import type { Scalar } from '../state/saved_value.ts'
+import { scopeOf } from './channels.ts'
+import { idle } from './move/route.ts'
+import { timer } from './run_environment.ts'
+import type { LabwareThread } from './thread.ts'
+
+type Step<Kind extends StepPlan['kind']> = Extract<StepPlan, { kind: Kind }>
+
+/** Whether the condition holds for the thread's group. Throws `conflict` for a value that was not saved, or cannot be compared. */
+export function isTrue(thread: LabwareThread, condition: Condition): boolean {
+  const scope = scopeOf(thread.origin)
+  try {
+    return holds(condition, (name) => thread.execution.values.get(name, scope))
+  } catch (error) {
+    if (error instanceof TypeError) throw new LabError('conflict', error.message)
+    throw error
+  }
+}
+
+/** Returns the steps of another round; undefined after the last one. Counts the rounds in the state of the thread. */
+export function nextRound(thread: LabwareThread, { path, body, rounds, until }: Step<'repeat'>): StepList | undefined {
+  const done = thread.state.rounds.find((one) => one.path === path)?.count ?? 0
+  const others = thread.state.rounds.filter((one) => one.path !== path)
+  const isOver = done >= rounds || (done > 0 && until !== undefined && isTrue(thread, until))
+  thread.set({ rounds: isOver ? others : [...others, { path, count: done + 1 }] })
+  return isOver ? undefined : body
+}
+
+/** Waits for a time, by the clock of the run. It goes on while the service is down. */
+export async function pass(thread: LabwareThread, { path, seconds }: Step<'delay'>): Promise<void> {
+  const { environment, execution } = thread
+  const { clock } = environment
+  const now = execution.now()
+  const until = thread.state.delay?.path === path ? thread.state.delay.until : now + seconds
+  thread.set({ delay: { path, until } })
+  const ends_ms = clock.now() + Math.min(seconds, Math.max(0, until - now)) * 1000
+  try {
+    await thread.control.pausable(async () => {
+      thread.become('AWAITING_EVENT')
+      await idle<void>(thread, { kind: 'device', what: `${inSeconds(seconds)} to pass` }, (resolve) =>
+        clock.after(Math.max(0, ends_ms - clock.now()), resolve),
+      )
+      thread.become('RESOLVING_ACTION_LOCATION')
+    })
+  } finally {
+    thread.set({ delay: null })
+  }
+}
+
+/** The interval of the questions for the temperature, s. */
+const look_s = 5
+
+/** Waits until a device has its target temperature. In PURE_SIM no device has a temperature, so the wait ends at once. */
+export async function reachTemperature(thread: LabwareThread, { device, within, timeout }: Step<'until_temperature'>): Promise<void> {
+  const { environment, control } = thread
+  if (environment.mode === 'PURE_SIM') return
+  const { clock, equipment } = environment
+  await thread.insist('WAIT_EVENT_TIMEOUT', async () => {
+    const latest_ms = clock.now() + timeout * 1000
+    await control.pausable(async () => {
+      thread.become('AWAITING_EVENT')
+      for (;;) {
+        const { temperature, target } = await temperatureOf(thread, equipment, device)
+        if (target === null)
+          throw new LabError('conflict', `${device} has no target temperature; set one before the step that waits for it`)
+        if (Math.abs(temperature - target) <= within) break
+        if (timeout > 0 && clock.now() >= latest_ms)
+          throw new LabError('no_reply', `${device} did not reach ${target} °C within ${inSeconds(timeout)}: it has ${temperature} °C`)
+        const what = `${device} to reach ${target} °C (it has ${temperature} °C)`
+        await idle<void>(thread, { kind: 'device', what }, (resolve) => timer(clock, look_s, resolve))
+      }
+      thread.become('RESOLVING_ACTION_LOCATION')
+    })
+  })
+}
+
+type Reading = { temperature: number; target: number | null }
+
+async function temperatureOf(
+  thread: LabwareThread,
+  equipment: LabwareThread['environment']['equipment'],
+  device: string,
+): Promise<Reading> {
+  try {
+    return (await equipment.perform(device, 'get_temperature', {}, { signal: thread.control.signal })) as Reading
+  } catch (error) {
+    throw new LabError('no_reply', `the temperature of ${device} cannot be read: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** Saves members of the result of an operation. In a simulation without such a member, the example that the workflow declares is saved. */
+export function saveFrom(thread: LabwareThread, save: Save, result: unknown): void {
+  const { execution, environment } = thread
+  const data = isRecord(result) && 'data' in result ? result.data : result
+  for (const [name, member] of Object.entries(save)) {
+    const found = memberOf(data, member)
+    const value = found === undefined && environment.mode !== 'LIVE' ? execution.workflow.document.values?.[name]?.example : found
+    execution.values.save(name, mustBeScalar(value, { name, member, data }), scopeOf(thread.origin))
+  }
+}
+
+/** Finds a member by its name, or by names with dots between them: `wells.A1`, `readings.0`. */
+function memberOf(data: unknown, member: string): unknown {
+  if (isRecord(data) && Object.hasOwn(data, member)) return data[member]
+  return member.split('.').reduce<unknown>((inner, name) => (isRecord(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined), data)
+}
+
+function mustBeScalar(value: unknown, { name, member, data }: { name: string; member: string; data: unknown }): Scalar {
+  if (typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) return value
+  const has = isRecord(data) ? Object.keys(data).slice(0, 20).join(', ') : ''
+  const what =
+    value === undefined ? `the result has no member ${member}; it has ${has || 'none'}` : `${member} of the result is no number and no text`
+  throw new LabError('device_failed', `the value ${name} cannot be saved: ${what}; see what the device measures, then try again`)
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
