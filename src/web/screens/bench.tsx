@@ -7,7 +7,7 @@ import type { Capabilities, DeviceInfo, GetDeviceWireResponse } from '../../clie
 import { init } from '../command_here.tsx'
 import { bodyOf, fieldsOf, takesNull, titled } from '../forms.ts'
 import { needsInitializing, uninitialized } from '../needs.ts'
-import { Act, Form } from '../parts.tsx'
+import { Act, devicesMayMove, Form } from '../parts.tsx'
 import { Readings } from '../sparkline.tsx'
 import { ask, bench, ends, ifState, isAllSimulated, isSilent, now, refusal, scope, state, ticks } from '../store.tsx'
 import { clockMinutes, clockTime, deviceWords, duration, heatingWords, onPage, sentence, stopText } from '../words.ts'
@@ -60,7 +60,7 @@ function InitializeAll() {
   if (all.length < 2) return null
   return (
     <div class="row actions">
-      <Act label="Initialize all" twice="The devices may move: press again" kind="main" onPress={initialize} />
+      <Act label="Initialize all" twice={devicesMayMove} kind="main" onPress={initialize} />
       <span class="hint">{all.length} devices, one after the other, until one fails.</span>
     </div>
   )
