@@ -66,6 +66,7 @@ const buttons: readonly (readonly [RegExp, string])[] = [
   [/POST \/api\/devices\/([^/\s]+)\/initialize/g, 'press “Initialize” of $1'],
   [/: POST \/api\/devices\/([^/\s]+)\/accept\b(, or benchd devices accept [^\s,]+)?/g, ' (“Accept” of $1)'],
   [/answer the task \(POST \/api\/operator\/steps\/[^/\s]+\/confirm\)/g, 'answer the task in “Needs you”'],
+  [/; its caller ended it$/, ''],
   [/\bthen say that it is placed/, 'then press “Placed”'],
   [/\bthen say that it is removed/, 'then press “Removed”'],
   [/\bthen confirm the step/, 'then press “Done”'],

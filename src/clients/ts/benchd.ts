@@ -28,6 +28,8 @@ export type CallOptions = {
   idempotencyKey?: string
   /** Resolves with the record of an operation as soon as the device carries it out. `getOperation` says later how it ended. */
   respondAsync?: boolean
+  /** Sends the request also while the page is being closed. */
+  keepalive?: boolean
   /** Other headers, as those of `ifState`. */
   headers?: Record<string, string>
 }
@@ -114,6 +116,7 @@ export class Bench {
       headers: this.#headers(body, asked),
       ...(body !== undefined && { body: JSON.stringify(body, finite) }),
       ...(asked.signal && { signal: asked.signal }),
+      ...(asked.keepalive && { keepalive: true }),
     })
     if (!response.ok) throw errorOf(response, await response.text())
     return response
