@@ -83,7 +83,7 @@ function SaveHere({ point, device, can, isRead, onStore }: SaveHereProps) {
     const pose = await ask('getDevicePose', { path: { device_id } })
     if (pose && (await onStore(pose.coords))) notice.value = { text: `${point.name} is now where ${device_id} stands.`, bad: false }
   }
-  return <Act label="Save here" name={`Save ${point.name} here`} kind="main" why={why || undefined} onPress={save} />
+  return <Act label="Save here" name={`Save here: ${point.name}`} kind="main" why={why || undefined} onPress={save} />
 }
 
 const heights = { '0': 'at the point', '10': '10 mm above', '50': '50 mm above', '100': '100 mm above' }
@@ -99,7 +99,7 @@ function TryIt({ device, name, isEdited }: { device: DeviceInfo; name: string; i
     <>
       <Act
         label="Try it"
-        name={`Try ${name}`}
+        name={`Try it: ${name}`}
         twice={`${device_id} moves: press again`}
         why={why}
         onPress={() => ask('performOperation', { path: { device_id }, body, respondAsync: true, ...ifState(device) })}
