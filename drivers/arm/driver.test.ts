@@ -342,6 +342,8 @@ test('a jog moves along one axis at its part of the full speed, and ends gently 
   const jogging = arm.jog!(slightly, calm)
   await clock.advance(2000)
   t.equal(line.simulator.world.moving, true)
+  const { x } = await run(arm.pose!())
+  t.ok(x > 40, `it tells its position meanwhile: ${x}`)
   const letGo = clock.now()
   t.same(await run(arm.end!()), { seconds_left: 0 })
   const message = await run(jogging)
@@ -350,7 +352,10 @@ test('a jog moves along one axis at its part of the full speed, and ends gently 
   t.match(line.simulator.world, { moving: false, homed: true })
   t.same(moves(written), ['jog x + 10\n'])
   await run(arm.check())
-  await run(arm.pick(targetOf(pad), calm))
+  const picking = arm.pick(targetOf(pad), calm)
+  await clock.advance(500)
+  await t.rejects(run(arm.pose!()), { code: 'interlock' }, 'a move is not held')
+  await run(picking)
 })
 
 test('each axis that the arm names can be jogged, both ways, and another is refused by it', async (t) => {

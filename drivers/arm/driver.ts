@@ -105,6 +105,8 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
   #arrived: (answer: ArmReply) => void = () => {}
   #skills: ReadonlySet<Skill> | null = null
   #motions: ReadonlyMap<Motion, readonly string[]> | null = null
+  /** Whether it is jogged or led by hand. */
+  #isHeld = false
   readonly #jog = this.#runner.operation(async (params: Params<'jog'>, signal) => this.#jogged(params, signal))
   readonly #freeDrive = this.#runner.operation(async (_params: object, signal) => this.#led(signal))
   readonly #goTo = this.#runner.operation(async (params: Given<'go_to'>, signal) => this.#wentTo(params, signal))
@@ -177,9 +179,10 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
     this.#motions = answer ? readMotions(answer) : new Map()
   }
 
+  /** Is told also while a person jogs it or leads it by hand. */
   async pose(): Promise<Pose> {
     const { state, pose } = await this.#where()
-    if (state === 'moving') throw new LabError('interlock', 'it is moving; ask again when it stands')
+    if (state === 'moving' && !this.#isHeld) throw new LabError('interlock', 'it is moving; ask again when it stands')
     return pose
   }
 
@@ -215,6 +218,7 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
     try {
       signal.throwIfAborted()
       if (await early.carriedOut({ seconds_left: 0, going: signal }, async () => {})) return await this.#where()
+      this.#isHeld = true
       await this.#exchange.tell(question)
       for (;;) {
         const answer = await ear.next(signal, hold_ms)
@@ -226,6 +230,7 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
         if (where.state !== 'moving') throw new LabError('device_failed', `it is ${where.state} after ${verb}; see to it, then initialize`)
       }
     } finally {
+      this.#isHeld = false
       this.#arrived = () => {}
     }
   }

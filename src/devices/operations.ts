@@ -179,7 +179,8 @@ export const questions = {
   },
   pose: {
     summary: 'Get the position of an arm as the coordinates of a teachpoint',
-    description: 'Of a transporter that can tell it: `capabilities` lists `pose` then. Refused while it moves.',
+    description:
+      'Of a transporter that can tell it: `capabilities` lists `pose` then. Refused while it moves, unless a person jogs it or leads it by hand.',
     success: 'Where it is',
     answer: v.strictObject({
       device_id: v.string(),

@@ -36,7 +36,9 @@ export function Edit({ point, device, can, onSaved, onGone }: EditProps) {
   const path = { device_id: point.device_id, name: point.name }
   const headers = { 'If-Match': `"${shown}"` }
   const restore = async (version: string) => {
-    if (await ask('restoreTeachpoint', { path, body: { version }, headers })) await onSaved()
+    if (!(await ask('restoreTeachpoint', { path, body: { version }, headers }))) return
+    notice.value = { text: `${point.name} has its earlier position again.`, bad: false }
+    await onSaved()
   }
   const store = async (coords: object) => {
     if (!(await ask('updateTeachpoint', { path, body: { ...point, coords }, headers }))) return false
@@ -73,7 +75,8 @@ type SaveHereProps = Pick<EditProps, 'point' | 'device' | 'can'> & { isRead: boo
 function SaveHere({ point, device, can, isRead, onStore }: SaveHereProps) {
   const { device_id, operation } = device
   if (!operationOf(can, 'pose')) return null
-  const isMoving = operation !== null && !operationOf(can, operation.name)?.renewed_within_ms
+  // A person who leads the arm by hand keeps it where it is to be stored.
+  const isMoving = operation !== null && operation.name !== 'free_drive'
   const why = [
     point.coord_type !== 'cartesian' && `${device_id} tells its position in x, y and z, and ${point.name} is stored in joints.`,
     isMoving && `${device_id} moves.`,
