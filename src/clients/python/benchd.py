@@ -797,6 +797,31 @@ class Bench:
         finally:
             self.request("DELETE", f"{device._path}/lock")
 
+    @contextmanager
+    def held(self, device_id: str, operation: str, params: Optional[Dict[str, Any]] = None, *, every: float = 0.05) -> Iterator[Operation]:
+        """Does an operation that lasts only while it is held, such as `jog`, while the block runs: begins it, renews it from a thread, ends it gently.
+
+        If the program ends or the network breaks, the operation ends by itself. Raises `DeviceFailed` at the end of the block when it failed or was stopped.
+        """
+        operated = getattr(self[device_id], operation).start(**(params or {}))
+        over = threading.Event()
+        threading.Thread(target=self._renew, args=(operated.operation_id, over, every), daemon=True).start()
+        try:
+            yield operated
+        finally:
+            over.set()
+            operated.end()
+        operated.wait()
+
+    def _renew(self, operation_id: str, over: threading.Event, every: float) -> None:
+        while True:
+            try:
+                status, _, _ = self._service.once(self._service.connect(), "POST", f"/api/operations/{operation_id}/renew", None, {})
+            except (OSError, http.client.HTTPException, _CutOff):
+                status = 0  # The next one may come through in time.
+            if 400 <= status < 500 or over.wait(every):
+                return
+
     def submit(
         self,
         workflow: str,
@@ -1020,6 +1045,10 @@ class AsyncBench(_AsyncProxy):
     def lock(self, device_id: str, note: Optional[str] = None, *, owner: str = "python", seconds: float = 3600) -> Any:
         """As `Bench.lock`, with `async with`."""
         return _AsyncLock(self._inner.lock(device_id, note, owner=owner, seconds=seconds))
+
+    def held(self, device_id: str, operation: str, params: Optional[Dict[str, Any]] = None, *, every: float = 0.05) -> Any:
+        """As `Bench.held`, with `async with`."""
+        return _AsyncLock(self._inner.held(device_id, operation, params, every=every))
 
     def events(self, since: Any = None, *, file: Optional[str] = None, execution_id: Optional[str] = None) -> Any:
         """As `Bench.events`, with `async for`."""
