@@ -1,6 +1,6 @@
 // The screen Teach: the teachpoints of each arm, beside the arm itself and the form of one teachpoint.
 
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Teachpoint } from '../../clients/ts/benchd.ts'
 import { Act, Choice, Empty, namesOf, Text, useAnswer } from '../parts.tsx'
@@ -54,22 +54,7 @@ export function TeachScreen() {
       ) : (
         <div class="teach">
           <section aria-label="Teachpoints">
-            {points.value.length > 0 && (
-              <ul class="list">
-                {points.value.map(({ name }) => (
-                  <li key={name}>
-                    <button
-                      type="button"
-                      class={open.value === name ? 'plain open' : 'plain'}
-                      aria-pressed={open.value === name}
-                      onClick={() => (open.value = name)}
-                    >
-                      {name}
-                    </button>
-                  </li>
-                ))}
-              </ul>
-            )}
+            <Names points={points.value} open={open} />
             {gone.value && gone.value.device_id === robot.value && (
               <Deleted its={gone.value} onDone={() => (gone.value = undefined)} onStored={read} />
             )}
@@ -94,6 +79,26 @@ export function TeachScreen() {
         </div>
       )}
     </section>
+  )
+}
+
+function Names({ points, open }: { points: readonly Teachpoint[]; open: Signal<string | undefined> }) {
+  if (points.length === 0) return null
+  return (
+    <ul class="list">
+      {points.map(({ name }) => (
+        <li key={name}>
+          <button
+            type="button"
+            class={open.value === name ? 'plain open' : 'plain'}
+            aria-pressed={open.value === name}
+            onClick={() => (open.value = name)}
+          >
+            {name}
+          </button>
+        </li>
+      ))}
+    </ul>
   )
 }
 
