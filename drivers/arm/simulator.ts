@@ -20,7 +20,7 @@ const keepsWay = new Set(['via', 'where', 'can'])
 const usualClearance = 50
 /** The part of the full speed at which it goes to a point without labware. */
 const slowly = 0.2
-/** A jog and a free drive end when no line has come for so long. */
+/** A jog and a free drive end when no line has come for so long, in the time of the host. */
 const silence_ms = 250
 /** The time in which the slow arm brakes. */
 const brake_ms = 20
@@ -122,7 +122,7 @@ class SimulatedArm extends WithMount<InstrumentEnd<Settings>> implements Simulat
   /** Ends a held motion when nothing comes from now on. */
   #listen(): void {
     this.#cancelSilence()
-    this.#cancelSilence = this.at.clock.after(silence_ms, () => this.#brake())
+    this.#cancelSilence = (this.at.wire ?? this.at.clock).after(silence_ms, () => this.#brake())
   }
 
   #end(): void {

@@ -161,7 +161,7 @@ test('a free drive ends after three seconds without a renewal, and after two min
   const first = await held(bench, 'free_drive', {}, 2900)
   t.equal(instrument.state, 'busy')
   await clock.advance(200)
-  t.match(await first.ended, { success: true, message: /^d: free to lead.*; it ended because nothing renewed it for 3 s$/ })
+  t.match(await first.ended, { success: true, message: /^d: led by hand.*; it ended because nothing renewed it for 3 s$/ })
   const second = await held(bench, 'free_drive', {})
   for (let i = 0; i < 59; i++) {
     second.renew()

@@ -126,7 +126,7 @@ export const operations = {
     params: Nothing,
     typical_seconds: 1,
     margin_seconds: 150,
-    done: () => 'free to lead by hand; it holds its position again',
+    done: () => 'led by hand, and holds its position again',
   },
   go_to: {
     summary: 'Move an arm slowly to a teachpoint, or above it, through its gateways and its access pattern',

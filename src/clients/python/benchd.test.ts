@@ -464,7 +464,7 @@ with bench.held("arm-1", "jog", {"axis": "yaw", "direction": "+", "speed": 1}):
   while (renewals < 5) await new Promise(setImmediate)
   t.equal(arm.state, 'busy')
   child.stdin.write('\n')
-  t.match(await line(), /^arm-1: free to lead.*; its caller ended it$/)
+  t.match(await line(), /^arm-1: led by hand.*; its caller ended it$/)
   t.equal(await line(), 'running')
   t.equal(await line(), 'stopped')
   t.equal(await line(), 'jogs')
