@@ -38,6 +38,7 @@ export async function serveOnPty<Settings>(
   let pty = await plug()
   const simulator = driver.simulate({
     clock: scaled(clock, time_scale),
+    wire: clock,
     settings: checked,
     send: (bytes) => passThrough(faults, bytes, clock, (passed) => pty.write(passed)),
   })
@@ -78,6 +79,7 @@ export async function serveOnTcp<Settings>(
   let client: Socket | undefined
   const simulator = driver.simulate({
     clock: scaled(clock, time_scale),
+    wire: clock,
     settings: v.parse(driver.settings, settings),
     send: (bytes) => client?.write(bytes),
   })

@@ -1,8 +1,8 @@
-// Builds what browsers get: the page of the bench in one file, the TypeScript client, as it is and as JavaScript, and the Python client.
+// Builds what browsers get: the page of the bench in one file, and another for the screen Teach, the TypeScript client, as it is and as JavaScript, and the Python client.
 //
 //   scripts/web.mjs [DIST]     DIST: dist/
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { writeLicences } from './licences.mjs'
@@ -42,7 +42,8 @@ async function bundled({ minify, ...options }, file) {
     throw new Error(`${message}; run npm install`)
   }
   const bundle = await rolldown({ ...options, platform: 'browser', logLevel: 'warn', onLog })
-  const { output } = await bundle.write({ format: 'es', file, minify, comments: !minify })
+  const names = { dir: dirname(file), entryFileNames: basename(file), chunkFileNames: '[name].js' }
+  const { output } = await bundle.write({ format: 'es', ...names, minify, comments: !minify })
   await bundle.close()
   return output
 }

@@ -68,6 +68,7 @@ class LineToSimulator<Settings> implements SimulatedLine {
     this.#baud = serial.baud
     this.simulator = simulate({
       clock,
+      wire,
       settings,
       baud: () => this.#baud,
       send: (bytes) => {

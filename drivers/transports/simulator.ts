@@ -27,6 +27,8 @@ export type InstrumentEnd<Settings> = {
   send(bytes: Uint8Array): void
   /** The instrument's own time. */
   clock: Clock
+  /** The time of the wire and its host, by which an instrument notices that its host is silent; absent where it is the instrument's own. */
+  wire?: Clock
   settings: Settings
   /** Returns the present baud rate of the host's end; absent if it is unknown. */
   baud?: () => number

@@ -18,6 +18,8 @@ const onPage: Record<string, OnPage> = {
   ...{ 'devices shake': form, 'devices centrifuge': form, 'devices seal': form, 'devices peel': form, 'devices open': form },
   ...{ 'devices close': form, 'devices lock-plate': form, 'devices unlock-plate': form, 'devices set-temperature': form },
   ...{ 'devices initialized': ['device', 'not initialized'], 'devices get-temperature': ['reading', '°C'] },
+  ...{ jog: ['renewOperation', 'Jog x +'], 'free-drive': ['renewOperation', 'Free the arm'] },
+  ...{ 'go-to': ['performOperation', 'Try it: pad_1'], 'teachpoints here': ['updateTeachpoint', 'Save here: pad_1'] },
   ...{ 'devices pose': ['getDevicePose', 'Use position of arm-1'], 'devices perform': ['performOperation', 'wavelength (nm)'] },
   ...{
     'devices accept': ['acceptDescription', 'Accept the new description of reader-1'],

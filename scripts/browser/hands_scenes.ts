@@ -21,8 +21,9 @@ export const handsChecks: Record<string, Check> = {
       await page.getByLabel('Workflow', { exact: true }).selectOption('shake-by-hand')
       await page.getByLabel('Mode').selectOption('LIVE')
       await tap(page, 'Start run')
-      await page.getByText(/devices and the arm will move/).waitFor()
-      await tap(page, 'Start run')
+      const sure = button(page, 'The devices may move: press again')
+      await seenWhole(page, sure, 48)
+      await sure.tap()
       const place = task(page, /Place plate/)
       await place.getByText('Put plate at pad_1.').waitFor()
       await picture(page, 'hands-place')
@@ -52,6 +53,7 @@ export const handsChecks: Record<string, Check> = {
     }
     await tap(carry, 'Cannot')
     await tap(carry, 'It does not fit')
+    await seenWhole(page, button(carry, 'plate cannot be carried'), 48)
     assert.deepEqual(await findingsOf(page), [])
     assert.deepEqual(await smallTargets(page), [])
     await picture(page, 'hands-cannot')
@@ -161,13 +163,13 @@ async function tap(within: Page | Locator, name: string): Promise<void> {
 }
 
 /** Fails unless the whole of it is in view without scrolling, and a button is large enough for a glove. */
-async function seenWhole(page: Page, what: Locator): Promise<void> {
+async function seenWhole(page: Page, what: Locator, least_px = 64): Promise<void> {
   await what.waitFor()
   const box = (await what.boundingBox())!
   const { width, height } = page.viewportSize()!
   const isInView = box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height
   assert.ok(isInView, `it is not in view: ${JSON.stringify(box)}`)
-  if ((await what.getAttribute('role')) !== 'alert') assert.ok(box.height >= 64, `it is ${box.height} px high`)
+  if ((await what.getAttribute('role')) !== 'alert') assert.ok(box.height >= least_px, `it is ${box.height} px high`)
 }
 
 async function picture(page: Page, name: string): Promise<void> {

@@ -14,6 +14,7 @@ import { labChecks, labSkips } from './lab_scenes.ts'
 import { runChecks } from './run_scenes.ts'
 import { serviceChecks } from './service_scenes.ts'
 import { stopChecks } from './stop_scenes.ts'
+import { teachChecks } from './teach_scenes.ts'
 import { troubleChecks } from './trouble_scenes.ts'
 
 const run = promisify(execFile)
@@ -25,6 +26,7 @@ const checks: Record<string, Check> = {
   ...troubleChecks,
   ...stopChecks,
   ...handsChecks,
+  ...teachChecks,
   ...bridgeChecks,
   ...labChecks,
   ...dayChecks,

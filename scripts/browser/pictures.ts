@@ -20,7 +20,6 @@ const screens: Record<string, (page: Page) => Promise<unknown>> = {
   },
   runs: (page) => page.getByRole('link', { name: 'seal-and-spin' }).first().waitFor(),
   deck: (page) => seen(page.getByRole('region', { name: 'Positions' }), 'pad_1'),
-  teach: (page) => button(page, 'pad_1').click(),
   events: (page) => seen(page.getByRole('list', { name: /Events/ }), /./),
   async system(page) {
     await page.getByText(/ UTC, /).waitFor()
@@ -28,7 +27,7 @@ const screens: Record<string, (page: Page) => Promise<unknown>> = {
   },
 }
 
-const ofTask = await pictureOfTask()
+const ofTask = (await pictureOfTask()) + (await picturesOfTeach())
 const bench = await openBench({ time_scale: 1 })
 try {
   const { execution_id } = await bench.ask('POST', '/api/submissions', { workflow: 'seal-and-spin', run_mode: 'LIVE' })
@@ -61,6 +60,24 @@ async function pictureOfTask(): Promise<number> {
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Done' }).waitFor()
     return await take(page, `${folder}/task-800x480.png`)
+  } finally {
+    await bench.close()
+  }
+}
+
+/** Takes the pictures of the screen Teach, with an arm that is in no run. Returns their bytes. */
+async function picturesOfTeach(): Promise<number> {
+  const bench = await openBench({ time_scale: 1 })
+  try {
+    await bench.ask('POST', '/api/devices/arm-1/initialize')
+    let bytes = 0
+    for (const size of [desk, small]) {
+      const page = await bench.open('/#/teach', size)
+      await button(page, 'pad_1').click()
+      await seen(page.getByRole('region', { name: 'Move arm-1' }), '200.0')
+      bytes += await take(page, `${folder}/teach-${size.width}x${size.height}.png`)
+    }
+    return bytes
   } finally {
     await bench.close()
   }

@@ -17,6 +17,9 @@ const sections = {
   Devices: {
     devices: () => import('./devices/devices.ts'),
     stop: () => import('./devices/stop.ts'),
+    jog: () => import('./devices/hold.ts'),
+    'go-to': () => import('./devices/hold.ts'),
+    'free-drive': () => import('./devices/hold.ts'),
     teachpoints: () => import('./teachpoints/teachpoints.ts'),
   },
   'Runs and labware': {

@@ -26,6 +26,7 @@ const files: Record<string, [file: string, type: string]> = {
   '/style.css': ['../../web/style.css', css],
   '/page.css': ['../../web/page.css', css],
   '/page.js': ['../../web/page.js', javascript],
+  '/teach.js': ['../../web/teach.js', javascript],
   '/key_dialog.js': ['../../web/key_dialog.js', javascript],
   '/icon.svg': ['../../web/icon.svg', 'image/svg+xml'],
   '/clients/benchd.ts': ['../../web/clients/benchd.ts', 'text/plain; charset=utf-8'],

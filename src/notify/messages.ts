@@ -10,14 +10,22 @@ export type Message = { kinds: NotifyKind[]; thing: string; text: string; execut
 type Wording = Omit<Message, 'execution_id'> & { screen?: string }
 type Teller = (event: RuntimeEvent) => Wording | undefined
 
+/** Matches the route to answer a task in the sentence of its reminder. A phone has the page instead. */
+const taskRoute = / \(POST \/api\/operator\/steps\/([^/\s]+)\/confirm\)/
+
 /** Keyed by type and status of an event, or by the type alone. */
 const tellers = new Map<string, Teller>(
   Object.entries<Teller>({
-    INCIDENT: ({ entity_id, context }) => ({
-      kinds: context.category === 'STORAGE' ? ['incident', 'storage'] : ['incident'],
-      thing: `incident ${context.category} ${context.thread_id ?? entity_id}`,
-      text: textOf(context, 'message'),
-    }),
+    INCIDENT: ({ entity_id, context }) => {
+      const message = textOf(context, 'message')
+      const step_id = taskRoute.exec(message)?.[1]
+      return {
+        kinds: context.category === 'STORAGE' ? ['incident', 'storage'] : ['incident'],
+        thing: `incident ${context.category} ${context.thread_id ?? entity_id}`,
+        text: message.replace(taskRoute, ' on the page of the bench: press “Done”, “Put elsewhere” or “Cannot”'),
+        ...(step_id && { screen: `runs/${context.execution_id}/${step_id}` }),
+      }
+    },
     'THREAD PAUSED': ({ entity_id, context }) =>
       context.pause_reason === 'error'
         ? {
@@ -29,19 +37,19 @@ const tellers = new Map<string, Teller>(
     'THREAD AWAITING_MANUAL_PLACE': ({ entity_id, context }) => ({
       kinds: ['needs_person'],
       thing: `thread ${entity_id}`,
-      text: `${context.thread_name} of ${context.workflow_name} waits: put the labware on the bench, then confirm that`,
+      text: `${context.thread_name} of ${context.workflow_name} waits: put the labware on the bench, then press “Placed” on the page of the bench`,
       screen: `runs/${context.execution_id}`,
     }),
     'THREAD AWAITING_MANUAL_REMOVE': ({ entity_id, context }) => ({
       kinds: ['needs_person'],
       thing: `thread ${entity_id}`,
-      text: `${context.thread_name} of ${context.workflow_name} waits: take the labware off the bench, then confirm that`,
+      text: `${context.thread_name} of ${context.workflow_name} waits: take the labware off the bench, then press “Removed” on the page of the bench`,
       screen: `runs/${context.execution_id}`,
     }),
     'OPERATOR INSTRUCTION': ({ context }) => ({
       kinds: ['needs_person'],
       thing: `step ${context.step_id}`,
-      text: `${context.workflow_name} waits for a person: ${context.instruction}`,
+      text: `${context.workflow_name} waits for a person: ${asSentence(context.instruction)} Press “Done” on the page of the bench when that is done`,
       screen: `runs/${context.execution_id}/${context.step_id}`,
     }),
     'DEVICE FAULTED': ({ entity_id, context }) => ({

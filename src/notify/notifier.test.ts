@@ -387,10 +387,19 @@ test('a message about a task ends with a link to its screen, which has no key in
   const run = { execution_id: 'run-1', workflow_name: 'assay', thread_name: 'plate', instruction: 'fill', step_id: 'x' }
   const told = (name: string, page?: string) => messageOf(runtimeEvent(name, 'run-1', 1, run), page)?.text
   const page = 'http://bench.local:8520/'
-  t.equal(told('OPERATOR.INSTRUCTION', page), 'assay waits for a person: fill. http://bench.local:8520/#/runs/run-1/x')
-  t.equal(told('OPERATOR.INSTRUCTION'), 'assay waits for a person: fill')
-  for (const status of ['PLACE', 'REMOVE'])
-    t.match(told(`THREAD.t.AWAITING_MANUAL_${status}`, page), /then confirm that\. http:\/\/bench\.local:8520\/#\/runs\/run-1$/)
+  const asked = 'assay waits for a person: fill. Press “Done” on the page of the bench when that is done'
+  t.equal(told('OPERATOR.INSTRUCTION', page), `${asked}. http://bench.local:8520/#/runs/run-1/x`)
+  t.equal(told('OPERATOR.INSTRUCTION'), asked)
+  for (const [status, label] of Object.entries({ PLACE: 'Placed', REMOVE: 'Removed' })) {
+    const words = told(`THREAD.t.AWAITING_MANUAL_${status}`, page)
+    t.match(words, new RegExp(`then press “${label}” on the page of the bench\\. http://bench\\.local:8520/#/runs/run-1$`))
+  }
+  const reminder = 'nobody has answered for 60 s: Take plate from a to b; answer the task (POST /api/operator/steps/x/confirm)'
+  const ofReminder = runtimeEvent('INCIDENT.i.OTHER', 'run-1', 1, { ...run, category: 'OTHER', message: reminder, thread_id: 't' })
+  const words =
+    'nobody has answered for 60 s: Take plate from a to b; answer the task on the page of the bench: press “Done”, “Put elsewhere” or “Cannot”'
+  t.equal(messageOf(ofReminder, page)?.text, `${words}. http://bench.local:8520/#/runs/run-1/x`)
+  t.equal(messageOf(ofReminder)?.text, words)
   t.notMatch(told('EXECUTION.e.COMPLETED', page), /bench\.local/)
   t.notOk(
     'screen' in messageOf(runtimeEvent('OPERATOR.INSTRUCTION', 'run-1', 1, run), page)!,

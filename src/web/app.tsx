@@ -1,7 +1,7 @@
 // The frame of every screen: navigation, *Needs you*, and STOP ALL, always at the same place.
 
-import { useSignal } from '@preact/signals'
-import type { ComponentChild } from 'preact'
+import { type Signal, signal, useSignal } from '@preact/signals'
+import type { ComponentChild, ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { KeyForm } from './key_form.tsx'
 import { NeedCard } from './need_card.tsx'
@@ -14,7 +14,6 @@ import { NewRunScreen } from './screens/new_run.tsx'
 import { RunScreen } from './screens/run.tsx'
 import { RunsScreen } from './screens/runs.tsx'
 import { SystemScreen } from './screens/system.tsx'
-import { TeachScreen } from './screens/teach.tsx'
 import { StopButton, StopNotes } from './stop.tsx'
 import {
   bench,
@@ -35,12 +34,31 @@ import {
 
 type Shown = { show(id: string | undefined): ComponentChild }
 
+/** A screen in a file of its own, which is fetched when the page runs; `failed` without it. */
+type Later = Signal<ComponentType | 'failed' | undefined>
+
+const teach: Later = signal(undefined)
+import('./screens/teach.tsx').then(
+  ({ TeachScreen }) => {
+    teach.value = TeachScreen
+  },
+  () => {
+    teach.value = 'failed'
+  },
+)
+
+function LaterScreen({ of: { value: Its } }: { of: Later }) {
+  if (Its === undefined) return <Empty>Loading this screen …</Empty>
+  if (Its === 'failed') return <Empty>This screen could not be loaded. Reload the page.</Empty>
+  return <Its />
+}
+
 /** The screens by their part of the address, with their titles. */
 const screens = new Map<string, Shown & { word: string }>([
   ['bench', { word: 'Bench', show: () => <BenchScreen /> }],
   ['runs', { word: 'Runs', show: (id) => (id ? <RunScreen key={id} execution_id={id} /> : <RunsScreen />) }],
   ['deck', { word: 'Deck', show: () => <DeckScreen /> }],
-  ['teach', { word: 'Teach', show: () => <TeachScreen /> }],
+  ['teach', { word: 'Teach', show: () => <LaterScreen of={teach} /> }],
   ['events', { word: 'Events', show: () => <EventsScreen /> }],
   ['system', { word: 'System', show: () => <SystemScreen onForget={forgetKey} /> }],
 ])

@@ -142,6 +142,11 @@ function Opener({ label, isOpen, onPress }: { label: string; isOpen: boolean; on
   )
 }
 
+/** Brings what was just opened into view. */
+function inView(its: HTMLElement | null): void {
+  its?.scrollIntoView({ block: 'nearest' })
+}
+
 type ElsewhereProps = NonNullable<Task['carries']> & { why: string | undefined; onAnswer: (position: string) => unknown }
 
 /** The positions of the bench, the free ones first. */
@@ -155,7 +160,7 @@ function Elsewhere({ labware, labware_id, thread_id, to, why, onAnswer }: Elsewh
   })
   if (all.length === 0) return <Empty>No topology is loaded. Load one on the screen Deck.</Empty>
   return (
-    <section aria-label={`Where ${labware} stands now`}>
+    <section aria-label={`Where ${labware} stands now`} class="opened" ref={inView}>
       <p>Where does {labware} stand now?</p>
       <div class="row">
         {[...all.filter(({ taken }) => !taken), ...all.filter(({ taken }) => taken)].map(({ name, taken, word }) => (
@@ -179,7 +184,7 @@ function Cannot({ labware, to, why, onAnswer }: CannotProps) {
   // A person with gloves does not type.
   const reasons = ['It is not there', `${to} is not free`, 'It does not fit', 'It is damaged']
   return (
-    <section aria-label={`Why ${labware} cannot be carried`}>
+    <section aria-label={`Why ${labware} cannot be carried`} class="opened" ref={inView}>
       <div class="row">
         {reasons.map((one) => (
           <button

@@ -17,10 +17,13 @@ type ActProps = {
   /** Whether it only reads, so that a key of scope read may press it. */
   free?: boolean
   /** The label before the second press of a button that is pressed twice. */
-  twice?: string
+  twice?: string | undefined
   /** The id of the element that says what it is about. */
   about?: string
 }
+
+/** The label before the second press of a button that lets devices move. */
+export const devicesMayMove = 'The devices may move: press again'
 
 /** A button that changes something. It is disabled while the shown state may be outdated, and during its own request. */
 export function Act({ label, onPress, kind, name, why, free, twice, about }: ActProps) {

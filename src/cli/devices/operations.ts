@@ -1,7 +1,7 @@
 // Makes the commands for the operations and readings of the table in `devices/operations`.
 
 import * as v from 'valibot'
-import { isNullable, isOptional, isQuestion, operations, questions, readings } from '../../devices/operations.ts'
+import { heldOf, isNullable, isOptional, isQuestion, operations, questions, readings, rowOf } from '../../devices/operations.ts'
 import { shows } from '../asking.ts'
 import { serviceOf, serviceOptions } from '../client.ts'
 import { type Command, command, type Option } from '../command.ts'
@@ -32,7 +32,8 @@ export const stopDevice: Command = {
 
 export const operationCommands: readonly Command[] = [
   ...Object.keys(operations)
-    .filter((name) => name !== 'stop')
+    // An operation that is held, or goes to a teachpoint, has a command of its own.
+    .filter((name) => name !== 'stop' && !heldOf(name) && !rowOf(name)?.goes_to)
     .map((name) => operationCommand(name as Exclude<keyof typeof operations, 'stop'>))
     .map((one) => (one.name === 'devices initialize' ? withAll(one, overriding) : one)),
   ...Object.entries(readings).map(([name, { summary }]) =>

@@ -77,6 +77,21 @@ const teachpointsSet = command({
   },
 })
 
+const teachpointsHere = command({
+  name: 'teachpoints here',
+  summary: 'Save the present position of an arm as a teachpoint; all else of the point stays as it is',
+  operands: ['DEVICE', 'NAME'],
+  options: serviceOptions,
+  example: 'benchd teachpoints here arm-1 pad_1',
+  async run({ options, operands: [device_id = '', name = ''] }) {
+    const service = serviceOf(options)
+    const { coord_type, coords } = await ask<Teachpoint>(service, 'GET', `/api/devices/${encodeURIComponent(device_id)}/pose`)
+    const { point, isNew } = await stored(service, { device_id, name }, (before) => ({ ...before, device_id, name, coord_type, coords }))
+    if (options.json) print(JSON.stringify(point))
+    else say({ success: true, message: `${name} is ${isNew ? 'new' : 'changed'}: ${pairs(point.coords)}` })
+  },
+})
+
 const teachpointsHistory = shows({
   name: 'teachpoints history',
   summary: 'List the versions of a teachpoint, the newest first, also of a deleted one',
@@ -187,6 +202,7 @@ export const commands = [
   teachpointsList,
   teachpointsGet,
   teachpointsSet,
+  teachpointsHere,
   teachpointsHistory,
   teachpointsRestore,
   teachpointsRm,

@@ -99,6 +99,9 @@ OPERATIONS: Dict[str, str] = {
     "lock_plate": "Lock plate",
     "unlock_plate": "Unlock plate",
     "set_temperature": "Set the target temperature, or switch the heater off; answers before the temperature is reached",
+    "jog": "Move an arm along one axis while the operation is renewed",
+    "free_drive": "Let a person lead an arm by hand while the operation is renewed",
+    "go_to": "Move an arm slowly to a teachpoint, or above it, through its gateways and its access pattern",
 }
 
 READINGS: Dict[str, str] = {
@@ -217,6 +220,33 @@ if TYPE_CHECKING:
             def start(self, *, temperature: Optional[float]) -> "Operation": ...
 
         set_temperature: _set_temperature
+
+        class _jog:
+            def __call__(self, *, axis: str, direction: str, speed: Optional[int] = None) -> Dict[str, Any]:
+                """Move an arm along one axis while the operation is renewed; speed in %."""
+                ...
+
+            def start(self, *, axis: str, direction: str, speed: Optional[int] = None) -> "Operation": ...
+
+        jog: _jog
+
+        class _free_drive:
+            def __call__(self) -> Dict[str, Any]:
+                """Let a person lead an arm by hand while the operation is renewed."""
+                ...
+
+            def start(self) -> "Operation": ...
+
+        free_drive: _free_drive
+
+        class _go_to:
+            def __call__(self, *, teachpoint: str, offset_z: Optional[float] = None) -> Dict[str, Any]:
+                """Move an arm slowly to a teachpoint, or above it, through its gateways and its access pattern; offset_z in mm."""
+                ...
+
+            def start(self, *, teachpoint: str, offset_z: Optional[float] = None) -> "Operation": ...
+
+        go_to: _go_to
 
         def initialized(self) -> Dict[str, Any]:
             """Check whether the device is initialized."""
@@ -767,6 +797,31 @@ class Bench:
         finally:
             self.request("DELETE", f"{device._path}/lock")
 
+    @contextmanager
+    def held(self, device_id: str, operation: str, params: Optional[Dict[str, Any]] = None, *, every: float = 0.05) -> Iterator[Operation]:
+        """Does an operation that lasts only while it is held, such as `jog`, while the block runs: begins it, renews it from a thread, ends it gently.
+
+        If the program ends or the network breaks, the operation ends by itself. Raises `DeviceFailed` at the end of the block when it failed or was stopped.
+        """
+        operated = getattr(self[device_id], operation).start(**(params or {}))
+        over = threading.Event()
+        threading.Thread(target=self._renew, args=(operated.operation_id, over, every), daemon=True).start()
+        try:
+            yield operated
+        finally:
+            over.set()
+            operated.end()
+        operated.wait()
+
+    def _renew(self, operation_id: str, over: threading.Event, every: float) -> None:
+        while True:
+            try:
+                status, _, _ = self._service.once(self._service.connect(), "POST", f"/api/operations/{operation_id}/renew", None, {})
+            except (OSError, http.client.HTTPException, _CutOff):
+                status = 0  # The next one may come through in time.
+            if 400 <= status < 500 or over.wait(every):
+                return
+
     def submit(
         self,
         workflow: str,
@@ -990,6 +1045,10 @@ class AsyncBench(_AsyncProxy):
     def lock(self, device_id: str, note: Optional[str] = None, *, owner: str = "python", seconds: float = 3600) -> Any:
         """As `Bench.lock`, with `async with`."""
         return _AsyncLock(self._inner.lock(device_id, note, owner=owner, seconds=seconds))
+
+    def held(self, device_id: str, operation: str, params: Optional[Dict[str, Any]] = None, *, every: float = 0.05) -> Any:
+        """As `Bench.held`, with `async with`."""
+        return _AsyncLock(self._inner.held(device_id, operation, params, every=every))
 
     def events(self, since: Any = None, *, file: Optional[str] = None, execution_id: Optional[str] = None) -> Any:
         """As `Bench.events`, with `async for`."""

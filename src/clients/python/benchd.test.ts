@@ -429,3 +429,46 @@ for call in (slow.devices, slow["shaker-1"].lock_plate):
 `
   t.same(await printed(t, { url, key: 'bk_x', retry_s: 1 }, program), ['Unreachable', 'OutcomeUnknown'])
 })
+
+withPython('a held operation is renewed while the block runs, ends gently with it, and by itself when the program is killed', async (t) => {
+  const { bench, url, secrets } = await openService(t, { time_scale: 20 })
+  const arm = bench.registry.find('arm-1')
+  await arm.perform('initialize', {})
+  let renewals = 0
+  const renew = arm.renew.bind(arm)
+  arm.renew = (...asked) => {
+    renewals++
+    renew(...asked)
+  }
+  const program = `
+import asyncio, sys
+with bench.held("arm-1", "free_drive", every=0.01) as operation:
+    print(operation.record["operation"])
+    sys.stdin.readline()
+print(operation.record["result"]["message"])
+async def main():
+    async with AsyncBench.from_env() as other:
+        async with other.held("arm-1", "free_drive") as operation:
+            print(operation.record["status"])
+asyncio.run(main())
+try:
+    with bench.held("arm-1", "free_drive"): bench["arm-1"].stop()
+except DeviceFailed as error: print(error.reason)
+bench["arm-1"].initialize()
+with bench.held("arm-1", "jog", {"axis": "yaw", "direction": "+", "speed": 1}):
+    print("jogs")
+    sys.stdin.readline()
+`
+  const { child, line } = python(t, { url, key: secrets.operate }, program)
+  t.equal(await line(), 'free_drive')
+  while (renewals < 5) await new Promise(setImmediate)
+  t.equal(arm.state, 'busy')
+  child.stdin.write('\n')
+  t.match(await line(), /^arm-1: led by hand.*; its caller ended it$/)
+  t.equal(await line(), 'running')
+  t.equal(await line(), 'stopped')
+  t.equal(await line(), 'jogs')
+  child.kill('SIGKILL')
+  while (arm.operation.run) await new Promise((resolve) => setTimeout(resolve, 10))
+  t.match(arm.info(), { state: 'ready', fault: null, last_operation: { operation: 'jog', result: { success: true } } })
+})

@@ -227,3 +227,27 @@ test('a key that is not good ends it', async (t) => {
   })
   t.match(reason, { status: 401 })
 })
+
+test('a held operation is renewed until it is let go, and no more once it has ended', async (t) => {
+  const { bench, url, secrets } = await openService(t, { time_scale: 20 })
+  const arm = bench.registry.find('arm-1')
+  await arm.perform('initialize', {})
+  let renewals = 0
+  const renew = arm.renew.bind(arm)
+  arm.renew = (...asked) => {
+    renewals++
+    renew(...asked)
+  }
+  const client = new Bench({ url, key: secrets.operate })
+  const path = { device_id: 'arm-1' }
+  const hold = await client.hold('freeDrive', { path, body: {} }, { every_ms: 10 })
+  while (renewals < 5) await new Promise(setImmediate)
+  t.match([arm.state, hold.isOver, hold.record.status], ['busy', false, 'running'])
+  t.match(await hold.end(), { status: 'ended', ended_early: true, result: { success: true, message: /; its caller ended it$/ } })
+  t.equal(hold.isOver, true)
+  const other = await client.hold('freeDrive', { path, body: {} }, { every_ms: 10 })
+  await client.stop('arm-1')
+  while (!other.isOver) await new Promise(setImmediate)
+  t.match(await other.end(), { status: 'ended', result: { success: false, message: 'stopped' } })
+  await t.rejects(client.hold('jogDevice', { path, body: { axis: 'x', direction: '+' } }), { message: /was stopped/ })
+})

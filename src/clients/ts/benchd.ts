@@ -8,7 +8,7 @@
 //   const live = bench.live({ onState: (state) => console.log(state.device['shaker-1']?.state) })
 //   live.close()
 
-import { type DeviceInfo, type Operations, operations, type RuntimeEvent } from './api.ts'
+import { type DeviceInfo, type OperationRecord, type Operations, operations, type RuntimeEvent } from './api.ts'
 import { emptyState, eventFramesIn, messagesIn, reduceAll, type State } from './streams.ts'
 
 export type * from './api.ts'
@@ -28,6 +28,8 @@ export type CallOptions = {
   idempotencyKey?: string
   /** Resolves with the record of an operation as soon as the device carries it out. `getOperation` says later how it ended. */
   respondAsync?: boolean
+  /** Sends the request also while the page is being closed. */
+  keepalive?: boolean
   /** Other headers, as those of `ifState`. */
   headers?: Record<string, string>
 }
@@ -114,6 +116,7 @@ export class Bench {
       headers: this.#headers(body, asked),
       ...(body !== undefined && { body: JSON.stringify(body, finite) }),
       ...(asked.signal && { signal: asked.signal }),
+      ...(asked.keepalive && { keepalive: true }),
     })
     if (!response.ok) throw errorOf(response, await response.text())
     return response
@@ -129,6 +132,15 @@ export class Bench {
       if (!response.ok) throw errorOf(response, text)
       return JSON.parse(text) as { success: boolean; message: string }
     })
+  }
+
+  /**
+   * Begins an operation that lasts only while it is held, such as a jog, and renews it until `end` of the answer is called. Rejects as `call`. If this
+   * program ends, or the network breaks, the operation ends gently by itself.
+   */
+  async hold<Op extends HeldOperation>(operation: Op, asked: CallInput<Op>, { every_ms = 50 } = {}): Promise<Hold> {
+    const record = (await this.call(operation, { ...asked, respondAsync: true })) as OperationRecord
+    return new Hold(this, record, every_ms)
   }
 
   /** Follows the live state until `close`; opens the stream anew whenever it ends. */
@@ -188,6 +200,53 @@ export class Bench {
       // An operation that somebody stopped is an error for a program that waits for it.
       Prefer: respondAsync ? 'respond-async' : 'handling=strict',
       ...headers,
+    }
+  }
+}
+
+/** The operations that last only while they are renewed. */
+export type HeldOperation = 'jogDevice' | 'freeDrive'
+
+/** A held operation, which is renewed until `end`. */
+export class Hold {
+  /** The record of the operation when it began. */
+  readonly record: OperationRecord
+  readonly #bench: Bench
+  readonly #over = new AbortController()
+
+  constructor(bench: Bench, record: OperationRecord, every_ms: number) {
+    this.record = record
+    this.#bench = bench
+    void this.#renew(every_ms)
+  }
+
+  /** Whether it is renewed no more: `end` was called, or the service has refused a renewal, because the operation has ended. */
+  get isOver(): boolean {
+    return this.#over.signal.aborted
+  }
+
+  /** Ends the operation gently. Resolves with its record when it has ended. Rejects as `call`; the operation then ends by itself. */
+  async end(): Promise<OperationRecord> {
+    this.#over.abort()
+    const path = { operation_id: this.record.operation_id }
+    let record = await this.#bench.call('endOperation', { path })
+    while (record.status === 'running') {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      record = await this.#bench.call('getOperation', { path })
+    }
+    return record
+  }
+
+  async #renew(every_ms: number): Promise<void> {
+    const { signal } = this.#over
+    while (!signal.aborted) {
+      try {
+        await this.#bench.call('renewOperation', { path: { operation_id: this.record.operation_id }, signal })
+      } catch (error) {
+        // A renewal that found no answer is followed by another.
+        if (error instanceof BenchError && error.status < 500) this.#over.abort()
+      }
+      await new Promise((resolve) => setTimeout(resolve, every_ms))
     }
   }
 }

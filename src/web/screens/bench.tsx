@@ -4,10 +4,11 @@ import { type Signal, signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Capabilities, DeviceInfo, GetDeviceWireResponse } from '../../clients/ts/benchd.ts'
+import { pageOwner } from '../arm_state.ts'
 import { init } from '../command_here.tsx'
 import { bodyOf, fieldsOf, takesNull, titled } from '../forms.ts'
 import { needsInitializing, uninitialized } from '../needs.ts'
-import { Act, Form } from '../parts.tsx'
+import { Act, devicesMayMove, Form } from '../parts.tsx'
 import { Readings } from '../sparkline.tsx'
 import { ask, bench, ends, ifState, isAllSimulated, isSilent, now, refusal, scope, state, ticks } from '../store.tsx'
 import { clockMinutes, clockTime, deviceWords, duration, heatingWords, onPage, sentence, stopText } from '../words.ts'
@@ -16,7 +17,7 @@ import { clockMinutes, clockTime, deviceWords, duration, heatingWords, onPage, s
 const capabilities = signal<Record<string, Capabilities>>({})
 /** The last parameters by device and operation. */
 const lastParams = signal<Record<string, Record<string, unknown>>>({})
-/** Operations with buttons of their own on each card. */
+/** Operations with buttons of their own on each card. Those that are held have theirs on the screen Teach. */
 const withoutForm = new Set(['initialize', 'stop'])
 /** States that last until a person initializes the device. */
 const latched = new Set(['faulted', 'stopped'])
@@ -60,7 +61,7 @@ function InitializeAll() {
   if (all.length < 2) return null
   return (
     <div class="row actions">
-      <Act label="Initialize all" twice="The devices may move: press again" kind="main" onPress={initialize} />
+      <Act label="Initialize all" twice={devicesMayMove} kind="main" onPress={initialize} />
       <span class="hint">{all.length} devices, one after the other, until one fails.</span>
     </div>
   )
@@ -71,7 +72,8 @@ function DeviceCard({ device }: { device: DeviceInfo }) {
   const open = useSignal<string | undefined>(undefined)
   const can = useCapabilities(device_id)
   const { word, mark, tone } = deviceWords[its]
-  const forms = can?.operations.filter(({ name, method }) => method === 'POST' && !withoutForm.has(name)) ?? []
+  const forms =
+    can?.operations.filter(({ name, method, renewed_within_ms }) => method === 'POST' && !withoutForm.has(name) && !renewed_within_ms) ?? []
   const titleId = `device-${device_id}`
   return (
     <article class={`card ${tone}${isSilent(device) ? ' silent' : ''}`} aria-labelledby={titleId}>
@@ -332,7 +334,7 @@ function Lease({ device: { device_id, lock } }: { device: DeviceInfo }) {
       {...(isRunOpen && { twice: 'An open run will wait for it: press again' })}
       name={`Reserve ${device_id}`}
       kind="quiet"
-      onPress={() => ask('leaseDevice', { path, body: { owner: `page (${scope.value})`, ttl_s: lease_s } })}
+      onPress={() => ask('leaseDevice', { path, body: { owner: pageOwner(scope.value), ttl_s: lease_s } })}
     />
   )
 }

@@ -6,7 +6,7 @@ import type { PutWorkflowResponse, SimulateResponse } from '../../clients/ts/ben
 import { variableValue } from '../../clients/ts/variable_value.ts'
 import { variableLabel } from '../forms.ts'
 import { type Bar, Gantt } from '../gantt.tsx'
-import { Act, Choice, Empty } from '../parts.tsx'
+import { Act, Choice, devicesMayMove, Empty } from '../parts.tsx'
 import { ask, bench, state } from '../store.tsx'
 import { duration, sentence } from '../words.ts'
 import { WorkflowFiles } from './workflow_files.tsx'
@@ -115,12 +115,7 @@ function requestOf({ workflow, mode, groups, variables }: Wish) {
 /** The buttons and the forecast, made anew with each change of the form, so that a forecast never stands beside other values. */
 function Begin({ wish }: { wish: Wish }) {
   const tried = useSignal<SimulateResponse | undefined>(undefined)
-  const asksAgain = useSignal(false)
   const start = async () => {
-    if (wish.mode === 'LIVE' && !asksAgain.value) {
-      asksAgain.value = true
-      return
-    }
     const answer = await ask('submit', { body: requestOf(wish), idempotencyKey: `page-${Date.now()}-${Math.random()}` })
     if (answer) location.hash = `#/runs/${answer.execution_id}`
   }
@@ -130,10 +125,9 @@ function Begin({ wish }: { wish: Wish }) {
   }
   return (
     <>
-      {asksAgain.value && <p class="fault">LIVE: devices and the arm will move. Press “Start run” once more if the bench is ready.</p>}
       <div class="row">
         <Act label="Dry run" why={why} onPress={dryRun} />
-        <Act label="Start run" why={why} kind={asksAgain.value ? 'danger' : 'main'} onPress={start} />
+        <Act label="Start run" twice={wish.mode === 'LIVE' ? devicesMayMove : undefined} why={why} kind="main" onPress={start} />
         {why && <p class="trouble">{why}</p>}
       </div>
       {tried.value && <Forecast {...tried.value} />}
