@@ -36,7 +36,7 @@ export class OperationRun {
   #end: (() => Promise<EndedEarly>) | undefined
   /** The hold of its caller, if it lasts only while that is renewed. */
   #hold: Hold | undefined
-  /** Why a held operation was ended, in words. */
+  /** The reason why a held operation was ended, in words. */
   #why = 'its caller ended it'
   /** The seconds of the duration that were done when the instrument ended it early. */
   #endedAfter: number | undefined
