@@ -6,13 +6,14 @@ import { capabilities } from './capabilities.ts'
 import { Condition } from './condition.ts'
 import type { Configured, InstrumentContext } from './configured.ts'
 import { CurrentOperation } from './current_operation.ts'
-import type { AnyProfile, Destination, Device, Gripper, Progress, Typical } from './device.ts'
+import type { AnyProfile, Device, Gripper, Typical } from './device.ts'
+import { drive } from './drive.ts'
 import { isRefusal, worded } from './failure.ts'
 import { acknowledge_ms, answerToStop, onceOpen, promised } from './halting.ts'
 import { DeviceLimits } from './limits.ts'
 import { type Caller, DeviceLock } from './lock.ts'
 import type { OperationRun } from './operation_run.ts'
-import type { MoveName, Performable } from './operations.ts'
+import type { MoveName } from './operations.ts'
 import { Presence } from './presence.ts'
 import { Questions } from './questions.ts'
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, OperationRecord, OperationResult, PerformResult } from './records.ts'
@@ -135,11 +136,7 @@ export class Instrument {
 
   capabilities(): Capabilities {
     const { device_id, type, driver, simulated, driven } = this.#configured
-    const {
-      model,
-      features,
-      ends_early = [],
-    }: Partial<AnyProfile> & Pick<AnyProfile, 'model' | 'features'> = driven?.profile ?? { model: 'external', features: {} }
+    const { model, features, ends_early = [] }: AnyProfile = driven?.profile ?? { model: 'external', limits: {}, features: {} }
     return capabilities({ device_id, type, driver, model, simulated, ...this.#limits.shown, features }, this.abilities.names, {
       ends_early,
       typical: this.typical,
@@ -189,7 +186,7 @@ export class Instrument {
       await this.condition.leftOn.before(name, leaves_on, heats_to)
       run.signal.throwIfAborted()
       try {
-        const driving = this.#drive(device, run, destination)
+        const driving = name === 'initialize' ? this.#initialize(device, run.signal) : drive(device, run, destination)
         run.isDriven(() => device.end!())
         await run.end(driving, asking.deadline)
       } catch (error) {
@@ -247,17 +244,11 @@ export class Instrument {
     if (!run.ending) run.endEarly(() => device.end!())
   }
 
-  /**
-   * Renews the hold on the running operation with this id. Throws `locked` unless the caller began it and may use the device, and `conflict` if it has
-   * ended, is ending, or is not held.
-   */
+  /** Renews the hold on the running operation with this id. Throws `locked` if another caller has the device, and as `OperationRun.renew`. */
   renew(operation_id: string, by: Caller): void {
     const run = this.operation.endable(operation_id)
     this.lock.admit(by)
-    const its = `${run.name} of ${this.device_id}`
-    if (run.by !== by.key_id) throw new LabError('locked', `${its} is held by another key; only that key renews it`)
-    if (run.ending) throw new LabError('conflict', `${its} is ending; begin it anew`)
-    if (!run.renew()) throw new LabError('conflict', `${its} is not held: it ends by itself`)
+    run.renew(by.key_id)
     this.#configured.driven?.device.renew?.()
   }
 
@@ -372,29 +363,9 @@ export class Instrument {
 
   /** Returns the taught way to a teachpoint; null for a transporter that knows its positions by their names. */
   #wayTo(teachpoint: string): Way | null {
-    if (this.abilities.knowsPositions) return null
-    const way = this.#around.wayTo?.(this.device_id, teachpoint) ?? null
+    const way = this.abilities.knowsPositions ? undefined : this.#around.wayTo?.(this.device_id, teachpoint)
     if (way) this.#limits.checkWay(way)
-    return way
-  }
-
-  async #drive(device: Device, run: OperationRun, destination: Partial<Destination>): Promise<void> {
-    const { name, signal, limit_s } = run
-    const { operation_id } = run.record
-    const params = { ...run.record.params, ...destination }
-    if (name === 'initialize') return this.#initialize(device, signal)
-    if (!device.described) {
-      const operate = device[name as Performable] as (params: object, signal: AbortSignal) => Promise<string | undefined>
-      run.done = await operate(params, signal)
-      return
-    }
-    const progressed = (progress: Progress) => {
-      run.progress = progress
-    }
-    const asked = { operation: name, params, operation_id, deadline_s: limit_s, progressed }
-    const { message, data } = await device.described.perform(asked, signal)
-    run.done = message
-    run.data = data
+    return way ?? null
   }
 
   async #initialize(device: Device, signal: AbortSignal): Promise<void> {

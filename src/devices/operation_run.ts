@@ -36,7 +36,7 @@ export class OperationRun {
   #end: (() => Promise<EndedEarly>) | undefined
   /** The hold of its caller, if it lasts only while that is renewed. */
   #hold: Hold | undefined
-  /** Why a held operation was ended, in words. */
+  /** The reason why a held operation was ended, in words. */
   #why = 'its caller ended it'
   /** The seconds of the duration that were done when the instrument ended it early. */
   #endedAfter: number | undefined
@@ -98,10 +98,13 @@ export class OperationRun {
     if (this.#isDriven) void this.#askToEnd(end)
   }
 
-  /** Renews the hold of its caller. Returns false if it is not held. */
-  renew(): boolean {
-    this.#hold?.renew()
-    return this.#hold !== undefined
+  /** Renews the hold of its caller. Throws `locked` for another key than that of the caller, and `conflict` if it is ending, or is not held. */
+  renew(key_id: string): void {
+    const its = `${this.name} of ${this.record.device_id}`
+    if (this.by !== key_id) throw new LabError('locked', `${its} is held by another key; only that key renews it`)
+    if (this.ending) throw new LabError('conflict', `${its} is ending; begin it anew`)
+    if (!this.#hold) throw new LabError('conflict', `${its} is not held: it ends by itself`)
+    this.#hold.renew()
   }
 
   /** Called when the driver begins the operation. From now on, a held operation is ended with `end` when nothing renews it. */

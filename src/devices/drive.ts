@@ -1,0 +1,24 @@
+// Has the driver of a device perform an operation, by its own method or, for a program that describes itself, by name.
+
+import type { Destination, Device, Progress } from './device.ts'
+import type { OperationRun } from './operation_run.ts'
+import type { Performable } from './operations.ts'
+
+/** Resolves when the operation is done, and notes its message and its values. `destination` is the way of an operation that goes to a teachpoint. */
+export async function drive(device: Device, run: OperationRun, destination: Partial<Destination>): Promise<void> {
+  const { name, signal, limit_s } = run
+  const { operation_id } = run.record
+  const params = { ...run.record.params, ...destination }
+  if (!device.described) {
+    const operate = device[name as Performable] as (params: object, signal: AbortSignal) => Promise<string | undefined>
+    run.done = await operate(params, signal)
+    return
+  }
+  const progressed = (progress: Progress) => {
+    run.progress = progress
+  }
+  const asked = { operation: name, params, operation_id, deadline_s: limit_s, progressed }
+  const { message, data } = await device.described.perform(asked, signal)
+  run.done = message
+  run.data = data
+}
