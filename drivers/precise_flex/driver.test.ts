@@ -332,6 +332,23 @@ test('a gripper that holds something picks nothing else until it is initialized'
   await run(arm.pick(targetOf(pad), calm))
 })
 
+test('open fingers prove that they hold nothing, and closed fingers, a robot that moves and one without motor power prove nothing', async (t) => {
+  const { arm, run, clock, line } = await ready()
+  const held = (grip?: Grip) => run(arm.gripper!(grip ? labwareOf(grip) : targetOf(nest).labware))
+  await run(arm.pick(targetOf(nest), calm))
+  t.equal(await held(), null, 'they stand at the labware')
+  await run(arm.place(targetOf(pad), calm))
+  t.equal(await held(), 'empty')
+  t.equal(await held({ width: 92 }), null, 'wider labware could be between them')
+  const moving = arm.pick(targetOf(nest), calm)
+  await clock.advance(300)
+  await t.rejects(held(), { code: 'interlock', message: /it is moving; wait until it stands/ })
+  await run(moving)
+  await run(arm.place(targetOf(pad), calm))
+  line.setFault('interlock_open')
+  t.equal(await held(), null, 'somebody may have moved them by hand')
+})
+
 test('a stop between the answer before a command and that command keeps it from being said', async (t) => {
   const whole = await ready()
   await whole.run(whole.arm.pick(targetOf(nest), calm))

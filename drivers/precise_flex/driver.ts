@@ -1,7 +1,7 @@
 // A PreciseFlex robot arm of Brooks, over TCP: it takes plates up and puts them down at teachpoints of the bench.
 
-import type { Device, Profile } from '../../src/devices/device.ts'
-import { type MoveTarget, type Skill, type Spot, skills } from '../../src/devices/way.ts'
+import type { Device, Gripper, Profile } from '../../src/devices/device.ts'
+import { type CarriedLabware, type MoveTarget, type Skill, type Spot, skills } from '../../src/devices/way.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import type { Driver, SerialMount } from '../driver.ts'
@@ -72,6 +72,13 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
   async pose() {
     await this.#mustStand('ask again when it stands')
     return this.#talk.pose()
+  }
+
+  /** Returns null unless the fingers prove something and the motor power is on: without it, somebody may have moved them. */
+  async gripper(labware: CarriedLabware): Promise<Gripper | null> {
+    await this.#mustStand('wait until it stands, and try again')
+    const state = await this.#talk.state()
+    return (state === attached || state === ready) && (await this.#fingers.areTooFarApart(labware)) ? 'empty' : null
   }
 
   readonly initialize = this.#runner.operation(async (_params: object, signal) => {
