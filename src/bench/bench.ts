@@ -40,6 +40,7 @@ import { Refusals } from '../kit/refusals.ts'
 import { messageOfPaused, messageOfStart } from '../notify/messages.ts'
 import { Notifier, type NotifierOptions } from '../notify/notifier.ts'
 import { Teachpoints } from '../teachpoints/store.ts'
+import { taughtWay } from '../teachpoints/way.ts'
 import { aboutBench } from './about.ts'
 import { pageOf } from './address.ts'
 import { type ClosedRooms, closeHalfOpen, closeRooms } from './closing.ts'
@@ -183,7 +184,8 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const make = (device: DeviceConfig, simulations: Map<string, Simulation>) =>
     configured(device, config.time_scale, { ...made, simulations })
   const devices = config.devices.map((device) => make(device, simulations))
-  const around = { clock, hub, ledger, latches, leases, journal, log, beginMotion: (id: string) => runs.beginMotion(id) }
+  const wayTo = (device_id: string, teachpoint: string) => taughtWay(teachpoints, device_id, teachpoint)
+  const around = { clock, hub, ledger, latches, leases, journal, log, wayTo, beginMotion: (id: string) => runs.beginMotion(id) }
   const registry = opened('registry', new Registry(devices, around))
   const watch = opened('watch', watched(host, clock, hub))
   const sources = { data_dir, config: source?.path, topologies, version, system_id: config.system_id }

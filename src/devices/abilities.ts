@@ -72,8 +72,24 @@ export class Abilities {
   mustKnow(name: string): void {
     if (this.knows(name)) return
     const known = this.#device ? `it knows ${this.names.join(', ')}` : 'it is driven elsewhere'
-    const why = this.isUndescribed ? '; the program behind it has never run, which would tell what it can do' : ''
+    const lacks = this.#device?.lacks?.(name)
+    const undescribed = this.isUndescribed ? 'the program behind it has never run, which would tell what it can do' : undefined
+    const why = [lacks ?? undescribed].flatMap((clause) => (clause ? [`; ${clause}`] : [])).join('')
     throw new LabError('invalid', `${this.#device_id} cannot ${name}: ${known}${why}`)
+  }
+
+  /** The values of parameters that this device takes, where they are fewer than those of the table. Keyed by name of parameter. */
+  get choices(): Readonly<Record<string, readonly string[]>> {
+    return this.#device?.choices ?? {}
+  }
+
+  /** Throws `invalid` for a value of a parameter that the device does not take. */
+  mustTake(params: Readonly<Record<string, unknown>>): void {
+    for (const [name, taken] of Object.entries(this.choices)) {
+      const value = params[name]
+      if (typeof value !== 'string' || taken.includes(value)) continue
+      throw new LabError('invalid', `${this.#device_id} has no ${name} ${JSON.stringify(value)}; it has ${taken.join(', ')}`)
+    }
   }
 
   /** Checks the parameters of a known operation and fills in the defaults. Throws `invalid`. */

@@ -7,8 +7,13 @@ const peeling: Limits = { parameter_set: { min: 1, max: 8, unit: '', step: 1 }, 
 
 function operationsOf(limits: Limits, name: 'peel' | 'seal') {
   const about = { device_id: 'd', driver: 'd', model: 'd', simulated: true, source: 'model', features: {} } as const
-  return capabilities({ ...about, type: 'peeler', limits }, [name], { ends_early: [], typical: undefined, own: new Map(), readings: {} })
-    .operations[0]
+  return capabilities({ ...about, type: 'peeler', limits }, [name], {
+    ends_early: [],
+    typical: undefined,
+    own: new Map(),
+    readings: {},
+    choices: {},
+  }).operations[0]
 }
 
 test('what may be left out of a body is not required, and its default is told', (t) => {

@@ -3,7 +3,17 @@
 import * as v from 'valibot'
 import type { OwnOperation } from './description.ts'
 import type { Limit, Limits, Typical } from './device.ts'
-import { isNullable, isOptional, type OperationName, operations, type ReadingName, readings } from './operations.ts'
+import {
+  heldOf,
+  isNullable,
+  isOptional,
+  isText,
+  type OperationName,
+  operations,
+  optionsOf,
+  type ReadingName,
+  readings,
+} from './operations.ts'
 import type { Capabilities } from './records.ts'
 import { usualSeconds } from './usual_time.ts'
 
@@ -15,16 +25,17 @@ type Known = {
   typical: Typical | undefined
   own: ReadonlyMap<string, OwnOperation>
   readings: Readonly<Record<string, { unit: string }>>
+  choices: Readonly<Record<string, readonly string[]>>
 }
 
 export function capabilities(
   device: Pick<Capabilities, 'device_id' | 'type' | 'driver' | 'model' | 'simulated' | 'source' | 'limits' | 'features'>,
   can: readonly string[],
-  { ends_early, typical, own, readings: described }: Known,
+  { ends_early, typical, own, readings: described, choices }: Known,
 ): Capabilities {
   const entryOf = (name: string) => {
     const described = own.get(name)
-    return described ? ownEntry(name, described) : entry(name as OperationName | ReadingName, device.limits, typical)
+    return described ? ownEntry(name, described) : entry(name as OperationName | ReadingName, { limits: device.limits, choices, typical })
   }
   const readings = Object.entries(described).map(([name, { unit }]) => ({ name, unit }))
   const operations = can.map((name) => ({ ...entryOf(name), can_end_early: ends_early.includes(name) }))
@@ -36,39 +47,54 @@ function ownEntry(name: string, { schema, summary, usual_s, longest_s, margin_s,
   return { name, method: 'POST' as const, ...words, params: schema, typical_seconds: usual_s, max_seconds: longest_s + margin_s }
 }
 
+type Bounds = Pick<Known, 'choices'> & { limits: Limits }
+
 function entry(
   name: OperationName | ReadingName,
-  limits: Limits,
-  typical: Typical | undefined,
+  { limits, choices, typical }: Bounds & Pick<Known, 'typical'>,
 ): Omit<Capabilities['operations'][number], 'can_end_early'> {
-  if (name in readings) return { name, method: 'GET', params: paramsSchema({}, {}), typical_seconds: 1, max_seconds: 5 }
+  if (name in readings) return { name, method: 'GET', params: paramsSchema({}, noBounds), typical_seconds: 1, max_seconds: 5 }
   const { params, margin_seconds } = operations[name as OperationName]
+  const held = heldOf(name)
   const longest = 'duration' in params.entries ? (limits.duration?.max ?? 0) : 0
   return {
     name,
     method: 'POST',
-    params: paramsSchema(params.entries, limits),
+    params: paramsSchema(params.entries, { limits, choices }),
+    ...(held && { renewed_within_ms: held.renewed_within_ms }),
     typical_seconds: usualSeconds(name as OperationName, typical),
     max_seconds: longest + margin_seconds,
   }
 }
 
+const noBounds: Bounds = { limits: {}, choices: {} }
+
 /** The JSON Schema of a body. */
-function paramsSchema(entries: Record<string, v.GenericSchema>, limits: Limits) {
-  const properties = Object.entries(entries).map(([name, schema]) => [name, paramSchema(schema, limits[name])])
+function paramsSchema(entries: Record<string, v.GenericSchema>, { limits, choices }: Bounds) {
+  const properties = Object.entries(entries).map(([name, schema]) => [name, paramSchema(schema, limits[name], choices[name])])
   const required = Object.keys(entries).filter((name) => !isOptional(entries[name]!))
   return { type: 'object', properties: Object.fromEntries(properties), required, additionalProperties: false }
 }
 
-function paramSchema(schema: v.GenericSchema, limit: Limit | undefined) {
+function paramSchema(schema: v.GenericSchema, limit: Limit | undefined, taken: readonly string[] | undefined) {
   const inner = isOptional(schema) ? schema.wrapped : schema
-  const type = limit?.step && Number.isInteger(limit.step) ? 'integer' : 'number'
+  const options = optionsOf(inner)
+  const type = limit?.step && Number.isInteger(limit.step) ? 'integer' : isText(inner) ? 'string' : 'number'
   return {
     type: isNullable(inner) ? [type, 'null'] : type,
     description: v.getDescription(inner),
     unit: v.getMetadata(inner).unit,
+    ...(options && { enum: options.filter((option) => taken?.includes(option) ?? true) }),
     ...(isOptional(schema) && { default: schema.default }),
+    ...(!limit && rangeOf(inner)),
     ...(limit && { minimum: limit.min, maximum: limit.max }),
     ...(limit?.step && { step: limit.step }),
   }
+}
+
+/** Returns the range that the schema of a number itself has. */
+function rangeOf(schema: v.GenericSchema): { minimum?: number; maximum?: number } {
+  const { pipe = [] } = schema as { pipe?: readonly { type: string; requirement?: number }[] }
+  const [min, max] = ['min_value', 'max_value'].map((type) => pipe.find((action) => action.type === type)?.requirement)
+  return { ...(min !== undefined && { minimum: min }), ...(max !== undefined && { maximum: max }) }
 }

@@ -9,6 +9,7 @@ import type { LeaseStore } from './leases.ts'
 import type { Ledger } from './ledger.ts'
 import type { Bounds } from './limits.ts'
 import type { RunStore } from './operation_journal.ts'
+import type { Way } from './way.ts'
 import type { WireLog } from './wire_log.ts'
 
 /** A device as it is configured. `time_scale` is how many seconds of the instrument go by in one of ours. */
@@ -42,4 +43,6 @@ export type InstrumentContext = {
   log: Log
   /** Notes that a transporter moves, until the returned function is called. Throws `interlock` while a person may have their hands in its reach. */
   beginMotion?(device_id: string): (() => void) | undefined
+  /** Returns the taught way to a teachpoint of a transporter. Throws, with the remedy, if the point is not taught or cannot be used. */
+  wayTo?(device_id: string, teachpoint: string): Way
 }

@@ -73,12 +73,12 @@ export class CurrentOperation {
     return taskOf(name, { params, own: abilities.own.get(name), typical: driven?.typical })
   }
 
-  begin(name: string, params: Record<string, unknown>, execution_id: string | null): OperationRun {
+  begin(name: string, params: Record<string, unknown>, { execution_id, by }: Pick<OperationRun, 'execution_id' | 'by'>): OperationRun {
     const { clock, ledger } = this.#around
     const { device_id, time_scale } = this.#known
     if (this.#abort.signal.aborted) this.#abort = new AbortController()
     const task = this.taskOf(name, params)
-    this.run = new OperationRun(ledger.begin(device_id, name, params), { clock, time_scale, task, execution_id, abort: this.#abort })
+    this.run = new OperationRun(ledger.begin(device_id, name, params), { clock, time_scale, task, execution_id, by, abort: this.#abort })
     return this.run
   }
 
@@ -117,7 +117,7 @@ export class CurrentOperation {
   async #waitFor(device: Device, { operation, seconds_left }: UnderWay): Promise<void> {
     const { clock, log } = this.#around
     const { device_id } = this.#known
-    const run = this.begin(operation, { duration: seconds_left }, null)
+    const run = this.begin(operation, { duration: seconds_left }, { execution_id: null, by: null })
     run.done = `${operation} that was under way has ended`
     log.info(`${device_id} is running ${operation} by itself, about ${inSeconds(seconds_left)} left`)
     const wait = async () => {

@@ -2,8 +2,8 @@
 
 import type { LabError } from '../errors.ts'
 import type { OwnOperation } from './description.ts'
-import type { MoveName, OperationName, Params, Performable, Question, Read } from './operations.ts'
-import type { CarriedLabware, MoveTarget, Skill } from './way.ts'
+import type { MoveName, OperationName, operations, Params, Performable, Question, Read } from './operations.ts'
+import type { CarriedLabware, MoveTarget, Skill, Way } from './way.ts'
 
 const deviceTypes = ['shaker', 'sealer', 'peeler', 'centrifuge', 'transporter'] as const
 export type DeviceType = (typeof deviceTypes)[number]
@@ -45,8 +45,18 @@ export type Typical = {
 /** The identity and the limits that an instrument reports while it is initialized. Its limits replace those of the model. */
 export type Learned = { identity: Identity | null; limits?: Limits }
 
+/** The way to the teachpoint of an operation that goes to one; null for a transporter that knows its positions by their names. */
+export type Destination = { way: Way | null }
+
+/** The parameters of an operation as its driver gets them. */
+export type Given<Name extends OperationName> = Params<Name> &
+  ((typeof operations)[Name] extends { goes_to: unknown } ? Destination : object)
+
+/** A held operation may resolve with the message of its end, in place of that of the table: only its driver knows how far it went. */
+type Message<Name extends OperationName> = (typeof operations)[Name] extends { held: unknown } ? string | undefined : void
+
 type Commands = {
-  [Name in Exclude<OperationName, 'initialize' | 'stop'>]?: (params: Params<Name>, signal: AbortSignal) => Promise<void>
+  [Name in Exclude<OperationName, 'initialize' | 'stop'>]?: (params: Given<Name>, signal: AbortSignal) => Promise<Message<Name>>
 } & { [Name in MoveName]?: (target: MoveTarget, signal: AbortSignal) => Promise<void> } & {
   /** A question is sent between two frames of a running operation, and moves nothing. */
   [Name in Question]?: () => Promise<Read<Name>>
@@ -82,10 +92,16 @@ export type Device = Commands & {
   readonly points?: 'taught' | 'own'
   /** The reason why a run with real devices must not use this transporter, in words that follow its name; undefined if it may. */
   readonly unfit?: string | undefined
+  /** The values of a parameter that this device takes, of those in the table of operations. Keyed by name of parameter, as `axis`. */
+  readonly choices?: Readonly<Record<string, readonly string[]>>
+  /** Returns why it lacks an operation, as a clause that names the remedy; undefined where that needs no words. */
+  lacks?(operation: string): string | undefined
+  /** Tells an instrument that ends a held operation by itself that the caller still holds it. Must not throw. */
+  renew?(): void
   /**
    * Ends a running operation that the profile lists in `ends_early` in an orderly way: a shaker ramps down and goes home, a centrifuge
    * brakes. Resolves when the instrument has acknowledged; the operation resolves when it is done. Rejects without an acknowledgement; the
-   * operation then continues.
+   * operation then continues, and a held one is halted.
    */
   end?(): Promise<EndedEarly>
   /**

@@ -6,7 +6,7 @@ import { capabilities } from './capabilities.ts'
 import { Condition } from './condition.ts'
 import type { Configured, InstrumentContext } from './configured.ts'
 import { CurrentOperation } from './current_operation.ts'
-import type { AnyProfile, Device, Gripper, Progress, Typical } from './device.ts'
+import type { AnyProfile, Destination, Device, Gripper, Progress, Typical } from './device.ts'
 import { isRefusal, worded } from './failure.ts'
 import { acknowledge_ms, answerToStop, onceOpen, promised } from './halting.ts'
 import { DeviceLimits } from './limits.ts'
@@ -16,7 +16,7 @@ import type { MoveName, Performable } from './operations.ts'
 import { Presence } from './presence.ts'
 import { Questions } from './questions.ts'
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, OperationRecord, OperationResult, PerformResult } from './records.ts'
-import { type CarriedLabware, type MoveTarget, numbersOf } from './way.ts'
+import { type CarriedLabware, type MoveTarget, numbersOf, type Way } from './way.ts'
 import type { Wire } from './wire_log.ts'
 
 /**
@@ -145,6 +145,7 @@ export class Instrument {
       typical: this.typical,
       own: this.abilities.own,
       readings: this.abilities.ownReadings,
+      choices: this.abilities.choices,
     })
   }
 
@@ -175,7 +176,9 @@ export class Instrument {
   async perform(name: string, params: Record<string, unknown>, asking: Asking = {}): Promise<PerformResult> {
     const { device } = this.#mustBeDriven(name)
     this.#limits.check(params)
-    const { leaves_on, heats_to } = this.operation.taskOf(name, params)
+    this.abilities.mustTake(params)
+    const { leaves_on, heats_to, goes_to } = this.operation.taskOf(name, params)
+    const destination = goes_to === undefined ? {} : { way: this.#wayTo(goes_to) }
     const isArm = this.#configured.type === 'transporter' && !this.abilities.person
     const endMotion = isArm ? this.#around.beginMotion?.(this.device_id) : undefined
     const performed = this.#undertake(name, params, asking, async (run) => {
@@ -186,8 +189,8 @@ export class Instrument {
       await this.condition.leftOn.before(name, leaves_on, heats_to)
       run.signal.throwIfAborted()
       try {
-        const driving = this.#drive(device, run)
-        run.isDriven()
+        const driving = this.#drive(device, run, destination)
+        run.isDriven(() => device.end!())
         await run.end(driving, asking.deadline)
       } catch (error) {
         if (isRefusal(error)) await this.condition.leftOn.refused()
@@ -242,6 +245,20 @@ export class Instrument {
       throw new LabError('conflict', `${this.device_id} cannot end ${run.name} early; wait for its end, or stop the device: ${stop}`)
     }
     if (!run.ending) run.endEarly(() => device.end!())
+  }
+
+  /**
+   * Renews the hold on the running operation with this id. Throws `locked` unless the caller began it and may use the device, and `conflict` if it has
+   * ended, is ending, or is not held.
+   */
+  renew(operation_id: string, by: Caller): void {
+    const run = this.operation.endable(operation_id)
+    this.lock.admit(by)
+    const its = `${run.name} of ${this.device_id}`
+    if (run.by !== by.key_id) throw new LabError('locked', `${its} is held by another key; only that key renews it`)
+    if (run.ending) throw new LabError('conflict', `${its} is ending; begin it anew`)
+    if (!run.renew()) throw new LabError('conflict', `${its} is not held: it ends by itself`)
+    this.#configured.driven?.device.renew?.()
   }
 
   /**
@@ -348,18 +365,28 @@ export class Instrument {
       this.#presence?.mustBeConnected()
       this.condition.mustBeInitialized()
     }
-    const run = this.operation.begin(name, params, by ? null : this.lock.execution_id)
+    const run = this.operation.begin(name, params, { execution_id: by ? null : this.lock.execution_id, by: by?.key_id ?? null })
     begun?.(run.record)
     return this.operation.completed(run, () => work(run))
   }
 
-  async #drive(device: Device, run: OperationRun): Promise<void> {
+  /** Returns the taught way to a teachpoint; null for a transporter that knows its positions by their names. */
+  #wayTo(teachpoint: string): Way | null {
+    if (this.abilities.knowsPositions) return null
+    const way = this.#around.wayTo?.(this.device_id, teachpoint) ?? null
+    if (way) this.#limits.checkWay(way)
+    return way
+  }
+
+  async #drive(device: Device, run: OperationRun, destination: Partial<Destination>): Promise<void> {
     const { name, signal, limit_s } = run
-    const { params, operation_id } = run.record
+    const { operation_id } = run.record
+    const params = { ...run.record.params, ...destination }
     if (name === 'initialize') return this.#initialize(device, signal)
     if (!device.described) {
-      const operate = device[name as Performable] as (params: object, signal: AbortSignal) => Promise<void>
-      return operate(params, signal)
+      const operate = device[name as Performable] as (params: object, signal: AbortSignal) => Promise<string | undefined>
+      run.done = await operate(params, signal)
+      return
     }
     const progressed = (progress: Progress) => {
       run.progress = progress

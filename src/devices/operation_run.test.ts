@@ -9,7 +9,7 @@ test('an operation that ends while the computer stands still, for longer than it
   const clock = new HandClock()
   const task = { asked_s: 10, margin_s: 5 } as Task
   const run = new OperationRun({ operation: 'shake' } as OperationRecord, {
-    ...{ clock, task, time_scale: 1, execution_id: null },
+    ...{ clock, task, time_scale: 1, execution_id: null, by: null },
     abort: new AbortController(),
   })
   const { promise: driving, resolve: ends } = deferred<void>()

@@ -4,13 +4,22 @@ import { LabError, messageOf } from '../errors.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
 import { patient } from '../kit/patient.ts'
 import type { EndedEarly, Progress } from './device.ts'
+import { Hold } from './hold.ts'
 import type { OperationRecord, OperationResult } from './records.ts'
 import type { Task } from './task.ts'
 
 /** The time for the driver to unwind an operation that was cut short, before it is abandoned. */
 const unwind_ms = 2000
 
-type OperationRunOptions = { clock: Clock; time_scale: number; task: Task; execution_id: string | null; abort: AbortController }
+/** `by` is the id of the caller's key; null in a run. */
+type OperationRunOptions = {
+  clock: Clock
+  time_scale: number
+  task: Task
+  execution_id: string | null
+  by: string | null
+  abort: AbortController
+}
 
 export class OperationRun {
   readonly record: OperationRecord
@@ -25,6 +34,10 @@ export class OperationRun {
   #isDriven = false
   /** Asks the instrument to end it early. */
   #end: (() => Promise<EndedEarly>) | undefined
+  /** The hold of its caller, if it lasts only while that is renewed. */
+  #hold: Hold | undefined
+  /** Why a held operation was ended, in words. */
+  #why = 'its caller ended it'
   /** The seconds of the duration that were done when the instrument ended it early. */
   #endedAfter: number | undefined
   /** Whether a stop or the end of the service cut it short. */
@@ -33,6 +46,8 @@ export class OperationRun {
   cause: Promise<LabError> | undefined
   /** The execution that requested it, if one did. */
   readonly execution_id: string | null
+  /** The id of the key that requested it; null if a run did. */
+  readonly by: string | null
   /** The message for a good end, instead of the table's. */
   done: string | undefined
   /** The values that it gave, if any. */
@@ -41,8 +56,9 @@ export class OperationRun {
   progress: Progress | null = null
 
   /** `abort` is a controller that was never aborted. `time_scale` is the number of the instrument's seconds in one real second. */
-  constructor(record: OperationRecord, { clock, time_scale, task, execution_id, abort }: OperationRunOptions) {
+  constructor(record: OperationRecord, { clock, time_scale, task, execution_id, by, abort }: OperationRunOptions) {
     this.record = record
+    this.by = by
     this.execution_id = execution_id
     this.#abort = abort
     this.#clock = clock
@@ -82,9 +98,21 @@ export class OperationRun {
     if (this.#isDriven) void this.#askToEnd(end)
   }
 
-  /** Called when the driver begins the operation. */
-  isDriven(): void {
+  /** Renews the hold of its caller. Returns false if it is not held. */
+  renew(): boolean {
+    this.#hold?.renew()
+    return this.#hold !== undefined
+  }
+
+  /** Called when the driver begins the operation. From now on, a held operation is ended with `end` when nothing renews it. */
+  isDriven(end?: () => Promise<EndedEarly>): void {
     this.#isDriven = true
+    const { held } = this.#task
+    if (held && end)
+      this.#hold = new Hold(this.#clock, held, (why) => {
+        this.#why = why
+        if (!this.ending) this.endEarly(end)
+      })
     if (this.#end) void this.#askToEnd(this.#end)
   }
 
@@ -93,6 +121,8 @@ export class OperationRun {
       const { seconds_left } = await end()
       this.#endedAfter = Math.max(0, Math.round((this.#task.asked_s - seconds_left) * 10) / 10)
     } catch (error) {
+      // An operation that nobody holds must not go on.
+      if (this.#hold) return this.#abortWith(error)
       this.#end = undefined
       this.record.notice = `it was asked to end early, which failed, so it goes on: ${messageOf(error)}`
     }
@@ -140,6 +170,7 @@ export class OperationRun {
       await this.#unlessAborted(driving)
       this.signal.throwIfAborted()
     } finally {
+      this.#hold?.release()
       cancelDeadline()
     }
   }
@@ -147,11 +178,12 @@ export class OperationRun {
   /** Returns the result after the end. */
   result(): OperationResult {
     if (this.cut === 'stopped') return { success: false, message: 'stopped' }
-    if (this.#endedAfter !== undefined) {
+    if (this.#endedAfter !== undefined && !this.#hold) {
       const message = `${this.record.device_id}: ended after ${this.#endedAfter} s of ${this.#task.asked_s} s`
       return { success: true, message }
     }
-    return { success: true, message: `${this.record.device_id}: ${this.done ?? this.#task.done(this.record.params)}` }
+    const done = this.done ?? this.#task.done(this.record.params)
+    return { success: true, message: `${this.record.device_id}: ${this.endedEarly ? `${done}; ${this.#why}` : done}` }
   }
 
   /** Rejects a moment after an abort, when the driver has let go. A callback is used because a listener of the signal would cost more than all the rest. */

@@ -2,7 +2,10 @@
 
 import * as v from 'valibot'
 import { described, Whole } from '../kit/described.ts'
+import { Name } from '../kit/name.ts'
 import { inSeconds } from '../kit/seconds.ts'
+import { type Axis, axisNames, jogged } from './axes.ts'
+import type { Held } from './hold.ts'
 
 /** Makes the schema of a number with a unit. The limits of a device narrow it. */
 function quantity(unit: string, description: string) {
@@ -15,8 +18,8 @@ function quantityOrOff(unit: string, description: string) {
 }
 
 /** Makes the schema of an optional whole number that selects something. */
-function choice(least: number, most: number, usual: number, description: string) {
-  return v.optional(described(Whole(least, most), description), usual)
+function choice(least: number, most: number, usual: number, description: string, unit?: string) {
+  return v.optional(described(Whole(least, most), description, unit), usual)
 }
 
 const Nothing = v.strictObject({})
@@ -28,7 +31,8 @@ const Nothing = v.strictObject({})
  * usually takes besides; after the second the service gives up, halts the device and latches a fault.
  * `done` is the message of a good end. `leaves_on` returns what would continue if this process ended: the motion for
  * its duration, unless the instrument times it; or the heat until it is switched off or the device is halted. An `extension` goes
- * beyond the published API.
+ * beyond the published API. An operation that is `held` lasts only while its caller renews it, and ends gently then. `goes_to` returns the
+ * teachpoint to which it goes; the driver gets the way there.
  */
 export const operations = {
   initialize: {
@@ -102,6 +106,44 @@ export const operations = {
     done: ({ temperature }: { temperature: number | null }) =>
       temperature === null ? 'heater switched off' : `temperature set to ${temperature} °C`,
   },
+  jog: {
+    summary: 'Move an arm along one axis while the operation is renewed',
+    extension: true,
+    held: { renewed_within_ms: 150, longest_s: 60 },
+    params: v.strictObject({
+      axis: described(v.picklist(axisNames), 'Axis of the frame of the arm, or joint'),
+      direction: described(v.picklist(['+', '-']), 'Direction along the axis'),
+      speed: choice(1, 20, 10, 'Speed, as a part of the full speed of the arm', '%'),
+    }),
+    typical_seconds: 1,
+    margin_seconds: 90,
+    done: ({ axis }: { axis: Axis }) => jogged(axis, null),
+  },
+  free_drive: {
+    summary: 'Let a person lead an arm by hand while the operation is renewed',
+    extension: true,
+    held: { renewed_within_ms: 3000, longest_s: 120 },
+    params: Nothing,
+    typical_seconds: 1,
+    margin_seconds: 150,
+    done: () => 'free to lead by hand; it holds its position again',
+  },
+  go_to: {
+    summary: 'Move an arm slowly to a teachpoint, or above it, through its gateways and its access pattern',
+    extension: true,
+    goes_to: ({ teachpoint }: { teachpoint: string }) => teachpoint,
+    params: v.strictObject({
+      teachpoint: described(Name, 'Name of the teachpoint'),
+      offset_z: v.optional(
+        described(v.pipe(v.number(), v.minValue(0), v.maxValue(1000)), 'How far above the teachpoint it stops', 'mm'),
+        0,
+      ),
+    }),
+    typical_seconds: 20,
+    margin_seconds: 660,
+    done: ({ teachpoint, offset_z }: { teachpoint: string; offset_z: number }) =>
+      offset_z > 0 ? `stands ${offset_z} mm above ${teachpoint}` : `stands at ${teachpoint}`,
+  },
 } as const satisfies Record<string, OperationShape>
 
 /**
@@ -158,6 +200,8 @@ type OperationShape = TaskShape & {
   extension?: true
   params: v.GenericSchema
   leaves_on?(params: never): Leaves
+  held?: Held
+  goes_to?(params: never): string
 }
 
 /** The effect that continues when this process ends; `no heat` if the operation has ended the heat. */
@@ -204,6 +248,16 @@ export function isQuestion(name: string): name is Question {
   return Object.hasOwn(questions, name)
 }
 
+/** Returns how an operation is held; undefined for one that ends by itself. */
+export function heldOf(name: string): Held | undefined {
+  return rowOf(name)?.held
+}
+
+/** Returns the row of the table for an operation; undefined for other names. */
+export function rowOf(name: string): OperationShape | undefined {
+  return Object.hasOwn(operations, name) ? operations[name as OperationName] : undefined
+}
+
 /** Whether a member of a body may be null. */
 export function isNullable(schema: v.GenericSchema): boolean {
   return schema.type === 'nullable'
@@ -212,4 +266,14 @@ export function isNullable(schema: v.GenericSchema): boolean {
 /** Whether a member of a body may be left out. */
 export function isOptional(schema: v.GenericSchema): schema is v.OptionalSchema<v.GenericSchema, unknown> {
   return schema.type === 'optional'
+}
+
+/** Returns the words of which a member of a body takes one; undefined for a member of another kind. */
+export function optionsOf(schema: v.GenericSchema): readonly string[] | undefined {
+  return schema.type === 'picklist' ? (schema as v.PicklistSchema<readonly string[], undefined>).options : undefined
+}
+
+/** Whether a member of a body is text, and not a number. */
+export function isText(schema: v.GenericSchema): boolean {
+  return schema.type === 'picklist' || schema.type === 'string'
 }

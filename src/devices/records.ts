@@ -193,6 +193,13 @@ export const Capabilities = v.strictObject({
       typical_seconds: v.number(),
       max_seconds: v.number(),
       can_end_early: described(v.boolean(), 'Whether DELETE of the running operation ends it in an orderly way'),
+      renewed_within_ms: v.optional(
+        described(
+          v.number(),
+          'Of an operation that lasts only while it is held: it ends unless `POST /api/operations/{operation_id}/renew` comes that often',
+          'ms',
+        ),
+      ),
       labware_sites: v.optional(described(v.number(), 'How many labware it takes at once, where a program behind the device tells it')),
     }),
   ),

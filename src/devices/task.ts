@@ -2,7 +2,8 @@
 
 import type { OwnOperation } from './description.ts'
 import type { Typical } from './device.ts'
-import { type Leaves, operations, type TaskName, tasks } from './operations.ts'
+import type { Held } from './hold.ts'
+import { type Leaves, rowOf, type TaskName, tasks } from './operations.ts'
 import { usualSeconds } from './usual_time.ts'
 
 export type Task = {
@@ -16,6 +17,10 @@ export type Task = {
   leaves_on: Leaves
   /** The set point in °C that it leaves on; null if unknown, or if nothing heats. */
   heats_to: number | null
+  /** How it is held; undefined for an operation that ends by itself. */
+  held: Held | undefined
+  /** The teachpoint to which it goes; undefined if it goes to none. */
+  goes_to: string | undefined
   done(params: Record<string, unknown>): string
 }
 
@@ -29,16 +34,19 @@ export function taskOf(name: string, { params, own, typical }: Known): Task {
     const { margin_s, leaves_on } = own
     const endsHeat = name === 'set_temperature' && temperature === null
     const leaves = endsHeat ? 'no heat' : (leaves_on ?? undefined)
-    return { asked_s: own.seconds(params), usual_s: 0, margin_s, leaves_on: leaves, heats_to, done: () => `${name} is done` }
+    const time = { asked_s: own.seconds(params), usual_s: 0, margin_s }
+    return { ...time, leaves_on: leaves, heats_to, held: undefined, goes_to: undefined, done: () => `${name} is done` }
   }
   const { margin_seconds, done } = tasks[name as TaskName]
-  const row: { leaves_on?(params: unknown): Leaves } | undefined = Object.hasOwn(operations, name) ? operations[name as 'shake'] : undefined
+  const row = rowOf(name)
   return {
     asked_s: typeof params.duration === 'number' ? params.duration : 0,
     usual_s: usualSeconds(name as TaskName, typical),
     margin_s: margin_seconds,
-    leaves_on: row?.leaves_on?.(params),
+    leaves_on: row?.leaves_on?.(params as never),
     heats_to,
+    held: row?.held,
+    goes_to: row?.goes_to?.(params as never),
     done: done as Task['done'],
   }
 }

@@ -32,6 +32,7 @@ export function caller<Rooms>({ rooms, bodies, ask, mustBeOpen, before = (_asked
   return (route: Route<Rooms>, c: Exchange, param: (name: string) => string): MaybePromise<Response> => {
     mustBeAllowed(route, c)
     mustBeOpen?.(route)
+    if (route.is_unrecorded) c.set('is_unrecorded', true)
     mustKnowParameters(route, c)
     if (!route.body) return handled({ route, c, param, bytes: nothing })
     return bodies.read(c, route.body_limit ?? usualLimit).then(async ({ bytes, release }) => {

@@ -9,8 +9,8 @@ import { apiVersion } from './version.ts'
 /** The holder of a request's key. Over the control socket it is a user of this computer. */
 export type Principal = { key_id: string; name: string; scope: Scope }
 
-/** The properties of a request: `request_id` when it was needed, `operation_id` when an operation has begun. */
-export type Variables = { principal: Principal; request_id?: string; operation_id?: string }
+/** The properties of a request: `request_id` when it was needed, `operation_id` when an operation has begun, `is_unrecorded` of its route. */
+export type Variables = { principal: Principal; request_id?: string; operation_id?: string; is_unrecorded?: boolean }
 
 export type Bindings = Partial<HttpBindings> & { local?: boolean }
 
@@ -48,7 +48,7 @@ export type Call<Rooms, Body, Query> = {
 }
 
 type Success = {
-  status: 200 | 201 | 202
+  status: 200 | 201 | 202 | 204
   description: string
   schema?: v.GenericSchema
   media_type?: string
@@ -75,6 +75,8 @@ type Description<Rooms, Body, Query> = {
   conditional?: true
   /** For routes with `If-State`: returns the state of the path's object, as its resource shows it, and after a space the time of its last stop; undefined if it does not exist. */
   state_of?: (rooms: Rooms, param: (name: string) => string) => string | undefined
+  /** Whether a request that was carried out has no line in the audit trail, because it only repeats an earlier one that has. */
+  is_unrecorded?: true
   /** Whether the answer holds a secret, and must not be stored. */
   is_secret?: true
   /** The answer 202 with a `Location` to a request with `Prefer: respond-async`. */
@@ -132,6 +134,11 @@ export function json(value: object, status: ContentfulStatusCode = 200, headers:
   const all = { 'Content-Type': 'application/json', 'X-API-Version': apiVersion, 'Cache-Control': 'no-store', ...headers }
   const text = `${JSON.stringify(value)}\n`
   return Object.assign(new Response(text, { status, headers: all }), { [plain]: { status, headers: all, text } })
+}
+
+/** Makes an answer without a body. */
+export function nothing(): Response {
+  return new Response(null, { status: 204, headers: { 'X-API-Version': apiVersion, 'Cache-Control': 'no-store' } })
 }
 
 /** Adds a header to an unread answer of `json`, at no cost. Returns false for any other answer. */

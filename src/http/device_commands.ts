@@ -9,7 +9,7 @@ import { LeaseWish, Lock, OperationRecord, OperationResult, PerformResult, Perfo
 import type { Registry } from '../devices/registry.ts'
 import { LabError } from '../errors.ts'
 import { inCamelCase } from '../kit/camel_case.ts'
-import { type Exchange, json, type Route, routesOf } from './contract.ts'
+import { type Exchange, json, nothing, type Route, routesOf } from './contract.ts'
 
 type Rooms = { registry: Registry; ledger: Ledger }
 
@@ -162,6 +162,23 @@ export const deviceCommandRoutes: Route<Rooms>[] = [
       return json(record, 202)
     },
   }),
+  route('POST', '/api/operations/:operation_id/renew', {
+    operation_id: 'renewOperation',
+    summary: 'Renew the hold on a running operation, such as a jog while a button is pressed',
+    description:
+      'An extension of ours, for operations with `renewed_within_ms` in the capabilities: without a renewal for that long, such an operation ends gently, and nothing is latched. ' +
+      'Begin it with `Prefer: respond-async`, renew it with the same key a little more often, and end it with DELETE. A renewal has no line in the audit trail.',
+    scope: 'operate',
+    is_unrecorded: true,
+    success: { status: 204, description: 'Renewed' },
+    errors: [404, 409, 423],
+    async handle({ rooms, c, param }) {
+      const operation_id = param('operation_id')
+      const { device_id } = rooms.ledger.get(operation_id) ?? (await operationOf(rooms, operation_id))
+      rooms.registry.find(device_id).renew(operation_id, callerOf(c))
+      return nothing()
+    },
+  }),
 ]
 
 function cleared(isCleared: boolean, { condition }: Instrument): string {
@@ -179,10 +196,14 @@ async function operationOf({ ledger }: Pick<Rooms, 'ledger'>, operation_id: stri
 function operationRoute(name: OperationName): Route<Rooms> {
   const { summary, params, ...more } = operations[name]
   const extension = 'extension' in more ? 'An extension of ours. ' : ''
+  const held =
+    'held' in more
+      ? `Ends gently after ${more.held.renewed_within_ms} ms without \`POST /api/operations/{operation_id}/renew\`, after ${more.held.longest_s} s, or by \`DELETE /api/operations/{operation_id}\`. `
+      : ''
   return route('POST', `${path}/${name}`, {
     operation_id: operationId(name),
     summary,
-    description: extension + answersLate,
+    description: extension + held + answersLate,
     scope: 'operate',
     body: params as v.GenericSchema<unknown, Record<string, unknown>>,
     body_may_be_empty: Object.values<v.GenericSchema>(params.entries).every(isOptional),

@@ -88,6 +88,7 @@ function audited(rooms: Rooms, c: Exchange, answer: Response): Response {
   if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return answer
   const { key_id = null, name = null, scope = null } = c.get('principal') ?? {}
   const { status } = answer
+  if (status < 400 && c.get('is_unrecorded')) return answer
   const reason = status >= 400 ? answer.headers.get('x-reason') : null
   const operation_id = c.get('operation_id') ?? null
   const from = remoteAddress(c.env) ?? null

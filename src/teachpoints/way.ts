@@ -41,6 +41,14 @@ export function wayTo(point: Teachpoint, points: readonly Teachpoint[]): Way {
   return { ...spotOf(point), ...(via.length > 0 && { via: via.reverse() }), ...(access && { access }) }
 }
 
+/** Returns the taught way of a device to one of its teachpoints. Throws `not_found`, with the remedy, if it is not taught, and as `wayTo`. */
+export function taughtWay(teachpoints: { list(device_id: string): readonly Teachpoint[] }, device_id: string, name: string): Way {
+  const points = teachpoints.list(device_id)
+  const point = points.find((one) => one.name === name)
+  if (point) return wayTo(point, points)
+  throw new LabError('not_found', `${device_id} has no teachpoint ${name}; teach it that position`)
+}
+
 function spotOf(point: Teachpoint): Spot {
   const { name: at, orientation } = point
   // The joints say to which side the elbow bends.

@@ -1,7 +1,7 @@
 // Makes the commands for the operations and readings of the table in `devices/operations`.
 
 import * as v from 'valibot'
-import { isNullable, isOptional, isQuestion, operations, questions, readings } from '../../devices/operations.ts'
+import { heldOf, isNullable, isOptional, isQuestion, isText, operations, optionsOf, questions, readings } from '../../devices/operations.ts'
 import { shows } from '../asking.ts'
 import { serviceOf, serviceOptions } from '../client.ts'
 import { type Command, command, type Option } from '../command.ts'
@@ -32,7 +32,8 @@ export const stopDevice: Command = {
 
 export const operationCommands: readonly Command[] = [
   ...Object.keys(operations)
-    .filter((name) => name !== 'stop')
+    // A held operation has a command of its own, which renews it.
+    .filter((name) => name !== 'stop' && !heldOf(name))
     .map((name) => operationCommand(name as Exclude<keyof typeof operations, 'stop'>))
     .map((one) => (one.name === 'devices initialize' ? withAll(one, overriding) : one)),
   ...Object.entries(readings).map(([name, { summary }]) =>
@@ -84,13 +85,20 @@ function optionOf(schema: v.GenericSchema): Option {
     ...(unit ? [`, in ${unit}`] : []),
     ...(isOptional(schema) ? [`; default ${schema.default}`] : []),
   ]
-  return { type: 'string', value: isNullable(inner) ? `N|${off}` : 'N', help: words.join('') }
+  return { type: 'string', value: placeholderOf(inner), help: words.join('') }
+}
+
+/** Returns the word that stands for a value in help. */
+function placeholderOf(schema: v.GenericSchema): string {
+  if (isText(schema)) return optionsOf(schema)?.join('|') ?? 'NAME'
+  return isNullable(schema) ? `N|${off}` : 'N'
 }
 
 /** Parses a parameter; the service checks its limits. */
-function param(name: string, schema: v.GenericSchema, text: string | undefined): [string, number | null][] {
+function param(name: string, schema: v.GenericSchema, text: string | undefined): [string, string | number | null][] {
   if (text === undefined && isOptional(schema)) return []
   if (text === undefined) throw new CliError('usage', `--${dashed(name)} is missing: ${optionOf(schema).help}`)
+  if (isText(schema)) return [[name, text]]
   if (!isNullable(schema)) return [[name, numberOf(`--${dashed(name)}`, text)]]
   return [[name, text === off ? null : numberOf(`--${dashed(name)}`, text, `a number, and not ${off}`)]]
 }

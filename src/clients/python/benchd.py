@@ -99,6 +99,9 @@ OPERATIONS: Dict[str, str] = {
     "lock_plate": "Lock plate",
     "unlock_plate": "Unlock plate",
     "set_temperature": "Set the target temperature, or switch the heater off; answers before the temperature is reached",
+    "jog": "Move an arm along one axis while the operation is renewed",
+    "free_drive": "Let a person lead an arm by hand while the operation is renewed",
+    "go_to": "Move an arm slowly to a teachpoint, or above it, through its gateways and its access pattern",
 }
 
 READINGS: Dict[str, str] = {
@@ -217,6 +220,33 @@ if TYPE_CHECKING:
             def start(self, *, temperature: Optional[float]) -> "Operation": ...
 
         set_temperature: _set_temperature
+
+        class _jog:
+            def __call__(self, *, axis: str, direction: str, speed: Optional[int] = None) -> Dict[str, Any]:
+                """Move an arm along one axis while the operation is renewed; speed in %."""
+                ...
+
+            def start(self, *, axis: str, direction: str, speed: Optional[int] = None) -> "Operation": ...
+
+        jog: _jog
+
+        class _free_drive:
+            def __call__(self) -> Dict[str, Any]:
+                """Let a person lead an arm by hand while the operation is renewed."""
+                ...
+
+            def start(self) -> "Operation": ...
+
+        free_drive: _free_drive
+
+        class _go_to:
+            def __call__(self, *, teachpoint: str, offset_z: Optional[float] = None) -> Dict[str, Any]:
+                """Move an arm slowly to a teachpoint, or above it, through its gateways and its access pattern; offset_z in mm."""
+                ...
+
+            def start(self, *, teachpoint: str, offset_z: Optional[float] = None) -> "Operation": ...
+
+        go_to: _go_to
 
         def initialized(self) -> Dict[str, Any]:
             """Check whether the device is initialized."""

@@ -16,7 +16,7 @@ export type Temperature = { device_id: string; temperature: number; target: numb
 
 export type Reading = { at: number; temperature: number | null; target: number | null; others?: Record<string, { value: number; target: number | null; unit: string }> }
 
-export type Capabilities = { device_id: string; type: string; driver: string; model: string; simulated: boolean; source: 'model' | 'instrument'; operations: Array<{ name: string; method: 'GET' | 'POST'; summary?: string; params: Record<string, unknown>; typical_seconds: number; max_seconds: number; can_end_early: boolean; labware_sites?: number }>; readings?: Array<{ name: string; unit: string }>; limits: Record<string, { min: number; max: number; unit: string; step?: number }>; features: Record<string, boolean>; safety: string }
+export type Capabilities = { device_id: string; type: string; driver: string; model: string; simulated: boolean; source: 'model' | 'instrument'; operations: Array<{ name: string; method: 'GET' | 'POST'; summary?: string; params: Record<string, unknown>; typical_seconds: number; max_seconds: number; can_end_early: boolean; renewed_within_ms?: number; labware_sites?: number }>; readings?: Array<{ name: string; unit: string }>; limits: Record<string, { min: number; max: number; unit: string; step?: number }>; features: Record<string, boolean>; safety: string }
 
 export type OperationResult = { success: boolean; message: string }
 
@@ -145,6 +145,10 @@ export type SealDeviceRequest = { temperature: number; duration: number }
 export type PeelDeviceRequest = { parameter_set?: number; adhere?: number }
 
 export type SetTemperatureRequest = { temperature: number | null }
+
+export type JogDeviceRequest = { axis: 'x' | 'y' | 'z' | 'yaw' | 'pitch' | 'roll' | 'base' | 'shoulder' | 'elbow' | 'wrist' | 'rail'; direction: '+' | '-'; speed?: number }
+
+export type GoToRequest = { teachpoint: string; offset_z?: number }
 
 export type PerformOperationRequest = { operation: string; params?: Record<string, unknown> }
 
@@ -308,6 +312,12 @@ export type Operations = {
   unlockPlate: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
   /** Set the target temperature, or switch the heater off; answers before the temperature is reached */
   setTemperature: { path: { device_id: string }; query: Record<string, never>; body: SetTemperatureRequest; answer: OperationResult; accepted: OperationRecord }
+  /** Move an arm along one axis while the operation is renewed */
+  jogDevice: { path: { device_id: string }; query: Record<string, never>; body: JogDeviceRequest; answer: OperationResult; accepted: OperationRecord }
+  /** Let a person lead an arm by hand while the operation is renewed */
+  freeDrive: { path: { device_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult; accepted: OperationRecord }
+  /** Move an arm slowly to a teachpoint, or above it, through its gateways and its access pattern */
+  goTo: { path: { device_id: string }; query: Record<string, never>; body: GoToRequest; answer: OperationResult; accepted: OperationRecord }
   /** Perform any operation of a device by its name */
   performOperation: { path: { device_id: string }; query: Record<string, never>; body: PerformOperationRequest; answer: PerformOperationResponse; accepted: OperationRecord }
   /** Accept that the program behind a device describes itself otherwise than it did */
@@ -326,6 +336,8 @@ export type Operations = {
   getOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: OperationRecord }
   /** End a running operation early, in an orderly way: a shaker ramps down and goes home, a centrifuge brakes */
   endOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: OperationRecord; accepted: OperationRecord }
+  /** Renew the hold on a running operation, such as a jog while a button is pressed */
+  renewOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: unknown }
   /** List teachpoints of one device */
   listTeachpoints: { path: Record<string, never>; query: { device_id?: string }; body: undefined; answer: ListTeachpointsResponse }
   /** Create a teachpoint */
@@ -531,6 +543,9 @@ export const operations = {
   lockPlate: ['POST', '/api/devices/{device_id}/lock_plate'],
   unlockPlate: ['POST', '/api/devices/{device_id}/unlock_plate'],
   setTemperature: ['POST', '/api/devices/{device_id}/set_temperature'],
+  jogDevice: ['POST', '/api/devices/{device_id}/jog'],
+  freeDrive: ['POST', '/api/devices/{device_id}/free_drive'],
+  goTo: ['POST', '/api/devices/{device_id}/go_to'],
   performOperation: ['POST', '/api/devices/{device_id}/perform'],
   acceptDescription: ['POST', '/api/devices/{device_id}/accept'],
   stopDevice: ['POST', '/api/devices/{device_id}/stop'],
@@ -540,6 +555,7 @@ export const operations = {
   releaseDevice: ['DELETE', '/api/devices/{device_id}/lock'],
   getOperation: ['GET', '/api/operations/{operation_id}'],
   endOperation: ['DELETE', '/api/operations/{operation_id}'],
+  renewOperation: ['POST', '/api/operations/{operation_id}/renew'],
   listTeachpoints: ['GET', '/api/teachpoints'],
   createTeachpoint: ['POST', '/api/teachpoints'],
   exportTeachpoints: ['GET', '/api/teachpoints/export/{device_id}'],

@@ -2,7 +2,7 @@
 
 import type { Person } from '../../devices/device.ts'
 import type { Instrument } from '../../devices/instrument.ts'
-import { isQuestion, type MoveName, operations, type Performable, readings } from '../../devices/operations.ts'
+import { heldOf, isQuestion, type MoveName, operations, type Performable, readings } from '../../devices/operations.ts'
 import type { OperationRecord, OperationResult } from '../../devices/records.ts'
 import type { Registry } from '../../devices/registry.ts'
 import { type CarriedLabware, obstaclesOn, type Way } from '../../devices/way.ts'
@@ -10,7 +10,7 @@ import { LabError } from '../../errors.ts'
 import { type Clock, sleep } from '../../kit/clock.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
 import type { Teachpoints } from '../../teachpoints/store.ts'
-import { wayTo } from '../../teachpoints/way.ts'
+import { taughtWay } from '../../teachpoints/way.ts'
 import type { BeforeMotion, Carrying, DeviceCondition, Equipment, LatchedFault, Performing, SimulatorHand } from './equipment.ts'
 
 type DrivenEquipmentOptions = {
@@ -269,10 +269,7 @@ export class DrivenEquipment implements Equipment {
   /** Returns the taught way to a position; null for a transporter that needs none. Throws, with the remedy, if the point is not taught or cannot be used. */
   #wayTo(transporter_id: string, position: string): Way | null {
     if (this.#registry.find(transporter_id).abilities.knowsPositions) return null
-    const points = this.#teachpoints.list(transporter_id)
-    const point = points.find(({ name }) => name === position)
-    if (point) return wayTo(point, points)
-    throw new LabError('not_found', `${transporter_id} has no teachpoint ${position}; teach it that position`)
+    return taughtWay(this.#teachpoints, transporter_id, position)
   }
 }
 
@@ -283,6 +280,7 @@ function stopped(device_id: string, record: OperationRecord | undefined): LabErr
 /** Throws `invalid` for an operation that is not possible in a run. */
 function known(operation: string, instrument: Instrument): string {
   if (operation in readings || instrument.abilities.own.has(operation)) return operation
+  if (heldOf(operation)) throw new LabError('invalid', `no device does ${operation} in a run: it lasts only while a person holds it`)
   if (operation in operations && operation !== 'stop') return operation
   const more =
     operation === 'stop' ? 'a stop is an emergency; end an operation by its duration' : `they do ${Object.keys(operations).join(', ')}`

@@ -3,7 +3,7 @@
 import type * as v from 'valibot'
 import { strictObject } from 'valibot'
 import { checkLimits } from '../../devices/limits.ts'
-import { isNullable, isOptional, operations, readings } from '../../devices/operations.ts'
+import { heldOf, isNullable, isOptional, operations, readings } from '../../devices/operations.ts'
 import type { LabError } from '../../errors.ts'
 import { checked } from '../../kit/schema.ts'
 import type { WorkflowDocument } from './documents.ts'
@@ -46,6 +46,7 @@ function checkTips({ action, labware }: OnDevice, { document }: Draft, at: strin
 function checkParams(plan: OnDevice & { kind: 'do' }, { document, topology }: Draft, at: string): void {
   const { do: operation, with: params } = plan.action
   if (operation === 'stop') throw wrong(`${at}.do`, 'a stop is for people: it latches the device until somebody initializes it')
+  if (heldOf(operation)) throw wrong(`${at}.do`, `${operation} is for people: it lasts only while somebody holds it`)
   for (const device_id of plan.devices) {
     for (const [name, schema] of Object.entries(entriesOf(operation, topology.devices.get(device_id)) ?? {})) {
       if (!isOptional(schema) && !(name in params)) throw wrong(`${at}.with`, `${operation} wants ${name} too`)
