@@ -44,13 +44,13 @@ test('initialize says who it is, and switches on, attaches and homes it only whe
   const identity = { model: 'PF400 simulated', serial_number: 'SIM-0001', firmware_version: 'TCP Command Server 3.0D4 simulated' }
   t.same(await run(arm.initialize({}, calm)), { identity })
   const profiles = ['Profile 1 50 0 100 100 0.1 0.1 0 0', 'Profile 2 20 0 50 50 0.1 0.1 0 -1']
-  t.same(orders(written), ['hp 1 20', 'home', ...profiles])
+  t.same(orders(written), ['hp 1 20', 'home', ...profiles, 'freemode -1'])
   t.ok(written.includes('attach 1\n'))
   t.same(written.slice(0, 3), ['version\n', 'mode 0\n', 'selectRobot 1\n'])
   t.match(line.simulator.world, { homed: true, powered: true, moving: false })
   written.length = 0
   await run(arm.initialize({}, calm))
-  t.same(orders(written), profiles, 'a second time it is so already')
+  t.same(orders(written), [...profiles, 'freemode -1'], 'a second time it is so already')
   t.notOk(written.includes('attach 1\n'))
 })
 
