@@ -3,7 +3,7 @@
 import { type Axis, jogged } from '../../src/devices/axes.ts'
 import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
-import { type Clock, sleep } from '../../src/kit/clock.ts'
+import type { Clock } from '../../src/kit/clock.ts'
 import type { EarlyEnd } from '../early_end.ts'
 import { isNoReply } from '../transports/exchange.ts'
 import { type Axes, isSame, moveC, moveJ, profileWith } from './protocol.ts'
@@ -36,6 +36,8 @@ type Parts = {
   /** Returns where the fingers go while the arm moves. */
   fingersGoal(): Promise<number>
   comesToRest(): Promise<void>
+  /** Rejects if the robot has a fault. */
+  check(): Promise<void>
   whyItStands(): Promise<LabError>
 }
 
@@ -92,7 +94,7 @@ export class ByHand {
     for (const axis of axes) await talk.command({ question: `freemode ${axis}` }, signal)
     while (!early.isAsked) {
       await early.sleep(clock, watch_ms, signal)
-      if (!early.isAsked) await talk.mustBeWell()
+      if (!early.isAsked) await this.#parts.check()
     }
     await early.carriedOut({ seconds_left: 0, going: signal }, () => this.hold())
     return `${settings.column_holds ? 'all its joints were free' : 'its joints were free, except the column'}; it holds its position again`
@@ -135,10 +137,12 @@ export class ByHand {
 
   /** Waits until it stands at the goal of the step. */
   async #ends(axis: Axis, goal: number, size: number, signal: AbortSignal): Promise<void> {
-    const { talk, clock } = this.#parts
+    const { talk, clock, early } = this.#parts
     const latest = clock.now() + step_ms
     for (let before = await talk.where(); ; ) {
-      await sleep(clock, look_ms, signal)
+      await early.sleep(clock, look_ms, signal)
+      // The end of the jog has halted the step.
+      if (early.isAsked) return
       const now = await talk.where()
       signal.throwIfAborted()
       if (isSame(before, now) && Math.abs(between(axis, await this.#place(axis, now), goal)) <= size / 2) return

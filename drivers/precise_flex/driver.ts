@@ -66,6 +66,7 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
     early: this.#runner.early,
     fingersGoal: () => this.#fingers.goal(),
     comesToRest: () => this.#comesToRest(),
+    check: () => this.check(),
     whyItStands: () => this.#whyItStands(),
   })
   readonly choices = { axis: this.#byHand.axes }
@@ -192,8 +193,8 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
     return isSame(before, await this.#talk.where())
   }
 
-  async #mustStand(remedy: string): Promise<void> {
-    if (!(await this.#stands())) throw new LabError('interlock', `it is moving; ${remedy}`)
+  async #mustStand(remedy: string, apart_ms = look_ms): Promise<void> {
+    if (!(await this.#stands(apart_ms))) throw new LabError('interlock', `it is moving; ${remedy}`)
   }
 
   async #mustBeAttached(): Promise<void> {
@@ -218,7 +219,7 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
   /** Throws unless it is ready and stands. */
   async #mayMove(): Promise<void> {
     if (!this.#isReady) throw new LabError('not_initialized', 'it is not ready to move; initialize it')
-    await this.#mustStand('wait, or stop it')
+    await this.#mustStand('wait, or stop it', rest_ms)
     this.#talk.hasMoved = false
   }
 
