@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import type { Axis } from '../../src/devices/axes.ts'
 import { type Hand, tampered } from '../../src/testing/drivers/tampered.ts'
 import { type Bench, calm, onSimulator } from '../../src/testing/drivers.ts'
 import { targetOf } from '../../src/testing/moves.ts'
@@ -19,7 +20,7 @@ async function bench(settings: unknown = {}): Promise<Bench & { arm: Arm; hand: 
 
 /** What moves it, of all that was said. */
 function moves(written: string[]): string[] {
-  return written.filter((frame) => /^(home|pick|place|via)/.test(frame))
+  return written.filter((frame) => /^(home|pick|place|via|jog|free|go)/.test(frame))
 }
 
 async function homed(settings: unknown = {}) {
@@ -332,4 +333,135 @@ test('words in the answer to can that this host does not know are passed over', 
   hand.replace(/ok can .*/, 'ok can gateway spin toString')
   await run(arm.initialize({}, calm))
   t.same(arm.skills, new Set(['gateway']))
+})
+
+const slightly = { axis: 'x', direction: '+', speed: 10 } as const
+
+test('a jog moves along one axis at its part of the full speed, and ends gently where it is let go', async (t) => {
+  const { arm, run, clock, line, written } = await homed()
+  const jogging = arm.jog!(slightly, calm)
+  await clock.advance(2000)
+  t.equal(line.simulator.world.moving, true)
+  const letGo = clock.now()
+  t.same(await run(arm.end!()), { seconds_left: 0 })
+  const message = await run(jogging)
+  t.ok(clock.now() - letGo < 100, `${clock.now() - letGo} ms`)
+  t.match(message, /^jogged x by \+5\d(\.\d)? mm$/)
+  t.match(line.simulator.world, { moving: false, homed: true })
+  t.same(moves(written), ['jog x + 10\n'])
+  await run(arm.check())
+  await run(arm.pick(targetOf(pad), calm))
+})
+
+test('each axis that the arm names can be jogged, both ways, and another is refused by it', async (t) => {
+  const { arm, run, clock, line } = await homed()
+  t.same(arm.choices!.axis, ['x', 'y', 'z', 'yaw', 'base', 'shoulder', 'elbow', 'wrist', 'rail'])
+  for (const axis of arm.choices!.axis as Axis[])
+    for (const direction of ['+', '-'] as const) {
+      const before = line.simulator.world.pose
+      const jogging = arm.jog!({ axis, direction, speed: 20 }, calm)
+      await clock.advance(500)
+      await run(arm.end!())
+      const message = await run(jogging)
+      t.notSame(line.simulator.world.pose, before, `${axis} ${direction}`)
+      const by = ['x', 'y', 'z'].includes(axis) ? / by [+-]2[5-9](\.\d)? mm$/ : axis === 'yaw' ? / by [+-]\d+(\.\d)? °$/ : /^jogged \w+$/
+      t.match(message, by)
+    }
+  await t.rejects(run(arm.jog!({ axis: 'roll', direction: '+', speed: 10 }, calm)), { code: 'invalid' })
+})
+
+test('a jog ends by itself at the limit of its reach, and the next one that way is refused', async (t) => {
+  const { arm, run, line } = await homed()
+  t.match(await run(arm.jog!({ ...slightly, speed: 20 }, calm)), /^jogged x by \+1\d\d\d(\.\d)? mm$/)
+  t.equal(line.simulator.world.moving, false)
+  await t.rejects(run(arm.jog!(slightly, calm)), { code: 'invalid', message: /reach of 1200 mm; jog another way/ })
+  await run(arm.check())
+})
+
+test('an arm that hears nothing from its host ends a jog and a free drive by itself', async (t) => {
+  for (const verb of ['jog x + 20\n', 'free\n']) {
+    const { clock, line } = await homed()
+    line.simulator.receive(Buffer.from(verb))
+    await clock.advance(240)
+    t.equal(line.simulator.world.moving, true)
+    await clock.advance(60)
+    t.match(line.simulator.world, { moving: false, homed: true })
+  }
+})
+
+test('the driver tells an arm that it jogs that its host is there, and hears of a dead line', async (t) => {
+  const { arm, run, clock, line, hand } = await homed()
+  const jogging = arm.jog!(slightly, calm)
+  await clock.advance(5000)
+  t.equal(line.simulator.world.moving, true)
+  hand.hear(() => false)
+  await clock.advance(300)
+  t.equal(line.simulator.world.moving, false)
+  await t.rejects(run(jogging), { code: 'no_reply' })
+})
+
+test('a free drive lasts until it is ended, and the arm holds its position again', async (t) => {
+  const { arm, run, clock, line, written } = await homed()
+  const led = arm.free_drive!({}, calm)
+  await clock.advance(10_000)
+  t.equal(line.simulator.world.moving, true)
+  await run(arm.end!())
+  await run(led)
+  t.match(line.simulator.world, { moving: false, homed: true })
+  t.same(moves(written), ['free\n'])
+})
+
+test('a stop in a jog goes out at once, and only home ends it', async (t) => {
+  const { arm, run, clock, line, written } = await homed()
+  const jogging = arm.jog!(slightly, calm)
+  await clock.advance(1000)
+  const halted = arm.halt()
+  t.equal(written.at(-1), 'stop\n')
+  await t.rejects(run(jogging), { code: 'stopped' })
+  await run(halted)
+  t.match(line.simulator.world, { moving: false, homed: false })
+  await t.rejects(run(arm.jog!(slightly, calm)), { code: 'not_initialized' })
+})
+
+test('a jog that is let go before its first byte moves nothing', async (t) => {
+  const { arm, run, written } = await homed()
+  const jogging = arm.jog!(slightly, calm)
+  await run(arm.end!())
+  t.equal(await run(jogging), 'jogged x by +0 mm')
+  t.same(moves(written), [])
+})
+
+test('to go to a point it comes over the gateways and the access pattern, slowly, stays above it, and leaves the same way', async (t) => {
+  const { arm, run, clock, line, written } = await homed()
+  const way = { ...pad, via: [gate], access: { access_type: 'vertical', vertical_clearance: 80 } as const }
+  const began = clock.now()
+  await run(arm.go_to!({ teachpoint: 'pad', offset_z: 30, way }, calm))
+  t.match(line.simulator.world, { moving: false, gripper: 'empty', pose: { x: 300, y: 200 } })
+  t.equal(Math.round((line.simulator.world.pose as Pose).z), 330)
+  t.ok(clock.now() - began > 7000, `${clock.now() - began} ms`)
+  t.same(moves(written), [
+    'via 1 100.000 200.000 400.000 90.000 0.000 0.000\n',
+    'go 300.000 200.000 300.000 90.000 0.000 0.000 access vertical 80.000 - - via 1 above 30.000\n',
+  ])
+  const higher: number[] = []
+  const going = arm.go_to!({ teachpoint: 'shelf', offset_z: 0, way: shelf }, calm)
+  for (let ms = 0; ms < 8000; ms += 100) {
+    await clock.advance(100)
+    higher.push((line.simulator.world.pose as Pose).z)
+  }
+  t.ok(Math.max(...higher) > 390, 'it has left over the gateway')
+  await run(going)
+  t.match(line.simulator.world, { pose: shelfPose })
+  await t.rejects(run(arm.go_to!({ teachpoint: 'pad', offset_z: 0, way: null }, calm)), { code: 'not_found', message: /teach it/ })
+})
+
+test('an adapter is sent a motion only if it has the skill, and its lack is explained', async (t) => {
+  const { arm, run } = await bench({ can: ['gateway', 'go'] })
+  t.equal(arm.jog, undefined)
+  t.match(arm.lacks!('jog'), /has not been connected/)
+  await run(arm.initialize({}, calm))
+  t.same([arm.jog, arm.free_drive], [undefined, undefined])
+  t.type(arm.go_to, 'function')
+  t.match(arm.lacks!('jog'), /its adapter has no skill jog; extend it \(drivers\/arm\/README\.md says how\)/)
+  t.equal(arm.lacks!('shake'), undefined)
 })

@@ -1,10 +1,11 @@
 // A robot arm that carries plates: home, pick and place, over a line protocol of our own (see the README).
 
 import * as v from 'valibot'
-import type { Device, Gripper, Identity, Profile } from '../../src/devices/device.ts'
+import { jogged } from '../../src/devices/axes.ts'
+import type { Device, EndedEarly, Given, Gripper, Identity, Profile } from '../../src/devices/device.ts'
+import type { Params } from '../../src/devices/operations.ts'
 import { type MoveTarget, obstaclesOn, type Skill, type Spot, skills, type Way } from '../../src/devices/way.ts'
 import { LabError } from '../../src/errors.ts'
-import { sleep } from '../../src/kit/clock.ts'
 import { described } from '../../src/kit/described.ts'
 import { SerialQueue } from '../../src/kit/serial_queue.ts'
 import type { Driver, SerialMount } from '../driver.ts'
@@ -13,12 +14,17 @@ import { Exchange } from '../transports/exchange.ts'
 import { WithMount } from '../with_mount.ts'
 import {
   type ArmReply,
+  axes,
   encode,
   errors,
   gatewaysTo,
+  jogOf,
+  type Motion,
+  motions,
   moveTo,
   nextAnswer,
   type Pose,
+  readMotions,
   readSkills,
   readWhere,
   signature,
@@ -26,16 +32,15 @@ import {
 } from './protocol.ts'
 import { simulate } from './simulator.ts'
 
+const allSkills = [...(Object.keys(skills) as Skill[]), ...Object.values(motions)]
+
 /** `speed` and `can` are for the simulator; a real arm has its own speed and reports its skills. `move_timeout_s` is the limit of one move. */
 const settings = v.strictObject({
   speed: v.optional(
     described(v.pipe(v.number(), v.minValue(1), v.maxValue(2000)), 'Speed of the simulated arm; a real one has its own', 'mm/s'),
     250,
   ),
-  can: v.optional(
-    described(v.array(v.picklist(Object.keys(skills) as Skill[])), 'The skills of the simulated arm; a real arm names its own'),
-    Object.keys(skills) as Skill[],
-  ),
+  can: v.optional(described(v.array(v.picklist(allSkills)), 'The skills of the simulated arm; a real arm names its own'), [...allSkills]),
   move_timeout_s: v.optional(described(v.pipe(v.number(), v.minValue(1), v.maxValue(600)), 'How long a move may take', 's'), 60),
 })
 type Settings = v.InferOutput<typeof settings>
@@ -68,10 +73,15 @@ export function isArm(device: Device): device is Arm {
 const short_ms = 1000
 /** The interval and time limit of the position query during a move. After two missing answers the line counts as lost. */
 const look_ms = 500
+/** The interval of the position query while it is jogged or led by hand. An adapter ends that when it has heard nothing for 250 ms. */
+const hold_ms = 80
 const mostWaiting = 16
+/** A `go` is at least so much slower than a move with labware, which may take `move_timeout_s`. */
+const slower = 5
+const mostSeconds = 600
 
 function profile(): Profile {
-  return { model: 'arm', limits: {}, features: {} }
+  return { model: 'arm', limits: {}, features: {}, ends_early: ['jog', 'free_drive'] }
 }
 
 /** Turns the operations of an arm into lines of its protocol. */
@@ -94,6 +104,10 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
   /** Receives the answers to moves. */
   #arrived: (answer: ArmReply) => void = () => {}
   #skills: ReadonlySet<Skill> | null = null
+  #motions: ReadonlyMap<Motion, readonly string[]> | null = null
+  readonly #jog = this.#runner.operation(async (params: Params<'jog'>, signal) => this.#jogged(params, signal))
+  readonly #freeDrive = this.#runner.operation(async (_params: object, signal) => this.#led(signal))
+  readonly #goTo = this.#runner.operation(async (params: Given<'go_to'>, signal) => this.#wentTo(params, signal))
   readonly pick = this.#runner.operation(async (target: MoveTarget, signal) => this.#go('pick', this.#checked(target), signal))
   readonly place = this.#runner.operation(async (target: MoveTarget, signal) => this.#go('place', this.#checked(target), signal))
 
@@ -101,8 +115,30 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
     return this.#skills
   }
 
+  get jog() {
+    return this.#motions?.has('jog') ? this.#jog : undefined
+  }
+
+  get free_drive() {
+    return this.#motions?.has('free_drive') ? this.#freeDrive : undefined
+  }
+
+  get go_to() {
+    return this.#motions?.has('go_to') ? this.#goTo : undefined
+  }
+
+  get choices() {
+    return { axis: this.#motions?.get('jog') ?? [] }
+  }
+
+  lacks(operation: string): string | undefined {
+    if (!Object.hasOwn(motions, operation)) return undefined
+    if (!this.#motions) return 'it has not been connected, so that nobody knows what its adapter can do; connect it'
+    return `its adapter has no skill ${motions[operation as Motion]}; extend it (drivers/arm/README.md says how)`
+  }
+
   /** Throws if the way needs a skill that the arm lacks: an adapter might ignore an unknown word, and move through what the word avoids. */
-  #checked({ way, position }: MoveTarget): Way {
+  #checked({ way, position }: Pick<MoveTarget, 'way' | 'position'>): Way {
     if (!way) throw new LabError('not_found', `it has no teachpoint ${position}; teach it that place`)
     for (const spot of [way, ...(way.via ?? [])]) mustBeNumbers(spot)
     const obstacles = obstaclesOn([way], 'it', this.#skills ?? new Set())
@@ -127,18 +163,18 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
 
   async identify(): Promise<Identity> {
     const [model = null, serial_number = null, firmware_version = null] = (await this.#ask('who')).text.split(' ').filter(Boolean)
-    this.#skills = await this.#askSkills()
+    await this.#askSkills()
     return { model, serial_number, firmware_version }
   }
 
   /** Asks for the skills. An older adapter refuses the word or is silent, and supports cartesian coordinates only. */
-  async #askSkills(): Promise<ReadonlySet<Skill>> {
+  async #askSkills(): Promise<void> {
     const accepts = ({ verb, number }: ArmReply) => verb === 'can' || number === errors.unknown
     const answer = await this.#exchange.probe('can', { deadline_ms: short_ms, accepts })
-    if (answer) return readSkills(answer)
     // A silent line must not be taken for an older adapter, because a move may come next.
-    await this.#where()
-    return new Set()
+    if (!answer) await this.#where()
+    this.#skills = answer ? readSkills(answer) : new Set()
+    this.#motions = answer ? readMotions(answer) : new Map()
   }
 
   async pose(): Promise<Pose> {
@@ -154,8 +190,54 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
     return state === 'idle' ? gripper : null
   }
 
+  async #jogged(params: Params<'jog'>, signal: AbortSignal): Promise<string> {
+    const { axis } = params
+    const before = await this.#mustStand('wait, or stop it')
+    const { pose } = await this.#hold(jogOf(params), signal)
+    const along = axes.find((one) => one === axis)
+    return jogged(axis, along ? pose[along] - before.pose[along] : null)
+  }
+
+  async #led(signal: AbortSignal): Promise<undefined> {
+    await this.#mustStand('wait, or stop it')
+    await this.#hold(motions.free_drive, signal)
+  }
+
+  async #wentTo({ teachpoint, offset_z = 0, way }: Given<'go_to'>, signal: AbortSignal): Promise<void> {
+    await this.#go(motions.go_to, this.#checked({ way, position: teachpoint }), signal, offset_z)
+  }
+
+  /** Begins a motion that lasts until `end`, until the adapter ends it, or until the adapter has heard nothing. Returns where the arm stands then. */
+  async #hold(question: string, signal: AbortSignal): Promise<Where> {
+    const verb = question.split(' ', 1)[0]!
+    const { early } = this.#runner
+    const ear = this.#listen(verb)
+    try {
+      signal.throwIfAborted()
+      if (await early.carriedOut({ seconds_left: 0, going: signal }, async () => {})) return await this.#where()
+      await this.#exchange.tell(question)
+      for (;;) {
+        const answer = await ear.next(signal, hold_ms)
+        if (answer && !answer.ok) throw refusal(verb, answer)
+        if (!answer && early.isAsked) await early.carriedOut({ seconds_left: 0, going: signal }, () => this.#ask('end'))
+        const where = await this.#where()
+        signal.throwIfAborted()
+        if (where.state === 'idle') return where
+        if (where.state !== 'moving') throw new LabError('device_failed', `it is ${where.state} after ${verb}; see to it, then initialize`)
+      }
+    } finally {
+      this.#arrived = () => {}
+    }
+  }
+
+  /** Ends a jog or a free drive without a stop. */
+  end(): Promise<EndedEarly> {
+    return this.#runner.early.ask()
+  }
+
   /** Moves to a point after the present motion has ended. */
-  #go(verb: 'pick' | 'place', way: Way, signal: AbortSignal): Promise<void> {
+  #go(verb: 'pick' | 'place' | 'go', way: Way, signal: AbortSignal, above = 0): Promise<void> {
+    const move = above > 0 ? `${moveTo(verb, way)} above ${above.toFixed(3)}` : moveTo(verb, way)
     const gone = this.#queue.run(async () => {
       signal.throwIfAborted()
       await this.#mustStand('wait, or stop it')
@@ -163,26 +245,29 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
         await this.#ask(gateway)
         signal.throwIfAborted()
       }
-      await this.#walk(moveTo(verb, way), signal)
+      await this.#walk(move, signal)
     })
     return unlessAborted(gone, signal)
   }
 
-  async #mustStand(remedy: string): Promise<void> {
-    if ((await this.#where()).state === 'moving') throw new LabError('interlock', `it is moving; ${remedy}`)
+  async #mustStand(remedy: string): Promise<Where> {
+    const where = await this.#where()
+    if (where.state === 'moving') throw new LabError('interlock', `it is moving; ${remedy}`)
+    return where
   }
 
   async #walk(question: string, signal: AbortSignal): Promise<void> {
     const verb = question.split(' ', 1)[0]!
-    const latest = this.at.line.clock.now() + this.at.settings.move_timeout_s * 1000
+    const { move_timeout_s } = this.at.settings
+    const longest_s = verb === motions.go_to ? Math.min(mostSeconds, slower * move_timeout_s) : move_timeout_s
+    const latest = this.at.line.clock.now() + longest_s * 1000
     const ear = this.#listen(verb)
     try {
       signal.throwIfAborted()
       await this.#exchange.tell(question)
       while (!(await this.#hasArrived(verb, await ear.next(signal)))) {
         signal.throwIfAborted()
-        if (this.at.line.clock.now() > latest)
-          throw new LabError('no_reply', `it did not arrive within ${this.at.settings.move_timeout_s} s; see what it does`)
+        if (this.at.line.clock.now() > latest) throw new LabError('no_reply', `it did not arrive within ${longest_s} s; see what it does`)
       }
     } finally {
       this.#arrived = () => {}
@@ -197,7 +282,7 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
     return false
   }
 
-  /** Waits for the answers to a move; undefined if none came within `look_ms`. */
+  /** Waits for the answers to a move; undefined if none came within `ms`, or somebody asks to end it. */
   #listen(verb: string) {
     let said: ArmReply | undefined
     let wake = () => {}
@@ -206,13 +291,13 @@ class LineArm extends WithMount<Omit<SerialMount<Settings>, 'clock'>> implements
       wake()
     }
     return {
-      next: async (signal: AbortSignal): Promise<ArmReply | undefined> => {
+      next: async (signal: AbortSignal, ms = look_ms): Promise<ArmReply | undefined> => {
         signal.throwIfAborted()
         const awake = new AbortController()
         const stir = () => awake.abort()
         wake = stir
         signal.addEventListener('abort', stir)
-        if (!said) await sleep(this.at.line.clock, look_ms, awake.signal).catch(() => undefined)
+        if (!said) await this.#runner.early.sleep(this.at.line.clock, ms, awake.signal).catch(() => undefined)
         signal.removeEventListener('abort', stir)
         signal.throwIfAborted()
         const answer = said
@@ -276,7 +361,7 @@ function hasDone(verb: string, { state, gripper }: Where): boolean {
 }
 
 function isMove(verb: string): boolean {
-  return verb === 'home' || verb === 'pick' || verb === 'place'
+  return ['home', 'pick', 'place', ...Object.values(motions)].includes(verb)
 }
 
 function mustBeNumbers(spot: Spot): void {
@@ -291,7 +376,7 @@ function refusal(verb: string, { number, text }: ArmReply): LabError {
   const sentence = `it refused ${verb}: ${text}`
   switch (number) {
     case errors.parameter:
-      return new LabError('invalid', `${sentence}; see the teachpoint`)
+      return new LabError('invalid', `${sentence}; ${verb === motions.jog ? 'jog another way' : 'see the teachpoint'}`)
     case errors.unhomed:
       return new LabError('not_initialized', `${sentence}; initialize it`)
     case errors.busy:

@@ -1,6 +1,7 @@
 // The protocol of an arm: one line for each question, and an answer that names its question.
 
-import type { Pose } from '../../src/devices/operations.ts'
+import { type Axis, isAxis } from '../../src/devices/axes.ts'
+import type { Params, Pose } from '../../src/devices/operations.ts'
 import { type Approach, isSkill, type Joints, jointMembers, type Side, type Skill, type Spot, type Way } from '../../src/devices/way.ts'
 import type { Found } from '../transports/exchange.ts'
 
@@ -32,8 +33,17 @@ export function encode(question: string): Uint8Array {
   return Buffer.from(`${question}\n`, 'latin1')
 }
 
+/** The verbs of the motions without labware. Each is a skill of the adapter; `jog=x,y,z` names the axes too. */
+export const motions = { jog: 'jog', go_to: 'go', free_drive: 'free' } as const
+export type Motion = keyof typeof motions
+
+/** Makes `jog x + 10`. */
+export function jogOf({ axis, direction, speed }: Params<'jog'>): string {
+  return [motions.jog, axis, direction, speed].join(' ')
+}
+
 /** Makes `pick 100.000 0.000 … access vertical 50.000 - - via 2`, with numbers to a thousandth. A pose alone has six. */
-export function moveTo(verb: 'pick' | 'place', way: Way): string {
+export function moveTo(verb: 'pick' | 'place' | 'go', way: Way): string {
   const { access, via = [] } = way
   return [verb, ...wordsOf(way), ...(access ? accessWords(access) : []), ...(via.length > 0 ? ['via', via.length] : [])].join(' ')
 }
@@ -56,16 +66,25 @@ function accessWords(access: Approach): string[] {
 
 /** A point without its name. */
 export type AskedSpot = { pose: Pose; elbow: Side | null } | { joints: Joints }
-/** A move; `via` is the number of gateways that were sent before it. */
-export type Asked = { to: AskedSpot; access: Approach | null; via: number }
+/** A move; `via` is the number of gateways that were sent before it, and `above` the height over the point at which a `go` ends. */
+export type Asked = { to: AskedSpot; access: Approach | null; via: number; above: number }
 
-/** Parses the words after `pick` or `place`; undefined if one is wrong. */
+/** Parses the words after `pick`, `place` or `go`; undefined if one is wrong. */
 export function readMove(words: readonly string[]): Asked | undefined {
   const rest = [...words]
   const to = takeSpot(rest)
   const access = rest[0] === 'access' ? takeAccess(rest) : null
   const via = rest[0] === 'via' ? numberOf(rest.splice(0, 2)[1] ?? '') : 0
-  return to && access !== undefined && Number.isInteger(via) && rest.length === 0 ? { to, access, via } : undefined
+  const above = rest[0] === 'above' ? numberOf(rest.splice(0, 2)[1] ?? '') : 0
+  const isWhole = access !== undefined && Number.isInteger(via) && Number.isFinite(above) && rest.length === 0
+  return to && isWhole ? { to, access, via, above } : undefined
+}
+
+/** Parses the words after `jog`; undefined if one is wrong. */
+export function readJog([axis = '', sign, ...rest]: readonly string[]): { axis: Axis; sign: 1 | -1; percent: number } | undefined {
+  const percent = rest.length === 1 ? numberOf(rest[0]!) : Number.NaN
+  if (!isAxis(axis) || (sign !== '+' && sign !== '-') || !(percent > 0 && percent <= 20)) return undefined
+  return { axis, sign: sign === '+' ? 1 : -1, percent }
 }
 
 /** Parses the words after `via`: the number of a gateway, from 1, and the point. */
@@ -107,6 +126,13 @@ function membersOf<Member extends string>(members: readonly Member[], numbers: r
 /** Parses the skills in the answer to `can`. Unknown words are ignored, for later versions. */
 export function readSkills({ ok, text }: ArmReply): ReadonlySet<Skill> {
   return new Set(ok ? text.split(' ').filter(isSkill) : [])
+}
+
+/** Parses the motions in the answer to `can`, each with the axes that it names. */
+export function readMotions({ ok, text }: ArmReply): ReadonlyMap<Motion, readonly Axis[]> {
+  const words = new Map((ok ? text.split(' ') : []).map((word) => [word.split('=', 1)[0]!, word.split('=')[1]?.split(',') ?? []]))
+  const known = (Object.keys(motions) as Motion[]).filter((motion) => words.has(motions[motion]))
+  return new Map(known.map((motion) => [motion, words.get(motions[motion])!.filter(isAxis)]))
 }
 
 /** Finds the next answer. Other lines are skipped. */

@@ -1,17 +1,16 @@
 // A simulated arm: the time of a move depends on its length, and a stopped arm loses its position.
 
-import type { Approach, Joints, Skill } from '../../src/devices/way.ts'
+import type { Approach, Skill } from '../../src/devices/way.ts'
 import type { InstrumentEnd, MechanicalFault, Simulate, Simulator } from '../transports/simulator.ts'
 import { WithMount } from '../with_mount.ts'
-import { type Asked, type AskedSpot, axes, errors, type Pose, readGateway, readMove, type State } from './protocol.ts'
+import { type Asked, type AskedSpot, axes, errors, motions, type Pose, readGateway, readJog, readMove, type State } from './protocol.ts'
+import { isFar, jogAxes, jogPath, lifted, poseOf, reach, type Waypoint } from './simulated_geometry.ts'
 
 const homePose: Pose = { x: 0, y: 200, z: 300, yaw: 0, pitch: 0, roll: 0 }
 const home_ms = 6000
 /** The time to move down to the plate, grip, and move up again. */
 const approach_ms = 1500
 const grip_ms = 500
-/** The reach from its base, in mm. */
-const reach = 1200
 /** The most characters of a line; longer ones are noise. */
 const longest = 256
 const beyond = `beyond its reach of ${reach} mm`
@@ -19,15 +18,19 @@ const beyond = `beyond its reach of ${reach} mm`
 const keepsWay = new Set(['via', 'where', 'can'])
 /** The arm's default clearance, in mm. */
 const usualClearance = 50
-/** The two links of the arm, in mm. */
-const link = 400
+/** The part of the full speed at which it goes to a point without labware. */
+const slowly = 0.2
+/** A jog and a free drive end when no line has come for so long. */
+const silence_ms = 250
+/** The time in which the slow arm brakes. */
+const brake_ms = 20
+/** A free drive without an end; the host ends it long before. */
+const endless_ms = 24 * 3_600_000
 
-/** The arm is at `pose` after this time of the motion. */
-type Waypoint = { pose: Pose; after_ms: number }
 /** `grips_ms` is the time of the motion at which the fingers move; null if they do not. */
 type Motion = { verb: string; path: Waypoint[]; began: number; grips_ms: number | null; cancel(): void }
 
-type Settings = { speed: number; can: readonly Skill[] }
+type Settings = { speed: number; can: readonly (Skill | (typeof motions)[keyof typeof motions])[] }
 
 export const simulate: Simulate<Settings> = (at) => new SimulatedArm(at)
 
@@ -42,6 +45,9 @@ class SimulatedArm extends WithMount<InstrumentEnd<Settings>> implements Simulat
   #jammed = false
   /** The gateways that were sent for the next move. */
   #via: AskedSpot[] = []
+  /** The way by which it leaves the point to which it last went, in order. */
+  #leave: readonly Pose[] = []
+  #cancelSilence = () => {}
 
   get world() {
     return {
@@ -56,7 +62,10 @@ class SimulatedArm extends WithMount<InstrumentEnd<Settings>> implements Simulat
   receive(bytes: Uint8Array): void {
     const lines = (this.#input + Buffer.from(bytes).toString('latin1')).split('\n')
     this.#input = lines.pop()!.slice(0, longest)
-    for (const line of lines) this.#obey(line.trim())
+    for (const line of lines) {
+      if (this.#isHeld) this.#listen()
+      this.#obey(line.trim())
+    }
   }
 
   setFault(fault: MechanicalFault, present: boolean): boolean {
@@ -76,10 +85,14 @@ class SimulatedArm extends WithMount<InstrumentEnd<Settings>> implements Simulat
     const via = this.#via
     if (verb && !keepsWay.has(verb)) this.#via = []
     if (verb === 'who') this.#say('ok who simulated-arm SIM-0001 1.0')
-    else if (verb === 'can') this.#say(`ok can ${this.at.settings.can.join(' ')}`.trim())
+    else if (verb === 'can') this.#say(`ok can ${this.at.settings.can.map(asSkill).join(' ')}`.trim())
     else if (verb === 'where') this.#say(`ok where ${this.#motion ? 'moving' : this.#state} ${inWords(this.#where())} ${this.#holding}`)
     else if (verb === 'stop') this.#stop()
+    else if (verb === 'end') this.#end()
     else if (verb === 'home') this.#home()
+    else if (verb === motions.jog) this.#jog(words)
+    else if (verb === motions.free_drive) this.#free()
+    else if (verb === motions.go_to) this.#go(readMove(words), via)
     else if (verb === 'pick' || verb === 'place') this.#move(verb, readMove(words), via)
     else if (verb === 'via') this.#pass(words)
     else if (verb) this.#refuse(errors.unknown, /^\w+$/.test(verb) ? verb : 'unknown', 'no such command')
@@ -100,6 +113,79 @@ class SimulatedArm extends WithMount<InstrumentEnd<Settings>> implements Simulat
         this.#state = 'idle'
       })
     }
+  }
+
+  get #isHeld(): boolean {
+    return this.#motion?.verb === motions.jog || this.#motion?.verb === motions.free_drive
+  }
+
+  /** Ends a held motion when nothing comes from now on. */
+  #listen(): void {
+    this.#cancelSilence()
+    this.#cancelSilence = this.at.clock.after(silence_ms, () => this.#brake())
+  }
+
+  #end(): void {
+    this.#brake()
+    this.#say('ok end')
+  }
+
+  /** Ends a held motion gently; the arm keeps its position. */
+  #brake(): void {
+    const { verb } = this.#motion ?? {}
+    if (!this.#isHeld) return
+    this.#motion!.cancel()
+    this.#motion!.cancel = this.at.clock.after(brake_ms, () => {
+      this.#settle()
+      this.#say(`ok ${verb}`)
+    })
+  }
+
+  #jog(words: readonly string[]): void {
+    const asked = readJog(words)
+    const refused = this.#isBusy() ?? (asked ? undefined : ([errors.parameter, 'an axis, + or - and 1 to 20 % are needed'] as const))
+    const path = asked && jogPath(this.#pose, { ...asked, speed: this.at.settings.speed })
+    if (refused) this.#refuse(refused[0], motions.jog, refused[1])
+    else if (!path) this.#refuse(errors.parameter, motions.jog, beyond)
+    else this.#hold(motions.jog, path)
+  }
+
+  #free(): void {
+    const refused = this.#isBusy()
+    if (refused) this.#refuse(refused[0], motions.free_drive, refused[1])
+    else this.#hold(motions.free_drive, [{ pose: this.#pose, after_ms: endless_ms }])
+  }
+
+  #hold(verb: string, path: Waypoint[]): void {
+    this.#leave = []
+    this.#begin(verb, path, null, () => {})
+    if (this.#isHeld) this.#listen()
+  }
+
+  #isBusy(): readonly [number, string] | undefined {
+    if (this.#motion) return [errors.busy, 'it is moving']
+    return this.#state === 'idle' ? undefined : [errors.unhomed, 'it does not know where it is']
+  }
+
+  /** Goes over the gateways to the point, or above it, and stays there. */
+  #go(asked: Asked | undefined, via: readonly AskedSpot[]): void {
+    const refused = this.#cannot(motions.go_to, asked, via)
+    if (refused) {
+      this.#refuse(refused[0], motions.go_to, refused[1])
+      return
+    }
+    const { to, access, above } = asked!
+    const nest = poseOf(to)
+    const on = [...via.map(poseOf), ...(access ? [approachTo(nest, access)] : [])]
+    const path: Waypoint[] = [{ pose: this.#pose, after_ms: 0 }]
+    for (const pose of [...this.#leave, ...on, lifted(nest, above)]) this.#travel(path, pose, slowly)
+    this.#leave = on.reverse()
+    this.#begin(motions.go_to, path, null, () => {})
+  }
+
+  #travel(path: Waypoint[], pose: Pose, part = 1): void {
+    const last = path.at(-1)!
+    path.push({ pose, after_ms: last.after_ms + (distance(last.pose, pose) / (part * this.at.settings.speed)) * 1000 })
   }
 
   #pass(words: readonly string[]): void {
@@ -133,25 +219,22 @@ class SimulatedArm extends WithMount<InstrumentEnd<Settings>> implements Simulat
       const { pose, after_ms } = path.at(-1)!
       path.push({ pose, after_ms: after_ms + ms })
     }
-    const travel = (pose: Pose) => {
-      const last = path.at(-1)!
-      path.push({ pose, after_ms: last.after_ms + (distance(last.pose, pose) / this.at.settings.speed) * 1000 })
-    }
-    for (const pose of [...gateways, ...before, nest]) travel(pose)
+    for (const pose of [...this.#leave, ...gateways, ...before, nest]) this.#travel(path, pose)
+    this.#leave = []
     // Without an access pattern the vertical approach only takes time.
     if (!access) stay(approach_ms)
     stay(grip_ms)
     const grips_ms = path.at(-1)!.after_ms
     if (!access) stay(approach_ms)
-    for (const pose of [...before, ...gateways.reverse()]) travel(pose)
+    for (const pose of [...before, ...gateways.reverse()]) this.#travel(path, pose)
     return { path, grips_ms }
   }
 
-  #cannot(verb: 'pick' | 'place', asked: Asked | undefined, via: readonly AskedSpot[]): [number, string] | undefined {
+  #cannot(verb: string, asked: Asked | undefined, via: readonly AskedSpot[]): [number, string] | undefined {
     if (this.#motion) return [errors.busy, 'it is moving']
     if (!asked) return [errors.parameter, 'six numbers are needed, and after them words that it knows']
     if (asked.via !== via.length) return [errors.parameter, `${via.length} gateways were said before it, and not ${asked.via}`]
-    if (isFar(asked.to)) return [errors.parameter, beyond]
+    if (isFar({ pose: lifted(poseOf(asked.to), asked.above), elbow: null })) return [errors.parameter, beyond]
     if (this.#state !== 'idle') return [errors.unhomed, 'it does not know where it is']
     if (this.#wasFreed) return undefined
     if (verb === 'pick' && this.#gripper === 'full') return [errors.gripper, 'it holds something already']
@@ -175,6 +258,7 @@ class SimulatedArm extends WithMount<InstrumentEnd<Settings>> implements Simulat
     const motion = this.#motion
     if (!motion) return undefined
     motion.cancel()
+    this.#cancelSilence()
     if (this.#hasGripped(motion)) this.#wasFreed = false
     ;[this.#pose, this.#gripper] = [this.#where(), this.#holding]
     this.#motion = undefined
@@ -185,6 +269,7 @@ class SimulatedArm extends WithMount<InstrumentEnd<Settings>> implements Simulat
   #break(number: number, text: string, state: 'stopped' | 'error'): void {
     const motion = this.#settle()
     if (!motion) return
+    this.#leave = []
     this.#state = state
     this.#refuse(number, motion.verb, text)
   }
@@ -225,19 +310,6 @@ function between(last: Waypoint, next: Waypoint, passed_ms: number): Pose {
   return { x: at('x'), y: at('y'), z: at('z'), yaw: at('yaw'), pitch: at('pitch'), roll: at('roll') }
 }
 
-function poseOf(spot: AskedSpot): Pose {
-  return 'joints' in spot ? reached(spot.joints) : spot.pose
-}
-
-/** Computes the pose of the gripper from the joints: the base turns a shoulder and an elbow in one plane, on a rail along x. */
-function reached({ base, shoulder, elbow, wrist, rail }: Joints): Pose {
-  const radians = (degrees: number) => (degrees * Math.PI) / 180
-  const out = link * (Math.cos(radians(shoulder)) + Math.cos(radians(shoulder + elbow)))
-  const z = link * (Math.sin(radians(shoulder)) + Math.sin(radians(shoulder + elbow)))
-  const [x, y] = [rail + out * Math.cos(radians(base)), out * Math.sin(radians(base))]
-  return { x, y, z, yaw: base + wrist, pitch: 0, roll: 0 }
-}
-
 /** Computes the point above the nest, or in front of it and lifted, from which the arm approaches. */
 function approachTo(nest: Pose, { access_type, vertical_clearance, horizontal_clearance }: Approach): Pose {
   if (access_type === 'vertical') return lifted(nest, vertical_clearance ?? usualClearance)
@@ -245,17 +317,13 @@ function approachTo(nest: Pose, { access_type, vertical_clearance, horizontal_cl
   return lifted({ ...nest, x: nest.x - out * Math.cos(turn), y: nest.y - out * Math.sin(turn) }, vertical_clearance ?? 0)
 }
 
-function isFar(spot: AskedSpot): boolean {
-  const { x, y, z } = poseOf(spot)
-  return Math.hypot(x, y, z) > reach
-}
-
-function lifted(pose: Pose, mm: number): Pose {
-  return { ...pose, z: pose.z + mm }
-}
-
 function distance(from: Pose, to: Pose): number {
   return Math.hypot(to.x - from.x, to.y - from.y, to.z - from.z)
+}
+
+/** The word for a skill in the answer to `can`. */
+function asSkill(skill: Settings['can'][number]): string {
+  return skill === motions.jog ? `${skill}=${jogAxes.join(',')}` : skill
 }
 
 function inWords(pose: Pose): string {

@@ -94,7 +94,14 @@ function paramSchema(schema: v.GenericSchema, limit: Limit | undefined, taken: r
 
 /** Returns the range that the schema of a number itself has. */
 function rangeOf(schema: v.GenericSchema): { minimum?: number; maximum?: number } {
-  const { pipe = [] } = schema as { pipe?: readonly { type: string; requirement?: number }[] }
-  const [min, max] = ['min_value', 'max_value'].map((type) => pipe.find((action) => action.type === type)?.requirement)
+  const steps = stepsOf(schema as Step)
+  const [min, max] = ['min_value', 'max_value'].map((type) => steps.find((step) => step.type === type)?.requirement)
   return { ...(min !== undefined && { minimum: min }), ...(max !== undefined && { maximum: max }) }
+}
+
+type Step = { type: string; requirement?: number; pipe?: readonly Step[] }
+
+/** Returns the steps of a schema, of whose pipes one may stand in another. */
+function stepsOf(step: Step): Step[] {
+  return step.pipe ? step.pipe.flatMap((inner) => (inner === step ? [] : stepsOf(inner))) : [step]
 }

@@ -53,10 +53,10 @@ export type Given<Name extends OperationName> = Params<Name> &
   ((typeof operations)[Name] extends { goes_to: unknown } ? Destination : object)
 
 /** A held operation may resolve with the message of its end, in place of that of the table: only its driver knows how far it went. */
-type Message<Name extends OperationName> = (typeof operations)[Name] extends { held: unknown } ? string | undefined : void
+type Ended<Name extends OperationName> = (typeof operations)[Name] extends { held: unknown } ? Promise<string | undefined> : Promise<void>
 
 type Commands = {
-  [Name in Exclude<OperationName, 'initialize' | 'stop'>]?: (params: Given<Name>, signal: AbortSignal) => Promise<Message<Name>>
+  [Name in Exclude<OperationName, 'initialize' | 'stop'>]?: ((params: Given<Name>, signal: AbortSignal) => Ended<Name>) | undefined
 } & { [Name in MoveName]?: (target: MoveTarget, signal: AbortSignal) => Promise<void> } & {
   /** A question is sent between two frames of a running operation, and moves nothing. */
   [Name in Question]?: () => Promise<Read<Name>>
@@ -101,7 +101,7 @@ export type Device = Commands & {
   /**
    * Ends a running operation that the profile lists in `ends_early` in an orderly way: a shaker ramps down and goes home, a centrifuge
    * brakes. Resolves when the instrument has acknowledged; the operation resolves when it is done. Rejects without an acknowledgement; the
-   * operation then continues, and a held one is halted.
+   * operation then continues, and a held one is halted. Rejects with `conflict` when it has ended by itself.
    */
   end?(): Promise<EndedEarly>
   /**

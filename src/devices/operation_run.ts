@@ -122,7 +122,7 @@ export class OperationRun {
       this.#endedAfter = Math.max(0, Math.round((this.#task.asked_s - seconds_left) * 10) / 10)
     } catch (error) {
       // An operation that nobody holds must not go on.
-      if (this.#hold) return this.#abortWith(error)
+      if (this.#hold && !hasEnded(error)) return this.#abortWith(error)
       this.#end = undefined
       this.record.notice = `it was asked to end early, which failed, so it goes on: ${messageOf(error)}`
     }
@@ -196,4 +196,8 @@ export class OperationRun {
       }
     })
   }
+}
+
+function hasEnded(error: unknown): boolean {
+  return error instanceof LabError && error.code === 'conflict'
 }
