@@ -5,6 +5,7 @@ import type { Params } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import type { EarlyEnd } from '../early_end.ts'
+import { stepOf } from '../jog_steps.ts'
 import { isNoReply } from '../transports/exchange.ts'
 import { type Axes, isSame, moveC, moveJ, profileWith } from './protocol.ts'
 import type { Settings } from './settings.ts'
@@ -17,10 +18,6 @@ const level = [2, 3, 4]
 const column = 1
 const railAxis = 6
 
-/** The longest step of a jog, in mm or degrees at full speed of a jog, and the shortest, which `wherej` still tells apart from standing. */
-const longest = { mm: 2, '°': 1 }
-const shortest = { mm: 0.5, '°': 0.25 }
-const fullSpeed = 20
 /** The interval of the questions whether a step has ended. */
 const look_ms = 15
 /** A step that has not ended after this time does not end any more. */
@@ -60,7 +57,7 @@ export class ByHand {
   async jog({ axis, direction, speed }: Params<'jog'>, signal: AbortSignal): Promise<string> {
     const { talk, early, settings } = this.#parts
     const unit = axis === 'yaw' || (joints[axis] !== undefined && level.includes(joints[axis])) ? '°' : 'mm'
-    const size = Math.max(shortest[unit], (longest[unit] * speed) / fullSpeed)
+    const size = stepOf(unit, speed)
     const isStraight = joints[axis] === undefined
     await talk.command({ question: profileWith({ profile: settings.manual_profile, speed, isStraight }) }, signal)
     const begin = await this.#place(axis)

@@ -383,7 +383,7 @@ export class Instrument {
     const { operation_id } = run.record
     const params = { ...run.record.params, ...destination }
     if (name === 'initialize') return this.#initialize(device, signal)
-    if (!device.described) {
+    if (!device.described?.operations.has(name)) {
       const operate = device[name as Performable] as (params: object, signal: AbortSignal) => Promise<string | undefined>
       run.done = await operate(params, signal)
       return
