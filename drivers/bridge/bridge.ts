@@ -30,7 +30,8 @@ import { checked } from '../../src/kit/schema.ts'
 import { OperationRunner } from '../operation_runner.ts'
 import type { BridgeLine } from '../transports/line.ts'
 import { WithMount } from '../with_mount.ts'
-import { JsonRpc, type Refusal } from './json_rpc.ts'
+import { JsonRpc } from './json_rpc.ts'
+import { limitsOf, refused } from './shared_words.ts'
 import { BridgeTransporter } from './transporter.ts'
 
 export const settings = v.strictObject({
@@ -401,25 +402,4 @@ function describedOf(bridge: Describing, calls: Pick<SelfDescribed, 'accept' | '
       return bridge.description?.readings ?? {}
     },
   }
-}
-
-/** Returns the ranges of parameters of operations that are also in the table. */
-function limitsOf(operations: ReadonlyMap<string, OwnOperation>): Limits {
-  type Shown = Record<string, { minimum?: number; maximum?: number; unit?: string; multipleOf?: number }>
-  const shared = [...operations].filter(([name]) => Object.hasOwn(table, name))
-  const ranges = shared.flatMap(([, { schema }]) => Object.entries(schema.properties as Shown))
-  return Object.fromEntries(
-    ranges.flatMap(([name, { minimum: min, maximum: max, unit = '', multipleOf: step }]) =>
-      min === undefined || max === undefined ? [] : [[name, { min, max, unit, ...(step !== undefined && { step }) }]],
-    ),
-  )
-}
-
-const codes = { interlock: 'interlock', invalid: 'invalid', busy: 'busy', device_failed: 'device_failed' } as const
-
-/** Converts the error of a program to an error of the device. */
-function refused({ message, reason = '', hint }: Refusal): LabError {
-  const code = Object.hasOwn(codes, reason) ? codes[reason as keyof typeof codes] : 'device_failed'
-  const advice = hint ?? (code === 'device_failed' ? 'see to it, then initialize' : undefined)
-  return new LabError(code, advice ? `${message}; ${advice}` : message)
 }

@@ -16,7 +16,7 @@ import { serviceWith } from './servers/service.ts'
 
 const labware = { name: 'plate', type: '96-well', barcode: null }
 const pose = { x: 300, y: 100, z: 50, yaw: 90, pitch: 0, roll: 0 }
-const joints = { base: 400, shoulder: 90, elbow: 60, wrist: 500, rail: 0, gripper: 0 }
+const joints = { base: 290, shoulder: 90, elbow: 60, wrist: 500, rail: 0, gripper: 0 }
 const home = { ...joints, base: 20, shoulder: -90 }
 
 /** Calls `heard` when the word comes. */
