@@ -18,11 +18,10 @@ import type {
   EndedEarly,
   Identity,
   Learned,
-  Limits,
   SelfDescribed,
 } from '../../src/devices/device.ts'
 import { connectionLost, isRefusal } from '../../src/devices/failure.ts'
-import { type MoveName, type Params, operations as table } from '../../src/devices/operations.ts'
+import type { MoveName, Params } from '../../src/devices/operations.ts'
 import type { MoveTarget, Skill } from '../../src/devices/way.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { described } from '../../src/kit/described.ts'
