@@ -10,9 +10,18 @@ import {
   readDescription,
 } from '../../src/devices/description.ts'
 import type { KeptDescription } from '../../src/devices/descriptions.ts'
-import type { AnyProfile, AskedOperation, Device, EndedEarly, Identity, Learned, Limits, SelfDescribed } from '../../src/devices/device.ts'
+import type {
+  AnyProfile,
+  AskedOperation,
+  Destination,
+  Device,
+  EndedEarly,
+  Identity,
+  Learned,
+  SelfDescribed,
+} from '../../src/devices/device.ts'
 import { connectionLost, isRefusal } from '../../src/devices/failure.ts'
-import { type MoveName, operations as table } from '../../src/devices/operations.ts'
+import type { MoveName, Params } from '../../src/devices/operations.ts'
 import type { MoveTarget, Skill } from '../../src/devices/way.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { described } from '../../src/kit/described.ts'
@@ -20,7 +29,8 @@ import { checked } from '../../src/kit/schema.ts'
 import { OperationRunner } from '../operation_runner.ts'
 import type { BridgeLine } from '../transports/line.ts'
 import { WithMount } from '../with_mount.ts'
-import { JsonRpc, type Refusal } from './json_rpc.ts'
+import { JsonRpc } from './json_rpc.ts'
+import { limitsOf, refused } from './shared_words.ts'
 import { BridgeTransporter } from './transporter.ts'
 
 export const settings = v.strictObject({
@@ -104,6 +114,9 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
   readonly #transporter = this.at.type === 'transporter' ? this.#carrier() : undefined
   readonly pick = this.#move('pick')
   readonly place = this.#move('place')
+  readonly #jog = this.#led((params: Params<'jog'>, signal) => this.#transporter!.jog(params, signal))
+  readonly #freeDrive = this.#led((params: object, signal) => this.#transporter!.freeDrive(params, signal))
+  readonly #goTo = this.#led((params: Params<'go_to'> & Destination, signal) => this.#transporter!.goTo(params, signal))
   readonly gripper = this.#transporter && (() => this.#transporter!.gripper())
 
   readonly initialize = this.#runner.operation(async (_params: object, signal): Promise<Learned> => {
@@ -121,6 +134,24 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     if (!description) return none
     if (this.#known?.description !== description) this.#known = { description, operations: ownOperations(description) }
     return this.#known.operations
+  }
+
+  /** The movements by hand that its program has described. */
+  get jog() {
+    return this.description?.jog && this.#jog
+  }
+
+  get free_drive() {
+    return this.description?.free_drive ? this.#freeDrive : undefined
+  }
+
+  get go_to() {
+    return this.description?.go_to ? this.#goTo : undefined
+  }
+
+  get choices(): Readonly<Record<string, readonly string[]>> {
+    const { jog } = this.description ?? {}
+    return jog ? { axis: jog } : {}
   }
 
   get uninterruptible(): boolean {
@@ -182,6 +213,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
 
   async end(): Promise<EndedEarly> {
     const running = this.#running
+    if (!running && !this.#runner.isIdle) return this.#runner.early.ask()
     if (!running) throw new LabError('conflict', 'it does nothing that could be ended')
     const answer = await this.#rpc.request('end', { operation_id: running.operation_id }, answer_s)
     return checked(Ended, answer ?? {}, 'its answer to end', 'device_failed')
@@ -202,6 +234,7 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     const { line, settings } = this.at
     const transporter = new BridgeTransporter({
       clock: line.clock,
+      early: this.#runner.early,
       description: () => this.description,
       move_timeout_s: settings.move_timeout_s,
       ask: (method, params, signal) => this.#ask(method, params, signal),
@@ -209,6 +242,11 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     })
     line.onLost(() => transporter.unhome())
     return transporter
+  }
+
+  /** Makes an operation that a person leads. */
+  #led<Given, Result>(work: (params: Given, signal: AbortSignal) => Promise<Result>) {
+    return this.#transporter && this.#runner.operation(work)
   }
 
   #move(verb: MoveName) {
@@ -330,7 +368,7 @@ const halts: Record<Settings['halt'], Halt> = {
 
 const none: ReadonlyMap<string, OwnOperation> = new Map()
 
-type Describing = Pick<Bridge, 'operations' | 'description' | 'uninterruptible'>
+type Describing = Pick<Bridge, 'operations' | 'description' | 'uninterruptible' | 'jog' | 'free_drive'>
 
 function profileOf(bridge: Describing): AnyProfile {
   return {
@@ -344,7 +382,8 @@ function profileOf(bridge: Describing): AnyProfile {
       return bridge.uninterruptible ? { uninterruptible: true } : {}
     },
     get ends_early() {
-      return [...bridge.operations].flatMap(([name, { can_end_early }]) => (can_end_early ? [name] : []))
+      const held = (['jog', 'free_drive'] as const).filter((name) => bridge[name])
+      return [...held, ...[...bridge.operations].flatMap(([name, { can_end_early }]) => (can_end_early ? [name] : []))]
     },
   }
 }
@@ -362,25 +401,4 @@ function describedOf(bridge: Describing, calls: Pick<SelfDescribed, 'accept' | '
       return bridge.description?.readings ?? {}
     },
   }
-}
-
-/** Returns the ranges of parameters of operations that are also in the table. */
-function limitsOf(operations: ReadonlyMap<string, OwnOperation>): Limits {
-  type Shown = Record<string, { minimum?: number; maximum?: number; unit?: string; multipleOf?: number }>
-  const shared = [...operations].filter(([name]) => Object.hasOwn(table, name))
-  const ranges = shared.flatMap(([, { schema }]) => Object.entries(schema.properties as Shown))
-  return Object.fromEntries(
-    ranges.flatMap(([name, { minimum: min, maximum: max, unit = '', multipleOf: step }]) =>
-      min === undefined || max === undefined ? [] : [[name, { min, max, unit, ...(step !== undefined && { step }) }]],
-    ),
-  )
-}
-
-const codes = { interlock: 'interlock', invalid: 'invalid', busy: 'busy', device_failed: 'device_failed' } as const
-
-/** Converts the error of a program to an error of the device. */
-function refused({ message, reason = '', hint }: Refusal): LabError {
-  const code = Object.hasOwn(codes, reason) ? codes[reason as keyof typeof codes] : 'device_failed'
-  const advice = hint ?? (code === 'device_failed' ? 'see to it, then initialize' : undefined)
-  return new LabError(code, advice ? `${message}; ${advice}` : message)
 }

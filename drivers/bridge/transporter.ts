@@ -1,14 +1,17 @@
 // The moves of a bridge that carries labware, and the evidence that its program gives of them.
 
 import * as v from 'valibot'
+import { axes, jogged } from '../../src/devices/axes.ts'
 import type { Description } from '../../src/devices/description.ts'
-import type { Gripper } from '../../src/devices/device.ts'
+import type { Destination, Gripper } from '../../src/devices/device.ts'
 import { isRefusal } from '../../src/devices/failure.ts'
-import type { MoveName, Pose } from '../../src/devices/operations.ts'
+import type { MoveName, Params, Pose } from '../../src/devices/operations.ts'
 import { type MoveTarget, obstaclesOn, type Spot, type Way } from '../../src/devices/way.ts'
 import { LabError, messageOf } from '../../src/errors.ts'
 import { type Clock, sleep } from '../../src/kit/clock.ts'
 import { checked } from '../../src/kit/schema.ts'
+import type { EarlyEnd } from '../early_end.ts'
+import { type StepUnit, stepOf } from '../jog_steps.ts'
 
 const Coordinate = v.pipe(v.number(), v.finite())
 const Where = v.object({
@@ -23,8 +26,13 @@ const look_ms = 1000
 /** A program that has answered neither of two queries, each after this time, counts as lost. */
 const silent_ms = 2500
 
+/** The speed of `go_to`, and the longest time that it takes. */
+const slow_percent = 20
+const slow_s = 600
+
 type Parts = {
   clock: Clock
+  early: EarlyEnd
   description(): Description | undefined
   /** How long a move may take, s. */
   move_timeout_s: number
@@ -104,8 +112,51 @@ export class BridgeTransporter {
     mustHaveDone(verb, await this.#where(answer_s))
   }
 
+  /** Moves in steps until somebody ends it, or the axis ends. The next step is requested when the transporter was seen to stand after the last. */
+  async jog({ axis, direction, speed }: Params<'jog'>, signal: AbortSignal): Promise<string> {
+    const { ask, early } = this.#parts
+    const size = stepOf(axes[axis] as StepUnit, speed) * (direction === '+' ? 1 : -1)
+    mustStandReady((await this.#where(answer_s)).state)
+    let [by, end] = [0, '']
+    while (!early.isAsked && end === '') {
+      signal.throwIfAborted()
+      try {
+        await this.#watched(ask('jog', { axis, by: size, speed }, signal), signal)
+        by += size
+      } catch (error) {
+        // The step before was seen to end, so that a refusal of this one has moved nothing.
+        if (by === 0 || !isRefusal(error)) throw error
+        end = '; it goes no further'
+      }
+      mustStandReady((await this.#where(answer_s)).state, 'jog is done')
+    }
+    await early.carriedOut({ seconds_left: 0, going: signal }, async () => undefined)
+    return `${jogged(axis, by)}${end}`
+  }
+
+  /** Lets a person lead it, until somebody ends it. */
+  async freeDrive(_params: object, signal: AbortSignal): Promise<undefined> {
+    const { ask, early, clock } = this.#parts
+    mustStandReady((await this.#where(answer_s)).state)
+    signal.throwIfAborted()
+    await ask('free_drive', { on: true }, signal)
+    for (; !early.isAsked; await early.sleep(clock, look_ms, signal)) mustBeReady((await this.#where(answer_s)).state)
+    await early.carriedOut({ seconds_left: 0, going: signal }, () => ask('free_drive', { on: false }, signal))
+    mustStandReady((await this.#where(answer_s)).state, 'free drive is over')
+  }
+
+  /** Goes slowly to a position, or above it. The request is never repeated. */
+  async goTo({ teachpoint, offset_z, way }: Params<'go_to'> & Destination, signal: AbortSignal): Promise<void> {
+    const point = this.#pointOf({ position: teachpoint, way })
+    mustStandReady((await this.#where(answer_s)).state)
+    signal.throwIfAborted()
+    const going = this.#parts.ask('go_to', { position: teachpoint, point, offset_z, speed: slow_percent }, signal)
+    await this.#watched(going, signal, slow_s)
+    mustStandReady((await this.#where(answer_s)).state, 'go_to is done')
+  }
+
   /** Returns the teachpoint for the program; null if it needs none. Throws if its way needs a skill that the program lacks. */
-  #pointOf({ position, way }: MoveTarget): object | null {
+  #pointOf({ position, way }: Pick<MoveTarget, 'position' | 'way'>): object | null {
     const { points, skills = [] } = this.#parts.description() ?? {}
     if (points === 'own') return null
     if (!way) throw new LabError('not_found', `it has no teachpoint ${position}; teach it that place`)
@@ -115,12 +166,12 @@ export class BridgeTransporter {
   }
 
   /** Waits for the end of a move, and asks meanwhile where the transporter is. */
-  async #watched(move: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  async #watched(move: Promise<unknown>, signal: AbortSignal, limit_s = this.#parts.move_timeout_s): Promise<void> {
     const over = new AbortController()
     const end = () => over.abort(signal.reason)
     signal.addEventListener('abort', end)
     try {
-      await Promise.race([move, this.#watch(over.signal)])
+      await Promise.race([move, this.#watch(over.signal, limit_s)])
     } finally {
       signal.removeEventListener('abort', end)
       over.abort()
@@ -128,12 +179,12 @@ export class BridgeTransporter {
   }
 
   /** Rejects when the program is silent, the transporter is not ready any more, or the move takes too long. */
-  async #watch(signal: AbortSignal): Promise<never> {
-    const { clock, move_timeout_s } = this.#parts
-    const latest = clock.now() + move_timeout_s * 1000
+  async #watch(signal: AbortSignal, limit_s: number): Promise<never> {
+    const { clock } = this.#parts
+    const latest = clock.now() + limit_s * 1000
     for (;;) {
       await sleep(clock, look_ms, signal)
-      if (clock.now() > latest) throw new LabError('no_reply', `it did not arrive within ${move_timeout_s} s; see what it does`)
+      if (clock.now() > latest) throw new LabError('no_reply', `it did not arrive within ${limit_s} s; see what it does`)
       mustBeReady((await this.#spoken(signal)).state)
     }
   }
@@ -211,6 +262,14 @@ function mustBeAble(verb: MoveName, { state, gripper }: Where): void {
   mustBeReady(state)
   const wrong = verb === 'pick' ? 'full' : 'empty'
   if (gripper === wrong) throw new LabError('interlock', `it cannot ${verb}: its gripper is ${gripper}; see where the labware is`)
+}
+
+/** Throws unless it stands and is ready. `done` is what its program has said before, as a clause. */
+function mustStandReady(state: Where['state'], done?: string): void {
+  mustBeReady(state)
+  if (state === 'idle') return
+  if (!done) throw new LabError('interlock', 'it is moving; wait, or stop it')
+  throw new LabError('device_failed', `it says that ${done}, and it still moves; see what it does, then initialize`)
 }
 
 /** Throws unless the transporter stands with a gripper that is full after a pick, and empty after a place. */

@@ -44,13 +44,13 @@ test('initialize says who it is, and switches on, attaches and homes it only whe
   const identity = { model: 'PF400 simulated', serial_number: 'SIM-0001', firmware_version: 'TCP Command Server 3.0D4 simulated' }
   t.same(await run(arm.initialize({}, calm)), { identity })
   const profiles = ['Profile 1 50 0 100 100 0.1 0.1 0 0', 'Profile 2 20 0 50 50 0.1 0.1 0 -1']
-  t.same(orders(written), ['hp 1 20', 'home', ...profiles])
+  t.same(orders(written), ['hp 1 20', 'home', ...profiles, 'freemode -1'])
   t.ok(written.includes('attach 1\n'))
   t.same(written.slice(0, 3), ['version\n', 'mode 0\n', 'selectRobot 1\n'])
   t.match(line.simulator.world, { homed: true, powered: true, moving: false })
   written.length = 0
   await run(arm.initialize({}, calm))
-  t.same(orders(written), profiles, 'a second time it is so already')
+  t.same(orders(written), [...profiles, 'freemode -1'], 'a second time it is so already')
   t.notOk(written.includes('attach 1\n'))
 })
 
@@ -330,6 +330,23 @@ test('a gripper that holds something picks nothing else until it is initialized'
   t.same(orders(written), [])
   await run(arm.initialize({}, calm))
   await run(arm.pick(targetOf(pad), calm))
+})
+
+test('open fingers prove that they hold nothing, and closed fingers, a robot that moves and one without motor power prove nothing', async (t) => {
+  const { arm, run, clock, line } = await ready()
+  const held = (grip?: Grip) => run(arm.gripper!(grip ? labwareOf(grip) : targetOf(nest).labware))
+  await run(arm.pick(targetOf(nest), calm))
+  t.equal(await held(), null, 'they stand at the labware')
+  await run(arm.place(targetOf(pad), calm))
+  t.equal(await held(), 'empty')
+  t.equal(await held({ width: 92 }), null, 'wider labware could be between them')
+  const moving = arm.pick(targetOf(nest), calm)
+  await clock.advance(300)
+  await t.rejects(held(), { code: 'interlock', message: /it is moving; wait until it stands/ })
+  await run(moving)
+  await run(arm.place(targetOf(pad), calm))
+  line.setFault('interlock_open')
+  t.equal(await held(), null, 'somebody may have moved them by hand')
 })
 
 test('a stop between the answer before a command and that command keeps it from being said', async (t) => {

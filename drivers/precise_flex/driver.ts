@@ -1,17 +1,19 @@
 // A PreciseFlex robot arm of Brooks, over TCP: it takes plates up and puts them down at teachpoints of the bench.
 
-import type { Device, Profile } from '../../src/devices/device.ts'
-import { type MoveTarget, type Skill, type Spot, skills } from '../../src/devices/way.ts'
+import type { Destination, Device, EndedEarly, Gripper, Profile } from '../../src/devices/device.ts'
+import type { Params } from '../../src/devices/operations.ts'
+import { type CarriedLabware, type MoveTarget, type Skill, type Spot, skills, type Way } from '../../src/devices/way.ts'
 import { LabError } from '../../src/errors.ts'
 import { sleep } from '../../src/kit/clock.ts'
 import type { Driver, SerialMount } from '../driver.ts'
 import { OperationRunner } from '../operation_runner.ts'
 import { isNoReply } from '../transports/exchange.ts'
 import { WithMount } from '../with_mount.ts'
+import { ByHand } from './by_hand.ts'
 import { attached, errors, hardStop, ready, states } from './errors.ts'
 import { Fingers } from './fingers.ts'
 import { type Leg, type Path, pathOf } from './path.ts'
-import { type Axes, axesOf, fingerAxis, isAt, isSame, moveC, moveJ, profileWith, signature } from './protocol.ts'
+import { type Axes, axesOf, fingerAxis, isAt, isSame, moveC, moveJ, profileWith, raised, signature } from './protocol.ts'
 import { type Settings, settings } from './settings.ts'
 import { simulate } from './simulator.ts'
 import { Talk } from './talk.ts'
@@ -43,9 +45,12 @@ const parked_ms = 35_000
 /** How near a goal counts as reached: each axis, in mm or degrees, and the hand, in mm. */
 const near = 0.2
 const handNear = 1
+/** The speed of `go_to`, and the longest time that it takes. */
+const slow_percent = 20
+const slow_ms = 600_000
 
 function profile(): Profile {
-  return { model: 'PreciseFlex', limits: {}, features: {} }
+  return { model: 'PreciseFlex', limits: {}, features: {}, ends_early: ['jog', 'free_drive'] }
 }
 
 /** Moves the arm in single motions, each of which is seen to end before the next one is commanded. */
@@ -54,6 +59,17 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
   readonly #runner = new OperationRunner(this.at.line)
   readonly #talk = new Talk(this.at.line, this.at.settings)
   readonly #fingers = new Fingers(this.#talk, this.at.settings, (goal, signal) => this.#glide(goal, signal))
+  readonly #byHand = new ByHand({
+    clock: this.at.clock,
+    settings: this.at.settings,
+    talk: this.#talk,
+    early: this.#runner.early,
+    fingersGoal: () => this.#fingers.goal(),
+    comesToRest: () => this.#comesToRest(),
+    check: () => this.check(),
+    whyItStands: () => this.#whyItStands(),
+  })
+  readonly choices = { axis: this.#byHand.axes }
   /** Whether the service has initialized it, and not stopped it since. A robot that is no longer attached then has a fault. */
   #isReady = false
   /** The time by which the pick or the place under way has to be done. */
@@ -65,6 +81,24 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
     this.#carry(target, signal, (path) => this.#place(path, target, signal)),
   )
 
+  readonly jog = this.#runner.operation(async (params: Params<'jog'>, signal) => {
+    await this.#mayMove()
+    return this.#byHand.jog(params, signal)
+  })
+  readonly free_drive = this.#runner.operation(async (params: object, signal) => {
+    await this.#mayMove()
+    return this.#byHand.freeDrive(params, signal)
+  })
+  readonly go_to = this.#runner.operation(async ({ teachpoint, offset_z, way }: Params<'go_to'> & Destination, signal) => {
+    const { there, nest } = this.#pathTo(teachpoint, way)
+    await this.#mayMove()
+    signal.throwIfAborted()
+    this.#latest = this.at.clock.now() + slow_ms
+    await this.#go([...there, { spot: raised(nest.spot, offset_z), isStraight: true }], signal, (isStraight) =>
+      this.#slowly(isStraight, signal),
+    )
+  })
+
   identify() {
     return this.#talk.identity()
   }
@@ -72,6 +106,13 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
   async pose() {
     await this.#mustStand('ask again when it stands')
     return this.#talk.pose()
+  }
+
+  /** Returns null unless the fingers prove something and the motor power is on: without it, somebody may have moved them. */
+  async gripper(labware: CarriedLabware): Promise<Gripper | null> {
+    await this.#mustStand('wait until it stands, and try again')
+    const state = await this.#talk.state()
+    return (state === attached || state === ready) && (await this.#fingers.areTooFarApart(labware)) ? 'empty' : null
   }
 
   readonly initialize = this.#runner.operation(async (_params: object, signal) => {
@@ -89,6 +130,7 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
     ]
     for (const one of profiles) await this.#talk.command({ question: profileWith(one) }, signal)
     await this.#mustBeAttached()
+    await this.#byHand.hold()
     this.#isReady = true
     return { identity }
   })
@@ -117,7 +159,14 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
     this.#isReady = false
     this.#runner.stop()
     this.#talk.interrupt()
+    await this.#byHand.holdAgain()
     await this.#comesToRest()
+  }
+
+  end(): Promise<EndedEarly> {
+    const ended = this.#runner.early.ask()
+    this.#byHand.letGo()
+    return ended
   }
 
   /** Waits for two equal answers about where it is. A controller that works on a command which nothing ends answers after that. */
@@ -144,8 +193,8 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
     return isSame(before, await this.#talk.where())
   }
 
-  async #mustStand(remedy: string): Promise<void> {
-    if (!(await this.#stands())) throw new LabError('interlock', `it is moving; ${remedy}`)
+  async #mustStand(remedy: string, apart_ms = look_ms): Promise<void> {
+    if (!(await this.#stands(apart_ms))) throw new LabError('interlock', `it is moving; ${remedy}`)
   }
 
   async #mustBeAttached(): Promise<void> {
@@ -154,15 +203,24 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
   }
 
   async #carry({ position, way }: MoveTarget, signal: AbortSignal, work: (path: Path) => Promise<void>): Promise<void> {
-    if (!way) throw new LabError('not_found', `it has no teachpoint ${position}; teach it that place`)
-    const { clearance, rail } = this.at.settings
-    const path = pathOf(way, { clearance, hasRail: rail })
-    if (!this.#isReady) throw new LabError('not_initialized', 'it is not ready to move; initialize it')
-    await this.#mustStand('wait, or stop it')
+    const path = this.#pathTo(position, way)
+    await this.#mayMove()
     signal.throwIfAborted()
-    this.#talk.hasMoved = false
     this.#latest = this.at.clock.now() + this.at.settings.move_timeout_s * 1000
     await work(path)
+  }
+
+  #pathTo(position: string, way: Way | null): Path {
+    if (!way) throw new LabError('not_found', `it has no teachpoint ${position}; teach it that place`)
+    const { clearance, rail } = this.at.settings
+    return pathOf(way, { clearance, hasRail: rail })
+  }
+
+  /** Throws unless it is ready and stands. */
+  async #mayMove(): Promise<void> {
+    if (!this.#isReady) throw new LabError('not_initialized', 'it is not ready to move; initialize it')
+    await this.#mustStand('wait, or stop it', rest_ms)
+    this.#talk.hasMoved = false
   }
 
   async #pick({ there, nest, back }: Path, { labware, position }: MoveTarget, signal: AbortSignal): Promise<void> {
@@ -187,13 +245,28 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
     await this.#go(back, signal)
   }
 
-  async #go(legs: readonly Leg[], signal: AbortSignal): Promise<void> {
+  async #go(
+    legs: readonly Leg[],
+    signal: AbortSignal,
+    profileFor = (isStraight: boolean) => this.#usualProfile(isStraight),
+  ): Promise<void> {
     for (const { spot, isStraight } of legs) {
-      const { profile, approach_profile } = this.at.settings
-      const goal = await this.#begin(spot, isStraight ? approach_profile : profile, signal)
+      const goal = await this.#begin(spot, await profileFor(isStraight), signal)
       await this.#arrives(goal, signal)
       if (!('joints' in spot)) await this.#mustBeThere(spot)
     }
+  }
+
+  async #usualProfile(isStraight: boolean): Promise<number> {
+    const { profile, approach_profile } = this.at.settings
+    return isStraight ? approach_profile : profile
+  }
+
+  /** Writes the profile for slow motions, and returns its number. */
+  async #slowly(isStraight: boolean, signal: AbortSignal): Promise<number> {
+    const { manual_profile: profile } = this.at.settings
+    await this.#talk.command({ question: profileWith({ profile, speed: slow_percent, isStraight }) }, signal)
+    return profile
   }
 
   /** Commands one motion, and returns where it goes. The fingers are never sent further apart than they are. */

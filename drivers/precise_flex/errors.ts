@@ -33,6 +33,7 @@ const codes: Record<number, Meaning> = {
   [-1012]: ['an axis would leave its range, or is outside it', `${point}, or bring the axis back into its range by hand`],
   [-1013]: ['a motor would leave its range, or is outside it', `${point}, or bring the axis back into its range by hand`],
   [-1014]: ['the arm did not settle at the end of a motion', way],
+  [-1017]: ['a person leads the arm, or another program controls it', 'Initialize the device'],
   [-1021]: ['the robot is not homed', 'See why it lost its home'],
   [-1023]: ['a sensor was missed while it homed', service],
   [-1025]: ['the motor power did not come on in time', power],

@@ -51,6 +51,12 @@ export class Fingers {
     return Math.min(here, here - goal > mostPressing ? here : goal, this.#pressing)
   }
 
+  /** Whether the fingers stand too far apart to hold the labware. Fingers that are closer prove nothing, since a grip that found nothing ends there, too. */
+  async areTooFarApart(labware: CarriedLabware): Promise<boolean> {
+    const apart = (await this.#talk.where())[fingerAxis - 1]! - this.#axisAt(this.#widthOf(labware))
+    return apart > this.#settings.open_by / 2
+  }
+
   /** Opens the empty fingers for the labware. */
   async open(labware: CarriedLabware, signal: AbortSignal): Promise<void> {
     if (this.#settings.gripper === 'axis') return this.#openAxis(labware, signal)

@@ -88,6 +88,11 @@ export function isSame(one: Axes, other: Axes): boolean {
 const still = 0.02
 
 const configOf: Record<Side, number> = { right: 0x01, left: 0x02 }
+/** Returns the side to which the elbow bends, from the configuration that `wherec` tells. */
+export function sideOf(config: number): Side {
+  return config & configOf.left ? 'left' : 'right'
+}
+
 /** Keeps the wrist within 180 degrees to either side. */
 const singleTurn = 0x1000
 

@@ -28,6 +28,11 @@ export const settings = v.pipe(
     approach_speed: v.optional(described(Whole(1, 100), 'Speed near the labware, along a straight line', '%'), 20),
     profile: v.optional(described(Whole(1, 100), 'Number of the speed profile on the controller that is written for `speed`'), 1),
     approach_profile: v.optional(described(Whole(1, 100), 'Number of the profile that is written for `approach_speed`'), 2),
+    manual_profile: v.optional(described(Whole(1, 100), 'Number of the profile that is written for jogs and for `go_to`'), 3),
+    column_holds: v.optional(
+      described(v.boolean(), 'Whether the column stays where it is when its motor is free, so that free drive may free it, too'),
+      false,
+    ),
     clearance: v.optional(
       described(between(1, 1000), 'Distance from the labware at which the approach begins, where the teachpoint says none', 'mm'),
       100,
@@ -35,6 +40,9 @@ export const settings = v.pipe(
     move_timeout_s: v.optional(described(between(1, 600), 'How long a pick or a place may take', 's'), 60),
     power_timeout_s: v.optional(described(Whole(1, 30), 'How long the motor power may take to come on', 's'), 20),
   }),
-  v.check(({ profile, approach_profile }) => profile !== approach_profile, 'profile and approach_profile must be two numbers'),
+  v.check(
+    ({ profile, approach_profile, manual_profile }) => new Set([profile, approach_profile, manual_profile]).size === 3,
+    'profile, approach_profile and manual_profile must be three numbers',
+  ),
 )
 export type Settings = v.InferOutput<typeof settings>

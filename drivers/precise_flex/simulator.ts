@@ -50,6 +50,8 @@ class SimulatedPreciseFlex extends WithMount<InstrumentEnd<Settings>> implements
   /** Whether the interpreter is parked, and the lines that wait for it. */
   #isParked = false
   #waiting: string[] = []
+  /** The axes whose motors are free, by their numbers. */
+  readonly #free = new Set<number>()
   /** Called when the motion has ended, by itself or not. */
   #stands: (() => void) | undefined
 
@@ -60,6 +62,7 @@ class SimulatedPreciseFlex extends WithMount<InstrumentEnd<Settings>> implements
       homed: this.#isHomed,
       powered: this.#power === attached || this.#power === ready,
       gripper: this.#holds ? 'full' : 'empty',
+      free: [...this.#free],
       axes: this.#where(),
       pose: poseAt(this.#where()),
     }
@@ -128,7 +131,7 @@ class SimulatedPreciseFlex extends WithMount<InstrumentEnd<Settings>> implements
     nop: () => (this.#fault ? this.#refuse(this.#fault) : this.#say()),
     selectrobot: () => this.#say(),
     mspeed: ([speed]) => this.#say(speed === undefined ? '100' : ''),
-    freemode: () => this.#say(),
+    freemode: ([axis = 0]) => this.#freeMode(axis),
     exit: () => {},
     sysstate: () => this.#say(`${this.#power}`),
     hp: ([on]) => this.#switch(on),
@@ -194,6 +197,15 @@ class SimulatedPreciseFlex extends WithMount<InstrumentEnd<Settings>> implements
     }
   }
 
+  /** Frees an axis, or all for 0; -1 ends that. */
+  #freeMode(axis: number): void {
+    const isThere = axis >= -1 && axis <= this.#axes.length
+    const refusal = axis === -1 ? 0 : !isThere ? -2800 : this.#power === attached ? 0 : -1009
+    if (axis === -1) this.#free.clear()
+    else if (!refusal) for (const one of axis === 0 ? this.#axes.keys() : [axis - 1]) this.#free.add(one + 1)
+    this.#answer(refusal)
+  }
+
   #home(): void {
     const refusal = this.#whyNot()
     if (refusal && refusal !== -1021) this.#refuse(refusal)
@@ -219,6 +231,7 @@ class SimulatedPreciseFlex extends WithMount<InstrumentEnd<Settings>> implements
     if (this.#isStopPressed) return -1028
     if (this.#fault) return this.#fault
     if (this.#power !== attached) return this.#power === ready ? -1009 : -1046
+    if (this.#free.size > 0) return -1017
     return this.#isHomed ? 0 : -1021
   }
 
@@ -279,6 +292,7 @@ class SimulatedPreciseFlex extends WithMount<InstrumentEnd<Settings>> implements
   #losePower(power: number): void {
     this.#power = power
     this.#isAttached = false
+    this.#free.clear()
   }
 
   #profile(number: number, values: number[]): void {

@@ -2,6 +2,7 @@
 
 import type { Identity } from '../../src/devices/device.ts'
 import type { Pose } from '../../src/devices/operations.ts'
+import type { Side } from '../../src/devices/way.ts'
 import { refused, reports } from '../reported.ts'
 import { Exchange } from '../transports/exchange.ts'
 import type { Line } from '../transports/line.ts'
@@ -19,6 +20,7 @@ import {
   nextReply,
   numbersIn,
   type Reply,
+  sideOf,
   signature,
 } from './protocol.ts'
 import type { Settings } from './settings.ts'
@@ -77,8 +79,14 @@ export class Talk {
   }
 
   async pose(): Promise<Pose> {
-    const [x, y, z, yaw, pitch, roll] = (await this.#numbers('wherec', 7)) as [number, number, number, number, number, number]
-    return { x, y, z, yaw, pitch, roll }
+    return (await this.spot()).pose
+  }
+
+  /** Returns where the hand is, and to which side the elbow bends. */
+  async spot(): Promise<{ pose: Pose; elbow: Side }> {
+    type Seven = [number, number, number, number, number, number, number]
+    const [x, y, z, yaw, pitch, roll, config] = (await this.#numbers('wherec', 7)) as Seven
+    return { pose: { x, y, z, yaw, pitch, roll }, elbow: sideOf(config) }
   }
 
   async state(): Promise<number> {

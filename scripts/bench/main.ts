@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { attacksBench } from './attacks.ts'
 import { type Bench, meets, type Options, type Row } from './bench.ts'
 import { estop, estopDrivers } from './estop.ts'
+import { estopMoves } from './estop_moves.ts'
 import { eventFull } from './event_full.ts'
 import { fleet } from './fleet.ts'
 import { httpGet, httpPost } from './http.ts'
@@ -17,7 +18,7 @@ import { soak } from './soak.ts'
 import { sseFanout } from './sse_fanout.ts'
 import { start } from './start.ts'
 
-const requests: readonly Bench[] = [httpGet, httpPost, eventFull, sseFanout, estop, estopDrivers, fleet, attacksBench]
+const requests: readonly Bench[] = [httpGet, httpPost, eventFull, sseFanout, estop, estopDrivers, estopMoves, fleet, attacksBench]
 const benches: readonly Bench[] = [...requests, runtimeThreads, runState, smc, start, sdCard, soak]
 
 const all: Row[] = []

@@ -13,8 +13,11 @@ export function isAxis(word: string): word is Axis {
   return Object.hasOwn(axes, word)
 }
 
-/** Returns the words for the end of a jog, as `jogged x by +12.4 mm`. `by` is null for an arm that cannot tell how far it moved. */
-export function jogged(axis: Axis, by: number | null): string {
+/**
+ * Returns the words for the end of a jog, as `jogged x by +12.4 mm`. `by` is null for an arm that cannot tell how far it moved. `unit` is for an arm whose
+ * axis has another one than usual.
+ */
+export function jogged(axis: Axis, by: number | null, unit: string = axes[axis]): string {
   if (by === null) return `jogged ${axis}`
-  return `jogged ${axis} by ${by < 0 ? '' : '+'}${Number(by.toFixed(1))} ${axes[axis]}`
+  return `jogged ${axis} by ${by < 0 ? '' : '+'}${Number(by.toFixed(1))} ${unit}`
 }

@@ -5,6 +5,7 @@ import * as v from 'valibot'
 import { LabError } from '../errors.ts'
 import { described, Whole } from '../kit/described.ts'
 import { checked } from '../kit/schema.ts'
+import { axisNames } from './axes.ts'
 import { FlatSchema, type ParamsSchema, paramsSchema, shownSchema, typeOf } from './flat_schema.ts'
 import { measurements, operations as table } from './operations.ts'
 import { type Skill, skills } from './way.ts'
@@ -60,6 +61,11 @@ export const Description = v.strictObject({
   halt: v.optional(described(v.literal('none'), 'Nothing that the program knows ends what the instrument does')),
   points: v.optional(described(Points, 'Only of a transporter: `taught` for teachpoints of the bench, `own` for positions by their names')),
   skills: v.optional(described(Skills, 'Only of a transporter with `taught` points: its skills besides going to a pose')),
+  jog: v.optional(
+    described(v.pipe(v.array(v.picklist(axisNames)), v.nonEmpty()), 'Only of a transporter: the axes along which it can be jogged'),
+  ),
+  free_drive: v.optional(described(v.boolean(), 'Only of a transporter: whether a person can lead it by hand')),
+  go_to: v.optional(described(v.boolean(), 'Only of a transporter: whether it goes to a position without picking or placing')),
 })
 export type Description = v.InferOutput<typeof Description>
 
@@ -94,8 +100,11 @@ const taken: readonly string[] = [
   'end',
 ]
 
-/** Names that only a transporter must not give to its operations: its moves, and words for which a meaning is planned. */
-const takenByTransporters: readonly string[] = ['pick', 'place', 'where', 'pose', 'jog', 'go_to', 'free_drive']
+/** The members of a description for movements that a person leads. */
+export const byHand = ['jog', 'free_drive', 'go_to'] as const
+
+/** Names that only a transporter must not give to its operations: its moves. */
+const takenByTransporters: readonly string[] = ['pick', 'place', 'where', 'pose', ...byHand]
 
 /** Parses a description. Throws `device_failed`, naming the place. */
 export function readDescription(input: unknown): Description {
@@ -114,6 +123,8 @@ export function checkDescription(description: Description): void {
   const { type, operations, points, skills: able } = description
   ownOperations(description)
   if (type !== 'transporter') {
+    const movement = byHand.find((name) => description[name] !== undefined)
+    if (movement) throw new LabError('invalid', `only a transporter has ${movement}, and its type is ${type}; leave it out`)
     if (points === undefined && able === undefined) return
     throw new LabError('invalid', `only a transporter has points and skills, and its type is ${type}; leave them out`)
   }
@@ -155,7 +166,8 @@ function isNumber(property: FlatSchema['properties'][string]): boolean {
 
 /** An operation with a name of the table must have its parameters, so that routes, workflows and clients work with it unchanged. */
 function mustBeAsInTable(name: string, { properties, required }: FlatSchema, where: string): void {
-  if (!Object.hasOwn(table, name)) return
+  // A device that is no transporter may give these names to operations of its own.
+  if (!Object.hasOwn(table, name) || byHand.some((one) => one === name)) return
   const wanted = Object.keys(table[name as keyof typeof table].params.entries)
   const isAlike = Object.keys(properties).sort().join() === [...wanted].sort().join()
   // A missing temperature must not mean null, which switches the heater off.
@@ -178,6 +190,6 @@ export function changesOf(before: Description, now: Description): string[] {
     const names = new Set([...Object.keys(before[part]), ...Object.keys(now[part])])
     return [...names].filter((name) => !isDeepStrictEqual(before[part][name], now[part][name])).map((name) => `${part}.${name}`)
   })
-  const ofWhole = (['model', 'halt', 'points', 'skills'] as const).filter((name) => !isDeepStrictEqual(before[name], now[name]))
+  const ofWhole = (['model', 'halt', 'points', 'skills', ...byHand] as const).filter((name) => !isDeepStrictEqual(before[name], now[name]))
   return [...ofWhole, ...ofParts]
 }

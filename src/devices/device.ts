@@ -3,7 +3,7 @@
 import type { LabError } from '../errors.ts'
 import type { OwnOperation } from './description.ts'
 import type { MoveName, OperationName, operations, Params, Performable, Question, Read } from './operations.ts'
-import type { MoveTarget, Skill, Way } from './way.ts'
+import type { CarriedLabware, MoveTarget, Skill, Way } from './way.ts'
 
 const deviceTypes = ['shaker', 'sealer', 'peeler', 'centrifuge', 'transporter'] as const
 export type DeviceType = (typeof deviceTypes)[number]
@@ -79,8 +79,11 @@ export type Device = Commands & {
   /** Asks an instrument that was unattended for an operation that ends by itself; null if there is none. */
   underWay?(): Promise<UnderWay | null>
   described?: SelfDescribed
-  /** Asks an arm whether it holds something; null if that proves nothing about its interrupted move. Rejects with `interlock` while it moves. */
-  gripper?: (() => Promise<Gripper | null>) | undefined
+  /**
+   * Asks an arm whether it holds something, such as this labware; null if that proves nothing about its interrupted move. Rejects with `interlock` while it
+   * moves.
+   */
+  gripper?: ((labware: CarriedLabware) => Promise<Gripper | null>) | undefined
   /** The skills of an arm; null before it has reported them. Absent for devices that are not arms. */
   readonly skills?: ReadonlySet<Skill> | null
   /** The person who carries; absent for instruments. */

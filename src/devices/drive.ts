@@ -9,7 +9,7 @@ export async function drive(device: Device, run: OperationRun, destination: Part
   const { name, signal, limit_s } = run
   const { operation_id } = run.record
   const params = { ...run.record.params, ...destination }
-  if (!device.described) {
+  if (!device.described?.operations.has(name)) {
     const operate = device[name as Performable] as (params: object, signal: AbortSignal) => Promise<string | undefined>
     run.done = await operate(params, signal)
     return

@@ -17,7 +17,7 @@ import type { MoveName } from './operations.ts'
 import { Presence } from './presence.ts'
 import { Questions } from './questions.ts'
 import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, OperationRecord, OperationResult, PerformResult } from './records.ts'
-import { type MoveTarget, numbersOf, type Way } from './way.ts'
+import { type CarriedLabware, type MoveTarget, numbersOf, type Way } from './way.ts'
 import type { Wire } from './wire_log.ts'
 
 /**
@@ -202,15 +202,15 @@ export class Instrument {
   }
 
   /**
-   * Asks an arm whether it holds something. Returns null if the answer proves nothing about the last move before this start of the service: the arm cannot
+   * Asks an arm whether it holds something, such as this labware. Returns null if the answer proves nothing about the last move before this start of the service: the arm cannot
    * tell, cannot be asked, or was initialized or stopped since, so that a person may have emptied it. Rejects with `interlock` while the arm moves.
    */
-  async gripper(): Promise<Gripper | null> {
+  async gripper(labware: CarriedLabware): Promise<Gripper | null> {
     const { driven } = this.#configured
     const { condition } = this
     if (!driven?.device.gripper || !condition.isConnected || condition.isTouched || condition.latch.fault || this.operation.run) return null
     try {
-      const held = await driven.device.gripper()
+      const held = await driven.device.gripper(labware)
       return condition.isTouched ? null : held
     } catch (error) {
       if (error instanceof LabError && error.code === 'interlock') throw worded(this.device_id, error)

@@ -10,6 +10,7 @@ import { type Labware, placeOf } from './state/labware.ts'
 import { runModes } from './state/modes.ts'
 import { mayBe, provenBy, uncertainty } from './state/move.ts'
 import { endUncertainty, mustBeFree, putByHand } from './threads/move/by_hand.ts'
+import { carriedBy } from './threads/move/hop.ts'
 import type { RunEnvironment } from './threads/run_environment.ts'
 import type { LabwareThread } from './threads/thread.ts'
 
@@ -115,7 +116,7 @@ export async function askArm(thread: LabwareThread): Promise<void> {
   const { environment, execution, labware } = thread
   const { held_by: arm } = labware
   if (!thread.control.isLost || !thread.isWitnessed || arm === null) return
-  const gripper = await environment.equipment.gripper?.(arm)
+  const gripper = await environment.equipment.gripper?.(arm, carriedBy(thread))
   // Somebody may have said it meanwhile.
   if (!gripper || !thread.control.isLost || labware.held_by !== arm) return
   const proven = provenBy(gripper, thread.state)

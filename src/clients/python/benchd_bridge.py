@@ -425,6 +425,8 @@ class Transporter(Bridge):
     points: Literal["taught", "own"] = "taught"
     #: What the moves obey besides a pose: "gateway", "access", "elbow", "joint". A topology whose points need anything else is refused.
     skills: Tuple[Literal["gateway", "access", "elbow", "joint"], ...] = ()
+    #: The axes of `jog`: x, y, z, yaw, pitch, roll, base, shoulder, elbow, wrist, rail.
+    jog_axes: Tuple[str, ...] = ("x", "y", "z")
 
     def home(self) -> Any:
         """Opens the port and makes the arm ready for moves. May move it. Is not called while `where` says that it moves."""
@@ -442,11 +444,20 @@ class Transporter(Bridge):
         """Returns a `Where`: asks the arm, and moves nothing. Is called at any moment; before `home` it may say "unhomed" without asking."""
         raise NotImplementedError
 
+    # Movements that a person leads; each is offered if the method exists. `speed` is a percentage, at most 20. A `halt` ends them, and ends free drive, too.
+    #
+    # def jog(self, axis, by, speed): moves by at most 2 mm or 1° along one of `jog_axes`, and returns when the arm stands. The bench calls it again while
+    #     a person holds the button. Raises `Invalid` where the axis ends, if nothing has moved.
+    # def free_drive(self, on): lets a person lead the arm by hand, or ends that. Define it only if no axis falls meanwhile.
+    # def go_to(self, position, point, offset_z, speed): goes `offset_z` mm above a point, by its gateways and its access pattern, and returns when it stands.
+
     def initialize(self) -> Any:
         return self.home()
 
     def describe(self) -> Dict[str, Any]:
-        return {**super().describe(), "points": self.points, "skills": list(self.skills)}
+        jog = {"jog": list(self.jog_axes)} if hasattr(self, "jog") else {}
+        others = {name: True for name in ("free_drive", "go_to") if hasattr(self, name)}
+        return {**super().describe(), "points": self.points, "skills": list(self.skills), **jog, **others}
 
     def _carry_out(self, method: str, params: Dict[str, Any]) -> Any:
         if method == "where":
@@ -454,6 +465,9 @@ class Transporter(Bridge):
         if method in ("pick", "place"):
             move = self.pick if method == "pick" else self.place
             self._alone(lambda: move(params["labware"], params["position"], params["point"]))
+            return {}
+        if method in ("jog", "free_drive", "go_to") and hasattr(self, method):
+            self._alone(lambda: getattr(self, method)(**params))
             return {}
         return super()._carry_out(method, params)
 
@@ -760,10 +774,11 @@ class _PreciseFlex(Transporter):
     type = "transporter"
     model = "PreciseFlex"
     skills = ("gateway", "access", "elbow", "joint")
+    jog_axes = ("x", "y", "z", "yaw", "base", "shoulder", "elbow", "wrist")
 
     def __init__(self, arm: Any, open_mm: float, closed_mm: float) -> None:
         self.arm, self.open_mm, self.closed_mm = arm, open_mm, closed_mm
-        self.is_connected = self.is_homed = self.is_halted = False
+        self.is_connected = self.is_homed = self.is_halted = self.is_free = False
         #: Whether the gripper was closed on something, or opened; None while nobody knows it.
         self.is_gripping: Optional[bool] = None
         self.moves = 0
@@ -821,13 +836,57 @@ class _PreciseFlex(Transporter):
         """Open the gripper, which lets fall what it holds"""
         await self._working(self._grip(False), is_move=True)
 
+    async def jog(self, axis: str, by: float, speed: float) -> None:
+        await self._working(self._jog(axis, by, speed), is_move=True)
+
+    async def _jog(self, axis: str, by: float, speed: float) -> None:
+        joints = await self.arm.request_joint_position()
+        number = _JOINTS.get(axis)
+        try:
+            if number is not None:
+                await self.arm.move_to_joint_position({**{each: joints[each] for each in (1, 2, 3, 4)}, number: joints[number] + by}, speed_pct=speed)
+            else:
+                pose = await self.arm.request_gripper_pose()
+                at = {"x": pose.location.x, "y": pose.location.y, "z": pose.location.z, "yaw": pose.rotation.z}
+                at[axis] += by
+                coordinate = importlib.import_module("pylabrobot.resources").Coordinate
+                await self.arm.move_to_location(coordinate(at["x"], at["y"], at["z"]), at["yaw"], speed_pct=speed)
+        except Exception as error:  # noqa: B902: its errors have no class of their own here
+            if isinstance(error, ValueError) or getattr(error, "replycode", 0) in _OUT_OF_REACH:
+                raise Invalid(_words(error), hint="jog it back") from error
+            raise
+        await self._stands()
+
+    async def _stands(self) -> None:
+        """Waits until no axis moves."""
+        before = await self._joints()
+        while True:
+            await asyncio.sleep(0.02)
+            now = await self._joints()
+            if all(abs(one - other) < _STILL for one, other in zip(now, before)):
+                return
+            before = now
+
+    async def free_drive(self, on: bool) -> None:
+        # The column would fall where its motor is free.
+        self.is_free = True
+        await self._working(self.arm.start_freedrive_mode([2, 3, 4]) if on else self.arm.stop_freedrive_mode())
+        self.is_free = on
+
+    async def go_to(self, position: str, point: Point, offset_z: float, speed: float) -> None:
+        _must_be_reachable(point)
+        await self._working(self._go_to(point, offset_z, speed), is_move=True)
+
+    async def _go_to(self, point: Point, offset_z: float, speed: float) -> None:
+        for gateway in point["gateways"]:
+            await self._go(gateway, speed=speed)
+        at, up, back = _approach(point)
+        await self._go(point, up, back, speed)
+        await self._go(point, at + offset_z, speed=speed)
+
     async def _visit(self, point: Point, close: bool) -> None:
         """Passes the gateways, comes to the point by its access pattern, works the gripper, and leaves by the same way."""
-        access = point["access"] or {"access_type": "vertical", "vertical_clearance": None, "horizontal_clearance": None, "gripper_offset": None}
-        is_vertical = access["access_type"] == "vertical"
-        at = access["gripper_offset"] or 0
-        up = at + _or(access["vertical_clearance"], _CLEARANCE if is_vertical else 0)
-        back = 0 if is_vertical else _or(access["horizontal_clearance"], _CLEARANCE)
+        at, up, back = _approach(point)
         for gateway in point["gateways"]:
             await self._go(gateway)
         await self._go(point, up, back)
@@ -837,14 +896,14 @@ class _PreciseFlex(Transporter):
         for gateway in reversed(point["gateways"]):
             await self._go(gateway)
 
-    async def _go(self, spot: Spot, up: float = 0, back: float = 0) -> None:
+    async def _go(self, spot: Spot, up: float = 0, back: float = 0, speed: Optional[float] = None) -> None:
         """Goes to a spot, `up` mm above it and `back` mm in front of it, and sees that it has arrived."""
         coords = spot["coords"]
         if spot["coord_type"] == "joint":
             wanted = {1: coords["base"] + up, 2: coords["shoulder"], 3: coords["elbow"], 4: coords["wrist"]}
             if coords.get("rail"):
                 wanted[6] = coords["rail"]
-            await self.arm.move_to_joint_position(wanted)
+            await self.arm.move_to_joint_position(wanted, **_slow(speed))
             # This waits until it stands.
             joints = await self.arm.request_joint_position()
             is_there = all(abs(joints[axis] - at) < _NEAR for axis, at in wanted.items())
@@ -852,7 +911,7 @@ class _PreciseFlex(Transporter):
             yaw = math.radians(coords["yaw"])
             x, y, z = coords["x"] - back * math.cos(yaw), coords["y"] - back * math.sin(yaw), coords["z"] + up
             coordinate = importlib.import_module("pylabrobot.resources").Coordinate
-            await self.arm.move_to_location(coordinate(x, y, z), coords["yaw"], orientation=spot["elbow"])
+            await self.arm.move_to_location(coordinate(x, y, z), coords["yaw"], orientation=spot["elbow"], **_slow(speed))
             await self.arm.request_joint_position()
             at = (await self.arm.request_gripper_pose()).location
             is_there = math.dist((x, y, z), (at.x, at.y, at.z)) < _NEAR
@@ -910,6 +969,9 @@ class _PreciseFlex(Transporter):
             await self.arm.set_response_mode("pc")
             await self.arm.select_robot(1)
             await self._stop_motion()
+        if self.is_free:
+            await self.arm.stop_freedrive_mode()
+            self.is_free = False
         if await self._is_moving():
             raise DeviceFailed("it still moves after halt", hint="use its red button")
 
@@ -928,6 +990,9 @@ class _PreciseFlex(Transporter):
         raise OSError("it does not stop answering")
 
 
+_JOINTS = {"base": 1, "shoulder": 2, "elbow": 3, "wrist": 4}
+#: The errors of the controller for a point to which the arm cannot go.
+_OUT_OF_REACH = {-1012, -1013, -1039, -1040, -1042}
 #: An arm has arrived within this many mm and degrees, and stands if no axis moves by more than `_STILL` in 0.1 s.
 _NEAR, _STILL = 2.0, 0.02
 #: The clearance of a point that does not say one, in mm.
@@ -938,6 +1003,19 @@ _MOST_LATE = 50
 
 def _or(length: Optional[float], usual: float) -> float:
     return usual if length is None else length
+
+
+def _slow(speed: Optional[float]) -> Dict[str, float]:
+    return {} if speed is None else {"speed_pct": speed}
+
+
+def _approach(point: Point) -> Tuple[float, float, float]:
+    """Returns how far above the point the gripper works, and how far above it and in front of it the approach begins."""
+    access = point["access"] or {"access_type": "vertical", "vertical_clearance": None, "horizontal_clearance": None, "gripper_offset": None}
+    is_vertical = access["access_type"] == "vertical"
+    at = access["gripper_offset"] or 0
+    up = at + _or(access["vertical_clearance"], _CLEARANCE if is_vertical else 0)
+    return at, up, 0 if is_vertical else _or(access["horizontal_clearance"], _CLEARANCE)
 
 
 def _must_be_reachable(point: Point) -> None:

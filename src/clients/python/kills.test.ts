@@ -1,18 +1,14 @@
 // A service that is killed in every phase of an operation which the Python client waits for. The shaker lives on behind a box on the network,
 // so that it can be asked afterwards how often it did what.
 
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { driver } from '../../../drivers/bioshake/driver.ts'
-import { Keys } from '../../keys/keys.ts'
 import { systemClock } from '../../kit/clock.ts'
 import { openBox } from '../../testing/drivers/box.ts'
 import { atTheEnd } from '../../testing/http.ts'
+import { killable } from '../../testing/killable.ts'
 import { python, withPython } from '../../testing/python.ts'
 
 /** What is seen of an operation, in the order in which it usually comes: requests and answers on the way, and frames at the instrument. */
@@ -32,10 +28,8 @@ const usual = new Set(['POST asked', 'POST answered', 'setShakeTargetSpeed', 'sh
 const tried = process.env.BENCHD_KILLS === 'all' ? phases : phases.filter((phase) => usual.has(phase))
 
 /** The service as a process of its own, which `kill` ends and starts again. Its address is that of a line that tells `saw` what goes over it. */
-async function killable(t: Test, saw: (phase: string) => void) {
+async function behindLine(t: Test, saw: (phase: string) => void) {
   const ending = atTheEnd(t)
-  const folder = t.testdir({})
-  const data_dir = `${folder}/data`
   const times = new Map<string, number>()
   let speed = ''
   const box = await openBox((bytes) => {
@@ -53,31 +47,11 @@ async function killable(t: Test, saw: (phase: string) => void) {
     settings: { model: '3000-T elm', acceleration: null },
     send: (bytes) => box.send(bytes),
   })
-  mkdirSync(data_dir, { mode: 0o700 })
-  const keys = await Keys.open({ folder: data_dir, report: () => undefined })
-  const { api_key: key } = await keys.create({ name: 'python', scope: 'operate' })
-  keys.close()
-  const devices = [{ device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'tcp', host: '127.0.0.1', port: box.port } }]
-  writeFileSync(`${folder}/config.json`, JSON.stringify({ format: 1, listen: { host: '127.0.0.1', port: 0 }, devices }))
-  let child: ChildProcess | undefined
-  let port = 0
-  const start = async () => {
-    // Too many that broke off would be a reason for safe mode.
-    rmSync(`${data_dir}/starts.json`, { force: true })
-    const main = fileURLToPath(new URL('../../../bundle/main.js', import.meta.url))
-    child = spawn(process.execPath, [main, 'serve', '--config', `${folder}/config.json`, '--data-dir', data_dir], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    for await (const line of createInterface({ input: child.stdout! })) {
-      port = Number(/http:\/\/[\d.]+:(\d+)/.exec(line)?.[1] ?? 0)
-      if (port) break
-    }
-    child.stdout!.resume()
-  }
-  await start()
+  const device = { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'tcp', host: '127.0.0.1', port: box.port } }
+  const service = await killable(t, { config: { devices: [device] }, scope: 'operate' })
   const sockets = new Set<Socket>()
   const line = createServer((near) => {
-    const far = connect(port, '127.0.0.1')
+    const far = connect(service.port(), '127.0.0.1')
     for (const [one, other] of [
       [near, far],
       [far, near],
@@ -100,23 +74,21 @@ async function killable(t: Test, saw: (phase: string) => void) {
   })
   await once(line.listen(0, '127.0.0.1'), 'listening')
   ending.push(async () => {
-    child?.kill('SIGKILL')
     for (const socket of sockets) socket.destroy()
     line.close()
     simulator.powerOff()
     await box.close()
   })
   return {
-    key,
+    key: service.key,
     url: `http://127.0.0.1:${(line.address() as AddressInfo).port}`,
     /** How often it shook at that speed. */
     times: (wanted: number) => times.get(String(wanted)) ?? 0,
     async kill() {
-      const ended = once(child!, 'exit')
-      child!.kill('SIGKILL')
+      const killed = service.kill()
       for (const socket of sockets) socket.destroy()
-      await ended
-      await start()
+      await killed
+      await service.start()
     },
   }
 }
@@ -144,7 +116,7 @@ withPython(
   async (t) => {
     let wanted: string | undefined
     let killing: Promise<void> | undefined
-    const service = await killable(t, (phase) => {
+    const service = await behindLine(t, (phase) => {
       if (phase !== wanted) return
       wanted = undefined
       killing = service.kill()

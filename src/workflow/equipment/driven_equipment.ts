@@ -5,7 +5,7 @@ import type { Instrument } from '../../devices/instrument.ts'
 import { heldOf, isQuestion, type MoveName, operations, type Performable, readings } from '../../devices/operations.ts'
 import type { OperationRecord, OperationResult } from '../../devices/records.ts'
 import type { Registry } from '../../devices/registry.ts'
-import { obstaclesOn, type Way } from '../../devices/way.ts'
+import { type CarriedLabware, obstaclesOn, type Way } from '../../devices/way.ts'
 import { LabError } from '../../errors.ts'
 import { type Clock, sleep } from '../../kit/clock.ts'
 import { SerialQueue } from '../../kit/serial_queue.ts'
@@ -173,8 +173,8 @@ export class DrivenEquipment implements Equipment {
     return transporter?.simulated ? undefined : transporter?.abilities.person
   }
 
-  gripper(transporter_id: string): Promise<'empty' | 'full' | null> {
-    return this.#registry.find(transporter_id).gripper()
+  gripper(transporter_id: string, labware: CarriedLabware): Promise<'empty' | 'full' | null> {
+    return this.#registry.find(transporter_id).gripper(labware)
   }
 
   async carry(transporter_id: string, verb: MoveName, { position, labware, signal }: Carrying): Promise<void> {

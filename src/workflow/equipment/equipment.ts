@@ -72,7 +72,7 @@ export interface Equipment {
   /** The person behind a transporter, who is asked to carry; undefined for an arm, and where nobody is asked. */
   person?(transporter_id: string): Person | undefined
   /** Asks an arm whether it holds something, as `Instrument.gripper` does; absent without drivers. */
-  gripper?(transporter_id: string): Promise<'empty' | 'full' | null>
+  gripper?(transporter_id: string, labware: CarriedLabware): Promise<'empty' | 'full' | null>
   /** Picks labware at a position, or places it there. In a hop, the pick comes first. */
   carry(transporter_id: string, verb: 'pick' | 'place', on: Carrying): Promise<void>
 }

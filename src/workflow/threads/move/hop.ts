@@ -357,7 +357,7 @@ function byMachine(thread: LabwareThread, { from, to, transporter }: Hop) {
 }
 
 /** Returns the labware of the thread as a transporter has to know it. How to grip it stands in the workflow. */
-function carriedBy({ labware: { name, type, barcode }, plan, execution }: LabwareThread): CarriedLabware {
+export function carriedBy({ labware: { name, type, barcode }, plan, execution }: LabwareThread): CarriedLabware {
   const grip = execution.workflow.document.labware[plan.labware]?.grip
   return { name, type, barcode, ...(grip && { grip }) }
 }
