@@ -5,6 +5,7 @@ import type { Clock } from '../../kit/clock.ts'
 import { itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
 import { Entry, RunState } from '../state/entry.ts'
 import type { ExecutionState, SubmissionState } from '../state/run.ts'
+import { RunRecord } from '../state/run_record.ts'
 import { type Phase, phaseTransitions, Status, statusAlone, type WorkflowStatus, workflowTransitions } from '../state/statuses.ts'
 import { LateCalls } from '../threads/action/late_calls.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
@@ -55,6 +56,7 @@ export class Execution implements RunPorts {
   readonly methods = new Map<string, MethodRun>()
   /** The state of the run that survives a restart. */
   readonly state = new RunState()
+  readonly record = new RunRecord(this.state)
   readonly gate = new MotionGate(this.state)
   readonly channels: Channels
   readonly events: RunPublisher
@@ -107,7 +109,8 @@ export class Execution implements RunPorts {
     this.slots = new Slots(this)
     this.inserts = new Inserts(this)
     this.groups = new Groups(this)
-    const began = environment.clock.now()
+    // A restored run keeps its own zero.
+    const began = environment.clock.now() - (saved ? Math.max(0, around.now() - saved.started_at) * 1000 : 0)
     this.timeline = new Timeline(() => Math.round(environment.clock.now() - began) / 1000)
   }
 

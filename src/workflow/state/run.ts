@@ -6,6 +6,7 @@ import { Labware, placeOf } from './labware.ts'
 import { runModes } from './modes.ts'
 import { cutOff, MoveState } from './move.ts'
 import { apart, joined } from './parts.ts'
+import { RecordState } from './run_record.ts'
 import { actionTransitions, methodTransitions, phaseTransitions, statusIn, submissionTransitions, threadTransitions } from './statuses.ts'
 import { SubmissionRequest } from './submission_request.ts'
 
@@ -20,6 +21,10 @@ const ActionState = v.object({
   path: v.string(),
   name: v.string(),
   status: statusIn(actionTransitions),
+  /** When the attempt was created and when its body began, in seconds since the run began; absent in the state of an older version. */
+  created: v.optional(v.number()),
+  started: v.optional(v.number()),
+  device: v.optional(v.string()),
   /** Whether the event about its end by a restart was published. */
   has_ended: v.optional(v.boolean(), false),
 })
@@ -194,7 +199,9 @@ type Many = { [Kind in keyof typeof schemas]: v.InferOutput<(typeof schemas)[Kin
 export type Kinds = Many & { execution: ExecutionState; document: object | null }
 
 /** All that was saved of one run. */
-export type Checkpoint = { execution: ExecutionState; document: unknown } & { [Kind in keyof Many as `${Kind}s`]: Many[Kind][] }
+export type Checkpoint = { execution: ExecutionState; document: unknown; record?: RecordState | undefined } & {
+  [Kind in keyof Many as `${Kind}s`]: Many[Kind][]
+}
 
 /** Ends the thread's action, which the restart interrupted. An action that an earlier restart interrupted stays until somebody has decided about it. */
 function endedWithService(thread: ThreadState): ThreadState {
@@ -210,7 +217,9 @@ export function checkpointOf(keys: ReadonlyMap<string, unknown>): Checkpoint | u
     const saved = {
       execution: v.parse(ExecutionState, keys.get('execution')),
       document: keys.get('document') ?? null,
-      ...(Object.fromEntries(kinds.map((kind) => [`${kind}s`, many(kind)])) as Omit<Checkpoint, 'execution' | 'document'>),
+      // A run of an older version has none.
+      record: v.parse(v.optional(RecordState), keys.get('record')),
+      ...(Object.fromEntries(kinds.map((kind) => [`${kind}s`, many(kind)])) as Omit<Checkpoint, 'execution' | 'document' | 'record'>),
     }
     return { ...saved, threads: saved.threads.map(endedWithService) }
   } catch (error) {
