@@ -47,6 +47,8 @@ export const longestConfigs = 16 * 1024 * 1024
 export const mostConfigs = 1000
 /** The most files. */
 export const mostFiles = 20_000
+/** The most long values of runs: further ones are left out, and the rest of the backup is made. */
+export const mostLongValues = 10_000
 /** The most bytes of the manifest. */
 export const longestManifest = 8 * 1024 * 1024
 

@@ -25,7 +25,7 @@ const state = {
   '.ssh': { authorized_keys: 'of somebody' },
   'half.tmp': '',
   events: { 'events-000001.jsonl': 'e\n', 'events-000001.jsonl.torn': 'e' },
-  executions: { 'a.jsonl': 'x' },
+  executions: { 'a.jsonl': 'x', '7b1c': { 'record.jsonl': 'r' } },
   'before-restore-20260101T000000Z': { 'teachpoints.json': 'old' },
   swap: { new: { a: '' } },
 }
@@ -68,6 +68,7 @@ test('a backup holds configuration, topologies and state; keys and events only w
   const usual = [
     'descriptions.json',
     'durations.json',
+    'executions/7b1c/record.jsonl',
     'executions/a.jsonl',
     'records.jsonl',
     'teachpoints.json',

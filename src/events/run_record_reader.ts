@@ -9,7 +9,7 @@ import { errnoOf, storageError } from '../kit/durable.ts'
 type Wanted = {
   /** The bytes to read; the whole file by default. */
   length?: number | undefined
-  /** Only rows of these kinds; all by default. */
+  /** The kinds of rows to read; all by default. */
   kinds?: readonly string[] | undefined
 }
 

@@ -3,7 +3,7 @@
 import { type RunRecordFile, recordPath } from '../../events/run_record_file.ts'
 import { hasRecord, rowsOfRecord } from '../../events/run_record_reader.ts'
 import type { Execution } from '../runs/execution.ts'
-import type { RecordState } from '../state/run_record.ts'
+import type { RecordState } from '../state/run.ts'
 import { timelineRowOf } from '../threads/record_rows.ts'
 import { mostKept, type TimelineRow } from '../threads/timeline.ts'
 

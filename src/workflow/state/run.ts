@@ -6,7 +6,6 @@ import { Labware, placeOf } from './labware.ts'
 import { runModes } from './modes.ts'
 import { cutOff, MoveState } from './move.ts'
 import { apart, joined } from './parts.ts'
-import { RecordState } from './run_record.ts'
 import { actionTransitions, methodTransitions, phaseTransitions, statusIn, submissionTransitions, threadTransitions } from './statuses.ts'
 import { SubmissionRequest } from './submission_request.ts'
 
@@ -182,6 +181,16 @@ export const ExecutionState = v.object({
   names: v.array(v.object({ name: v.string(), count: v.number() })),
 })
 export type ExecutionState = v.InferOutput<typeof ExecutionState>
+
+/** The length of the file of the run's record, and the number of rows by which a start continues. */
+export const RecordState = v.object({
+  bytes: v.number(),
+  actions: v.number(),
+  moves: v.number(),
+  values: v.number(),
+  long_bytes: v.number(),
+})
+export type RecordState = v.InferOutput<typeof RecordState>
 
 /** The kinds of which a run has many values. */
 const schemas = {

@@ -1,19 +1,9 @@
 // What is kept of a run for its readers: rows of its actions, moves and values, written in the transactions of its state.
 
 import { createHash } from 'node:crypto'
-import * as v from 'valibot'
 import type { RecordRow, RunRecordFile } from '../../events/run_record_file.ts'
 import type { RunState } from './entry.ts'
-
-/** The length of the file, and the number of rows by which a start continues. */
-export const RecordState = v.object({
-  bytes: v.number(),
-  actions: v.number(),
-  moves: v.number(),
-  values: v.number(),
-  long_bytes: v.number(),
-})
-export type RecordState = v.InferOutput<typeof RecordState>
+import type { RecordState } from './run.ts'
 
 /** The longest JSON of a value in its row, in bytes; a longer value lies beside the record, under its hash. */
 export const longestInline = 4096

@@ -81,7 +81,7 @@ export class ActionRun {
     else if (this.state.created === undefined) this.set({ created })
   }
 
-  /** What the last event says beside the names. */
+  /** Returns the members that only the last event has. */
   #outcome() {
     const { owner, device, operations, values } = this
     const operation_id = operations.at(-1)?.operation_id ?? null
