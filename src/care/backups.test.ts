@@ -93,7 +93,7 @@ test('a backup holds configuration, topologies and state; keys and events only w
       'state/.ssh/: benchd keeps no such file',
     ],
   })
-  t.equal(manifest.files.length, 9)
+  t.equal(manifest.files.length, 10)
 
   const whole = await backups.make({ with_keys: true, with_events: true })
   t.match(whole, { name: 'asked-20261120T170001Z-keys-events.tar.gz', with_keys: true, with_events: true })

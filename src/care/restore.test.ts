@@ -167,7 +167,7 @@ test('a folder that has nothing takes all there is, also without being asked, bu
     plan.filter(({ change }) => change !== 'added'),
     [{ name: 'keys.json', change: 'left alone' }],
   )
-  t.equal(plan.length, 9)
+  t.equal(plan.length, 10)
   t.equal(await restore(opened, here, plan, at), undefined, 'there was nothing to keep')
   t.notOk(existsSync(`${here}/keys.json`))
   await restore(opened, here, await planOf(opened, here, whole), at)

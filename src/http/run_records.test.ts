@@ -17,7 +17,11 @@ const topology = oneArm({ name: 'reading', arm: 'arm-1', pads: ['pad_1'], nests:
 const workflow = workflowOf(
   'read-it',
   { plate: { ...standing('pad_1'), steps: [{ method: 'read_it' }] } },
-  { topology: 'reading', methods: { read_it: [{ do: 'read', on: 'reader-1', with: { wavelength: 450 } }] } },
+  {
+    topology: 'reading',
+    variables: { gain: { default: 2 } },
+    methods: { read_it: [{ do: 'read', on: 'reader-1', with: { wavelength: 450 } }] },
+  },
 )
 
 withPython('an absorbance that a bridge returned in a LIVE run is kept with its plate, in the record and in the event', async (t) => {
@@ -45,6 +49,8 @@ withPython('an absorbance that a bridge returned in a LIVE run is kept with its 
   const of = `/api/executions/${execution_id}`
   const { rows, damaged } = (await ask('GET', `${of}/record`)).body as Rows
   t.equal(damaged, 0)
+  t.match(rows[0], { kind: 'submission', operator_id: null, workflow: 'read-it', workflow_hash: String, variables: { gain: 2 } })
+  t.match(rows[0], { workflow_document: { name: 'read-it' }, topology_document: { name: 'reading' } })
   const whose = { labware: 'plate', barcode: 'P001', group_id: 'g1', thread_name: 'plate' }
   const [there, value, read] = rows.filter(({ kind }) => kind === 'move' || kind === 'value' || kind === 'action')
   t.match(there, { kind: 'move', from: 'pad_1', to: 'shaker_in', transporter: 'arm-1', outcome: 'COMPLETED', ...whose })

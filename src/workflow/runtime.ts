@@ -194,6 +194,7 @@ export class Runtime {
       submitted_at: execution.now(),
       status: 'PENDING',
     })
+    execution.recordSubmission(submission)
     execution.start(submission)
     await this.#persisted(execution)
     return { submission_id: submission.submission_id, execution_id: execution.execution_id, status: 'IN_PROGRESS' }

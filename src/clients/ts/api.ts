@@ -477,7 +477,7 @@ export type Operations = {
   /** Stop an execution, in two calls */
   stopExecution: { path: { execution_id: string }; query: Record<string, never>; body: StopExecutionRequest; answer: OperationResult }
   /** Get the record of an execution: what it did, measured and was told */
-  getRecord: { path: { execution_id: string }; query: { kind?: 'action' | 'move' | 'value' | 'values_left_out' | 'gap' }; body: undefined; answer: GetRecordResponse }
+  getRecord: { path: { execution_id: string }; query: { kind?: 'submission' | 'incident' | 'action' | 'move' | 'value' | 'values_left_out' | 'gap' }; body: undefined; answer: GetRecordResponse }
   /** Get the values that the operations of an execution gave */
   listValues: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: ListValuesResponse }
   /** Get a value of more than 4 KiB, by its hash */

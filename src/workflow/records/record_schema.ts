@@ -6,13 +6,14 @@ import { described } from '../../kit/described.ts'
 const MaybeText = v.nullable(v.string())
 const At = described(v.number(), 'Unix time', 's')
 
-export const rowKinds = ['action', 'move', 'value', 'values_left_out', 'gap'] as const
+export const rowKinds = ['submission', 'incident', 'action', 'move', 'value', 'values_left_out', 'gap'] as const
 
 /** A row, whose members depend on its kind. */
 export const RecordRow = v.pipe(
   v.record(v.string(), v.unknown()),
   v.description(
-    '`kind` says what it is about. `action`: an attempt at an action, with its device, operations, labware, times and outcome. `move`: an attempt at a hop, with ' +
+    '`kind` says what it is about. `submission`: who submitted what, with the workflow and the topology as they were, and the variables with their defaults. ' +
+      '`incident`: an incident of the run. `action`: an attempt at an action, with its device, operations, labware, times and outcome. `move`: an attempt at a hop, with ' +
       '`from`, `to` and `transporter`. `value`: a value that an operation gave. `values_left_out`: from here on, values are not kept, since the run has too many. ' +
       '`gap`: rows before this one are missing, since a power cut took them or an older version kept none.',
   ),

@@ -164,6 +164,18 @@ export class Execution implements RunPorts {
     return submission
   }
 
+  /** Adds a row about a new submission to the record, with the documents as they are now if it is the first one. */
+  recordSubmission({ submission_id, request, submitted_at }: Submission): void {
+    const { name, hash, document, topology } = this.workflow
+    const { on: _, ...workflow_document } = document
+    const names = Object.keys(document.variables)
+    const variables = Object.fromEntries(names.map((variable) => [variable, this.variable(variable, submission_id) ?? null]))
+    const { operator_id, groups, run_mode } = request
+    const about = { submission_id, operator_id, run_mode, groups, variables, workflow: name, workflow_hash: hash, topology: topology.name }
+    const documents = this.submissions.length === 1 && { workflow_document, topology_document: topology.document }
+    this.record.add({ kind: 'submission', at: submitted_at, ...about, ...documents })
+  }
+
   /** Accepts a checked submission. Its first threads start in a later turn. */
   start(submission: Submission): void {
     submission.status.become('ACCEPTED')
