@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Hub } from '../events/hub.ts'
+import { RunRecordFile } from '../events/run_record_file.ts'
 import { lastWithoutBench, type SavedStates } from '../events/states_reader.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
 import { keepAside, readOrDamage, setAside } from '../kit/damage.ts'
@@ -29,6 +30,7 @@ export function keptIn({ log, states }: Pick<Hub, 'log' | 'states'>): (mode: Run
     persist: () => log.persist(),
     leave: (left) => states.leave(left),
     drop: (id) => states.drop(id),
+    record: (execution_id) => new RunRecordFile({ folder: states.folder, execution_id }),
   }
   return (mode) => (mode === 'PURE_SIM' ? undefined : written)
 }

@@ -9,7 +9,16 @@ import { isPlainName } from '../kit/file_transaction.ts'
 import { readBytes } from '../kit/files.ts'
 import { fitsTar } from '../kit/tar.ts'
 import { sizeOf, type Tree, treeOf } from '../kit/tree.ts'
-import { isOfTools, kindOf, longestConfig, longestConfigs, longestManifest, mostConfigs, mostFiles } from './backup_files.ts'
+import {
+  isOfTools,
+  kindOf,
+  longestConfig,
+  longestConfigs,
+  longestManifest,
+  mostConfigs,
+  mostFiles,
+  mostLongValues,
+} from './backup_files.ts'
 
 const backupFormat = 1
 export const manifestName = 'manifest.json'
@@ -123,10 +132,14 @@ function readParts({ files, left_out }: Configuration): Sorted {
 function fitting<Its extends Part>({ parts, left_out }: Sorted<Its>): Sorted<Its> {
   const fits: Sorted<Its> = { parts: [], left_out: [...left_out] }
   const configs = { files: 0, bytes: 0 }
+  let longValues = 0
   for (const one of parts) {
     const { name } = one.part
     const isConfig = name.startsWith(configFolder)
-    const why = whyNot(name, one.size) ?? (isConfig ? whyNoConfig(one.size, configs) : undefined)
+    const why =
+      whyNot(name, one.size) ??
+      (isConfig ? whyNoConfig(one.size, configs) : undefined) ??
+      (isLongValue(name) ? whyNoValue(longValues++) : undefined)
     if (why !== undefined) fits.left_out.push(leftOut(name, why))
     else {
       fits.parts.push(one)
@@ -140,6 +153,16 @@ function fitting<Its extends Part>({ parts, left_out }: Sorted<Its>): Sorted<Its
 function whyNot(name: string, size: number): string | undefined {
   if (!isPlainName(name)) return 'its name has characters that no name should have, or is too long'
   return fitsTar({ name, size }) ? undefined : 'its name is too long, or it is too large'
+}
+
+/** Whether the file is a long value beside the record of a run. */
+function isLongValue(name: string): boolean {
+  return /^state\/executions\/[^/]*\/[0-9a-f]{64}$/.test(name)
+}
+
+/** Returns why a long value is left out. Without this limit, the values of a few runs could prevent every backup. */
+function whyNoValue(before: number): string | undefined {
+  return before < mostLongValues ? undefined : `there are more than ${mostLongValues} long values of runs`
 }
 
 /** Returns why a configuration file is left out. `before` counts the files that are packed already. */

@@ -20,7 +20,7 @@ const kinds: readonly (readonly [RegExp, Kind])[] = [
   [/^keys\.json(\.bak)?$/, 'keys'],
   [/^audit(-refused)?(-\d+)?\.jsonl$/, 'audit'],
   [/^((teachpoints|workflows|durations|descriptions)\.json(\.bak)?|teachpoint_history\.jsonl)$/, 'setup'],
-  [/^(executions\/[^/]*|records\.jsonl|incidents\.jsonl|labware\.json(\.bak)?)$/, 'runs'],
+  [/^(executions\/([^/]*|[^/]*\/(record\.jsonl|[0-9a-f]{64})?)|records\.jsonl|incidents\.jsonl|labware\.json(\.bak)?)$/, 'runs'],
   [/^(latches\.json(\.bak)?|leases\.json(\.bak)?|runs\.jsonl|idempotency\.jsonl|operations\.jsonl)$/, 'bench'],
 ]
 
@@ -47,6 +47,8 @@ export const longestConfigs = 16 * 1024 * 1024
 export const mostConfigs = 1000
 /** The most files. */
 export const mostFiles = 20_000
+/** The most long values of runs: further ones are left out, and the rest of the backup is made. */
+export const mostLongValues = 10_000
 /** The most bytes of the manifest. */
 export const longestManifest = 8 * 1024 * 1024
 

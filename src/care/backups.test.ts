@@ -25,7 +25,7 @@ const state = {
   '.ssh': { authorized_keys: 'of somebody' },
   'half.tmp': '',
   events: { 'events-000001.jsonl': 'e\n', 'events-000001.jsonl.torn': 'e' },
-  executions: { 'a.jsonl': 'x' },
+  executions: { 'a.jsonl': 'x', '7b1c': { 'record.jsonl': 'r' } },
   'before-restore-20260101T000000Z': { 'teachpoints.json': 'old' },
   swap: { new: { a: '' } },
 }
@@ -68,6 +68,7 @@ test('a backup holds configuration, topologies and state; keys and events only w
   const usual = [
     'descriptions.json',
     'durations.json',
+    'executions/7b1c/record.jsonl',
     'executions/a.jsonl',
     'records.jsonl',
     'teachpoints.json',
@@ -92,7 +93,7 @@ test('a backup holds configuration, topologies and state; keys and events only w
       'state/.ssh/: benchd keeps no such file',
     ],
   })
-  t.equal(manifest.files.length, 9)
+  t.equal(manifest.files.length, 10)
 
   const whole = await backups.make({ with_keys: true, with_events: true })
   t.match(whole, { name: 'asked-20261120T170001Z-keys-events.tar.gz', with_keys: true, with_events: true })

@@ -25,7 +25,7 @@ const then = {
   'latches.json': 'then',
   'audit.jsonl': 'then',
   'audit-refused.jsonl': 'then',
-  executions: { 'one.jsonl': 'then' },
+  executions: { 'one.jsonl': 'then', run_1: { 'record.jsonl': 'then' } },
   events: { 'events-000001.jsonl': 'then' },
 }
 const now = {
@@ -84,6 +84,7 @@ test('what people set up comes back; what ran, the keys, and what is so of the b
     'left alone: events/events-000001.jsonl',
     'left alone: events/events-000007.jsonl',
     'left alone: executions/one.jsonl',
+    'left alone: executions/run_1/record.jsonl',
     'left alone: executions/two.jsonl',
     'left alone: keys.json',
     'left alone: latches.json',
@@ -115,6 +116,7 @@ test('with --all and --with-keys what ran and the keys come back too; the audit 
       'added: events/events-000001.jsonl',
       'taken away: events/events-000007.jsonl',
       'added: executions/one.jsonl',
+      'added: executions/run_1/record.jsonl',
       'taken away: executions/two.jsonl',
       'left alone: latches.json',
       'the same: workflows.json',
@@ -165,7 +167,7 @@ test('a folder that has nothing takes all there is, also without being asked, bu
     plan.filter(({ change }) => change !== 'added'),
     [{ name: 'keys.json', change: 'left alone' }],
   )
-  t.equal(plan.length, 9)
+  t.equal(plan.length, 10)
   t.equal(await restore(opened, here, plan, at), undefined, 'there was nothing to keep')
   t.notOk(existsSync(`${here}/keys.json`))
   await restore(opened, here, await planOf(opened, here, whole), at)

@@ -44,10 +44,36 @@ const Action = {
   action_name: v.pipe(MaybeText, v.description('The command; null for a move')),
 }
 
-export const LocationActionExecutionContext = v.strictObject({ ...MethodExecutionContext.entries, ...Action })
+const ValueInEvent = v.strictObject({
+  name: v.string(),
+  unit: MaybeText,
+  value: v.optional(
+    v.pipe(
+      v.unknown(),
+      v.description('Absent where the values of the event have more than 4 KiB together: it is in the record of the execution'),
+    ),
+  ),
+})
+
+/** The members of ACTION.COMPLETED and ACTION.ERRORED alone. */
+const Ended = {
+  operation_id: v.optional(
+    v.pipe(MaybeText, v.description('On COMPLETED and ERRORED, as the members after it: the last operation at the device')),
+  ),
+  device_id: v.optional(v.pipe(MaybeText, v.description('The device; of a move the transporter'))),
+  from: v.optional(v.pipe(MaybeText, v.description('Where a move began; null for an action'))),
+  to: v.optional(v.pipe(MaybeText, v.description('Where a move goes; null for an action'))),
+  labware_id: v.optional(v.string()),
+  labware: v.optional(v.pipe(v.string(), v.description('The name of the labware'))),
+  barcode: v.optional(MaybeText),
+  group_id: v.optional(MaybeText),
+  values: v.optional(v.pipe(v.array(ValueInEvent), v.description('The values that the operations gave, at most 100'))),
+}
+
+export const LocationActionExecutionContext = v.strictObject({ ...MethodExecutionContext.entries, ...Action, ...Ended })
 export type LocationActionExecutionContext = v.InferOutput<typeof LocationActionExecutionContext>
 
-export const MoveActionExecutionContext = v.strictObject({ ...ThreadExecutionContext.entries, ...Action })
+export const MoveActionExecutionContext = v.strictObject({ ...ThreadExecutionContext.entries, ...Action, ...Ended })
 export type MoveActionExecutionContext = v.InferOutput<typeof MoveActionExecutionContext>
 
 export const SubmissionExecutionContext = v.strictObject({

@@ -76,3 +76,35 @@ function* partsOf(numbers: string, runs: readonly PatchedRun[]): Generator<strin
   }
   yield '}}'
 }
+
+function runText(id: string, n: number, values: ReadonlyMap<string, string>): string {
+  return `${JSON.stringify(id)}:{"n":${n},"patch":{${[...values].map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}}`
+}
+
+/** Returns the text of a run in a copy of all values. */
+export function copyText(id: string, values: ReadonlyMap<string, string>, damage: string | undefined): string {
+  const text = runText(id, 1, values)
+  return damage === undefined ? text : `${text.slice(0, -1)},"damage":${JSON.stringify(damage)}}`
+}
+
+/** Splits the values of all runs into slices that do not block the event loop. */
+export function slicesOf(
+  sources: ReadonlyMap<string, { readonly standing: ReadonlyMap<string, string> }>,
+): Map<string, Map<string, string>>[] {
+  let slice = new Map<string, Map<string, string>>()
+  const slices = [slice]
+  let length = 0
+  for (const [id, { standing }] of sources) {
+    slice.set(id, new Map())
+    for (const [key, text] of standing) {
+      if (length > sliceLength) {
+        slice = new Map([[id, new Map()]])
+        slices.push(slice)
+        length = 0
+      }
+      slice.get(id)!.set(key, text)
+      length += key.length + text.length
+    }
+  }
+  return slices
+}

@@ -11,7 +11,8 @@ import { type FileHandle, open as openOnDisk, rename } from 'node:fs/promises'
 import { withChecksum } from '../kit/checksum.ts'
 import { makeFolder, remove, storageError, syncFolder, writeAt } from '../kit/durable.ts'
 import type { OpenFile } from './log_segment.ts'
-import { type Patch, StateLine, sliceLength } from './state_line.ts'
+import type { RunRecordFile } from './run_record_file.ts'
+import { copyText, type Patch, StateLine, sliceLength, slicesOf } from './state_line.ts'
 import { format, type LogEnd, nameOf, readStates, type SavedRun, type SavedStates, statesIn } from './states_reader.ts'
 
 /** A key, and the JSON text of its value; null for a removed key. */
@@ -25,6 +26,8 @@ export interface StateSource {
   readonly standing: ReadonlyMap<string, string>
   /** Says why the values may be outdated, if they may; stored with them. */
   readonly damage?: string | undefined
+  /** The file of the run's record, whose length is one of the values: it is written and synced before them. */
+  readonly record?: Pick<RunRecordFile, 'write' | 'sync' | 'close'> | undefined
 }
 
 type Numbers = { from: number; through: number }
@@ -141,6 +144,7 @@ export class States {
     const source = this.#sources.get(id)
     if (!source) return
     this.#sources.delete(id)
+    void source.record?.close()
     this.#dropped.set(id, [...source.standing.keys(), ...(this.#pending.get(id)?.keys() ?? [])])
     this.#pending.set(id, null)
     this.changed()
@@ -154,6 +158,10 @@ export class States {
     try {
       const ahead = this.before()
       if (ahead) await ahead
+      for (const { record } of sources.values()) {
+        const written = record?.write()
+        if (written) await written
+      }
       if (sources.size === 0) await this.#removeAll()
       else {
         const file = await this.#fileToAddTo(sources, { from, through })
@@ -177,6 +185,7 @@ export class States {
     this.#isUnsynced = false
     const file = this.#file
     try {
+      await this.#syncRecords()
       await file?.datasync()
     } catch (error) {
       // Another file has replaced it meanwhile, or no run is left.
@@ -184,6 +193,10 @@ export class States {
       await this.#distrust(error as Error)
       throw error
     }
+  }
+
+  async #syncRecords(): Promise<void> {
+    await Promise.all([...this.#sources.values()].flatMap(({ record }) => record?.sync() ?? []))
   }
 
   async #distrust(error: Error): Promise<void> {
@@ -207,6 +220,7 @@ export class States {
     // A sync may begin meanwhile.
     this.#file = undefined
     await file?.close()
+    for (const { record } of this.#sources.values()) await record?.close()
   }
 
   /**
@@ -219,8 +233,8 @@ export class States {
     if (taken.size > 0) for (const id of executions) if (taken.has(id)) this.#patchOf(id)
     if (this.#left) {
       for (const [id, { changes }] of taken) for (const change of changes) this.#note(id, change)
-      for (const [id, { standing, damage }] of this.#sources)
-        this.#sources.set(id, { standing: new Map(standing), damage, changes: () => [] })
+      for (const [id, { standing, damage, record }] of this.#sources)
+        this.#sources.set(id, { standing: new Map(standing), damage, record, changes: () => [] })
       this.#left()
       this.#left = undefined
       return new Map(this.#sources)
@@ -311,6 +325,7 @@ export class States {
         bytes += text.length
         await nextTurn()
       }
+      await this.#syncRecords()
       await file.datasync()
       await rename(draft, path)
       isRenamed = true
@@ -364,33 +379,4 @@ function asRead(run: SavedRun): StateSource {
 
 function nextTurn(): Promise<void> {
   return new Promise(setImmediate)
-}
-
-function runText(id: string, n: number, values: ReadonlyMap<string, string>): string {
-  return `${JSON.stringify(id)}:{"n":${n},"patch":{${[...values].map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}}`
-}
-
-function copyText(id: string, values: ReadonlyMap<string, string>, damage: string | undefined): string {
-  const text = runText(id, 1, values)
-  return damage === undefined ? text : `${text.slice(0, -1)},"damage":${JSON.stringify(damage)}}`
-}
-
-/** Splits the values of all runs into slices that do not block the event loop. */
-function slicesOf(sources: ReadonlyMap<string, StateSource>): Map<string, Map<string, string>>[] {
-  let slice = new Map<string, Map<string, string>>()
-  const slices = [slice]
-  let length = 0
-  for (const [id, { standing }] of sources) {
-    slice.set(id, new Map())
-    for (const [key, text] of standing) {
-      if (length > sliceLength) {
-        slice = new Map([[id, new Map()]])
-        slices.push(slice)
-        length = 0
-      }
-      slice.get(id)!.set(key, text)
-      length += key.length + text.length
-    }
-  }
-  return slices
 }

@@ -52,6 +52,8 @@ type Success = {
   description: string
   schema?: v.GenericSchema
   media_type?: string
+  /** Another media type of the same content, which a client gets by `Accept`. */
+  also_media_type?: string
   /** The headers besides those of every answer. */
   headers?: readonly ('Location' | 'Operation-Id' | 'ETag' | 'Content-Disposition')[]
   /** Other statuses with the same body. */

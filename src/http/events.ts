@@ -121,7 +121,7 @@ export const eventRoutes: Route<Rooms>[] = [
 ]
 
 /** Aborted when the client has hung up. */
-function goneSignal({ req, env }: Exchange): AbortSignal {
+export function goneSignal({ req, env }: Exchange): AbortSignal {
   if (req.raw) return req.raw.signal
   const gone = new AbortController()
   env?.outgoing?.once('close', () => gone.abort())

@@ -11,6 +11,7 @@ import { Id, Name } from '../kit/name.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import { JsonStep } from '../workflow/plans/documents.ts'
 import { recordStatuses } from '../workflow/records/records.ts'
+import { wholeTimeline } from '../workflow/records/run_records.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import { Blocker, blockers, Reason, why } from '../workflow/runs/explanation.ts'
 import {
@@ -29,6 +30,7 @@ import { type Exchange, json, type Route, routesOf } from './contract.ts'
 import { knownBy, openOne } from './known_execution.ts'
 import { countAnswerAbout } from './large_answers.ts'
 import { Limit, Numeral, whole } from './numeral.ts'
+import { recordOn } from './run_records.ts'
 
 type Rooms = { hub: Hub; runs: Runs; refusals: Refusals; safe_mode: Incident | undefined }
 
@@ -101,7 +103,8 @@ export const executionRoutes: Route<Rooms>[] = [
   route('GET', `${path}/timeline`, {
     operation_id: 'getTimeline',
     summary: 'Get what an execution did when: a row for each action and each hop',
-    description: 'Kept in memory for the runs that are open and the last few that have ended; the events of the others are at /events.',
+    description:
+      'Read from the record of the execution, so it is the same after a restart. An execution in PURE_SIM has it for a while after its end.',
     scope: 'read',
     success: {
       description: 'The newest ten thousand rows, in the order they began',
@@ -111,9 +114,11 @@ export const executionRoutes: Route<Rooms>[] = [
       }),
     },
     errors: [404, 503],
-    handle(call) {
+    async handle(call) {
       const { execution, row } = wholeOf(call)
       if (!execution) {
+        const record = recordOn(call.rooms, row.execution_id)
+        if (record) return json(await wholeTimeline(record.path, row.started_at))
         throw new LabError(
           'not_found',
           `the timeline of execution ${row.execution_id} is no longer kept; its events are at /events?execution_id=${row.execution_id}`,

@@ -234,9 +234,12 @@ function statusesOf(routes: readonly Route[]): number[] {
   return [...new Set(routes.flatMap(errorsOf))].sort((a, b) => a - b)
 }
 
-function content({ schema, media_type = 'application/json' }: { schema?: v.GenericSchema; media_type?: string }, names: Names): object {
+type Answered = { schema?: v.GenericSchema; media_type?: string; also_media_type?: string }
+
+function content({ schema, media_type = 'application/json', also_media_type }: Answered, names: Names): object {
+  const also = also_media_type === undefined ? {} : { [also_media_type]: { schema: { type: 'string' } } }
   if (media_type !== 'application/json') return { content: { [media_type]: { schema: { type: 'string' } } } }
-  return schema ? { content: { [media_type]: { schema: schemaOf(schema, names) } } } : {}
+  return schema ? { content: { [media_type]: { schema: schemaOf(schema, names) }, ...also } } : {}
 }
 
 function schemaOf(schema: v.GenericSchema, names: Names): JsonSchema {

@@ -31,6 +31,7 @@ export const parameters: Record<string, { description: string; schema: v.Generic
   workflow_name: { description: 'Name of the workflow', schema: Id },
   submission_id: { description: 'Id of the submission', schema: v.string() },
   execution_id: { description: 'Id of the execution', schema: v.string() },
+  sha256: { description: 'Hash of the value, as in the list of values', schema: v.string() },
   thread_id: { description: 'Id of the thread', schema: v.string() },
   step_id: { description: 'Id of the manual step, from its OPERATOR.INSTRUCTION', schema: v.string() },
   incident_id: { description: 'Id of the incident', schema: v.string() },

@@ -9,6 +9,7 @@ import { labwareRoutes } from './labware.ts'
 import { liveRoutes } from './live.ts'
 import { operatorRoutes } from './operator.ts'
 import { runFaultRoutes } from './run_faults.ts'
+import { runRecordRoutes } from './run_records.ts'
 import { submissionRoutes } from './submissions.ts'
 import { threadRoutes } from './threads.ts'
 import { topologyRoutes } from './topology.ts'
@@ -20,6 +21,7 @@ export const runRoutes: readonly Route<Bench>[] = [
   ...submissionRoutes,
   ...dryRunRoutes,
   ...executionRoutes,
+  ...runRecordRoutes,
   ...threadRoutes,
   ...operatorRoutes,
   ...incidentRoutes,

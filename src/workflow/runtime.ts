@@ -16,6 +16,7 @@ import type { Workflow } from './plans/plan.ts'
 import { refusalFor } from './plans/refusal.ts'
 import type { Topology } from './plans/topology.ts'
 import { type RecordStore, Records, type SubmissionRecord } from './records/records.ts'
+import { restoreRecord } from './records/run_records.ts'
 import { ExecutionTrackingSink } from './records/tracking_sink.ts'
 import { restore } from './recovery/restore.ts'
 import type { Lost } from './recovery/stranded_labware.ts'
@@ -193,6 +194,7 @@ export class Runtime {
       submitted_at: execution.now(),
       status: 'PENDING',
     })
+    execution.recordSubmission(submission)
     execution.start(submission)
     await this.#persisted(execution)
     return { submission_id: submission.submission_id, execution_id: execution.execution_id, status: 'IN_PROGRESS' }
@@ -224,6 +226,7 @@ export class Runtime {
     const environment = await this.environments.of(workflow, run_mode)
     const execution = new Execution(workflow, environment, { isJoinable: is_joinable, around: this.#around, saved: saved.execution })
     for (const state of saved.submissions) execution.add(state)
+    await restoreRecord(execution, this.#options.keep?.(run_mode)?.record?.(execution.execution_id), saved.record)
     this.standing.openedFor(execution)
     try {
       restore(execution, saved)
@@ -354,6 +357,8 @@ export class Runtime {
     const states = this.#options.keep?.(execution.environment.mode)
     if (!states) return execution
     this.standing.began(execution, states)
+    const { record, execution_id } = execution
+    if (!record.isKept && states.record) record.writeTo(states.record(execution_id))
     execution.state.writeTo(states, execution.execution_id)
     return execution
   }

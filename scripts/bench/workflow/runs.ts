@@ -12,6 +12,7 @@ import { begin, emptyBench, run } from '../../../src/testing/workflow.ts'
 import { compileLibrary } from '../../../src/workflow/plans/library.ts'
 import { RecordFile } from '../../../src/workflow/records/record_file.ts'
 import { Runtime, type RuntimeOptions } from '../../../src/workflow/runtime.ts'
+import type { RunStates } from '../../../src/workflow/state/entry.ts'
 import { answerParent, ownFolder } from '../child.ts'
 import { usage } from '../process.ts'
 import { laneTopology, laneWorkflow } from './lanes.ts'
@@ -95,8 +96,14 @@ async function recorded(hub: Hub): Promise<RuntimeOptions> {
   return {
     ...{ clock: systemClock, now: () => Date.now() / 1000, warn: () => {}, bench: emptyBench, library },
     ...{ hub, records, backpressure: () => hub.log.backpressure() },
-    ...(how === 'states' && { keep: () => keptIn(hub)('LIVE')! }),
+    ...(how !== 'full' && { keep: () => keptOf(hub) }),
   }
+}
+
+/** With "record", the runs have a record beside their state. */
+function keptOf(hub: Hub): RunStates {
+  const { record, ...states } = keptIn(hub)('LIVE')!
+  return how === 'record' && record ? { ...states, record } : states
 }
 
 async function measured(work: () => Promise<void>): Promise<Done> {

@@ -104,13 +104,13 @@ export type GroupLifecycleContext = { execution_id: string; workflow_name: strin
 
 export type IncidentContext = { incident_id: string; category: string; severity: string; message: string; recovery_action: string; execution_id: string | null; thread_id: string | null }
 
-export type LocationActionExecutionContext = { execution_id: string; workflow_name: string; method_id: string | null; method_name: string | null; thread_id: string | null; thread_name: string | null; participating_thread_ids: Array<string>; action_id: string; action_status: string; action_name: string | null }
+export type LocationActionExecutionContext = { execution_id: string; workflow_name: string; method_id: string | null; method_name: string | null; thread_id: string | null; thread_name: string | null; participating_thread_ids: Array<string>; action_id: string; action_status: string; action_name: string | null; operation_id?: string | null; device_id?: string | null; from?: string | null; to?: string | null; labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null; values?: Array<{ name: string; unit: string | null; value?: unknown }> }
 
 export type ManualInterventionContext = { execution_id: string; workflow_name: string; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null; labware_id: string | null; labware_name: string | null; labware_template_name: string | null; target_location: string | null }
 
 export type MethodExecutionContext = { execution_id: string; workflow_name: string; method_id: string | null; method_name: string | null; thread_id: string | null; thread_name: string | null; participating_thread_ids: Array<string> }
 
-export type MoveActionExecutionContext = { execution_id: string; workflow_name: string; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null; action_id: string; action_status: string; action_name: string | null }
+export type MoveActionExecutionContext = { execution_id: string; workflow_name: string; thread_id: string; thread_name: string; template_name: string; pause_reason: string | null; last_error: string | null; action_id: string; action_status: string; action_name: string | null; operation_id?: string | null; device_id?: string | null; from?: string | null; to?: string | null; labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null; values?: Array<{ name: string; unit: string | null; value?: unknown }> }
 
 export type OperatorInstructionContext = { execution_id: string; workflow_name: string; thread_id: string | null; instruction: string; step_id: string }
 
@@ -255,6 +255,12 @@ export type InsertStepRequest = { before?: string; after?: string; item: Workflo
 export type SpawnThreadRequest = { thread: string; start?: string }
 
 export type StopExecutionRequest = { confirm?: boolean }
+
+export type GetRecordResponse = { execution_id: string; started_at: number; rows: Array<Record<string, unknown>>; damaged: number }
+
+export type ListValuesResponse = { values: Array<{ kind: "value"; at: number; name: string; value?: unknown; unit: string | null; shape: Array<number> | null; labware: string; barcode: string | null; group_id: string | null; thread_name: string; method_name: string | null; action_name: string; operation: string; device_id: string | null; labware_id: string; thread_id: string; submission_id: string; action_id: string; operation_id: string | null; sha256?: string; bytes?: number }>; damaged: number }
+
+export type GetLongValueResponse = { value: unknown }
 
 export type RecoverThreadRequest = { decision: 'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'; on?: string; by?: string; arm_is_off?: boolean }
 
@@ -484,6 +490,12 @@ export type Operations = {
   spawnThread: { path: { execution_id: string }; query: Record<string, never>; body: SpawnThreadRequest; answer: OperationResult }
   /** Stop an execution, in two calls */
   stopExecution: { path: { execution_id: string }; query: Record<string, never>; body: StopExecutionRequest; answer: OperationResult }
+  /** Get the record of an execution: what it did, measured and was told */
+  getRecord: { path: { execution_id: string }; query: { kind?: 'submission' | 'incident' | 'action' | 'move' | 'value' | 'values_left_out' | 'gap' }; body: undefined; answer: GetRecordResponse }
+  /** Get the values that the operations of an execution gave */
+  listValues: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: ListValuesResponse }
+  /** Get a value of more than 4 KiB, by its hash */
+  getLongValue: { path: { execution_id: string; sha256: string }; query: Record<string, never>; body: undefined; answer: GetLongValueResponse }
   /** Pause a thread at its next safe point */
   pauseThread: { path: { thread_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
   /** Resume a thread that was paused */
@@ -630,6 +642,9 @@ export const operations = {
   insertStep: ['POST', '/api/executions/{execution_id}/insert'],
   spawnThread: ['POST', '/api/executions/{execution_id}/spawn'],
   stopExecution: ['POST', '/api/executions/{execution_id}/stop'],
+  getRecord: ['GET', '/api/executions/{execution_id}/record'],
+  listValues: ['GET', '/api/executions/{execution_id}/values'],
+  getLongValue: ['GET', '/api/executions/{execution_id}/values/{sha256}'],
   pauseThread: ['POST', '/api/threads/{thread_id}/pause'],
   resumeThread: ['POST', '/api/threads/{thread_id}/resume'],
   stopThread: ['POST', '/api/threads/{thread_id}/stop'],

@@ -145,7 +145,7 @@ export class DrivenEquipment implements Equipment {
     return this.#untilAborted(instrument, signal, (noted) => {
       const onBegun = (record: OperationRecord) => {
         noted(record)
-        begun?.()
+        begun?.(record.operation_id)
       }
       return instrument.perform(name, taken, { deadline: 'caller', begun: onBegun })
     })

@@ -84,6 +84,6 @@ export type Performing = {
   signal: AbortSignal
   /** The duration in simulations, s. */
   seconds?: number | undefined
-  /** Called when the operation itself begins, after its preparations. */
-  begun?(): void
+  /** Called with its id when the operation itself begins, after its preparations. */
+  begun?(operation_id: string): void
 }

@@ -1,8 +1,11 @@
 // The records of executions in `records.jsonl`: written at most once a second, except accepted submissions and ended executions, which are
 // written and synced at once.
 
+import { dirname } from 'node:path'
 import { messageOf } from '../../errors.ts'
+import { recordPath } from '../../events/run_record_file.ts'
 import type { Clock } from '../../kit/clock.ts'
+import { removeFolder } from '../../kit/folder.ts'
 import type { Report } from '../../kit/json_file.ts'
 import { LineFile } from '../../kit/json_lines.ts'
 import { WriteBehind } from '../../kit/write_behind.ts'
@@ -11,6 +14,8 @@ import { type Change, Records, Row } from './records.ts'
 type RecordFileOptions = { folder: string; clock: Clock; report: Report }
 
 const between_ms = 1000
+/** Ids of runs are names of folders. */
+const isRunId = /^[0-9a-f-]{36}$/
 /** The excess of outdated lines over valid ones at which the file is rewritten. */
 const mostDead = 10_000
 
@@ -18,6 +23,8 @@ export class RecordFile {
   readonly records: Records
   readonly #file: LineFile<Row>
   readonly #behind: WriteBehind
+  /** The folder with the records of what runs did, one folder for each run. */
+  readonly #runs: string
   /** The changes that are not on the disk yet, by their ids. */
   #unwritten = new Map<string, Change>()
   #isUrgent = false
@@ -26,10 +33,11 @@ export class RecordFile {
   static async open({ folder, clock, report }: RecordFileOptions): Promise<RecordFile> {
     const loss = 'records of runs may be missing or old; the events of those runs are still in the event log'
     const file = new LineFile({ path: `${folder}/records.jsonl`, schema: Row, report, loss })
-    return new RecordFile(file, await file.read(), { clock, report })
+    return new RecordFile(file, await file.read(), { folder, clock, report })
   }
 
-  private constructor(file: LineFile<Row>, rows: readonly Row[], { clock, report }: Omit<RecordFileOptions, 'folder'>) {
+  private constructor(file: LineFile<Row>, rows: readonly Row[], { folder, clock, report }: RecordFileOptions) {
+    this.#runs = `${folder}/executions`
     this.#file = file
     const onFailure = (error: unknown) => report({ kind: 'storage', message: `records of executions are not kept: ${messageOf(error)}` })
     this.#behind = new WriteBehind({ clock, write: (isAgain) => this.#write(isAgain), onFailure })
@@ -57,6 +65,12 @@ export class RecordFile {
     else this.#behind.soon(between_ms)
   }
 
+  async #removeFolderOf(execution_id: string): Promise<void> {
+    // A restored run is recorded anew under its old id.
+    if (this.records.execution(execution_id) || !isRunId.test(execution_id)) return
+    await removeFolder(dirname(recordPath(this.#runs, execution_id))).catch(() => undefined)
+  }
+
   /** Drops the unwritten rows of a removed run, which may be recorded anew after the row of its removal. */
   #passOver(execution_id: string): void {
     for (const [key, { record }] of this.#unwritten)
@@ -70,6 +84,8 @@ export class RecordFile {
     this.#unwritten = new Map()
     this.#isUrgent = false
     if (changes.length === 0 && !isAgain) return
+    // Before the row of the removal: after a kill in between, the run is still there to be removed again.
+    for (const { kind, record } of changes) if (kind === 'removed') await this.#removeFolderOf(record.execution_id)
     if (this.#file.isOpen && this.#lines <= mostDead + 2 * this.records.size) {
       await this.#file.add(changes.map(rowOf), { isSynced })
       this.#lines += changes.length

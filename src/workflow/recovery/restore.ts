@@ -3,12 +3,16 @@
 import { LabError } from '../../errors.ts'
 import type { Context } from '../../events/event.ts'
 import type { Execution } from '../runs/execution.ts'
-import type { Checkpoint, MethodState, ThreadState } from '../state/run.ts'
+import type { Fixed } from '../state/entry.ts'
+import type { MoveState } from '../state/move.ts'
+import type { ActionState, Checkpoint, MethodState, ThreadState } from '../state/run.ts'
 import { type ActionStatus, actionTransitions, isTerminal } from '../state/statuses.ts'
 import { reopenWindow } from '../threads/action/windows.ts'
 import { MethodRun } from '../threads/method.ts'
 import { reportUncertain } from '../threads/move/hop.ts'
+import { addActionRow, addMoveRow } from '../threads/record_rows.ts'
 import { LabwareThread } from '../threads/thread.ts'
+import type { TimelineRow } from '../threads/timeline.ts'
 
 export const restarted = 'the service restarted'
 
@@ -116,16 +120,43 @@ function closeInterrupted(thread: LabwareThread): void {
     participating_thread_ids: [thread_id],
   }
   if (interrupted && !interrupted.has_ended) {
-    close(thread, interrupted, around)
+    if (close(thread, interrupted, around)) noteAction(thread, interrupted)
     thread.set({ interrupted: { ...interrupted, has_ended: true } })
   }
-  if (move) close(thread, { ...move, name: null }, thread.context())
+  if (move && close(thread, { ...move, name: null }, thread.context())) noteMove(thread, move)
   thread.move = null
 }
 
-function close({ execution }: LabwareThread, { action_id, name, status }: Closed, context: Context): void {
-  if (isTerminal(actionTransitions, status)) return
+/** Publishes the end of what was interrupted. Returns false if it had ended. */
+function close({ execution }: LabwareThread, { action_id, name, status }: Closed, context: Context): boolean {
+  if (isTerminal(actionTransitions, status)) return false
   execution.events.emit('ACTION', action_id, 'ABORTED', { ...context, action_id, action_status: 'ABORTED', action_name: name })
+  return true
 }
+
+function noteAction(thread: LabwareThread, { action_id, name, device, ...times }: Fixed<ActionState>): void {
+  const { execution, method } = thread
+  const where = { method_id: method?.method_id ?? null, method_name: method?.plan.name ?? null, device: device ?? null }
+  const row = endedRow(thread, { ...{ kind: 'action', action_id, name }, ...where, ...nowhere }, times)
+  addActionRow(execution, row, { owner: thread, others: [], operations: [], error: restarted })
+}
+
+function noteMove(thread: LabwareThread, { action_id, from, to, transporter, ...times }: Fixed<MoveState>): void {
+  const nothing = { name: null, method_id: null, method_name: null, device: null }
+  const row = endedRow(thread, { kind: 'move', action_id, ...nothing, from, to, transporter }, times)
+  addMoveRow(thread.execution, row, thread)
+}
+
+const nowhere = { from: null, to: null, transporter: null }
+
+type Interrupted = Omit<TimelineRow, 'thread_id' | 'thread_name' | 'status' | 'created' | 'started' | 'ended'>
+
+/** Adds the row of what was interrupted to the timeline. */
+function endedRow({ execution, thread_id, name }: LabwareThread, row: Interrupted, { created, started = null }: Times): TimelineRow {
+  const times = { created: created ?? started ?? execution.timeline.now(), started }
+  return execution.timeline.interrupted({ ...row, thread_id, thread_name: name, status: 'ABORTED', ...times })
+}
+
+type Times = { created?: number | undefined; started?: number | undefined | null }
 
 type Closed = { readonly action_id: string; readonly name: string | null; readonly status: ActionStatus }

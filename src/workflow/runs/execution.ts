@@ -5,6 +5,7 @@ import type { Clock } from '../../kit/clock.ts'
 import { itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
 import { Entry, RunState } from '../state/entry.ts'
 import type { ExecutionState, SubmissionState } from '../state/run.ts'
+import { RunRecord } from '../state/run_record.ts'
 import { type Phase, phaseTransitions, Status, statusAlone, type WorkflowStatus, workflowTransitions } from '../state/statuses.ts'
 import { LateCalls } from '../threads/action/late_calls.ts'
 import type { ThreadOrigin } from '../threads/carrier.ts'
@@ -56,6 +57,7 @@ export class Execution implements RunPorts {
   readonly methods = new Map<string, MethodRun>()
   /** The state of the run that survives a restart. */
   readonly state = new RunState()
+  readonly record = new RunRecord(this.state)
   readonly gate = new MotionGate(this.state)
   readonly channels: Channels
   readonly values: SavedValues
@@ -110,7 +112,8 @@ export class Execution implements RunPorts {
     this.slots = new Slots(this)
     this.inserts = new Inserts(this)
     this.groups = new Groups(this)
-    const began = environment.clock.now()
+    // A restored run keeps its own zero.
+    const began = environment.clock.now() - (saved ? Math.max(0, around.now() - saved.started_at) * 1000 : 0)
     this.timeline = new Timeline(() => Math.round(environment.clock.now() - began) / 1000)
   }
 
@@ -162,6 +165,18 @@ export class Execution implements RunPorts {
     const submission = new Submission(this, state)
     this.submissions.push(submission)
     return submission
+  }
+
+  /** Adds a row about a new submission to the record, with the documents as they are now if it is the first one. */
+  recordSubmission({ submission_id, request, submitted_at }: Submission): void {
+    const { name, hash, document, topology } = this.workflow
+    const { on: _, ...workflow_document } = document
+    const names = Object.keys(document.variables)
+    const variables = Object.fromEntries(names.map((variable) => [variable, this.variable(variable, submission_id) ?? null]))
+    const { operator_id, groups, run_mode } = request
+    const about = { submission_id, operator_id, run_mode, groups, variables, workflow: name, workflow_hash: hash, topology: topology.name }
+    const documents = this.submissions.length === 1 && { workflow_document, topology_document: topology.document }
+    this.record.add({ kind: 'submission', at: submitted_at, ...about, ...documents })
   }
 
   /** Accepts a checked submission. Its first threads start in a later turn. */

@@ -6,6 +6,7 @@ import type { Hub } from '../../events/hub.ts'
 import type { IncidentCategory } from '../../events/incidents.ts'
 import type { Workflow } from '../plans/plan.ts'
 import type { RunState } from '../state/entry.ts'
+import type { RunRecord } from '../state/run_record.ts'
 import type { NoteworthyError, RunEvents } from '../threads/carrier.ts'
 import type { Channels, Published, Scope } from '../threads/channels.ts'
 import type { RunEnvironment } from '../threads/run_environment.ts'
@@ -26,6 +27,7 @@ type Run = {
   readonly workflow: Workflow
   readonly environment: RunEnvironment
   readonly state: RunState
+  readonly record: RunRecord
   readonly channels: Channels
   readonly isOver: boolean
   /** Unix time, s. */
@@ -76,7 +78,9 @@ export class RunPublisher implements RunEvents {
     const { execution_id } = this.#run
     const cause = error === undefined ? {} : { error: messageOf(error), error_type: error instanceof Error ? error.name : typeof error }
     const about = { ...more, execution_id, thread_id: thread?.thread_id ?? null, detail: { ...cause, ...detail } }
-    return this.#hub.incident(category, message, about).incident_id
+    const { incident_id, severity } = this.#hub.incident(category, message, about)
+    this.#run.record.add({ kind: 'incident', at: this.#run.now(), incident_id, category, severity, message, thread_id: about.thread_id })
+    return incident_id
   }
 
   /** Emits a custom event to a group, or to all: first releases the threads that wait for it, then publishes it. Does nothing after the end of the run. Throws `invalid` for a reserved or malformed name. */

@@ -1,6 +1,7 @@
 // The state of a run, as values with keys. The live values in memory are the ones that are written. Only an entry changes its value, and marks its
 // key for the next transaction, so the cost of a write depends on what has changed, not on the number of threads.
 
+import type { RunRecordFile } from '../../events/run_record_file.ts'
 import type { Change, StateSource } from '../../events/states.ts'
 import { apart, type Often, oftenOf, restOf } from './parts.ts'
 import type { Kinds } from './run.ts'
@@ -20,6 +21,8 @@ export interface RunStates {
   leave(left: () => void): void
   /** Removes the state of a run that has ended, with the next transaction. */
   drop(execution_id: string): void
+  /** Returns the file of the run's record; without this function, no run has a record on the disk. */
+  record?(execution_id: string): RunRecordFile
 }
 
 /** Holds one value of a run, and is the only way to change it. */
@@ -85,6 +88,8 @@ export class RunState implements StateSource {
   #taken = new Set<string>()
   readonly #made: Change[] = []
   #written: { execution_id: string; states: RunStates } | null = null
+  /** The file of the run's record; undefined for a run that has none. */
+  record: RunRecordFile | undefined
 
   /** Adds a value; `read` returns what to write. */
   put(key: string, read: () => unknown): void {

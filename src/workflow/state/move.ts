@@ -8,6 +8,9 @@ import { actionTransitions, statusIn } from './statuses.ts'
 export const MoveState = v.object({
   action_id: v.string(),
   status: statusIn(actionTransitions),
+  /** When the attempt was created and when it began, in seconds since the run began; absent in the state of an older version. */
+  created: v.optional(v.number()),
+  started: v.optional(v.number()),
   from: v.string(),
   to: v.string(),
   transporter: v.string(),

@@ -21,6 +21,10 @@ const ActionState = v.object({
   path: v.string(),
   name: v.string(),
   status: statusIn(actionTransitions),
+  /** When the attempt was created and when its body began, in seconds since the run began; absent in the state of an older version. */
+  created: v.optional(v.number()),
+  started: v.optional(v.number()),
+  device: v.optional(v.string()),
   /** Whether the event about its end by a restart was published. */
   has_ended: v.optional(v.boolean(), false),
 })
@@ -194,6 +198,16 @@ export const ExecutionState = v.object({
 })
 export type ExecutionState = v.InferOutput<typeof ExecutionState>
 
+/** The length of the file of the run's record, and the number of rows by which a start continues. */
+export const RecordState = v.object({
+  bytes: v.number(),
+  actions: v.number(),
+  moves: v.number(),
+  values: v.number(),
+  long_bytes: v.number(),
+})
+export type RecordState = v.InferOutput<typeof RecordState>
+
 /** The kinds of which a run has many values. */
 const schemas = {
   submission: SubmissionState,
@@ -211,7 +225,9 @@ type Many = { [Kind in keyof typeof schemas]: v.InferOutput<(typeof schemas)[Kin
 export type Kinds = Many & { execution: ExecutionState; document: object | null }
 
 /** All that was saved of one run. */
-export type Checkpoint = { execution: ExecutionState; document: unknown } & { [Kind in keyof Many as `${Kind}s`]: Many[Kind][] }
+export type Checkpoint = { execution: ExecutionState; document: unknown; record?: RecordState | undefined } & {
+  [Kind in keyof Many as `${Kind}s`]: Many[Kind][]
+}
 
 /** Ends the thread's action, which the restart interrupted. An action that an earlier restart interrupted stays until somebody has decided about it. */
 function endedWithService(thread: ThreadState): ThreadState {
@@ -227,7 +243,9 @@ export function checkpointOf(keys: ReadonlyMap<string, unknown>): Checkpoint | u
     const saved = {
       execution: v.parse(ExecutionState, keys.get('execution')),
       document: keys.get('document') ?? null,
-      ...(Object.fromEntries(kinds.map((kind) => [`${kind}s`, many(kind)])) as Omit<Checkpoint, 'execution' | 'document'>),
+      // A run of an older version has none.
+      record: v.parse(v.optional(RecordState), keys.get('record')),
+      ...(Object.fromEntries(kinds.map((kind) => [`${kind}s`, many(kind)])) as Omit<Checkpoint, 'execution' | 'document' | 'record'>),
     }
     return { ...saved, threads: saved.threads.map(endedWithService) }
   } catch (error) {

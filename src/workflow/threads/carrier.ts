@@ -7,6 +7,7 @@ import type { Obstacle } from '../scheduler/request.ts'
 import type { Entry } from '../state/entry.ts'
 import type { Labware } from '../state/labware.ts'
 import type { WindowState } from '../state/run.ts'
+import type { RunRecord } from '../state/run_record.ts'
 import type { Status, ThreadStatus } from '../state/statuses.ts'
 import type { RunEnvironment } from './run_environment.ts'
 import type { Timeline } from './timeline.ts'
@@ -59,6 +60,11 @@ export interface Publisher {
   readonly workflow: Workflow
   readonly environment: RunEnvironment
   readonly timeline: Timeline
+  readonly record: RunRecord
+  /** Unix time, s. */
+  readonly started_at: number
+  /** Unix time, s. */
+  now(): number
   readonly events: RunEvents
 }
 

@@ -51,8 +51,6 @@ export interface RunPorts extends Publisher {
   readonly stall: { blocked(more: 1 | -1): void }
   readonly state: RunState
   readonly paused: { readonly reason: 'manual' | 'system' } | null
-  /** Unix time, s. */
-  now(): number
   /** Finds a thread of this run, or of another run on the same bench. */
   find(thread_id: string): LabwareThread | undefined
   /** Returns the value of a variable; undefined if it has none. Throws `invalid` for a variable that the workflow does not have. */

@@ -35,11 +35,16 @@ type TimedAction = {
 }
 type TimedMove = { readonly action_id: string; readonly thread: Thread; readonly hop: Hop }
 
-const mostKept = 10_000
+/** The most rows that are kept in memory. */
+export const mostKept = 10_000
 
 export class Timeline {
   readonly #now: () => number
+  /** Seconds by which a restored run is ahead of the system clock, which may have been set back. */
+  #ahead = 0
   readonly #rows = new Map<string, TimelineRow>()
+  /** Whether rows that a restart has interrupted stand behind younger ones. */
+  #isMixed = false
   /** The number of rows that are no longer kept. */
   dropped = 0
   actions = 0
@@ -50,11 +55,22 @@ export class Timeline {
     this.#now = now
   }
 
+  /** Returns seconds since the run began. */
+  now(): number {
+    return Math.round((this.#now() + this.#ahead) * 1000) / 1000
+  }
+
   get size(): number {
     return this.#rows.size
   }
 
   rows(): TimelineRow[] {
+    if (this.#isMixed) {
+      const rows = [...this.#rows].sort(([, one], [, other]) => one.created - other.created)
+      this.#rows.clear()
+      for (const [action_id, row] of rows) this.#rows.set(action_id, row)
+      this.#isMixed = false
+    }
     return [...this.#rows.values()]
   }
 
@@ -62,21 +78,39 @@ export class Timeline {
     return this.#rows.get(action_id)
   }
 
-  action(run: TimedAction, status: ActionStatus): void {
-    const row = this.#rows.get(run.action_id) ?? this.#begin(rowOf(run, this.#now()))
+  /** Returns the row with the status. */
+  action(run: TimedAction, status: ActionStatus): TimelineRow {
+    const row = this.#rows.get(run.action_id) ?? this.#begin(rowOf(run, this.now()))
     row.device = run.device
-    this.#note(row, status, 'EXECUTING_ACTION')
+    return this.#note(row, status, 'EXECUTING_ACTION')
   }
 
-  move(run: TimedMove, status: ActionStatus): void {
-    const row = this.#rows.get(run.action_id) ?? this.#begin(rowOf(run, this.#now()))
-    this.#note(row, status, 'PREPARING_TO_MOVE')
+  /** Returns the row with the status. */
+  move(run: TimedMove, status: ActionStatus): TimelineRow {
+    const row = this.#rows.get(run.action_id) ?? this.#begin(rowOf(run, this.now()))
+    return this.#note(row, status, 'PREPARING_TO_MOVE')
   }
 
-  #note(row: TimelineRow, status: ActionStatus, starts: ActionStatus): void {
+  /** Adds the rows of a restored run, which are in the order of their ends; `before` counts the earlier ones. */
+  restore(rows: readonly TimelineRow[], before: { actions: number; moves: number }): void {
+    this.actions = before.actions
+    this.moves = before.moves
+    for (const { ended, created } of rows) this.#ahead = Math.max(this.#ahead, (ended ?? created) - this.#now())
+    for (const row of [...rows].sort((one, other) => one.created - other.created)) this.#begin(row)
+    this.dropped = this.actions + this.moves - this.#rows.size
+  }
+
+  /** Ends the action or move that a restart has interrupted. Returns its row. */
+  interrupted(row: Omit<TimelineRow, 'ended'>): TimelineRow {
+    this.#isMixed = true
+    return this.#begin({ ...row, ended: Math.max(this.now(), row.started ?? row.created) })
+  }
+
+  #note(row: TimelineRow, status: ActionStatus, starts: ActionStatus): TimelineRow {
     row.status = status
-    if (status === starts) row.started = this.#now()
-    if (isTerminal(actionTransitions, status)) row.ended = this.#now()
+    if (status === starts) row.started = this.now()
+    if (isTerminal(actionTransitions, status)) row.ended = this.now()
+    return row
   }
 
   #begin(row: TimelineRow): TimelineRow {

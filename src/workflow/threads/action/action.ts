@@ -4,9 +4,11 @@ import { LabError } from '../../../errors.ts'
 import type { ActionPlan } from '../../plans/plan.ts'
 import { Signal } from '../../scheduler/signal.ts'
 import type { ActionState } from '../../state/run.ts'
-import { type ActionStatus, actionTransitions, Status } from '../../state/statuses.ts'
+import { type ActionStatus, actionTransitions, isTerminal, Status } from '../../state/statuses.ts'
 import type { Carrier } from '../carrier.ts'
 import { inputsOf } from '../next_stops.ts'
+import { addActionRow, type BegunOperation, type EventValue, inEvent, labwareIn, mostOperations, valuesIn } from '../record_rows.ts'
+import type { TimelineRow } from '../timeline.ts'
 
 /** How the action ended for the threads that took part. */
 export type Ending = 'clean' | 'left' | 'again' | 'thread_aborted'
@@ -39,6 +41,11 @@ export class ActionRun {
   /** The message of the error that holds the action until somebody decides. */
   heldBy: string | null = null
   ending: Ending | null = null
+  /** The message of the error that ended the attempt. */
+  failure: string | null = null
+  /** The operations that it began at its device, and the first of the values that they gave. */
+  readonly operations: BegunOperation[] = []
+  readonly values: EventValue[] = []
 
   constructor(owner: Carrier, plan: ActionPlan, method: OwningMethod | null) {
     this.action_id = owner.environment.newId()
@@ -47,11 +54,60 @@ export class ActionRun {
     this.plan = plan
     this.method = method
     this.inputs = inputsOf(plan, owner.labware.template)
-    this.status = new Status<ActionStatus>(actionTransitions, this, (status) => {
-      owner.execution.events.emit('ACTION', this.action_id, status, this.#context(status))
-      owner.execution.timeline.action(this, status)
-    })
+    this.status = new Status<ActionStatus>(actionTransitions, this, (status) => this.#publish(status))
     if (method) method.action = this
+  }
+
+  #publish(status: ActionStatus): void {
+    const { execution } = this.owner
+    const isOver = status === 'COMPLETED' || status === 'ERRORED'
+    execution.events.emit(
+      'ACTION',
+      this.action_id,
+      status,
+      isOver ? { ...this.#context(status), ...this.#outcome() } : this.#context(status),
+    )
+    const row = execution.timeline.action(this, status)
+    this.#noteTimes(row)
+    if (!isTerminal(actionTransitions, status)) return
+    const { owner, heldBy, operations } = this
+    const others = [...this.arrived.values()].filter((one) => one !== owner)
+    addActionRow(execution, row, { owner, others, operations, error: status === 'ERRORED' ? (this.failure ?? heldBy) : null })
+  }
+
+  /** Keeps the times in the state, from which a restart ends the row. */
+  #noteTimes({ created, started }: TimelineRow): void {
+    if (started !== (this.state.started ?? null)) this.set({ created, started: started! })
+    else if (this.state.created === undefined) this.set({ created })
+  }
+
+  /** Returns the members that only the last event has. */
+  #outcome() {
+    const { owner, device, operations, values } = this
+    const operation_id = operations.at(-1)?.operation_id ?? null
+    return { operation_id, device_id: device, from: null, to: null, ...labwareIn(owner), ...inEvent(values) }
+  }
+
+  /** Notes an operation that begins at the device. Returns the note, for the operation's id. */
+  began(operation: string, params: Readonly<Record<string, unknown>>): BegunOperation {
+    const begun = { operation, params, operation_id: null }
+    if (this.operations.length === mostOperations) this.operations.shift()
+    this.operations.push(begun)
+    return begun
+  }
+
+  /** Keeps the values that an operation gave. */
+  measured(operation: string, data: unknown): void {
+    const { owner, device, action_id, plan, method } = this
+    const { record } = owner.execution
+    if (!record.isKept) return
+    const operation_id = this.operations.at(-1)?.operation_id ?? null
+    const from = { action_id, action_name: plan.name, method_name: method?.plan.name ?? null, operation, operation_id, device_id: device }
+    const whose = { thread_id: owner.thread_id, thread_name: owner.name, submission_id: owner.origin.submission_id, ...labwareIn(owner) }
+    for (const { name, value, unit, shape } of valuesIn(data)) {
+      const kept = record.addValue({ name, unit, shape, ...whose, ...from, at: owner.execution.now() }, value)
+      if (this.values.length < mostOperations) this.values.push({ name, unit, ...(kept && 'value' in kept && { value: kept.value }) })
+    }
   }
 
   #context(action_status: ActionStatus) {
@@ -78,6 +134,7 @@ export class ActionRun {
 
   bind(device: string): void {
     this.device = device
+    this.set({ device })
     this.#tell()
   }
 

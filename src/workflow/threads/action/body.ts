@@ -97,14 +97,22 @@ export class BodyRun {
           const never = this.#thread.execution.gate.mayBegin()
           if (never) await never
           try {
-            const perform = (given: Pick<Performing, 'signal' | 'begun'>) =>
-              equipment.perform(device, operation, params, { ...given, seconds })
+            const noted = this.#action.began(operation, params)
+            const perform = (given: Required<Pick<Performing, 'signal' | 'begun'>>) => {
+              const begun = (operation_id: string) => {
+                noted.operation_id = operation_id
+                given.begun(operation_id)
+              }
+              return equipment.perform(device, operation, params, { ...given, begun, seconds })
+            }
             const call = new DeviceCall((given) => timed(environment, { device, operation, params }, () => perform(given)), {
               clock,
               limit_s,
               signal,
             })
-            return await this.#outcomeOf(call, operation, limit_s)
+            const outcome = await this.#outcomeOf(call, operation, limit_s)
+            this.#action.measured(operation, dataOf(outcome))
+            return outcome
           } finally {
             scheduler.access.endWork(device)
           }
@@ -190,6 +198,7 @@ export class BodyRun {
     const thread = this.#thread
     const action = this.#action
     if (thread.control.signal.aborted) throw new Interrupt('abort')
+    action.failure = messageOf(error)
     thread.execution.events.emit('DEVICE_OP', operation, 'FAILED', { ...thread.context(), last_error: messageOf(error) })
     if (action.plan.action.on_failure === 'ABORT') throw error
     thread.execution.events.incident(
@@ -347,6 +356,11 @@ export class BodyRun {
       }
     }
   }
+}
+
+/** Returns the values that an operation gave, if it gave any. */
+function dataOf(outcome: unknown): unknown {
+  return typeof outcome === 'object' && outcome !== null && 'success' in outcome && 'data' in outcome ? outcome.data : undefined
 }
 
 /** The work of each kind of action. */

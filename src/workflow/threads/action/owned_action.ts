@@ -74,6 +74,7 @@ async function leave(thread: LabwareThread, action: ActionRun, error: unknown): 
     throw error
   }
   if (error instanceof ActionExit) return errored(action, error.to)
+  action.failure = messageOf(error instanceof Fatal ? error.cause : error)
   if (error instanceof Fatal || plan.action.on_failure === 'ABORT') {
     action.end('ERRORED', 'left')
     throw error instanceof Fatal ? error : new Fatal(error)

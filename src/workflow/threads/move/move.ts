@@ -2,8 +2,10 @@
 
 import type { Hop } from '../../plans/graph.ts'
 import type { MoveState } from '../../state/move.ts'
-import { type ActionStatus, actionTransitions, Status } from '../../state/statuses.ts'
+import { type ActionStatus, actionTransitions, isTerminal, Status } from '../../state/statuses.ts'
 import type { Carrier } from '../carrier.ts'
+import { addMoveRow, labwareIn } from '../record_rows.ts'
+import type { TimelineRow } from '../timeline.ts'
 
 const nothing = { is_placing: false, has_failed_pick: false }
 
@@ -45,7 +47,19 @@ export class MoveRun {
   #publish(action_status: ActionStatus): void {
     const { thread, action_id } = this
     const { events, timeline } = thread.execution
-    events.emit('ACTION', action_id, action_status, Object.assign(thread.context(), { action_id, action_status, action_name: null }))
-    timeline.move(this, action_status)
+    const isOver = action_status === 'COMPLETED' || action_status === 'ERRORED'
+    const { from, to, transporter } = this.hop
+    const more = isOver ? { operation_id: null, device_id: transporter, from, to, ...labwareIn(thread) } : undefined
+    const context = Object.assign(thread.context(), { action_id, action_status, action_name: null }, more)
+    events.emit('ACTION', action_id, action_status, context)
+    const row = timeline.move(this, action_status)
+    this.#noteTimes(row)
+    if (isTerminal(actionTransitions, action_status)) addMoveRow(thread.execution, row, thread)
+  }
+
+  /** Keeps the times in the state, from which a restart ends the row. */
+  #noteTimes({ created, started }: TimelineRow): void {
+    if (started !== (this.state.started ?? null)) this.set({ created, started: started! })
+    else if (this.state.created === undefined) this.set({ created })
   }
 }

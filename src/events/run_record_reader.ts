@@ -1,0 +1,68 @@
+// Reads the record of a run, piece by piece.
+
+import { existsSync } from 'node:fs'
+import { open, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { checksumHead, withoutChecksum } from '../kit/checksum.ts'
+import { errnoOf, storageError } from '../kit/durable.ts'
+
+type Wanted = {
+  /** The bytes to read; the whole file by default. */
+  length?: number | undefined
+  /** The kinds of rows to read; all by default. */
+  kinds?: readonly string[] | undefined
+}
+
+/** A piece of a record: the JSON of whole rows, and the number of lines that are not as they were written. */
+type Piece = { rows: string[]; damaged: number }
+
+const piece_bytes = 256 * 1024
+const headLength = checksumHead(0).length
+
+/** Whether there is a record at this path. */
+export function hasRecord(path: string): boolean {
+  return existsSync(path)
+}
+
+/** Yields the rows of a record in their order; none if there is no file. Rejects with `storage`. */
+export async function* rowsOfRecord(path: string, { length = Number.POSITIVE_INFINITY, kinds }: Wanted = {}): AsyncGenerator<Piece> {
+  const file = await open(path).catch((error) => {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw storageError(`${path} was not read`, error)
+  })
+  if (!file) return
+  try {
+    let rest = Buffer.alloc(0)
+    for (let at = 0; at < length; ) {
+      const buffer = Buffer.alloc(Math.min(piece_bytes, length - at))
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, at)
+      if (bytesRead === 0) break
+      at += bytesRead
+      const bytes = Buffer.concat([rest, buffer.subarray(0, bytesRead)])
+      const end = bytes.lastIndexOf(0x0a) + 1
+      rest = bytes.subarray(end)
+      yield pieceOf(bytes.toString('utf8', 0, end), kinds)
+    }
+    // A last line without its end is torn, or is being written.
+    if (rest.length > 0) yield { rows: [], damaged: 1 }
+  } finally {
+    await file.close()
+  }
+}
+
+/** Returns the JSON of a long value; undefined if it is not there. */
+export function longValueOf(path: string, sha256: string): Promise<string | undefined> {
+  return readFile(join(dirname(path), sha256), 'utf8').catch(() => undefined)
+}
+
+function pieceOf(text: string, kinds: readonly string[] | undefined): Piece {
+  const rows: string[] = []
+  let damaged = 0
+  for (const line of text.split('\n')) {
+    if (line === '') continue
+    const json = withoutChecksum(line)
+    if (json === undefined) damaged++
+    else if (!kinds || kinds.some((kind) => line.startsWith(`"kind":"${kind}"`, headLength))) rows.push(json)
+  }
+  return { rows, damaged }
+}

@@ -1,0 +1,150 @@
+// The routes of the records of runs: the rows that a run leaves on the disk, and its values as JSON or CSV.
+
+import * as v from 'valibot'
+import type { Runs } from '../bench/runs.ts'
+import { LabError } from '../errors.ts'
+import type { Hub } from '../events/hub.ts'
+import { longValueOf, rowsOfRecord } from '../events/run_record_reader.ts'
+import { described } from '../kit/described.ts'
+import { RecordedValue, RecordRow, rowKinds } from '../workflow/records/record_schema.ts'
+import { recordOf } from '../workflow/records/run_records.ts'
+import { type Call, type Exchange, json, type Route, routesOf } from './contract.ts'
+import { csvHead, csvLine } from './csv.ts'
+import { goneSignal } from './events.ts'
+import { knownBy } from './known_execution.ts'
+import { answerHeaders } from './open_stream.ts'
+import { type Pacing, pacedBody } from './paced_body.ts'
+
+type Rooms = { hub: Hub; runs: Runs } & Pacing
+type Asked = Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'c' | 'param'>
+
+const route = routesOf<Rooms>('runs')
+
+const path = '/api/executions/:execution_id'
+const Damaged = described(v.number(), 'Lines that are not as they were written; 0 for a whole record')
+
+export const runRecordRoutes: Route<Rooms>[] = [
+  route('GET', `${path}/record`, {
+    operation_id: 'getRecord',
+    summary: 'Get the record of an execution: what it did, measured and was told',
+    description:
+      'Rows in the order in which they were written, each with a `kind`. They are written in the transactions of the run, and kept until the execution is deleted. ' +
+      'Times are Unix time in seconds. PURE_SIM executions have no record.',
+    scope: 'read',
+    query: v.object({ kind: v.optional(described(v.picklist(rowKinds), 'Only rows of this kind')) }),
+    success: {
+      description: 'The rows',
+      schema: v.strictObject({
+        execution_id: v.string(),
+        started_at: described(v.number(), 'Unix time', 's'),
+        rows: v.array(RecordRow),
+        damaged: Damaged,
+      }),
+    },
+    errors: [400, 404, 503],
+    async handle(call) {
+      const { execution_id, started_at } = knownBy(call.rooms, call.param('execution_id')).row
+      const { kind } = call.query()
+      const head = `{"execution_id":${JSON.stringify(execution_id)},"started_at":${started_at},"rows":[`
+      return answer(call, jsonPieces(await recordFor(call), { head, kinds: kind && [kind] }))
+    },
+  }),
+  route('GET', `${path}/values`, {
+    operation_id: 'listValues',
+    summary: 'Get the values that the operations of an execution gave',
+    description:
+      'Each member of the `data` of an operation is a value, with the labware on which it was taken. As JSON, or with `Accept: text/csv` as CSV. ' +
+      'A value of more than 4 KiB has `sha256` and `bytes` instead of `value`; it is at `/api/executions/{execution_id}/values/{sha256}`.',
+    scope: 'read',
+    success: {
+      description: 'The values, in the order in which they were taken',
+      schema: v.strictObject({ values: v.array(RecordedValue), damaged: Damaged }),
+      also_media_type: 'text/csv',
+    },
+    errors: [404, 503],
+    async handle(call) {
+      const record = await recordFor(call)
+      if (!isCsv(call.c)) return answer(call, jsonPieces(record, { head: '{"values":[', kinds: ['value'] }))
+      return answer(call, csvPieces(record), 'text/csv; charset=utf-8')
+    },
+  }),
+  route('GET', `${path}/values/:sha256`, {
+    operation_id: 'getLongValue',
+    summary: 'Get a value of more than 4 KiB, by its hash',
+    scope: 'read',
+    success: { description: 'The value', schema: v.strictObject({ value: v.unknown() }) },
+    errors: [404, 503],
+    async handle(call) {
+      const sha256 = call.param('sha256')
+      const record = await recordFor(call)
+      const value = /^[0-9a-f]{64}$/.test(sha256) ? await longValueOf(record.path, sha256) : undefined
+      if (value === undefined)
+        throw new LabError('not_found', `the execution has no value ${sha256.slice(0, 64)}; /values lists the hashes of its long values`)
+      return json({ value: JSON.parse(value) })
+    },
+  }),
+]
+
+/** Returns where the record of an execution lies; undefined if it has none. */
+export function recordOn({ hub, runs }: Pick<Rooms, 'hub' | 'runs'>, execution_id: string): RecordOnDisk | undefined {
+  return recordOf(execution_id, { execution: runs.runtime.runs.get(execution_id), folder: hub.states.folder })
+}
+
+type RecordOnDisk = { path: string; length?: number | undefined }
+
+/** Finds the record of the execution. Rejects with `not_found`. */
+async function recordFor({ rooms, param }: Asked): Promise<RecordOnDisk> {
+  const { row } = knownBy(rooms, param('execution_id'))
+  // The rows of events that a client has seen must be in the answer.
+  await rooms.hub.log.until()
+  const record = recordOn(rooms, row.execution_id)
+  if (record) return record
+  const why = row.run_mode === 'PURE_SIM' ? 'PURE_SIM executions keep none' : 'it ran with a version that kept none'
+  throw new LabError(
+    'not_found',
+    `execution ${row.execution_id} has no record: ${why}; its events are at /events?execution_id=${row.execution_id}`,
+  )
+}
+
+/** Answers piece by piece. At most two large answers are made at a time. */
+async function answer(
+  { rooms, c }: Asked,
+  pieces: AsyncGenerator<Uint8Array, undefined>,
+  media_type = 'application/json',
+): Promise<Response> {
+  const headers = answerHeaders(media_type)
+  if (c.req.method === 'HEAD') return new Response(null, { headers })
+  const leave = await rooms.hub.wholeAnswers.acquire(goneSignal(c))
+  const response = c.env?.outgoing
+  return new Response(pacedBody(rooms, { pieces, response, onEnd: leave }).body, { headers })
+}
+
+type Shape = { head: string; kinds: readonly string[] | undefined }
+
+async function* jsonPieces({ path, length }: RecordOnDisk, { head, kinds }: Shape): AsyncGenerator<Uint8Array, undefined> {
+  let comma = ''
+  let damaged = 0
+  yield Buffer.from(head)
+  for await (const piece of rowsOfRecord(path, { length, kinds })) {
+    damaged += piece.damaged
+    if (piece.rows.length === 0) continue
+    yield Buffer.from(`${comma}${piece.rows.join(',\n')}`)
+    comma = ',\n'
+  }
+  yield Buffer.from(`],"damaged":${damaged}}\n`)
+}
+
+async function* csvPieces({ path, length }: RecordOnDisk): AsyncGenerator<Uint8Array, undefined> {
+  yield Buffer.from(csvHead(columns))
+  for await (const { rows } of rowsOfRecord(path, { length, kinds: ['value'] })) {
+    if (rows.length > 0) yield Buffer.from(rows.map((row) => csvLine(columns, JSON.parse(row))).join(''))
+  }
+}
+
+const columns = Object.keys(RecordedValue.entries).filter((name) => name !== 'kind')
+
+/** Whether the client wants CSV rather than JSON. */
+function isCsv({ req }: Exchange): boolean {
+  const accepts = req.header('accept') ?? ''
+  return accepts.includes('text/csv') && !accepts.includes('application/json')
+}

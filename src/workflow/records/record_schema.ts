@@ -1,0 +1,47 @@
+// The rows of the record of a run, as readers get them.
+
+import * as v from 'valibot'
+import { described } from '../../kit/described.ts'
+
+const MaybeText = v.nullable(v.string())
+const At = described(v.number(), 'Unix time', 's')
+
+export const rowKinds = ['submission', 'incident', 'action', 'move', 'value', 'values_left_out', 'gap'] as const
+
+/** A row, whose members depend on its kind. */
+export const RecordRow = v.pipe(
+  v.record(v.string(), v.unknown()),
+  v.description(
+    '`kind` says what it is about. `submission`: who submitted what, with the workflow and the topology as they were, and the variables with their defaults. ' +
+      '`incident`: an incident of the run. `action`: an attempt at an action, with its device, operations, labware, times and outcome. `move`: an attempt at a hop, with ' +
+      '`from`, `to` and `transporter`. `value`: a value that an operation gave. `values_left_out`: from here on, values are not kept, since the run has too many. ' +
+      '`gap`: rows before this one are missing, since a power cut took them or an older version kept none.',
+  ),
+)
+
+export const RecordedValue = v.strictObject({
+  kind: v.literal('value'),
+  at: At,
+  name: v.string(),
+  value: v.optional(described(v.unknown(), 'Absent for a value of more than 4 KiB')),
+  unit: MaybeText,
+  shape: described(
+    v.nullable(v.array(v.number())),
+    'The lengths of nested arrays, of the outermost first; null for a value that is no array',
+  ),
+  labware: v.string(),
+  barcode: MaybeText,
+  group_id: MaybeText,
+  thread_name: v.string(),
+  method_name: MaybeText,
+  action_name: v.string(),
+  operation: v.string(),
+  device_id: MaybeText,
+  labware_id: v.string(),
+  thread_id: v.string(),
+  submission_id: v.string(),
+  action_id: v.string(),
+  operation_id: MaybeText,
+  sha256: v.optional(described(v.string(), 'The hash of the JSON of a value of more than 4 KiB')),
+  bytes: v.optional(v.number()),
+})
