@@ -30,7 +30,7 @@ import { OperationRunner } from '../operation_runner.ts'
 import type { BridgeLine } from '../transports/line.ts'
 import { WithMount } from '../with_mount.ts'
 import { JsonRpc } from './json_rpc.ts'
-import { limitsOf, refused } from './shared_words.ts'
+import { limitsOf, refused, valueIn } from './shared_words.ts'
 import { BridgeTransporter } from './transporter.ts'
 
 export const settings = v.strictObject({
@@ -84,7 +84,6 @@ const Progressed = v.object({
 })
 const EndedProgram = v.object({ reason: v.pipe(v.string(), v.nonEmpty(), v.maxLength(1000)) })
 const Ended = v.object({ seconds_left: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(mostSeconds)), 0) })
-const Value = v.object({ value: v.pipe(v.number(), v.finite()), target: v.optional(v.nullable(v.number()), null) })
 
 export class Bridge extends WithMount<BridgeMount> implements Device {
   readonly #rpc = new JsonRpc({
@@ -318,13 +317,6 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     this.#unaccepted = undefined
     return true
   }
-}
-
-/** Parses the answer to a reading. Throws `device_failed`. A right answer is recognized quickly; the slower schema runs only to word a mistake. */
-function valueIn(answer: unknown): v.InferOutput<typeof Value> {
-  const { value, target } = Object(answer)
-  if (Number.isFinite(value) && (target === null || Number.isFinite(target))) return { value, target }
-  return checked(Value, answer, 'its answer to read', 'device_failed')
 }
 
 type Halting = {

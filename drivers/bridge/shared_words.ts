@@ -1,9 +1,11 @@
-// How the words of a program become those of the bench: the ranges of its parameters, and its errors.
+// How the words of a program become those of the bench: the ranges of its parameters, its readings, and its errors.
 
+import * as v from 'valibot'
 import type { OwnOperation } from '../../src/devices/description.ts'
 import type { Limits } from '../../src/devices/device.ts'
 import { operations as table } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
+import { checked } from '../../src/kit/schema.ts'
 import type { Refusal } from './json_rpc.ts'
 
 /** Returns the ranges of parameters of operations that are also in the table. */
@@ -25,4 +27,13 @@ export function refused({ message, reason = '', hint }: Refusal): LabError {
   const code = Object.hasOwn(codes, reason) ? codes[reason as keyof typeof codes] : 'device_failed'
   const advice = hint ?? (code === 'device_failed' ? 'see to it, then initialize' : undefined)
   return new LabError(code, advice ? `${message}; ${advice}` : message)
+}
+
+const Value = v.object({ value: v.pipe(v.number(), v.finite()), target: v.optional(v.nullable(v.number()), null) })
+
+/** Parses the answer to a reading. Throws `device_failed`. A right answer is recognized quickly; the slower schema runs only to word a mistake. */
+export function valueIn(answer: unknown): v.InferOutput<typeof Value> {
+  const { value, target } = Object(answer)
+  if (Number.isFinite(value) && (target === null || Number.isFinite(target))) return { value, target }
+  return checked(Value, answer, 'its answer to read', 'device_failed')
 }
