@@ -29,6 +29,5 @@ async function driverRule(name: (typeof driverNames)[number]): Promise<object> {
 }
 
 function rule(driver: string, demand: object): object {
-  // biome-ignore lint/suspicious/noThenProperty: so the keyword of JSON Schema is called
   return { if: { properties: { driver: { const: driver } }, required: ['driver'] }, then: demand }
 }
