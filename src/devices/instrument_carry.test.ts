@@ -136,7 +136,7 @@ test('a move is neither an operation of the API nor told as a capability, and on
   const { operations } = bench.registry.find('arm-1').capabilities()
   t.same(
     operations.map(({ name }) => name),
-    ['initialize', 'stop', 'initialized', 'pose'],
+    ['initialize', 'stop', 'jog', 'free_drive', 'go_to', 'initialized', 'pose'],
   )
   for (const name of ['pick', 'place']) t.equal((await ask('POST', `/api/devices/arm-1/${name}`, { json: pose })).status, 404)
   for (const device_id of ['shaker-1', 'robot-1']) {

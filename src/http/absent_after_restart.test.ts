@@ -1,10 +1,10 @@
 // A run that cannot be taken up leaves nothing on a simulated bench; a topology that is missing at one start is loaded at the next.
 
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { noTypeScript } from '../kit/modules.test.typescript.ts'
-import { beginRun, plateAndLid, plateRun } from '../testing/http_runs.ts'
+import { beginRun, plateAndLid, plateRun, stateFilesIn } from '../testing/http_runs.ts'
 
 test('a run in DEVICE_SIM that cannot be taken up leaves nothing on the simulated bench', { skip: noTypeScript }, async (t) => {
   const document = plateAndLid({ steps: [{ wait_for: 'end' }] })
@@ -22,8 +22,7 @@ test('a run in DEVICE_SIM that cannot be taken up leaves nothing on the simulate
 test('a topology that is not there at one start is loaded again at the next', async (t) => {
   const before = await beginRun(t, { workflow: plateRun([]) })
   t.equal(await before.over(), 'COMPLETED')
-  const folder = join(before.bench.data_dir, 'executions')
-  await before.until('rest', async () => !existsSync(folder) || readdirSync(folder).length === 0)
+  await before.until('rest', async () => stateFilesIn(before.bench.data_dir).length === 0)
   const island = JSON.parse(before.reads('island.json'))
   before.rewrites('island.json', 'not whole')
   const broken = await before.afterPowerCut()
@@ -37,8 +36,7 @@ test('a topology that is not there at one start is loaded again at the next', as
 test('labware in a labware.json that a person wrote, with a name that has a space for an id, is kept while a run is open', async (t) => {
   const before = await beginRun(t, { workflow: plateRun([]) })
   t.equal(await before.over(), 'COMPLETED')
-  const folder = join(before.bench.data_dir, 'executions')
-  await before.until('rest', async () => !existsSync(folder) || readdirSync(folder).length === 0)
+  await before.until('rest', async () => stateFilesIn(before.bench.data_dir).length === 0)
   const run = await before.afterPowerCut(({ folder }) => {
     const its = { template: 'lid', type: 'lid', kind: 'plate', barcode: null, tips: null, tips_left: null }
     const labware = [{ seat: 'pad_2', labware_id: 'my lid', name: 'lid', ...its }]

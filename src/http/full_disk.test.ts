@@ -1,14 +1,13 @@
 // A disk that refuses writes when a run ends.
 
-import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { test } from 'tap'
-import { beginRun, plateRun } from '../testing/http_runs.ts'
+import { beginRun, plateRun, stateFilesIn } from '../testing/http_runs.ts'
 
 test('the state of a run that ends while the disk refuses its labware goes when the disk takes that', async (t) => {
   const run = await beginRun(t, { workflow: plateRun([{ wait_for: 'go' }]) })
   const { data_dir } = run.bench
-  const states = () => readdirSync(join(data_dir, 'executions'))
+  const states = () => stateFilesIn(data_dir)
   await run.thread('plate', 'AWAITING_EVENT')
   t.match(states(), [/^state-/])
   renameSync(data_dir, `${data_dir}.away`)

@@ -1,11 +1,11 @@
 // Runs that were open when the power was cut: what is taken up from the card, and what is left of those that cannot be.
 
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { noTypeScript } from '../kit/modules.test.typescript.ts'
 import { isRefusal } from '../testing/http.ts'
-import { beginRun, plateAndLid, plateRun, seal, shake } from '../testing/http_runs.ts'
+import { beginRun, plateAndLid, plateRun, seal, shake, stateFilesIn } from '../testing/http_runs.ts'
 
 test('a run goes on by the workflow as it was when it began, whatever has become of that since', async (t) => {
   const before = await beginRun(t, { workflow: plateRun([{ method: 'shake_it' }, { method: 'seal_it' }]) })
@@ -207,8 +207,7 @@ test('where labware stands is in labware.json alone at rest: what is edited ther
   const run = await before.afterPowerCut()
   t.match(await run.labware(), [{ name: 'plate', position: 'pad_2' }])
 
-  const folder = join(before.bench.data_dir, 'executions')
-  await before.until('rest', async () => readdirSync(folder).length === 0)
+  await before.until('rest', async () => stateFilesIn(before.bench.data_dir).length === 0)
   const edited = await before.afterPowerCut((copy) => edit(copy.folder, 'pad_2', 'shaker_in'))
   t.match(await edited.labware(), [{ name: 'plate', position: 'shaker_in' }])
 })

@@ -1,10 +1,10 @@
 // What an operator tells a run over the API beyond pause and stop, and where labware is.
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { isRefusal, openTestBench } from '../testing/http.ts'
-import { type Body, bodyOf, until } from '../testing/http_runs.ts'
+import { type Body, bodyOf, stateFilesIn, until } from '../testing/http_runs.ts'
 import { examples } from './openapi_examples.ts'
 
 const justShake = examples.putWorkflow!.body as Record<string, unknown>
@@ -109,7 +109,7 @@ test('a thread is put in, and its labware, when nobody moves it any more, is put
   isRefusal(t, await put(lid!.labware_id, { position: 'pad_1' }), 409, 'conflict')
   isRefusal(t, await put(plate!.labware_id, { position: null }), 409, 'conflict')
   t.match(await put(lid!.labware_id, { position: 'pad_2' }), { status: 200, body: { message: 'lid stands at pad_2' } })
-  const states = readdirSync(`${setup.data_dir}/executions`).map((name) => readFileSync(`${setup.data_dir}/executions/${name}`, 'utf8'))
+  const states = stateFilesIn(setup.data_dir).map((name) => readFileSync(`${setup.data_dir}/executions/${name}`, 'utf8'))
   t.match(states.join('\n'), `"LIVE ${lid!.labware_id}":{"seat":"pad_2"`, 'it is on the card when it is answered')
   t.match(await put(plate!.labware_id, { position: 'pad_3' }), { status: 200 })
   t.match(await put(lid!.labware_id, { position: null }), { status: 200, body: { message: 'lid is off the bench' } })

@@ -261,8 +261,7 @@ export class Scripted {
   }
 
   #stateFiles(): string[] {
-    const folder = join(this.bench.data_dir, 'executions')
-    return existsSync(folder) ? readdirSync(folder) : []
+    return stateFilesIn(this.bench.data_dir)
   }
 
   /** Changes a file of the topologies folder, for the next start. */
@@ -311,4 +310,10 @@ function copyLive(from: string, to: string): void {
       rmSync(to, { recursive: true, force: true })
     }
   }
+}
+
+/** Lists the files of the state of open runs in a data folder, without the records of the runs beside them. */
+export function stateFilesIn(data_dir: string): string[] {
+  const folder = join(data_dir, 'executions')
+  return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.jsonl')) : []
 }

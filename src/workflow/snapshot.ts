@@ -157,7 +157,7 @@ export function summaryOf({ row, execution, records }: Known): ExecutionSummary 
   return {
     ...row,
     phase: phaseOf(row, execution),
-    paused: isOpen ? paused : null,
+    paused: isOpen && paused ? { at: paused.at, reason: paused.reason } : null,
     thread_count: threads?.size ?? records.threads(row.execution_id).length,
     open_count: isOpen ? (execution?.liveCount ?? 0) : 0,
     needs_person_count: isOpen ? (execution?.live() ?? []).filter(({ control: { waiting } }) => waiting?.kind === 'operator').length : 0,
@@ -174,7 +174,7 @@ export function snapshotOf(known: Known, now: number): ExecutionSnapshot {
   const { row, execution, records } = known
   return {
     ...summaryOf(known),
-    is_abort_armed: row.ended_at === null && execution?.isAbortArmed === true,
+    is_abort_armed: row.ended_at === null && execution?.paused?.isAbortArmed === true,
     is_live: execution !== undefined,
     submissions: records.submissionsOf(row.execution_id),
     groups: records.groups(row.execution_id),

@@ -27,7 +27,9 @@ function inState({ until }: Bench, state: DeviceInfo['state']): Promise<DeviceIn
 
 test('each operation and each reading of the table is a command, with the options of its parameters', async (t) => {
   const called = (name: string) => commands.find((command) => command.name === `devices ${name.replaceAll('_', '-')}`)
-  for (const [name, { summary, params }] of Object.entries(operations)) {
+  for (const [name, { summary, params, ...row }] of Object.entries(operations)) {
+    // The operations that are held, and that go to a teachpoint, have commands of their own.
+    if ('held' in row || 'goes_to' in row) continue
     // A stop takes several devices at the shell.
     if (name !== 'stop') t.equal(called(name)?.summary, summary)
     for (const param of Object.keys(params.entries))

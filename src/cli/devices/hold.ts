@@ -105,7 +105,7 @@ const goTo = command({
   summary: 'Move an arm slowly to a teachpoint, or above it, through its gateways and its access pattern',
   operands: ['ID', 'TEACHPOINT'],
   options: {
-    above: { type: 'string', value: 'MM', help: 'How far above the teachpoint it stops, in mm; default 0' },
+    above: { type: 'string', value: 'MM', help: 'Distance above the teachpoint at which it stops, in mm; default 0' },
     'stop-on-interrupt': { type: 'boolean', help: 'Stop the device on Ctrl-C; by default the operation continues' },
     ...overrideOption,
     ...serviceOptions,

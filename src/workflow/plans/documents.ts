@@ -232,7 +232,7 @@ function stepWith(action: v.GenericSchema<unknown, Action>) {
     }),
     repeat: v.strictObject({
       name,
-      repeat: described(Repeat, 'So many times; or until a condition holds after a round, at most so many times'),
+      repeat: described(Repeat, 'A number of rounds (`times`); or rounds until a condition holds after one, at most `at_most`'),
       steps: v.pipe(list, v.minLength(1)),
     }),
     delay: v.strictObject({ name, delay: described(v.pipe(Seconds, v.minValue(0.001)), 'Waits so long') }),

@@ -72,8 +72,8 @@ export class Execution implements RunPorts {
   readonly timeline: Timeline
   readonly phase: Status<Phase>
   ended_at: number | null = null
-  paused: { at: number; reason: 'manual' | 'system' } | null = null
-  isAbortArmed = false
+  /** `isAbortArmed`: somebody has called for the end of the run, and has not confirmed it yet. */
+  paused: { at: number; reason: 'manual' | 'system'; isAbortArmed?: boolean } | null = null
   reason: string | null = null
   #status: Status<WorkflowStatus> | undefined
   readonly #entry: Entry<'execution'>
@@ -273,7 +273,6 @@ export class Execution implements RunPorts {
     for (const thread of this.#live) if (!thread.control.pausedAt) thread.control.mustBeResumable()
     if (this.slots.orphaned().length === 0) this.stall.mustBeCleared()
     this.paused = null
-    this.isAbortArmed = false
     this.stall.forget()
     this.slots.acceptPartial()
     for (const thread of this.#live) if (!thread.control.pausedAt) thread.control.resume()
@@ -290,10 +289,10 @@ export class Execution implements RunPorts {
     if (this.phase.current === 'stopping') return 'stopping'
     if (!isConfirmed) {
       this.pause('manual')
-      this.isAbortArmed = true
+      this.paused!.isAbortArmed = true
       return 'armed'
     }
-    if (!this.isAbortArmed || !this.paused) {
+    if (!this.paused?.isAbortArmed) {
       throw new LabError('conflict', `the stop of execution ${this.execution_id} is not armed; stop it once without confirm first`)
     }
     this.abort('an operator stopped it')

@@ -1,4 +1,4 @@
-// What is kept of a run for its readers: rows of its actions, moves and values, written in the transactions of its state.
+// The record of a run for its readers: rows of its actions, moves and values, written in the transactions of its state.
 
 import { createHash } from 'node:crypto'
 import type { RecordRow, RunRecordFile } from '../../events/run_record_file.ts'
