@@ -1,6 +1,7 @@
 // The gentle end of an operation. Somebody asks for it at any moment; the operation itself slows the instrument down, between two of its frames.
 
 import type { EndedEarly } from '../src/devices/device.ts'
+import { isHarmless } from '../src/devices/failure.ts'
 import { LabError } from '../src/errors.ts'
 import { type Clock, sleep } from '../src/kit/clock.ts'
 import { deferred } from '../src/kit/deferred.ts'
@@ -53,9 +54,10 @@ export class EarlyEnd {
       asked.resolve({ seconds_left: Math.max(0, seconds_left) })
       return true
     } catch (error) {
-      asked.reject(error)
+      const failure = notEnded(error)
+      asked.reject(failure)
       going.throwIfAborted()
-      if (!isUnheard(error)) throw error
+      if (!isUnheard(failure)) throw failure
       return false
     } finally {
       this.#request = undefined
@@ -79,6 +81,12 @@ export async function heardOrObeyed(command: () => Promise<unknown>, obeyed: () 
   } catch (error) {
     if (!(error instanceof LabError) || error.code !== 'no_reply' || !(await obeyed())) throw error
   }
+}
+
+/** A refusal usually means that nothing was done. An end that is refused leaves the operation under way. */
+function notEnded(error: unknown): unknown {
+  if (!isHarmless(error)) return error
+  return new LabError('device_failed', `it did not end: ${error.message}; see what it does, then initialize`, { cause: error })
 }
 
 function isUnheard(error: unknown): boolean {

@@ -60,6 +60,7 @@ export const scenes: Record<string, Scene> = {
     elsewhere: {
       'from benchd_bridge import Bridge': 'src/http/bridges.test.ts',
       'from benchd_bridge import DeviceFailed, Transporter': 'src/http/bridge_transporters.test.ts',
+      'jog_axes = ': 'it is a part of a class: src/http/bridges_by_hand.test.ts',
       'sudo mkdir -p /etc/benchd/bridges': systemd,
       'sudo cp benchd_bridge.py': systemd,
       'sudo nano': systemd,
@@ -81,6 +82,7 @@ export const scenes: Record<string, Scene> = {
         await shell.type('benchd devices lock-plate shaker-1; benchd devices shake shaker-1 --speed 500 --duration 3600 >shaken 2>&1 &')
         await demo.until<{ state: string }>('/api/devices/shaker-1', ({ state }) => state === 'busy')
       },
+      'benchd jog': async ({ shell }) => void (await shell.type('benchd devices initialize arm-1 --yes')),
       'benchd teachpoints restore': async ({ shell, swap }) => {
         const { text } = await shell.type('benchd teachpoints history arm-1 pad_1 --json')
         swap('3f9a02c1', /"version": *"(\w+)"/.exec(text)![1]!)
@@ -110,6 +112,7 @@ export const scenes: Record<string, Scene> = {
       'benchd runs simulate smc_assay': 'it wants the demo of the assay: src/examples/smc_assay.test.ts',
       'benchd runs recover 53a6': 'it wants a second shaker: src/http/retry_on.test.ts',
       'benchd runs fault': 'it wants a rehearsal that is under way: src/http/rehearsals.test.ts',
+      'benchd free-drive': 'it ends when somebody presses Enter: src/devices/hold.test.ts',
       'benchd events tail': 'it ends at Ctrl-C: src/cli/events.test.ts',
       'benchd lab ': lab,
       'benchd audit verify': systemd,

@@ -184,6 +184,17 @@ test('it goes slowly to a teachpoint or above it, through gateways and access, w
     ],
   )
   t.equal(axesOf(made)[0], 190)
+  const moves = () => written.filter((frame) => /^move/.test(frame)).map((frame) => frame.trim().split(' ').slice(2).join(' '))
+  const before = moves().length
+  await run(device.go_to!({ teachpoint: 'gate', offset_z: 0, way: { at: 'gate', joints: { ...joints, wrist: 210 } } }, calm))
+  t.same(
+    moves()
+      .slice(before, before + 3)
+      .map((move) => move.split(' ')[0]),
+    ['250.000', '300.000', '250.000'],
+    'it leaves by the way that it came',
+  )
+  t.equal(axesOf(made)[0], 150)
   t.match(line.simulator.world, { gripper: 'empty', moving: false })
   await t.rejects(run(device.go_to!({ teachpoint: 'away', offset_z: 0, way: null }, calm)), { code: 'not_found' })
 })

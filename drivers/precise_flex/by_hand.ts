@@ -6,7 +6,6 @@ import { LabError } from '../../src/errors.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import type { EarlyEnd } from '../early_end.ts'
 import { stepOf } from '../jog_steps.ts'
-import { isNoReply } from '../transports/exchange.ts'
 import { type Axes, isSame, moveC, moveJ, profileWith } from './protocol.ts'
 import type { Settings } from './settings.ts'
 import type { Talk } from './talk.ts'
@@ -44,8 +43,8 @@ export class ByHand {
   readonly axes: readonly Axis[]
   /** Whether a step of a jog may be under way. */
   #isJogging = false
-  /** Whether axes may be free. */
-  #isFree = false
+  /** Whether axes may be free. The service may have been killed while they were. */
+  #isFree = true
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -106,7 +105,7 @@ export class ByHand {
   async holdAgain(): Promise<void> {
     if (!this.#isFree) return
     await this.hold().catch((error) => {
-      if (isNoReply(error)) throw error
+      if (!(error instanceof LabError && error.code === 'device_failed')) throw error
     })
     this.#isFree = false
   }

@@ -72,6 +72,8 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
   readonly choices = { axis: this.#byHand.axes }
   /** Whether the service has initialized it, and not stopped it since. A robot that is no longer attached then has a fault. */
   #isReady = false
+  /** The way out of the teachpoint where `go_to` has left the arm; empty elsewhere, and after a person has moved it. */
+  #wayOut: Leg[] = []
   /** The time by which the pick or the place under way has to be done. */
   #latest = 0
   readonly pick = this.#runner.operation((target: MoveTarget, signal) =>
@@ -83,20 +85,23 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
 
   readonly jog = this.#runner.operation(async (params: Params<'jog'>, signal) => {
     await this.#mayMove()
+    this.#wayOut = []
     return this.#byHand.jog(params, signal)
   })
   readonly free_drive = this.#runner.operation(async (params: object, signal) => {
     await this.#mayMove()
+    this.#wayOut = []
     return this.#byHand.freeDrive(params, signal)
   })
   readonly go_to = this.#runner.operation(async ({ teachpoint, offset_z, way }: Params<'go_to'> & Destination, signal) => {
-    const { there, nest } = this.#pathTo(teachpoint, way)
+    const { there, nest, back } = this.#pathTo(teachpoint, way)
     await this.#mayMove()
     signal.throwIfAborted()
     this.#latest = this.at.clock.now() + slow_ms
-    await this.#go([...there, { spot: raised(nest.spot, offset_z), isStraight: true }], signal, (isStraight) =>
-      this.#slowly(isStraight, signal),
-    )
+    await this.#leaveNest(signal)
+    await this.#go(there, signal, (isStraight) => this.#slowly(isStraight, signal))
+    this.#wayOut = back
+    await this.#go([{ spot: raised(nest.spot, offset_z), isStraight: true }], signal, (isStraight) => this.#slowly(isStraight, signal))
   })
 
   identify() {
@@ -157,6 +162,7 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
 
   async halt(): Promise<void> {
     this.#isReady = false
+    this.#wayOut = []
     this.#runner.stop()
     this.#talk.interrupt()
     await this.#byHand.holdAgain()
@@ -206,8 +212,15 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
     const path = this.#pathTo(position, way)
     await this.#mayMove()
     signal.throwIfAborted()
+    this.#latest = this.at.clock.now() + slow_ms
+    await this.#leaveNest(signal)
     this.#latest = this.at.clock.now() + this.at.settings.move_timeout_s * 1000
     await work(path)
+  }
+
+  /** Leaves a teachpoint to which `go_to` has brought the arm, slowly and by the way that it came, before it moves anywhere else. */
+  async #leaveNest(signal: AbortSignal): Promise<void> {
+    await this.#go(this.#wayOut.splice(0), signal, (isStraight) => this.#slowly(isStraight, signal))
   }
 
   #pathTo(position: string, way: Way | null): Path {

@@ -83,8 +83,9 @@ export class Abilities {
     return this.#device?.choices ?? {}
   }
 
-  /** Throws `invalid` for a value of a parameter that the device does not take. */
-  mustTake(params: Readonly<Record<string, unknown>>): void {
+  /** Throws `invalid` for a value of a parameter of the table that the device does not take. An operation of its own says itself what it takes. */
+  mustTake(operation: string, params: Readonly<Record<string, unknown>>): void {
+    if (this.own.has(operation)) return
     for (const [name, taken] of Object.entries(this.choices)) {
       const value = params[name]
       if (typeof value !== 'string' || taken.includes(value)) continue

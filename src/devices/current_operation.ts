@@ -51,6 +51,8 @@ export class CurrentOperation {
   mustBeIdle(): void {
     if (!this.run) return
     const { device_id, time_scale } = this.#known
+    if (this.run.isHeld)
+      throw new LabError('busy', `a person holds ${device_id} (${this.run.name}); wait until they let go, or stop it`, { retry_after_s: 1 })
     const left = Math.ceil(this.run.secondsLeft)
     throw new LabError('busy', `${device_id} is running ${this.run.name}, about ${left} s left; wait for that, or stop it`, {
       retry_after_s: Math.max(1, left / time_scale),

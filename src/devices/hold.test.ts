@@ -110,12 +110,16 @@ test('a lease of another key ends the hold: no renewal is taken any more', async
   await t.rejects(instrument.perform('jog', along, { by: somebody }), { code: 'locked' })
 })
 
-test('a run that takes the device ends the hold too', async (t) => {
+test('a run that wants the device waits for the person who holds the arm, whose end and renewals are taken', async (t) => {
   const bench = await homed(t)
-  const { renew } = await held(bench)
+  const { renew, record, ended } = await held(bench)
   const release = bench.instrument.lock.hold('a run')
-  t.throws(() => renew(), { code: 'locked', message: /held by execution/ })
-  await bench.clock.advance(150)
+  renew()
+  const message = /^a person holds d \(jog\); wait until they let go, or stop it$/
+  await t.rejects(bench.instrument.perform('initialize', {}), { code: 'busy', message })
+  bench.instrument.endEarly(record.operation_id, somebody)
+  await bench.clock.advance(50)
+  t.match(await ended, { success: true })
   await t.rejects(bench.instrument.perform('jog', along, { by: somebody }), { code: 'locked', message: /held by execution/ })
   release()
   t.equal(bench.instrument.state, 'ready')
@@ -153,6 +157,26 @@ test('an instrument that does not acknowledge the end of a hold is halted, and h
   await t.rejects(bench.clock.run(ended), { code: 'no_reply' })
   t.ok(bench.written.includes('stop'))
   t.match(bench.instrument.info(), { state: 'faulted', fault: { command: 'jog', may_still_be_moving: false } })
+})
+
+test('an instrument that refuses the end of a hold, or goes on after it, is halted, and has a fault', async (t) => {
+  for (const [answer, code] of [
+    ['err 4 end: it is moving', 'device_failed'],
+    ['ok end', 'no_reply'],
+  ] as const) {
+    const { driver, hand } = tampered(arm)
+    const bench = await initialized(await oneDevice(t, driver))
+    hand.hear((frame) => {
+      if (!frame.startsWith('end')) return true
+      hand.say(Buffer.from(`${answer}\n`))
+      return false
+    })
+    const { ended } = await held(bench)
+    await bench.clock.advance(2500)
+    await t.rejects(bench.clock.run(ended), { code }, answer)
+    t.ok(bench.written.includes('stop'), answer)
+    t.match(bench.instrument.info(), { state: 'faulted', fault: { command: 'jog' } }, answer)
+  }
 })
 
 test('a free drive ends after three seconds without a renewal, and after two minutes', async (t) => {

@@ -10,6 +10,7 @@ export class Hold {
   readonly #held: Held
   readonly #over: (why: string) => void
   #cancelWindow = () => {}
+  #isOver = false
   readonly #cancelLongest: () => void
 
   /** Begins with a first window. `over` is called once, with the reason in words, when nothing renewed it in time, or after the longest time. */
@@ -22,6 +23,7 @@ export class Hold {
   }
 
   renew(): void {
+    if (this.#isOver) return
     const { renewed_within_ms } = this.#held
     const time = renewed_within_ms < 1000 ? `${renewed_within_ms} ms` : `${renewed_within_ms / 1000} s`
     this.#cancelWindow()
@@ -30,6 +32,7 @@ export class Hold {
 
   /** Lets go without an effect, because the operation is over. */
   release(): void {
+    this.#isOver = true
     this.#cancelWindow()
     this.#cancelLongest()
   }

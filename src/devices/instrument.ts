@@ -173,7 +173,7 @@ export class Instrument {
   async perform(name: string, params: Record<string, unknown>, asking: Asking = {}): Promise<PerformResult> {
     const { device } = this.#mustBeDriven(name)
     this.#limits.check(params)
-    this.abilities.mustTake(params)
+    this.abilities.mustTake(name, params)
     const { leaves_on, heats_to, goes_to } = this.operation.taskOf(name, params)
     const destination = goes_to === undefined ? {} : { way: this.#wayTo(goes_to) }
     const isArm = this.#configured.type === 'transporter' && !this.abilities.person
@@ -235,7 +235,8 @@ export class Instrument {
    */
   endEarly(operation_id: string, by: Caller): void {
     const run = this.operation.endable(operation_id)
-    this.lock.admit(by)
+    // Whoever holds an arm may let it go, whoever has the device by now.
+    if (run.by !== by.key_id) this.lock.admit(by)
     const { device, profile } = this.#mustBeDriven('stop')
     if (!device.end || !profile.ends_early?.some((name) => name === run.name)) {
       const stop = `POST /api/devices/${this.device_id}/stop`
@@ -247,7 +248,8 @@ export class Instrument {
   /** Renews the hold on the running operation with this id. Throws `locked` if another caller has the device, and as `OperationRun.renew`. */
   renew(operation_id: string, by: Caller): void {
     const run = this.operation.endable(operation_id)
-    this.lock.admit(by)
+    // A run that wants the arm meanwhile waits, as for any operation: a person may have their hands on it.
+    this.lock.mustNotBeLeasedToAnother(by)
     run.renew(by.key_id)
     this.#configured.driven?.device.renew?.()
   }

@@ -62,10 +62,15 @@ export class DeviceLock {
 
   /** Throws `locked`, naming the holder, unless the caller may use the device. Without a caller an execution asks, which a lease keeps out too. */
   admit(by: Caller | undefined): void {
-    if (by?.override) return
+    this.mustNotBeLeasedToAnother(by)
+    if (!by?.override && !this.#lease && by && this.#execution_id !== null) throw this.#heldByExecution()
+  }
+
+  /** Throws `locked` if somebody else has leased the device, whether an execution holds it or not. */
+  mustNotBeLeasedToAnother(by: Caller | undefined): void {
     const lease = this.#lease
-    if (lease && lease.key_id !== by?.key_id) throw this.#leasedBy(lease, by ? `ask them, wait, or ${pass}` : this.#endOfLease)
-    if (!lease && by && this.#execution_id !== null) throw this.#heldByExecution()
+    if (by?.override || !lease || lease.key_id === by?.key_id) return
+    throw this.#leasedBy(lease, by ? `ask them, wait, or ${pass}` : this.#endOfLease)
   }
 
   /** Leases the device, or renews the lease, and resolves with the lease when it is on the disk. Rejects with `locked` as `admit`, and with `storage`. */

@@ -10,6 +10,8 @@ import type { Task } from './task.ts'
 
 /** The time for the driver to unwind an operation that was cut short, before it is abandoned. */
 const unwind_ms = 2000
+/** The time for a held operation to end after it was let go. */
+const ends_ms = 2000
 
 /** `by` is the id of the caller's key; null in a run. */
 type OperationRunOptions = {
@@ -36,6 +38,7 @@ export class OperationRun {
   #end: (() => Promise<EndedEarly>) | undefined
   /** The hold of its caller, if it lasts only while that is renewed. */
   #hold: Hold | undefined
+  #cancelLateEnd = () => {}
   /** The reason why a held operation was ended, in words. */
   #why = 'its caller ended it'
   /** The seconds of the duration that were done when the instrument ended it early. */
@@ -86,6 +89,11 @@ export class OperationRun {
     return this.#end !== undefined
   }
 
+  /** Whether it lasts only while its caller renews it. */
+  get isHeld(): boolean {
+    return this.#hold !== undefined
+  }
+
   /** Whether it has ended before its time at a caller's request. */
   get endedEarly(): boolean {
     return this.#endedAfter !== undefined && this.cut === undefined
@@ -102,7 +110,7 @@ export class OperationRun {
   renew(key_id: string): void {
     const its = `${this.name} of ${this.record.device_id}`
     if (this.by !== key_id) throw new LabError('locked', `${its} is held by another key; only that key renews it`)
-    if (this.ending) throw new LabError('conflict', `${its} is ending; begin it anew`)
+    if (this.ending || this.signal.aborted) throw new LabError('conflict', `${its} is ending; begin it anew`)
     if (!this.#hold) throw new LabError('conflict', `${its} is not held: it ends by itself`)
     this.#hold.renew()
   }
@@ -120,6 +128,7 @@ export class OperationRun {
   }
 
   async #askToEnd(end: () => Promise<EndedEarly>): Promise<void> {
+    if (this.#hold) this.#mustEndSoon()
     try {
       const { seconds_left } = await end()
       this.#endedAfter = Math.max(0, Math.round((this.#task.asked_s - seconds_left) * 10) / 10)
@@ -127,8 +136,20 @@ export class OperationRun {
       // An operation that nobody holds must not go on.
       if (this.#hold && !hasEnded(error)) return this.#abortWith(error)
       this.#end = undefined
-      this.record.notice = `it was asked to end early, which failed, so it goes on: ${messageOf(error)}`
+      this.record.notice = hasEnded(error) ? null : `it was asked to end early, which failed, so it goes on: ${messageOf(error)}`
     }
+  }
+
+  /** Gives an operation up that nobody holds any more and that does not end; the device is halted then. */
+  #mustEndSoon(): void {
+    const late = () =>
+      this.#abortWith(
+        new LabError(
+          'no_reply',
+          `${this.name} did not end within ${ends_ms / 1000} s after it was let go; see what it does, then initialize`,
+        ),
+      )
+    this.#cancelLateEnd = this.#clock.after(ends_ms, late)
   }
 
   /** The estimated time left, in seconds of the instrument. */
@@ -174,6 +195,7 @@ export class OperationRun {
       this.signal.throwIfAborted()
     } finally {
       this.#hold?.release()
+      this.#cancelLateEnd()
       cancelDeadline()
     }
   }

@@ -126,6 +126,8 @@ export const operations = {
     params: Nothing,
     typical_seconds: 1,
     margin_seconds: 150,
+    // The joints may stay free if this process ends meanwhile.
+    leaves_on: () => 'motion',
     done: () => 'led by hand, and holds its position again',
   },
   go_to: {

@@ -65,7 +65,10 @@ export class RunRecordFile {
   async reopen(length?: number): Promise<number> {
     const size = await stat(this.path).then(
       ({ size }) => size,
-      () => 0,
+      (error) => {
+        if (errnoOf(error) === 'ENOENT') return 0
+        throw error
+      },
     )
     const at = Math.min(size, length ?? size)
     this.#written = this.#length = at

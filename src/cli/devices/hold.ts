@@ -89,11 +89,11 @@ const freeDrive = command({
   example: 'benchd free-drive arm-1',
   async run({ options, operands: [device_id = ''] }) {
     const wanted = { device_id, operation: 'free_drive', body: {}, headers: overriding(options), asJson: options.json ?? false }
-    note('lead the arm by hand; press Enter to have it hold its position')
     try {
-      return await hold(serviceOf(options), wanted, (signal) =>
-        Promise.race([once(process.stdin, 'data', { signal }), once(process.stdin, 'end', { signal })]),
-      )
+      return await hold(serviceOf(options), wanted, (signal) => {
+        note('lead the arm by hand; press Enter to have it hold its position')
+        return Promise.race([once(process.stdin, 'data', { signal }), once(process.stdin, 'end', { signal })])
+      })
     } finally {
       process.stdin.destroy()
     }

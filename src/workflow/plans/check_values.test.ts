@@ -30,7 +30,7 @@ test('a saved value is declared with an example, and a compared one is saved', a
   )
   t.throws(
     () => withValues({ values: { od: { example: 'high' } }, step: { if: { value: 'od', above: 1 }, then: [] } }),
-    invalid(/od is "high", which cannot be compared with 1: its example is of another kind/),
+    invalid(/od is "high" in its example, and is compared with 1, which is of another kind/),
   )
 })
 

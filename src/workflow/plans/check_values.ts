@@ -1,6 +1,6 @@
 // Checks the saved values of a workflow: each is declared, saved by an action, and compared with values of its own kind.
 
-import { type Condition, holds, valuesIn } from './conditions.ts'
+import { type Condition, operandsIn, valuesIn } from './conditions.ts'
 import { member, mustBeKnown, mustHave, wrong } from './mistakes.ts'
 import type { Draft } from './outline.ts'
 import { actionsOf, allSteps, type StepPlan } from './plan.ts'
@@ -35,10 +35,12 @@ function checkCondition(condition: Condition, saved: ReadonlySet<string>, { draf
     mustBeKnown('value', name, Object.keys(declared), at)
     if (!saved.has(name)) throw wrong(at, `no action saves ${name}; give one "save": {"${name}": …}`)
   }
-  try {
-    holds(condition, (name) => declared[name]!.example)
-  } catch (error) {
-    if (error instanceof TypeError) throw wrong(at, `${error.message}: its example is of another kind`)
-    throw error
+  for (const [name, operand] of operandsIn(condition)) {
+    const { example } = declared[name]!
+    if (typeof operand !== typeof example)
+      throw wrong(
+        at,
+        `${name} is ${JSON.stringify(example)} in its example, and is compared with ${JSON.stringify(operand)}, which is of another kind`,
+      )
   }
 }

@@ -32,7 +32,9 @@ export function compileDocument(document: WorkflowDocument, topology: Topology, 
   if (document.topology !== topology.name)
     throw wrong(`${where}: topology`, `it is made for ${document.topology}, and this is ${topology.name}`)
   const draft: Draft = { document, topology, where, ...outline(document, topology) }
-  for (const check of [checkNames, checkBranches, checkValues, checkSharing, checkActions, checkWays, checkWindows]) check(draft)
+  for (const check of [checkNames, checkValues, checkSharing, checkActions, checkWays, checkWindows]) check(draft)
+  // A run with code is restored from its file, so a file that an earlier version accepted must stay valid: the thread is held instead.
+  if (!holdsCode(draft)) checkBranches(draft)
   const { methods, threads } = draft
   fillFeeds(threads)
   const carriers = new Map([...threads.values()].map(({ name, labware }) => [labware, name]))

@@ -47,6 +47,13 @@ export function valuesIn(condition: Condition): string[] {
   return 'any' in condition ? condition.any.flatMap(valuesIn) : [condition.value]
 }
 
+/** Returns the name of each value in a condition, with each operand that it is compared with. */
+export function operandsIn(condition: Condition): [string, Scalar][] {
+  if ('all' in condition) return condition.all.flatMap(operandsIn)
+  if ('any' in condition) return condition.any.flatMap(operandsIn)
+  return operators.flatMap((name) => [condition[name] ?? []].flat().map((operand): [string, Scalar] => [condition.value, operand]))
+}
+
 /** Whether a condition holds. `lookUp` throws for a value that is not known. Throws `TypeError` when a text is compared with a number. */
 export function holds(condition: Condition, lookUp: (name: string) => Scalar): boolean {
   if ('all' in condition) return condition.all.every((inner) => holds(inner, lookUp))

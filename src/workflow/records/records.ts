@@ -304,7 +304,10 @@ export class Records implements RecordStore {
   }
 
   #forgetOldest(): void {
-    const ended = [...this.#executions.values()].filter(({ execution }) => execution.ended_at !== null)
+    const all = [...this.#executions.values()].filter(({ execution }) => execution.ended_at !== null)
+    // Runs in simulated time go first: they have nothing to show later.
+    const isPure = ({ execution }: (typeof all)[number]) => execution.run_mode === 'PURE_SIM'
+    const ended = [...all.filter(isPure), ...all.filter((held) => !isPure(held))]
     let threads = ended.reduce((sum, held) => sum + held.threads.size, 0)
     for (const [i, held] of ended.entries()) {
       const left = ended.length - i

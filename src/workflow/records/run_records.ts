@@ -34,14 +34,19 @@ export async function wholeTimeline(path: string, started_at: number): Promise<{
   return { rows: rows.sort((one, other) => one.created - other.created), dropped }
 }
 
-/** Continues the record of a restored run at the length in its state, and reads its timeline. */
+/**
+ * Continues the record of a restored run at the length in its state, and reads its timeline. A record that the disk cannot read does not keep the run from
+ * being restored: without its file the run goes on without a record, and without its rows the timeline begins now, with a row that says so.
+ */
 export async function restoreRecord(execution: Execution, file: RunRecordFile | undefined, saved: RecordState | undefined): Promise<void> {
   if (!file) return
   const { record, timeline, started_at } = execution
-  const missing_bytes = await file.reopen(saved?.bytes)
+  const missing_bytes = await file.reopen(saved?.bytes).catch(() => undefined)
+  if (missing_bytes === undefined) return
   record.writeTo(file, saved)
-  if (saved) timeline.restore((await readTimeline(file.path, started_at, file.length)).rows, saved)
-  if (!saved || missing_bytes > 0) record.add({ kind: 'gap', at: execution.now(), missing_bytes: saved ? missing_bytes : null })
+  const read = saved && (await readTimeline(file.path, started_at, file.length).catch(() => undefined))
+  if (saved && read) timeline.restore(read.rows, saved)
+  if (!read || missing_bytes > 0) record.add({ kind: 'gap', at: execution.now(), missing_bytes: saved ? missing_bytes : null })
 }
 
 /** Returns where the record of a run lies, and how much of it may be read while the run is known; undefined if it has none. */

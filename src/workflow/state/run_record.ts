@@ -7,9 +7,10 @@ import type { RecordState } from './run.ts'
 
 /** The longest JSON of a value in its row, in bytes; a longer value lies beside the record, under its hash. */
 export const longestInline = 4096
-/** The most values of a run, and the most bytes of its long values. Beyond that, a row says that values are left out. */
+/** The limits of a run: its values, the bytes of its long values, and the bytes of its rows. Beyond that, a row says that values are left out. */
 const mostValues = 200_000
 const mostLongBytes = 256 * 1024 * 1024
+const mostBytes = 256 * 1024 * 1024
 
 /** Members of a value besides the value itself. */
 type ValueRow = Readonly<Record<string, unknown>> & { readonly name: string }
@@ -22,6 +23,8 @@ export class RunRecord {
   readonly #state: RunState
   #file: RunRecordFile | undefined
   #counts = { ...none }
+  /** The kinds of values that were left out since this start: long ones, others. */
+  readonly #leftOut = new Set<boolean>()
 
   constructor(state: RunState) {
     this.#state = state
@@ -64,9 +67,12 @@ export class RunRecord {
     const kept: KeptValue = sha256 === undefined ? { value: JSON.parse(json) } : { sha256, bytes }
     const counts = this.#counts
     const isLong = sha256 !== undefined
-    if (counts.values >= mostValues || (isLong && counts.long_bytes + bytes > mostLongBytes)) {
-      if (counts.values <= mostValues) this.add({ kind: 'values_left_out', ...row, name: row.name })
-      counts.values = mostValues + 1
+    const isTooMuch =
+      counts.values >= mostValues || (this.#file?.length ?? 0) > mostBytes || (isLong && counts.long_bytes + bytes > mostLongBytes)
+    if (isTooMuch) {
+      // One row says it, for all values or for the long ones.
+      if (!this.#leftOut.has(isLong)) this.add({ kind: 'values_left_out', ...row, name: row.name })
+      this.#leftOut.add(isLong)
       return undefined
     }
     this.add({ kind: 'value', ...row, ...kept })

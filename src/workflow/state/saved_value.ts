@@ -12,5 +12,10 @@ export type Scalar = v.InferOutput<typeof Scalar>
 const Text = v.nullable(v.string())
 
 /** Without a group, the value serves all groups. */
-export const ValueState = v.object({ name: v.string(), submission_id: Text, group_id: Text, value: Scalar })
+export const ValueState = v.object({
+  name: v.string(),
+  submission_id: Text,
+  group_id: Text,
+  value: v.union([v.number(), v.string(), v.boolean()]),
+})
 export type ValueState = v.InferOutput<typeof ValueState>

@@ -76,7 +76,7 @@ test('members inside the result are found by their path, and a list cannot be sa
   const thread = await threadIn(held, 'plate', 'PAUSED')
   t.match(
     thread.last_error,
-    /the value od cannot be saved: absorbance of the result is no number and no text; see what the device measures/,
+    /the value od cannot be saved: absorbance of the result is neither a number nor a text of at most 1000 characters; see what the device measures/,
   )
   thread.control.recover('ABORT_THREAD')
   await broken.runtime.over(held)

@@ -1,11 +1,12 @@
 // Steps that depend on saved values, on time and on temperature.
 
+import * as v from 'valibot'
 import { LabError, messageOf } from '../../errors.ts'
 import { inSeconds } from '../../kit/seconds.ts'
 import { type Condition, holds } from '../plans/conditions.ts'
 import type { Save } from '../plans/documents.ts'
 import type { StepList, StepPlan } from '../plans/plan.ts'
-import type { Scalar } from '../state/saved_value.ts'
+import { Scalar } from '../state/saved_value.ts'
 import { scopeOf } from './channels.ts'
 import { idle } from './move/route.ts'
 import { timer } from './run_environment.ts'
@@ -113,10 +114,12 @@ function memberOf(data: unknown, member: string): unknown {
 }
 
 function mustBeScalar(value: unknown, { name, member, data }: { name: string; member: string; data: unknown }): Scalar {
-  if (typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) return value
+  if (v.is(Scalar, value)) return value
   const has = isRecord(data) ? Object.keys(data).slice(0, 20).join(', ') : ''
   const what =
-    value === undefined ? `the result has no member ${member}; it has ${has || 'none'}` : `${member} of the result is no number and no text`
+    value === undefined
+      ? `the result has no member ${member}; it has ${has || 'none'}`
+      : `${member} of the result is neither a number nor a text of at most 1000 characters`
   throw new LabError('device_failed', `the value ${name} cannot be saved: ${what}; see what the device measures, then try again`)
 }
 

@@ -144,7 +144,10 @@ async function goOn(thread: LabwareThread, frame: Frame): Promise<void> {
 
 async function takeUnlessSkipped(thread: LabwareThread, step: StepPlan): Promise<Inner | undefined> {
   // Methods and actions handle their skips themselves, because they publish them.
-  if (step.kind !== 'method' && step.kind !== 'action' && thread.forgetSkip(itemKey(step))) return undefined
+  if (step.kind !== 'method' && step.kind !== 'action' && thread.forgetSkip(itemKey(step))) {
+    forgetProgress(thread, step.path)
+    return undefined
+  }
   thread.step = step
   try {
     return await take(thread, step)
@@ -153,6 +156,12 @@ async function takeUnlessSkipped(thread: LabwareThread, step: StepPlan): Promise
     thread.forgetSkip(itemKey(step))
     return undefined
   }
+}
+
+/** Forgets the rounds and the delays of a step, so that it begins anew if the thread comes to it again. */
+function forgetProgress(thread: LabwareThread, path: string): void {
+  const { rounds, delay } = thread.state
+  thread.set({ rounds: rounds.filter((one) => !one.path.startsWith(path)), delay: delay?.path.startsWith(path) ? null : delay })
 }
 
 /** The steps inside a step, which come first. */
@@ -194,6 +203,7 @@ async function take(thread: LabwareThread, step: StepPlan): Promise<Inner | unde
       return undefined
     case 'until_temperature':
       await thread.control.skippable(itemKey(step), () => reachTemperature(thread, step))
+      thread.forgetSkip(itemKey(step))
       return undefined
   }
 }
@@ -204,7 +214,7 @@ function leaveLoop(thread: LabwareThread): void {
   const loop = frames.findLast(({ isLoop }) => isLoop)
   if (!loop) return
   while (frames.at(-1) !== loop) thread.leaveSteps()
-  thread.set({ rounds: thread.state.rounds.filter(({ path }) => !path.startsWith(loop.path)) })
+  forgetProgress(thread, loop.path)
   loop.goTo(loop.steps.length)
 }
 

@@ -117,8 +117,7 @@ export class LabwareThread extends Entry<'thread'> {
     return this.state.labware
   }
 
-  /** Changes members of the labware that the thread carries. */
-  /** Sets members of the labware. Whoever may have taken it out of a gripper has not, or has it, once another holder is set. */
+  /** Changes members of the labware that the thread carries. A new `held_by` clears `taken_by`. */
   setLabware(members: Partial<Labware>): void {
     const isHeldAnew = members.held_by !== undefined && members.held_by !== this.labware.held_by
     this.setIn('labware', this.labware, isHeldAnew && this.labware.taken_by !== undefined ? { taken_by: undefined, ...members } : members)

@@ -113,14 +113,21 @@ export class Timeline {
     return row
   }
 
+  /** Drops the oldest row that has ended: what is under way still needs its times. */
+  #dropOldest(): void {
+    for (const [id, { ended }] of this.#rows) {
+      if (ended === null) continue
+      this.#rows.delete(id)
+      this.dropped++
+      return
+    }
+  }
+
   #begin(row: TimelineRow): TimelineRow {
     if (row.kind === 'action') this.actions++
     else this.moves++
     this.#rows.set(row.action_id, row)
-    if (this.#rows.size > mostKept) {
-      this.#rows.delete(this.#rows.keys().next().value!)
-      this.dropped++
-    }
+    if (this.#rows.size > mostKept) this.#dropOldest()
     return row
   }
 }

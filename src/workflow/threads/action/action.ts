@@ -97,11 +97,10 @@ export class ActionRun {
   }
 
   /** Keeps the values that an operation gave. */
-  measured(operation: string, data: unknown): void {
+  measured({ operation, operation_id }: BegunOperation, data: unknown): void {
     const { owner, device, action_id, plan, method } = this
     const { record } = owner.execution
     if (!record.isKept) return
-    const operation_id = this.operations.at(-1)?.operation_id ?? null
     const from = { action_id, action_name: plan.name, method_name: method?.plan.name ?? null, operation, operation_id, device_id: device }
     const whose = { thread_id: owner.thread_id, thread_name: owner.name, submission_id: owner.origin.submission_id, ...labwareIn(owner) }
     for (const { name, value, unit, shape } of valuesIn(data)) {

@@ -111,7 +111,7 @@ export class BodyRun {
               signal,
             })
             const outcome = await this.#outcomeOf(call, operation, limit_s)
-            this.#action.measured(operation, dataOf(outcome))
+            this.#action.measured(noted, dataOf(outcome))
             return outcome
           } finally {
             scheduler.access.endWork(device)
