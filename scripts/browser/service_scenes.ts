@@ -35,7 +35,7 @@ export const serviceChecks: Record<string, Check> = {
       fill(folder, ballast)
       const first = edit.locator('input').first()
       await first.fill(String(Number(await first.inputValue()) + 1))
-      await edit.getByRole('button', { name: 'Save' }).click()
+      await edit.getByRole('button', { name: 'Save', exact: true }).click()
       await seen(page, /the disk is full/i)
       await page.getByRole('button', { name: 'STOP ALL' }).click()
       await page.getByText(answered).waitFor()

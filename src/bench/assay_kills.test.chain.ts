@@ -152,7 +152,8 @@ class Chain {
   }
 
   async #end({ over, slots, threads }: Extract<Said, { over: string }>): Promise<Outcome['end']> {
-    const left = readdirSync(`${this.#folder}/executions`)
+    // The record of the run stays; its state does not.
+    const left = readdirSync(`${this.#folder}/executions`).filter((name) => name.endsWith('.jsonl'))
     if (left.length > 0) this.#problem(`the journal ${left} is left of a run that has ended`)
     const { damaged } = await verifyLog(`${this.#folder}/events`)
     for (const { file, offset, problem } of damaged) this.#problem(`${file} at byte ${offset}: ${problem}`)

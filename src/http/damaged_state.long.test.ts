@@ -173,7 +173,8 @@ async function useBench(t: Test, home: string, used: string): Promise<string> {
   await runs.close()
   // The bench itself goes on until the end of the test.
   cpSync(again, used, { recursive: true })
-  return readdirSync(`${used}/executions`)[0]!.replace(/\.jsonl$/, '')
+  const [state = ''] = readdirSync(`${used}/executions`).filter((name) => name.endsWith('.jsonl'))
+  return state.replace(/\.jsonl$/, '')
 }
 
 async function work(t: Test, { ask, bench }: TestedBench): Promise<void> {
