@@ -29,7 +29,7 @@ export class SavedValues {
     const whose = scope === null ? '' : ` for ${scope.group_id}`
     throw new LabError(
       'conflict',
-      `the value ${name} was not saved${whose}: the action that measures it has not ended well; skip this step (benchd runs skip), then recover the thread with RETRY`,
+      `the value ${name} was not saved${whose}: the action that measures it has not ended well; skip this step, then recover the thread with RETRY`,
     )
   }
 
