@@ -50,10 +50,6 @@ export function openRunFor(
     [environment.mode !== run_mode, `${run} runs in ${environment.mode}; submit in that mode, or STANDALONE`],
     [phase.current !== 'accepting', `${run} takes no more: it is ${phase.current}`],
     [slots.orphaned().length > 0, `${run} waits for labware that no thread brings any more; resume it first`],
-    [
-      submissions.some(({ request }) => request.groups.length === 0),
-      `${run} began without groups, so its events and values reach all; submit STANDALONE`,
-    ],
     [isFull, `${run} has had ${threads.size} threads; close it, or submit STANDALONE`],
     [open.paused !== null, `${run} is paused; resume it first`],
     [
