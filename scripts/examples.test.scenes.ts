@@ -60,7 +60,7 @@ export const scenes: Record<string, Scene> = {
     elsewhere: {
       'from benchd_bridge import Bridge': 'src/http/bridges.test.ts',
       'from benchd_bridge import DeviceFailed, Transporter': 'src/http/bridge_transporters.test.ts',
-      'jog_axes = ': 'it is a part of a class: src/http/bridges_by_hand.test.ts',
+      '    jog_axes = ': 'it is a part of a class: src/http/bridges_by_hand.test.ts',
       'sudo mkdir -p /etc/benchd/bridges': systemd,
       'sudo cp benchd_bridge.py': systemd,
       'sudo nano': systemd,
