@@ -111,10 +111,16 @@ export async function pressTwice(within: Page | Locator, name: string): Promise<
 const patience_ms = 60_000
 const executablePath = process.env.BENCHD_CHROMIUM ?? '/usr/bin/chromium'
 
+const chromiumFolders: string[] = []
+
+function removeChromiumFolders(): void {
+  for (const folder of chromiumFolders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+}
+
 /** Starts Chromium with a folder of its own for temporary files, because it leaves some there when it is closed. */
 export async function launchChromium(): Promise<Browser> {
   const TMPDIR = await makeThrowAwayFolder('benchd-chromium')
-  process.once('exit', () => rmSync(TMPDIR, { recursive: true, force: true, maxRetries: 5 }))
+  if (chromiumFolders.push(TMPDIR) === 1) process.once('exit', removeChromiumFolders)
   const silent = ['--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
   return chromium.launch({
     executablePath,

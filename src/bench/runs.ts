@@ -163,7 +163,7 @@ async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, repo
     isTakenUp: isOpen,
     reasons,
     events: (execution_id) => hub.events({ execution_id }),
-    oldest_s: await oldestIn(hub),
+    oldest: () => oldestIn(hub),
     emit: (event_name, context, execution_id) => hub.emit(event_name, context, execution_id),
   })
   if (aborted > 0) log.warn(`${aborted} runs were open when the service ended, and are aborted`)

@@ -235,7 +235,7 @@ export class Instrument {
    */
   endEarly(operation_id: string, by: Caller): void {
     const run = this.operation.endable(operation_id)
-    // Whoever holds an arm may let it go, whoever has the device by now.
+    // The key that began a held operation may always end it, even if another caller has the device by now.
     if (run.by !== by.key_id) this.lock.admit(by)
     const { device, profile } = this.#mustBeDriven('stop')
     if (!device.end || !profile.ends_early?.some((name) => name === run.name)) {
@@ -248,7 +248,7 @@ export class Instrument {
   /** Renews the hold on the running operation with this id. Throws `locked` if another caller has the device, and as `OperationRun.renew`. */
   renew(operation_id: string, by: Caller): void {
     const run = this.operation.endable(operation_id)
-    // A run that wants the arm meanwhile waits, as for any operation: a person may have their hands on it.
+    // A run that holds the device does not end the hold: its move waits, because a person may have their hands on the arm.
     this.lock.mustNotBeLeasedToAnother(by)
     run.renew(by.key_id)
     this.#configured.driven?.device.renew?.()

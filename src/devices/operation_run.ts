@@ -142,14 +142,7 @@ export class OperationRun {
 
   /** Gives an operation up that nobody holds any more and that does not end; the device is halted then. */
   #mustEndSoon(): void {
-    const late = () =>
-      this.#abortWith(
-        new LabError(
-          'no_reply',
-          `${this.name} did not end within ${ends_ms / 1000} s after it was let go; see what it does, then initialize`,
-        ),
-      )
-    this.#cancelLateEnd = this.#clock.after(ends_ms, late)
+    this.#cancelLateEnd = this.#clock.after(ends_ms, () => this.#giveUp(`${ends_ms / 1000} s after it was let go`))
   }
 
   /** The estimated time left, in seconds of the instrument. */
@@ -174,6 +167,10 @@ export class OperationRun {
     this.#abortWith(error)
   }
 
+  #giveUp(time: string): void {
+    this.#abortWith(new LabError('no_reply', `${this.name} did not end within ${time}; see what it does, then initialize`))
+  }
+
   #abortWith(reason: unknown): void {
     this.#abort.abort(reason)
     this.#onAbort()
@@ -185,10 +182,7 @@ export class OperationRun {
    */
   async end(driving: Promise<void>, deadline: 'own' | 'caller' = 'own'): Promise<void> {
     const { limit_s } = this
-    const late = () =>
-      this.#abortWith(
-        new LabError('no_reply', `${this.name} did not end within ${Number(limit_s.toFixed(3))} s; see what it does, then initialize`),
-      )
+    const late = () => this.#giveUp(`${Number(limit_s.toFixed(3))} s`)
     const cancelDeadline = deadline === 'own' ? patient(this.#clock).after(limit_s * 1000, late) : () => {}
     try {
       await this.#unlessAborted(driving)

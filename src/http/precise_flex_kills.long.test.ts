@@ -10,7 +10,7 @@ import { oneArm, standing, workflowOf } from '../testing/documents.ts'
 import { atTheEnd } from '../testing/http.ts'
 import { begun, killable, onlyLabware } from '../testing/killable.ts'
 
-/** What moves the robot in a pick and a place, in its order. */
+/** The commands that move the robot in a pick and a place, in their order. */
 const orders = [...['moveJ', 'GripOpenPos', 'gripper', 'moveJ', 'GraspPlate', 'moveJ'], ...['moveJ', 'moveJ', 'ReleasePlate', 'moveJ']]
 const isOrder = (line: string) => /^(move|gripper|Grip|Grasp|Release|home)/i.test(line)
 const shoulders = { a: 30, b: -30 }

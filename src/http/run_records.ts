@@ -26,7 +26,7 @@ const Damaged = described(v.number(), 'Lines that are not as they were written; 
 export const runRecordRoutes: Route<Rooms>[] = [
   route('GET', `${path}/record`, {
     operation_id: 'getRecord',
-    summary: 'Get the record of an execution: what it did, measured and was told',
+    summary: 'Get the record of an execution: its submissions, actions, moves, values and incidents',
     description:
       'Rows in the order in which they were written, each with a `kind`. They are written in the transactions of the run, and kept until the execution is deleted. ' +
       'Times are Unix time in seconds. PURE_SIM executions have no record.',

@@ -490,7 +490,7 @@ export type Operations = {
   spawnThread: { path: { execution_id: string }; query: Record<string, never>; body: SpawnThreadRequest; answer: OperationResult }
   /** Stop an execution, in two calls */
   stopExecution: { path: { execution_id: string }; query: Record<string, never>; body: StopExecutionRequest; answer: OperationResult }
-  /** Get the record of an execution: what it did, measured and was told */
+  /** Get the record of an execution: its submissions, actions, moves, values and incidents */
   getRecord: { path: { execution_id: string }; query: { kind?: 'submission' | 'incident' | 'action' | 'move' | 'value' | 'values_left_out' | 'gap' }; body: undefined; answer: GetRecordResponse }
   /** Get the values that the operations of an execution gave */
   listValues: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: ListValuesResponse }

@@ -126,7 +126,7 @@ export class Service {
       events: async function* (execution_id) {
         for (const event of [...told]) if (event.execution_id === execution_id) yield event
       },
-      oldest_s: told[0]?.timestamp,
+      oldest: async () => told[0]?.timestamp,
       emit: (...event) => this.#emit(...event),
     })
     return this.runtime.runs.all().map(({ execution_id }) => execution_id)

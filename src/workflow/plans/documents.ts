@@ -116,7 +116,7 @@ const Wait = {
 }
 
 /** A wait for a custom event. */
-export type Waited = { wait_for: string; timeout: number; across_groups?: boolean | undefined }
+export type WaitForEvent = { wait_for: string; timeout: number; across_groups?: boolean | undefined }
 
 const Instruct = v.strictObject({
   instruct: described(v.pipe(v.string(), v.minLength(1), v.maxLength(2000)), 'The instruction for the operator'),
@@ -168,7 +168,7 @@ export type Step = { name?: string | undefined } & (
   | { join: string[] }
   /** Rests at the first free one of these while there is nothing to take part in. */
   | { park: string[] }
-  | Waited
+  | WaitForEvent
   /** Waits for a custom event, and continues with the steps for its value. */
   | { branch: string; cases: Record<string, Step[]>; else?: Step[] | undefined; timeout: number; across_groups?: boolean | undefined }
   | { while_more_work: Step[] }

@@ -2,7 +2,7 @@
 
 import { type Action, actionsIn, listsInStep, type Step, type ThreadTemplate, type WorkflowDocument } from './documents.ts'
 import { member, mustBeKnown, mustBeOnce, wrong } from './mistakes.ts'
-import { type ActionPlan, type Awaited, kindOf, type MethodPlan, own, type StepList, type StepPlan, type ThreadPlan } from './plan.ts'
+import { type ActionPlan, type EventWait, kindOf, type MethodPlan, own, type StepList, type StepPlan, type ThreadPlan } from './plan.ts'
 import type { Topology } from './topology.ts'
 
 type Outline = { methods: ReadonlyMap<string, MethodPlan>; threads: ReadonlyMap<string, ThreadPlan> }
@@ -134,7 +134,7 @@ class StepPlanner {
     }
     if ('join' in step) return { ...shared, name: name('join'), kind: 'join', methods: this.#joined(step.join, `${path}.join`) }
     if ('park' in step) return { ...shared, name: name('park'), kind: 'park', positions: this.#positions(step.park, `${path}.park`) }
-    if ('wait_for' in step) return { ...shared, name: name('wait_for'), kind: 'wait_for', ...awaited(step.wait_for, step) }
+    if ('wait_for' in step) return { ...shared, name: name('wait_for'), kind: 'wait_for', ...eventWait(step.wait_for, step) }
     if ('while_more_work' in step) {
       return {
         ...shared,
@@ -158,7 +158,7 @@ class StepPlanner {
     }
     const cases = Object.entries(step.cases).map(([value, steps]) => [value, this.#list(steps, member(`${path}.cases`, value))] as const)
     const otherwise = step.else ? this.#list(step.else, `${path}.else`) : null
-    return { ...shared, name: name('branch'), kind: 'branch', ...awaited(step.branch, step), cases: new Map(cases), otherwise }
+    return { ...shared, name: name('branch'), kind: 'branch', ...eventWait(step.branch, step), cases: new Map(cases), otherwise }
   }
 
   #method(name: string, path: string): MethodPlan {
@@ -186,7 +186,7 @@ class StepPlanner {
   }
 }
 
-function awaited(event: string, { timeout, across_groups }: Omit<Awaited, 'event'>): Awaited {
+function eventWait(event: string, { timeout, across_groups }: Omit<EventWait, 'event'>): EventWait {
   return { event, timeout, across_groups }
 }
 

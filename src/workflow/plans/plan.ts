@@ -46,9 +46,9 @@ export type StepPlan = {
   | { kind: 'action'; action: ActionPlan }
   | { kind: 'join'; methods: readonly string[] }
   | { kind: 'park'; positions: readonly string[] }
-  | (Awaited & { kind: 'wait_for' })
+  | (EventWait & { kind: 'wait_for' })
   /** `otherwise` is null if the workflow does not say what happens for a value without a case. */
-  | (Awaited & { kind: 'branch'; cases: ReadonlyMap<string, StepList>; otherwise: StepList | null })
+  | (EventWait & { kind: 'branch'; cases: ReadonlyMap<string, StepList>; otherwise: StepList | null })
   | { kind: 'while_more_work'; body: StepList }
   | { kind: 'if'; condition: Condition; then: StepList; otherwise: StepList }
   /** Without `until`, all rounds are done. */
@@ -58,7 +58,7 @@ export type StepPlan = {
 )
 
 /** The custom event for which a step waits. `timeout` in s; 0 waits for ever. */
-export type Awaited = { event: string; timeout: number; across_groups?: boolean | undefined }
+export type EventWait = { event: string; timeout: number; across_groups?: boolean | undefined }
 
 export type StepList = { path: string; steps: readonly StepPlan[] }
 

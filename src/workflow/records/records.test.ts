@@ -309,6 +309,25 @@ test('the newest thousand that have ended are known; open ones always are', asyn
   t.type(records.submission('s5'), 'object')
 })
 
+test('runs in simulated time are forgotten before others, but for the newest hundred of them', async (t) => {
+  const records = new Records()
+  const end = (execution_id: string, run_mode: 'LIVE' | 'PURE_SIM') => {
+    records.accepted({ ...row, execution_id, run_mode }, { ...submission, run_mode, execution_id, submission_id: `of ${execution_id}` })
+    records.executionEnded(execution_id, { status: 'COMPLETED', reason: null, ended_at: 1 })
+  }
+  for (let i = 0; i < 900; i++) end(`live ${i}`, 'LIVE')
+  for (let i = 0; i < 1000; i++) end(`pure ${i}`, 'PURE_SIM')
+  const ids = new Set(records.executions().map(({ execution_id }) => execution_id))
+  t.equal(ids.size, 1000)
+  t.same([ids.has('live 0'), ids.has('pure 899'), ids.has('pure 900'), ids.has('pure 999')], [true, false, true, true])
+  for (let i = 900; i < 1001; i++) end(`live ${i}`, 'LIVE')
+  end('pure last', 'PURE_SIM')
+  t.ok(
+    records.executions().some(({ execution_id }) => execution_id === 'pure last'),
+    'a run that has just ended is known',
+  )
+})
+
 test('an execution of ten thousand threads is kept whole; of older ones only as many as there is room for', async (t) => {
   const records = new Records()
   for (const execution_id of ['e1', 'e2', 'e3']) {
@@ -332,7 +351,12 @@ test('what was open when the service ended is aborted, in the order of any end, 
   records.accepted({ ...row, execution_id: 'kept' }, { ...submission, execution_id: 'kept', submission_id: 's2' })
   const untold = async function* () {}
   t.equal(
-    await abortOrphanedRuns(records, { isTakenUp: (execution_id) => execution_id === 'kept', events: untold, oldest_s: undefined, emit }),
+    await abortOrphanedRuns(records, {
+      isTakenUp: (execution_id) => execution_id === 'kept',
+      events: untold,
+      oldest: async () => undefined,
+      emit,
+    }),
     1,
   )
   t.same(
@@ -347,7 +371,7 @@ test('what was open when the service ended is aborted, in the order of any end, 
     { status: 'ABORTED', last_error: reason, group_id: 'g1' },
   ])
   t.match(records.execution('kept'), { status: 'IN_PROGRESS' })
-  t.equal(await abortOrphanedRuns(records, { isTakenUp: () => true, events: untold, oldest_s: undefined, emit }), 0)
+  t.equal(await abortOrphanedRuns(records, { isTakenUp: () => true, events: untold, oldest: async () => undefined, emit }), 0)
 })
 
 test('a run whose events were never written begins before it ends, if the log reaches back to its beginning', async (t) => {
@@ -358,7 +382,7 @@ test('a run whose events were never written begins before it ends, if the log re
     const { runtime, emit, events } = runtimeWith()
     runtime.records.accepted(row, submission)
     runtime.records.thread(thread('t1', 'CREATED'))
-    await abortOrphanedRuns(runtime.records, { isTakenUp: () => false, events: async function* () {}, oldest_s, emit })
+    await abortOrphanedRuns(runtime.records, { isTakenUp: () => false, events: async function* () {}, oldest: async () => oldest_s, emit })
     t.same(
       events.map(({ event_name }) => event_name),
       [...begins, 'THREAD.t1.ABORTED', 'GROUP.g1.COMPLETED', 'WORKFLOW.e1.ERRORED', 'SUBMISSION.s1.ABORTED', 'EXECUTION.e1.ABORTED'],

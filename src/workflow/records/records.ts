@@ -114,6 +114,8 @@ type Held = { execution: ExecutionRow; submissions: Map<string, SubmissionRecord
 
 /** The most ended executions that are kept, the newest ones, and the most threads; those of the newest execution are always kept. */
 const mostEnded = 1000
+/** The most ended runs in PURE_SIM for which there is room at the expense of other runs. */
+const mostPure = 100
 const mostThreads = 10_000
 /** The most ids of withdrawn submissions that are kept, the newest. */
 const mostWithdrawn = 1000
@@ -305,9 +307,9 @@ export class Records implements RecordStore {
 
   #forgetOldest(): void {
     const all = [...this.#executions.values()].filter(({ execution }) => execution.ended_at !== null)
-    // Runs in simulated time go first: they have nothing to show later.
-    const isPure = ({ execution }: (typeof all)[number]) => execution.run_mode === 'PURE_SIM'
-    const ended = [...all.filter(isPure), ...all.filter((held) => !isPure(held))]
+    // Runs in simulated time, which leave nothing to show later, go before others; the newest of them stay as long as any run.
+    const pure = new Set(all.filter(({ execution }) => execution.run_mode === 'PURE_SIM').slice(0, -mostPure))
+    const ended = [...pure, ...all.filter((held) => !pure.has(held))]
     let threads = ended.reduce((sum, held) => sum + held.threads.size, 0)
     for (const [i, held] of ended.entries()) {
       const left = ended.length - i

@@ -1,16 +1,20 @@
 // Kills at every boundary of a run that measures: each value that was shown is in the record once, with its plate.
 
-import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
 import { keptIn } from '../../bench/persisted_runs.ts'
 import type { Hub } from '../../events/hub.ts'
 import { openEvents } from '../../events/open.ts'
-import { RunRecordFile, recordPath } from '../../events/run_record_file.ts'
+import { type RecordRow, RunRecordFile, recordPath } from '../../events/run_record_file.ts'
 import { longValueOf, rowsOfRecord } from '../../events/run_record_reader.ts'
 import { silent } from '../../kit/log.ts'
 import { oneArm, standing, workflowOf } from '../../testing/documents.ts'
 import { begin, instantBench, liveRuntime } from '../../testing/workflow.ts'
+import type { Equipment } from '../equipment/equipment.ts'
+import type { Doing } from '../plans/author.ts'
+import { RunState } from '../state/entry.ts'
 import { checkpointOf } from '../state/run.ts'
+import { RunRecord } from '../state/run_record.ts'
 import { readTimeline, restoreRecord } from './run_records.ts'
 
 const topology = oneArm({ pads: ['pad_1'], nests: { nest: 'reader' }, operations: { reader: { read: 1 } } })
@@ -107,6 +111,55 @@ test('a long value lies beside the record under its hash, and its event has the 
     { name: 'n', value: 3 },
     { name: 'spectrum', unit: null },
   ])
+  await hub.close()
+})
+
+test('a record that the disk cannot read does not keep its run from being restored', async (t) => {
+  const { hub, execution, runtime } = await measured(t, async () => {})
+  await runtime.over(execution)
+  await hub.close()
+  const counts = { bytes: 100, actions: 6, moves: 2, values: 7, long_bytes: 0 }
+  const folder = t.testdirName
+  writeFileSync(`${folder}/file`, '')
+  const { execution_id } = execution
+  await restoreRecord(execution, new RunRecordFile({ folder: `${folder}/file`, execution_id }), counts)
+  mkdirSync(recordPath(`${folder}/again`, execution_id), { recursive: true })
+  const unreadable = new RunRecordFile({ folder: `${folder}/again`, execution_id })
+  await restoreRecord(execution, unreadable, { ...counts, bytes: 1 })
+  t.ok(unreadable.length > 1, 'a row says that the timeline begins anew')
+})
+
+test('long values that are too many leave room for short ones, and one row says it', (t) => {
+  const file = new RunRecordFile({ folder: t.testdirName, execution_id: 'x' })
+  const rows: RecordRow[] = []
+  file.add = (row) => rows.push(row)
+  const record = new RunRecord(new RunState())
+  record.writeTo(file, { bytes: 0, actions: 0, moves: 0, values: 0, long_bytes: 256 * 1024 * 1024 })
+  for (let i = 0; i < 3; i++) t.equal(record.addValue({ name: 'image' }, 'x'.repeat(5000)), undefined)
+  t.same(record.addValue({ name: 'n' }, 1), { value: 1 })
+  t.same(
+    rows.map(({ kind, name }) => `${kind} ${name}`),
+    ['values_left_out image', 'value n'],
+  )
+  t.end()
+})
+
+test('values of two operations at once have the id of their own operation', async (t) => {
+  const rows: Record<string, unknown>[] = []
+  const body = async ({ device }: Doing) => void (await Promise.all([device.perform('read', { n: 1 }), device.perform('read', { n: 2 })]))
+  const both = workflowOf('both', { plate: { ...standing('pad_1'), steps: [{ action: { name: 'both', on: 'reader', body } }] } })
+  const perform: Equipment['perform'] = async (_device, _operation, { n }, { begun }) => {
+    begun?.(`operation ${n}`)
+    return { success: true, message: '', data: { n } }
+  }
+  const hub = await openHub(t.testdir({}))
+  const { runtime } = liveRuntime(topology, [both], { hub, live: instantBench({ perform }), keep: keptIn(hub) })
+  const execution = await begin(runtime, { workflow: 'both', run_mode: 'LIVE' })
+  await runtime.over(execution)
+  await hub.log.persist()
+  for await (const { rows: texts } of rowsOfRecord(recordPath(`${t.testdirName}/executions`, execution.execution_id), { kinds: ['value'] }))
+    rows.push(...texts.map((text) => JSON.parse(text)))
+  t.same(rows.map(({ value, operation_id }) => `${value} ${operation_id}`).sort(), ['1 operation 1', '2 operation 2'])
   await hub.close()
 })
 

@@ -15,8 +15,8 @@ type Around = {
   reasons?: ReadonlyMap<string, string>
   /** Yields the events of an execution in the log. */
   events(execution_id: string): AsyncIterable<RuntimeEvent>
-  /** The time of the oldest event in the log, Unix time, s; undefined for an empty log. */
-  oldest_s: number | undefined
+  /** Resolves with the time of the oldest event in the log, Unix time, s; undefined for an empty log. */
+  oldest(): Promise<number | undefined>
   emit: Emit
 }
 
@@ -24,7 +24,7 @@ type Around = {
  * Fires the end of every entity without an end in the log, in the usual order, and updates the records. An entity that has a record and no event
  * begins first: the record can reach the disk before the events. Returns the number of executions.
  */
-export async function abortOrphanedRuns(records: Records, { isTakenUp, reasons, events, oldest_s, emit }: Around): Promise<number> {
+export async function abortOrphanedRuns(records: Records, { isTakenUp, reasons, events, oldest, emit }: Around): Promise<number> {
   const open = records.executions().filter(({ ended_at, execution_id }) => ended_at === null && !isTakenUp(execution_id))
   let count = 0
   for (const { execution_id } of open.reverse()) {
@@ -36,8 +36,7 @@ export async function abortOrphanedRuns(records: Records, { isTakenUp, reasons, 
     if (records.execution(execution_id)?.ended_at !== null) continue
     count++
     // Old events are removed from the log, so a missing one proves nothing unless the log reaches back to the beginning of the run.
-    const reachesBack = oldest_s !== undefined && oldest_s <= records.execution(execution_id)!.started_at
-    const isWhole = replay.isEmpty ? reachesBack : replay.hasBeginning
+    const isWhole = replay.isEmpty ? ((await oldest()) ?? Infinity) <= records.execution(execution_id)!.started_at : replay.hasBeginning
     new Ending(records, { execution_id, replay, isWhole, reason: reasons?.get(execution_id) ?? restarted, emit }).tell()
   }
   return count

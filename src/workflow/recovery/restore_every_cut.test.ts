@@ -136,7 +136,7 @@ async function endsOnce(t: Test, told: readonly RuntimeEvent[], { cut, execution
     const events = async function* () {
       yield* log
     }
-    await abortOrphanedRuns(records, { isTakenUp: () => false, events, oldest_s: 0, emit })
+    await abortOrphanedRuns(records, { isTakenUp: () => false, events, oldest: async () => 0, emit })
     const name = `cut after ${told[cut - 1]!.event_name}`
     if (watch.faults.length > 0) t.same(watch.faults, [], name)
     if (records.execution(execution_id)?.ended_at === null) t.fail(`${name}: its record is open`)

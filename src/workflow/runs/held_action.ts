@@ -29,7 +29,7 @@ export function mayStillMove(arm: string): string {
   return `${arm} may still move, because it has not confirmed its stop; wait until it does, or switch its power off and say so (RETRY with "by" and "arm_is_off")`
 }
 
-/** Returns the arm whose move it is, whoever makes this attempt. */
+/** Returns the arm to which the route gave the move, also while a person makes this attempt. */
 const armOf = ({ state, hop }: MoveRun) => state.instead_of ?? hop.transporter
 
 /** The people who reach what the move of the arm needs, whether the arm stands or not. */

@@ -70,7 +70,7 @@ export class RunRecord {
     const isTooMuch =
       counts.values >= mostValues || (this.#file?.length ?? 0) > mostBytes || (isLong && counts.long_bytes + bytes > mostLongBytes)
     if (isTooMuch) {
-      // One row says it, for all values or for the long ones.
+      // A single row reports the left-out values: one for long values, one for the others.
       if (!this.#leftOut.has(isLong)) this.add({ kind: 'values_left_out', ...row, name: row.name })
       this.#leftOut.add(isLong)
       return undefined

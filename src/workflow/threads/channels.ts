@@ -101,7 +101,7 @@ export class Channels {
   }
 
   /** Describes a wait for an event. Its note names the latest publication if that went to another group. */
-  waitFor(name: string, scope: Scope): WaitFor {
+  describeWait(name: string, scope: Scope): WaitFor {
     if (scope === null || !this.#isOfGroups) return { kind: 'event', what: `custom event ${name}` }
     const notes = () => {
       const channel = this.#channels.get(name)

@@ -82,6 +82,30 @@ test('members inside the result are found by their path, and a list cannot be sa
   await broken.runtime.over(held)
 })
 
+test('a text that is too long is not saved, because the state of the run could not be read again', async (t) => {
+  const { runtime } = measuring(work([{ action: read }], { values: { od: { example: 'x' } } }), [{ absorbance: 'x'.repeat(1001) }])
+  const execution = await begin(runtime, { workflow: 'work' })
+  const thread = await threadIn(execution, 'plate', 'PAUSED')
+  t.match(thread.last_error, /absorbance of the result is neither a number nor a text of at most 1000 characters/)
+  t.same(execution.values.all(), [])
+  thread.control.recover('ABORT_THREAD')
+  await runtime.over(execution)
+})
+
+test('a repeat that was skipped begins anew in the next round of the repeat around it', async (t) => {
+  const inner = { name: 'inner', repeat: { until: { value: 'od', above: 0.5 }, at_most: 3 }, steps: [{ action: read }] }
+  const document = work([{ repeat: { times: 2 }, steps: [inner, { action: mix }] }])
+  const { runtime, ended } = measuring(document, [new Error('lamp broken'), { absorbance: 0.1 }, { absorbance: 0.9 }])
+  const execution = await begin(runtime, { workflow: 'work' })
+  const thread = await threadIn(execution, 'plate', 'PAUSED')
+  thread.control.recover('CONTINUE')
+  await until(() => /the value od was not saved/.test(thread.last_error ?? ''), 'held at the condition')
+  execution.skip('plate/inner')
+  thread.control.recover('RETRY')
+  await runtime.over(execution)
+  t.same(ended, ['read', 'mix', 'read', 'read', 'mix'])
+})
+
 test('each group has values of its own', async (t) => {
   const document = work([
     { action: read },

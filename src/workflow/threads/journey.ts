@@ -2,7 +2,7 @@
 
 import { LabError, messageOf } from '../../errors.ts'
 import { inSeconds } from '../../kit/seconds.ts'
-import { type Awaited, itemKey, type StepList, type StepPlan } from '../plans/plan.ts'
+import { type EventWait, itemKey, type StepList, type StepPlan } from '../plans/plan.ts'
 import type { Candidate } from '../scheduler/request.ts'
 import { once } from '../scheduler/signal.ts'
 import { join } from './action/joined_action.ts'
@@ -267,7 +267,7 @@ async function park(thread: LabwareThread, places: readonly string[]): Promise<v
 }
 
 /** Waits until a custom event was published more often than `seen`. */
-async function awaitEvent(thread: LabwareThread, { event, timeout, across_groups }: Awaited, seen: number) {
+async function awaitEvent(thread: LabwareThread, { event, timeout, across_groups }: EventWait, seen: number) {
   const { execution, environment } = thread
   const scope = scopeOf(thread.origin, across_groups)
   return thread.insist('WAIT_EVENT_TIMEOUT', () =>
@@ -276,7 +276,7 @@ async function awaitEvent(thread: LabwareThread, { event, timeout, across_groups
       let cancelTimeout = () => {}
       const latest = await idle<{ value: string | null; count: number }>(
         thread,
-        execution.channels.waitFor(event, scope),
+        execution.channels.describeWait(event, scope),
         (resolve, reject) => {
           const late = () => reject(new LabError('no_reply', `${event} was not emitted within ${inSeconds(timeout)}`))
           cancelTimeout = timer(environment.clock, timeout, late)

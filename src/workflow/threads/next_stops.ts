@@ -74,7 +74,7 @@ function placesFrom(thread: Traveller, skipped: 0 | 1): (readonly Candidate[])[]
   for (let depth = frames.length - 1; depth >= 0 && places.length < farthest; depth--) {
     const { steps, next } = frames[depth]!
     for (let i = next + skipped; i < steps.length && places.length < farthest; i++) {
-      // It is unknown what comes after a branch or a condition.
+      // The steps after a branch or a condition are unknown.
       if (steps[i]!.kind === 'branch' || steps[i]!.kind === 'if') return places
       places.push(...placesOf(steps[i]!, execution.workflow, thread.labware.template))
     }

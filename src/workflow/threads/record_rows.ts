@@ -68,6 +68,18 @@ export function timelineRowOf(row: Readonly<Record<string, unknown>>, started_at
   } as TimelineRow
 }
 
+/** An action or a move, in whose state its times are kept. */
+type Timed = {
+  readonly state: { created?: number | undefined; started?: number | undefined }
+  set(times: { created: number; started?: number }): void
+}
+
+/** Keeps the times of a row in the state, from which a restart ends the row. */
+export function keepTimes(run: Timed, { created, started }: TimelineRow): void {
+  if (started !== null && started !== run.state.started) run.set({ created, started })
+  else if (run.state.created === undefined) run.set({ created })
+}
+
 /** Returns the values for an event, in so far as they fit; the rest by name. */
 export function inEvent(values: readonly EventValue[]): { values: EventValue[] } | undefined {
   if (values.length === 0) return undefined

@@ -7,8 +7,16 @@ import type { ActionState } from '../../state/run.ts'
 import { type ActionStatus, actionTransitions, isTerminal, Status } from '../../state/statuses.ts'
 import type { Carrier } from '../carrier.ts'
 import { inputsOf } from '../next_stops.ts'
-import { addActionRow, type BegunOperation, type EventValue, inEvent, labwareIn, mostOperations, valuesIn } from '../record_rows.ts'
-import type { TimelineRow } from '../timeline.ts'
+import {
+  addActionRow,
+  type BegunOperation,
+  type EventValue,
+  inEvent,
+  keepTimes,
+  labwareIn,
+  mostOperations,
+  valuesIn,
+} from '../record_rows.ts'
 
 /** How the action ended for the threads that took part. */
 export type Ending = 'clean' | 'left' | 'again' | 'thread_aborted'
@@ -68,17 +76,11 @@ export class ActionRun {
       isOver ? { ...this.#context(status), ...this.#outcome() } : this.#context(status),
     )
     const row = execution.timeline.action(this, status)
-    this.#noteTimes(row)
+    keepTimes(this, row)
     if (!isTerminal(actionTransitions, status)) return
     const { owner, heldBy, operations } = this
     const others = [...this.arrived.values()].filter((one) => one !== owner)
     addActionRow(execution, row, { owner, others, operations, error: status === 'ERRORED' ? (this.failure ?? heldBy) : null })
-  }
-
-  /** Keeps the times in the state, from which a restart ends the row. */
-  #noteTimes({ created, started }: TimelineRow): void {
-    if (started !== (this.state.started ?? null)) this.set({ created, started: started! })
-    else if (this.state.created === undefined) this.set({ created })
   }
 
   /** Returns the members that only the last event has. */

@@ -5,7 +5,7 @@ import type { IncidentCategory } from '../../../events/incidents.ts'
 import { inSeconds } from '../../../kit/seconds.ts'
 import type { Performing } from '../../equipment/equipment.ts'
 import { checkValues } from '../../plans/check_actions.ts'
-import type { Code, Do, Emission, Waited } from '../../plans/documents.ts'
+import type { Code, Do, Emission, WaitForEvent } from '../../plans/documents.ts'
 import { filledIn, namesVariable } from '../../plans/params.ts'
 import { type ActionPlan, otherDevices } from '../../plans/plan.ts'
 import { limitOf, secondsOf } from '../../plans/timing.ts'
@@ -245,11 +245,11 @@ export class BodyRun {
   }
 
   /** Resolves with the latest custom event of this name that the thread has not seen. */
-  waitFor({ wait_for: name, timeout, across_groups }: Waited): Promise<Published> {
+  waitFor({ wait_for: name, timeout, across_groups }: WaitForEvent): Promise<Published> {
     const thread = this.#thread
     const { execution, environment } = thread
     const scope = scopeOf(thread.origin, across_groups)
-    return this.#patiently(execution.channels.waitFor(name, scope), (resolve, reject) => {
+    return this.#patiently(execution.channels.describeWait(name, scope), (resolve, reject) => {
       const cancelTimeout = timer(environment.clock, timeout, () => {
         callOff()
         reject(new LabError('no_reply', `${name} was not emitted within ${inSeconds(timeout)}`))
@@ -367,7 +367,7 @@ function dataOf(outcome: unknown): unknown {
 const bodies: Record<ActionPlan['kind'], (run: BodyRun, action: never) => unknown> = {
   do: (run, action: Do) => run.do(action),
   emit: (run, emission: Emission) => run.emit(emission),
-  wait_for: (run, waited: Waited) => run.waitFor(waited),
+  wait_for: (run, waited: WaitForEvent) => run.waitFor(waited),
   instruct: (run, { instruct, timeout }: { instruct: string; timeout: number }) => run.instruct(instruct, timeout),
   code: (run, action: Code) => run.code(action),
 }

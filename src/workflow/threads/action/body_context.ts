@@ -4,7 +4,7 @@ import { operations, readings } from '../../../devices/operations.ts'
 import { LabError } from '../../../errors.ts'
 import type { BoundDevice, Doing } from '../../plans/author.ts'
 import { notNullable, takesNull } from '../../plans/check_actions.ts'
-import type { Emission, Waited } from '../../plans/documents.ts'
+import type { Emission, WaitForEvent } from '../../plans/documents.ts'
 import type { Published } from '../channels.ts'
 import type { LabwareThread } from '../thread.ts'
 import type { ActionRun } from './action.ts'
@@ -14,7 +14,7 @@ import { causing } from './causes.ts'
 type Calls = {
   call(operation: string, params: Record<string, unknown>): Promise<unknown>
   emit(emission: Emission): void
-  waitFor(waited: Waited): Promise<Published>
+  waitFor(waited: WaitForEvent): Promise<Published>
   instruct(instruction: string, timeout: number): Promise<void>
   sleep(seconds: number): Promise<void>
 }

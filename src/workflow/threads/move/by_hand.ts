@@ -19,7 +19,7 @@ export function putElsewhere(thread: LabwareThread, position: string): LabError 
   const { environment, labware } = thread
   const other = reservingThread(thread, position)
   if (other) {
-    mustStand({ labware, environment, thread }, position, { isReserved: true })
+    mustBeFree({ labware, environment, thread }, position, { isReserved: true })
     mustNotCome(other, position, labware.name)
     environment.scheduler.revoke(position)
   }
@@ -74,13 +74,8 @@ export function endUncertainty(thread: LabwareThread): void {
   if (placing !== null) environment.scheduler.holds.letGo(thread_id, placing)
 }
 
-/** Returns the device whose nest the position is. Throws `not_found` and `conflict`. */
-export function mustBeFree(piece: Piece, position: string): string | null {
-  return mustStand(piece, position)
-}
-
-/** Throws as `mustBeFree` does; with `isReserved` the position may be reserved for another thread. */
-function mustStand({ labware, environment, thread }: Piece, position: string, { isReserved = false } = {}): string | null {
+/** Returns the device whose nest the position is. With `isReserved`, the position may be reserved for another thread. Throws `not_found` and `conflict`. */
+export function mustBeFree({ labware, environment, thread }: Piece, position: string, { isReserved = false } = {}): string | null {
   const { scheduler } = environment
   const { positions } = scheduler.graph
   if (!positions.has(position))

@@ -4,8 +4,7 @@ import type { Hop } from '../../plans/graph.ts'
 import type { MoveState } from '../../state/move.ts'
 import { type ActionStatus, actionTransitions, isTerminal, Status } from '../../state/statuses.ts'
 import type { Carrier } from '../carrier.ts'
-import { addMoveRow, labwareIn } from '../record_rows.ts'
-import type { TimelineRow } from '../timeline.ts'
+import { addMoveRow, keepTimes, labwareIn } from '../record_rows.ts'
 
 const nothing = { is_placing: false, has_failed_pick: false }
 
@@ -53,13 +52,7 @@ export class MoveRun {
     const context = Object.assign(thread.context(), { action_id, action_status, action_name: null }, more)
     events.emit('ACTION', action_id, action_status, context)
     const row = timeline.move(this, action_status)
-    this.#noteTimes(row)
+    keepTimes(this, row)
     if (isTerminal(actionTransitions, action_status)) addMoveRow(thread.execution, row, thread)
-  }
-
-  /** Keeps the times in the state, from which a restart ends the row. */
-  #noteTimes({ created, started }: TimelineRow): void {
-    if (started !== (this.state.started ?? null)) this.set({ created, started: started! })
-    else if (this.state.created === undefined) this.set({ created })
   }
 }
