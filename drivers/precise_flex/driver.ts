@@ -165,7 +165,6 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
     this.#wayOut = []
     this.#runner.stop()
     this.#talk.interrupt()
-    await this.#byHand.holdAgain()
     await this.#comesToRest()
   }
 
@@ -175,13 +174,17 @@ class PreciseFlex extends WithMount<SerialMount<Settings>> implements Device {
     return ended
   }
 
-  /** Waits for two equal answers about where it is. A controller that works on a command which nothing ends answers after that. */
+  /**
+   * Makes the robot hold its position, if its axes may be free, and waits for two equal answers about where it is. A controller that works on a command which
+   * nothing ends answers after that.
+   */
   async #comesToRest(): Promise<void> {
     const { clock } = this.at
     const began = clock.now()
     for (;;) {
       const passed_ms = clock.now() - began
       try {
+        await this.#byHand.holdAgain()
         if (await this.#stands(rest_ms)) {
           await this.#talk.state()
           return

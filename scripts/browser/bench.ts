@@ -63,13 +63,13 @@ export function needOf(page: Page, name?: RegExp): Locator {
   return page.getByRole('region', { name: 'Needs you' }).getByRole('article', { ...(name && { name }) })
 }
 
-/** Waits until a text is shown, or is shown no more. It may be there several times. */
+/** Waits until a text is shown, or is shown no more. It may be there several times, also where it is folded away. */
 export async function seen(
   within: Page | Locator,
   text: string | RegExp,
   options: { timeout?: number; state?: 'detached' } = {},
 ): Promise<void> {
-  await within.getByText(text).first().waitFor(options)
+  await within.getByText(text).filter({ visible: true }).first().waitFor(options)
 }
 
 /** Presses something that downloads a file, and returns the name of the file. */
