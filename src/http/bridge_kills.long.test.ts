@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { Test } from 'tap'
-import { arm, armAt, until, writeProgram } from '../testing/bridges.ts'
+import { arm, armAt, isArmRunning, until, writeProgram } from '../testing/bridges.ts'
 import { oneArm, standing, workflowOf } from '../testing/documents.ts'
 import { begun, completed, killable, onlyLabware } from '../testing/killable.ts'
 import { withPython } from '../testing/python.ts'
@@ -41,6 +41,8 @@ for (const { boundary, place, truth } of [
     const execution = await begun(service, 'carry-it')
     await until(() => log().includes(boundary))
     await service.kill()
+    // The program ends when its input does, and would go on with its move if it were let before that.
+    await until(() => !isArmRunning(path))
     const before = log()
     rmSync(`${path}.hold`)
     await service.start()

@@ -1,6 +1,6 @@
 // Bridges for tests: programs in Python that stand behind a device, each written into a folder of its own beside `benchd_bridge.py`.
 
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -122,8 +122,19 @@ class Arm(Transporter):
         note("halt")
         self.state = "stopped"
 
+open(__file__ + ".pid", "w").write(str(os.getpid()))
 Arm().serve()
 `
+
+/** Returns whether the program of the arm at this path, as it last began, is running. */
+export function isArmRunning(path: string): boolean {
+  try {
+    // A process that has ended, and that nobody has waited for, has no command line.
+    return readFileSync(`/proc/${readFileSync(`${path}.pid`, 'utf8')}/cmdline`, 'utf8') !== ''
+  } catch {
+    return false
+  }
+}
 
 /** The configuration of a transporter whose program is at this path. */
 export function armAt(path: string, more: object = {}) {
