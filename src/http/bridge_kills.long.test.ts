@@ -1,24 +1,22 @@
 // A service that is killed at each boundary of a move by a bridge: the whereabouts are true, and no motion is repeated.
 
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { Test } from 'tap'
-import { arm, armAt, isArmRunning, until, writeProgram } from '../testing/bridges.ts'
+import { arm, armAt, isArmRunning, programFile, until } from '../testing/bridges.ts'
 import { oneArm, standing, workflowOf } from '../testing/documents.ts'
 import { begun, completed, killable, onlyLabware } from '../testing/killable.ts'
 import { withPython } from '../testing/python.ts'
 
 /** The service with a run of one plate, which a bridge carries. */
 async function bridged(t: Test) {
-  const folder = t.testdir({ bridge: {} })
-  mkdirSync(`${folder}/bridge`, { recursive: true })
-  const path = writeProgram(`${folder}/bridge`, arm)
+  const path = programFile(t, arm)
   const shaker = { device_id: 'shaker-1', driver: 'bioshake', transport: { kind: 'simulated' } }
   const topology = oneArm({ name: 'bridged', arm: 'arm-9', pads: ['pad'], nests: { shaker_in: 'shaker-1' } })
   const shake = { do: 'shake', on: 'shaker-1', with: { speed: 500, duration: 5 } }
   const plate = { ...standing('pad'), steps: [{ method: 'shake_it' }] }
   const workflow = workflowOf('carry-it', { plate }, { topology: 'bridged', methods: { shake_it: [shake] } })
   const config = { time_scale: 100, devices: [armAt(path), shaker] }
-  const service = await killable(t, { folder, config, topologies: { bridged: topology } })
+  const service = await killable(t, { config, topologies: { bridged: topology } })
   await until(async () => (await service.granted('GET', '/api/devices/arm-9')).identity)
   await service.granted('POST', '/api/topology/load', { name: 'bridged' })
   await service.granted('PUT', '/api/workflows/carry-it', workflow)

@@ -11,13 +11,15 @@ import { until } from './bridges.ts'
 import { atTheEnd } from './http.ts'
 
 type Body = Record<string, unknown>
-type Home = { folder?: string; config: object; topologies?: Readonly<Record<string, object>>; scope?: PublicKey['scope'] }
+type Home = { config: object; topologies?: Readonly<Record<string, object>>; scope?: PublicKey['scope'] }
 
 /** The service as it ships. */
 const main = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
 
-/** Starts the service in a folder. `config` needs no `format` and no `listen`. It ends with the test. */
-export async function killable(t: Test, { folder = t.testdir({}), config, topologies = {}, scope = 'admin' }: Home) {
+/** Starts the service in the test's folder. `config` needs no `format` and no `listen`. It ends with the test. */
+export async function killable(t: Test, { config, topologies = {}, scope = 'admin' }: Home) {
+  const ending = atTheEnd(t)
+  const folder = t.testdir({})
   const data_dir = `${folder}/data`
   for (const path of [data_dir, `${folder}/topologies`]) mkdirSync(path, { recursive: true, mode: 0o700 })
   writeFileSync(`${folder}/config.json`, JSON.stringify({ format: 1, listen: { host: '127.0.0.1', port: 0 }, ...config }))
@@ -40,11 +42,13 @@ export async function killable(t: Test, { folder = t.testdir({}), config, topolo
     child.stdout!.resume()
   }
   const kill = async () => {
-    const ended = once(child!, 'exit')
-    child!.kill('SIGKILL')
+    if (!child || child.exitCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
     await ended
+    child = undefined
   }
-  atTheEnd(t).push(async () => void child?.kill('SIGKILL'))
+  ending.push(kill)
   const ask = async (method: string, path: string, json?: object) => {
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' }
     const reply = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers, ...(json && { body: JSON.stringify(json) }) })
