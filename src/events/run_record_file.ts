@@ -5,12 +5,13 @@
 //
 // A long value lies beside the file, under its SHA-256.
 
-import { type FileHandle, open as openOnDisk, stat } from 'node:fs/promises'
+import { type FileHandle, open as openOnDisk } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { LabError } from '../errors.ts'
 import { withChecksum } from '../kit/checksum.ts'
 import { createSynced, errnoOf, makeFolder, syncFolder, writeAt } from '../kit/durable.ts'
 import type { OpenFile } from './log_segment.ts'
+import { endOfRows } from './record_end.ts'
 
 /** A row of a record. Its kind is its first member, so that a reader finds it without parsing the row. */
 export type RecordRow = { readonly kind: string; readonly [name: string]: unknown }
@@ -60,36 +61,39 @@ export class RunRecordFile {
   }
 
   /**
-   * Continues the file of a restored run at the length in its state; without one, at its end. Returns the number of bytes that the state knows and the file lacks.
+   * Continues the file of a restored run at the length in its state; without one, at its end. Cuts off a last line that is not whole. Returns the number of
+   * bytes that the state knows and the file lacks.
    */
   async reopen(length?: number): Promise<number> {
-    const size = await stat(this.path).then(
-      ({ size }) => size,
-      (error) => {
-        if (errnoOf(error) === 'ENOENT') return 0
-        throw error
-      },
-    )
-    const at = Math.min(size, length ?? size)
-    this.#written = this.#length = at
-    const missing = (length ?? size) - at
-    // The last row may be torn, and must not take the next one with it.
-    if (at > 0 && (missing > 0 || length === undefined)) this.#add('\n')
-    return missing
+    const { size, end } = await this.#wholeRows(length)
+    this.#written = this.#length = end
+    return (length ?? size) - end
+  }
+
+  /** Returns the size of the file, and the bytes of its whole lines up to a length. */
+  async #wholeRows(length = Number.POSITIVE_INFINITY): Promise<{ size: number; end: number }> {
+    const file = await this.#open(this.path, 'r').catch((error) => {
+      if (errnoOf(error) === 'ENOENT') return undefined
+      throw error
+    })
+    if (!file) return { size: 0, end: 0 }
+    try {
+      const { size } = await file.stat()
+      return { size, end: await endOfRows(file, Math.min(size, length)) }
+    } finally {
+      await file.close()
+    }
   }
 
   add(row: RecordRow): void {
-    this.#add(`${withChecksum(JSON.stringify(row))}\n`)
+    const line = `${withChecksum(JSON.stringify(row))}\n`
+    this.#waiting.push(line)
+    this.#length += Buffer.byteLength(line)
   }
 
   /** Keeps a long value under its hash. */
   addValue(sha256: string, json: string): void {
     this.#values.set(sha256, json)
-  }
-
-  #add(text: string): void {
-    this.#waiting.push(text)
-    this.#length += Buffer.byteLength(text)
   }
 
   /** Writes what waits; undefined if nothing does. One call at a time. */

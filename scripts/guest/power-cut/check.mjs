@@ -32,6 +32,7 @@ const trials = [
   { scenario: 'run-state', options: [...few, ...unforgiving, '--syncs', '--seed', '2'], holds: true },
   { scenario: 'run-state-unsynced', options: veryFew, holds: false },
   { scenario: 'run-state-log-unsynced', options: veryFew, holds: false },
+  { scenario: 'run-state-record-unsynced', options: veryFew, holds: false },
 ]
 
 let failures = 0

@@ -1,9 +1,12 @@
-// The scenarios' common part: runs that count, from `dist/` (or the folder that $BENCHD_DIST names); their state is written with their events.
+// The scenarios' common part: runs that count, from `dist/` (or the folder that $BENCHD_DIST names); their state is written with their events,
+// and each count is a row of the run's record.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { load } from './shared.mjs'
 
 const { openEvents } = await load('src/events/open.js')
+const { RunRecordFile, recordPath } = await load('src/events/run_record_file.js')
+const { rowsOfRecord } = await load('src/events/run_record_reader.js')
 
 const rounds = 4
 const turns = 24
@@ -43,6 +46,9 @@ export const counting = (spoil = () => {}) => ({
   async check(directory, acknowledged) {
     const [word, round, ...least] = acknowledged.at(-1)?.split(' ') ?? ['ended', '0']
     const found = await withHub(directory, (hub) => agreed(hub))
+    for (const [i, name] of ['a', 'b'].entries()) {
+      if (least[i] !== undefined) await mustHaveRows(directory, `${name}-${round}`, Number(least[i]))
+    }
     const isThere = (name) => found.has(`${name}-${round}`)
     if (word === 'ended') assert.ok(!isThere('a') && !isThere('b'), 'the state of a run that has ended came back')
     if (word === 'persisted') {
@@ -74,17 +80,48 @@ async function agreed(hub) {
   return counts
 }
 
-/** Runs go on after the cut, and another start finds that. */
+/** The record has a row for each count that was persisted, once and in order. */
+async function mustHaveRows(directory, id, least) {
+  const rows = await rowsOf(directory, id)
+  assert.ok(rows.length >= least, 'a row of the record that was persisted is lost')
+  assert.deepEqual(
+    rows.map(({ count }) => count),
+    rows.map((_, i) => i + 1),
+    'the record has a row twice, or lacks one',
+  )
+}
+
+async function rowsOf(directory, id) {
+  const rows = []
+  for await (const piece of rowsOfRecord(recordPath(`${directory}/state/executions`, id)))
+    rows.push(...piece.rows.map((row) => JSON.parse(row)))
+  return rows
+}
+
+/** Runs go on after the cut, and another start finds that. Rows that the state does not know are cut off. */
 async function goesOn(directory) {
+  const counts = new Map()
   await withHub(directory, async (hub) => {
     for (const [id, { keys, damage }] of hub.log.saved.runs) {
       if (id === 'bench') hub.states.drop(id)
-      else if (damage === undefined) new Counting(hub, id, keys.get('count')).step(2)
-      else hub.states.drop(id)
+      else if (damage === undefined) {
+        const run = new Counting(hub, id, keys.get('count'))
+        // A record that lost its end with the power has fewer rows than the run has counted, and says so.
+        const missing = await run.record.reopen(keys.get('record') ?? 0)
+        run.step(2)
+        if (missing === 0) counts.set(id, run.count)
+      } else hub.states.drop(id)
     }
     new Counting(hub, 'after').step(1)
     await hub.log.persist()
   })
+  for (const [id, count] of counts) {
+    assert.deepEqual(
+      (await rowsOf(directory, id)).map((row) => row.count),
+      Array.from({ length: count }, (_, i) => i + 1),
+      'the record and the state tell of different counts',
+    )
+  }
   const found = await withHub(directory, (hub) => agreed(hub))
   assert.equal(found.get('after'), 1, 'no state can be written after the cut')
   assert.ok([...found.values()].every(Number.isFinite), 'a run is refused after an orderly end')
@@ -98,11 +135,13 @@ class Counting {
     this.#hub = hub
     this.id = id
     this.count = count
+    this.record = new RunRecordFile({ folder: hub.states.folder, execution_id: id })
     hub.states.add(id, this)
   }
 
   step(events) {
     this.count++
+    this.record.add({ kind: 'value', count: this.count, text: 'x'.repeat(this.count * 9) })
     for (let i = 1; i <= events; i++) this.#hub.emit('CUSTOM.n.EMITTED', { count: this.count, last: i === events }, this.id)
     this.#hub.states.changed()
   }
@@ -114,6 +153,7 @@ class Counting {
         ? []
         : [
             ['count', text],
+            ['record', String(this.record.length)],
             [`text ${this.count % 5}`, JSON.stringify('x'.repeat(this.count * 9))],
           ]
     for (const [key, value] of changes) this.standing.set(key, value)
