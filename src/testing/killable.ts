@@ -58,6 +58,7 @@ export async function killable(t: Test, { config, topologies = {}, scope = 'admi
   const granted = async <Shown = Body>(method: string, path: string, json?: object): Promise<Shown> => {
     const body = await until(async () => {
       const reply = await ask(method, path, json)
+      if (reply.status === 400) throw new Error(`${method} ${path}: ${JSON.stringify(reply.body)}`)
       return reply.status <= 202 ? reply.body : undefined
     })
     return body as Shown
