@@ -125,7 +125,10 @@ export const executionRoutes: Route<Rooms>[] = [
         )
       }
       const { timeline } = execution
-      return json({ rows: timeline.rows(), dropped: timeline.dropped })
+      const answer = json({ rows: timeline.rows(), dropped: timeline.dropped })
+      // A row that a client has seen must be there after a restart. Rows change while the log is written.
+      await call.rooms.hub.log.until()
+      return answer
     },
   }),
   route('GET', `${path}/blockers`, {
