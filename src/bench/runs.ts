@@ -4,7 +4,10 @@ import type { Simulation } from '../../drivers/transports/simulation.ts'
 import type { Config } from '../config.ts'
 import type { Descriptions } from '../devices/descriptions.ts'
 import type { Registry } from '../devices/registry.ts'
+import { messageOf } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
+import type { Incident } from '../events/incidents.ts'
+import { sweepRunFolders } from '../events/run_folders.ts'
 import { handsTopology, shakeAndSeal } from '../examples/hands.ts'
 import { demoTopology, sealAndSpin } from '../examples/seal_and_spin.ts'
 import { smcAssay, smcTopology } from '../examples/smc_assay.ts'
@@ -18,6 +21,7 @@ import { DrivenEquipment } from '../workflow/equipment/driven_equipment.ts'
 import { benchOf } from '../workflow/plans/bench.ts'
 import type { Source } from '../workflow/plans/library.ts'
 import { hasDevice } from '../workflow/plans/topology.ts'
+import { addEndRows } from '../workflow/records/added_rows.ts'
 import { RecordFile } from '../workflow/records/record_file.ts'
 import { abortOrphanedRuns } from '../workflow/recovery/orphaned_runs.ts'
 import { Runtime, type RuntimeOptions } from '../workflow/runtime.ts'
@@ -146,14 +150,17 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
 async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, report, log }: RunRooms): Promise<void> {
   const { runtime } = catalog
   const reasons = new Map<string, string>()
+  const incidents = new Map<string, Incident>()
+  const folder = `${data_dir}/executions`
   await takeUp(catalog, {
-    folder: `${data_dir}/executions`,
+    folder,
     saved: hub.log.saved,
     states: keptIn(hub)('LIVE')!,
     events: (execution_id) => hub.events({ execution_id }),
     failed(execution_id, reason) {
       reasons.set(execution_id, reason)
-      hub.incident('OTHER', `execution ${execution_id} cannot be restored and is aborted: ${reason}`, { execution_id })
+      const message = `execution ${execution_id} cannot be restored and is aborted: ${reason}`
+      incidents.set(execution_id, hub.incident('OTHER', message, { execution_id }))
     },
     damaged: (message) => report({ kind: 'storage', message }),
     lost: (execution_id, { category, what }) => hub.incident(category, `${what}; look for it, and say where it is`, { execution_id }),
@@ -165,8 +172,20 @@ async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, repo
     events: (execution_id) => hub.events({ execution_id }),
     oldest: () => oldestIn(hub),
     emit: (event_name, context, execution_id) => hub.emit(event_name, context, execution_id),
+    ended: (execution_id) =>
+      addEndRows(file.records, execution_id, { incident: incidents.get(execution_id), folder }).catch((error) =>
+        log.warn(`the record of execution ${execution_id} does not say how it ended: ${messageOf(error)}`),
+      ),
   })
   if (aborted > 0) log.warn(`${aborted} runs were open when the service ended, and are aborted`)
+  if (!file.isWhole) return
+  const isKnown = (execution_id: string) => file.records.execution(execution_id) !== undefined || isOpen(execution_id)
+  const swept = await sweepRunFolders(folder, (id) => isKnown(id) || hub.log.saved.runs.has(id)).catch((error) => {
+    log.warn(`folders of unknown runs were not removed: ${messageOf(error)}`)
+    return []
+  })
+  if (swept.length > 0)
+    log.warn(`the folders of ${swept.length} runs were removed, since no record knows them: ${swept.slice(0, 10).join(', ')}`)
 }
 
 /** Resolves with the time of the oldest event in the log, Unix time, s; undefined for an empty log. */

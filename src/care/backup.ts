@@ -75,10 +75,11 @@ type Making = { path: string; at: Date; signal?: AbortSignal }
 export async function makeBackup(sources: Sources, wanted: BackupContents, { path, at, signal }: Making): Promise<Manifest> {
   const { version, system_id } = sources
   const { parts, left_out } = await partsOf(sources, wanted)
+  const whole = parts.map(({ part }) => part)
   const manifest: Manifest = { format: backupFormat, version, made_at: at.getTime() / 1000, system_id, ...wanted, files: [], left_out }
   await pack(
     path,
-    parts.map(({ part }) => part),
+    recordsLast(whole, () => recordParts(sources.data_dir, wanted)),
     (packed) => {
       manifest.files.push(...packed)
       const text = `${JSON.stringify(manifest, undefined, 1)}\n`
@@ -88,6 +89,25 @@ export async function makeBackup(sources: Sources, wanted: BackupContents, { pat
     signal,
   )
   return manifest
+}
+
+/**
+ * Yields the parts, those in the folders of runs last. The state of a run names the length of its record, so a record that was packed before the state
+ * could be too short for it. A run that began meanwhile is in the state too, so these folders are listed again at their turn.
+ */
+async function* recordsLast(parts: readonly Part[], records: () => Promise<readonly Part[]>): AsyncGenerator<Part> {
+  const others = parts.filter(({ name }) => !inRunFolder.test(name))
+  yield* others
+  const now = await records()
+  if (others.length + now.length >= mostFiles) throw tooMany()
+  yield* now
+}
+
+const inRunFolder = /^state\/executions\/[^/]+\//
+
+async function recordParts(data_dir: string, wanted: BackupContents): Promise<Part[]> {
+  const { parts } = fitting(await stateParts(data_dir, wanted, (name) => name.startsWith('executions/')))
+  return parts.map(({ part }) => part).filter(({ name }) => inRunFolder.test(name))
 }
 
 type OfDisk = { name: string; path: string }
@@ -196,9 +216,10 @@ async function configParts({ config, topologies }: Pick<Sources, 'config' | 'top
   return { parts: [...file, ...parts], left_out: [...left_out, ...hidden] }
 }
 
-async function stateParts(data_dir: string, wanted: BackupContents): Promise<Sorted<OfDisk>> {
+async function stateParts(data_dir: string, wanted: BackupContents, isPlace = (_name: string) => true): Promise<Sorted<OfDisk>> {
   const unknown: string[] = []
   const tree = await treeOf(data_dir, (name) => {
+    if (!isPlace(name)) return false
     if (kindOf(name) === 'unknown') unknown.push(leftOut(stateFolder + name, 'benchd keeps no such file'))
     return isWanted(kindOf(name), wanted)
   })

@@ -41,6 +41,8 @@ export class RunRecordFile {
   #unsynced: Buffer[] = []
   #written = 0
   #length = 0
+  /** The bytes of rows and long values that are only in memory, or not synced yet. */
+  #held = 0
   /** Whether a sync has failed, after which the disk may have lost all that was not synced before. */
   #isDistrusted = false
 
@@ -52,6 +54,11 @@ export class RunRecordFile {
   /** The bytes of the file, with the rows that wait. */
   get length(): number {
     return this.#length
+  }
+
+  /** The bytes that are kept in memory because they are not on the disk for certain. They grow while the disk refuses them. */
+  get held(): number {
+    return this.#held
   }
 
   /** The bytes in the file. */
@@ -84,12 +91,16 @@ export class RunRecordFile {
 
   /** Keeps a long value under its hash. */
   addValue(sha256: string, json: string): void {
+    if (this.#values.has(sha256)) return
     this.#values.set(sha256, json)
+    this.#held += Buffer.byteLength(json)
   }
 
   #add(text: string): void {
+    const bytes = Buffer.byteLength(text)
     this.#waiting.push(text)
-    this.#length += Buffer.byteLength(text)
+    this.#length += bytes
+    this.#held += bytes
   }
 
   /** Writes what waits; undefined if nothing does. One call at a time. */
@@ -108,7 +119,7 @@ export class RunRecordFile {
       throw error
     }
     if (this.#isDistrusted) throw new LabError('storage', `an earlier sync of ${this.path} failed; wait until the rows are written again`)
-    this.#unsynced.splice(0, count)
+    for (const { length } of this.#unsynced.splice(0, count)) this.#held -= length
   }
 
   async close(): Promise<void> {
@@ -122,6 +133,7 @@ export class RunRecordFile {
     for (const [sha256, json] of this.#values) {
       await createSynced(join(dirname(this.path), sha256), json, { mode: 0o600 })
       this.#values.delete(sha256)
+      this.#held -= Buffer.byteLength(json)
     }
     if (this.#waiting.length > 0) this.#unwritten.push(Buffer.from(this.#waiting.splice(0).join('')))
     this.#file ??= await this.#opened()

@@ -90,6 +90,11 @@ export class RunState implements StateSource {
   #written: { execution_id: string; states: RunStates } | null = null
   /** The file of the run's record; undefined for a run that has none. */
   record: RunRecordFile | undefined
+  #onRemoved = () => {}
+  /** Resolves when the state is written no more. */
+  readonly removed = new Promise<void>((resolve) => {
+    this.#onRemoved = resolve
+  })
 
   /** Adds a value; `read` returns what to write. */
   put(key: string, read: () => unknown): void {
@@ -137,12 +142,13 @@ export class RunState implements StateSource {
   /** Stops writing the state. */
   leave(): void {
     this.#written = null
+    this.#onRemoved()
   }
 
   /** Removes the state of a run that has ended, because there is nothing to restore. */
   end(): void {
     this.#written?.states.drop(this.#written.execution_id)
-    this.#written = null
+    this.leave()
   }
 
   changes(): Iterable<Change> {
