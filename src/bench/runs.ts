@@ -22,10 +22,12 @@ import { benchOf } from '../workflow/plans/bench.ts'
 import type { Source } from '../workflow/plans/library.ts'
 import { hasDevice } from '../workflow/plans/topology.ts'
 import { addEndRows } from '../workflow/records/added_rows.ts'
+import type { AttachedFiles } from '../workflow/records/attached_files.ts'
 import { RecordFile } from '../workflow/records/record_file.ts'
 import { abortOrphanedRuns } from '../workflow/recovery/orphaned_runs.ts'
 import { Runtime, type RuntimeOptions } from '../workflow/runtime.ts'
 import { benchId } from '../workflow/standing_labware.ts'
+import { attachedFiles, openRunFiles } from './attached_files.ts'
 import { simulatedBench } from './devices.ts'
 import { openLearned } from './learned.ts'
 import { keptIn, takeUp, untilStored } from './persisted_runs.ts'
@@ -33,6 +35,8 @@ import { keptIn, takeUp, untilStored } from './persisted_runs.ts'
 export type Runs = {
   catalog: Catalog
   runtime: Runtime
+  /** The files of runs. */
+  attached: AttachedFiles
   /** Names the open run whose topology has the device, as a clause; undefined if none does. PURE_SIM runs use no device. */
   usedBy(device_id: string): string | undefined
   /** Resolves when the state of every run is on the disk. Rejects with `storage`. */
@@ -70,6 +74,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   const { data_dir, topologies, clock, hub, registry, teachpoints, descriptions, refusals, log, report } = rooms
   const warn = (message: string) => log.warn(message)
   const file = await RecordFile.open({ folder: data_dir, clock, report })
+  const files = openRunFiles(rooms)
   const learned = await openLearned({ data_dir, clock, report })
   const bench = {
     get devices() {
@@ -104,7 +109,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
         openSimulated,
         records: file.records,
         durations: learned,
-        keep: keptIn(hub),
+        keep: keptIn(hub, files),
         recorded: () => file.written(),
         untilStored: (work) => untilStored(work, { clock, closing }),
         storeStanding,
@@ -123,6 +128,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   return {
     catalog,
     runtime,
+    attached: attachedFiles(files, { hub, runtime }),
     usedBy(device_id) {
       const used = runtime.runs
         .all()
@@ -147,11 +153,11 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
 }
 
 /** Restores the runs that were open when the service ended, and aborts those that cannot be restored. */
-async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, report, log }: RunRooms): Promise<void> {
+async function restore(catalog: Catalog, file: RecordFile, { hub, report, log }: RunRooms): Promise<void> {
   const { runtime } = catalog
   const reasons = new Map<string, string>()
   const incidents = new Map<string, Incident>()
-  const folder = `${data_dir}/executions`
+  const { folder } = hub.states
   await takeUp(catalog, {
     folder,
     saved: hub.log.saved,

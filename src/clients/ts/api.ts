@@ -262,6 +262,10 @@ export type ListValuesResponse = { values: Array<{ kind: "value"; at: number; na
 
 export type GetLongValueResponse = { value: unknown }
 
+export type ListFilesResponse = { files: Array<AttachFileResponse> }
+
+export type AttachFileResponse = { kind: "file"; at: number; by: string | null; name: string; media_type: string; bytes: number; sha256: string; from: 'operation' | 'person'; note: string | null; device_id?: string; operation?: string; operation_id?: string | null; action_id?: string; action_name?: string; thread_id?: string; labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null }
+
 export type RecoverThreadRequest = { decision: 'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'; on?: string; by?: string; arm_is_off?: boolean }
 
 export type LabwarePlacedRequest = { barcode?: string }
@@ -491,11 +495,17 @@ export type Operations = {
   /** Stop an execution, in two calls */
   stopExecution: { path: { execution_id: string }; query: Record<string, never>; body: StopExecutionRequest; answer: OperationResult }
   /** Get the record of an execution: its submissions, actions, moves, values and incidents */
-  getRecord: { path: { execution_id: string }; query: { kind?: 'submission' | 'incident' | 'action' | 'move' | 'value' | 'values_left_out' | 'gap' }; body: undefined; answer: GetRecordResponse }
+  getRecord: { path: { execution_id: string }; query: { kind?: 'submission' | 'incident' | 'action' | 'move' | 'value' | 'values_left_out' | 'rows_left_out' | 'ended' | 'file' | 'gap' }; body: undefined; answer: GetRecordResponse }
   /** Get the values that the operations of an execution gave */
   listValues: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: ListValuesResponse }
   /** Get a value of more than 4 KiB, by its hash */
   getLongValue: { path: { execution_id: string; sha256: string }; query: Record<string, never>; body: undefined; answer: GetLongValueResponse }
+  /** List the files of an execution: those that were attached, and those that its devices gave */
+  listFiles: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: ListFilesResponse }
+  /** Attach a file to an execution, open or ended */
+  attachFile: { path: { execution_id: string }; query: { name?: string; labware?: string; note?: string; sha256?: string }; body: Blob; answer: AttachFileResponse; accepted: AttachFileResponse }
+  /** Download a file of an execution, by its hash */
+  fetchFile: { path: { execution_id: string; file_sha256: string }; query: Record<string, never>; body: undefined; answer: unknown }
   /** Pause a thread at its next safe point */
   pauseThread: { path: { thread_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
   /** Resume a thread that was paused */
@@ -645,6 +655,9 @@ export const operations = {
   getRecord: ['GET', '/api/executions/{execution_id}/record'],
   listValues: ['GET', '/api/executions/{execution_id}/values'],
   getLongValue: ['GET', '/api/executions/{execution_id}/values/{sha256}'],
+  listFiles: ['GET', '/api/executions/{execution_id}/files'],
+  attachFile: ['POST', '/api/executions/{execution_id}/files'],
+  fetchFile: ['GET', '/api/executions/{execution_id}/files/{file_sha256}'],
   pauseThread: ['POST', '/api/threads/{thread_id}/pause'],
   resumeThread: ['POST', '/api/threads/{thread_id}/resume'],
   stopThread: ['POST', '/api/threads/{thread_id}/stop'],

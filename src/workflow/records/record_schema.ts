@@ -32,6 +32,29 @@ export const RecordRow = v.pipe(
   ),
 )
 
+/** A row of the kind `file`. */
+export const RecordedFile = v.object({
+  kind: v.literal('file'),
+  at: At,
+  by: described(MaybeText, 'The name of the key of whoever attached it; null for a device'),
+  name: v.string(),
+  media_type: v.string(),
+  bytes: v.number(),
+  sha256: v.string(),
+  from: described(v.picklist(['operation', 'person']), '`operation`: a device gave it with the result of an operation'),
+  note: MaybeText,
+  device_id: v.optional(v.string()),
+  operation: v.optional(v.string()),
+  operation_id: v.optional(MaybeText),
+  action_id: v.optional(v.string()),
+  action_name: v.optional(v.string()),
+  thread_id: v.optional(v.string()),
+  labware_id: v.optional(v.string()),
+  labware: v.optional(v.string()),
+  barcode: v.optional(MaybeText),
+  group_id: v.optional(MaybeText),
+})
+
 export const RecordedValue = v.strictObject({
   kind: v.literal('value'),
   at: At,

@@ -52,9 +52,14 @@ export class RunRecord {
     return this.#file !== undefined
   }
 
-  /** The rows on the disk: the path, and the length up to which a reader may read. Undefined for a run without a record. */
-  get readable(): { path: string; length: number } | undefined {
-    return this.#file && { path: this.#file.path, length: this.#file.written }
+  /**
+   * The rows on the disk: the path, and the length up to which a reader may read. Others add rows once the state of the run is removed; then all of the file may
+   * be read. Undefined for a run without a record.
+   */
+  get readable(): { path: string; length?: number } | undefined {
+    if (!this.#file) return undefined
+    const { path, written: length } = this.#file
+    return this.#state.isWritten ? { path, length } : { path }
   }
 
   /** Adds a row, which is written with the next transaction. Leaves it out if the file is too long, or too much waits for the disk; one row says so. */
