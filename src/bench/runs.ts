@@ -126,9 +126,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   const { runtime } = catalog
   await restore(catalog, file, rooms)
   return {
-    catalog,
-    runtime,
-    attached: attachedFiles(files, { hub, runtime }),
+    ...{ catalog, runtime, attached: attachedFiles(files, { hub, runtime }) },
     usedBy(device_id) {
       const used = runtime.runs
         .all()

@@ -30,6 +30,7 @@ export function recordPath(folder: string, execution_id: string): string {
 
 export class RunRecordFile {
   readonly path: string
+  readonly execution_id: string
   readonly #open: OpenFile
   #file: FileHandle | undefined
   /** The rows that are not written yet. */
@@ -48,6 +49,7 @@ export class RunRecordFile {
 
   constructor({ folder, execution_id, open = openOnDisk }: RunRecordOptions) {
     this.path = recordPath(folder, execution_id)
+    this.execution_id = execution_id
     this.#open = open
   }
 

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, rmSync, truncateSync } from 'node:fs'
 import { test } from 'tap'
+import { demoTeachpoints } from '../examples/demo_bench.ts'
 import { isRefusal, openService, said } from '../testing/http.ts'
 import { beginRun, plateAndLid, plateRun } from '../testing/http_runs.ts'
 
@@ -114,8 +115,11 @@ test('a torn row of an ended run costs nothing else, and the files go with the r
 
 test('a large file goes through a small memory; a stop beside it is answered at once; one that is too large or broken off is refused', async (t) => {
   const { ask, port, secrets, data_dir, bench, url } = await openService(t)
+  await bench.teachpoints.importAll(demoTeachpoints, { overwrite: false })
+  await ask('POST', '/api/topology/load', { json: { name: 'demo' } })
   const { body } = await ask('POST', '/api/submissions', { json: { workflow: 'seal-and-spin', run_mode: 'DEVICE_SIM' } })
   const { execution_id } = body as { execution_id: string }
+  t.ok(execution_id, JSON.stringify(body))
   const path = `/api/executions/${execution_id}/files?name=large.bin`
   const piece = new Uint8Array(1024 * 1024).fill(7)
   let stops = 0
@@ -134,9 +138,9 @@ test('a large file goes through a small memory; a stop beside it is answered at 
   t.match(await answer.json(), { bytes: 64 * 1024 * 1024, media_type: 'application/octet-stream' })
   t.ok(stops >= 8, `${stops} stops`)
   const head = (length: number, key: string) =>
-    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${key}\r\nContent-Length: ${length}\r\n\r\n`
-  t.match(await said(port, `${head(64 * 1024 * 1024 + 1, secrets.operate)}x`, { end: true }), /^HTTP\/1\.1 413 /)
-  t.match(await said(port, `${head(64 * 1024 * 1024, 'bk_wrong')}x`, { end: true }), /^HTTP\/1\.1 401 /)
+    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${key}\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`
+  t.match(await said(port, `${head(64 * 1024 * 1024 + 1, secrets.operate)}x`), /^HTTP\/1\.1 413 /)
+  t.match(await said(port, `${head(64 * 1024 * 1024, 'bk_wrong')}x`), /^HTTP\/1\.1 401 /)
   t.match(await said(port, `${head(1000, secrets.operate)}half`, { end: true }), /^HTTP\/1\.1 400 |^$/)
   const files = `${data_dir}/executions/${execution_id}/files`
   t.equal(readdirSync(files).filter((name) => !name.endsWith('.tmp')).length, 1)

@@ -50,7 +50,7 @@ export type PairingAnswer = { request_id: string; request_secret: string; code: 
 
 export type PairingRequest = { request_id: string; app_name: string; scope: 'read' | 'operate' | 'admin'; code: string; from: string | null; requested_at: number; expires_at: number }
 
-export type Backup = { name: string; size: number; made_at: number; is_daily: boolean; with_keys: boolean; with_events: boolean }
+export type Backup = { name: string; size: number; made_at: number; is_daily: boolean; with_keys: boolean; with_events: boolean; with_files: boolean }
 
 export type LeaseWish = { owner: string; note?: string; ttl_s: number }
 
@@ -204,9 +204,9 @@ export type ExamineSystemResponse = { findings: Array<{ check: string; level: 'O
 
 export type ListBackupsResponse = { backups: Array<Backup> }
 
-export type CreateBackupRequest = { with_keys?: boolean; with_events?: boolean; keep?: boolean }
+export type CreateBackupRequest = { with_keys?: boolean; with_events?: boolean; with_files?: boolean; keep?: boolean }
 
-export type CreateBackupResponse = { name: string; size: number; made_at: number; is_daily: boolean; with_keys: boolean; with_events: boolean; left_out: Array<string> }
+export type CreateBackupResponse = { name: string; size: number; made_at: number; is_daily: boolean; with_keys: boolean; with_events: boolean; with_files: boolean; left_out: Array<string> }
 
 export type ListNotifyReceiversResponse = { receivers: Array<{ host: string; on: Array<'incident' | 'needs_person' | 'run_ended' | 'stopped' | 'storage' | 'safe_mode' | 'restarted' | 'certificate_ends' | 'key_ends' | 'alive'>; format: string; waiting: number; delivered_at: number | null; failure: string | null }>; dropped: number }
 

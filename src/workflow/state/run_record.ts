@@ -1,6 +1,7 @@
 // The record of a run for its readers: rows of its actions, moves and values, written in the transactions of its state.
 
 import { createHash } from 'node:crypto'
+import type { RunFiles } from '../../events/run_files.ts'
 import type { RecordRow, RunRecordFile } from '../../events/run_record_file.ts'
 import type { RunState } from './entry.ts'
 import type { RecordState } from './run.ts'
@@ -28,6 +29,8 @@ const none: RecordState = { bytes: 0, actions: 0, moves: 0, values: 0, long_byte
 
 export class RunRecord {
   readonly #state: RunState
+  /** The files of runs; without them, none is kept. */
+  files: RunFiles | undefined
   #file: RunRecordFile | undefined
   #counts = { ...none }
   /** The kinds of values that were left out since this start: long ones, others. */
@@ -78,6 +81,16 @@ export class RunRecord {
     if (row.kind === 'move') this.#counts.moves++
     file.add(row)
     this.#state.writeSoon()
+  }
+
+  /**
+   * Keeps a file, and adds its row. Rejects as `RunFiles.take`, and does nothing for a run without a record. `row` makes the members besides the content when
+   * the file is there.
+   */
+  async attach(pieces: AsyncIterable<Uint8Array>, { bytes, row }: { bytes: number; row(): object }): Promise<void> {
+    if (!this.#file || !this.files) return
+    const { sha256, bytes: length } = await this.files.take(this.#file.execution_id, pieces, { bytes })
+    this.add({ kind: 'file', ...row(), bytes: length, sha256 })
   }
 
   /** Adds a value. Returns it as the row has it; undefined if the run has too many values already. */
