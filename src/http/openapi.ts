@@ -312,7 +312,7 @@ function errorResponse(status: number, routes: readonly Route[]): object {
 function otherResponse(): object {
   return {
     description: 'Any other error, such as those of the HTTP parser: 405, 408, 421, 431, 503',
-    headers: { ...headerRefs(['Allow', 'Retry-After']), 'X-Reason': { $ref: '#/components/headers/X-Reason' } },
+    headers: { ...headerRefs(['Allow', 'Retry-After', 'WWW-Authenticate']), 'X-Reason': { $ref: '#/components/headers/X-Reason' } },
     ...errorContent,
   }
 }

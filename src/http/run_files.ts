@@ -59,7 +59,7 @@ export const runFileRoutes: Route<Rooms>[] = [
         v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(400))),
         'The labware that it is about: its name, barcode or id',
       ),
-      note: described(v.optional(v.pipe(v.string(), v.maxLength(1000))), 'What it is, for people'),
+      note: described(v.optional(v.pipe(v.string(), v.maxLength(1000))), 'A note about the file, for people'),
       sha256: described(v.optional(Sha256), 'The hash of the file: it is refused if it arrives otherwise'),
     }),
     success: { status: 201, also: [200], description: 'The file is attached', schema: RecordedFile, headers: ['Location'] },

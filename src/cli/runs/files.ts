@@ -21,7 +21,7 @@ type File = {
   note: string | null
 }
 
-/** By the end of the name; any other file has no known media type. */
+/** Keyed by the end of the name. */
 const mediaTypes: Readonly<Record<string, string>> = {
   csv: 'text/csv',
   html: 'text/html',
@@ -42,7 +42,7 @@ const runsAttach = command({
   operands: ['ID', 'FILE'],
   options: {
     labware: { type: 'string', value: 'NAME', help: 'Labware that the file is about: its name, barcode or id' },
-    note: { type: 'string', value: 'TEXT', help: 'What the file is, for people' },
+    note: { type: 'string', value: 'TEXT', help: 'Note about the file, for people' },
     ...serviceOptions,
   },
   example: 'benchd runs attach 7b1c ./absorbance.csv --labware plate',

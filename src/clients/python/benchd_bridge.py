@@ -194,7 +194,7 @@ class Bridge:
         if isinstance(content, bytes) and name is None:
             raise ValueError("bytes have no name; give one: attach(content, name='plate.csv')")
         size = len(content) if isinstance(content, bytes) else os.path.getsize(content)
-        about = {"name": name or os.path.basename(os.fspath(content)), "bytes": size, "media_type": media_type, "note": note}  # type: ignore[arg-type]
+        about = {"name": name or os.path.basename(os.fspath(content)), "bytes": size, "media_type": media_type, "note": note}
         self._attached.append((content, about))
 
     def describe(self) -> Dict[str, Any]:

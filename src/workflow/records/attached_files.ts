@@ -15,7 +15,7 @@ const mostFiles = 1000
 
 /** The members of a labware in rows. */
 type LabwareMembers = ReturnType<typeof labwareIn>
-/** What a row says of a file besides its content. */
+/** The members of a row besides those about the content. */
 export type FileNote = { by: string | null; name: string; media_type: string; note: string | null }
 /** A row of the kind `file`. */
 export type FileRow = FileNote &
