@@ -7,16 +7,18 @@ import { LabError } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
 import { RunFiles } from '../events/run_files.ts'
 import { roomOn } from '../kit/host_files.ts'
+import type { Refusals } from '../kit/refusals.ts'
 import { AttachedFiles } from '../workflow/records/attached_files.ts'
 import type { Runtime } from '../workflow/runtime.ts'
 
 const mib = 1024 * 1024
 
-export function openRunFiles(rooms: { readonly config: Config; hub: Pick<Hub, 'states'> }): RunFiles {
+export function openRunFiles(rooms: { readonly config: Config; hub: Pick<Hub, 'states'>; refusals: Refusals }): RunFiles {
   const { folder } = rooms.hub.states
   return new RunFiles({
     folder,
     most_bytes: () => rooms.config.limits.files_mib * mib,
+    refused: (message) => rooms.refusals.count('files_mib', message),
     mustHaveRoom: (bytes) => mustHaveRoom(folder, bytes),
   })
 }

@@ -11,7 +11,7 @@ async function* of(...pieces: (string | Uint8Array)[]) {
 }
 
 function opened(folder: string, { most = 1024 * mib, mustHaveRoom = async (_bytes: number) => {} } = {}) {
-  return new RunFiles({ folder, most_bytes: () => most, mustHaveRoom })
+  return new RunFiles({ folder, most_bytes: () => most, refused: () => {}, mustHaveRoom })
 }
 
 test('a file is kept once under its hash, and read as it was', async (t) => {

@@ -23,6 +23,8 @@ type RunFilesOptions = {
   folder: string
   /** The most bytes of the files of all runs. */
   most_bytes(): number
+  /** Called for a file that is refused because all files together take too much. */
+  refused(message: string): void
   /** Rejects with `storage` unless the disk has room for so many more bytes. */
   mustHaveRoom(bytes: number): Promise<void>
 }
@@ -126,10 +128,9 @@ export class RunFiles {
     const most = this.#options.most_bytes()
     if (more > longestFile) throw tooLong
     if (used + this.#arrivingBytes + more <= most) return
-    throw new LabError(
-      'too_large',
-      `the files of all runs may take ${most / mib} MiB, and ${Math.ceil(used / mib)} MiB are taken; delete executions that nobody needs any more, or raise limits.files_mib of the configuration`,
-    )
+    const sentence = `the files of all runs may take ${most / mib} MiB, and ${Math.ceil(used / mib)} MiB are taken; delete executions that nobody needs any more, or raise limits.files_mib of the configuration`
+    this.#options.refused(sentence)
+    throw new LabError('too_large', sentence)
   }
 
   /** Returns the bytes of all files, and removes those that a kill left incomplete. */

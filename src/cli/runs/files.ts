@@ -72,7 +72,7 @@ const runsFiles = shows({
   summary: 'List the files of a run: those attached, and those that its devices gave',
   operands: ['ID'],
   path: async ({ service, operands: [id = ''] }) => `${await shownPathOf(service, id)}/files`,
-  text: ({ files }: { files: File[] }) => table(['AT', 'NAME', 'BYTES', 'LABWARE', 'FROM', 'SHA256', 'NOTE'], files.map(row)),
+  text: ({ files }: { files: File[] }) => table(['AT', 'NAME', 'BYTES', 'LABWARE', 'FROM', 'HASH', 'NOTE'], files.map(row)),
   also: ({ files }) => noteNone(files, 'the run has no files; to attach one: benchd runs attach ID FILE'),
 })
 
