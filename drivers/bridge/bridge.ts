@@ -29,8 +29,9 @@ import { checked } from '../../src/kit/schema.ts'
 import { OperationRunner } from '../operation_runner.ts'
 import type { BridgeLine } from '../transports/line.ts'
 import { WithMount } from '../with_mount.ts'
+import { keepFiles } from './files.ts'
 import { JsonRpc } from './json_rpc.ts'
-import { limitsOf, refused, valueIn } from './shared_words.ts'
+import { limitsOf, Performed, Progressed, refused, valueIn } from './shared_words.ts'
 import { BridgeTransporter } from './transporter.ts'
 
 export const settings = v.strictObject({
@@ -76,12 +77,6 @@ type BridgeMount = {
 const describe_s = 30
 const answer_s = 5
 
-const Performed = v.object({ message: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(1000)))), data: v.optional(v.unknown()) })
-const Progressed = v.object({
-  operation_id: v.string(),
-  fraction: v.optional(v.nullable(v.pipe(v.number(), v.minValue(0), v.maxValue(1))), null),
-  message: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(300))), null),
-})
 const EndedProgram = v.object({ reason: v.pipe(v.string(), v.nonEmpty(), v.maxLength(1000)) })
 const Ended = v.object({ seconds_left: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(mostSeconds)), 0) })
 
@@ -258,7 +253,8 @@ export class Bridge extends WithMount<BridgeMount> implements Device {
     this.#running = asked
     try {
       const answer = await this.#ask('perform', { operation, params, operation_id, deadline_s }, signal)
-      const { message, data } = checked(Performed, answer ?? {}, `its answer to ${operation}`, 'device_failed')
+      const { message, data, files } = checked(Performed, answer ?? {}, `its answer to ${operation}`, 'device_failed')
+      await keepFiles(files ?? [], { asked, rpc: this.#rpc, signal })
       return { ...(message && { message }), ...(data !== null && data !== undefined && { data }) }
     } finally {
       this.#running = undefined

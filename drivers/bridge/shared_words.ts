@@ -6,6 +6,7 @@ import type { Limits } from '../../src/devices/device.ts'
 import { operations as table } from '../../src/devices/operations.ts'
 import { LabError } from '../../src/errors.ts'
 import { checked } from '../../src/kit/schema.ts'
+import { OfferedFiles } from './files.ts'
 import type { Refusal } from './json_rpc.ts'
 
 /** Returns the ranges of parameters of operations that are also in the table. */
@@ -37,3 +38,16 @@ export function valueIn(answer: unknown): v.InferOutput<typeof Value> {
   if (Number.isFinite(value) && (target === null || Number.isFinite(target))) return { value, target }
   return checked(Value, answer, 'its answer to read', 'device_failed')
 }
+
+/** The answer to `perform`. */
+export const Performed = v.object({
+  message: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(1000)))),
+  data: v.optional(v.unknown()),
+  files: OfferedFiles,
+})
+/** The notification `progress`. */
+export const Progressed = v.object({
+  operation_id: v.string(),
+  fraction: v.optional(v.nullable(v.pipe(v.number(), v.minValue(0), v.maxValue(1))), null),
+  message: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(300))), null),
+})

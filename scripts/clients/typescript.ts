@@ -60,11 +60,16 @@ function signature({ parameters = [], requestBody, responses }: Operation): stri
   const [answer, accepted] = Object.entries(responses).flatMap(([status, response]) => (status.startsWith('2') ? [answerIn(response)] : []))
   const body = schemaIn(requestBody)
   const later = accepted ? `; accepted: ${accepted}` : ''
-  return `{ path: ${members('path')}; query: ${members('query')}; body: ${body ? typeOf(body) : 'undefined'}; answer: ${answer ?? 'unknown'}${later} }`
+  return `{ path: ${members('path')}; query: ${members('query')}; body: ${body ? typeOf(body) : isFile(requestBody) ? 'Blob' : 'undefined'}; answer: ${answer ?? 'unknown'}${later} }`
 }
 
 function answerIn(response: Content): string {
   return response.content?.['text/event-stream'] ? 'ReadableStream<Uint8Array>' : typeOf(schemaIn(response) ?? {})
+}
+
+/** Whether the body is a file as it is. */
+function isFile(content: Content | undefined): boolean {
+  return content?.content?.['application/octet-stream'] !== undefined
 }
 
 function schemaIn(content: Content | undefined): Schema | undefined {

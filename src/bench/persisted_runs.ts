@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { LabError, messageOf } from '../errors.ts'
 import type { RuntimeEvent } from '../events/event.ts'
 import type { Hub } from '../events/hub.ts'
+import type { RunFiles } from '../events/run_files.ts'
 import { RunRecordFile } from '../events/run_record_file.ts'
 import { lastWithoutBench, type SavedStates } from '../events/states_reader.ts'
 import { type Clock, sleep } from '../kit/clock.ts'
@@ -23,13 +24,14 @@ import { isTerminal, phaseTransitions, threadTransitions } from '../workflow/sta
 const again_ms = 1000
 
 /** Returns the writer of states for a mode. None for PURE_SIM, whose runs end within moments and can be repeated. */
-export function keptIn({ log, states }: Pick<Hub, 'log' | 'states'>): (mode: RunMode) => RunStates | undefined {
+export function keptIn({ log, states }: Pick<Hub, 'log' | 'states'>, files?: RunFiles): (mode: RunMode) => RunStates | undefined {
   const written: RunStates = {
     add: (id, source) => states.add(id, source),
     changed: () => states.changed(),
     persist: () => log.persist(),
     leave: (left) => states.leave(left),
     drop: (id) => states.drop(id),
+    files,
     record: (execution_id) => new RunRecordFile({ folder: states.folder, execution_id }),
   }
   return (mode) => (mode === 'PURE_SIM' ? undefined : written)

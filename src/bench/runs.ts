@@ -4,7 +4,10 @@ import type { Simulation } from '../../drivers/transports/simulation.ts'
 import type { Config } from '../config.ts'
 import type { Descriptions } from '../devices/descriptions.ts'
 import type { Registry } from '../devices/registry.ts'
+import { messageOf } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
+import type { Incident } from '../events/incidents.ts'
+import { sweepRunFolders } from '../events/run_folders.ts'
 import { handsTopology, shakeAndSeal } from '../examples/hands.ts'
 import { demoTopology, sealAndSpin } from '../examples/seal_and_spin.ts'
 import { smcAssay, smcTopology } from '../examples/smc_assay.ts'
@@ -18,10 +21,13 @@ import { DrivenEquipment } from '../workflow/equipment/driven_equipment.ts'
 import { benchOf } from '../workflow/plans/bench.ts'
 import type { Source } from '../workflow/plans/library.ts'
 import { hasDevice } from '../workflow/plans/topology.ts'
+import { addEndRows } from '../workflow/records/added_rows.ts'
+import type { AttachedFiles } from '../workflow/records/attached_files.ts'
 import { RecordFile } from '../workflow/records/record_file.ts'
 import { abortOrphanedRuns } from '../workflow/recovery/orphaned_runs.ts'
 import { Runtime, type RuntimeOptions } from '../workflow/runtime.ts'
 import { benchId } from '../workflow/standing_labware.ts'
+import { attachedFiles, openRunFiles } from './attached_files.ts'
 import { simulatedBench } from './devices.ts'
 import { openLearned } from './learned.ts'
 import { keptIn, takeUp, untilStored } from './persisted_runs.ts'
@@ -29,6 +35,8 @@ import { keptIn, takeUp, untilStored } from './persisted_runs.ts'
 export type Runs = {
   catalog: Catalog
   runtime: Runtime
+  /** The files of runs. */
+  attached: AttachedFiles
   /** Names the open run whose topology has the device, as a clause; undefined if none does. PURE_SIM runs use no device. */
   usedBy(device_id: string): string | undefined
   /** Resolves when the state of every run is on the disk. Rejects with `storage`. */
@@ -66,6 +74,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   const { data_dir, topologies, clock, hub, registry, teachpoints, descriptions, refusals, log, report } = rooms
   const warn = (message: string) => log.warn(message)
   const file = await RecordFile.open({ folder: data_dir, clock, report })
+  const files = openRunFiles(rooms)
   const learned = await openLearned({ data_dir, clock, report })
   const bench = {
     get devices() {
@@ -100,7 +109,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
         openSimulated,
         records: file.records,
         durations: learned,
-        keep: keptIn(hub),
+        keep: keptIn(hub, files),
         recorded: () => file.written(),
         untilStored: (work) => untilStored(work, { clock, closing }),
         storeStanding,
@@ -117,8 +126,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   const { runtime } = catalog
   await restore(catalog, file, rooms)
   return {
-    catalog,
-    runtime,
+    ...{ catalog, runtime, attached: attachedFiles(files, { hub, runtime }) },
     usedBy(device_id) {
       const used = runtime.runs
         .all()
@@ -143,17 +151,20 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
 }
 
 /** Restores the runs that were open when the service ended, and aborts those that cannot be restored. */
-async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, report, log }: RunRooms): Promise<void> {
+async function restore(catalog: Catalog, file: RecordFile, { hub, report, log }: RunRooms): Promise<void> {
   const { runtime } = catalog
   const reasons = new Map<string, string>()
+  const incidents = new Map<string, Incident>()
+  const { folder } = hub.states
   await takeUp(catalog, {
-    folder: `${data_dir}/executions`,
+    folder,
     saved: hub.log.saved,
     states: keptIn(hub)('LIVE')!,
     events: (execution_id) => hub.events({ execution_id }),
     failed(execution_id, reason) {
       reasons.set(execution_id, reason)
-      hub.incident('OTHER', `execution ${execution_id} cannot be restored and is aborted: ${reason}`, { execution_id })
+      const message = `execution ${execution_id} cannot be restored and is aborted: ${reason}`
+      incidents.set(execution_id, hub.incident('OTHER', message, { execution_id }))
     },
     damaged: (message) => report({ kind: 'storage', message }),
     lost: (execution_id, { category, what }) => hub.incident(category, `${what}; look for it, and say where it is`, { execution_id }),
@@ -165,8 +176,24 @@ async function restore(catalog: Catalog, file: RecordFile, { data_dir, hub, repo
     events: (execution_id) => hub.events({ execution_id }),
     oldest: () => oldestIn(hub),
     emit: (event_name, context, execution_id) => hub.emit(event_name, context, execution_id),
+    ended: (execution_id) =>
+      addEndRows(file.records, execution_id, { incident: incidents.get(execution_id), folder }).catch((error) =>
+        log.warn(`the record of execution ${execution_id} does not say how it ended: ${messageOf(error)}`),
+      ),
   })
   if (aborted > 0) log.warn(`${aborted} runs were open when the service ended, and are aborted`)
+  if (!file.isWhole) return
+  const isKnown = (execution_id: string) => file.records.execution(execution_id) !== undefined || isOpen(execution_id)
+  await sweepRunFolders(folder, (id) => isKnown(id) || hub.log.saved.runs.has(id)).then(
+    ({ kept }) => {
+      if (kept.length === 0) return
+      const names = kept.slice(0, 10).join(', ')
+      log.warn(
+        `${folder} has records of ${kept.length} runs that records.jsonl does not list (${names}); move them away if nobody needs them`,
+      )
+    },
+    (error) => log.warn(`folders of unknown runs were not removed: ${messageOf(error)}`),
+  )
 }
 
 /** Resolves with the time of the oldest event in the log, Unix time, s; undefined for an empty log. */

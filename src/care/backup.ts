@@ -11,10 +11,12 @@ import { fitsTar } from '../kit/tar.ts'
 import { sizeOf, type Tree, treeOf } from '../kit/tree.ts'
 import {
   isOfTools,
+  type Kind,
   kindOf,
   longestConfig,
   longestConfigs,
   longestManifest,
+  mostAttached,
   mostConfigs,
   mostFiles,
   mostLongValues,
@@ -42,6 +44,8 @@ export const Manifest = v.strictObject({
   system_id: v.string(),
   with_keys: v.boolean(),
   with_events: v.boolean(),
+  /** Written only if it is true: versions before attached files know no such member. */
+  with_files: v.optional(v.boolean()),
   files: v.array(File),
   /** The files that were left out, each with the reason. */
   left_out: v.array(v.string()),
@@ -60,8 +64,8 @@ export type Sources = {
   system_id: string
 }
 
-/** Keys and events are optional: a restored copy of keys is accepted although it is hashed, and events may be many. */
-export type BackupContents = { with_keys: boolean; with_events: boolean }
+/** Keys, events and attached files are optional: a restored copy of keys is accepted although it is hashed, and events and files may be large. */
+export type BackupContents = { with_keys: boolean; with_events: boolean; with_files?: boolean | undefined }
 
 /** Returns the bytes to pack, before compression. */
 export async function sizeOfBackup(sources: Sources, wanted: BackupContents): Promise<number> {
@@ -75,10 +79,14 @@ type Making = { path: string; at: Date; signal?: AbortSignal }
 export async function makeBackup(sources: Sources, wanted: BackupContents, { path, at, signal }: Making): Promise<Manifest> {
   const { version, system_id } = sources
   const { parts, left_out } = await partsOf(sources, wanted)
-  const manifest: Manifest = { format: backupFormat, version, made_at: at.getTime() / 1000, system_id, ...wanted, files: [], left_out }
+  const whole = parts.map(({ part }) => part)
+  const { with_keys, with_events, with_files } = wanted
+  const contents = { with_keys, with_events, ...(with_files && { with_files }) }
+  const made_at = at.getTime() / 1000
+  const manifest: Manifest = { format: backupFormat, version, made_at, system_id, ...contents, files: [], left_out }
   await pack(
     path,
-    parts.map(({ part }) => part),
+    recordsLast(whole, () => recordParts(sources.data_dir, wanted)),
     (packed) => {
       manifest.files.push(...packed)
       const text = `${JSON.stringify(manifest, undefined, 1)}\n`
@@ -88,6 +96,25 @@ export async function makeBackup(sources: Sources, wanted: BackupContents, { pat
     signal,
   )
   return manifest
+}
+
+/**
+ * Yields the parts, those in the folders of runs last. The state of a run names the length of its record, so a record that was packed before the state
+ * could be too short for it. A run that began meanwhile is in the state too, so these folders are listed again at their turn.
+ */
+async function* recordsLast(parts: readonly Part[], records: () => Promise<readonly Part[]>): AsyncGenerator<Part> {
+  const others = parts.filter(({ name }) => !inRunFolder.test(name))
+  yield* others
+  const now = await records()
+  if (others.length + now.length >= mostFiles) throw tooMany()
+  yield* now
+}
+
+const inRunFolder = /^state\/executions\/[^/]+\//
+
+async function recordParts(data_dir: string, wanted: BackupContents): Promise<Part[]> {
+  const { parts } = fitting(await stateParts(data_dir, wanted, (name) => name.startsWith('executions/')))
+  return parts.map(({ part }) => part).filter(({ name }) => inRunFolder.test(name))
 }
 
 type OfDisk = { name: string; path: string }
@@ -132,14 +159,11 @@ function readParts({ files, left_out }: Configuration): Sorted {
 function fitting<Its extends Part>({ parts, left_out }: Sorted<Its>): Sorted<Its> {
   const fits: Sorted<Its> = { parts: [], left_out: [...left_out] }
   const configs = { files: 0, bytes: 0 }
-  let longValues = 0
+  const counts = { value: 0, file: 0 }
   for (const one of parts) {
     const { name } = one.part
     const isConfig = name.startsWith(configFolder)
-    const why =
-      whyNot(name, one.size) ??
-      (isConfig ? whyNoConfig(one.size, configs) : undefined) ??
-      (isLongValue(name) ? whyNoValue(longValues++) : undefined)
+    const why = whyNot(name, one.size) ?? (isConfig ? whyNoConfig(one.size, configs) : undefined) ?? whyNotMore(name, counts)
     if (why !== undefined) fits.left_out.push(leftOut(name, why))
     else {
       fits.parts.push(one)
@@ -155,14 +179,12 @@ function whyNot(name: string, size: number): string | undefined {
   return fitsTar({ name, size }) ? undefined : 'its name is too long, or it is too large'
 }
 
-/** Whether the file is a long value beside the record of a run. */
-function isLongValue(name: string): boolean {
-  return /^state\/executions\/[^/]*\/[0-9a-f]{64}$/.test(name)
-}
-
-/** Returns why a long value is left out. Without this limit, the values of a few runs could prevent every backup. */
-function whyNoValue(before: number): string | undefined {
-  return before < mostLongValues ? undefined : `there are more than ${mostLongValues} long values of runs`
+/** Returns why a long value or an attached file of a run is left out. Without these limits, a few runs could prevent every backup. `counts` counts those before. */
+function whyNotMore(name: string, counts: { value: number; file: number }): string | undefined {
+  const found = /^state\/executions\/[^/]*\/(files\/)?[0-9a-f]{64}$/.exec(name)
+  if (!found) return undefined
+  if (found[1]) return counts.file++ < mostAttached ? undefined : `there are more than ${mostAttached} files of runs`
+  return counts.value++ < mostLongValues ? undefined : `there are more than ${mostLongValues} long values of runs`
 }
 
 /** Returns why a configuration file is left out. `before` counts the files that are packed already. */
@@ -196,9 +218,10 @@ async function configParts({ config, topologies }: Pick<Sources, 'config' | 'top
   return { parts: [...file, ...parts], left_out: [...left_out, ...hidden] }
 }
 
-async function stateParts(data_dir: string, wanted: BackupContents): Promise<Sorted<OfDisk>> {
+async function stateParts(data_dir: string, wanted: BackupContents, isPlace = (_name: string) => true): Promise<Sorted<OfDisk>> {
   const unknown: string[] = []
   const tree = await treeOf(data_dir, (name) => {
+    if (!isPlace(name)) return false
     if (kindOf(name) === 'unknown') unknown.push(leftOut(stateFolder + name, 'benchd keeps no such file'))
     return isWanted(kindOf(name), wanted)
   })
@@ -213,8 +236,9 @@ function sorted({ files, others }: Tree, folder: string, below: string): Sorted<
   }
 }
 
-function isWanted(kind: ReturnType<typeof kindOf>, { with_keys, with_events }: BackupContents): boolean {
-  return kind !== undefined && kind !== 'unknown' && (kind !== 'keys' || with_keys) && (kind !== 'events' || with_events)
+function isWanted(kind: ReturnType<typeof kindOf>, { with_keys, with_events, with_files = false }: BackupContents): boolean {
+  const wanted: Partial<Record<Kind, boolean>> = { keys: with_keys, events: with_events, files: with_files }
+  return kind !== undefined && kind !== 'unknown' && (wanted[kind] ?? true)
 }
 
 /** Reads the text of a manifest. Throws `config` for a newer format, `storage` for a text that is no manifest. */

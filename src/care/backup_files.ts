@@ -2,9 +2,9 @@
 
 /**
  * `setup`: what people have entered, and learned durations. `runs`: open and ended runs, and
- * the places of labware. `bench`: the present state of the instruments, and requests that must not be repeated.
+ * the places of labware. `files`: the files that are attached to runs. `bench`: the present state of the instruments, and requests that must not be repeated.
  */
-export type Kind = 'setup' | 'keys' | 'runs' | 'bench' | 'events' | 'audit'
+export type Kind = 'setup' | 'keys' | 'runs' | 'files' | 'bench' | 'events' | 'audit'
 
 /**
  * The file with the epoch of the event log. No backup holds it, and a restore removes it, because a restored log is another history.
@@ -17,6 +17,7 @@ const beforeRestore = 'before-restore-'
 
 const kinds: readonly (readonly [RegExp, Kind])[] = [
   [/^events\/[^/]*$/, 'events'],
+  [/^executions\/[^/]*\/files\/([0-9a-f]{64})?$/, 'files'],
   [/^keys\.json(\.bak)?$/, 'keys'],
   [/^audit(-refused)?(-\d+)?\.jsonl$/, 'audit'],
   [/^((teachpoints|workflows|durations|descriptions)\.json(\.bak)?|teachpoint_history\.jsonl)$/, 'setup'],
@@ -49,6 +50,8 @@ export const mostConfigs = 1000
 export const mostFiles = 20_000
 /** The most long values of runs: further ones are left out, and the rest of the backup is made. */
 export const mostLongValues = 10_000
+/** The most files that are attached to runs, likewise. */
+export const mostAttached = 5000
 /** The most bytes of the manifest. */
 export const longestManifest = 8 * 1024 * 1024
 

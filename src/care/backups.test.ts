@@ -68,11 +68,11 @@ test('a backup holds configuration, topologies and state; keys and events only w
   const usual = [
     'descriptions.json',
     'durations.json',
-    'executions/7b1c/record.jsonl',
     'executions/a.jsonl',
     'records.jsonl',
     'teachpoints.json',
     'teachpoints.json.bak',
+    'executions/7b1c/record.jsonl',
   ].map((name) => `state/${name}`)
   const made = await backups.make(little)
   t.match(made, { name: 'asked-20261120T170000Z.tar.gz', made_at: began / 1000, is_daily: false, ...little })

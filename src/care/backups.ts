@@ -23,6 +23,7 @@ export const Backup = v.strictObject({
   is_daily: described(v.boolean(), 'Made by the service itself, once a day'),
   with_keys: v.boolean(),
   with_events: v.boolean(),
+  with_files: v.boolean(),
 })
 export type Backup = v.InferOutput<typeof Backup>
 
@@ -35,7 +36,7 @@ export type MadeBackup = v.InferOutput<typeof MadeBackup>
 /** `keep: false` for a backup that is copied away and deleted at once, for which no older one is removed. */
 export type Making = BackupContents & { keep?: boolean }
 
-const pattern = /^(daily|asked)-(\d{8}T\d{6}Z)(-keys)?(-events)?\.tar\.gz$/
+const pattern = /^(daily|asked)-(\d{8}T\d{6}Z)(-keys)?(-events)?(-files)?\.tar\.gz$/
 const keptBackups = 7
 const day_ms = 86_400_000
 /** The delay after the start, so that a service that soon crashes packs nothing. */
@@ -176,11 +177,14 @@ export class Backups {
   }
 
   /** Returns a name that is free, also for two backups in one second. */
-  async #freeName(why: string, { with_keys, with_events }: BackupContents): Promise<{ name: string; at: Date }> {
+  async #freeName(why: string, { with_keys, with_events, with_files }: BackupContents): Promise<{ name: string; at: Date }> {
     const taken = new Set((await namesIn(this.#folder)).map((name) => pattern.exec(name)?.[2]))
     let at = new Date(this.#now())
     while (taken.has(stampOf(at))) at = new Date(at.getTime() + 1000)
-    return { name: `${why}-${stampOf(at)}${with_keys ? '-keys' : ''}${with_events ? '-events' : ''}.tar.gz`, at }
+    return {
+      name: `${why}-${stampOf(at)}${with_keys ? '-keys' : ''}${with_events ? '-events' : ''}${with_files ? '-files' : ''}.tar.gz`,
+      at,
+    }
   }
 
   /** Removes old backups, never the one that was just made. Those with a time in the future were made with a wrong clock, and are removed first. */
@@ -191,10 +195,11 @@ export class Backups {
   }
 
   async #backup(name: string): Promise<Backup | undefined> {
-    const [, why, stamp, keys, events] = pattern.exec(name) ?? []
+    const [, why, stamp, keys, events, files] = pattern.exec(name) ?? []
     const size = stamp ? await sizeOf(`${this.#folder}/${name}`) : undefined
     if (!stamp || size === undefined) return undefined
-    return { name, size, made_at: momentOf(stamp), is_daily: why === 'daily', with_keys: Boolean(keys), with_events: Boolean(events) }
+    const contents = { with_keys: Boolean(keys), with_events: Boolean(events), with_files: Boolean(files) }
+    return { name, size, made_at: momentOf(stamp), is_daily: why === 'daily', ...contents }
   }
 }
 

@@ -151,10 +151,11 @@ function isKnown(name: string): boolean {
 }
 
 /** Whether existing files of a kind are replaced. The state of the bench and the audit trail never are. */
-function mayReplace(kind: Kind, { with_keys, with_events }: Manifest, { all, keys }: Parts): boolean {
+function mayReplace(kind: Kind, { with_keys, with_events, with_files }: Manifest, { all, keys }: Parts): boolean {
   if (kind === 'setup') return true
   if (kind === 'keys') return keys && with_keys
   if (kind === 'events') return all && with_events
+  if (kind === 'files') return all && with_files === true
   return kind === 'runs' && all
 }
 

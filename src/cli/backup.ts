@@ -25,6 +25,7 @@ const backup = command({
   options: {
     'with-keys': { type: 'boolean', help: 'Include the hashed keys; protect such a file' },
     'with-events': { type: 'boolean', help: 'Include the whole event log' },
+    'with-files': { type: 'boolean', help: 'Include the files that are attached to runs' },
     ...configOption,
     ...serviceOptions,
   },
@@ -36,7 +37,8 @@ const backup = command({
         'usage',
         `there is no command backup ${file}; for a file of this name: benchd backup ./${file}; to put a backup back: benchd restore`,
       )
-    const wanted = { with_keys: options['with-keys'] ?? false, with_events: options['with-events'] ?? false }
+    const { 'with-keys': with_keys = false, 'with-events': with_events = false, 'with-files': with_files = false } = options
+    const wanted = { with_keys, with_events, ...(with_files && { with_files }) }
     const store = await storeOf(options)
     const made = await store.make({ ...wanted, keep: file === undefined })
     // The folder of a remote service is unknown.

@@ -1,9 +1,10 @@
 // Sends requests to a running service, over its control socket or over the network with a key.
 
-import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { userInfo } from 'node:os'
 import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
 import type { TLSSocket } from 'node:tls'
 import { exists, socketPath } from '../kit/folder.ts'
 import { deepestWritten, isDeeper } from '../kit/json.ts'
@@ -97,16 +98,14 @@ export async function ask<Answer>(service: Service, method: string, path: string
   }
 }
 
+/** The body of a request: JSON, or a file as it is. */
+type Sent = { body?: object | undefined; file?: { path: string; bytes: number } }
+
 /** `also` is an error status that is returned as an answer. */
 type Asking = { headers?: Record<string, string> | undefined; signal?: AbortSignal; also?: number }
 
 /** Sends a request. Resolves with an answer whose body is not read yet. Throws `CliError` for an error status. */
-export async function open(
-  service: Service,
-  method: string,
-  path: string,
-  asking: Asking & { body?: object | undefined } = {},
-): Promise<IncomingMessage> {
+export async function open(service: Service, method: string, path: string, asking: Asking & Sent = {}): Promise<IncomingMessage> {
   const response = await exchange(service, method, path, asking)
   const status = response.statusCode ?? 0
   if ((status >= 200 && status < 300) || status === asking.also) return response
@@ -118,11 +117,15 @@ async function exchange(
   service: Service,
   method: string,
   path: string,
-  { body, headers: more, signal }: Asking & { body?: object | undefined },
+  { body, file, headers: more, signal }: Asking & Sent,
 ): Promise<IncomingMessage> {
   const sent = body === undefined ? undefined : JSON.stringify(body)
   const wait_s = service.wait_s ?? usual_s
-  const headers = { ...more, ...(sent !== undefined && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(sent) }) }
+  const headers = {
+    ...more,
+    ...(file && { 'Content-Length': file.bytes }),
+    ...(sent !== undefined && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(sent) }),
+  }
   const socket = await pinnedSocket(service, path, wait_s)
   return new Promise((resolve, reject) => {
     const asking =
@@ -138,8 +141,15 @@ async function exchange(
     if (wait_s > 0) asking.setTimeout(wait_s * 1000, () => asking.destroy(new Error(`no answer within ${wait_s} s`)))
     asking.on('error', (error) => reject(unreachable(service, error)))
     asking.on('response', resolve)
-    asking.end(sent)
+    if (file) void sendFile(file.path, asking)
+    else asking.end(sent)
   })
+}
+
+/** Sends a file piece by piece. If the service answers before it has all of the file, the answer says why. */
+async function sendFile(path: string, asking: ClientRequest): Promise<void> {
+  const { bytesOf } = await import('../kit/tree.ts')
+  await pipeline(bytesOf(path), asking).catch((error) => asking.destroy(error))
 }
 
 /** Opens a connection that verifies the fingerprint; undefined without a fingerprint. */

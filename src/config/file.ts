@@ -110,6 +110,7 @@ const Limits = v.strictObject({
   open_runs: Limit(100, 10_000, 'LIVE and DEVICE_SIM runs that are open'),
   open_threads: Limit(5000, 1_000_000, 'Labware threads of all runs and dry runs that are open'),
   pages_per_address: Limit(16, 1024, 'Files of the pages a second for one address; eight times as many at once'),
+  files_mib: Limit(1024, 1_000_000, 'MiB of the files that are attached to all runs together'),
   bodies_mib: Limit(32, 1024, 'MiB of the bodies of all requests under way together'),
 })
 export type Limits = v.InferOutput<typeof Limits>

@@ -155,7 +155,13 @@ export type AskedOperation = {
   /** Seconds after which the operation is given up. */
   deadline_s: number
   progressed(progress: Progress): void
+  /** Keeps a file with the run of the operation; absent outside of runs. Never rejects: the operation is done, whatever comes of the file. */
+  attach?: Attach | undefined
 }
+
+/** A file that a device gives with the result of an operation. `pieces` reads it once. */
+export type DeviceFile = { name: string; media_type: string; note: string | null; bytes: number; pieces: AsyncIterable<Uint8Array> }
+export type Attach = (file: DeviceFile) => Promise<void>
 
 /** `fraction` is from 0 to 1; null if the program does not report it. */
 export type Progress = { fraction: number | null; message: string | null }

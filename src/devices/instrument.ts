@@ -6,7 +6,7 @@ import { capabilities } from './capabilities.ts'
 import { Condition } from './condition.ts'
 import type { Configured, InstrumentContext } from './configured.ts'
 import { CurrentOperation } from './current_operation.ts'
-import type { AnyProfile, Device, Gripper, Typical } from './device.ts'
+import type { AnyProfile, Attach, Device, Gripper, Typical } from './device.ts'
 import { drive } from './drive.ts'
 import { isRefusal, worded } from './failure.ts'
 import { acknowledge_ms, answerToStop, onceOpen, promised } from './halting.ts'
@@ -22,9 +22,9 @@ import type { Wire } from './wire_log.ts'
 
 /**
  * The context of an operation. `by`: the caller; if absent, a run, which only a lease keeps out. `begun` is called with the record of the operation
- * before the first byte. `deadline`: whether the instrument or the caller ends an operation that takes too long.
+ * before the first byte. `deadline`: whether the instrument or the caller ends an operation that takes too long. `attach` keeps its files.
  */
-type Asking = { by?: Caller; begun?: (record: OperationRecord) => void; deadline?: 'own' | 'caller' }
+type Asking = { by?: Caller; begun?: (record: OperationRecord) => void; deadline?: 'own' | 'caller'; attach?: Attach | undefined }
 
 export class Instrument {
   readonly abilities: Abilities
@@ -186,7 +186,7 @@ export class Instrument {
       await this.condition.leftOn.before(name, leaves_on, heats_to)
       run.signal.throwIfAborted()
       try {
-        const driving = name === 'initialize' ? this.#initialize(device, run.signal) : drive(device, run, destination)
+        const driving = name === 'initialize' ? this.#initialize(device, run.signal) : drive(device, run, { destination, ...asking })
         run.isDriven(() => device.end!())
         await run.end(driving, asking.deadline)
       } catch (error) {

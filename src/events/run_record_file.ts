@@ -31,6 +31,7 @@ export function recordPath(folder: string, execution_id: string): string {
 
 export class RunRecordFile {
   readonly path: string
+  readonly execution_id: string
   readonly #open: OpenFile
   #file: FileHandle | undefined
   /** The rows that are not written yet. */
@@ -42,17 +43,25 @@ export class RunRecordFile {
   #unsynced: Buffer[] = []
   #written = 0
   #length = 0
+  /** The bytes of rows and long values that are only in memory, or not synced yet. */
+  #held = 0
   /** Whether a sync has failed, after which the disk may have lost all that was not synced before. */
   #isDistrusted = false
 
   constructor({ folder, execution_id, open = openOnDisk }: RunRecordOptions) {
     this.path = recordPath(folder, execution_id)
+    this.execution_id = execution_id
     this.#open = open
   }
 
   /** The bytes of the file, with the rows that wait. */
   get length(): number {
     return this.#length
+  }
+
+  /** The bytes that are kept in memory because they are not on the disk for certain. They grow while the disk refuses them. */
+  get held(): number {
+    return this.#held
   }
 
   /** The bytes in the file. */
@@ -87,13 +96,17 @@ export class RunRecordFile {
 
   add(row: RecordRow): void {
     const line = `${withChecksum(JSON.stringify(row))}\n`
+    const bytes = Buffer.byteLength(line)
     this.#waiting.push(line)
-    this.#length += Buffer.byteLength(line)
+    this.#length += bytes
+    this.#held += bytes
   }
 
   /** Keeps a long value under its hash. */
   addValue(sha256: string, json: string): void {
+    if (this.#values.has(sha256)) return
     this.#values.set(sha256, json)
+    this.#held += Buffer.byteLength(json)
   }
 
   /** Writes what waits; undefined if nothing does. One call at a time. */
@@ -112,7 +125,7 @@ export class RunRecordFile {
       throw error
     }
     if (this.#isDistrusted) throw new LabError('storage', `an earlier sync of ${this.path} failed; wait until the rows are written again`)
-    this.#unsynced.splice(0, count)
+    for (const { length } of this.#unsynced.splice(0, count)) this.#held -= length
   }
 
   async close(): Promise<void> {
@@ -126,6 +139,7 @@ export class RunRecordFile {
     for (const [sha256, json] of this.#values) {
       await createSynced(join(dirname(this.path), sha256), json, { mode: 0o600 })
       this.#values.delete(sha256)
+      this.#held -= Buffer.byteLength(json)
     }
     if (this.#waiting.length > 0) this.#unwritten.push(Buffer.from(this.#waiting.splice(0).join('')))
     this.#file ??= await this.#opened()

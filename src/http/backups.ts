@@ -27,11 +27,12 @@ export const backupRoutes: Route<Rooms>[] = [
     operation_id: 'createBackup',
     summary: 'Make a backup of the configuration and the state',
     description:
-      'Beside the daily one; the newest seven are kept. Keys, which are hashed, and the event log are in it only when they are asked for.',
+      'Beside the daily one; the newest seven are kept. Keys, which are hashed, the event log, and the files of runs are in it only when they are asked for.',
     scope: 'admin',
     body: v.strictObject({
       with_keys: v.optional(v.boolean(), false),
       with_events: v.optional(v.boolean(), false),
+      with_files: described(v.optional(v.boolean(), false), 'With the files that are attached to runs'),
       keep: described(v.optional(v.boolean(), true), '`false` for one that is fetched and deleted at once: no older one goes for it'),
     }),
     body_may_be_empty: true,

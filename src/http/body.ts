@@ -99,6 +99,22 @@ export class BodyReader {
   }
 }
 
+/**
+ * Yields the pieces of a body that is a file, at the pace of its reader. A refusal leaves the stream open, so that it can be sent over its connection. Throws
+ * `media_type` and `invalid`.
+ */
+export async function* fileIn(c: Exchange): AsyncGenerator<Uint8Array> {
+  mustBePlain(c.req.header('content-encoding'))
+  const isAnnounced = c.req.header('transfer-encoding') !== undefined || Number(c.req.header('content-length')) > 0
+  const stream = streamOf(c, isAnnounced)
+  if (!stream) return
+  try {
+    for await (const piece of stream.iterator({ destroyOnReturn: false })) yield piece
+  } catch (error) {
+    unread(error)
+  }
+}
+
 /** Returns Node's stream of the request if there is one, because a web stream costs more than the rest of a small request. */
 function streamOf(c: Exchange, isAnnounced: boolean): Readable | null {
   const { incoming } = (c.env ?? {}) as { incoming?: unknown }

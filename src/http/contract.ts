@@ -71,6 +71,8 @@ type Description<Rooms, Body, Query> = {
   body?: v.GenericSchema<unknown, Body>
   /** An empty body stands for `{}`. */
   body_may_be_empty?: boolean
+  /** Whether the body is a file, which the handler reads as it comes. */
+  takes_file?: true
   /** The limit of the body in bytes; by default 256 KiB. */
   body_limit?: number
   /** Whether it accepts `If-Match`. */

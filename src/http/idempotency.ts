@@ -12,9 +12,9 @@ import { catchMaybe, type MaybePromise } from './maybe_promise.ts'
 /** The rooms of the bench that idempotency uses. */
 type Rooms = { idempotency: Idempotency; ledger: Ledger; log: Log }
 
-/** Whether a route honours the header. A stop never does, nor does a route without an API key. */
-export function takesIdempotencyKey({ method, scope }: Route): boolean {
-  return method === 'POST' && scope !== 'any' && scope !== 'public'
+/** Whether a route honours the header. A stop never does, nor does a route without an API key; a file is attached once anyway. */
+export function takesIdempotencyKey({ method, scope, takes_file }: Route): boolean {
+  return method === 'POST' && !takes_file && scope !== 'any' && scope !== 'public'
 }
 
 /** Returns the answer of `handle`, or its earlier answer. Fails as `Idempotency.begin`, and with `invalid` for an invalid key. */

@@ -101,7 +101,7 @@ function paths(routes: readonly Route[], names: Names, of: Subject): object {
 }
 
 function operation(route: Route, names: Names, of: Subject): object {
-  const { operation_id, tag, summary, description, scope, body } = route
+  const { operation_id, tag, summary, description, scope, body, takes_file } = route
   const its = [...pathParameters(route), ...queryParameters(route), ...headerParameters(route, of)]
   return {
     operationId: operation_id,
@@ -113,6 +113,7 @@ function operation(route: Route, names: Names, of: Subject): object {
     ...(scope === 'public' && { security: [] }),
     ...(its.length && { parameters: its }),
     ...(body && { requestBody: requestBody(route, bodies[operation_id] ?? body, names) }),
+    ...(takes_file && { requestBody: fileBody }),
     responses: responses(route, names),
   }
 }
@@ -201,6 +202,8 @@ function requestBody({ operation_id, body_may_be_empty = false }: Route, body: v
     content: { 'application/json': { schema: schemaOf(body, names), ...(example !== undefined && { example }) } },
   }
 }
+
+const fileBody = { required: true, content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } }
 
 function responses(route: Route, names: Names): object {
   const { success, accepted } = route
@@ -309,7 +312,7 @@ function errorResponse(status: number, routes: readonly Route[]): object {
 function otherResponse(): object {
   return {
     description: 'Any other error, such as those of the HTTP parser: 405, 408, 421, 431, 503',
-    headers: { ...headerRefs(['Allow', 'Retry-After']), 'X-Reason': { $ref: '#/components/headers/X-Reason' } },
+    headers: { ...headerRefs(['Allow', 'Retry-After', 'WWW-Authenticate']), 'X-Reason': { $ref: '#/components/headers/X-Reason' } },
     ...errorContent,
   }
 }

@@ -32,6 +32,7 @@ export const parameters: Record<string, { description: string; schema: v.Generic
   submission_id: { description: 'Id of the submission', schema: v.string() },
   execution_id: { description: 'Id of the execution', schema: v.string() },
   sha256: { description: 'Hash of the value, as in the list of values', schema: v.string() },
+  file_sha256: { description: 'Hash of the file, as in the list of files', schema: v.string() },
   thread_id: { description: 'Id of the thread', schema: v.string() },
   step_id: { description: 'Id of the manual step, from its OPERATOR.INSTRUCTION', schema: v.string() },
   incident_id: { description: 'Id of the incident', schema: v.string() },

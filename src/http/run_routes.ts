@@ -9,6 +9,7 @@ import { labwareRoutes } from './labware.ts'
 import { liveRoutes } from './live.ts'
 import { operatorRoutes } from './operator.ts'
 import { runFaultRoutes } from './run_faults.ts'
+import { runFileRoutes } from './run_files.ts'
 import { runRecordRoutes } from './run_records.ts'
 import { submissionRoutes } from './submissions.ts'
 import { threadRoutes } from './threads.ts'
@@ -22,6 +23,7 @@ export const runRoutes: readonly Route<Bench>[] = [
   ...dryRunRoutes,
   ...executionRoutes,
   ...runRecordRoutes,
+  ...runFileRoutes,
   ...threadRoutes,
   ...operatorRoutes,
   ...incidentRoutes,

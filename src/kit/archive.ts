@@ -14,6 +14,8 @@ import { readTar, type TarFile, tarEnd, tarFill, tarHead } from './tar.ts'
 
 /** An entry to pack under a name: a file, or a text. */
 export type Part = { name: string; path: string } | { name: string; text: string | Uint8Array }
+/** An iterable that finds its parts when their turn comes may be asynchronous. */
+type Parts = readonly Part[] | AsyncIterable<Part>
 export type Packed = { name: string; size: number; sha256: string }
 
 type Contents = AsyncIterable<Uint8Array>
@@ -23,12 +25,7 @@ type Contents = AsyncIterable<Uint8Array>
  * when its turn comes; a missing one is skipped. `last` gets the packed parts, and returns the last entry.
  * Rejects with `storage` or the signal's reason, and leaves no file then.
  */
-export async function pack(
-  path: string,
-  parts: readonly Part[],
-  last?: (packed: readonly Packed[]) => Part,
-  signal?: AbortSignal,
-): Promise<void> {
+export async function pack(path: string, parts: Parts, last?: (packed: readonly Packed[]) => Part, signal?: AbortSignal): Promise<void> {
   const first = new FirstFailure()
   const fill = (handle: FileHandle) =>
     pipeline(Readable.from(first.of(packing(parts, last))), createGzip(), (bytes: AsyncIterable<Buffer>) =>
@@ -70,9 +67,9 @@ class FirstFailure {
   }
 }
 
-async function* packing(parts: readonly Part[], last: ((packed: readonly Packed[]) => Part) | undefined): AsyncGenerator<Buffer> {
+async function* packing(parts: Parts, last: ((packed: readonly Packed[]) => Part) | undefined): AsyncGenerator<Buffer> {
   const packed: Packed[] = []
-  for (const part of parts) yield* packedOf(part, packed)
+  for await (const part of parts) yield* packedOf(part, packed)
   if (last) yield* packedOf(last(packed), packed)
   yield tarEnd
 }

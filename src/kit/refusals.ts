@@ -21,6 +21,7 @@ export const bounds = [
   'open_threads',
   'pages_per_address',
   'bodies_mib',
+  'files_mib',
   'large_event_reads',
   'large_run_reads',
   'large_dry_runs',

@@ -130,6 +130,10 @@ const runScenes: readonly Scene[] = [
   said('runs skip $run plate/note', /is skipped/),
   said('runs spawn $run lid', /^thread lid is there/),
   said('runs close $run', /no more submissions/),
+  none('runs files $run', /the run has no files; to attach one: benchd runs attach ID FILE/),
+  said('runs attach $run $home/config.json --note settings', /^config\.json is attached, \d+ bytes\n$/),
+  said('runs files $run', /^AT .*\n.* config\.json .* settings\n$/),
+  refused('runs attach $run $home/none.json', 3, /none\.json cannot be read as a file/),
   said('runs emit $run go', /^go is emitted\n$/),
   { path: '/api/operator/steps', until: /"step_id":"(?<step>[^"]+)"/ },
   said('runs steps', /^STEP .*\n.*look at the plate/),
@@ -241,6 +245,7 @@ const instrumentScenes: readonly Scene[] = [
 const careScenes: readonly Scene[] = [
   said('backup $home/made.tar.gz', /made\.tar\.gz/),
   said('backup list', /./),
+  said('backup $home/with-files.tar.gz --with-files', /with-files\.tar\.gz/),
   said('restore $home/made.tar.gz --dry-run', /./),
   refused('restore $home/made.tar.gz --yes', 75, /a benchd runs on the data folder/),
   said('bundle $home/bundle.tar.gz', /bundle\.tar\.gz\n$/),

@@ -41,7 +41,7 @@ import uuid
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Set, Tuple, Union
 from urllib.parse import quote, urlencode, urlsplit
 
 __all__ = [
@@ -400,7 +400,7 @@ class _Service:
         return {**({"X-API-Key": self.key} if self.key else {}), **more}
 
     def once(
-        self, connection: http.client.HTTPConnection, method: str, path: str, body: Optional[bytes], headers: Dict[str, str]
+        self, connection: http.client.HTTPConnection, method: str, path: str, body: Any, headers: Dict[str, str]
     ) -> Tuple[int, Any, bytes]:
         # A timeout is of one piece of the answer; who sends a byte now and then would never be given up.
         late = threading.Timer(self.timeout * 6, _break_off, [connection.sock])
@@ -458,6 +458,43 @@ class _Service:
                 ) from failure
             time.sleep(pause)
         raise AssertionError("unreachable")
+
+    def send(self, path: str, file: Any, size: int, media_type: str) -> Any:
+        """Sends a file as it is. The same file is attached once, so it is sent again when the connection breaks."""
+        headers = {"Content-Type": media_type, "Content-Length": str(size)}
+        for attempt in range(3):
+            file.seek(0)
+            try:
+                status, answered, text = self.once(self.connect(), "POST", path, file, headers)
+            except (OSError, http.client.HTTPException, _CutOff) as error:
+                if attempt == 2:
+                    raise Unreachable(f"{self.host}:{self.port} did not take the file ({error}); try again", reason="unreachable") from error
+                continue
+            if status < 400:
+                return _content_of(answered, text)
+            raise _error_of(status, answered, text)
+        raise AssertionError("unreachable")
+
+    def save(self, path: str, sha256: str, to: Any) -> None:
+        """Saves the body of an answer under a new path, if it has this hash."""
+        import hashlib
+
+        connection = self.connect()
+        try:
+            connection.request("GET", self.prefix + path, headers=self.headers({}))
+            response = self.answer_on(connection)
+            if response.status != 200:
+                raise _error_of(response.status, response.headers, response.read())
+            found = hashlib.sha256()
+            with open(to, "xb") as file:
+                for piece in iter(lambda: response.read(64 * 1024), b""):
+                    found.update(piece)
+                    file.write(piece)
+        finally:
+            connection.close()
+        if found.hexdigest() != sha256:
+            os.remove(to)
+            raise BenchError(f"the file {sha256} did not arrive as it was attached; try again", reason="damaged")
 
     def stream(self, path: str, headers: Dict[str, str]) -> Iterator[List[Dict[str, str]]]:
         """
@@ -733,6 +770,24 @@ class Run:
     def blockers(self) -> List[Dict[str, Any]]:
         """What stops it now, the worst first, each with a `remedy`."""
         return self._bench.request("GET", f"{self._path}/blockers")["blockers"]
+
+    def attach(self, path: "Union[str, os.PathLike[str]]", *, name: Optional[str] = None, labware: Optional[str] = None, note: Optional[str] = None, media_type: Optional[str] = None) -> Dict[str, Any]:
+        """Attaches a file, also after the end of the run. `labware` is the labware that it is about: its name, barcode or id."""
+        import mimetypes
+
+        about = {"name": name or os.path.basename(path), "labware": labware, "note": note}
+        query = urlencode({member: value for member, value in about.items() if value is not None})
+        kind = media_type or mimetypes.guess_type(str(path))[0] or "application/octet-stream"
+        with open(path, "rb") as file:
+            return self._bench._service.send(f"{self._path}/files?{query}", file, os.fstat(file.fileno()).st_size, kind)
+
+    def files(self) -> List[Dict[str, Any]]:
+        """Its files: each with `name`, `bytes`, `sha256`, and the labware and device that it is about."""
+        return self._bench.request("GET", f"{self._path}/files")["files"]
+
+    def download(self, sha256: str, path: "Union[str, os.PathLike[str]]") -> None:
+        """Saves a file under a path, which must be new. Raises `BenchError` if it does not arrive as it was attached."""
+        self._bench._service.save(f"{self._path}/files/{quote(sha256, safe='')}", sha256, path)
 
     def pause(self) -> Dict[str, Any]:
         """Pauses each thread at its next safe point."""

@@ -21,7 +21,7 @@
     Reader().serve()
 
 A method with @operation is an operation of the device; its annotations say what its parameters are (int, float, str, bool, Literal), and it
-may be `async`. What it returns is the `data` of the answer. `halt` is called at any moment, beside the operation that runs, and must end all
+may be `async`. What it returns is the `data` of the answer; `self.attach("export.csv")` gives a file with it. `halt` is called at any moment, beside the operation that runs, and must end all
 motion and heat; `initialize` is not called until `halt` has succeeded. Everything that is printed goes to standard error.
 
     python3 benchd_bridge.py pylabrobot pylabrobot.heating_shaking.InhecoThermoShake device_index=0 --seconds spin=600
@@ -36,6 +36,7 @@ does the same for a backend of PyLabRobot: its methods become operations.
 from __future__ import annotations
 
 import asyncio
+import base64
 import functools
 import importlib
 import inspect
@@ -183,6 +184,19 @@ class Bridge:
             params = {"operation_id": self.operation_id, "fraction": fraction, "message": message}
             self._say(b'{"jsonrpc":"2.0","method":"progress","params":%b}\n' % _encode(params).encode())
 
+    def attach(self, content: Union[str, "os.PathLike[str]", bytes], name: Optional[str] = None, media_type: Optional[str] = None, note: Optional[str] = None) -> None:
+        """Gives a file with the result of the operation that runs: a path, or bytes with a `name`. In a run the bench keeps it with the labware.
+
+        The bench reads it when the method has returned, so it must stay until the next operation begins. At most 16 files of 64 MiB.
+        """
+        if self.operation_id is None:
+            raise RuntimeError("attach() is for a method with @operation, while it runs")
+        if isinstance(content, bytes) and name is None:
+            raise ValueError("bytes have no name; give one: attach(content, name='plate.csv')")
+        size = len(content) if isinstance(content, bytes) else os.path.getsize(content)
+        about = {"name": name or os.path.basename(os.fspath(content)), "bytes": size, "media_type": media_type, "note": note}
+        self._attached.append((content, about))
+
     def describe(self) -> Dict[str, Any]:
         operations = {name: getattr(self, name).__bridge__ for name in sorted(dir(type(self))) if hasattr(getattr(type(self), name), "__bridge__")}
         return {
@@ -208,6 +222,8 @@ class Bridge:
         #: Released by a question, and taken by the thread that stands by.
         self._asked = threading.Lock()
         self._turn = _Turn()
+        self._attached: List[Tuple[Any, Dict[str, Any]]] = []
+        self._attached_to: Optional[str] = None
         self._read_by_name = {name: getattr(self, name) for name in self._readings()}
         self._known: Dict[bytes, Callable[[], bytes]] = {}
         self._asked.acquire()
@@ -287,6 +303,8 @@ class Bridge:
         if method == "halt":
             self._halt_once()
             return {}
+        if method == "file":
+            return self._piece(params)
         raise Invalid(f"there is no method {method}")
 
     def _halt_once(self) -> None:
@@ -331,7 +349,27 @@ class Bridge:
         method: Any = getattr(self, params["operation"], None)
         if not hasattr(method, "__bridge__"):
             raise Invalid(f"there is no operation {params['operation']}")
-        return {"data": self._alone(lambda: method(**params["params"]), params["operation_id"])}
+
+        def call() -> Any:
+            self._attached, self._attached_to = [], params["operation_id"]
+            return method(**params["params"])
+
+        data = self._alone(call, params["operation_id"])
+        files = [about for _, about in self._attached] if self._attached_to == params["operation_id"] else []
+        return {"data": data, **({"files": files} if files else {})}
+
+    def _piece(self, params: Dict[str, Any]) -> Dict[str, str]:
+        """The piece of an attached file that begins at an offset."""
+        if params["operation_id"] != self._attached_to or params["file"] >= len(self._attached):
+            raise Invalid("there is no such file any more: another operation has begun")
+        content, offset = self._attached[params["file"]][0], params["offset"]
+        if isinstance(content, bytes):
+            piece = content[offset : offset + _PIECE_BYTES]
+        else:
+            with open(content, "rb") as file:
+                file.seek(offset)
+                piece = file.read(_PIECE_BYTES)
+        return {"base64": base64.b64encode(piece).decode()}
 
     def _alone(self, call: Callable[[], Any], operation_id: Optional[str] = None) -> Any:
         # What was halted ends in its own thread, a moment after the halt was answered.
@@ -494,6 +532,8 @@ class _Turn:
 _BEFORE_ID = b'{"jsonrpc":"2.0","id":'
 _AT_ID = len(_BEFORE_ID)
 _MOST_KNOWN = 100
+#: A piece of an attached file, whose line must be shorter than 1 MiB.
+_PIECE_BYTES = 512 * 1024
 
 
 def _lines_of(descriptor: int) -> Iterator[bytes]:

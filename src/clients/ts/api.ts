@@ -50,7 +50,7 @@ export type PairingAnswer = { request_id: string; request_secret: string; code: 
 
 export type PairingRequest = { request_id: string; app_name: string; scope: 'read' | 'operate' | 'admin'; code: string; from: string | null; requested_at: number; expires_at: number }
 
-export type Backup = { name: string; size: number; made_at: number; is_daily: boolean; with_keys: boolean; with_events: boolean }
+export type Backup = { name: string; size: number; made_at: number; is_daily: boolean; with_keys: boolean; with_events: boolean; with_files: boolean }
 
 export type LeaseWish = { owner: string; note?: string; ttl_s: number }
 
@@ -204,9 +204,9 @@ export type ExamineSystemResponse = { findings: Array<{ check: string; level: 'O
 
 export type ListBackupsResponse = { backups: Array<Backup> }
 
-export type CreateBackupRequest = { with_keys?: boolean; with_events?: boolean; keep?: boolean }
+export type CreateBackupRequest = { with_keys?: boolean; with_events?: boolean; with_files?: boolean; keep?: boolean }
 
-export type CreateBackupResponse = { name: string; size: number; made_at: number; is_daily: boolean; with_keys: boolean; with_events: boolean; left_out: Array<string> }
+export type CreateBackupResponse = { name: string; size: number; made_at: number; is_daily: boolean; with_keys: boolean; with_events: boolean; with_files: boolean; left_out: Array<string> }
 
 export type ListNotifyReceiversResponse = { receivers: Array<{ host: string; on: Array<'incident' | 'needs_person' | 'run_ended' | 'stopped' | 'storage' | 'safe_mode' | 'restarted' | 'certificate_ends' | 'key_ends' | 'alive'>; format: string; waiting: number; delivered_at: number | null; failure: string | null }>; dropped: number }
 
@@ -261,6 +261,10 @@ export type GetRecordResponse = { execution_id: string; started_at: number; rows
 export type ListValuesResponse = { values: Array<{ kind: "value"; at: number; name: string; value?: unknown; unit: string | null; shape: Array<number> | null; labware: string; barcode: string | null; group_id: string | null; thread_name: string; method_name: string | null; action_name: string; operation: string; device_id: string | null; labware_id: string; thread_id: string; submission_id: string; action_id: string; operation_id: string | null; sha256?: string; bytes?: number }>; damaged: number }
 
 export type GetLongValueResponse = { value: unknown }
+
+export type ListFilesResponse = { files: Array<AttachFileResponse> }
+
+export type AttachFileResponse = { kind: "file"; at: number; by: string | null; name: string; media_type: string; bytes: number; sha256: string; from: 'operation' | 'person'; note: string | null; device_id?: string; operation?: string; operation_id?: string | null; action_id?: string; action_name?: string; thread_id?: string; labware_id?: string; labware?: string; barcode?: string | null; group_id?: string | null }
 
 export type RecoverThreadRequest = { decision: 'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'; on?: string; by?: string; arm_is_off?: boolean }
 
@@ -491,11 +495,17 @@ export type Operations = {
   /** Stop an execution, in two calls */
   stopExecution: { path: { execution_id: string }; query: Record<string, never>; body: StopExecutionRequest; answer: OperationResult }
   /** Get the record of an execution: its submissions, actions, moves, values and incidents */
-  getRecord: { path: { execution_id: string }; query: { kind?: 'submission' | 'incident' | 'action' | 'move' | 'value' | 'values_left_out' | 'gap' }; body: undefined; answer: GetRecordResponse }
+  getRecord: { path: { execution_id: string }; query: { kind?: 'submission' | 'incident' | 'action' | 'move' | 'value' | 'values_left_out' | 'rows_left_out' | 'ended' | 'file' | 'gap' }; body: undefined; answer: GetRecordResponse }
   /** Get the values that the operations of an execution gave */
   listValues: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: ListValuesResponse }
   /** Get a value of more than 4 KiB, by its hash */
   getLongValue: { path: { execution_id: string; sha256: string }; query: Record<string, never>; body: undefined; answer: GetLongValueResponse }
+  /** List the files of an execution: those that were attached, and those that its devices gave */
+  listFiles: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: ListFilesResponse }
+  /** Attach a file to an execution, open or ended */
+  attachFile: { path: { execution_id: string }; query: { name?: string; labware?: string; note?: string; sha256?: string }; body: Blob; answer: AttachFileResponse; accepted: AttachFileResponse }
+  /** Download a file of an execution, by its hash */
+  fetchFile: { path: { execution_id: string; file_sha256: string }; query: Record<string, never>; body: undefined; answer: unknown }
   /** Pause a thread at its next safe point */
   pauseThread: { path: { thread_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
   /** Resume a thread that was paused */
@@ -645,6 +655,9 @@ export const operations = {
   getRecord: ['GET', '/api/executions/{execution_id}/record'],
   listValues: ['GET', '/api/executions/{execution_id}/values'],
   getLongValue: ['GET', '/api/executions/{execution_id}/values/{sha256}'],
+  listFiles: ['GET', '/api/executions/{execution_id}/files'],
+  attachFile: ['POST', '/api/executions/{execution_id}/files'],
+  fetchFile: ['GET', '/api/executions/{execution_id}/files/{file_sha256}'],
   pauseThread: ['POST', '/api/threads/{thread_id}/pause'],
   resumeThread: ['POST', '/api/threads/{thread_id}/resume'],
   stopThread: ['POST', '/api/threads/{thread_id}/stop'],

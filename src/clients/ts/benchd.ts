@@ -101,8 +101,10 @@ export class Bench {
     asked: CallInput<Op> = {} as CallInput<Op>,
   ): Promise<{ name: string; content: Blob }> {
     const response = await this.#ask(operation, asked)
-    const [, name = operation] = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? []
-    return { name, content: await response.blob() }
+    const told = response.headers.get('content-disposition') ?? ''
+    const [, encoded] = /filename\*=UTF-8''([^;]+)/.exec(told) ?? []
+    const [, name = operation] = /filename="([^"]+)"/.exec(told) ?? []
+    return { name: encoded === undefined ? name : decodeURIComponent(encoded), content: await response.blob() }
   }
 
   async #ask<Op extends keyof Operations>(operation: Op, asked: CallInput<Op>): Promise<Response> {
@@ -114,7 +116,7 @@ export class Bench {
     const response = await fetch(this.url + filled + search, {
       method,
       headers: this.#headers(body, asked),
-      ...(body !== undefined && { body: JSON.stringify(body, finite) }),
+      ...(body !== undefined && { body: body instanceof Blob ? body : JSON.stringify(body, finite) }),
       ...(asked.signal && { signal: asked.signal }),
       ...(asked.keepalive && { keepalive: true }),
     })
@@ -195,7 +197,7 @@ export class Bench {
   #headers(body: unknown, { idempotencyKey, respondAsync, headers }: CallOptions): Record<string, string> {
     return {
       ...(this.key !== undefined && { 'X-API-Key': this.key }),
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(body !== undefined && { 'Content-Type': body instanceof Blob ? body.type || 'application/octet-stream' : 'application/json' }),
       ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
       // An operation that somebody stopped is an error for a program that waits for it.
       Prefer: respondAsync ? 'respond-async' : 'handling=strict',

@@ -128,7 +128,7 @@ export class DrivenEquipment implements Equipment {
     device_id: string,
     operation: string,
     params: Readonly<Record<string, unknown>>,
-    { signal, begun }: Performing,
+    { signal, begun, attach }: Performing,
   ): Promise<unknown> {
     signal.throwIfAborted()
     const instrument = this.#registry.find(device_id)
@@ -147,7 +147,7 @@ export class DrivenEquipment implements Equipment {
         noted(record)
         begun?.(record.operation_id)
       }
-      return instrument.perform(name, taken, { deadline: 'caller', begun: onBegun })
+      return instrument.perform(name, taken, { deadline: 'caller', begun: onBegun, attach })
     })
   }
 

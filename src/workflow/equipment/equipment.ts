@@ -1,7 +1,7 @@
 // The interface between a run and its devices: configured ones, simulators, or none.
 
 import type { Fault as SimulatedFault } from '../../../drivers/transports/simulated_line.ts'
-import type { Person, Typical } from '../../devices/device.ts'
+import type { Attach, Person, Typical } from '../../devices/device.ts'
 import type { CarriedLabware } from '../../devices/way.ts'
 
 /** A device that must be initialized before its next use, with the reason. */
@@ -86,4 +86,6 @@ export type Performing = {
   seconds?: number | undefined
   /** Called with its id when the operation itself begins, after its preparations. */
   begun?(operation_id: string): void
+  /** Keeps a file that the device gives with the result. */
+  attach?: Attach | undefined
 }

@@ -5,6 +5,7 @@ import { dirname } from 'node:path'
 import { messageOf } from '../../errors.ts'
 import { recordPath } from '../../events/run_record_file.ts'
 import type { Clock } from '../../kit/clock.ts'
+import { namesIn } from '../../kit/files.ts'
 import { removeFolder } from '../../kit/folder.ts'
 import type { Report } from '../../kit/json_file.ts'
 import { LineFile } from '../../kit/json_lines.ts'
@@ -21,6 +22,8 @@ const mostDead = 10_000
 
 export class RecordFile {
   readonly records: Records
+  /** Whether the records of all runs were read. After damage some may be missing, also at later starts while the damaged file is kept. */
+  readonly isWhole: boolean
   readonly #file: LineFile<Row>
   readonly #behind: WriteBehind
   /** The folder with the records of what runs did, one folder for each run. */
@@ -32,11 +35,24 @@ export class RecordFile {
 
   static async open({ folder, clock, report }: RecordFileOptions): Promise<RecordFile> {
     const loss = 'records of runs may be missing or old; the events of those runs are still in the event log'
-    const file = new LineFile({ path: `${folder}/records.jsonl`, schema: Row, report, loss })
-    return new RecordFile(file, await file.read(), { folder, clock, report })
+    let isDamaged = false
+    const onDamage: Report = (problem) => {
+      isDamaged = true
+      report(problem)
+    }
+    const file = new LineFile({ path: `${folder}/records.jsonl`, schema: Row, report: onDamage, loss })
+    const rows = await file.read()
+    const names = await namesIn(folder)
+    const isWhole = !isDamaged && names.includes('records.jsonl') && !names.some((name) => name.startsWith('records.jsonl.'))
+    return new RecordFile(file, rows, { folder, clock, report, isWhole })
   }
 
-  private constructor(file: LineFile<Row>, rows: readonly Row[], { folder, clock, report }: RecordFileOptions) {
+  private constructor(
+    file: LineFile<Row>,
+    rows: readonly Row[],
+    { folder, clock, report, isWhole }: RecordFileOptions & { isWhole: boolean },
+  ) {
+    this.isWhole = isWhole
     this.#runs = `${folder}/executions`
     this.#file = file
     const onFailure = (error: unknown) => report({ kind: 'storage', message: `records of executions are not kept: ${messageOf(error)}` })

@@ -6,7 +6,18 @@ import { described } from '../../kit/described.ts'
 const MaybeText = v.nullable(v.string())
 const At = described(v.number(), 'Unix time', 's')
 
-export const rowKinds = ['submission', 'incident', 'action', 'move', 'value', 'values_left_out', 'gap'] as const
+export const rowKinds = [
+  'submission',
+  'incident',
+  'action',
+  'move',
+  'value',
+  'values_left_out',
+  'rows_left_out',
+  'ended',
+  'file',
+  'gap',
+] as const
 
 /** A row, whose members depend on its kind. */
 export const RecordRow = v.pipe(
@@ -15,9 +26,34 @@ export const RecordRow = v.pipe(
     '`kind` says what it is about. `submission`: who submitted what, with the workflow and the topology as they were, and the variables with their defaults. ' +
       '`incident`: an incident of the run. `action`: an attempt at an action, with its device, operations, labware, times and outcome. `move`: an attempt at a hop, with ' +
       '`from`, `to` and `transporter`. `value`: a value that an operation gave. `values_left_out`: from here on, values are not kept, since the run has too many. ' +
+      '`rows_left_out`: from here on, rows are not kept: with `why` = `size`, since the record is too long; with `disk`, until the disk takes rows again. ' +
+      '`ended`: the end of the run, with the number of its threads by status. `file`: a file that a person, a program or a device attached. ' +
       '`gap`: rows before this one are missing, since a power cut took them or an older version kept none.',
   ),
 )
+
+/** A row of the kind `file`. */
+export const RecordedFile = v.object({
+  kind: v.literal('file'),
+  at: At,
+  by: described(MaybeText, 'The name of the key of whoever attached it; null for a device'),
+  name: v.string(),
+  media_type: v.string(),
+  bytes: v.number(),
+  sha256: v.string(),
+  from: described(v.picklist(['operation', 'person']), '`operation`: a device gave it with the result of an operation'),
+  note: MaybeText,
+  device_id: v.optional(v.string()),
+  operation: v.optional(v.string()),
+  operation_id: v.optional(MaybeText),
+  action_id: v.optional(v.string()),
+  action_name: v.optional(v.string()),
+  thread_id: v.optional(v.string()),
+  labware_id: v.optional(v.string()),
+  labware: v.optional(v.string()),
+  barcode: v.optional(MaybeText),
+  group_id: v.optional(MaybeText),
+})
 
 export const RecordedValue = v.strictObject({
   kind: v.literal('value'),

@@ -18,13 +18,15 @@ type Around = {
   /** Resolves with the time of the oldest event in the log, Unix time, s; undefined for an empty log. */
   oldest(): Promise<number | undefined>
   emit: Emit
+  /** Called for each run after its end was published. */
+  ended?(execution_id: string): Promise<void>
 }
 
 /**
  * Fires the end of every entity without an end in the log, in the usual order, and updates the records. An entity that has a record and no event
  * begins first: the record can reach the disk before the events. Returns the number of executions.
  */
-export async function abortOrphanedRuns(records: Records, { isTakenUp, reasons, events, oldest, emit }: Around): Promise<number> {
+export async function abortOrphanedRuns(records: Records, { isTakenUp, reasons, events, oldest, emit, ended }: Around): Promise<number> {
   const open = records.executions().filter(({ ended_at, execution_id }) => ended_at === null && !isTakenUp(execution_id))
   let count = 0
   for (const { execution_id } of open.reverse()) {
@@ -38,6 +40,7 @@ export async function abortOrphanedRuns(records: Records, { isTakenUp, reasons, 
     // Old events are removed from the log, so a missing one proves nothing unless the log reaches back to the beginning of the run.
     const isWhole = replay.isEmpty ? ((await oldest()) ?? Infinity) <= records.execution(execution_id)!.started_at : replay.hasBeginning
     new Ending(records, { execution_id, replay, isWhole, reason: reasons?.get(execution_id) ?? restarted, emit }).tell()
+    await ended?.(execution_id)
   }
   return count
 }

@@ -1,6 +1,7 @@
 // The state of a run, as values with keys. The live values in memory are the ones that are written. Only an entry changes its value, and marks its
 // key for the next transaction, so the cost of a write depends on what has changed, not on the number of threads.
 
+import type { RunFiles } from '../../events/run_files.ts'
 import type { RunRecordFile } from '../../events/run_record_file.ts'
 import type { Change, StateSource } from '../../events/states.ts'
 import { apart, type Often, oftenOf, restOf } from './parts.ts'
@@ -23,6 +24,8 @@ export interface RunStates {
   drop(execution_id: string): void
   /** Returns the file of the run's record; without this function, no run has a record on the disk. */
   record?(execution_id: string): RunRecordFile
+  /** The files that are attached to runs. */
+  readonly files?: RunFiles | undefined
 }
 
 /** Holds one value of a run, and is the only way to change it. */
@@ -90,6 +93,11 @@ export class RunState implements StateSource {
   #written: { execution_id: string; states: RunStates } | null = null
   /** The file of the run's record; undefined for a run that has none. */
   record: RunRecordFile | undefined
+  #onRemoved = () => {}
+  /** Resolves when the state is written no more. */
+  readonly removed = new Promise<void>((resolve) => {
+    this.#onRemoved = resolve
+  })
 
   /** Adds a value; `read` returns what to write. */
   put(key: string, read: () => unknown): void {
@@ -137,12 +145,13 @@ export class RunState implements StateSource {
   /** Stops writing the state. */
   leave(): void {
     this.#written = null
+    this.#onRemoved()
   }
 
   /** Removes the state of a run that has ended, because there is nothing to restore. */
   end(): void {
     this.#written?.states.drop(this.#written.execution_id)
-    this.#written = null
+    this.leave()
   }
 
   changes(): Iterable<Change> {

@@ -1,16 +1,24 @@
 // The record of a run for its readers: rows of its actions, moves and values, written in the transactions of its state.
 
 import { createHash } from 'node:crypto'
+import type { RunFiles } from '../../events/run_files.ts'
 import type { RecordRow, RunRecordFile } from '../../events/run_record_file.ts'
 import type { RunState } from './entry.ts'
 import type { RecordState } from './run.ts'
 
 /** The longest JSON of a value in its row, in bytes; a longer value lies beside the record, under its hash. */
 export const longestInline = 4096
+const mib = 1024 * 1024
 /** The limits of a run: its values, the bytes of its long values, and the bytes of its rows. Beyond that, a row says that values are left out. */
 const mostValues = 200_000
-const mostLongBytes = 256 * 1024 * 1024
-const mostBytes = 256 * 1024 * 1024
+const mostLongBytes = 256 * mib
+const mostBytes = 256 * mib
+/** The bytes of the file beyond which other rows are left out too, except `lasting` ones. */
+export const mostFileBytes = mostBytes + 64 * mib
+/** The bytes that may wait for a disk that refuses them. */
+export const mostHeld = 16 * mib
+/** Rows that are kept in any case; they are few. */
+const lasting: ReadonlySet<string> = new Set(['submission', 'file', 'note', 'rows_left_out', 'values_left_out', 'ended'])
 
 /** Members of a value besides the value itself. */
 type ValueRow = Readonly<Record<string, unknown>> & { readonly name: string }
@@ -21,10 +29,14 @@ const none: RecordState = { bytes: 0, actions: 0, moves: 0, values: 0, long_byte
 
 export class RunRecord {
   readonly #state: RunState
+  /** The files of runs; without them, none is kept. */
+  files: RunFiles | undefined
   #file: RunRecordFile | undefined
   #counts = { ...none }
   /** The kinds of values that were left out since this start: long ones, others. */
   readonly #leftOut = new Set<boolean>()
+  /** Whether the last row says that rows are left out. */
+  #isLeavingOut = false
 
   constructor(state: RunState) {
     this.#state = state
@@ -43,19 +55,42 @@ export class RunRecord {
     return this.#file !== undefined
   }
 
-  /** The rows on the disk: the path, and the length up to which a reader may read. Undefined for a run without a record. */
-  get readable(): { path: string; length: number } | undefined {
-    return this.#file && { path: this.#file.path, length: this.#file.written }
+  /**
+   * The rows on the disk: the path, and the length up to which a reader may read. Others add rows once the state of the run is removed; then all of the file may
+   * be read. Undefined for a run without a record.
+   */
+  get readable(): { path: string; length?: number } | undefined {
+    if (!this.#file) return undefined
+    const { path, written: length } = this.#file
+    return this.#state.isWritten ? { path, length } : { path }
   }
 
-  /** Adds a row, which is written with the next transaction. */
+  /** Adds a row, which is written with the next transaction. Leaves it out if the file is too long, or too much waits for the disk; one row says so. */
   add(row: RecordRow): void {
     if (!this.#file) return
+    const why = lasting.has(row.kind) ? undefined : whyLeftOut(this.#file)
+    if (why !== undefined && this.#isLeavingOut) return
+    if (!lasting.has(row.kind)) this.#isLeavingOut = why !== undefined
+    if (why === undefined) this.#write(this.#file, row)
+    else this.#write(this.#file, { kind: 'rows_left_out', at: row.at ?? row.ended ?? null, why })
+  }
+
+  #write(file: RunRecordFile, row: RecordRow): void {
     this.#state.mark('record')
     if (row.kind === 'action') this.#counts.actions++
     if (row.kind === 'move') this.#counts.moves++
-    this.#file.add(row)
+    file.add(row)
     this.#state.writeSoon()
+  }
+
+  /**
+   * Keeps a file, and adds its row. Rejects as `RunFiles.take`, and does nothing for a run without a record. `row` makes the members besides the content when
+   * the file is there.
+   */
+  async attach(pieces: AsyncIterable<Uint8Array>, { bytes, row }: { bytes: number; row(): object }): Promise<void> {
+    if (!this.#file || !this.files) return
+    const { sha256, bytes: length } = await this.files.take(this.#file.execution_id, pieces, { bytes })
+    this.add({ kind: 'file', ...row(), bytes: length, sha256 })
   }
 
   /** Adds a value. Returns it as the row has it; undefined if the run has too many values already. */
@@ -65,6 +100,10 @@ export class RunRecord {
     // A copy, because an event freezes it.
     const sha256 = bytes <= longestInline ? undefined : createHash('sha256').update(json).digest('hex')
     const kept: KeptValue = sha256 === undefined ? { value: JSON.parse(json) } : { sha256, bytes }
+    if (this.#file && whyLeftOut(this.#file)) {
+      this.add({ kind: 'value', ...row })
+      return undefined
+    }
     const counts = this.#counts
     const isLong = sha256 !== undefined
     const isTooMuch =
@@ -83,4 +122,10 @@ export class RunRecord {
     }
     return kept
   }
+}
+
+/** Returns why a row is left out: the file is too long, or the disk refuses so much that memory would fill. */
+function whyLeftOut({ length, held }: RunRecordFile): 'size' | 'disk' | undefined {
+  if (length > mostFileBytes) return 'size'
+  return held > mostHeld ? 'disk' : undefined
 }

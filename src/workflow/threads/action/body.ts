@@ -1,5 +1,6 @@
 // Runs the body of an action: a device call, an event, a wait, a step for a person, or code that does any of these.
 
+import type { DeviceFile } from '../../../devices/device.ts'
 import { LabError, messageOf } from '../../../errors.ts'
 import type { IncidentCategory } from '../../../events/incidents.ts'
 import { inSeconds } from '../../../kit/seconds.ts'
@@ -20,6 +21,7 @@ import type { ActionRun } from './action.ts'
 import { contextOf } from './body_context.ts'
 import { categoryOf, causing } from './causes.ts'
 import { DeviceCall } from './device_call.ts'
+import { attachFile } from './device_files.ts'
 import type { LateVerdict } from './late_calls.ts'
 
 export class BodyRun {
@@ -103,7 +105,8 @@ export class BodyRun {
                 noted.operation_id = operation_id
                 given.begun(operation_id)
               }
-              return equipment.perform(device, operation, params, { ...given, begun, seconds })
+              const attach = (file: DeviceFile) => attachFile(this.#action, noted, file)
+              return equipment.perform(device, operation, params, { ...given, begun, seconds, attach })
             }
             const call = new DeviceCall((given) => timed(environment, { device, operation, params }, () => perform(given)), {
               clock,

@@ -1,0 +1,43 @@
+// The files of runs on this bench: how many bytes they may take, and how much room the disk has.
+
+import { dirname } from 'node:path'
+import { levelOf } from '../care/host.ts'
+import type { Config } from '../config.ts'
+import { LabError } from '../errors.ts'
+import type { Hub } from '../events/hub.ts'
+import { RunFiles } from '../events/run_files.ts'
+import { roomOn } from '../kit/host_files.ts'
+import type { Refusals } from '../kit/refusals.ts'
+import { AttachedFiles } from '../workflow/records/attached_files.ts'
+import type { Runtime } from '../workflow/runtime.ts'
+
+const mib = 1024 * 1024
+
+export function openRunFiles(rooms: { readonly config: Config; hub: Pick<Hub, 'states'>; refusals: Refusals }): RunFiles {
+  const { folder } = rooms.hub.states
+  return new RunFiles({
+    folder,
+    most_bytes: () => rooms.config.limits.files_mib * mib,
+    refused: (message) => rooms.refusals.count('files_mib', message),
+    mustHaveRoom: (bytes) => mustHaveRoom(folder, bytes),
+  })
+}
+
+export function attachedFiles(files: RunFiles, { hub, runtime }: { hub: Pick<Hub, 'log' | 'states'>; runtime: Runtime }): AttachedFiles {
+  return new AttachedFiles({
+    files,
+    folder: hub.states.folder,
+    persist: () => hub.log.persist(),
+    find: (execution_id) => runtime.runs.get(execution_id),
+    now: () => Date.now() / 1000,
+  })
+}
+
+/** Rejects with `storage` if the disk would be nearly full with so many more bytes: the state of the runs needs the rest. */
+async function mustHaveRoom(folder: string, bytes: number): Promise<void> {
+  // The folder is made with the first run.
+  const { free, total } = await roomOn(dirname(folder))
+  if (levelOf({ free: free - bytes, total }) !== 'nearly none') return
+  const sentence = `the disk has ${Math.floor(free / 1e6)} MB left, too little for this file: free some space, then attach it again`
+  throw new LabError('storage', sentence, { retry_after_s: 60 })
+}
