@@ -227,6 +227,7 @@ const accessScenes: readonly Scene[] = [
     interrupted: false,
   },
   said('audit tail', /^TIME .*\n/),
+  said('audit tail --device shaker-1', /Shook shaker-1|Initialized shaker-1/),
   said('audit verify', /0 places where the chain is broken/),
 ]
 

@@ -198,7 +198,7 @@ export type GetSystemChangesResponse = { config_file: string | null; at_once: Ar
 
 export type ListPortsResponse = { ports: Array<{ path: string; by_id: string | null; by_path: string | null; vendor_id: string | null; product_id: string | null; manufacturer: string | null; product: string | null; serial_number: string | null; device_id: string | null }> }
 
-export type GetAuditResponse = { head: { seq: number; hash: string }; refused_head: { seq: number; hash: string }; entries: Array<{ file: 'audit.jsonl' | 'audit-refused.jsonl'; seq: number; hash: string; at: number; key_id: string | null; name: string | null; scope: string | null; from: string | null; what: string; status: number | null; reason: string | null; operation_id: string | null; request_id?: string | null; left_out?: number; times?: number }> }
+export type GetAuditResponse = { head: { seq: number; hash: string }; refused_head: { seq: number; hash: string }; entries: Array<{ file: 'audit.jsonl' | 'audit-refused.jsonl'; seq: number; hash: string; at: number; key_id: string | null; name: string | null; scope: string | null; from: string | null; what: string; text: string; operation?: string; params?: Record<string, unknown>; decision?: string; place?: string; device_id?: string; execution_id?: string; outcome?: 'done' | 'accepted' | 'refused' | 'failed'; status: number | null; reason: string | null; operation_id: string | null; request_id?: string | null; left_out?: number; times?: number }> }
 
 export type ExamineSystemResponse = { findings: Array<{ check: string; level: 'OK' | 'WARN' | 'FAIL' | 'SKIP'; finding: string; fix?: string }>; failed: number; warnings: number }
 
@@ -407,7 +407,7 @@ export type Operations = {
   /** List the serial ports, what is plugged in there, and which device is on it */
   listPorts: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListPortsResponse }
   /** The audit trail: the newest requests that changed something, or were refused */
-  getAudit: { path: Record<string, never>; query: { limit?: number; outcome?: 'done' | 'refused' }; body: undefined; answer: GetAuditResponse }
+  getAudit: { path: Record<string, never>; query: { limit?: number; outcome?: 'done' | 'refused'; device_id?: string }; body: undefined; answer: GetAuditResponse }
   /** Check this computer, with what to do about each thing that is not well */
   examineSystem: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ExamineSystemResponse }
   /** Get the configuration in force, with every default, and without secrets */
