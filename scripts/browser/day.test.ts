@@ -78,6 +78,8 @@ const setUp = 'it sets a bench or a lab up, which is done once, at its computer,
 const atShell = 'it is for the shell itself'
 const files = 'it reads the files of the computer without the service, so that nobody has to believe the service'
 
+const search = 'it finds what was done on other days; the page shows what is going on, and the timeline of each run'
+
 const ofLab = 'it speaks to the coordinator of the lab, not to this bench'
 
 const notForThePage: Record<string, string> = {
@@ -93,6 +95,7 @@ const notForThePage: Record<string, string> = {
     man: atShell,
     discover: atShell,
   },
+  ...{ 'devices operations': search, 'labware history': search },
   ...{ 'events verify': files, 'audit verify': files, 'lab events': files, logs: files },
   ...{ 'lab serve': atShell, 'lab check': ofLab, 'lab start': ofLab, 'lab journeys': ofLab, 'lab journey': ofLab, 'lab why': ofLab },
   ...{ 'lab decide': ofLab, 'lab simulate': ofLab, 'lab tasks': ofLab, 'lab confirm': ofLab, 'lab custody': ofLab, 'lab stop': ofLab },

@@ -16,6 +16,8 @@ const record: OperationRecord = {
   notice: null,
   started: 1,
   ended: 6,
+  execution_id: null,
+  by: null,
 }
 const shaken = 'shake shaker-1 at 500 rpm for 5 s'
 
