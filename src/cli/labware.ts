@@ -7,7 +7,7 @@ import { atShell, short } from './at_shell.ts'
 import { CliError } from './exit.ts'
 import { localTime } from './local_time.ts'
 import { queryOf, spanOptions } from './moment.ts'
-import { labwarePathOf } from './runs/ids.ts'
+import { labwareNamed, labwarePathOf } from './runs/ids.ts'
 import { whereOf } from './runs/shown.ts'
 import { table } from './table.ts'
 import { note, noteNone } from './terminal.ts'
@@ -47,8 +47,10 @@ const labwareHistory = shows({
     limit: { type: 'string', value: 'N', help: 'Largest number of entries; default 100' },
   },
   example: 'benchd labware history P001 --since 1d',
-  path: ({ options: { limit = '100', since, until, mode }, operands: [barcode = ''] }) =>
-    `/api/labware/${encodeURIComponent(barcode)}/history${queryOf({ limit, since, until, mode })}`,
+  async path({ service, options: { limit = '100', since, until, mode }, operands: [word = ''] }) {
+    const labware = encodeURIComponent(await labwareNamed(service, word))
+    return `/api/labware/${labware}/history${queryOf({ limit, since, until, mode })}`
+  },
   text: ({ steps }: History) => table(['ENDED', 'RUN', 'WORKFLOW', 'MODE', 'WHAT'], steps.map(step)),
   also({ steps, next, damaged }) {
     noteNone(steps, 'no such step is kept')

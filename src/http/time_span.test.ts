@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import * as v from 'valibot'
-import { mustBeSpan, pageOf, spanOf } from './time_span.ts'
+import { isWithin, mustBeSpan, pageOf, spanOf } from './time_span.ts'
 
 const Span = v.object(spanOf('Only what began'))
 
@@ -19,6 +19,11 @@ test('a moment is Unix time in seconds, or ISO 8601 with its zone', (t) => {
     t.throws(() => v.parse(Span, { until: text }), /Unix time in seconds/, text)
   t.throws(() => mustBeSpan({ since: 5, until: 5 }), { code: 'invalid', message: /since is not before until/ })
   t.doesNotThrow(() => mustBeSpan({ since: 4, until: 5 }))
+  t.same(
+    [3, 4, 5].map((time) => isWithin(time, { since: 4, until: 5 })),
+    [false, true, false],
+  )
+  t.ok(isWithin(0, {}))
   t.end()
 })
 

@@ -150,6 +150,7 @@ const runScenes: readonly Scene[] = [
   refused('runs list --since 2026-02-01 --until 2026-01-31', 2, /--since is not before --until/),
   refused('labware history nothing', 3, /no execution that is kept had labware with .*; benchd runs list shows which are kept/),
   said('labware list', /^ID .*\n(?:.*lid.*\n)?(?<plate>\w+) +plate/),
+  said('labware history $plate --since 1h', /^ENDED .*\n.* patient +LIVE /),
   said('labware put $plate --off', /plate/),
   said('runs submit by-hand', /^(?<hand>[0-9a-f-]{36})\n$/),
   { path: '/api/executions/$hand', until: /"thread_id":"(?<byhand>[^"]+)".*"AWAITING_MANUAL_PLACE"/ },

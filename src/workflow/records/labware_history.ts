@@ -108,7 +108,9 @@ function wordsOf(row: Row) {
   if (row.kind === 'move') return sentence('Moved|move {labware} from {from} to {to}[ with {transporter}]', row)
   const [only, another] = (row.operations as { operation: string; params: Row }[] | undefined) ?? []
   const isOne = only !== undefined && another === undefined && typeof row.device_id === 'string'
-  return isOne ? operationWords(row.device_id as string, only.operation, only.params) : sentence('Did|do {name}[ at {device_id}]', row)
+  return isOne
+    ? operationWords(row.device_id as string, only.operation, only.params)
+    : sentence('Finished|finish step {name}[ at {device_id}]', row)
 }
 
 function textIn(value: unknown): string | null {
