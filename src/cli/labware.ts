@@ -43,7 +43,7 @@ const labwareHistory = shows({
   operands: ['BARCODE'],
   options: {
     ...spanOptions,
-    mode: { type: 'string', value: 'MODE', one_of: ['LIVE', 'DEVICE_SIM'], help: 'Mode of the runs: LIVE leaves rehearsals out' },
+    mode: { type: 'string', value: 'MODE', one_of: ['LIVE', 'DEVICE_SIM'], help: 'Mode: LIVE, which leaves rehearsals out, or DEVICE_SIM' },
     limit: { type: 'string', value: 'N', help: 'Largest number of entries; default 100' },
   },
   example: 'benchd labware history P001 --since 1d',
