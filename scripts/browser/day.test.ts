@@ -79,6 +79,7 @@ const atShell = 'it is for the shell itself'
 const files = 'it reads the files of the computer without the service, so that nobody has to believe the service'
 
 const ofFiles = 'a file comes from the computer or the program that made it, which has the shell or a client'
+const search = 'it finds what was done on other days; the page shows what is going on, and the timeline of each run'
 
 const ofLab = 'it speaks to the coordinator of the lab, not to this bench'
 
@@ -95,6 +96,7 @@ const notForThePage: Record<string, string> = {
     man: atShell,
     discover: atShell,
   },
+  ...{ 'devices operations': search, 'labware history': search },
   ...{ 'events verify': files, 'audit verify': files, 'lab events': files, logs: files },
   ...{ 'lab serve': atShell, 'lab check': ofLab, 'lab start': ofLab, 'lab journeys': ofLab, 'lab journey': ofLab, 'lab why': ofLab },
   ...{ 'lab decide': ofLab, 'lab simulate': ofLab, 'lab tasks': ofLab, 'lab confirm': ofLab, 'lab custody': ofLab, 'lab stop': ofLab },

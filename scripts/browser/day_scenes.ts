@@ -98,7 +98,7 @@ export const dayChecks: Record<string, Check> = {
     assert.match(await downloaded(page, page.getByRole('button', { name: /^Download .*\.tar/ }).first()), /\.tar\.gz$/)
     await page.getByText('Nobody is notified when a person is needed').waitFor()
     await button(page, 'Refresh the audit trail').click()
-    await page.getByRole('region', { name: 'Audit trail' }).getByText('POST /api/keys').first().waitFor()
+    await page.getByRole('region', { name: 'Audit trail' }).getByText('Created the key').first().waitFor()
     await page.getByText('The configuration in force').click()
     await page.getByText('"time_scale": 50').waitFor()
     await page.getByText(/^benchd 0\.\d+\.\d+, API/).waitFor()

@@ -176,7 +176,7 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   const isUsed = await saysItsLength(`${data_dir}/operations.jsonl`)
   const idempotency = opened('idempotency', await Idempotency.open({ folder: data_dir, isUsed, tellLost: lossTeller(hub, log) }))
   const audit = opened('audit', new Audit({ folder: data_dir, log, report, clock }))
-  audit.note({ ...byService, what: `start ${version}` })
+  audit.note({ ...byService, what: `start ${version}`, details: { text: `Started benchd ${version}` } })
   const simulations = new Map<string, Simulation>()
   opened('simulations', simulations)
   const hardware = thisComputer()
@@ -310,7 +310,8 @@ function takeOver(
   for (const { device_id, status, changed: settings } of devices) {
     hub.emit(`DEVICE.${device_id}.${status}`, { device_name: device_id, changed: settings } satisfies DeviceReloadContext)
     const details = settings.length ? `: ${settings.join(', ')}` : ''
-    audit.note({ ...byService, what: `device ${device_id} ${status.toLowerCase()} by a reload${details}` })
+    const text = `A reload of the configuration ${status.toLowerCase()} the device ${device_id}${details}`
+    audit.note({ ...byService, what: `device ${device_id} ${status.toLowerCase()} by a reload${details}`, details: { text, device_id } })
   }
 }
 
@@ -356,7 +357,7 @@ function stopsAll(place: NonNullable<Config['stop_input']>, parts: StopInputPart
   const { hardware, clock, log, hub, audit, registry } = parts
   const pressed = () => {
     log.warn('the stop input is active: every device is stopped')
-    audit.note({ ...byService, what: 'stop input' })
+    audit.note({ ...byService, what: 'stop input', details: { text: 'The stop input stopped every device', device_id: '*' } })
     registry.haltAll('stop input').catch((error) => log.error('the stop input', error))
   }
   const failed = (reason: string) => hub.incident('DEVICE_LINK', `the stop input cannot be read: ${reason}`)

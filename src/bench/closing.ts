@@ -72,7 +72,7 @@ const closers: readonly ((rooms: Open) => unknown)[] = [
   ({ idempotency }) => idempotency?.close(),
   ({ ledger }) => ledger?.close(),
   ({ audit, isStop }) => {
-    if (isStop) audit?.note({ ...byService, what: 'stop' })
+    if (isStop) audit?.note({ ...byService, what: 'stop', details: { text: 'Stopped benchd' } })
     return audit?.close()
   },
   ({ notifier }) => notifier?.close(),

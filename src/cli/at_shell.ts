@@ -47,6 +47,7 @@ const typed: readonly (readonly [RegExp, string])[] = [
   [/(?<![A-Z] |nothing at )\/api\/(devices|labware|incidents|workflows)\b(?!\/)/g, 'benchd $1 list'],
   // Ids are shortened, except in paths of the API. Every command accepts the short form.
   [new RegExp(`(?<![/\\w-])${id}(?![\\w-])`, 'g'), '$1'],
+  [/^the query: since is not before until\b/, '--since is not before --until'],
   [/^the query: (\w+): it\b/, '--$1'],
   [/^the query: execution_id\b/, '--execution'],
   [/; the list of keys tells which there are$/, '; see: benchd key list'],

@@ -16,14 +16,18 @@ type Line = AuditEntry & { file: string; seq: number; hash: string }
 
 const auditTail = command({
   name: 'audit tail',
-  summary: 'Print the audit trail: the newest requests that changed something or were refused',
+  summary:
+    'Print the audit trail: the newest requests that changed something or were refused, in words, with times in the zone of this computer',
   options: {
     limit: { type: 'string', value: 'N', help: 'Largest number of entries; default 100' },
+    device: { type: 'string', value: 'ID', help: 'Only requests about this device, or about every device' },
     outcome: { type: 'string', value: 'OUTCOME', one_of: ['done', 'refused'], help: 'Outcome: done or refused; default both' },
     ...serviceOptions,
   },
-  async run({ options: { limit = '100', outcome, ...options } }) {
-    const path = `/api/system/audit?${new URLSearchParams({ limit, ...(outcome && { outcome }) })}`
+  example: 'benchd audit tail --device shaker-1',
+  async run({ options: { limit = '100', outcome, device, ...options } }) {
+    const query = new URLSearchParams({ limit, ...(outcome && { outcome }), ...(device && { device_id: device }) })
+    const path = `/api/system/audit?${query}`
     const { entries } = await ask<{ entries: Line[] }>(serviceOf(options), 'GET', path)
     if (options.json) for (const entry of entries) print(JSON.stringify(entry))
     else print(table(['TIME', 'WHO', 'SCOPE', 'STATUS', 'WHAT'], entries.map(row)))
@@ -73,8 +77,8 @@ function tell({ files, lines, torn, first_seq, head, broken }: Verified, path: s
   if (head) print(`head ${head.hash}`)
 }
 
-function row({ at, key_id, name, scope, status, what, reason, left_out, times }: Line): string[] {
+function row({ at, key_id, name, scope, status, text, left_out, times }: Line): string[] {
   const who = name === null ? '-' : name === key_id ? name : `${name} (${key_id})`
-  const more = [reason, times && `${times} times`, left_out && `after ${left_out} that were left out`].filter(Boolean).join(', ')
-  return [localTime(at, 'seconds'), who, scope ?? '-', String(status ?? '-'), more ? `${what} (${more})` : what]
+  const more = [times && `${times} times`, left_out && `after ${left_out} that were left out`].filter(Boolean).join(', ')
+  return [localTime(at, 'seconds'), who, scope ?? '-', String(status ?? '-'), more ? `${text} (${more})` : text]
 }

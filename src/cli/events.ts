@@ -11,7 +11,8 @@ import { ask, open, type Service, serviceOf, serviceOptions } from './client.ts'
 import { command, type OptionValues } from './command.ts'
 import { csvLine } from './csv.ts'
 import { CliError } from './exit.ts'
-import { localTime, momentOf, noTime } from './local_time.ts'
+import { localTime, momentOf } from './local_time.ts'
+import { moment } from './moment.ts'
 import { offline } from './offline.ts'
 import { dataDir } from './places.ts'
 import { shownRunIdOf } from './runs/ids.ts'
@@ -169,17 +170,6 @@ function wantedBy({ types }: OptionValues<typeof filters>): (event: RuntimeEvent
     if (!entityTypes.some((known) => known === type))
       note(`benchd itself fires no event of the type ${JSON.stringify(type)}, only a simulation may${didYouMeanAmong(type, entityTypes)}`)
   return ({ entity_type }) => wanted.has(entity_type)
-}
-
-/** Parses a time to Unix seconds. */
-function moment(text: string): number {
-  const [, amount, unit] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? []
-  if (amount && unit)
-    return Math.max(0, Date.now() / 1000 - Number(amount) * { s: 1, m: 60, h: 3600, d: 86_400 }[unit as 's' | 'm' | 'h' | 'd'])
-  const seconds = text.trim() === '' ? Number.NaN : Number(text)
-  const time = /^0x/i.test(text) ? undefined : Number.isNaN(seconds) ? momentOf(text) : seconds
-  if (time !== undefined && Number.isFinite(time) && time >= 0) return time
-  throw noTime(text, 'Unix seconds, 2026-01-31 for the beginning of that day, 2026-01-31T08:00, or 10m')
 }
 
 function query(values: Record<string, string | undefined>): string {

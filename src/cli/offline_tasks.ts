@@ -151,7 +151,7 @@ async function backupsIn(folder: string, sources: Omit<Sources, 'data_dir'> = ba
 async function takeDown(folder: string, deed: string): Promise<void> {
   const { Audit } = await import('../keys/audit.ts')
   const audit = new Audit({ folder, log: silent, report })
-  audit.note({ what: `benchd ${deed}`, key_id: 'local', name: 'local', scope: 'admin' })
+  audit.note({ what: `benchd ${deed}`, details: { text: `Ran benchd ${deed}` }, key_id: 'local', name: 'local', scope: 'admin' })
   await audit.close()
 }
 

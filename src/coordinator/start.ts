@@ -65,13 +65,13 @@ export async function startCoordinator(
     await rooms.coordinator?.close()
     await benches.close()
     await keys.close()
-    audit.note({ ...byService, what: 'stop' })
+    audit.note({ ...byService, what: 'stop', details: { text: 'Stopped the coordinator' } })
     await audit.close()
   }
   try {
     await claimFolder(data_dir, control, (message) => log.warn(message))
     const address = await listen(server, host, port)
-    audit.note({ ...byService, what: `start ${packageVersion()}` })
+    audit.note({ ...byService, what: `start ${packageVersion()}`, details: { text: `Started the coordinator ${packageVersion()}` } })
     for (const bench of benches.all.values()) bench.follow()
     const lost = opened(benches, { rooms, log, ended: closing.signal })
     // A mistake of the file ends the start; a database that is away does not.

@@ -80,7 +80,14 @@ export class CurrentOperation {
     const { device_id, time_scale } = this.#known
     if (this.#abort.signal.aborted) this.#abort = new AbortController()
     const task = this.taskOf(name, params)
-    this.run = new OperationRun(ledger.begin(device_id, name, params), { clock, time_scale, task, execution_id, by, abort: this.#abort })
+    this.run = new OperationRun(ledger.begin(device_id, name, params, { execution_id, by }), {
+      clock,
+      time_scale,
+      task,
+      execution_id,
+      by,
+      abort: this.#abort,
+    })
     return this.run
   }
 

@@ -49,7 +49,12 @@ export class Ledger {
   }
 
   /** Records that an operation begins. */
-  begin(device_id: string, operation: string, params: Record<string, unknown>): OperationRecord {
+  begin(
+    device_id: string,
+    operation: string,
+    params: Record<string, unknown>,
+    { execution_id = null, by = null }: { execution_id?: string | null; by?: string | null } = {},
+  ): OperationRecord {
     const record: OperationRecord = {
       operation_id: flatId(),
       device_id,
@@ -63,10 +68,12 @@ export class Ledger {
       notice: null,
       started: this.#now(),
       ended: null,
+      execution_id,
+      by,
     }
     this.#records.push({ record, begun: this.#steadyNow() })
     if (this.#records.length >= mostKept + atOnce) this.#forget()
-    this.#history?.add(record, () => this.#all())
+    this.#history?.add(record, () => this.all())
     return record
   }
 
@@ -83,7 +90,7 @@ export class Ledger {
     if (data === undefined) this.#data.delete(device_id)
     else this.#data.set(device_id, { operation_id, data })
     this.#count(record)
-    this.#history?.add(record, () => this.#all())
+    this.#history?.add(record, () => this.all())
   }
 
   /** Returns the values of an operation; undefined if it gave none, or the device has done another operation since. */
@@ -115,7 +122,7 @@ export class Ledger {
 
   /** Returns the operation that ended last on a device, also before this start. */
   async lastOf(device_id: string): Promise<OperationRecord | null> {
-    return (await this.#all()).findLast((record) => record.device_id === device_id && record.status === 'ended') ?? null
+    return (await this.all()).findLast((record) => record.device_id === device_id && record.status === 'ended') ?? null
   }
 
   /** Resolves when the disk has stored or refused all records. */
@@ -123,7 +130,8 @@ export class Ledger {
     await this.#history?.close()
   }
 
-  async #all(): Promise<OperationRecord[]> {
+  /** Returns the operations that are kept, the oldest first. */
+  async all(): Promise<OperationRecord[]> {
     await this.#recall()
     this.#forget()
     return this.#records.map(({ record }) => record)

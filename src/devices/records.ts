@@ -52,6 +52,8 @@ export const OperationRecord = v.strictObject({
   notice: v.optional(Notice, null),
   started: UnixSeconds,
   ended: v.nullable(UnixSeconds),
+  execution_id: v.optional(described(Nullable.text, 'The execution that it belonged to; null for an operation by hand'), null),
+  by: v.optional(described(Nullable.text, 'The id of the key that asked for it; null for an operation of an execution'), null),
   data: Data,
 })
 export type OperationRecord = v.InferOutput<typeof OperationRecord>

@@ -5,6 +5,7 @@ import { cors } from 'hono/cors'
 import { TrieRouter } from 'hono/router/trie-router'
 import type { Bench } from '../bench/bench.ts'
 import { LabError } from '../errors.ts'
+import { subjectOf } from './audit_subjects.ts'
 import { BodyReader } from './body.ts'
 import { caller } from './call.ts'
 import { protectConnection } from './connections.ts'
@@ -115,6 +116,8 @@ function mustNotBeStopping({ is_stopping }: Bench, { method, scope }: Route): vo
 /** Protects the connection, and carries a request out once where it says so, and only while its thing is as it was shown. */
 function guarded(bench: Bench): NonNullable<Parameters<typeof caller<Bench>>[0]['before']> {
   return ({ route, c, param, bytes }, handle) => {
+    const audited = c.get('audited')
+    if (audited && !route.is_unrecorded) audited.subject = subjectOf(bench, audited.parameters)
     // A connection whose body still comes can be replaced by others, and so can one without a key.
     if (route.scope !== 'public')
       protectConnection(c.env?.incoming, c.env?.outgoing, route.scope === 'any' ? undefined : c.get('principal').key_id)

@@ -27,9 +27,18 @@ export function caller<Rooms>({ rooms, bodies, ask, mustBeOpen, before = (_asked
   const handled = (asked: Asked<Rooms>) => {
     const { route, c, param, bytes } = asked
     const query = () => (route.query ? checked(route.query, c.req.query(), 'the query') : {})
-    return before(asked, () => route.handle({ rooms, c, param, ask, query, body: () => bodyOf(route, textOf(bytes)) }))
+    const body = () => {
+      const its = bodyOf(route, textOf(bytes))
+      const audited = c.get('audited')
+      if (audited) audited.body = its
+      return its
+    }
+    const audited = c.get('audited')
+    if (audited) audited.bytes = bytes
+    return before(asked, () => route.handle({ rooms, c, param, ask, query, body }))
   }
   return (route: Route<Rooms>, c: Exchange, param: (name: string) => string): MaybePromise<Response> => {
+    if (route.method !== 'GET') c.set('audited', { route, parameters: parametersOf(route, param) })
     mustBeAllowed(route, c)
     mustBeOpen?.(route)
     if (route.is_unrecorded) c.set('is_unrecorded', true)
@@ -46,6 +55,10 @@ export function caller<Rooms>({ rooms, bodies, ask, mustBeOpen, before = (_asked
 }
 
 const nothing = new Uint8Array()
+
+function parametersOf({ path }: Route, param: (name: string) => string): Record<string, string> {
+  return Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name]) => [name, param(name!)]))
+}
 
 function mustBeAllowed({ scope }: Route, c: Exchange): void {
   if (scope === 'public' || scope === 'any') return

@@ -9,8 +9,28 @@ import { apiVersion } from './version.ts'
 /** The holder of a request's key. Over the control socket it is a user of this computer. */
 export type Principal = { key_id: string; name: string; scope: Scope }
 
-/** The properties of a request: `request_id` when it was needed, `operation_id` when an operation has begun, `is_unrecorded` of its route. */
-export type Variables = { principal: Principal; request_id?: string; operation_id?: string; is_unrecorded?: boolean }
+/** A request for the audit trail, once it has come to its route. `bytes` is its body, `body` the checked body; absent before they were read. */
+export type AuditedRequest = {
+  route: Pick<Route, 'operation_id' | 'path' | 'summary'>
+  parameters: Readonly<Record<string, string>>
+  bytes?: Uint8Array
+  body?: unknown
+  /** Names of the subject of the request, which the words of the trail use. */
+  subject?: Readonly<Record<string, string | null | undefined>>
+}
+
+/**
+ * The properties of a request: `request_id` when it was needed, `operation_id` when an operation has begun, `has_failed` when that has not ended well,
+ * `is_unrecorded` of its route, `audited` for the audit trail.
+ */
+export type Variables = {
+  principal: Principal
+  request_id?: string
+  operation_id?: string
+  has_failed?: boolean
+  is_unrecorded?: boolean
+  audited?: AuditedRequest
+}
 
 export type Bindings = Partial<HttpBindings> & { local?: boolean }
 

@@ -257,6 +257,7 @@ async function operate(c: Exchange, instrument: Instrument, { name, params, isPl
     return json(record, 202, { ...its, Location: `/api/operations/${record.operation_id}`, 'Preference-Applied': 'respond-async' })
   }
   const { success, message, data } = await done
+  if (!success) c.set('has_failed', true)
   if (!success && preferred.includes('handling=strict'))
     throw new LabError(
       'stopped',

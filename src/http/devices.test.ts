@@ -223,6 +223,8 @@ test('an operation has an id, under which its outcome stands', async (t) => {
     detail: null,
     reason: null,
     ended_early: false,
+    execution_id: null,
+    by: record.body && (record.body as { by: string }).by,
     notice: null,
   })
   t.ok(ended! >= started && started > 1e9)
@@ -247,6 +249,8 @@ test('who does not want to wait is answered at once, and finds the outcome later
     'notice',
     'started',
     'ended',
+    'execution_id',
+    'by',
   ])
   t.match(answer.body, { status: 'running', result: null, ended: null })
   t.equal(answer.headers.get('location'), `/api/operations/${operation_id}`)

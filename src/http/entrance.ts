@@ -7,6 +7,7 @@ import { LabError } from '../errors.ts'
 import type { Audit } from '../keys/audit.ts'
 import type { Keys } from '../keys/keys.ts'
 import type { Refusals } from '../kit/refusals.ts'
+import { detailsOf } from './audit_details.ts'
 import { addHeader, type Env, type Exchange, type Principal, requestIdHeader } from './contract.ts'
 import { answerError } from './errors.ts'
 import { headerOf, rawHeaderOf, requestIdOf } from './headers.ts'
@@ -92,7 +93,9 @@ function audited(rooms: Rooms, c: Exchange, answer: Response): Response {
   const reason = status >= 400 ? answer.headers.get('x-reason') : null
   const operation_id = c.get('operation_id') ?? null
   const from = remoteAddress(c.env) ?? null
-  rooms.audit.note({ what: `${method} ${path}`, key_id, name, scope, from, status, reason, operation_id, request_id: requestIdOf(c) })
+  const details = detailsOf(c, { status, reason, operation_id, location: answer.headers.get('location') })
+  const request_id = requestIdOf(c)
+  rooms.audit.note({ what: `${method} ${path}`, key_id, name, scope, from, status, reason, operation_id, request_id, details })
   return answer
 }
 

@@ -10,7 +10,6 @@ import { described } from '../kit/described.ts'
 import { Id, Name } from '../kit/name.ts'
 import type { Refusals } from '../kit/refusals.ts'
 import { JsonStep } from '../workflow/plans/documents.ts'
-import { recordStatuses } from '../workflow/records/records.ts'
 import { wholeTimeline } from '../workflow/records/run_records.ts'
 import type { Execution } from '../workflow/runs/execution.ts'
 import { Blocker, blockers, Reason, why } from '../workflow/runs/explanation.ts'
@@ -31,6 +30,8 @@ import { knownBy, openOne } from './known_execution.ts'
 import { countAnswerAbout } from './large_answers.ts'
 import { Limit, Numeral, whole } from './numeral.ts'
 import { recordOn } from './run_records.ts'
+import { foundRuns, RunSearch } from './run_search.ts'
+import { Next } from './time_span.ts'
 
 type Rooms = { hub: Hub; runs: Runs; refusals: Refusals; safe_mode: Incident | undefined }
 
@@ -58,21 +59,16 @@ const Offset = v.optional(described(Numeral(whole, 'it must be a whole number'),
 export const executionRoutes: Route<Rooms>[] = [
   route('GET', '/api/executions', {
     operation_id: 'listExecutions',
-    summary: 'List executions',
-    description: 'The open executions, and the newest thousand of those that have ended.',
+    summary: 'List executions, or find some',
+    description:
+      'The open executions, and the newest thousand of those that have ended, also before a restart. Of several parameters, each must hold.',
     scope: 'read',
-    query: v.object({
-      limit: Limit,
-      status: v.optional(described(v.picklist(recordStatuses), 'Only executions of this status')),
-    }),
-    success: { description: 'The newest first', schema: v.strictObject({ executions: v.array(ExecutionSummary) }) },
+    query: RunSearch,
+    success: { description: 'The newest first', schema: v.strictObject({ executions: v.array(ExecutionSummary), next: Next }) },
     errors: [400],
     handle({ rooms, query }) {
-      const { limit, status } = query()
-      const { records } = rooms.runs.runtime
-      const rows = records.executions().filter((row) => status === undefined || row.status === status)
-      const executions = rows.slice(0, limit).map((row) => summaryOf(knownBy(rooms, row.execution_id)))
-      return json({ executions })
+      const { items, next } = foundRuns(rooms.runs.runtime.records, query())
+      return json({ executions: items.map((row) => summaryOf(knownBy(rooms, row.execution_id))), next })
     },
   }),
   route('GET', path, {

@@ -37,6 +37,7 @@ export const parameters: Record<string, { description: string; schema: v.Generic
   step_id: { description: 'Id of the manual step, from its OPERATOR.INSTRUCTION', schema: v.string() },
   incident_id: { description: 'Id of the incident', schema: v.string() },
   labware_id: { description: 'Id of the labware', schema: v.string() },
+  barcode: { description: 'Barcode of the labware, or its id', schema: v.string() },
   backup_name: { description: 'Name of the backup, as in the list of backups', schema: v.string() },
   request_id: { description: 'Id of the request for a key, as it was answered', schema: v.string() },
   key_id: { description: 'Id of the key, as in the list of keys', schema: v.string() },

@@ -46,7 +46,7 @@ export const runRecordRoutes: Route<Rooms>[] = [
       const { execution_id, started_at } = knownBy(call.rooms, call.param('execution_id')).row
       const { kind } = call.query()
       const head = `{"execution_id":${JSON.stringify(execution_id)},"started_at":${started_at},"rows":[`
-      return answer(call, jsonPieces(await recordFor(call), { head, kinds: kind && [kind] }))
+      return answerPieces(call, jsonPieces(await recordFor(call), { head, kinds: kind && [kind] }))
     },
   }),
   route('GET', `${path}/values`, {
@@ -64,8 +64,8 @@ export const runRecordRoutes: Route<Rooms>[] = [
     errors: [404, 503],
     async handle(call) {
       const record = await recordFor(call)
-      if (!isCsv(call.c)) return answer(call, jsonPieces(record, { head: '{"values":[', kinds: ['value'] }))
-      return answer(call, csvPieces(record), 'text/csv; charset=utf-8')
+      if (!isCsv(call.c)) return answerPieces(call, jsonPieces(record, { head: '{"values":[', kinds: ['value'] }))
+      return answerPieces(call, csvPieces(record), 'text/csv; charset=utf-8')
     },
   }),
   route('GET', `${path}/values/:sha256`, {
@@ -106,8 +106,8 @@ async function recordFor({ rooms, param }: Asked): Promise<RecordOnDisk> {
   )
 }
 
-/** Answers piece by piece. At most two large answers are made at a time. */
-async function answer(
+/** Answers JSON or CSV piece by piece. At most two large answers are made at a time. */
+export async function answerPieces(
   { rooms, c }: Asked,
   pieces: AsyncGenerator<Uint8Array, undefined>,
   media_type = 'application/json',

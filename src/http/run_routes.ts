@@ -6,6 +6,7 @@ import { dryRunRoutes } from './dry_runs.ts'
 import { executionRoutes } from './executions.ts'
 import { incidentRoutes } from './incidents.ts'
 import { labwareRoutes } from './labware.ts'
+import { labwareHistoryRoutes } from './labware_history.ts'
 import { liveRoutes } from './live.ts'
 import { operatorRoutes } from './operator.ts'
 import { runFaultRoutes } from './run_faults.ts'
@@ -28,6 +29,7 @@ export const runRoutes: readonly Route<Bench>[] = [
   ...operatorRoutes,
   ...incidentRoutes,
   ...labwareRoutes,
+  ...labwareHistoryRoutes,
   ...liveRoutes,
   ...runFaultRoutes,
 ]

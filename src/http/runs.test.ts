@@ -255,7 +255,7 @@ test('a submission is refused with its reason, and nothing has happened', async 
     /there is no place pad_9; did you mean/,
   )
   isRefusal(t, await ask('POST', '/api/submissions', { key: 'read', json: { workflow: 'seal-and-spin', run_mode: 'PURE_SIM' } }), 403)
-  t.same(await bodyOf(ask('GET', '/api/executions')), { executions: [] })
+  t.same(await bodyOf(ask('GET', '/api/executions')), { executions: [], next: null })
   t.same(await bodyOf(ask('GET', '/api/submissions')), { submissions: [] })
 })
 

@@ -10,6 +10,7 @@ import { fleetRoutes } from './fleet.ts'
 import { keyRoutes } from './keys.ts'
 import { metricRoutes } from './metrics.ts'
 import { notifyRoutes } from './notify.ts'
+import { operationRoutes } from './operations.ts'
 import { selfCareRoutes } from './self_care.ts'
 import { simulationRoutes } from './simulation.ts'
 import { systemRoutes } from './system.ts'
@@ -21,6 +22,7 @@ type Rooms = Omit<Bench, 'runs'>
 export const serviceRoutes: readonly Route<Rooms>[] = [
   ...deviceRoutes,
   ...deviceCommandRoutes,
+  ...operationRoutes,
   ...teachpointRoutes,
   ...eventRoutes,
   ...simulationRoutes,

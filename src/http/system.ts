@@ -136,11 +136,12 @@ export const systemRoutes: Route<Rooms>[] = [
     summary: 'The audit trail: the newest requests that changed something, or were refused',
     description:
       'A thousand of each at most; in the data folder `audit.jsonl` has more of what was done, and `audit-refused.jsonl` of what was refused. ' +
-      'An operation that has begun was done, however it ended, and so was what was answered with 500. `benchd audit verify` follows both chains of hashes.',
+      'An operation that has begun was done, however it ended, and so was what was answered with 500. `text` says what was done in words. `benchd audit verify` follows both chains of hashes.',
     scope: 'admin',
     query: v.object({
       limit: Limit,
       outcome: v.optional(described(v.picklist(auditOutcomes), 'Only requests that were done, or only refused ones; both by default')),
+      device_id: v.optional(described(v.string(), 'Only requests about this device, or about every device, such as a stop of all')),
     }),
     success: {
       description: 'The oldest of them first, and the heads of both chains',
@@ -152,8 +153,8 @@ export const systemRoutes: Route<Rooms>[] = [
     },
     errors: [400],
     async handle({ rooms, query }) {
-      const { limit, outcome } = query()
-      return json(await rooms.audit.newest(limit, outcome))
+      const { limit, outcome, device_id } = query()
+      return json(await rooms.audit.newest(limit, outcome, device_id))
     },
   }),
 ]

@@ -6,12 +6,12 @@ import { type Clock, systemClock } from '../kit/clock.ts'
 import type { Report } from '../kit/json_file.ts'
 import type { Log } from '../kit/log.ts'
 import { TokenBuckets } from '../kit/token_buckets.ts'
-import type { AuditEntry } from './audit_entry.ts'
+import type { AuditDetails, AuditEntry } from './audit_entry.ts'
 import { AuditFile } from './audit_file.ts'
 import { withoutSecrets } from './secret.ts'
 
 /** An entry for the audit trail; absent members are null. */
-type Deed = { what: string } & Partial<Omit<AuditEntry, 'at' | 'what' | 'left_out' | 'times'>>
+type Deed = { what: string; details?: AuditDetails } & Partial<Omit<AuditEntry, 'at' | 'what' | 'left_out' | 'times' | keyof AuditDetails>>
 
 /** The author of entries about the service itself. */
 export const byService = { key_id: 'service', name: 'service' } as const
@@ -24,7 +24,7 @@ type AuditOutcome = (typeof auditOutcomes)[number]
 const refusedLongest = 4 * 1024 * 1024
 const refusedFiles = 3
 const headEveryMs = 3_600_000
-/** The limit for `what`, in bytes of JSON. */
+/** The limit for `what`, and for `text`, in bytes of JSON. */
 const longestWhat = 300
 /** The rate of lines for the refusals of one key (or of all requests without a key), and for one key's repeats of a request. */
 const lines = { burst: 20, perSecond: 1 }
@@ -66,18 +66,23 @@ export class Audit {
     else this.#noteDone(entry)
   }
 
-  /** Returns the newest entries of both files, or of one, by time, and the heads of both. Waits for earlier notes, unless the disk refuses them. */
+  /**
+   * Returns the newest entries of both files, or of one, by time, and the heads of both. With `device_id`, only entries about this device or about every
+   * device. Waits for earlier notes, unless the disk refuses them.
+   */
   async newest(
     limit: number,
     outcome?: AuditOutcome,
+    device_id?: string,
   ): Promise<{ head: Head; refused_head: Head; entries: (AuditEntry & Head & { file: string })[] }> {
     await this.#settled()
     const [done, refused] = await Promise.all([this.#files.done.newest(), this.#files.refused.newest()])
     const of = ({ lines }: typeof done, its: AuditOutcome) =>
       outcome === undefined || outcome === its
-        ? lines.map(({ seq, hash, entry }) => ({ file: auditFiles[its], seq, hash, ...(entry as AuditEntry) }))
+        ? lines.map(({ seq, hash, entry }) => ({ file: auditFiles[its], seq, hash, ...withText(entry as AuditEntry) }))
         : []
-    const entries = merged(of(done, 'done'), of(refused, 'refused'))
+    const all = merged(of(done, 'done'), of(refused, 'refused'))
+    const entries = device_id === undefined ? all : all.filter((entry) => isAbout(entry, device_id))
     return { head: done.head, refused_head: refused.head, entries: entries.slice(-limit) }
   }
 
@@ -151,6 +156,17 @@ function isRefusal({ status, operation_id }: AuditEntry): boolean {
   return status !== null && status >= 400 && status !== 500 && operation_id === null
 }
 
+/** Adds the text that lines of earlier versions lack. */
+function withText(entry: AuditEntry): AuditEntry {
+  return { ...entry, text: entry.text ?? entry.what }
+}
+
+/** Lines of earlier versions name the device in `what` alone. */
+function isAbout({ device_id, operation, what }: AuditEntry, asked: string): boolean {
+  if (device_id !== undefined || operation !== undefined) return device_id === asked || device_id === '*'
+  return what.includes(`/api/devices/${asked}/`) || what === 'POST /api/stop' || what.startsWith(`device ${asked} `)
+}
+
 /** Merges two lists by time. Keeps the order of each, because the system clock may have been set meanwhile. */
 function merged<Entry extends { at: number }>(some: readonly Entry[], others: readonly Entry[]): Entry[] {
   const all: Entry[] = []
@@ -174,10 +190,15 @@ function entryOf(
     reason = null,
     operation_id = null,
     request_id = null,
+    details,
   }: Deed,
   at: number,
 ): AuditEntry {
-  return { at, key_id, name, scope, from, what: shortened(withoutSecrets(what)), status, reason, operation_id, request_id }
+  const clean = shortened(withoutSecrets(what))
+  const text = details ? shortened(withoutSecrets(details.text)) : clean
+  // JSON leaves out members that are undefined.
+  const more = details as Omit<AuditEntry, 'text'> | undefined
+  return { at, key_id, name, scope, from, what: clean, status, reason, operation_id, request_id, ...more, text }
 }
 
 /** Shortens a text to `longestWhat` bytes of JSON, in which escapes and non-ASCII letters are longer. */

@@ -1,16 +1,17 @@
 // Prints devices: the list, one device, its capabilities, and its wire log.
 
-import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, Reading } from '../../devices/records.ts'
+import type { Capabilities, DeviceInfo, DeviceState, DeviceSummary, OperationRecord, Reading } from '../../devices/records.ts'
 import type { Wire, WireFrame } from '../../devices/wire_log.ts'
 import { inSeconds } from '../../kit/seconds.ts'
 import { shows } from '../asking.ts'
-import { atShell } from '../at_shell.ts'
+import { atShell, short } from '../at_shell.ts'
 import { ask, type Service, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { heatingAndRemedy, heatingText } from '../heating.ts'
 import { localTime } from '../local_time.ts'
+import { queryOf, spanOptions } from '../moment.ts'
 import { clock, date, print, table } from '../table.ts'
-import { colored, noteNone } from '../terminal.ts'
+import { colored, note, noteNone } from '../terminal.ts'
 import { pathOf } from './perform.ts'
 
 const devicesList = command({
@@ -52,6 +53,23 @@ const devicesWire = shows({
     noteNone(options.fault ? (fault_frames ?? []) : frames, options.fault ? 'no fault is latched' : 'nothing was said on its line yet'),
 })
 
+type Page = { operations: (OperationRecord & { text: string })[]; next: string | null }
+
+const devicesOperations = shows({
+  name: 'devices operations',
+  summary: 'List what the devices did in the last day, by hand or in runs, the newest first, with times in the zone of this computer',
+  operands: ['[ID]'],
+  options: { ...spanOptions, limit: { type: 'string', value: 'N', help: 'Largest number of entries; default 20' } },
+  example: 'benchd devices operations shaker-1 --since 2h',
+  path: ({ options: { limit = '20', since, until }, operands: [device_id] }) =>
+    `/api/operations${queryOf({ device_id, limit, since, until })}`,
+  text: ({ operations }: Page) => table(['BEGAN', 'DEVICE', 'BY', 'TOOK', 'WHAT'], operations.map(operationRow)),
+  also({ operations, next }) {
+    noteNone(operations, 'no such operation is kept; who asked for what before: benchd audit tail')
+    if (next !== null) note('there are more; --limit N shows them')
+  },
+})
+
 const devicesReadings = shows({
   name: 'devices readings',
   summary: 'Show the readings of a device over the last hour, such as its temperature',
@@ -63,7 +81,7 @@ const devicesReadings = shows({
 
 type Told = { device_id: string; readings: Reading[] }
 
-export const shown = [devicesList, devicesShow, devicesCaps, devicesWire, devicesReadings]
+export const shown = [devicesList, devicesShow, devicesCaps, devicesWire, devicesOperations, devicesReadings]
 
 /** Fetches all devices with their present operations. */
 export async function devicesOf(service: Service): Promise<DeviceInfo[]> {
@@ -184,4 +202,9 @@ function describedLimits(operations: Capabilities['operations'], limits: Capabil
 
 function frame({ at, direction, text, hex }: WireFrame): string {
   return `${localTime(at, 'milliseconds')}  ${direction === 'to_device' ? '>' : '<'} ${text.padEnd(24)}  ${hex}`
+}
+
+function operationRow({ device_id, execution_id, by, started, ended, text }: Page['operations'][number]): string[] {
+  const who = execution_id === null ? (by ?? '-') : `run ${short(execution_id)}`
+  return [localTime(started, 'seconds'), device_id, who, ended === null ? '' : inSeconds(ended - started), text]
 }

@@ -75,6 +75,14 @@ export async function labwarePathOf(service: Service, word: string): Promise<str
   return `/api/labware/${theOne('labware', word, candidates, 'benchd labware list')}`
 }
 
+/** Returns the barcode of the labware on the bench that a word names, or its id; any other word is taken for a barcode. */
+export async function labwareNamed(service: Service, word: string): Promise<string> {
+  const { labware } = await ask<{ labware: Whereabouts[] }>(service, 'GET', '/api/labware')
+  const found = labware.filter(({ labware_id, name, position }) => labware_id.startsWith(word) || name === word || position === word)
+  const [only, another] = labware.some(({ barcode }) => barcode === word) ? [] : found
+  return only && !another ? (only.barcode ?? only.labware_id) : word
+}
+
 /** Returns the path of a manual step, by id, or the thread that waits for it. */
 export async function stepPathOf(service: Service, word: string): Promise<string> {
   const { steps } = isWhole(word)

@@ -6,28 +6,43 @@ import type { TimelineRow } from '../../workflow/threads/timeline.ts'
 import { shows } from '../asking.ts'
 import { atShell, short } from '../at_shell.ts'
 import { stillHeating } from '../heating.ts'
+import { queryOf, spanOptions } from '../moment.ts'
 import { date, table } from '../table.ts'
-import { noteNone } from '../terminal.ts'
+import { note, noteNone } from '../terminal.ts'
 import { shownPathOf } from './ids.ts'
 import { runsWhy } from './why.ts'
 
+type Page = { executions: ExecutionSummary[]; next: string | null }
+
 const runsList = shows({
   name: 'runs list',
-  summary: 'List the runs, the newest first',
+  summary: 'List the runs, or find some, the newest first, with times in the zone of this computer',
   options: {
+    ...spanOptions,
     status: {
       type: 'string',
       value: 'STATUS',
       one_of: ['IN_PROGRESS', 'COMPLETED', 'FAILED', 'ABORTED'],
       help: 'Status: IN_PROGRESS, COMPLETED, FAILED or ABORTED',
     },
+    workflow: { type: 'string', value: 'NAME', help: 'Only runs of this workflow' },
+    mode: { type: 'string', value: 'MODE', one_of: ['LIVE', 'DEVICE_SIM', 'PURE_SIM'], help: 'Mode: LIVE, DEVICE_SIM or PURE_SIM' },
+    barcode: { type: 'string', value: 'TEXT', help: 'Only runs that had labware with this barcode' },
+    tag: { type: 'string', value: 'TAG', help: 'Only runs with this tag' },
+    project: { type: 'string', value: 'NAME', help: 'Only runs of this project' },
+    text: { type: 'string', value: 'TEXT', help: 'Only runs with this text in their workflow, reason, notes, tags, groups or barcodes' },
     limit: { type: 'string', value: 'N', help: 'Largest number of entries; default 20' },
   },
-  path: ({ options: { limit = '20', status } }) => `/api/executions?${new URLSearchParams({ limit, ...(status && { status }) })}`,
-  text: ({ executions }: { executions: ExecutionSummary[] }) =>
-    table(['ID', 'WORKFLOW', 'MODE', 'STATE', 'THREADS', 'STARTED', 'TOOK'], executions.map(row)),
-  also: ({ executions }, { options: { status } }) =>
-    noteNone(executions, status ? `no run is ${status}` : 'there is no run yet; to start one: benchd runs submit WORKFLOW'),
+  example: 'benchd runs list --since 2026-11-01 --barcode P001',
+  path: ({ options: { limit = '20', ...options } }) => `/api/executions${queryOf({ ...searchOf(options), limit })}`,
+  text: ({ executions }: Page) => table(['ID', 'WORKFLOW', 'MODE', 'STATE', 'THREADS', 'STARTED', 'TOOK'], executions.map(row)),
+  also({ executions, next }, { options }) {
+    const { status, ...others } = searchOf(options)
+    const isSearch = Object.values(others).some((value) => value !== undefined)
+    const none = isSearch ? 'no run that is kept is like that' : status ? `no run is ${status}` : undefined
+    noteNone(executions, none ?? 'there is no run yet; to start one: benchd runs submit WORKFLOW')
+    if (next !== null) note('there are more runs; --limit N shows them')
+  },
 })
 
 const runsShow = shows({
@@ -69,6 +84,14 @@ export function threadRows({ threads, moves }: Pick<ExecutionSnapshot, 'threads'
     const where = move ? `${move.from} -> ${move.to}` : whereOf({ position, held_by })
     return [short(thread_id), thread_name, status, where, atShell(waiting?.what ?? last_error ?? '')]
   })
+}
+
+type Search = Partial<
+  Record<'since' | 'until' | 'status' | 'workflow' | 'mode' | 'barcode' | 'tag' | 'project' | 'text', string | undefined>
+>
+
+function searchOf({ since, until, status, workflow, mode, barcode, tag, project, text }: Search): Search {
+  return { since, until, status, workflow, mode, barcode, tag, project, text }
 }
 
 function row({ execution_id, workflow_name, run_mode, thread_count, started_at, ended_at, ...its }: ExecutionSummary): string[] {

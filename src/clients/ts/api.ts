@@ -20,7 +20,7 @@ export type Capabilities = { device_id: string; type: string; driver: string; mo
 
 export type OperationResult = { success: boolean; message: string }
 
-export type OperationRecord = { operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; reason?: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; data?: unknown }
+export type OperationRecord = { operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; reason?: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; execution_id?: string | null; by?: string | null; data?: unknown }
 
 export type StopAllResult = { success: boolean; message: string; devices: Array<{ device_id: string; success: boolean; message: string }> }
 
@@ -68,7 +68,7 @@ export type ExecutionSummary = { execution_id: string; workflow_name: string; wo
 
 export type Execution = { execution_id: string; workflow_name: string; workflow_hash: string; topology: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; status: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; reason: string | null; started_at: number; ended_at: number | null; still_heating?: Array<StillHeating>; phase: 'accepting' | 'draining' | 'stopping' | 'ended'; paused: { at: number; reason: 'manual' | 'system' } | null; thread_count: number; open_count: number; needs_person_count: number; is_abort_armed: boolean; is_live: boolean; submissions: Array<SubmissionRecord>; groups: Array<GroupOutcome>; threads: Array<Thread>; moves: Array<Move>; devices: Array<{ device_id: string; thread_id: string }>; slots: Array<Slot> }
 
-export type Thread = { thread_id: string; execution_id: string; thread_name: string; template_name: string; submission_id: string | null; group_id: string | null; status: 'CREATED' | 'AWAITING_MANUAL_PLACE' | 'RESOLVING_ACTION_LOCATION' | 'AWAITING_ACTION_RESERVATION' | 'ACTION_LOCATION_RESOLVED' | 'AWAITING_MOVE_RESERVATION' | 'AWAITING_MOVE_TARGET_AVAILABILITY' | 'MOVING' | 'AWAITING_CO_THREADS' | 'EXECUTING_ACTION' | 'AWAITING_EVENT' | 'AWAITING_MANUAL_REMOVE' | 'PAUSED' | 'STOPPING' | 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'; since: number; pause_reason: 'manual' | 'system' | 'error' | null; last_error: string | null; decisions: Array<'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'>; retry_on: Array<string>; retry_by: Array<string>; retry_by_if_off: Array<string>; labware: Labware | null; position: string | null; held_by: string | null; method: string | null; device: string | null; waiting: { kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'; what: string; since: number } | null }
+export type Thread = { thread_id: string; execution_id: string; thread_name: string; template_name: string; submission_id: string | null; group_id: string | null; status: 'CREATED' | 'AWAITING_MANUAL_PLACE' | 'RESOLVING_ACTION_LOCATION' | 'AWAITING_ACTION_RESERVATION' | 'ACTION_LOCATION_RESOLVED' | 'AWAITING_MOVE_RESERVATION' | 'AWAITING_MOVE_TARGET_AVAILABILITY' | 'MOVING' | 'AWAITING_CO_THREADS' | 'EXECUTING_ACTION' | 'AWAITING_EVENT' | 'AWAITING_MANUAL_REMOVE' | 'PAUSED' | 'STOPPING' | 'COMPLETED' | 'STOPPED' | 'ABORTED' | 'FAILED'; since: number; pause_reason: 'manual' | 'system' | 'error' | null; last_error: string | null; labware_id?: string; barcode?: string | null; decisions: Array<'RETRY' | 'RETRY_OP' | 'CONTINUE' | 'ABORT_ACTION' | 'ABORT_METHOD' | 'ABORT_THREAD'>; retry_on: Array<string>; retry_by: Array<string>; retry_by_if_off: Array<string>; labware: Labware | null; position: string | null; held_by: string | null; method: string | null; device: string | null; waiting: { kind: 'reservation' | 'peer' | 'event' | 'operator' | 'device'; what: string; since: number } | null }
 
 export type Slot = { key: string; labware: string; receiver: string | null; queue: Array<string>; pending: Array<string>; contributions: number; is_closed: boolean; is_orphaned: boolean }
 
@@ -156,6 +156,8 @@ export type PerformOperationRequest = { operation: string; params?: Record<strin
 
 export type PerformOperationResponse = { success: boolean; message: string; data?: unknown }
 
+export type ListOperationsResponse = { operations: Array<{ operation_id: string; device_id: string; operation: string; params: Record<string, unknown>; status: 'running' | 'ended'; result: OperationResult | null; detail: string | null; reason?: string | null; ended_early?: boolean; notice?: string | null; started: number; ended: number | null; execution_id?: string | null; by?: string | null; data?: unknown; text: string }>; next: string | null }
+
 export type ListTeachpointsResponse = { teachpoints: Array<Teachpoint> }
 
 export type ExportTeachpointsResponse = { device_id: string; teachpoints: Array<Teachpoint> }
@@ -198,7 +200,7 @@ export type GetSystemChangesResponse = { config_file: string | null; at_once: Ar
 
 export type ListPortsResponse = { ports: Array<{ path: string; by_id: string | null; by_path: string | null; vendor_id: string | null; product_id: string | null; manufacturer: string | null; product: string | null; serial_number: string | null; device_id: string | null }> }
 
-export type GetAuditResponse = { head: { seq: number; hash: string }; refused_head: { seq: number; hash: string }; entries: Array<{ file: 'audit.jsonl' | 'audit-refused.jsonl'; seq: number; hash: string; at: number; key_id: string | null; name: string | null; scope: string | null; from: string | null; what: string; status: number | null; reason: string | null; operation_id: string | null; request_id?: string | null; left_out?: number; times?: number }> }
+export type GetAuditResponse = { head: { seq: number; hash: string }; refused_head: { seq: number; hash: string }; entries: Array<{ file: 'audit.jsonl' | 'audit-refused.jsonl'; seq: number; hash: string; at: number; key_id: string | null; name: string | null; scope: string | null; from: string | null; what: string; text: string; operation?: string; params?: Record<string, unknown>; decision?: string; place?: string; device_id?: string; execution_id?: string; outcome?: 'done' | 'accepted' | 'refused' | 'failed'; status: number | null; reason: string | null; operation_id: string | null; request_id?: string | null; left_out?: number; times?: number }> }
 
 export type ExamineSystemResponse = { findings: Array<{ check: string; level: 'OK' | 'WARN' | 'FAIL' | 'SKIP'; finding: string; fix?: string }>; failed: number; warnings: number }
 
@@ -236,7 +238,7 @@ export type SubmitResponse = { submission_id: string; execution_id: string; stat
 
 export type SimulateResponse = { workflow: string; verdict: 'completes' | 'fails' | 'deadlock' | 'waits' | 'endless'; makespan_s: number; moves: number; actions: number; conflict: string | null; refusal: string | null; waiting: Array<{ thread_id: string; thread_name: string; status: string; waits_for: string | null; since_s: number; because: Array<string> }>; conditions: Array<{ thread: string; step: string; condition: string; examples: Record<string, number | string | boolean>; goes: 'then' | 'else'; then: Array<string>; else: Array<string> }>; devices: Array<{ device: string; busy_s: number; share: number }>; gantt: Array<{ thread_name: string; kind: 'action' | 'move'; name: string; device: string | null; from_s: number; to_s: number }>; dropped: number }
 
-export type ListExecutionsResponse = { executions: Array<ExecutionSummary> }
+export type ListExecutionsResponse = { executions: Array<ExecutionSummary>; next: string | null }
 
 export type ListThreadsResponse = { threads: Array<Thread> }
 
@@ -281,6 +283,8 @@ export type ExtendLateCallRequest = { seconds: number }
 export type ListLabwareResponse = { labware: Array<{ labware_id: string; name: string; template: string; type: string; kind: 'plate' | 'tip_rack' | 'trough'; barcode: string | null; tips_left: number | null; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; position: string | null; held_by: string | null; place: string; execution_id: string | null; thread_id: string | null; thread_name: string | null; left_by: string | null; remedy: string | null }> }
 
 export type RelocateLabwareRequest = { position: string | null }
+
+export type GetLabwareHistoryResponse = { labware: string; steps: Array<{ at: number; kind: 'move' | 'action' | 'decision'; text: string; labware_id: string | null; labware: string | null; barcode: string | null; from: string | null; to: string | null; device_id: string | null; started: number | null; outcome: string | null; execution_id: string; workflow_name: string; run_mode: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM' }>; runs: number; next: string | null; damaged: number }
 
 export type RuntimeEvent = { event_name: string; execution_id: string; timestamp: number; entity_type: string; entity_id: string; status: string; context: CustomEventContext | DeviceFaultContext | DeviceReloadContext | ExecutionLifecycleContext | GroupLifecycleContext | IncidentContext | LocationActionExecutionContext | ManualInterventionContext | MethodExecutionContext | MoveActionExecutionContext | OperatorInstructionContext | RecordRemovalContext | StillHeating | SubmissionExecutionContext | ThreadExecutionContext | TipRackContext | WorkflowExecutionContext | Record<string, unknown> }
 
@@ -350,6 +354,8 @@ export type Operations = {
   endOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: OperationRecord; accepted: OperationRecord }
   /** Renew the hold on a running operation, such as a jog while a button is pressed */
   renewOperation: { path: { operation_id: string }; query: Record<string, never>; body: undefined; answer: unknown }
+  /** List what the devices did, by hand or in runs */
+  listOperations: { path: Record<string, never>; query: { device_id?: string; since?: string; until?: string; limit?: number; before?: string }; body: undefined; answer: ListOperationsResponse }
   /** List teachpoints of one device */
   listTeachpoints: { path: Record<string, never>; query: { device_id?: string }; body: undefined; answer: ListTeachpointsResponse }
   /** Create a teachpoint */
@@ -411,7 +417,7 @@ export type Operations = {
   /** List the serial ports, what is plugged in there, and which device is on it */
   listPorts: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListPortsResponse }
   /** The audit trail: the newest requests that changed something, or were refused */
-  getAudit: { path: Record<string, never>; query: { limit?: number; outcome?: 'done' | 'refused' }; body: undefined; answer: GetAuditResponse }
+  getAudit: { path: Record<string, never>; query: { limit?: number; outcome?: 'done' | 'refused'; device_id?: string }; body: undefined; answer: GetAuditResponse }
   /** Check this computer, with what to do about each thing that is not well */
   examineSystem: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ExamineSystemResponse }
   /** Get the configuration in force, with every default, and without secrets */
@@ -464,8 +470,8 @@ export type Operations = {
   withdrawSubmission: { path: { submission_id: string }; query: Record<string, never>; body: undefined; answer: OperationResult }
   /** Try out a submission on the clock alone */
   simulate: { path: Record<string, never>; query: Record<string, never>; body: SubmissionRequest; answer: SimulateResponse }
-  /** List executions */
-  listExecutions: { path: Record<string, never>; query: { limit?: number; status?: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED' }; body: undefined; answer: ListExecutionsResponse }
+  /** List executions, or find some */
+  listExecutions: { path: Record<string, never>; query: { limit?: number; before?: string; status?: 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'ABORTED'; since?: string; until?: string; workflow?: string; mode?: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM'; barcode?: string; tag?: string; project?: string; text?: string }; body: undefined; answer: ListExecutionsResponse }
   /** Get one execution: its threads, where their labware is, and what each waits for */
   getExecution: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: Execution }
   /** Delete an execution that has ended, with its events and incidents */
@@ -538,6 +544,8 @@ export type Operations = {
   listLabware: { path: Record<string, never>; query: Record<string, never>; body: undefined; answer: ListLabwareResponse }
   /** Say where a labware is */
   relocateLabware: { path: { labware_id: string }; query: Record<string, never>; body: RelocateLabwareRequest; answer: OperationResult }
+  /** Get where one labware was, over runs: its moves and actions */
+  getLabwareHistory: { path: { barcode: string }; query: { limit?: number; before?: string; since?: string; until?: string; mode?: 'LIVE' | 'DEVICE_SIM' | 'PURE_SIM' }; body: undefined; answer: GetLabwareHistoryResponse }
   /** The present state of the bench, and each change of it, as Server-Sent Events */
   streamState: { path: Record<string, never>; query: { run?: string }; body: undefined; answer: ReadableStream<Uint8Array> }
   /** Break a simulator of a DEVICE_SIM run */
@@ -580,6 +588,7 @@ export const operations = {
   getOperation: ['GET', '/api/operations/{operation_id}'],
   endOperation: ['DELETE', '/api/operations/{operation_id}'],
   renewOperation: ['POST', '/api/operations/{operation_id}/renew'],
+  listOperations: ['GET', '/api/operations'],
   listTeachpoints: ['GET', '/api/teachpoints'],
   createTeachpoint: ['POST', '/api/teachpoints'],
   exportTeachpoints: ['GET', '/api/teachpoints/export/{device_id}'],
@@ -674,6 +683,7 @@ export const operations = {
   completeLateCall: ['POST', '/api/incidents/{incident_id}/complete'],
   listLabware: ['GET', '/api/labware'],
   relocateLabware: ['PUT', '/api/labware/{labware_id}/location'],
+  getLabwareHistory: ['GET', '/api/labware/{barcode}/history'],
   streamState: ['GET', '/api/live'],
   setFaultOfRun: ['POST', '/api/sim/executions/{execution_id}/devices/{device_id}/faults'],
   clearFaultsOfRun: ['DELETE', '/api/sim/executions/{execution_id}/devices/{device_id}/faults'],

@@ -84,14 +84,10 @@ export function Audit() {
         <Empty>Nobody has changed anything yet.</Empty>
       ) : (
         <ul class="list">
-          {entries.map(({ file, seq, at, name, what, status, reason }) => (
+          {entries.map(({ file, seq, at, name, text, status }) => (
             <li key={`${file} ${seq}`}>
               <span>
-                <time>{clockTime(at)}</time> <strong>{name ?? 'nobody'}</strong> {what}{' '}
-                <small>
-                  {status}
-                  {reason ? ` ${reason}` : ''}
-                </small>
+                <time>{clockTime(at)}</time> <strong>{name ?? 'nobody'}</strong> {text} <small>{status}</small>
               </span>
             </li>
           ))}

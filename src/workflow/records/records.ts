@@ -6,6 +6,7 @@ import type { Submission } from '../runs/submission.ts'
 import { runModes } from '../state/modes.ts'
 import { isTerminal, type ThreadStatus, threadTransitions } from '../state/statuses.ts'
 import { Group, requestHash } from '../state/submission_request.ts'
+import { LabwareIndex } from './labware_index.ts'
 
 const UnixSeconds = v.pipe(v.number(), v.description('Unix time'), v.metadata({ unit: 's' }))
 const MaybeUnixSeconds = v.pipe(v.nullable(v.number()), v.description('Unix time'), v.metadata({ unit: 's' }))
@@ -28,6 +29,8 @@ export const ThreadRecord = v.strictObject({
   since: v.pipe(v.number(), v.description('When it came to this status, Unix time'), v.metadata({ unit: 's' })),
   pause_reason: v.nullable(v.picklist(['manual', 'system', 'error'])),
   last_error: MaybeText,
+  labware_id: v.optional(v.pipe(v.string(), v.description('Its labware; absent in records of earlier versions'))),
+  barcode: v.optional(v.pipe(MaybeText, v.description('The barcode of its labware, as far as it was read'))),
 })
 export type ThreadRecord = v.InferOutput<typeof ThreadRecord>
 
@@ -124,6 +127,7 @@ export class Records implements RecordStore {
   /** The executions in the order of acceptance. */
   readonly #executions = new Map<string, Held>()
   readonly #executionOf = new Map<string, string>()
+  readonly #labware = new LabwareIndex()
   /** Submissions that were withdrawn before they arrived. */
   readonly #withdrawn = new Set<string>()
   readonly #changed: (change: Change) => void
@@ -165,7 +169,7 @@ export class Records implements RecordStore {
     }
     const held = this.#executions.get(record.execution_id)
     if (kind === 'removed') this.#forget(record.execution_id)
-    else if (kind === 'thread') held?.threads.set(record.thread_id, record)
+    else if (kind === 'thread') this.#put(held, record)
     else if (kind === 'submission') this.#submit(record)
     else if (held) held.execution = record
     else this.#executions.set(record.execution_id, { execution: record, submissions: new Map(), threads: new Map() })
@@ -192,6 +196,14 @@ export class Records implements RecordStore {
   /** Lists the executions, the newest first. */
   executions(): ExecutionRow[] {
     return [...this.#executions.values()].map(({ execution }) => execution).reverse()
+  }
+
+  /** Lists the executions that had labware with this barcode or id, the newest first. */
+  runsWith(labware: string): ExecutionRow[] {
+    return this.#labware
+      .runsWith(labware)
+      .flatMap((execution_id) => this.execution(execution_id) ?? [])
+      .sort((a, b) => b.started_at - a.started_at)
   }
 
   execution(execution_id: string): ExecutionRow | undefined {
@@ -255,10 +267,12 @@ export class Records implements RecordStore {
   thread(record: ThreadRecord): void {
     const held = this.#executions.get(record.execution_id)
     if (!held) return
-    // The origin of a thread does not change.
-    const before = record.submission_id === null ? held.threads.get(record.thread_id) : undefined
-    const { submission_id, group_id } = before ?? record
-    this.#keep({ kind: 'thread', record: before ? { ...record, submission_id, group_id } : record })
+    // The origin and the labware of a thread do not change.
+    const { submission_id, group_id, ...labware } = held.threads.get(record.thread_id) ?? record
+    const origin = record.submission_id === null ? { submission_id, group_id } : {}
+    const { labware_id, barcode } = labware
+    const known = record.labware_id === undefined && labware_id !== undefined ? { labware_id, barcode: barcode ?? null } : {}
+    this.#keep({ kind: 'thread', record: { ...record, ...origin, ...known } })
   }
 
   submissionEnded(execution_id: string, submission_id: string, ending: Ending): void {
@@ -287,6 +301,12 @@ export class Records implements RecordStore {
     this.#changed(change)
   }
 
+  #put(held: Held | undefined, thread: ThreadRecord): void {
+    if (!held) return
+    held.threads.set(thread.thread_id, thread)
+    this.#labware.add(thread)
+  }
+
   #submit(submission: SubmissionRecord): void {
     const held = this.#executions.get(submission.execution_id)
     if (!held) return
@@ -301,7 +321,9 @@ export class Records implements RecordStore {
   }
 
   #forget(execution_id: string): void {
-    for (const submission_id of this.#executions.get(execution_id)?.submissions.keys() ?? []) this.#executionOf.delete(submission_id)
+    const held = this.#executions.get(execution_id)
+    for (const submission_id of held?.submissions.keys() ?? []) this.#executionOf.delete(submission_id)
+    this.#labware.remove(execution_id, held?.threads.values() ?? [])
     this.#executions.delete(execution_id)
   }
 

@@ -3,6 +3,7 @@
 import type { Context, RuntimeEvent } from '../../events/event.ts'
 import type { Sink } from '../../events/sinks.ts'
 import type { Execution } from '../runs/execution.ts'
+import type { LabwareThread } from '../threads/thread.ts'
 import { type EndStatus, type ExecutionRow, endings, type RecordStore, type Records, submissionRow, type ThreadRecord } from './records.ts'
 
 type TrackingOptions = {
@@ -34,7 +35,8 @@ export class ExecutionTrackingSink implements Sink {
       'thread_name' | 'template_name' | 'pause_reason' | 'last_error'
     >
     // At the event CREATED, the execution does not have the thread yet.
-    const { submission_id = null, group_id = null } = this.#find(execution_id)?.threads.get(thread_id)?.origin ?? {}
+    const thread = this.#find(execution_id)?.threads.get(thread_id)
+    const { submission_id = null, group_id = null } = thread?.origin ?? {}
     const record = {
       thread_id,
       execution_id,
@@ -46,6 +48,7 @@ export class ExecutionTrackingSink implements Sink {
       since: timestamp,
       pause_reason,
       last_error,
+      ...labwareOf(thread),
     }
     for (const store of this.#stores) store.thread(record)
   }
@@ -76,10 +79,22 @@ export function recordAnew(execution: Execution, records: Records): void {
   const { execution_id } = execution
   records.remove(execution_id)
   for (const submission of execution.submissions) records.accepted(rowOf(execution), submissionRow(submission))
-  for (const { thread_id, name, plan, origin, status, state, control, last_error } of execution.threads.values()) {
+  for (const thread of execution.threads.values()) {
+    const { thread_id, name, plan, origin, status, state, control, last_error } = thread
     const names = { thread_id, execution_id, thread_name: name, template_name: plan.name, ...origin }
-    records.thread({ ...names, status: status.current, since: state.since, pause_reason: control.pause_reason, last_error })
+    records.thread({
+      ...names,
+      status: status.current,
+      since: state.since,
+      pause_reason: control.pause_reason,
+      last_error,
+      ...labwareOf(thread),
+    })
   }
+}
+
+function labwareOf(thread: LabwareThread | undefined): Pick<ThreadRecord, 'labware_id' | 'barcode'> {
+  return thread ? { labware_id: thread.labware.labware_id, barcode: thread.labware.barcode } : {}
 }
 
 function rowOf({ execution_id, workflow, environment, started_at }: Execution): ExecutionRow {

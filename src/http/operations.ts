@@ -1,0 +1,54 @@
+// The route of the operations that devices did, by hand or in runs.
+
+import * as v from 'valibot'
+import type { Ledger } from '../devices/ledger.ts'
+import { operationText } from '../devices/operation_words.ts'
+import { OperationRecord } from '../devices/records.ts'
+import type { Registry } from '../devices/registry.ts'
+import { described } from '../kit/described.ts'
+import { json, type Route, routesOf } from './contract.ts'
+import { Limit } from './numeral.ts'
+import { Before, isWithin, mustBeSpan, Next, pageOf, spanOf } from './time_span.ts'
+
+type Rooms = { registry: Registry; ledger: Ledger }
+
+const route = routesOf<Rooms>('devices')
+
+export const operationRoutes: Route<Rooms>[] = [
+  route('GET', '/api/operations', {
+    operation_id: 'listOperations',
+    summary: 'List what the devices did, by hand or in runs',
+    description:
+      'Kept for a day, the newest thousand, over a restart too. Operations on simulators of runs in DEVICE_SIM are not among them. Older ones are in the record of their ' +
+      'execution, and requests of people in the audit trail.',
+    scope: 'read',
+    query: v.object({
+      device_id: v.optional(described(v.string(), 'Only operations of this device')),
+      ...spanOf('Only operations that began'),
+      limit: Limit,
+      before: Before,
+    }),
+    success: {
+      description: 'The newest first',
+      schema: v.strictObject({
+        operations: v.array(
+          v.strictObject({ ...OperationRecord.entries, text: described(v.string(), 'What was done, and what came of it, in a sentence') }),
+        ),
+        next: Next,
+      }),
+    },
+    errors: [400, 404],
+    async handle({ rooms, query }) {
+      const { device_id, since, until, limit, before } = query()
+      mustBeSpan({ since, until })
+      if (device_id !== undefined) rooms.registry.find(device_id)
+      const { items, next } = pageOf((await rooms.ledger.all()).reverse(), {
+        limit,
+        before,
+        idOf: ({ operation_id }) => operation_id,
+        matches: (record) => (device_id === undefined || record.device_id === device_id) && isWithin(record.started, { since, until }),
+      })
+      return json({ operations: items.map((record) => ({ ...record, text: operationText(record) })), next })
+    },
+  }),
+]
