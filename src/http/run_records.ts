@@ -15,8 +15,8 @@ import { knownBy } from './known_execution.ts'
 import { answerHeaders } from './open_stream.ts'
 import { type Pacing, pacedBody } from './paced_body.ts'
 
-type Rooms = { hub: Hub; runs: Runs } & Pacing
-type Asked = Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'c' | 'param'>
+export type Rooms = { hub: Hub; runs: Runs } & Pacing
+export type Asked = Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'c' | 'param'>
 
 const route = routesOf<Rooms>('runs')
 
@@ -93,7 +93,7 @@ export function recordOn({ hub, runs }: Pick<Rooms, 'hub' | 'runs'>, execution_i
 type RecordOnDisk = { path: string; length?: number | undefined }
 
 /** Finds the record of the execution. Rejects with `not_found`. */
-async function recordFor({ rooms, param }: Asked): Promise<RecordOnDisk> {
+export async function recordFor({ rooms, param }: Asked): Promise<RecordOnDisk> {
   const { row } = knownBy(rooms, param('execution_id'))
   // The rows of events that a client has seen must be in the answer.
   await rooms.hub.log.until()
@@ -107,12 +107,13 @@ async function recordFor({ rooms, param }: Asked): Promise<RecordOnDisk> {
 }
 
 /** Answers piece by piece. At most two large answers are made at a time. */
-async function answer(
+export async function answer(
   { rooms, c }: Asked,
   pieces: AsyncGenerator<Uint8Array, undefined>,
   media_type = 'application/json',
+  more: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
-  const headers = answerHeaders(media_type)
+  const headers = { ...answerHeaders(media_type), ...more }
   if (c.req.method === 'HEAD') return new Response(null, { headers })
   const leave = await rooms.hub.wholeAnswers.acquire(goneSignal(c))
   const response = c.env?.outgoing

@@ -10,6 +10,7 @@ import { liveRoutes } from './live.ts'
 import { operatorRoutes } from './operator.ts'
 import { runFaultRoutes } from './run_faults.ts'
 import { runRecordRoutes } from './run_records.ts'
+import { runReportRoutes } from './run_report.ts'
 import { submissionRoutes } from './submissions.ts'
 import { threadRoutes } from './threads.ts'
 import { topologyRoutes } from './topology.ts'
@@ -22,6 +23,7 @@ export const runRoutes: readonly Route<Bench>[] = [
   ...dryRunRoutes,
   ...executionRoutes,
   ...runRecordRoutes,
+  ...runReportRoutes,
   ...threadRoutes,
   ...operatorRoutes,
   ...incidentRoutes,

@@ -496,6 +496,8 @@ export type Operations = {
   listValues: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: ListValuesResponse }
   /** Get a value of more than 4 KiB, by its hash */
   getLongValue: { path: { execution_id: string; sha256: string }; query: Record<string, never>; body: undefined; answer: GetLongValueResponse }
+  /** Get the report of an execution as one HTML file, which prints on A4 */
+  getReport: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: unknown }
   /** Pause a thread at its next safe point */
   pauseThread: { path: { thread_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
   /** Resume a thread that was paused */
@@ -645,6 +647,7 @@ export const operations = {
   getRecord: ['GET', '/api/executions/{execution_id}/record'],
   listValues: ['GET', '/api/executions/{execution_id}/values'],
   getLongValue: ['GET', '/api/executions/{execution_id}/values/{sha256}'],
+  getReport: ['GET', '/api/executions/{execution_id}/report'],
   pauseThread: ['POST', '/api/threads/{thread_id}/pause'],
   resumeThread: ['POST', '/api/threads/{thread_id}/resume'],
   stopThread: ['POST', '/api/threads/{thread_id}/stop'],

@@ -1,0 +1,36 @@
+// The route of the report of a run: one HTML file for people who have not seen the run.
+
+import { packageVersion } from '../kit/package_version.ts'
+import { reportPieces } from '../workflow/records/report.ts'
+import { answerPolicy } from '../workflow/records/report_style.ts'
+import { type Route, routesOf } from './contract.ts'
+import { knownBy } from './known_execution.ts'
+import { answer, type Rooms, recordFor } from './run_records.ts'
+
+const route = routesOf<Rooms>('runs')
+
+export const runReportRoutes: Route<Rooms>[] = [
+  route('GET', '/api/executions/:execution_id/report', {
+    operation_id: 'getReport',
+    summary: 'Get the report of an execution as one HTML file, which prints on A4',
+    description:
+      'What was run, when, by whom and on which devices; which labware was where, when and at which temperature; what went wrong, and who decided what; values, files, notes, ' +
+      'and lines for signatures. It is made from the record, needs no script and no other file, and is for people who have not seen the run. The report of an open execution ends with the ' +
+      'last row. PURE_SIM executions have no record, and so no report.',
+    scope: 'read',
+    success: { description: 'The report', media_type: 'text/html', headers: ['Content-Disposition'] },
+    errors: [404, 503],
+    async handle(call) {
+      const { row, records } = knownBy(call.rooms, call.param('execution_id'))
+      const record = await recordFor(call)
+      const threads = records.threads(row.execution_id)
+      const report = { ...record, execution: row, threads, version: packageVersion(), made_at: Date.now() / 1000 }
+      const name = `report-${row.execution_id.slice(0, 8)}.html`
+      return answer(call, reportPieces(report), 'text/html; charset=utf-8', {
+        'Content-Disposition': `inline; filename="${name}"`,
+        'Content-Security-Policy': answerPolicy,
+        'X-Content-Type-Options': 'nosniff',
+      })
+    },
+  }),
+]
