@@ -1,5 +1,6 @@
-// The route of the report of a run: one HTML file for people who have not seen the run.
+// The routes by which a run is shown to others: its report, one HTML file for people who have not seen the run, and its record as it lies on the disk.
 
+import { recordBytes } from '../events/run_record_reader.ts'
 import { packageVersion } from '../kit/package_version.ts'
 import { reportPieces } from '../workflow/records/report.ts'
 import { answerPolicy } from '../workflow/records/report_style.ts'
@@ -29,6 +30,23 @@ export const runReportRoutes: Route<Rooms>[] = [
       return answer(call, reportPieces(report), 'text/html; charset=utf-8', {
         'Content-Disposition': `inline; filename="${name}"`,
         'Content-Security-Policy': answerPolicy,
+        'X-Content-Type-Options': 'nosniff',
+      })
+    },
+  }),
+  route('GET', '/api/executions/:execution_id/record.jsonl', {
+    operation_id: 'fetchRecord',
+    summary: 'Download the record of an execution as it lies on the disk',
+    description:
+      'A line of JSON for each row. Each has a checksum: `crc` is the CRC-32 of the text from the comma after it to the last brace. An export keeps these lines, so that ' +
+      'a changed one can be told later.',
+    scope: 'read',
+    success: { description: 'The lines', media_type: 'application/jsonl', headers: ['Content-Disposition'] },
+    errors: [404, 503],
+    async handle(call) {
+      const { path, length } = await recordFor(call)
+      return answer(call, recordBytes(path, length), 'application/jsonl', {
+        'Content-Disposition': 'attachment; filename="record.jsonl"',
         'X-Content-Type-Options': 'nosniff',
       })
     },

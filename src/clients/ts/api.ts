@@ -498,6 +498,8 @@ export type Operations = {
   getLongValue: { path: { execution_id: string; sha256: string }; query: Record<string, never>; body: undefined; answer: GetLongValueResponse }
   /** Get the report of an execution as one HTML file, which prints on A4 */
   getReport: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: unknown }
+  /** Download the record of an execution as it lies on the disk */
+  fetchRecord: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: unknown }
   /** Pause a thread at its next safe point */
   pauseThread: { path: { thread_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
   /** Resume a thread that was paused */
@@ -648,6 +650,7 @@ export const operations = {
   listValues: ['GET', '/api/executions/{execution_id}/values'],
   getLongValue: ['GET', '/api/executions/{execution_id}/values/{sha256}'],
   getReport: ['GET', '/api/executions/{execution_id}/report'],
+  fetchRecord: ['GET', '/api/executions/{execution_id}/record.jsonl'],
   pauseThread: ['POST', '/api/threads/{thread_id}/pause'],
   resumeThread: ['POST', '/api/threads/{thread_id}/resume'],
   stopThread: ['POST', '/api/threads/{thread_id}/stop'],

@@ -5,7 +5,7 @@ import { curve, curvesLegend } from './report_curves.ts'
 import { membersOf, most, type Plate } from './report_facts.ts'
 import { gantt } from './report_gantt.ts'
 import { header } from './report_header.ts'
-import { type Cell, html, Markup, shortened, tableEnd, tableHead, tableRow } from './report_markup.ts'
+import { type Cell, html, Markup, shortened, tableEnd, tableHead, tableRow, whole } from './report_markup.ts'
 import { plateTable } from './report_steps.ts'
 import { policy, style } from './report_style.ts'
 import { deviationTable, deviceTables, fileTables, plateTableOfAll, readingTable, signatures } from './report_tables.ts'
@@ -60,7 +60,7 @@ ${parts}</section>
 function* timeline(plates: readonly Plate[], told: Told): Generator<Markup> {
   const { from, until, time } = told
   yield html`<section><h2>Timeline</h2>
-<p>From ${time.words(from)} to ${time.words(until)}. A wide bar is an action at a device, a narrow bar is a move.</p>
+<p class="lead">From ${time.words(from)} to ${time.words(until)}. A wide bar is an action at a device, a narrow bar is a move.</p>
 `
   yield* gantt(plates, { from, to: until, time })
   yield html`</section>
@@ -114,7 +114,7 @@ function valueRow(row: Readonly<Record<string, unknown>>, time: ZonedTime): Mark
   const result =
     value === undefined ? `${bytes} bytes, SHA-256 ${sha256}` : shortened(typeof value === 'string' ? value : JSON.stringify(value))
   const cells: Cell[] = [
-    time.words(Number(at)),
+    whole(time.words(Number(at))),
     labware ?? '',
     barcode ?? '',
     action_name ?? '',

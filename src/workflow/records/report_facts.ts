@@ -85,8 +85,9 @@ export class ReportFacts {
     decision: (row) => this.#deviates(row, 'Decision', wordsOf(row.text) || wordsOf(row.decision)),
     incident: (row) => this.#deviates(row, `Incident ${wordsOf(row.category)}`.trim(), wordsOf(row.message)),
     window_missed: (row) => this.#deviates(row, 'Window missed', windowWords(row)),
-    values_left_out: (row) =>
-      this.#deviates(row, 'Values left out', 'From here on, values are not in the record, because the run has too many.'),
+    values_left_out: (row) => this.#deviates(row, 'Values left out', leftOutWords),
+    readings_left_out: (row) => this.#deviates(row, 'Readings left out', leftOutWords),
+    decisions_left_out: (row) => this.#deviates(row, 'Emitted events left out', leftOutWords),
     gap: (row) => this.#deviates(row, 'Gap in the record', 'Rows before this time are missing.'),
   }
 
@@ -235,9 +236,13 @@ function errorOf({ error, outcome }: Step): string {
   return error ?? (outcome === '' ? 'Its end is not in the record.' : 'No error was recorded with it.')
 }
 
+const leftOutWords = 'From here on they are not in the record, because it has too many.'
+
 function windowWords({ after, before, allowed_s, took_s }: Row): string {
-  const between = `Between ${wordsOf(after) || '?'} and ${wordsOf(before) || '?'}`
-  return `${between} at most ${seconds(allowed_s)} were allowed; it took ${seconds(took_s)}.`
+  const between = `Between ${wordsOf(after) || '?'} and ${wordsOf(before) || '?'} at most ${seconds(allowed_s)} were allowed`
+  return typeof took_s === 'number'
+    ? `${between}; it took ${seconds(took_s)}.`
+    : `${between}; ${wordsOf(before) || 'the second'} never began.`
 }
 
 function seconds(value: unknown): string {

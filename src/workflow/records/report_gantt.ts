@@ -7,7 +7,7 @@ import { spanWords } from './report_time.ts'
 
 const row_height = 18
 const foot = 20
-const platesPerPicture = 40
+const platesPerPicture = 30
 /** The approximate width of a letter. */
 const letter = 5.6
 const colors = ['#9ecae9', '#ffbf79', '#b5e2a8', '#e3b7eb', '#f4a6a6', '#d8c9a3', '#a8dedd', '#c9c9e8'] as const
@@ -49,7 +49,7 @@ type Drawing = { axis: Axis; numbers: ReadonlyMap<string, number>; name: string 
 function picture(plates: readonly Plate[], { axis, numbers, name }: Drawing): Markup {
   const height = plates.length * row_height + foot
   const rows = plates.map((plate, row) => plateRow(plate, { axis, numbers, y: row * row_height }))
-  return html`<figure><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${name}">${timeGrid(axis, height - foot)}${rows}</svg></figure>
+  return html`<figure><figcaption>${name}</figcaption><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${name}">${timeGrid(axis, height - foot)}${rows}</svg></figure>
 `
 }
 

@@ -42,6 +42,11 @@ export function shortened(text: string, longest = 300): string {
   return letters.length > 0 ? `${letters.slice(0, -1).join('')}…` : text
 }
 
+/** Keeps a short text of a cell on one line. */
+export function whole(text: string): Markup {
+  return html`<span class="whole">${text}</span>`
+}
+
 export type Cell = Markup | string | number | null
 
 /** Makes a table with a head, which a printer repeats on each page. */

@@ -1,7 +1,7 @@
 // The table of one labware: where it was, when, at which temperature, and what was done with it.
 
 import { labelOf, type Plate, type ReportFacts, type Step } from './report_facts.ts'
-import { type Cell, html, type Markup, tableEnd, tableHead, tableRow } from './report_markup.ts'
+import { type Cell, html, type Markup, tableEnd, tableHead, tableRow, whole } from './report_markup.ts'
 import type { Series } from './report_series.ts'
 import { spanWords, type ZonedTime } from './report_time.ts'
 
@@ -45,7 +45,7 @@ function actionRow(step: Step, place: string | null, { facts, time, until }: Aro
   const where = [place, step.device && step.device !== place && `in ${step.device}`].filter(Boolean).join(' ')
   const { started, ended } = step
   const temperature = started === null ? '' : temperatureWords(facts.temperatures(step.device), [started, ended ?? until])
-  return [time.words(started ?? ended), took(step), what(step), where || '–', temperature || '–', outcomeCell(step)]
+  return [whole(time.words(started ?? ended)), whole(took(step)), what(step), where || '–', temperature || '–', outcomeCell(step)]
 }
 
 /** The temperature of a move is that of the place where it leads, for as long as the labware stood there. */
@@ -55,7 +55,7 @@ function moveRow(step: Step, left: number, { facts, time }: Around): Cell[] {
   const words = device === null || ended === null ? '' : temperatureWords(facts.temperatures(device), [ended, left])
   const where = `${from ?? '?'} → ${to ?? '?'}`
   return [
-    ...[time.words(started ?? ended), took(step), transporter ? `Move by ${transporter}` : 'Move', where],
+    ...[whole(time.words(started ?? ended)), whole(took(step)), transporter ? `Move by ${transporter}` : 'Move', where],
     ...[words ? `${words}, until ${time.words(left).slice(11)}` : '–', outcomeCell(step)],
   ]
 }
@@ -69,8 +69,10 @@ function took({ started, ended }: Step): string {
   return started === null || ended === null ? '–' : spanWords(ended - started)
 }
 
+const completed = whole('completed')
+
 function outcomeCell({ outcome, error }: Step): Cell {
-  if (outcome === 'COMPLETED') return 'completed'
+  if (outcome === 'COMPLETED') return completed
   return html`<strong>${outcome.toLowerCase() || 'not known'}</strong>${error && `: ${error}`}`
 }
 

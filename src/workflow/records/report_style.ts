@@ -11,13 +11,15 @@ h2 { font-size: 12.5pt; margin: 7mm 0 2mm; border-bottom: 1px solid #777; break-
 table { border-collapse: collapse; width: 100%; margin: 0 0 4mm; font-size: 8.5pt }
 caption { text-align: left; font-weight: bold; padding: 1mm 0; break-after: avoid; overflow-wrap: anywhere }
 th, td { border: 1px solid #999; padding: 0.6mm 1.2mm; text-align: left; vertical-align: top; overflow-wrap: anywhere }
-th { background: #eee }
+th { background: #eee; overflow-wrap: normal }
+.whole { white-space: nowrap }
 thead { display: table-header-group }
 tr, figure, li, .signature { break-inside: avoid }
 figure { margin: 0 0 3mm }
 figcaption { font-weight: bold; font-size: 9pt }
 svg { max-width: 100%; vertical-align: middle; font-family: system-ui, "Liberation Sans", Arial, sans-serif }
 figure svg { width: 100%; height: auto; display: block }
+.legend, .lead { break-after: avoid }
 .legend { list-style: none; padding: 0; margin: 0 0 2mm; display: flex; flex-wrap: wrap; gap: 1mm 5mm; font-size: 8.5pt }
 .facts { display: grid; grid-template-columns: max-content 1fr; gap: 0.6mm 4mm; margin: 0 0 3mm }
 .facts dt { font-weight: bold }

@@ -1,7 +1,7 @@
 // The tables of a report about the whole run, and its signature lines.
 
 import { labelOf, membersOf, most, type Plate, type ReportFacts, type Step, wordsOf } from './report_facts.ts'
-import { type Cell, html, Markup, shortened, tableOf } from './report_markup.ts'
+import { type Cell, html, Markup, shortened, tableOf, whole } from './report_markup.ts'
 import { placeAfter } from './report_steps.ts'
 import type { Told } from './report_told.ts'
 
@@ -19,7 +19,7 @@ export function deviationTable({ facts, time }: Told): Markup {
   if (facts.deviations.length === 0)
     return html`<p>None: no window was missed, no step failed, no incident was recorded, and nobody had to decide anything.</p>`
   const rows = facts.deviations.map(({ at, what, about, device, who, text }): Cell[] => [
-    ...[time.words(at), who === null ? html`<strong>${what}</strong>` : what, about, device ?? ''],
+    ...[whole(time.words(at)), who === null ? html`<strong>${what}</strong>` : what, about, device ?? ''],
     ...[who ?? '', shortened(text, 1000)],
   ])
   return html`${tableOf('What went wrong, and who decided what', ['When', 'What', 'Labware', 'Device', 'Decided by', 'In words'], rows)}${more(facts, 'deviations')}`

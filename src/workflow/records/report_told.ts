@@ -6,7 +6,7 @@ import { type KnownThread, ReportFacts } from './report_facts.ts'
 import { ZonedTime } from './report_time.ts'
 
 export type ReportOf = {
-  /** Where the record lies, and how much of it may be read. */
+  /** The place of the record, and the bytes of it that may be read. */
   path: string
   length?: number | undefined
   execution: ExecutionRow
@@ -17,7 +17,7 @@ export type ReportOf = {
   made_at: number
 }
 
-/** What the parts of a report are made of. `until`: the end of the run, or of the record of an open run; Unix time, s. */
+/** The facts from which the parts of a report are made. `until`: the end of the run, or of the record of an open run; Unix time, s. */
 export type Told = ReportOf & { facts: ReportFacts; time: ZonedTime; from: number; until: number }
 
 export async function told(report: ReportOf): Promise<Told> {
