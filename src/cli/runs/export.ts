@@ -16,7 +16,7 @@ const runsExport = command({
     to: { type: 'string', value: 'DIR', help: 'The new folder; default run- and the id, in this folder' },
     ...serviceOptions,
   },
-  example: 'benchd runs export 7b1c --to /media/stick/run-7b1c',
+  example: 'benchd runs export 7b1c --to run-7b1c',
   async run({ options, operands: [id = ''] }) {
     const service = patiently(serviceOf(options))
     const path = await shownPathOf(service, id)
@@ -44,7 +44,7 @@ const runsVerify = command({
       help: 'The SHA-256 of the list of files, as the export printed it: proves that nobody made a new list',
     },
   },
-  example: 'benchd runs verify run-7b1c2d3e',
+  example: 'benchd runs verify run-7b1c',
   async run({ options, operands: [folder = ''] }) {
     const { checkFolder, faultsOf, isWhole } = await import('./checked_run.ts')
     const checked = await checkFolder(folder)

@@ -1,6 +1,5 @@
 // Makes the folder of an exported run from answers of the service: an RO-Crate, with a list of the SHA-256 of its files.
 
-import { text as textOf } from 'node:stream/consumers'
 import { rowsOfRecord } from '../../events/run_record_reader.ts'
 import { indented } from '../../kit/json.ts'
 import type { HashedFile, NewFolder } from '../../kit/new_folder.ts'
@@ -18,74 +17,69 @@ export const recordName = 'record.jsonl'
 
 const format = 1
 const page = 1000
+const jsonLines = 'application/jsonl'
 
 /** `missing`: long values and files that the service no longer has, in words. */
 export type Exported = { files: number; bytes: number; sha256: string; missing: string[]; damaged: number }
 
 type Making = { service: Service; path: string; folder: NewFolder }
 
+type Content = Parameters<NewFolder['write']>[1]
+
+/** A file to write. `sha256` is the hash under which the run recorded it. */
+type Part = { name: string; description: string; media_type: string; sha256?: string; content(): Promise<Content | undefined> | Content }
+
+/** Writes all files of the export into the folder. Rejects if the service refuses one of them, other than a long value or an attached file that is gone. */
 export async function fillFolder({ service, path, folder }: Making): Promise<Exported> {
   const files: CrateFile[] = []
   const missing: string[] = []
-  const add = async (name: string, [description, media_type]: readonly [string, string], content: Parameters<NewFolder['write']>[1]) => {
-    files.push({ ...(await folder.write(name, content)), description, media_type })
+  const add = async ({ name, description, media_type, sha256, content }: Part) => {
+    const found = await content()
+    if (found === undefined) return void missing.push(`${name} is not in the export: the service no longer has it`)
+    const file = await folder.write(name, found)
+    files.push({ ...file, description, media_type })
+    if (sha256 !== undefined && file.sha256 !== sha256) missing.push(`${name} is not as it was recorded: its SHA-256 was ${sha256}`)
   }
   const execution = await ask<Row>(service, 'GET', path)
-  await add(
-    recordName,
-    ['The record of the run: a row a line, each with its checksum', 'application/jsonl'],
-    await open(service, 'GET', `${path}/record.jsonl`),
-  )
-  const record = folder.pathOf(recordName)
-  const known = await readRecord(record)
-  const { submissions, devices, time } = known
-  await add('report.html', ['The report of the run, for people', 'text/html'], await open(service, 'GET', `${path}/report`))
-  for (const [name, content, description] of documentsOf(known)) await add(name, [description, 'application/json'], [content])
-  for (const { name, kind, sha256, description, media_type, from } of attachedTo(known, path)) {
-    const content = await from(service).catch((error) => {
-      if (error instanceof CliError && error.exit === 'not_found') return undefined
-      throw error
-    })
-    if (content === undefined) missing.push(`${kind} ${sha256}: the service no longer has it`)
-    else await add(name, [description, media_type], content)
-    if (content !== undefined && files.at(-1)!.sha256 !== sha256)
-      missing.push(`${name} is not as it was recorded: its SHA-256 was ${sha256}`)
+  await add(recordPart(service, path))
+  const known = await readRecord(folder.pathOf(recordName))
+  for (const part of partsOf({ service, path, record: folder.pathOf(recordName), execution, known })) await add(part)
+  const { submissions, devices, time, damaged } = known
+  const [version, exported_at] = [packageVersion(), Date.now() / 1000]
+  await add(manifestPart({ format, execution: summaryOf(execution), exported_at, benchd: version, missing }, known))
+  const metadata = crateMetadata({ execution, submissions, devices, files, time, version, exported_at })
+  const all = [...files, await folder.write(metadataName, [`${indented(metadata)}\n`])]
+  const list = await folder.write(listName, linesOf(all))
+  return { files: all.length + 1, bytes: all.reduce((sum, { bytes }) => sum + bytes, 0), sha256: list.sha256, missing, damaged }
+}
+
+function recordPart(service: Service, path: string): Part {
+  const description = 'The record of the run: a row a line, each with its checksum'
+  return { name: recordName, description, media_type: jsonLines, content: () => open(service, 'GET', `${path}/record.jsonl`) }
+}
+
+type Source = { service: Service; path: string; record: string; execution: Row; known: Known }
+
+/** Yields the files that are made from the record, and those that the service still has. */
+function* partsOf({ service, path, record, execution, known }: Source): Generator<Part> {
+  const report = () => open(service, 'GET', `${path}/report`)
+  yield { name: 'report.html', description: 'The report of the run, for people', media_type: 'text/html', content: report }
+  yield* documentsOf(known)
+  yield* attachedTo(known, { service, path })
+  const around = { time: known.time, unitOf: known.unitOf, fileOf: valueFile }
+  for (const [name, table] of Object.entries(tables)) {
+    const content = () => csvOf(table, rowsOfRecord(record, { kinds: table.kinds }), around)
+    yield { name, description: table.description, media_type: 'text/csv', content }
   }
-  const around = { time, unitOf: known.unitOf, fileOf: (sha256: string) => valueFile(sha256) }
-  for (const [name, table] of Object.entries(tables))
-    await add(name, [table.description, 'text/csv'], csvOf(table, rowsOfRecord(record, { kinds: table.kinds }), around))
-  await add(
-    'events.jsonl',
-    ['The events of the run that the log still has: an event a line', 'application/jsonl'],
-    eventLines(service, String(execution.execution_id)),
-  )
-  const exported_at = Date.now() / 1000
-  const version = packageVersion()
-  const manifest = {
-    format,
-    execution: summaryOf(execution),
-    exported_at,
-    benchd: version,
-    time_zone: time.zone,
-    rows: known.rows,
-    damaged: known.damaged,
-    missing,
-  }
-  await add(
-    'manifest.json',
-    ['What this folder holds: the run, and the columns of the tables with their units', 'application/json'],
-    [`${indented({ ...manifest, tables: columnsOfTables(), readings: known.units })}\n`],
-  )
-  const crate = crateMetadata({ execution, submissions, devices, files, time, version, exported_at })
-  const metadata = await folder.write(metadataName, [`${indented(crate)}\n`])
-  const list = await folder.write(listName, linesOf([...files, metadata]))
-  return {
-    files: files.length + 2,
-    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
-    sha256: list.sha256,
-    missing,
-    damaged: known.damaged,
-  }
+  const events = () => eventLines(service, String(execution.execution_id))
+  const description = 'The events of the run that the log still has: an event a line'
+  yield { name: 'events.jsonl', description, media_type: jsonLines, content: events }
+}
+
+function manifestPart(about: Row, { time, rows, damaged, units }: Known): Part {
+  const manifest = { ...about, time_zone: time.zone, rows, damaged, tables: columnsOfTables(), readings: units }
+  const description = 'What this folder holds: the run, and the columns of the tables with their units'
+  return { name: 'manifest.json', description, media_type: 'application/json', content: () => [`${indented(manifest)}\n`] }
 }
 
 function linesOf(files: readonly HashedFile[]): string[] {
@@ -108,7 +102,7 @@ type Known = Awaited<ReturnType<typeof readRecord>>
 /** Reads of the record what the rest of the folder is made from. */
 async function readRecord(path: string) {
   const kept: Record<'submission' | 'device' | 'file', Row[]> = { submission: [], device: [], file: [] }
-  const longValues = new Map<string, Row>()
+  const longValues = new Map<string, unknown>()
   const units: Record<string, Record<string, unknown>> = {}
   let [rows, damaged] = [0, 0]
   for await (const piece of rowsOfRecord(path)) {
@@ -117,7 +111,7 @@ async function readRecord(path: string) {
     for (const text of piece.rows) {
       const row = JSON.parse(text) as Row
       kept[row.kind as 'device']?.push(row)
-      if (row.kind === 'value' && typeof row.sha256 === 'string') longValues.set(row.sha256, { name: row.name, bytes: row.bytes })
+      if (row.kind === 'value' && typeof row.sha256 === 'string') longValues.set(row.sha256, row.name)
       if (row.kind === 'device') units[String(row.device_id)] = { ...units[String(row.device_id)], ...(row.units as object) }
     }
   }
@@ -136,44 +130,44 @@ async function readRecord(path: string) {
   }
 }
 
-function documentsOf({ submissions }: Known): (readonly [name: string, content: string, description: string])[] {
+function* documentsOf({ submissions }: Known): Generator<Part> {
   const first = submissions.find(({ workflow_document }) => workflow_document)
   const documents = [
     ['workflow.json', first?.workflow_document, 'The workflow as it was run'],
     ['topology.json', first?.topology_document, 'The topology of the bench as it was'],
   ] as const
-  return documents.flatMap(([name, document, description]) => (document ? [[name, `${indented(document)}\n`, description] as const] : []))
+  for (const [name, document, description] of documents)
+    if (document) yield { name, description, media_type: 'application/json', content: () => [`${indented(document)}\n`] }
 }
 
-type Attached = {
-  name: string
-  kind: string
-  sha256: string
-  description: string
-  media_type: string
-  from(service: Service): Promise<AsyncIterable<Uint8Array> | Iterable<string>>
-}
-
-/** Lists the long values and the files of the run: each content once. */
-function* attachedTo({ longValues, attached }: Known, path: string): Generator<Attached> {
-  for (const [sha256, { name }] of longValues) {
-    const from = async (service: Service) => [await valueJson(service, `${path}/values/${sha256}`)]
-    yield { name: valueFile(sha256), kind: 'the value', sha256, description: `The value ${name}`, media_type: 'application/json', from }
+/** Yields the long values and the files of the run: each content once. */
+function* attachedTo({ longValues, attached }: Known, { service, path }: Pick<Source, 'service' | 'path'>): Generator<Part> {
+  for (const [sha256, name] of longValues) {
+    const content = () => unlessGone(valueJson(service, `${path}/values/${sha256}`))
+    yield { name: valueFile(sha256), description: `The value ${name}`, media_type: 'application/json', sha256, content }
   }
   const seen = new Set<string>()
   for (const { name, sha256, media_type, note } of attached) {
     if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256) || seen.has(sha256)) continue
     seen.add(sha256)
     const description = [`The file ${name}, attached to the run`, note].filter(Boolean).join(': ')
-    const from = (service: Service) => open(service, 'GET', `${path}/files/${sha256}`)
-    yield { name: attachedFile(sha256, String(name)), kind: 'the file', sha256, description, media_type: String(media_type), from }
+    const content = () => unlessGone(open(service, 'GET', `${path}/files/${sha256}`))
+    yield { name: attachedFile(sha256, String(name)), description, media_type: String(media_type), sha256, content }
   }
 }
 
+/** Resolves with undefined if the service no longer has it. */
+function unlessGone<Found>(found: Promise<Found>): Promise<Found | undefined> {
+  return found.catch((error) => {
+    if (error instanceof CliError && error.exit === 'not_found') return undefined
+    throw error
+  })
+}
+
 /** Returns the JSON of a long value as it was hashed: without blanks, the members in their order. */
-async function valueJson(service: Service, path: string): Promise<string> {
-  const { value } = JSON.parse(await textOf(await open(service, 'GET', path))) as { value: unknown }
-  return JSON.stringify(value)
+async function valueJson(service: Service, path: string): Promise<string[]> {
+  const { value } = await ask<{ value: unknown }>(service, 'GET', path)
+  return [JSON.stringify(value)]
 }
 
 function valueFile(sha256: string): string {
