@@ -2,8 +2,8 @@
 
 import { recordBytes } from '../events/run_record_reader.ts'
 import { packageVersion } from '../kit/package_version.ts'
-import { reportPieces } from '../workflow/records/report.ts'
-import { answerPolicy } from '../workflow/records/report_style.ts'
+import { reportPieces } from '../workflow/records/report/report.ts'
+import { answerPolicy } from '../workflow/records/report/style.ts'
 import { type Route, routesOf } from './contract.ts'
 import { knownBy } from './known_execution.ts'
 import { answer, type Rooms, recordFor } from './run_records.ts'

@@ -9,7 +9,7 @@ const specification = 'https://w3id.org/ro/crate/1.2'
 
 /** A URI reference: no blanks, no other sign that must be escaped. */
 const Id = v.pipe(v.string(), v.regex(/^(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2}|\P{ASCII})+$/u))
-/** In flattened JSON-LD, an entity refers to another by its id and nothing else. */
+/** A reference to another entity: in flattened JSON-LD, its id and nothing else. */
 const Reference = v.strictObject({ '@id': Id })
 const Plain = v.union([v.string(), v.number(), v.boolean(), Reference])
 const Types = v.union([v.string(), v.array(v.string())])

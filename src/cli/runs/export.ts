@@ -1,7 +1,8 @@
 // `benchd runs export` and `runs verify`: a run as a folder that can be kept and checked without the bench.
 
+import type { Source } from '../../workflow/records/export/exported_run.ts'
 import { short } from '../at_shell.ts'
-import { patiently, serviceOf, serviceOptions } from '../client.ts'
+import { ask, open, patiently, type Service, serviceOf, serviceOptions } from '../client.ts'
 import { command } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { print } from '../table.ts'
@@ -20,9 +21,12 @@ const runsExport = command({
   async run({ options, operands: [id = ''] }) {
     const service = patiently(serviceOf(options))
     const path = await shownPathOf(service, id)
-    const [{ NewFolder }, { fillFolder }] = await Promise.all([import('../../kit/new_folder.ts'), import('./exported_run.ts')])
+    const [{ NewFolder }, { fillFolder }] = await Promise.all([
+      import('../../kit/new_folder.ts'),
+      import('../../workflow/records/export/exported_run.ts'),
+    ])
     const folder = await NewFolder.begin(options.to ?? `run-${short(path.split('/').at(-1)!)}`)
-    const made = await fillFolder({ service, path, folder }).catch(async (error) => {
+    const made = await fillFolder({ source: sourceAt(service), path, folder }).catch(async (error) => {
       await folder.giveUp()
       throw error
     })
@@ -46,7 +50,7 @@ const runsVerify = command({
   },
   example: 'benchd runs verify run-7b1c',
   async run({ options, operands: [folder = ''] }) {
-    const { checkFolder, faultsOf, isWhole } = await import('./checked_run.ts')
+    const { checkFolder, faultsOf, isWhole } = await import('../../workflow/records/export/checked_run.ts')
     const checked = await checkFolder(folder)
     const isOther = options.sha256 !== undefined && options.sha256.toLowerCase() !== checked.sha256
     const faults = [
@@ -66,3 +70,15 @@ const runsVerify = command({
 })
 
 export const exports = [runsExport, runsVerify]
+
+function sourceAt(service: Service): Source {
+  return {
+    json: (path) => ask(service, 'GET', path),
+    content: (path) => open(service, 'GET', path),
+    contentIfThere: (path) =>
+      open(service, 'GET', path).catch((error) => {
+        if (error instanceof CliError && error.exit === 'not_found') return undefined
+        throw error
+      }),
+  }
+}

@@ -1,16 +1,16 @@
 // Writes the report of a run: one HTML file that needs nothing else, for people who have not seen the run. It is made piece by piece from the record.
 
-import { rowsOfRecord } from '../../events/run_record_reader.ts'
-import { curve, curvesLegend } from './report_curves.ts'
-import { membersOf, most, type Plate } from './report_facts.ts'
-import { gantt } from './report_gantt.ts'
-import { header } from './report_header.ts'
-import { type Cell, html, Markup, shortened, tableEnd, tableHead, tableRow, whole } from './report_markup.ts'
-import { plateTable } from './report_steps.ts'
-import { policy, style } from './report_style.ts'
-import { deviationTable, deviceTables, fileTables, plateTableOfAll, readingTable, signatures } from './report_tables.ts'
-import type { ZonedTime } from './report_time.ts'
-import { type ReportOf, type Told, told } from './report_told.ts'
+import { rowsOfRecord } from '../../../events/run_record_reader.ts'
+import { curve, curvesLegend } from './curves.ts'
+import { membersOf, most, type Plate } from './facts.ts'
+import { gantt } from './gantt.ts'
+import { header } from './header.ts'
+import { type Cell, html, Markup, shortened, tableEnd, tableHead, tableRow, whole } from './markup.ts'
+import { plateTable } from './steps.ts'
+import { policy, style } from './style.ts'
+import { deviationTable, deviceTables, fileTables, plateTableOfAll, readingTable, signatures } from './tables.ts'
+import type { ZonedTime } from './time.ts'
+import { type ReportOf, type Told, told } from './told.ts'
 
 const mostCurves = 24
 const mostValues = 5_000

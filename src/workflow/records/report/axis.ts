@@ -1,6 +1,6 @@
 // The time axis that all drawings of a report share, and the marks on an axis of values.
 
-import type { ZonedTime } from './report_time.ts'
+import type { ZonedTime } from './time.ts'
 
 /** The width of a drawing, and of the column with its labels, in units of the drawing. */
 export const width = 760

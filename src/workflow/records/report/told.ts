@@ -1,9 +1,9 @@
 // Reads the record of a run once, for its report.
 
-import { rowsOfRecord } from '../../events/run_record_reader.ts'
-import type { ExecutionRow } from './records.ts'
-import { type KnownThread, ReportFacts } from './report_facts.ts'
-import { ZonedTime } from './report_time.ts'
+import { rowsOfRecord } from '../../../events/run_record_reader.ts'
+import type { ExecutionRow } from '../records.ts'
+import { type KnownThread, ReportFacts } from './facts.ts'
+import { ZonedTime } from './time.ts'
 
 export type ReportOf = {
   /** The place of the record, and the bytes of it that may be read. */

@@ -1,10 +1,10 @@
 // Checks the folder of an exported run against its list of files, without the service.
 
-import { rowsOfRecord } from '../../events/run_record_reader.ts'
-import { readText } from '../../kit/files.ts'
-import { exists } from '../../kit/folder.ts'
-import { hashedFile, namesBelow } from '../../kit/new_folder.ts'
-import { CliError } from '../exit.ts'
+import { LabError } from '../../../errors.ts'
+import { rowsOfRecord } from '../../../events/run_record_reader.ts'
+import { readText } from '../../../kit/files.ts'
+import { exists } from '../../../kit/folder.ts'
+import { hashedFile, namesBelow } from '../../../kit/new_folder.ts'
 import { listName, metadataName, recordName } from './exported_run.ts'
 
 /** `sha256` is that of the list, with which all files are fixed. */
@@ -14,7 +14,7 @@ export type Checked = {
   changed: string[]
   missing: string[]
   extra: string[]
-  /** What the metadata says and the files do not. */
+  /** Sentences about the list and the metadata, which do not agree or cannot be read. */
   metadata: string[]
   record: { rows: number; damaged: number }
 }
@@ -22,8 +22,8 @@ export type Checked = {
 /** Throws `not_found` for a folder that is no exported run. */
 export async function checkFolder(folder: string): Promise<Checked> {
   const list = exists(`${folder}/${listName}`) ? await hashedFile(folder, listName) : undefined
-  if (!list) throw new CliError('not_found', `${folder} has no ${listName}, so it is no exported run; to make one: benchd runs export ID`)
-  const listed = listedIn(await readText(`${folder}/${listName}`))
+  if (!list) throw new LabError('not_found', `${folder} has no ${listName}, so it is no exported run`)
+  const { listed, wrong } = listedIn(await readText(`${folder}/${listName}`))
   const names = new Set(await namesBelow(folder))
   names.delete(listName)
   const checked: Checked = {
@@ -32,7 +32,7 @@ export async function checkFolder(folder: string): Promise<Checked> {
     changed: [],
     missing: [],
     extra: [],
-    metadata: [],
+    metadata: wrong,
     record: { rows: 0, damaged: 0 },
   }
   for (const [name, sha256] of listed) {
@@ -40,7 +40,7 @@ export async function checkFolder(folder: string): Promise<Checked> {
     else if ((await hashedFile(folder, name))?.sha256 !== sha256) checked.changed.push(name)
   }
   checked.extra = [...names].filter((name) => !listed.has(name))
-  if (names.has(metadataName)) checked.metadata = metadataFaults(await readText(`${folder}/${metadataName}`), listed)
+  if (names.has(metadataName)) checked.metadata.push(...metadataFaults(await readText(`${folder}/${metadataName}`), listed))
   if (names.has(recordName))
     for await (const { rows, damaged } of rowsOfRecord(`${folder}/${recordName}`)) {
       checked.record.rows += rows.length
@@ -65,17 +65,16 @@ export function faultsOf({ changed, missing, extra, metadata, record }: Checked)
   ]
 }
 
-/** Parses the list: a SHA-256, two blanks and a name a line. Throws `failed` for a line that is none. */
-function listedIn(text: string): Map<string, string> {
-  const lines = text.split('\n').filter((line) => line !== '')
-  return new Map(
-    lines.map((line, i) => {
-      const [, sha256, name] = /^([0-9a-f]{64}) [ *](.+)$/.exec(line) ?? []
-      if (sha256 === undefined || name === undefined)
-        throw new CliError('failed', `${listName}: line ${i + 1} is not a SHA-256 and a name; the list was changed after the export`)
-      return [name, sha256] as const
-    }),
-  )
+/** Parses the list: a SHA-256, two blanks and a name a line. `wrong` has a sentence for each other line. */
+function listedIn(text: string): { listed: Map<string, string>; wrong: string[] } {
+  const listed = new Map<string, string>()
+  const wrong: string[] = []
+  for (const [i, line] of text.split('\n').entries()) {
+    const [, sha256, name] = /^([0-9a-f]{64}) [ *](.+)$/.exec(line) ?? []
+    if (sha256 !== undefined && name !== undefined) listed.set(name, sha256)
+    else if (line !== '') wrong.push(`${listName}: line ${i + 1} is not a SHA-256 and a name`)
+  }
+  return { listed, wrong }
 }
 
 function metadataFaults(text: string, listed: ReadonlyMap<string, string>): string[] {

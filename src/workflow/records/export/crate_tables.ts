@@ -1,11 +1,11 @@
 // The tables of an exported run: which rows of its record they hold, and their columns with units.
 
-import { csvHead, csvLine } from '../../http/csv.ts'
-import type { ZonedTime } from '../../workflow/records/report_time.ts'
+import { csvHead, csvLine } from '../../../kit/csv.ts'
+import type { ZonedTime } from '../report/time.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** What a table needs beside its rows. `unitOf`: the unit of a reading of a device. `fileOf`: the file of a long value. */
+/** The facts that a table needs beside its rows. `unitOf`: the unit of a reading of a device. `fileOf`: the file of a long value. */
 export type Around = { time: ZonedTime; unitOf(device_id: string, name: string): string | null; fileOf(sha256: string): string | null }
 
 export type Column = { name: string; unit: string | null; description: string }

@@ -1,6 +1,6 @@
 // Gathers from the rows of a record what a report says of a run. Members that older records lack, and kinds of rows that are not known here, are passed over.
 
-import { Series } from './report_series.ts'
+import { Series } from './series.ts'
 
 type Row = Readonly<Record<string, unknown>>
 

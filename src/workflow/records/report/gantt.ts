@@ -1,9 +1,9 @@
 // Draws when each labware was where, as pictures of some labware each, so that a printer cuts none of them.
 
-import { type Axis, label_width, placeOf, rounded, timeMarks, width } from './report_axis.ts'
-import { labelOf, type Plate, type Step } from './report_facts.ts'
-import { html, Markup, shortened } from './report_markup.ts'
-import { spanWords } from './report_time.ts'
+import { type Axis, label_width, placeOf, rounded, timeMarks, width } from './axis.ts'
+import { labelOf, type Plate, type Step } from './facts.ts'
+import { html, Markup, shortened } from './markup.ts'
+import { spanWords } from './time.ts'
 
 const row_height = 18
 const foot = 20

@@ -1,7 +1,7 @@
 // The metadata of an exported run, as RO-Crate 1.2 wants it: flat JSON-LD, in which each entity stands once and refers to others by their ids.
 
-import type { HashedFile } from '../../kit/new_folder.ts'
-import type { ZonedTime } from '../../workflow/records/report_time.ts'
+import type { HashedFile } from '../../../kit/new_folder.ts'
+import type { ZonedTime } from '../report/time.ts'
 import type { Row } from './crate_tables.ts'
 
 /** The specification to which the export conforms, and the context in which its names are read. */

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
-import { began, executionOf, plateRows, recordText, rowsOfRun, submissionRow, troubleRows } from '../../testing/records.ts'
+import { began, executionOf, plateRows, recordText, rowsOfRun, submissionRow, troubleRows } from '../../../testing/records.ts'
 import { reportPieces } from './report.ts'
-import type { ReportOf } from './report_told.ts'
+import type { ReportOf } from './told.ts'
 
 /** Makes the report of a record with these rows or this text. */
 async function reportOf(t: Test, record: string | Iterable<{ kind: string }>, more: Partial<ReportOf> = {}): Promise<string> {

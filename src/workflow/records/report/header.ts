@@ -1,9 +1,9 @@
 // The head of a report: what was run, when, by whom, with which result.
 
-import { membersOf, textOr, wordsOf } from './report_facts.ts'
-import { type Cell, html, type Markup, shortened, tableOf } from './report_markup.ts'
-import { spanWords } from './report_time.ts'
-import type { Told } from './report_told.ts'
+import { membersOf, textOr, wordsOf } from './facts.ts'
+import { type Cell, html, type Markup, shortened, tableOf } from './markup.ts'
+import { spanWords } from './time.ts'
+import type { Told } from './told.ts'
 
 type Row = Readonly<Record<string, unknown>>
 

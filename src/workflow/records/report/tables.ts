@@ -1,9 +1,9 @@
 // The tables of a report about the whole run, and its signature lines.
 
-import { labelOf, membersOf, most, type Plate, type ReportFacts, type Step, wordsOf } from './report_facts.ts'
-import { type Cell, html, Markup, shortened, tableOf, whole } from './report_markup.ts'
-import { placeAfter } from './report_steps.ts'
-import type { Told } from './report_told.ts'
+import { labelOf, membersOf, most, type Plate, type ReportFacts, type Step, wordsOf } from './facts.ts'
+import { type Cell, html, Markup, shortened, tableOf, whole } from './markup.ts'
+import { placeAfter } from './steps.ts'
+import type { Told } from './told.ts'
 
 type Row = Readonly<Record<string, unknown>>
 

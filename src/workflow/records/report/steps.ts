@@ -1,9 +1,9 @@
 // The table of one labware: where it was, when, at which temperature, and what was done with it.
 
-import { labelOf, type Plate, type ReportFacts, type Step } from './report_facts.ts'
-import { type Cell, html, type Markup, tableEnd, tableHead, tableRow, whole } from './report_markup.ts'
-import type { Series } from './report_series.ts'
-import { spanWords, type ZonedTime } from './report_time.ts'
+import { labelOf, type Plate, type ReportFacts, type Step } from './facts.ts'
+import { type Cell, html, type Markup, tableEnd, tableHead, tableRow, whole } from './markup.ts'
+import type { Series } from './series.ts'
+import { spanWords, type ZonedTime } from './time.ts'
 
 const columns = ['Began', 'Took', 'Step', 'Where', 'Temperature there', 'Outcome']
 

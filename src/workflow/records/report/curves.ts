@@ -1,10 +1,10 @@
 // Draws the temperatures of devices over the run, with their targets and the deviations of those devices.
 
-import { type Axis, label_width, placeOf, rounded, valueMarks, width } from './report_axis.ts'
-import type { Deviation } from './report_facts.ts'
-import { timeGrid } from './report_gantt.ts'
-import { html, type Markup } from './report_markup.ts'
-import type { Series } from './report_series.ts'
+import { type Axis, label_width, placeOf, rounded, valueMarks, width } from './axis.ts'
+import type { Deviation } from './facts.ts'
+import { timeGrid } from './gantt.ts'
+import { html, type Markup } from './markup.ts'
+import type { Series } from './series.ts'
 
 const height = 130
 const foot = 20

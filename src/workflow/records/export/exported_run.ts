@@ -1,12 +1,11 @@
 // Makes the folder of an exported run from answers of the service: an RO-Crate, with a list of the SHA-256 of its files.
 
-import { rowsOfRecord } from '../../events/run_record_reader.ts'
-import { indented } from '../../kit/json.ts'
-import type { HashedFile, NewFolder } from '../../kit/new_folder.ts'
-import { packageVersion } from '../../kit/package_version.ts'
-import { ZonedTime } from '../../workflow/records/report_time.ts'
-import { ask, open, type Service } from '../client.ts'
-import { CliError } from '../exit.ts'
+import { text as textOf } from 'node:stream/consumers'
+import { rowsOfRecord } from '../../../events/run_record_reader.ts'
+import { indented } from '../../../kit/json.ts'
+import type { HashedFile, NewFolder } from '../../../kit/new_folder.ts'
+import { packageVersion } from '../../../kit/package_version.ts'
+import { ZonedTime } from '../report/time.ts'
 import { type CrateFile, crateMetadata } from './crate.ts'
 import { csvOf, type Row, tables } from './crate_tables.ts'
 
@@ -22,15 +21,24 @@ const jsonLines = 'application/jsonl'
 /** `missing`: long values and files that the service no longer has, in words. */
 export type Exported = { files: number; bytes: number; sha256: string; missing: string[]; damaged: number }
 
-type Making = { service: Service; path: string; folder: NewFolder }
+/** The service that has the run. `path` is the path of an answer, with its query. */
+export type Source = {
+  json<Answer>(path: string): Promise<Answer>
+  content(path: string): Promise<AsyncIterable<Uint8Array>>
+  /** Resolves with undefined if there is no such thing. */
+  contentIfThere(path: string): Promise<AsyncIterable<Uint8Array> | undefined>
+}
+
+/** `path` is that of the execution. */
+type Making = { source: Source; path: string; folder: NewFolder }
 
 type Content = Parameters<NewFolder['write']>[1]
 
 /** A file to write. `sha256` is the hash under which the run recorded it. */
 type Part = { name: string; description: string; media_type: string; sha256?: string; content(): Promise<Content | undefined> | Content }
 
-/** Writes all files of the export into the folder. Rejects if the service refuses one of them, other than a long value or an attached file that is gone. */
-export async function fillFolder({ service, path, folder }: Making): Promise<Exported> {
+/** Writes all files of the export into the folder. Rejects with `storage`, and with the error of the source. */
+export async function fillFolder({ source, path, folder }: Making): Promise<Exported> {
   const files: CrateFile[] = []
   const missing: string[] = []
   const add = async ({ name, description, media_type, sha256, content }: Part) => {
@@ -40,10 +48,10 @@ export async function fillFolder({ service, path, folder }: Making): Promise<Exp
     files.push({ ...file, description, media_type })
     if (sha256 !== undefined && file.sha256 !== sha256) missing.push(`${name} is not as it was recorded: its SHA-256 was ${sha256}`)
   }
-  const execution = await ask<Row>(service, 'GET', path)
-  await add(recordPart(service, path))
+  const execution = await source.json<Row>(path)
+  await add(recordPart(source, path))
   const known = await readRecord(folder.pathOf(recordName))
-  for (const part of partsOf({ service, path, record: folder.pathOf(recordName), execution, known })) await add(part)
+  for (const part of partsOf({ source, path, record: folder.pathOf(recordName), execution, known })) await add(part)
   const { submissions, devices, time, damaged } = known
   const [version, exported_at] = [packageVersion(), Date.now() / 1000]
   await add(manifestPart({ format, execution: summaryOf(execution), exported_at, benchd: version, missing }, known))
@@ -53,25 +61,25 @@ export async function fillFolder({ service, path, folder }: Making): Promise<Exp
   return { files: all.length + 1, bytes: all.reduce((sum, { bytes }) => sum + bytes, 0), sha256: list.sha256, missing, damaged }
 }
 
-function recordPart(service: Service, path: string): Part {
+function recordPart(source: Source, path: string): Part {
   const description = 'The record of the run: a row a line, each with its checksum'
-  return { name: recordName, description, media_type: jsonLines, content: () => open(service, 'GET', `${path}/record.jsonl`) }
+  return { name: recordName, description, media_type: jsonLines, content: () => source.content(`${path}/record.jsonl`) }
 }
 
-type Source = { service: Service; path: string; record: string; execution: Row; known: Known }
+type Given = { source: Source; path: string; record: string; execution: Row; known: Known }
 
 /** Yields the files that are made from the record, and those that the service still has. */
-function* partsOf({ service, path, record, execution, known }: Source): Generator<Part> {
-  const report = () => open(service, 'GET', `${path}/report`)
+function* partsOf({ source, path, record, execution, known }: Given): Generator<Part> {
+  const report = () => source.content(`${path}/report`)
   yield { name: 'report.html', description: 'The report of the run, for people', media_type: 'text/html', content: report }
   yield* documentsOf(known)
-  yield* attachedTo(known, { service, path })
+  yield* attachedTo(known, { source, path })
   const around = { time: known.time, unitOf: known.unitOf, fileOf: valueFile }
   for (const [name, table] of Object.entries(tables)) {
     const content = () => csvOf(table, rowsOfRecord(record, { kinds: table.kinds }), around)
     yield { name, description: table.description, media_type: 'text/csv', content }
   }
-  const events = () => eventLines(service, String(execution.execution_id))
+  const events = () => eventLines(source, String(execution.execution_id))
   const description = 'The events of the run that the log still has: an event a line'
   yield { name: 'events.jsonl', description, media_type: jsonLines, content: events }
 }
@@ -141,9 +149,9 @@ function* documentsOf({ submissions }: Known): Generator<Part> {
 }
 
 /** Yields the long values and the files of the run: each content once. */
-function* attachedTo({ longValues, attached }: Known, { service, path }: Pick<Source, 'service' | 'path'>): Generator<Part> {
+function* attachedTo({ longValues, attached }: Known, { source, path }: Pick<Given, 'source' | 'path'>): Generator<Part> {
   for (const [sha256, name] of longValues) {
-    const content = () => unlessGone(valueJson(service, `${path}/values/${sha256}`))
+    const content = () => valueJson(source, `${path}/values/${sha256}`)
     yield { name: valueFile(sha256), description: `The value ${name}`, media_type: 'application/json', sha256, content }
   }
   const seen = new Set<string>()
@@ -151,22 +159,16 @@ function* attachedTo({ longValues, attached }: Known, { service, path }: Pick<So
     if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256) || seen.has(sha256)) continue
     seen.add(sha256)
     const description = [`The file ${name}, attached to the run`, note].filter(Boolean).join(': ')
-    const content = () => unlessGone(open(service, 'GET', `${path}/files/${sha256}`))
+    const content = () => source.contentIfThere(`${path}/files/${sha256}`)
     yield { name: attachedFile(sha256, String(name)), description, media_type: String(media_type), sha256, content }
   }
 }
 
-/** Resolves with undefined if the service no longer has it. */
-function unlessGone<Found>(found: Promise<Found>): Promise<Found | undefined> {
-  return found.catch((error) => {
-    if (error instanceof CliError && error.exit === 'not_found') return undefined
-    throw error
-  })
-}
-
 /** Returns the JSON of a long value as it was hashed: without blanks, the members in their order. */
-async function valueJson(service: Service, path: string): Promise<string[]> {
-  const { value } = await ask<{ value: unknown }>(service, 'GET', path)
+async function valueJson(source: Source, path: string): Promise<string[] | undefined> {
+  const content = await source.contentIfThere(path)
+  if (!content) return undefined
+  const { value } = JSON.parse(await textOf(content)) as { value: unknown }
   return [JSON.stringify(value)]
 }
 
@@ -185,10 +187,10 @@ function attachedFile(sha256: string, name: string): string {
   return `files/${sha256.slice(0, 12)}-${plain || 'file'}`
 }
 
-async function* eventLines(service: Service, execution_id: string): AsyncGenerator<string> {
+async function* eventLines(source: Source, execution_id: string): AsyncGenerator<string> {
   for (let since = 0; ; ) {
     const query = new URLSearchParams({ execution_id, since: String(since), limit: String(page) })
-    const { events, next_since } = await ask<{ events: object[]; next_since: number }>(service, 'GET', `/events?${query}`)
+    const { events, next_since } = await source.json<{ events: object[]; next_since: number }>(`/events?${query}`)
     yield events.map((event) => `${JSON.stringify(event)}\n`).join('')
     if (events.length < page) return
     since = next_since

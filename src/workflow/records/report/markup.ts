@@ -1,6 +1,6 @@
 // Makes HTML in which every text is escaped: nothing that a person, a device or a bridge wrote becomes markup.
 
-import { withEscapes } from '../../kit/invisible.ts'
+import { withEscapes } from '../../../kit/invisible.ts'
 
 /** HTML that was made here. Any other value in a template is text, and escaped. */
 export class Markup {
