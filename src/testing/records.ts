@@ -1,7 +1,10 @@
 // For tests and benchmarks: records of runs with rows of every kind, and what readers need beside them.
 
 import { withChecksum } from '../kit/checksum.ts'
+import { writeText } from '../kit/files.ts'
+import { makeThrowAwayFolder, removeFolder } from '../kit/folder.ts'
 import type { ExecutionRow } from '../workflow/records/records.ts'
+import { reportPieces } from '../workflow/records/report/report.ts'
 import { oneArm } from './documents.ts'
 
 type Row = { kind: string; [name: string]: unknown }
@@ -140,4 +143,19 @@ export function* rowsOfRun(plates: number): Generator<Row> {
   yield submissionRow()
   for (let n = 1; n <= plates; n++) yield* plateRows(n, n * 20)
   yield* troubleRows()
+}
+
+/** Returns the report of a run of so many plates. */
+export async function recordReport(plates: number): Promise<string> {
+  const folder = await makeThrowAwayFolder('benchd-report')
+  try {
+    const path = `${folder}/record.jsonl`
+    await writeText(path, recordText(rowsOfRun(plates)))
+    const pieces: Uint8Array[] = []
+    for await (const piece of reportPieces({ path, execution: executionOf, threads: [], version: '1.2.3', made_at: began + 999 }))
+      pieces.push(piece)
+    return Buffer.concat(pieces).toString()
+  } finally {
+    await removeFolder(folder)
+  }
 }
