@@ -1,54 +1,12 @@
-// Exports of a service whose answers are written here: long values, attached files, and rows of every kind.
+// Exports of a service whose answers are written in the test: long values, attached files, and rows of every kind.
 
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { Readable } from 'node:stream'
 import { type Test, test } from 'tap'
-import { NewFolder } from '../../../kit/new_folder.ts'
-import { execution_id, executionOf, plateOf, recordText, rowsOfRun } from '../../../testing/records.ts'
+import { csv, csvHash, exportInto, long, longHash, path, record, whole } from '../../../testing/exported_run.ts'
 import { crateFaults } from '../../../testing/ro_crate.ts'
 import { checkFolder, faultsOf, isWhole } from './checked_run.ts'
-import { type Exported, fillFolder, type Source } from './exported_run.ts'
 
-const path = `/api/executions/${execution_id}`
-const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
-const long = JSON.stringify({ wells: { 10: 1, A1: 0.5 } })
-const csv = 'well;od\r\nA1;0,5\r\n'
-const [longHash, csvHash] = [hashOf(long), hashOf(csv)]
-
-const record = recordText([
-  ...rowsOfRun(1),
-  { kind: 'value', at: 1_769_850_050, name: 'plate', ...plateOf(1), unit: null, shape: null, sha256: longHash, bytes: long.length },
-  ...[csvHash, csvHash].map((sha256) => ({
-    kind: 'file',
-    at: 1_769_850_300,
-    name: '../../my plate.csv',
-    media_type: 'text/csv',
-    sha256,
-  })),
-])
-
-const whole: Record<string, string> = {
-  [path]: JSON.stringify(executionOf),
-  [`${path}/record.jsonl`]: record,
-  [`${path}/report`]: '<!doctype html>',
-  [`${path}/values/${longHash}`]: JSON.stringify({ value: JSON.parse(long) }),
-  [`${path}/files/${csvHash}`]: csv,
-  '/events': JSON.stringify({ events: [{ event_name: 'EXECUTION.e.COMPLETED' }], next_since: 1 }),
-}
-
-/** Exports from a service with these answers. */
-async function exported(t: Test, answers: Record<string, string> = whole): Promise<{ folder: string; made: Exported }> {
-  const textAt = (path: string) => answers[path.split('?')[0]!]
-  const source: Source = {
-    json: async <Answer>(path: string) => JSON.parse(textAt(path)!) as Answer,
-    content: async (path: string) => Readable.from([Buffer.from(textAt(path)!)]),
-    contentIfThere: async (path: string) => (textAt(path) === undefined ? undefined : source.content(path)),
-  }
-  const folder = await NewFolder.begin(`${t.testdir({})}/run`)
-  const made = await fillFolder({ source, path, folder })
-  return { folder: await folder.finish(), made }
-}
+const exported = (t: Test, answers?: Record<string, string>) => exportInto(`${t.testdir({})}/run`, answers)
 
 test('long values and files are exported by name and hash, each once; one that is gone is named', async (t) => {
   const { folder, made } = await exported(t)
