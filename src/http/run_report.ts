@@ -15,8 +15,8 @@ export const runReportRoutes: Route<Rooms>[] = [
     operation_id: 'getReport',
     summary: 'Get the report of an execution as one HTML file, which prints on A4',
     description:
-      'What was run, when, by whom and on which devices; which labware was where, when and at which temperature; what went wrong, and who decided what; values, files, notes, ' +
-      'and lines for signatures. It is made from the record, needs no script and no other file, and is for people who have not seen the run. The report of an open execution ends with the ' +
+      'The report says which workflow ran when, by whom and on which devices; which labware was where, when and at which temperature; what went wrong, and who decided what. It has values, files, notes ' +
+      'and lines for signatures, is made from the record, needs no script and no other file, and is for people who have not seen the run. The report of an open execution ends with the ' +
       'last row. PURE_SIM executions have no record, and so no report.',
     scope: 'read',
     success: { description: 'The report', media_type: 'text/html', headers: ['Content-Disposition'] },
