@@ -14,7 +14,7 @@ import { type Shell, shellBeside, type Typed } from './examples.test.shell.ts'
 const top = fileURLToPath(new URL('../..', import.meta.url))
 const guides = guidesIn(top).map((path) => ({ path, examples: examplesIn(join(top, path)) }))
 /** The beginning of a command that cannot do anything to this computer. */
-const harmless = /^(sudo )?(npx )?(benchd|curl|export|mkdir|cd|source|systemctl)( |$)/
+const harmless = /^(sudo )?(npx )?(benchd|curl|export|mkdir|cd|sha256sum|source|systemctl)( |$)/
 
 /** The entry of a table whose key an example begins with. */
 function entryOf<Value>(table: Record<string, Value> = {}, { text }: Example): Value | undefined {

@@ -148,6 +148,14 @@ export const scenes: Record<string, Scene> = {
       await shell.type('benchd devices init shaker-1 --yes && benchd devices lock-plate shaker-1')
     },
   },
+  'src/workflow/records/README.md': {
+    async begin({ shell, swap }) {
+      const { text } = await shell.type('benchd runs submit seal-and-spin --mode DEVICE_SIM --follow')
+      const [id = ''] = /[0-9a-f-]{36}/.exec(text) ?? []
+      swap('7b1c', id.slice(0, 8))
+      swap('ID/report', `${id}/report`)
+    },
+  },
   'src/workflow/README.md': {
     before: {
       'npx benchd workflows put shake-and-seal.json': async ({ top, shell }) => tutorial(top, shell),

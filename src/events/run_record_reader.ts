@@ -50,6 +50,23 @@ export async function* rowsOfRecord(path: string, { length = Number.POSITIVE_INF
   }
 }
 
+/** Yields a record as it lies on the disk, up to a length. Rejects with `storage`. */
+export async function* recordBytes(path: string, length = Number.POSITIVE_INFINITY): AsyncGenerator<Uint8Array, undefined> {
+  const file = await open(path).catch((error) => {
+    throw storageError(`${path} was not read`, error)
+  })
+  try {
+    for (let at = 0; at < length; ) {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(Math.min(piece_bytes, length - at)), 0, null, at)
+      if (bytesRead === 0) return
+      at += bytesRead
+      yield buffer.subarray(0, bytesRead)
+    }
+  } finally {
+    await file.close()
+  }
+}
+
 /** Returns the JSON of a long value; undefined if it is not there. */
 export function longValueOf(path: string, sha256: string): Promise<string | undefined> {
   return readFile(join(dirname(path), sha256), 'utf8').catch(() => undefined)

@@ -5,18 +5,18 @@ import type { Runs } from '../bench/runs.ts'
 import { LabError } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
 import { longValueOf, rowsOfRecord } from '../events/run_record_reader.ts'
+import { csvHead, csvLine } from '../kit/csv.ts'
 import { described } from '../kit/described.ts'
 import { RecordedValue, RecordRow, rowKinds } from '../workflow/records/record_schema.ts'
 import { recordOf } from '../workflow/records/run_records.ts'
 import { type Call, type Exchange, json, type Route, routesOf } from './contract.ts'
-import { csvHead, csvLine } from './csv.ts'
 import { goneSignal } from './events.ts'
 import { knownBy } from './known_execution.ts'
 import { answerHeaders } from './open_stream.ts'
 import { type Pacing, pacedBody } from './paced_body.ts'
 
-type Rooms = { hub: Hub; runs: Runs } & Pacing
-type Asked = Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'c' | 'param'>
+export type Rooms = { hub: Hub; runs: Runs } & Pacing
+export type Asked = Pick<Call<Rooms, unknown, unknown>, 'rooms' | 'c' | 'param'>
 
 const route = routesOf<Rooms>('runs')
 
@@ -93,7 +93,7 @@ export function recordOn({ hub, runs }: Pick<Rooms, 'hub' | 'runs'>, execution_i
 type RecordOnDisk = { path: string; length?: number | undefined }
 
 /** Finds the record of the execution. Rejects with `not_found`. */
-async function recordFor({ rooms, param }: Asked): Promise<RecordOnDisk> {
+export async function recordFor({ rooms, param }: Asked): Promise<RecordOnDisk> {
   const { row } = knownBy(rooms, param('execution_id'))
   // The rows of events that a client has seen must be in the answer.
   await rooms.hub.log.until()
@@ -106,13 +106,14 @@ async function recordFor({ rooms, param }: Asked): Promise<RecordOnDisk> {
   )
 }
 
-/** Answers JSON or CSV piece by piece. At most two large answers are made at a time. */
+/** Answers JSON, CSV or HTML piece by piece. At most two large answers are made at a time. */
 export async function answerPieces(
   { rooms, c }: Asked,
   pieces: AsyncGenerator<Uint8Array, undefined>,
   media_type = 'application/json',
+  more: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
-  const headers = answerHeaders(media_type)
+  const headers = { ...answerHeaders(media_type), ...more }
   if (c.req.method === 'HEAD') return new Response(null, { headers })
   const leave = await rooms.hub.wholeAnswers.acquire(goneSignal(c))
   const response = c.env?.outgoing

@@ -12,6 +12,7 @@ import { operatorRoutes } from './operator.ts'
 import { runFaultRoutes } from './run_faults.ts'
 import { runFileRoutes } from './run_files.ts'
 import { runRecordRoutes } from './run_records.ts'
+import { runReportRoutes } from './run_report.ts'
 import { submissionRoutes } from './submissions.ts'
 import { threadRoutes } from './threads.ts'
 import { topologyRoutes } from './topology.ts'
@@ -25,6 +26,7 @@ export const runRoutes: readonly Route<Bench>[] = [
   ...executionRoutes,
   ...runRecordRoutes,
   ...runFileRoutes,
+  ...runReportRoutes,
   ...threadRoutes,
   ...operatorRoutes,
   ...incidentRoutes,

@@ -1,5 +1,6 @@
 // `benchd runs …`: submitting, showing and controlling runs.
 
+import { exports } from './export.ts'
 import { faults } from './faults.ts'
 import { files } from './files.ts'
 import { shown } from './shown.ts'
@@ -7,4 +8,4 @@ import { runsSimulate } from './simulate.ts'
 import { runsFollow, runsSubmit } from './submit.ts'
 import { runVerbs } from './verbs.ts'
 
-export const commands = [runsSubmit, runsFollow, runsSimulate, ...shown, ...files, ...runVerbs, ...faults]
+export const commands = [runsSubmit, runsFollow, runsSimulate, ...shown, ...files, ...exports, ...runVerbs, ...faults]

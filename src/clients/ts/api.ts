@@ -512,6 +512,10 @@ export type Operations = {
   attachFile: { path: { execution_id: string }; query: { name?: string; labware?: string; note?: string; sha256?: string }; body: Blob; answer: AttachFileResponse; accepted: AttachFileResponse }
   /** Download a file of an execution, by its hash */
   fetchFile: { path: { execution_id: string; file_sha256: string }; query: Record<string, never>; body: undefined; answer: unknown }
+  /** Get the report of an execution as one HTML file, which prints on A4 */
+  getReport: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: unknown }
+  /** Download the record of an execution as it lies on the disk */
+  fetchRecord: { path: { execution_id: string }; query: Record<string, never>; body: undefined; answer: unknown }
   /** Pause a thread at its next safe point */
   pauseThread: { path: { thread_id: string }; query: Record<string, never>; body: Nothing; answer: OperationResult }
   /** Resume a thread that was paused */
@@ -667,6 +671,8 @@ export const operations = {
   listFiles: ['GET', '/api/executions/{execution_id}/files'],
   attachFile: ['POST', '/api/executions/{execution_id}/files'],
   fetchFile: ['GET', '/api/executions/{execution_id}/files/{file_sha256}'],
+  getReport: ['GET', '/api/executions/{execution_id}/report'],
+  fetchRecord: ['GET', '/api/executions/{execution_id}/record.jsonl'],
   pauseThread: ['POST', '/api/threads/{thread_id}/pause'],
   resumeThread: ['POST', '/api/threads/{thread_id}/resume'],
   stopThread: ['POST', '/api/threads/{thread_id}/stop'],

@@ -68,7 +68,7 @@ export function RunScreen({ execution_id }: { execution_id: string }) {
       {isOpen && <Lanes threads={threads} blockers={found.value?.blockers ?? []} />}
       <Chart rows={Object.values(state.value.timeline)} until_s={isOpen ? took : 0} />
       {isOpen && <Changes run={run} shown={shown} />}
-      <Exports execution_id={execution_id} name={run.workflow_name} />
+      <Exports execution_id={execution_id} name={run.workflow_name} hasRecord={run.run_mode !== 'PURE_SIM'} />
       {!isOpen && <Delete execution_id={execution_id} />}
       <h3>Events</h3>
       <EventList execution_id={execution_id} />
@@ -159,12 +159,13 @@ function TimeLeft({ device_id }: { device_id: string | null }) {
   return left > 0 ? <>, {duration(left)} left</> : null
 }
 
-/** Downloads of a run: its events, and its timeline as a table. */
-function Exports({ execution_id, name }: { execution_id: string; name: string }) {
+/** Downloads of a run: its report, its events, and its timeline as a table. */
+function Exports({ execution_id, name, hasRecord }: { execution_id: string; name: string; hasRecord: boolean }) {
   const file = `${name}-${execution_id.slice(0, 8)}`
   const rows = Object.values(state.value.timeline)
   return (
     <p class="row">
+      {hasRecord && <Act label="Download the report" free onPress={() => download('getReport', { path: { execution_id } })} />}
       <Act
         label="Export events"
         free

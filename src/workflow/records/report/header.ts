@@ -1,0 +1,77 @@
+// The head of a report: what was run, when, by whom, with which result.
+
+import { membersOf, textOr, wordsOf } from './facts.ts'
+import { type Cell, html, type Markup, shortened, tableOf } from './markup.ts'
+import { spanWords } from './time.ts'
+import type { Told } from './told.ts'
+
+type Row = Readonly<Record<string, unknown>>
+
+export function header(told: Told): Markup {
+  return html`${result(told)}${factList(told)}${submissionTable(told)}`
+}
+
+function result({ execution, facts, from, until }: Told): Markup {
+  const { status, reason, run_mode, ended_at } = execution
+  const decisions = facts.deviations.filter(({ who }) => who !== null).length
+  const counts = [
+    counted(facts.plates.size, 'labware', 'labware'),
+    counted(facts.steps, 'step'),
+    counted(facts.values, 'value'),
+    counted(facts.deviations.length - decisions, 'deviation'),
+    counted(decisions, 'decision by a person', 'decisions by people'),
+  ]
+  const how = ended_at === null ? 'is still open; this report ends with the last row of its record' : `ended ${status}`
+  const simulated = run_mode === 'LIVE' ? '' : ` This was a simulation (${run_mode}): no instrument moved.`
+  const damaged =
+    facts.damaged > 0 &&
+    html`<p class="result"><strong>The record is not whole.</strong> Damaged lines: ${facts.damaged}. What they said is missing here.</p>`
+  return html`<p class="result"><strong>The run ${how}</strong>${reason && ` (${reason})`}, after ${spanWords(until - from)}: ${counts.join(', ')}.${simulated}</p>${damaged || null}
+`
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+function factList(told: Told): Markup {
+  const { execution, facts, time, from, until, version, made_at } = told
+  const of = (name: string) => [...new Set(facts.submissions.flatMap((row) => textOr(row[name]) ?? []))].join(', ')
+  const tags = [...new Set(facts.submissions.flatMap(({ tags }) => (Array.isArray(tags) ? tags.map(wordsOf) : [])))].join(', ')
+  const rows: [string, string][] = [
+    ['Workflow', `${execution.workflow_name} (SHA-256 ${execution.workflow_hash})`],
+    ['Topology', execution.topology],
+    ['Run', execution.execution_id],
+    ['Mode', execution.run_mode],
+    ['Began', time.words(execution.started_at)],
+    ['Ended', execution.ended_at === null ? 'not yet' : time.words(execution.ended_at)],
+    ['Time zone', time.name(from, until)],
+    ['Submitted by', of('by')],
+    ['Operator', of('operator_id')],
+    ['Project', of('project')],
+    ['Tags', tags],
+    ['Notes', of('notes')],
+    ['benchd', of('benchd') || 'the version was not recorded'],
+    ['Report', `made ${time.words(made_at)} by benchd ${version} from ${facts.rows} rows of the record`],
+  ]
+  return html`<dl class="facts">${rows.filter(([, words]) => words !== '').map(([name, words]) => html`<dt>${name}</dt><dd>${words}</dd>`)}</dl>
+`
+}
+
+const columns = ['When', 'By', 'Operator', 'Mode', 'Groups', 'Variables']
+
+function submissionTable({ facts, time }: Told): Markup {
+  if (facts.submissions.length === 0) return html`<p>The record has no submission.</p>`
+  return tableOf(
+    'Submissions',
+    columns,
+    facts.submissions.map((row) => submissionRow(row, (at) => time.words(at))),
+  )
+}
+
+function submissionRow({ at, by, operator_id, run_mode, groups, variables }: Row, words: (at: number) => string): Cell[] {
+  const names = Array.isArray(groups) ? groups.map((group) => wordsOf(membersOf(group).group_id)) : []
+  const given = Object.entries(membersOf(variables)).map(([name, value]) => `${name} = ${shortened(wordsOf(value), 80)}`)
+  const who = [wordsOf(by), wordsOf(operator_id)].map((one) => one || '–')
+  return [words(Number(at)), ...who, wordsOf(run_mode), shortened(names.join(', '), 600), shortened(given.join(', '), 1000)]
+}

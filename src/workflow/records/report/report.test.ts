@@ -1,0 +1,149 @@
+import { writeFileSync } from 'node:fs'
+import { type Test, test } from 'tap'
+import { began, executionOf, plateRows, recordText, rowsOfRun, submissionRow, troubleRows } from '../../../testing/records.ts'
+import { reportPieces } from './report.ts'
+import type { ReportOf } from './told.ts'
+
+/** Makes the report of a record with these rows or this text. */
+async function reportOf(t: Test, record: string | Iterable<{ kind: string }>, more: Partial<ReportOf> = {}): Promise<string> {
+  const path = `${t.testdir({})}/record.jsonl`
+  writeFileSync(path, typeof record === 'string' ? record : recordText(record))
+  const pieces: Uint8Array[] = []
+  for await (const piece of reportPieces({ path, execution: executionOf, threads: [], version: '9.9.9', made_at: began + 999, ...more }))
+    pieces.push(piece)
+  return Buffer.concat(pieces).toString()
+}
+
+/** Returns the texts of the cells of the first row that has this text. */
+function rowWith(report: string, text: string): string[] {
+  const row = report.split('<tr>').find((one) => one.includes(text))
+  return [...(row ?? '').matchAll(/<td>(.*?)<\/td>/gs)].map(([, cell = '']) => cell.replace(/<[^>]*>/g, ''))
+}
+
+/** Returns the part of the report under a heading. */
+function under(report: string, heading: string): string {
+  return report.split('<h2>').find((part) => part.startsWith(heading)) ?? ''
+}
+
+test('a reader learns which plate was where when, at which temperature, what went wrong, and who decided what', async (t) => {
+  const report = await reportOf(t, rowsOfRun(2))
+  t.match(
+    report,
+    /The run ended COMPLETED<\/strong>, after 11:40 min: 2 labware, 7 steps, 2 values, 3 deviations, 1 decision by a person\./,
+  )
+  const head = report.slice(0, report.indexOf('<h2>'))
+  for (const words of ['warm-and-shake', 'LIVE', '2026-01-31 10:00:00', 'Europe/Zurich, UTC+01:00', 'lab key', 'ann', 'screen 7', 'pilot'])
+    t.match(head, words)
+  for (const words of ['first batch', '1.2.3', 'speed = 500', 'by benchd 9.9.9']) t.match(head, words)
+  t.same(rowWith(under(report, 'Labware'), 'plate-2').slice(0, 6), ['plate-2', 'P2', 'g2', '–', 'pad_1', 'pad_2'])
+  t.match(rowWith(report, 'SN-42'), ['2026-01-31 10:00:00', 'shaker-1', 'shaker', 'bioshake', 'no', 'Q1', 'SN-42', '1.8.03'])
+  t.match(rowWith(report, 'x 200, y 100.5'), ['2026-01-31 10:00:00', 'arm', 'nest'])
+  const steps = under(report, 'Steps of each labware').split('<caption>')
+  t.match(steps[2], /^plate-2 \(P2\): group g2, thread plate-2</)
+  const took = [...steps[2]!.matchAll(/<tr>(<td>.*?)<\/tr>/g)].map(([, row = '']) =>
+    row.replace(/<.?span[^>]*>/g, '').replace(/<[^>]*>/g, '|'),
+  )
+  t.same(took, [
+    '|2026-01-31 10:00:40||8 s||Move by arm||pad_1 → nest||36.9 to 37.1 °C (target 37), until 10:01:20||completed|',
+    '|2026-01-31 10:00:50||20 s||shake: speed 500, duration 20||nest in shaker-1||36.9 to 37.1 °C (target 37)||completed|',
+    '|2026-01-31 10:01:20||8 s||Move by arm||nest → pad_2||–||completed|',
+  ])
+  const deviations = under(report, 'Deviations and decisions')
+  t.match(rowWith(deviations, 'error 12'), [
+    '2026-01-31 10:01:05',
+    'Action shake errored',
+    'plate-1 (P1)',
+    'shaker-1',
+    '',
+    'error 12 (motor blocked)',
+  ])
+  t.match(rowWith(deviations, 'Incident'), ['2026-01-31 10:01:06', 'Incident DEVICE_FAULT', 'plate-1 (P1)', '', '', 'motor blocked'])
+  t.match(rowWith(deviations, 'Retried'), [
+    '2026-01-31 10:02:00',
+    'Decision',
+    'plate-1 (P1)',
+    '',
+    'ann',
+    'Retried shake of plate-1 on shaker-1',
+  ])
+  t.match(rowWith(deviations, 'Window missed').at(-1), 'Between shake and seal at most 60 s were allowed; it took 93.4 s.')
+  t.match(rowWith(under(report, 'Values'), 'absorbance'), [
+    '2026-01-31 10:00:50',
+    'plate-1',
+    'P1',
+    'shake',
+    'shaker-1',
+    'absorbance',
+    '[0.25,0.45]',
+    'AU',
+  ])
+  t.match(rowWith(report, 'plate.csv').slice(1, 4), ['plate.csv', 'text/csv', '12'])
+  t.match(rowWith(report, 'wrinkled'), ['2026-01-31 10:03:20', 'ben', 'Foil was wrinkled', 'foil'])
+  for (const role of ['Performed by', 'Reviewed by', 'Approved by']) t.match(under(report, 'Signatures'), role)
+})
+
+test('the timeline and the temperatures are pictures with names, a legend and the target', async (t) => {
+  const report = await reportOf(t, rowsOfRun(45))
+  t.match(report, /aria-label="Timeline of labware 1 to 30 of 45"/)
+  t.match(report, /aria-label="Timeline of labware 31 to 45 of 45"/)
+  t.match(under(report, 'Timeline'), /1: shaker-1/)
+  t.match(report, /<rect [^>]*stroke="#b00020"[^>]*><title>shake on shaker-1, 5 s<\/title>/)
+  t.match(report, /aria-label="shaker-1: temperature in °C over time"/)
+  t.match(report, /stroke-dasharray="5 3"\/><path d="M/)
+  t.match(rowWith(under(report, 'Temperatures'), '<td>speed'), ['shaker-1', 'speed', 'rpm', '90', '500', '500', '–'])
+})
+
+test('nothing that somebody wrote becomes markup, runs, or turns the writing around', async (t) => {
+  const evil = `<img src=x onerror=alert(1)>"'&\u202e`
+  const rows = [...rowsOfRun(1)].map((row) =>
+    JSON.parse(JSON.stringify(row), (_, value) => (typeof value === 'string' ? value + evil : value)),
+  )
+  const kinds = [...rowsOfRun(1)].map(({ kind }) => kind)
+  const report = await reportOf(
+    t,
+    rows.map((row, i) => ({ ...row, kind: kinds[i]! })),
+    {
+      execution: { ...executionOf, workflow_name: evil, reason: evil },
+      threads: [{ thread_id: 't-9', thread_name: evil, group_id: evil, status: evil }],
+    },
+  )
+  t.notMatch(report, /<img|onerror=alert\(1\)>|\u202e/)
+  t.match(report, '&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;\\u202e')
+  t.notMatch(report, /<script|<link|<iframe|<[^>]*\b(on\w+|src|href)=|url\(/i)
+  t.match(report, /<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src &#39;sha256-/)
+})
+
+test('a record of an older version, with rows of unknown kinds, and of a run that is open, has a report too', async (t) => {
+  const { by: _, zone, benchd, project, tags, notes, ...old } = submissionRow()
+  const rows = [
+    { ...old, kind: 'submission' },
+    ...plateRows(1, 0).filter(({ kind }) => kind !== 'readings'),
+    { kind: 'news' },
+    { kind: 'decision' },
+  ]
+  const threads = [{ thread_id: 't-2', thread_name: 'lid', group_id: null, status: 'WAITING' }]
+  const report = await reportOf(t, rows, { execution: { ...executionOf, status: 'IN_PROGRESS', ended_at: null }, threads })
+  t.match(report, /is still open/)
+  t.match(report, /Devices used: arm, shaker-1\. The record has no serial numbers/)
+  t.match(report, /No temperature was recorded/)
+  t.match(report, /<strong>lid: thread lid, waiting<\/strong>: no step was recorded/)
+  t.match(await reportOf(t, ''), /The record has no submission/)
+  t.match(await reportOf(t, []), /None: no window was missed/)
+})
+
+test('a damaged record says so at its beginning', async (t) => {
+  const report = await reportOf(t, recordText(rowsOfRun(2)).replace('"shake-2"', '"shake-3"'))
+  t.match(report.slice(0, report.indexOf('<h2>')), /The record is not whole\.<\/strong> Damaged lines: 1\./)
+})
+
+test('a step that did not complete leaves its labware at either place', async (t) => {
+  const [move, ...rest] = plateRows(1, 0)
+  const report = await reportOf(t, [
+    submissionRow(),
+    { ...move, kind: 'move', outcome: 'ABORTED', error: 'stopped' },
+    rest[3]!,
+    ...troubleRows(),
+  ])
+  t.match(rowWith(under(report, 'Labware'), 'plate-1')[5], 'pad_1 or nest')
+  t.match(report, /<strong>aborted<\/strong>: stopped/)
+})

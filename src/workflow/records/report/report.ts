@@ -1,0 +1,127 @@
+// Writes the report of a run: one HTML file that needs nothing else, for people who have not seen the run. It is made piece by piece from the record.
+
+import { rowsOfRecord } from '../../../events/run_record_reader.ts'
+import { curve, curvesLegend } from './curves.ts'
+import { membersOf, most, type Plate } from './facts.ts'
+import { gantt } from './gantt.ts'
+import { header } from './header.ts'
+import { type Cell, html, Markup, shortened, tableEnd, tableHead, tableRow, whole } from './markup.ts'
+import { plateTable } from './steps.ts'
+import { policy, style } from './style.ts'
+import { deviationTable, deviceTables, fileTables, plateTableOfAll, readingTable, signatures } from './tables.ts'
+import type { ZonedTime } from './time.ts'
+import { type ReportOf, type Told, told } from './told.ts'
+
+const mostCurves = 24
+const mostValues = 5_000
+const piece_length = 64 * 1024
+
+/** Yields the report. Rejects with `storage`. */
+export async function* reportPieces(report: ReportOf): AsyncGenerator<Uint8Array, undefined> {
+  let text = ''
+  for await (const part of partsOf(await told(report))) {
+    text += part.text
+    if (text.length < piece_length) continue
+    yield Buffer.from(text)
+    text = ''
+  }
+  yield Buffer.from(text)
+}
+
+async function* partsOf(told: Told): AsyncGenerator<Markup> {
+  const { facts, execution } = told
+  const plates = [...facts.plates.values()]
+  yield beginning(`Report of run ${execution.execution_id.slice(0, 8)}: ${execution.workflow_name}`)
+  yield header(told)
+  yield section('Deviations and decisions', deviationTable(told))
+  yield section('Labware', plateTableOfAll(plates, told))
+  yield section('Devices', deviceTables(told))
+  yield* timeline(plates, told)
+  yield section('Temperatures and other readings', curves(told), readingTable(told))
+  yield* stepsOf(plates, told)
+  yield* values(told)
+  yield section('Files and notes', fileTables(told))
+  yield signatures(told)
+}
+
+function beginning(title: string): Markup {
+  return html`<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${new Markup(style)}</style></head><body>
+<header><h1>${title}</h1></header><main>
+`
+}
+
+export function section(title: string, ...parts: readonly Markup[]): Markup {
+  return html`<section><h2>${title}</h2>
+${parts}</section>
+`
+}
+
+function* timeline(plates: readonly Plate[], told: Told): Generator<Markup> {
+  const { from, until, time } = told
+  yield html`<section><h2>Timeline</h2>
+<p class="lead">From ${time.words(from)} to ${time.words(until)}. A wide bar is an action at a device, a narrow bar is a move.</p>
+`
+  yield* gantt(plates, { from, to: until, time })
+  yield html`</section>
+`
+}
+
+function curves({ facts, from, until, time }: Told): Markup {
+  const series = facts.temperatures()
+  if (series.length === 0) return html`<p>No temperature was recorded.</p>`
+  const axis = { from, to: until, time }
+  const drawn = series.slice(0, mostCurves)
+  const more =
+    series.length > drawn.length && html`<p>${series.length - drawn.length} more temperatures are not drawn; they are in the record.</p>`
+  return html`${curvesLegend}${drawn.map((one) => curve(one, { axis, unit: facts.unitOf(one), deviations: facts.deviations }))}${more || null}`
+}
+
+function* stepsOf(plates: readonly Plate[], told: Told): Generator<Markup> {
+  yield html`<section><h2>Steps of each labware</h2>
+`
+  if (told.facts.leftOut.has('steps'))
+    yield html`<p>The first ${most.steps} steps are here; ${told.facts.leftOut.get('steps')} more are in the record.</p>`
+  for (const plate of plates) yield* plateTable(plate, told)
+  yield html`</section>
+`
+}
+
+const valueColumns = ['When', 'Labware', 'Barcode', 'Action', 'Device', 'Value', 'Result', 'Unit']
+
+/** Reads the values again, so that they need not be kept meanwhile. */
+async function* values({ facts, path, length, time }: Told): AsyncGenerator<Markup> {
+  yield html`<section><h2>Values</h2>
+`
+  if (facts.values === 0) yield html`<p>No value was recorded.</p>`
+  else {
+    let count = 0
+    yield tableHead('Values that the operations gave', valueColumns)
+    for await (const { rows } of rowsOfRecord(path, { length, kinds: ['value'] })) {
+      if (count >= mostValues) break
+      for (const row of rows.slice(0, mostValues - count)) yield valueRow(membersOf(JSON.parse(row)), time)
+      count += rows.length
+    }
+    yield tableEnd
+    if (facts.values > mostValues) yield html`<p>The first ${mostValues} values are here; the record has ${facts.values}.</p>`
+  }
+  yield html`</section>
+`
+}
+
+function valueRow(row: Readonly<Record<string, unknown>>, time: ZonedTime): Markup {
+  const { at, labware, barcode, action_name, device_id, name, value, unit, bytes, sha256 } = row as Record<string, string | undefined>
+  const result =
+    value === undefined ? `${bytes} bytes, SHA-256 ${sha256}` : shortened(typeof value === 'string' ? value : JSON.stringify(value))
+  const cells: Cell[] = [
+    whole(time.words(Number(at))),
+    labware ?? '',
+    barcode ?? '',
+    action_name ?? '',
+    device_id ?? '',
+    name ?? '',
+    result,
+    unit ?? '',
+  ]
+  return tableRow(cells)
+}

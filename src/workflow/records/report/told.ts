@@ -1,0 +1,35 @@
+// Reads the record of a run once, for its report.
+
+import { rowsOfRecord } from '../../../events/run_record_reader.ts'
+import type { ExecutionRow } from '../records.ts'
+import { type KnownThread, ReportFacts } from './facts.ts'
+import { ZonedTime } from './time.ts'
+
+export type ReportOf = {
+  /** The place of the record, and the bytes of it that may be read. */
+  path: string
+  length?: number | undefined
+  execution: ExecutionRow
+  threads: readonly KnownThread[]
+  /** The version of benchd that makes the report. */
+  version: string
+  /** Unix time, s. */
+  made_at: number
+}
+
+/** The facts from which the parts of a report are made. `until`: the end of the run, or of the record of an open run; Unix time, s. */
+export type Told = ReportOf & { facts: ReportFacts; time: ZonedTime; from: number; until: number }
+
+export async function told(report: ReportOf): Promise<Told> {
+  const { execution, path, length } = report
+  const facts = new ReportFacts()
+  for await (const { rows, damaged } of rowsOfRecord(path, { length })) {
+    facts.damaged += damaged
+    for (const row of rows) facts.add(JSON.parse(row))
+  }
+  facts.finish(report.threads)
+  const zone = facts.submissions.map(({ zone }) => zone).find((one) => typeof one === 'string') as string | undefined
+  const from = Math.min(execution.started_at, facts.first)
+  const until = Math.max(from, execution.ended_at ?? facts.last)
+  return { ...report, facts, time: new ZonedTime(zone ?? null), from, until }
+}
