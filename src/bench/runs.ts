@@ -3,6 +3,7 @@
 import type { Simulation } from '../../drivers/transports/simulation.ts'
 import type { Config } from '../config.ts'
 import type { Descriptions } from '../devices/descriptions.ts'
+import { Readings } from '../devices/readings.ts'
 import type { Registry } from '../devices/registry.ts'
 import type { Hub } from '../events/hub.ts'
 import { handsTopology, shakeAndSeal } from '../examples/hands.ts'
@@ -46,6 +47,7 @@ export type RunRooms = {
   clock: Clock
   hub: Hub
   registry: Registry
+  readings: Readings
   teachpoints: Teachpoints
   /** The accepted descriptions of the programs behind devices. */
   descriptions: Pick<Descriptions, 'get'>
@@ -63,7 +65,7 @@ const unwinding_ms = 2500
 
 /** Opens the runtime. `instead` replaces options, for tests. */
 export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions> = {}): Promise<Runs> {
-  const { data_dir, topologies, clock, hub, registry, teachpoints, descriptions, refusals, log, report } = rooms
+  const { data_dir, topologies, clock, hub, registry, readings, teachpoints, descriptions, refusals, log, report } = rooms
   const warn = (message: string) => log.warn(message)
   const file = await RecordFile.open({ folder: data_dir, clock, report })
   const learned = await openLearned({ data_dir, clock, report })
@@ -80,8 +82,13 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   const openSimulated = async () => {
     const simulators = new Map<string, Simulation>()
     const rehearsal = simulatedBench(rooms.config, { clock, log, hub, hands: simulators, descriptions })
-    const equipment = new DrivenEquipment({ ...driven, registry: rehearsal, forgives: true, simulators })
-    return { equipment, close: () => rehearsal.close() }
+    const readings = new Readings({ devices: () => rehearsal.all(), clock })
+    const equipment = new DrivenEquipment({ ...driven, registry: rehearsal, readings, forgives: true, simulators })
+    const close = () => {
+      readings.close()
+      return rehearsal.close()
+    }
+    return { equipment, close }
   }
   const catalog: Catalog = await Catalog.open(
     {
@@ -96,7 +103,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
         warn,
         bench,
         library,
-        live: new DrivenEquipment({ ...driven, registry, forgives: false }),
+        live: new DrivenEquipment({ ...driven, registry, readings, forgives: false }),
         openSimulated,
         records: file.records,
         durations: learned,

@@ -90,6 +90,11 @@ export class Instrument {
     return this.#configured.time_scale
   }
 
+  /** The model that the driver is for. */
+  get model(): string | null {
+    return this.#configured.driven?.profile.model ?? null
+  }
+
   /** How long the device usually takes to initialize and to heat; undefined if the driver does not say it. */
   get typical(): Typical | undefined {
     return this.#configured.driven?.typical

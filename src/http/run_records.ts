@@ -1,4 +1,4 @@
-// The routes of the records of runs: the rows that a run leaves on the disk, and its values as JSON or CSV.
+// The routes of the records of runs: the rows that a run leaves on the disk, and its values and readings as JSON or CSV.
 
 import * as v from 'valibot'
 import type { Runs } from '../bench/runs.ts'
@@ -6,7 +6,7 @@ import { LabError } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
 import { longValueOf, rowsOfRecord } from '../events/run_record_reader.ts'
 import { described } from '../kit/described.ts'
-import { RecordedValue, RecordRow, rowKinds } from '../workflow/records/record_schema.ts'
+import { RecordedReading, RecordedValue, RecordRow, rowKinds } from '../workflow/records/record_schema.ts'
 import { recordOf } from '../workflow/records/run_records.ts'
 import { type Call, type Exchange, json, type Route, routesOf } from './contract.ts'
 import { csvHead, csvLine } from './csv.ts'
@@ -65,7 +65,26 @@ export const runRecordRoutes: Route<Rooms>[] = [
     async handle(call) {
       const record = await recordFor(call)
       if (!isCsv(call.c)) return answer(call, jsonPieces(record, { head: '{"values":[', kinds: ['value'] }))
-      return answer(call, csvPieces(record), 'text/csv; charset=utf-8')
+      return answer(call, csvPieces(record, valuesTable), csvType)
+    },
+  }),
+  route('GET', `${path}/readings`, {
+    operation_id: 'listReadingsOfExecution',
+    summary: 'Get the readings of the devices that an execution used',
+    description:
+      'Of each device from its first use to the end of the execution: each 10 s, and at the beginning and the end of each action. At most 60 kB for a device and hour: ' +
+      'further readings are left out. As JSON, or with `Accept: text/csv` as CSV, with a line for each value.',
+    scope: 'read',
+    success: {
+      description: 'The readings, in the order in which they were taken',
+      schema: v.strictObject({ readings: v.array(RecordedReading), damaged: Damaged }),
+      also_media_type: 'text/csv',
+    },
+    errors: [404, 503],
+    async handle(call) {
+      const record = await recordFor(call)
+      if (!isCsv(call.c)) return answer(call, jsonPieces(record, { head: '{"readings":[', kinds: ['readings'] }))
+      return answer(call, csvPieces(record, readingsTable()), csvType)
     },
   }),
   route('GET', `${path}/values/:sha256`, {
@@ -134,14 +153,43 @@ async function* jsonPieces({ path, length }: RecordOnDisk, { head, kinds }: Shap
   yield Buffer.from(`],"damaged":${damaged}}\n`)
 }
 
-async function* csvPieces({ path, length }: RecordOnDisk): AsyncGenerator<Uint8Array, undefined> {
+/** A table of CSV: its columns, the kinds of rows that it is made from, and the lines of each of them. */
+type Table = { columns: readonly string[]; kinds: readonly string[]; lines(row: Row): readonly Row[] }
+type Row = Readonly<Record<string, unknown>>
+
+async function* csvPieces({ path, length }: RecordOnDisk, { columns, kinds, lines }: Table): AsyncGenerator<Uint8Array, undefined> {
   yield Buffer.from(csvHead(columns))
-  for await (const { rows } of rowsOfRecord(path, { length, kinds: ['value'] })) {
-    if (rows.length > 0) yield Buffer.from(rows.map((row) => csvLine(columns, JSON.parse(row))).join(''))
+  for await (const { rows } of rowsOfRecord(path, { length, kinds })) {
+    const text = rows.flatMap((row) => lines(JSON.parse(row)).map((line) => csvLine(columns, line))).join('')
+    if (text !== '') yield Buffer.from(text)
   }
 }
 
-const columns = Object.keys(RecordedValue.entries).filter((name) => name !== 'kind')
+const csvType = 'text/csv; charset=utf-8'
+
+const valuesTable: Table = {
+  columns: Object.keys(RecordedValue.entries).filter((name) => name !== 'kind'),
+  kinds: ['value'],
+  lines: (row) => [row],
+}
+
+/** Returns the table of readings, which has a line for each value. The units come from the rows of the devices before. */
+function readingsTable(): Table {
+  const units = new Map<string, Record<string, string>>()
+  return {
+    columns: ['at', 'device_id', 'name', 'value', 'target', 'unit', 'why', 'action_id'],
+    kinds: ['device', 'readings'],
+    lines(row) {
+      if (row.kind === 'device') {
+        units.set(row.device_id as string, row.units as Record<string, string>)
+        return []
+      }
+      const { values, targets = {}, ...about } = row as v.InferOutput<typeof RecordedReading>
+      const unitsOf = units.get(about.device_id)
+      return Object.entries(values).map(([name, value]) => ({ ...about, name, value, target: targets[name], unit: unitsOf?.[name] }))
+    },
+  }
+}
 
 /** Whether the client wants CSV rather than JSON. */
 function isCsv({ req }: Exchange): boolean {

@@ -2,11 +2,24 @@
 
 import * as v from 'valibot'
 import { described } from '../../kit/described.ts'
+import { readingReasons } from '../threads/used_devices.ts'
 
 const MaybeText = v.nullable(v.string())
 const At = described(v.number(), 'Unix time', 's')
 
-export const rowKinds = ['submission', 'incident', 'action', 'move', 'value', 'values_left_out', 'gap'] as const
+export const rowKinds = [
+  'submission',
+  'incident',
+  'action',
+  'move',
+  'value',
+  'values_left_out',
+  'device',
+  'teachpoint',
+  'readings',
+  'readings_left_out',
+  'gap',
+] as const
 
 /** A row, whose members depend on its kind. */
 export const RecordRow = v.pipe(
@@ -15,9 +28,24 @@ export const RecordRow = v.pipe(
     '`kind` says what it is about. `submission`: who submitted what, with the workflow and the topology as they were, and the variables with their defaults. ' +
       '`incident`: an incident of the run. `action`: an attempt at an action, with its device, operations, labware, times and outcome. `move`: an attempt at a hop, with ' +
       '`from`, `to` and `transporter`. `value`: a value that an operation gave. `values_left_out`: from here on, values are not kept, since the run has too many. ' +
+      '`device`: a device when the run first used it, or when its identity changed, with the units of its readings. `teachpoint`: a teachpoint at its first use, or when it ' +
+      'had changed. `readings`: the readings of a device in use. `readings_left_out`: from here on, readings are not kept, since the record is too long. ' +
       '`gap`: rows before this one are missing, since a power cut took them or an older version kept none.',
   ),
 )
+
+export const RecordedReading = v.strictObject({
+  kind: v.literal('readings'),
+  at: At,
+  device_id: v.string(),
+  values: described(v.record(v.string(), v.number()), 'By name; the units are in the row `device` of the record'),
+  targets: v.optional(described(v.record(v.string(), v.number()), 'The set points of values that have one; absent without any')),
+  why: described(
+    v.picklist(readingReasons),
+    '`interval`: each 10 s while the run uses the device. `start`, `end`: within 2 s of the beginning or the end of the action',
+  ),
+  action_id: v.optional(v.string()),
+})
 
 export const RecordedValue = v.strictObject({
   kind: v.literal('value'),

@@ -18,6 +18,7 @@ import { SavedValues } from '../threads/saved_values.ts'
 import { Slots } from '../threads/slots.ts'
 import type { LabwareThread, RunPorts } from '../threads/thread.ts'
 import { Timeline } from '../threads/timeline.ts'
+import { UsedDevices } from '../threads/used_devices.ts'
 import { stillHeating } from './devices_of_run.ts'
 import { Groups } from './groups.ts'
 import { Inserts } from './inserts.ts'
@@ -58,6 +59,7 @@ export class Execution implements RunPorts {
   /** The state of the run that survives a restart. */
   readonly state = new RunState()
   readonly record = new RunRecord(this.state)
+  readonly used: UsedDevices
   readonly gate = new MotionGate(this.state)
   readonly channels: Channels
   readonly values: SavedValues
@@ -103,6 +105,7 @@ export class Execution implements RunPorts {
     // No event: `#end` publishes the final phases.
     this.phase = new Status<Phase>(phaseTransitions, this.#entry, () => this.state.writeSoon(), { isPublished: true })
     if (this.phase.current === 'stopping') this.reason = 'it was being stopped when the service ended'
+    this.used = new UsedDevices(this)
     this.channels = new Channels(this.state, { isOfGroups: beginning.events_of_groups, now: () => this.now() })
     this.values = new SavedValues(this.state)
     this.events = new RunPublisher(this, around)
@@ -331,6 +334,7 @@ export class Execution implements RunPorts {
   leave(): void {
     this.gate.leave()
     this.labwarePositions.stop()
+    this.used.leave()
     this.events.silence()
   }
 
@@ -369,6 +373,7 @@ export class Execution implements RunPorts {
       })
     }
     this.slots.abandon()
+    this.used.end()
     this.ended_at = this.now()
     this.#status?.become(phase === 'completed' ? 'COMPLETED' : 'ERRORED')
     const end = ({ completed: 'COMPLETED', failed: 'FAILED', aborted: 'ABORTED' } as const)[phase]

@@ -7,7 +7,7 @@ import type { RecordState } from './run.ts'
 
 /** The longest JSON of a value in its row, in bytes; a longer value lies beside the record, under its hash. */
 export const longestInline = 4096
-/** The limits of a run: its values, the bytes of its long values, and the bytes of its rows. Beyond that, a row says that values are left out. */
+/** The limits of a run: its values, the bytes of its long values, and the bytes of its rows. Beyond that, a row says that values or readings are left out. */
 const mostValues = 200_000
 const mostLongBytes = 256 * 1024 * 1024
 const mostBytes = 256 * 1024 * 1024
@@ -23,8 +23,8 @@ export class RunRecord {
   readonly #state: RunState
   #file: RunRecordFile | undefined
   #counts = { ...none }
-  /** The kinds of values that were left out since this start: long ones, others. */
-  readonly #leftOut = new Set<boolean>()
+  /** The kinds of rows that were left out since this start: long values, other values, readings. */
+  readonly #leftOut = new Set<'long' | 'short' | 'readings'>()
 
   constructor(state: RunState) {
     this.#state = state
@@ -58,6 +58,17 @@ export class RunRecord {
     this.#state.writeSoon()
   }
 
+  /** Adds a row with readings, unless the run has too many rows already. */
+  addReading(row: RecordRow & { readonly at: number }): void {
+    if ((this.#file?.length ?? 0) <= mostBytes) this.add(row)
+    else this.#leaveOut('readings', { kind: 'readings_left_out', at: row.at })
+  }
+
+  #leaveOut(what: 'long' | 'short' | 'readings', row: RecordRow): void {
+    if (!this.#leftOut.has(what)) this.add(row)
+    this.#leftOut.add(what)
+  }
+
   /** Adds a value. Returns it as the row has it; undefined if the run has too many values already. */
   addValue(row: ValueRow, value: unknown): KeptValue | undefined {
     const json = JSON.stringify(value) ?? 'null'
@@ -71,8 +82,7 @@ export class RunRecord {
       counts.values >= mostValues || (this.#file?.length ?? 0) > mostBytes || (isLong && counts.long_bytes + bytes > mostLongBytes)
     if (isTooMuch) {
       // A single row reports the left-out values: one for long values, one for the others.
-      if (!this.#leftOut.has(isLong)) this.add({ kind: 'values_left_out', ...row, name: row.name })
-      this.#leftOut.add(isLong)
+      this.#leaveOut(isLong ? 'long' : 'short', { kind: 'values_left_out', ...row })
       return undefined
     }
     this.add({ kind: 'value', ...row, ...kept })

@@ -45,7 +45,7 @@ export class MoveRun {
 
   #publish(action_status: ActionStatus): void {
     const { thread, action_id } = this
-    const { events, timeline } = thread.execution
+    const { events, timeline, used } = thread.execution
     const isOver = action_status === 'COMPLETED' || action_status === 'ERRORED'
     const { from, to, transporter } = this.hop
     const more = isOver ? { operation_id: null, device_id: transporter, from, to, ...labwareIn(thread) } : undefined
@@ -53,6 +53,8 @@ export class MoveRun {
     events.emit('ACTION', action_id, action_status, context)
     const row = timeline.move(this, action_status)
     keepTimes(this, row)
+    if (action_status === 'PICKING') used.move(transporter, from)
+    if (action_status === 'PLACING') used.move(transporter, to)
     if (isTerminal(actionTransitions, action_status)) addMoveRow(thread.execution, row, thread)
   }
 }
