@@ -19,9 +19,11 @@ import { DrivenEquipment } from '../workflow/equipment/driven_equipment.ts'
 import { benchOf } from '../workflow/plans/bench.ts'
 import type { Source } from '../workflow/plans/library.ts'
 import { hasDevice } from '../workflow/plans/topology.ts'
+import { Notes } from '../workflow/records/notes.ts'
 import { RecordFile } from '../workflow/records/record_file.ts'
 import { abortOrphanedRuns } from '../workflow/recovery/orphaned_runs.ts'
-import { Runtime, type RuntimeOptions } from '../workflow/runtime.ts'
+import { Runtime } from '../workflow/runtime.ts'
+import type { RuntimeOptions } from '../workflow/runtime_options.ts'
 import { benchId } from '../workflow/standing_labware.ts'
 import { simulatedBench } from './devices.ts'
 import { openLearned } from './learned.ts'
@@ -30,6 +32,8 @@ import { keptIn, takeUp, untilStored } from './persisted_runs.ts'
 export type Runs = {
   catalog: Catalog
   runtime: Runtime
+  /** Adds the notes of people to the records of runs. */
+  notes: Notes
   /** Names the open run whose topology has the device, as a clause; undefined if none does. PURE_SIM runs use no device. */
   usedBy(device_id: string): string | undefined
   /** Resolves when the state of every run is on the disk. Rejects with `storage`. */
@@ -126,6 +130,7 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
   return {
     catalog,
     runtime,
+    notes: new Notes({ now: () => Date.now() / 1000, released: (execution) => runtime.released(execution) }),
     usedBy(device_id) {
       const used = runtime.runs
         .all()

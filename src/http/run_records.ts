@@ -2,12 +2,14 @@
 
 import * as v from 'valibot'
 import type { Runs } from '../bench/runs.ts'
+import { OperationResult } from '../devices/records.ts'
 import { LabError } from '../errors.ts'
 import type { Hub } from '../events/hub.ts'
 import { longValueOf, rowsOfRecord } from '../events/run_record_reader.ts'
 import { described } from '../kit/described.ts'
 import { RecordedReading, RecordedValue, RecordRow, rowKinds } from '../workflow/records/record_schema.ts'
 import { recordOf } from '../workflow/records/run_records.ts'
+import { Note, Tags } from '../workflow/state/submission_request.ts'
 import { type Call, type Exchange, json, type Route, routesOf } from './contract.ts'
 import { csvHead, csvLine } from './csv.ts'
 import { goneSignal } from './events.ts'
@@ -47,6 +49,27 @@ export const runRecordRoutes: Route<Rooms>[] = [
       const { kind } = call.query()
       const head = `{"execution_id":${JSON.stringify(execution_id)},"started_at":${started_at},"rows":[`
       return answer(call, jsonPieces(await recordFor(call), { head, kinds: kind && [kind] }))
+    },
+  }),
+  route('POST', `${path}/notes`, {
+    operation_id: 'addNote',
+    summary: 'Add a note to the record of an execution, open or ended',
+    description:
+      'The note is on the disk when this answers. It stays as it is: a correction is another note. An execution has 1,000 notes at most.',
+    scope: 'operate',
+    body: v.strictObject({
+      text: described(Note, '4,000 characters at most'),
+      tags: v.optional(described(Tags, 'Words by which it is found; 32 at most'), []),
+    }),
+    success: { description: 'The note is in the record', schema: OperationResult },
+    errors: [400, 404, 409, 503],
+    async handle(call) {
+      const { rooms, c, param, body } = call
+      const { path } = await recordFor(call)
+      const execution_id = param('execution_id')
+      const execution = rooms.runs.runtime.runs.get(execution_id)
+      await rooms.runs.notes.add({ execution_id, path, execution }, { by: c.get('principal').name, ...body() })
+      return json({ success: true, message: `the note is in the record of execution ${execution_id}` })
     },
   }),
   route('GET', `${path}/values`, {

@@ -215,12 +215,18 @@ export class DrivenEquipment implements Equipment {
     return this.#registry.find(transporter_id).gripper(labware)
   }
 
-  async carry(transporter_id: string, verb: MoveName, { position, labware, signal }: Carrying): Promise<void> {
+  async carry(transporter_id: string, verb: MoveName, { position, labware, signal, begun }: Carrying): Promise<void> {
     this.#mustBeFit(transporter_id)
     await this.ready(transporter_id, signal)
     const instrument = this.#registry.find(transporter_id)
     const way = this.#wayTo(transporter_id, position)
-    await this.#untilAborted(instrument, signal, (begun) => instrument.carry(verb, { position, way, labware }, { begun }))
+    await this.#untilAborted(instrument, signal, (noted) => {
+      const onBegun = (record: OperationRecord) => {
+        noted(record)
+        begun?.(record.operation_id)
+      }
+      return instrument.carry(verb, { position, way, labware }, { begun: onBegun })
+    })
   }
 
   /** Throws `invalid` for a real transporter that became unfit since the run was submitted. */

@@ -99,7 +99,15 @@ export interface Equipment {
 }
 
 /** `from` and `to` are the positions of the whole hop, for forecasts. */
-export type Carrying = { position: string; from?: string; to?: string; labware: CarriedLabware; signal: AbortSignal }
+export type Carrying = {
+  position: string
+  from?: string
+  to?: string
+  labware: CarriedLabware
+  signal: AbortSignal
+  /** Called with its id when the operation begins. */
+  begun?(operation_id: string): void
+}
 
 export type Performing = {
   signal: AbortSignal

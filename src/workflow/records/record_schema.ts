@@ -18,6 +18,11 @@ export const rowKinds = [
   'teachpoint',
   'readings',
   'readings_left_out',
+  'decision',
+  'decisions_left_out',
+  'window_missed',
+  'note',
+  'ended',
   'gap',
 ] as const
 
@@ -25,11 +30,14 @@ export const rowKinds = [
 export const RecordRow = v.pipe(
   v.record(v.string(), v.unknown()),
   v.description(
-    '`kind` says what it is about. `submission`: who submitted what, with the workflow and the topology as they were, and the variables with their defaults. ' +
+    '`kind` says what it is about. `submission`: who (`by`) submitted what, when, in which time zone and with which version, with `project`, `tags` and `notes`, ' +
+      'the workflow and the topology as they were, and the variables with their defaults. ' +
       '`incident`: an incident of the run. `action`: an attempt at an action, with its device, operations, labware, times and outcome. `move`: an attempt at a hop, with ' +
-      '`from`, `to` and `transporter`. `value`: a value that an operation gave. `values_left_out`: from here on, values are not kept, since the run has too many. ' +
+      '`from`, `to`, `transporter` and its operations. `value`: a value that an operation gave. `values_left_out`: from here on, values are not kept, since the run has too many. ' +
       '`device`: a device when the run first used it, or when its identity changed, with the units of its readings. `teachpoint`: a teachpoint at its first use, or when it ' +
       'had changed. `readings`: the readings of a device in use. `readings_left_out`: from here on, readings are not kept, since the record is too long. ' +
+      '`decision`: what a person decided, in words (`text`) and as a verb with its `params`, and who (`by`). `decisions_left_out`: from here on, emitted events are not kept. ' +
+      '`window_missed`: labware whose next action began too late, or never. `note`: a text that somebody added. `ended`: the end of the run, with its threads by status. ' +
       '`gap`: rows before this one are missing, since a power cut took them or an older version kept none.',
   ),
 )

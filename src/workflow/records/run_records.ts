@@ -65,7 +65,8 @@ export function recordOf(
   execution_id: string,
   { execution, folder }: { execution: Execution | undefined; folder: string },
 ): { path: string; length?: number } | undefined {
-  if (execution) return execution.record.readable
+  // The rows that are added after the end of the run are in the file alone.
+  if (execution?.state.isWritten) return execution.record.readable
   const path = recordPath(folder, execution_id)
   return hasRecord(path) ? { path } : undefined
 }

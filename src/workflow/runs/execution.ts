@@ -1,6 +1,7 @@
 // A run of a workflow, with its threads, its submissions and its outcome.
 
 import { LabError } from '../../errors.ts'
+import type { RecordRow } from '../../events/run_record_file.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { itemKey, type ThreadPlan, type Workflow } from '../plans/plan.ts'
 import { Entry, RunState } from '../state/entry.ts'
@@ -168,18 +169,6 @@ export class Execution implements RunPorts {
     const submission = new Submission(this, state)
     this.submissions.push(submission)
     return submission
-  }
-
-  /** Adds a row about a new submission to the record, with the documents as they are now if it is the first one. */
-  recordSubmission({ submission_id, request, submitted_at }: Submission): void {
-    const { name, hash, document, topology } = this.workflow
-    const { on: _, ...workflow_document } = document
-    const names = Object.keys(document.variables)
-    const variables = Object.fromEntries(names.map((variable) => [variable, this.variable(variable, submission_id) ?? null]))
-    const { operator_id, groups, run_mode } = request
-    const about = { submission_id, operator_id, run_mode, groups, variables, workflow: name, workflow_hash: hash, topology: topology.name }
-    const documents = this.submissions.length === 1 && { workflow_document, topology_document: topology.document }
-    this.record.add({ kind: 'submission', at: submitted_at, ...about, ...documents })
   }
 
   /** Accepts a checked submission. Its first threads start in a later turn. */
@@ -388,10 +377,18 @@ export class Execution implements RunPorts {
       reason: this.reason,
       ...(still_heating.length > 0 && { still_heating }),
     })
+    this.record.add(endedRow(this, end))
     this.labwarePositions.stop()
     this.events.close()
     this.#around.ended(this)
   }
+}
+
+/** Returns the row of the end of a run, with the number of its threads in each status. */
+function endedRow({ ended_at, threads, reason }: Execution, status: string): RecordRow {
+  const counts: Record<string, number> = {}
+  for (const { status } of threads.values()) counts[status.current] = (counts[status.current] ?? 0) + 1
+  return { kind: 'ended', at: ended_at, status, reason, threads: counts }
 }
 
 function workflowStatus({ execution_id, events }: Execution, published?: WorkflowStatus): Status<WorkflowStatus> {

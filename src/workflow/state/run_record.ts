@@ -23,8 +23,8 @@ export class RunRecord {
   readonly #state: RunState
   #file: RunRecordFile | undefined
   #counts = { ...none }
-  /** The kinds of rows that were left out since this start: long values, other values, readings. */
-  readonly #leftOut = new Set<'long' | 'short' | 'readings'>()
+  /** The kinds of rows that were left out since this start: long values, other values, readings, decisions. */
+  readonly #leftOut = new Set<string>()
 
   constructor(state: RunState) {
     this.#state = state
@@ -58,13 +58,13 @@ export class RunRecord {
     this.#state.writeSoon()
   }
 
-  /** Adds a row with readings, unless the run has too many rows already. */
-  addReading(row: RecordRow & { readonly at: number }): void {
+  /** Adds a row of which a run may have any number, unless the record is too long already. */
+  addWithin(row: RecordRow & { readonly at: number }): void {
     if ((this.#file?.length ?? 0) <= mostBytes) this.add(row)
-    else this.#leaveOut('readings', { kind: 'readings_left_out', at: row.at })
+    else this.#leaveOut(row.kind, { kind: row.kind === 'readings' ? 'readings_left_out' : 'decisions_left_out', at: row.at })
   }
 
-  #leaveOut(what: 'long' | 'short' | 'readings', row: RecordRow): void {
+  #leaveOut(what: string, row: RecordRow): void {
     if (!this.#leftOut.has(what)) this.add(row)
     this.#leftOut.add(what)
   }

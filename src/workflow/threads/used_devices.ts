@@ -130,7 +130,7 @@ export class UsedDevices {
     if (length > used.room) return
     used.room -= length
     used.moment = Math.max(used.moment, moment)
-    record.addReading(row)
+    record.addWithin(row)
   }
 
   #addIfNew({ kind, ...row }: RecordRow): void {
