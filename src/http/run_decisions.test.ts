@@ -41,6 +41,7 @@ test('each verb of a run and of a thread leaves one row, in the transaction of i
   })
   await before.post(`/api/operator/steps/${steps[0]!.step_id}/confirm`)
   await before.post(`${of}/stop`)
+  t.equal((await decisionsOf(before)).length, 12, 'they are on the disk')
   const run = await before.afterPowerCut()
   await run.post(`${of}/stop`)
   await run.post(`${of}/stop`, { confirm: true })
@@ -49,20 +50,20 @@ test('each verb of a run and of a thread leaves one row, in the transaction of i
   t.strictSame(
     rows.map(({ decision, text, by }) => `${by}: ${decision}: ${text}`),
     [
-      'admin: pause: Paused the run',
-      'admin: resume: Resumed the run',
-      'admin: skip: Skipped plate/seal_it',
-      'admin: insert: Inserted a step after plate/shake_it',
-      'admin: pause: Paused the thread plate',
-      'admin: say_where: Said that plate stands at pad_2',
-      'admin: resume: Resumed the thread plate',
-      'admin: close: Closed the run to further submissions',
-      'admin: emit: Emitted go',
-      'admin: retry: Retried shake of plate at shaker-1',
-      'admin: confirm: Confirmed: look at the plate',
-      'admin: stop: Paused the run, and armed its stop',
-      'admin: stop: Paused the run, and armed its stop',
-      'admin: stop: Aborted the run',
+      'key to admin: pause: Paused the run',
+      'key to admin: resume: Resumed the run',
+      'key to admin: skip: Skipped plate/seal_it',
+      'key to admin: insert: Inserted a step after plate/shake_it',
+      'key to admin: pause: Paused the thread plate',
+      'key to admin: say_where: Said that plate stands at pad_2',
+      'key to admin: resume: Resumed the thread plate',
+      'key to admin: close: Closed the run to further submissions',
+      'key to admin: emit: Emitted go',
+      'key to admin: retry: Retried shake of plate at shaker-1',
+      'key to admin: confirm: Confirmed: look at the plate',
+      'key to admin: stop: Paused the run, and armed its stop',
+      'key to admin: stop: Paused the run, and armed its stop',
+      'key to admin: stop: Aborted the run',
     ],
   )
   t.match(rows[3], { params: { after: 'plate/shake_it', item: look } })
@@ -110,7 +111,7 @@ test('the key of the caller is named, and a topology that is unloaded by force i
   t.equal((await ask('POST', '/api/topology/unload', { json: { force: true } })).status, 200)
   await run.over()
   t.match((await decisionsOf(run)).slice(1), [
-    { by: 'operate', decision: 'pause' },
-    { by: 'admin', decision: 'unload', text: 'Unloaded the topology, which aborts the run' },
+    { by: 'key to operate', decision: 'pause' },
+    { by: 'key to admin', decision: 'unload', text: 'Unloaded the topology, which aborts the run' },
   ])
 })

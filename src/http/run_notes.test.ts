@@ -17,7 +17,7 @@ test('a submission has who submitted it, the project, tags and notes, the time z
   const about = { project: 'screen 7', tags: ['pilot', 'day 2'], notes: 'new lot of plates' }
   const run = await beginRun(t, { workflow: plateRun([{ wait_for: 'go' }]), submission: about })
   const { rows } = await recordOf(run, 'submission')
-  t.match(rows, [{ by: 'admin', zone: String, benchd: /^\d/, ...about }])
+  t.match(rows, [{ by: 'key to admin', zone: String, benchd: /^\d/, ...about }])
   const { path, bad } = { path: '/api/submissions', bad: { workflow: 'work', run_mode: 'PURE_SIM' } }
   for (const wrong of [{ tags: [''] }, { tags: Array(33).fill('a') }, { notes: ' ' }, { notes: 'n'.repeat(4001) }, { project: '' }])
     isRefusal(t, await run.ask('POST', path, { ...bad, ...wrong }), 400, 'invalid')
@@ -31,7 +31,10 @@ test('a note is kept in an open run and in an ended one, over restarts', async (
   const before = await beginRun(t, { workflow: plateRun([{ wait_for: 'go' }]) })
   await before.post(`${pathOf(before)}/notes`, { text: 'lid pressed on', tags: ['deviation'] })
   const run = await before.afterPowerCut()
-  t.match(await recordOf(run, 'note'), { rows: [{ by: 'admin', at: Number, text: 'lid pressed on', tags: ['deviation'] }], damaged: 0 })
+  t.match(await recordOf(run, 'note'), {
+    rows: [{ by: 'key to admin', at: Number, text: 'lid pressed on', tags: ['deviation'] }],
+    damaged: 0,
+  })
   await run.post(`${pathOf(run)}/resume`)
   await run.emits('go')
   t.equal(await run.over(), 'COMPLETED')
@@ -76,6 +79,6 @@ test('notes are bounded, audited, and refused where there is no record', async (
   isRefusal(t, await run.ask('POST', `/api/executions/${execution_id}/notes`, { text: 'a' }), 404)
   for (let i = 0; i < 1000; i++) await run.post(path, { text: `${i}` })
   isRefusal(t, await run.ask('POST', path, { text: 'one too many' }), 409, 'conflict')
-  const { audit } = await run.get<{ audit: { what: string }[] }>('/api/audit?limit=1')
-  t.match(audit[0]!.what, /notes 409/)
+  const { entries } = await run.get<{ entries: { what: string; status: number }[] }>('/api/system/audit?limit=2&outcome=done')
+  t.match(entries.at(-1), { what: `POST ${path}`, status: 200 })
 })

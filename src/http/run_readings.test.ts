@@ -38,7 +38,8 @@ for (const run_mode of ['LIVE', 'DEVICE_SIM'] as const)
       const [start, end] = ['start', 'end'].map((why) => readings.find((one) => one.action_id === action_id && one.why === why))
       t.match(start, { device_id: 'shaker-1', values: { temperature: Number } })
       t.match(end, { values: { temperature: Number }, targets: { temperature: 37 } })
-      t.ok(Math.abs(start!.at - (started as number)) <= 2.5, 'at the start')
+      // The first use initializes the device, which gives no readings meanwhile.
+      t.ok(Math.abs(start!.at - (started as number)) <= (action_id === actions[0]!.action_id ? 10 : 2.5), 'at the start')
       t.ok(Math.abs(end!.at - (ended as number)) <= 2.5, 'at the end')
     }
     const [, shaken] = actions

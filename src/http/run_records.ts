@@ -137,8 +137,10 @@ type RecordOnDisk = { path: string; length?: number | undefined }
 /** Finds the record of the execution. Rejects with `not_found`. */
 async function recordFor({ rooms, param }: Asked): Promise<RecordOnDisk> {
   const { row } = knownBy(rooms, param('execution_id'))
-  // The rows of events that a client has seen must be in the answer.
+  // The rows of events that a client has seen, and of its own decisions, must be in the answer.
   await rooms.hub.log.until()
+  const execution = rooms.runs.runtime.runs.get(row.execution_id)
+  if (execution?.record.hasWaiting) await execution.state.persisted()?.catch(() => undefined)
   const record = recordOn(rooms, row.execution_id)
   if (record) return record
   const why = row.run_mode === 'PURE_SIM' ? 'PURE_SIM executions keep none' : 'it ran with a version that kept none'

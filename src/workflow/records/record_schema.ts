@@ -50,7 +50,7 @@ export const RecordedReading = v.strictObject({
   targets: v.optional(described(v.record(v.string(), v.number()), 'The set points of values that have one; absent without any')),
   why: described(
     v.picklist(readingReasons),
-    '`interval`: each 10 s while the run uses the device. `start`, `end`: within 2 s of the beginning or the end of the action',
+    '`interval`: each 10 s while the run uses the device. `start`, `end`: at the beginning or the end of the action, usually within 2 s',
   ),
   action_id: v.optional(v.string()),
 })

@@ -48,6 +48,11 @@ export class RunRecord {
     return this.#file && { path: this.#file.path, length: this.#file.written }
   }
 
+  /** Whether rows wait for the next transaction. */
+  get hasWaiting(): boolean {
+    return this.#file !== undefined && this.#file.written < this.#file.length
+  }
+
   /** Adds a row, which is written with the next transaction. */
   add(row: RecordRow): void {
     if (!this.#file) return

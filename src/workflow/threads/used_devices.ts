@@ -9,7 +9,8 @@ import type { RunEnvironment } from './run_environment.ts'
 /** `start` and `end`: a reading at the beginning or the end of an action. */
 export const readingReasons = ['start', 'interval', 'end'] as const
 type Reason = (typeof readingReasons)[number]
-type Wanted = { why: Reason; action_id: string }
+/** An action that waits for the next reading, since `since_ms` on the clock of the environment. */
+type Wanted = { about: { why: Reason; action_id: string }; since_ms: number }
 
 type RecordedRun = {
   readonly record: RunRecord
@@ -30,8 +31,9 @@ const mostAtOnce = 6000
 const bytesPerSecond = (60_000 - mostAtOnce) / 3600
 /** The length of the checksum of a row, and of its line end. */
 const lengthAround = 20
-/** The most actions of a device that wait for its next reading. */
+/** The most actions of a device that wait for its next reading, and the time after which a reading shows nothing about them any more. */
 const mostWanted = 20
+const oldestWanted_ms = 10_000
 
 /** A device in use, `moment` and `room_ms` on the clock of the environment. */
 type Used = { wanted: Wanted[]; moment: number; room: number; room_ms: number }
@@ -55,11 +57,12 @@ export class UsedDevices {
     const used = this.#used.get(device_id)
     if (!used) return
     const { readings } = this.#run.environment.equipment
+    const about = { why, action_id }
     // A reading from before the end does not show what the action has changed.
     const fresh = why === 'start' ? readings?.newestOf(device_id, fresh_ms) : undefined
-    if (fresh) this.#addReading(device_id, fresh, { why, action_id })
+    if (fresh) this.#addReading(device_id, fresh, about)
     else {
-      used.wanted = [...used.wanted.slice(1 - mostWanted), { why, action_id }]
+      used.wanted = [...used.wanted.slice(1 - mostWanted), { about, since_ms: this.#run.environment.clock.now() }]
       readings?.want(device_id)
     }
   }
@@ -77,7 +80,7 @@ export class UsedDevices {
     const { readings } = this.#run.environment.equipment
     for (const [device_id, { wanted }] of this.#used) {
       const noted = wanted.length > 0 ? readings?.newestOf(device_id) : undefined
-      if (noted) for (const one of wanted) this.#addReading(device_id, noted, one)
+      if (noted) for (const { about } of wanted) this.#addReading(device_id, noted, about)
     }
     this.leave()
   }
@@ -112,13 +115,18 @@ export class UsedDevices {
   #onReading(device_id: string, noted: Noted | undefined): void {
     const used = this.#used.get(device_id)
     if (!used) return
-    const wanted = used.wanted.splice(0)
-    if (!noted) return
-    for (const one of wanted) this.#addReading(device_id, noted, one)
+    const from_ms = this.#run.environment.clock.now() - oldestWanted_ms
+    used.wanted = used.wanted.filter(({ since_ms }) => since_ms >= from_ms)
+    if (!noted) {
+      // It gives none while it initializes, for example.
+      if (used.wanted.length > 0) this.#run.environment.equipment.readings?.want(device_id)
+      return
+    }
+    for (const { about } of used.wanted.splice(0)) this.#addReading(device_id, noted, about)
     if (noted.moment - used.moment >= between_ms) this.#addReading(device_id, noted, { why: 'interval' })
   }
 
-  #addReading(device_id: string, { moment, reading }: Noted, about: Wanted | { why: 'interval' }): void {
+  #addReading(device_id: string, { moment, reading }: Noted, about: Wanted['about'] | { why: 'interval' }): void {
     const { record, environment } = this.#run
     const used = this.#used.get(device_id)!
     const now_ms = environment.clock.now()
