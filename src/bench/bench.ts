@@ -218,27 +218,10 @@ async function open(config: Config, options: BenchOptions, rooms: Partial<Closed
   reportPaused(runs, notifier, log)
   const about = () => aboutBench(bench, runs.handovers)
   const fleet = opened('fleet', await openFleet(config, { folder: data_dir, hub, log, report, about }))
-
   const places = { data_dir, config_path: source?.path }
-  const shown = {
-    reloading,
-    log,
-    places,
-    version,
-    clock,
-    hub,
-    ledger,
-    registry,
-    readings,
-    teachpoints,
-    keys,
-    pairing,
-    idempotency,
-    audit,
-    refusals,
-  }
+  const shown = { reloading, log, places, version, clock, hub, ledger, registry, teachpoints, keys, pairing, idempotency, audit, refusals }
   const hidden = { runs, watch, input, safeMode, began, closed: rooms }
-  const bench = benchOf({ ...shown, ...hidden, backups, notifier, fleet, long_requests, simulations, load })
+  const bench = benchOf({ ...shown, ...hidden, backups, notifier, fleet, long_requests, simulations, load, readings })
   return bench
 }
 

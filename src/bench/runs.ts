@@ -69,7 +69,7 @@ const unwinding_ms = 2500
 
 /** Opens the runtime. `instead` replaces options, for tests. */
 export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions> = {}): Promise<Runs> {
-  const { data_dir, topologies, clock, hub, registry, readings, teachpoints, descriptions, refusals, log, report } = rooms
+  const { data_dir, topologies, clock, hub, registry, readings, teachpoints, refusals, log, report } = rooms
   const warn = (message: string) => log.warn(message)
   const file = await RecordFile.open({ folder: data_dir, clock, report })
   const learned = await openLearned({ data_dir, clock, report })
@@ -80,20 +80,8 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
     hasTeachpoint: benchOf([], teachpoints).hasTeachpoint,
     obstacles: (device_id: string, names: readonly string[]) => benchOf(registry.all(), teachpoints).obstacles!(device_id, names),
   }
-  const driven = { teachpoints, clock }
   const closed = new AbortController()
   const closing = closed.signal
-  const openSimulated = async () => {
-    const simulators = new Map<string, Simulation>()
-    const rehearsal = simulatedBench(rooms.config, { clock, log, hub, hands: simulators, descriptions })
-    const readings = new Readings({ devices: () => rehearsal.all(), clock })
-    const equipment = new DrivenEquipment({ ...driven, registry: rehearsal, readings, forgives: true, simulators })
-    const close = () => {
-      readings.close()
-      return rehearsal.close()
-    }
-    return { equipment, close }
-  }
   const catalog: Catalog = await Catalog.open(
     {
       ...{ data_dir, topologies, shipped, bench, report, warn },
@@ -107,8 +95,8 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
         warn,
         bench,
         library,
-        live: new DrivenEquipment({ ...driven, registry, readings, forgives: false }),
-        openSimulated,
+        live: new DrivenEquipment({ registry, readings, teachpoints, clock, forgives: false }),
+        openSimulated: async () => openSimulated(rooms),
         records: file.records,
         durations: learned,
         keep: keptIn(hub),
@@ -152,6 +140,19 @@ export async function openRuns(rooms: RunRooms, instead: Partial<RuntimeOptions>
       await learned.close()
     },
   }
+}
+
+/** Makes each driver over its own simulator. */
+function openSimulated({ config, clock, log, hub, descriptions, teachpoints }: RunRooms) {
+  const simulators = new Map<string, Simulation>()
+  const registry = simulatedBench(config, { clock, log, hub, hands: simulators, descriptions })
+  const readings = new Readings({ devices: () => registry.all(), clock })
+  const equipment = new DrivenEquipment({ registry, readings, teachpoints, clock, forgives: true, simulators })
+  const close = () => {
+    readings.close()
+    return registry.close()
+  }
+  return { equipment, close }
 }
 
 /** Restores the runs that were open when the service ended, and aborts those that cannot be restored. */

@@ -44,7 +44,7 @@ export class Instrument {
     this.#configured = configured
     this.#around = around
     const { device_id, driven, identity: wanted, bounds } = configured
-    this.abilities = new Abilities(device_id, driven?.device)
+    this.abilities = new Abilities(device_id, driven?.device, driven?.profile.model)
     this.questions = new Questions(device_id, driven?.device, this.abilities, {
       mustBeConnected: () => this.#presence?.mustBeConnected(),
       isWell: () => this.condition.isWell && !this.#closing,
@@ -88,11 +88,6 @@ export class Instrument {
   /** How many seconds pass for the instrument in one real second. */
   get time_scale(): number {
     return this.#configured.time_scale
-  }
-
-  /** The model that the driver is for. */
-  get model(): string | null {
-    return this.#configured.driven?.profile.model ?? null
   }
 
   /** How long the device usually takes to initialize and to heat; undefined if the driver does not say it. */

@@ -109,7 +109,7 @@ export class DrivenEquipment implements Equipment {
     if (!instrument) return undefined
     const { type, driver, simulated, identity } = instrument.info()
     const known = { serial: identity?.serial_number ?? null, firmware: identity?.firmware_version ?? null }
-    const model = identity?.model ?? instrument.model
+    const model = identity?.model ?? instrument.abilities.model
     return { type, driver, is_simulated: simulated, model, ...known, units: instrument.questions.units }
   }
 
