@@ -39,7 +39,7 @@ export const runChecks: Record<string, Check> = {
     await page.getByText(/thread lid is there/i).waitFor()
     await page.getByLabel('Note', { exact: true }).fill('lid pressed on')
     await page.getByRole('button', { name: 'Add note' }).click()
-    await page.getByText(/the note is in the record/).waitFor()
+    await page.getByText(/note is in the record/i).waitFor()
     await page.getByLabel('Event', { exact: true }).fill('go')
     await page.getByRole('button', { name: 'Emit event' }).click()
     await page.getByText(/completed, DEVICE_SIM/).waitFor()

@@ -3,6 +3,7 @@
 
 import type { Noted } from '../../devices/readings.ts'
 import type { RecordRow } from '../../events/run_record_file.ts'
+import type { Teachpoint } from '../../teachpoints/teachpoint.ts'
 import type { RunRecord } from '../state/run_record.ts'
 import type { RunEnvironment } from './run_environment.ts'
 
@@ -31,6 +32,10 @@ const mostAtOnce = 6000
 const bytesPerSecond = (60_000 - mostAtOnce) / 3600
 /** The length of the checksum of a row, and of its line end. */
 const lengthAround = 20
+/** The least bytes of a row with readings. */
+const shortest = 120
+/** The time between two looks at the identity of a device. */
+const betweenLooks_ms = 10_000
 /** The most actions of a device that wait for its next reading, and the time after which a reading shows nothing about them any more. */
 const mostWanted = 20
 const oldestWanted_ms = 10_000
@@ -42,6 +47,9 @@ export class UsedDevices {
   readonly #run: RecordedRun
   /** The JSON of the newest row about each device and each teachpoint, by key. */
   readonly #rows = new Map<string, string>()
+  /** The last look at the identity of each device, on the clock of the environment, and the newest teachpoints. Neither changes from one action to the next. */
+  readonly #looks = new Map<string, number>()
+  readonly #taught = new Map<string, Teachpoint>()
   /** The devices in use that have readings. */
   readonly #used = new Map<string, Used>()
   #leave: (() => void) | undefined
@@ -53,7 +61,7 @@ export class UsedDevices {
   /** Notes that an action begins at a device, or ends. */
   action(device_id: string | null, action_id: string, why: 'start' | 'end'): void {
     if (device_id === null || !this.#run.record.isKept) return
-    this.#use(device_id)
+    if (why === 'start') this.#use(device_id)
     const used = this.#used.get(device_id)
     if (!used) return
     const { readings } = this.#run.environment.equipment
@@ -71,8 +79,12 @@ export class UsedDevices {
   move(transporter: string, position: string): void {
     if (!this.#run.record.isKept) return
     this.#use(transporter)
-    for (const teachpoint of this.#run.environment.equipment.teachpointsTo?.(transporter, position) ?? [])
+    for (const teachpoint of this.#run.environment.equipment.teachpointsTo?.(transporter, position) ?? []) {
+      const key = `${transporter} ${teachpoint.name}`
+      if (this.#taught.get(key) === teachpoint) continue
+      this.#taught.set(key, teachpoint)
       this.#addIfNew({ kind: 'teachpoint', transporter, position: teachpoint.name, teachpoint })
+    }
   }
 
   /** Adds the end of the run: nothing is in use any more. Actions that still wait for a reading get the newest one. */
@@ -99,6 +111,9 @@ export class UsedDevices {
   }
 
   #use(device_id: string): void {
+    const now_ms = this.#run.environment.clock.now()
+    if (now_ms - (this.#looks.get(device_id) ?? Number.NEGATIVE_INFINITY) < betweenLooks_ms) return
+    this.#looks.set(device_id, now_ms)
     const identity = this.#run.environment.equipment.identityOf?.(device_id)
     if (!identity) return
     this.#addIfNew({ kind: 'device', device_id, ...identity })
@@ -130,11 +145,12 @@ export class UsedDevices {
     const { record, environment } = this.#run
     const used = this.#used.get(device_id)!
     const now_ms = environment.clock.now()
+    used.room = Math.min(mostAtOnce, used.room + ((now_ms - used.room_ms) / 1000) * bytesPerSecond)
+    used.room_ms = now_ms
+    if (used.room < shortest) return
     const at = this.#run.now() - (now_ms - moment) / 1000
     const row = { kind: 'readings', at: Math.round(at * 1000) / 1000, device_id, ...shown(reading), ...about }
     const length = JSON.stringify(row).length + lengthAround
-    used.room = Math.min(mostAtOnce, used.room + ((now_ms - used.room_ms) / 1000) * bytesPerSecond)
-    used.room_ms = now_ms
     if (length > used.room) return
     used.room -= length
     used.moment = Math.max(used.moment, moment)
