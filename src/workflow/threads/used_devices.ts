@@ -28,7 +28,7 @@ const fresh_ms = 2000
  * The bytes that rows with readings of one device may take: this many at once, and then so many each second. In an hour that is at most 60 kB. A reading for
  * which there is no room is left out.
  */
-const mostAtOnce = 6000
+const mostAtOnce = 2000
 const bytesPerSecond = (60_000 - mostAtOnce) / 3600
 /** The length of the checksum of a row, and of its line end. */
 const lengthAround = 20
